@@ -10,7 +10,7 @@ sys.path[:0] = [str(DOCS), str(ROOT / "workflow")]
 
 from mkdocs.structure.files import File, Files  # noqa: E402
 
-from made import architecture, catalogues, commands, config_keys, contracts, rooms, verbs  # noqa: E402
+from made import architecture, catalogues, commands, config_keys, contracts, prospects, rooms, verbs  # noqa: E402
 from made.links import COPIES, ROOT_PAGES, copies, in_site  # noqa: E402
 
 # What the site has that is no file of docs/: its place, and what makes it.
@@ -23,6 +23,7 @@ MADE = {
     "reference/judges.md": catalogues.judges,
     "reference/formats.md": catalogues.formats,
     "reference/slices.md": catalogues.slices,
+    "reference/usable.md": prospects.page,
     "reference/exhibits.md": catalogues.exhibits,
     "reference/files.md": contracts.page,
     "rooms.svg": rooms.picture,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.table import Table
 
-    from entropy_sentinel.monitor.labelling.sampling import Sample
+    from entropy_sentinel.monitor.labelling.chosen import Sample
 
 Estimator = Annotated[Path, typer.Argument(metavar="ESTIMATOR", help="A file that `fit` or a study has written.")]
 Labels = Annotated[
@@ -28,6 +28,13 @@ ScoresFile = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where the table goes: .csv, .parquet or .jsonl.")
 ]
 _TABLES = (".csv", ".parquet", ".jsonl")
+SampleFiles = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="[ESTIMATOR] FILES",
+        help="An estimator's file where there is one; then logs, traces or features, as for the other commands.",
+    ),
+]
 ToLabelFile = Annotated[
     Path | None,
     typer.Option("--output", "-o", metavar="FILE", help="Where the responses to label go: .csv or .jsonl."),
@@ -132,21 +139,21 @@ def _write_scores(scores: "pl.DataFrame", path: Path) -> None:
 
 @taking(SampleOptions, budget=...)
 def sample(
-    estimator: Estimator,
-    files: ResponseFiles,
-    output: ToLabelFile = None,
-    html: LabelPage = None,
-    json: Json = False,
-    **options: Any,
+    files: SampleFiles, output: ToLabelFile = None, html: LabelPage = None, json: Json = False, **options: Any
 ) -> None:
-    """Choose the responses to label next.
+    """Choose the responses to label: for a first `fit`, or next.
 
-    Large and uncertain slices get most of the budget; in a slice, responses are drawn by P(correct), most where it is
-    near 1/2. Write true or false into the column `label` of the file, or label them on the page and save; give that
-    back with --labels. Its column `weight`, how many responses each stands for, must stay. Labels that the file has are
-    kept. The table says how wide the interval of each slice is now, with so many labels alone, and with the estimator
-    too if its P(correct) is right on average.
+    Without an estimator, the labels are for a first `fit`: 20 to 40 for each of as many values of --by as can get them,
+    spread over time and over the entropies. The table says how probably the validation then says `usable`.
+
+    With an estimator, large and uncertain slices get most of the budget; in a slice, responses are drawn by P(correct),
+    most where it is near 1/2. The table says how wide the interval of each slice is now, with so many labels alone, and
+    with the estimator too if its P(correct) is right on average.
+
+    Write true or false into the column `label` of the file, or label them on the page and save; give that back with
+    --labels. Its column `weight`, how many responses each stands for, must stay. Labels that the file has are kept.
     """
+    from entropy_sentinel.estimators.saved import is_estimator
     from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.monitor.estimating.alerts import general_flags
     from entropy_sentinel.monitor.labelling.sampling import sample
@@ -158,18 +165,21 @@ def sample(
         raise InputError("--output: name a file for the responses to label, or --html a page to label them on")
     if output is not None and output.suffix not in SUFFIXES:
         raise InputError(f"--output: must end with {', '.join(SUFFIXES)}, was '{output}'")
-    logs = log_files(files)
-    check_outputs({"--output": output, "--html": html}, [estimator, *logs])
-    saved = load(estimator)
+    given = is_estimator(files[0])
+    logs = log_files(files[given:])
+    check_outputs({"--output": output, "--html": html}, [*files[:given], *logs])
+    saved = load(files[0]) if given else None
     chosen = sample(saved, logs, **options)
     if html is not None:
         write_page(chosen, html)
     kept = 0 if output is None else write_to_label(chosen.responses, output)
     if json:
-        print_json({"slices": chosen.slices.to_dicts(), "responses": chosen.responses.to_dicts()})
+        prospects = None if chosen.prospects is None else chosen.prospects.to_dicts()
+        parts = {"slices": chosen.slices.to_dicts(), "prospects": prospects, "notes": list(chosen.notes)}
+        print_json({**parts, "responses": chosen.responses.to_dicts()})
     else:
         _say_chosen(chosen, options["by"], output, html, kept)
-    for flag, reason in general_flags(saved, chosen.taken).items():
+    for flag, reason in general_flags(saved, chosen.taken).items() if saved else ():
         say(f"{flag}: {reason}", err=True)
     report(chosen.problems)
 
@@ -179,13 +189,28 @@ def _say_chosen(chosen: "Sample", by: list[str], output: Path | None, html: Path
     from entropy_sentinel.report.terminal import show
 
     show([_table(chosen.slices, list(by), chosen.level)])
+    if chosen.prospects is not None:
+        typer.echo("How probably the validation says `usable`, by the mean error on new domains (first: these labels):")
+        show([_prospects(chosen.prospects)])
+    for note in chosen.notes:
+        say(note)
     words = f"{len(chosen.responses):,} of {chosen.slices['n_responses'].sum():,} responses to label"
     if output is not None:
         say(f"{output}: {words}, true or false in column 'label'")
     if kept:
         say(f"{output}: {kept:,} of them have labels there, which are kept")
     if html is not None:
-        say(f"{html}: {words}; open it in a browser, and give what it saves to: monitor --labels FILE")
+        say(f"{html}: {words}; open it in a browser, and give what it saves to: {chosen.next_step} --labels FILE")
+
+
+def _prospects(prospects: "pl.DataFrame") -> "Table":
+    from entropy_sentinel.report.terminal import table
+
+    wide = prospects.pivot("error", index=["domains", "labels"], values="usable")
+    headings = ["domains", "labels each", *(f"off by {float(error):.2f}" for error in wide.columns[2:])]
+    return table(
+        headings, [[str(n), str(labels), *(f"{share:.0%}" for share in shares)] for n, labels, *shares in wide.rows()]
+    )
 
 
 def _table(slices: "pl.DataFrame", by: list[str], level: float) -> "Table":
@@ -193,15 +218,20 @@ def _table(slices: "pl.DataFrame", by: list[str], level: float) -> "Table":
     from entropy_sentinel.monitor.summing.merging import ALL, EVERYTHING
     from entropy_sentinel.report.terminal import table
 
-    counts, shares = ("n_responses", "n_to_label"), ("estimated_accuracy",)
-    widths = ("width_before", "width_labels_alone", "width_expected")
-    headings = [", ".join(by) or ALL, "responses", "to label", "estimated accuracy"]
-    headings += [f"{level:.0%} width now", "labels alone", "with labels"]
+    counts = {"n_responses": "responses", "n_to_label": "to label"}
+    shares = {
+        "estimated_accuracy": "estimated accuracy",
+        "width_before": f"{level:.0%} width now",
+        "width_labels_alone": "labels alone",
+        "width_expected": "with labels",
+    }
+    shares = {name: heading for name, heading in shares.items() if name in slices.columns}
+    headings = [", ".join(by) or ALL, *counts.values(), *shares.values()]
     rows = [
         [
             ", ".join("-" if row[name] is None else str(row[name]) for name in by) or EVERYTHING,
             *(f"{row[name]:,}" for name in counts),
-            *(number(row[name]) for name in shares + widths),
+            *(number(row[name]) for name in shares),
         ]
         for row in slices.iter_rows(named=True)
     ]

@@ -139,7 +139,8 @@ def read_header(text: bytes) -> dict[str, Any]:
     return header
 
 
-MAGIC = b"entropy-sentinel estimator 3"
+_ANY_MAGIC = b"entropy-sentinel estimator "
+MAGIC = _ANY_MAGIC + b"3"
 # Domains that are named in a notebook.
 _NAMED = 4
 # Far more than any estimator has.
@@ -256,6 +257,14 @@ def load_estimator(path: str | Path) -> SavedEstimator:
         return SavedEstimator(restore(about.pop(_PARAMETERS, None), arrays, about["name"]), about)
     except NotPlain as error:
         raise InputError(f"{path}: {error}; it is not loaded: take estimators from whom you trust") from None
+
+
+def is_estimator(path: str | Path) -> bool:
+    """Whether a file is one of an estimator, or is called so."""
+    if str(path).endswith(".estimator") or not Path(path).is_file():
+        return str(path).endswith(".estimator")
+    with Path(path).open("rb") as file:
+        return file.read(len(_ANY_MAGIC)) == _ANY_MAGIC
 
 
 def _content(path: str | Path) -> tuple[bytes, bytes]:

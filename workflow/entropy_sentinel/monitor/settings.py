@@ -231,8 +231,11 @@ class SampleOptions(FormatOptions, Slicing):
     budget: Annotated[Whole, Shown(Panel.SLICES, "N", "-n")] = Field(
         100, ge=1, le=10**9, description="How many responses to label in all."
     )
-    per_slice: Annotated[Whole, Shown(Panel.SLICES, "N")] = Field(
-        5, ge=0, le=10**9, description="Labels that every slice gets, however small."
+    per_slice: Annotated[Whole | None, Shown(Panel.SLICES, "N")] = Field(
+        None,
+        ge=0,
+        le=10**9,
+        description="Labels that every slice gets, however small: 5 with an estimator. Without one, 20 to 40.",
     )
     seed: Annotated[Seed, Shown(Panel.SLICES, "N")] = Field(42, description="Another one chooses other responses.")
     level: Level = 0.9

@@ -1,8 +1,7 @@
 """Fit an estimator on what is labelled; save and load it."""
 
 import logging
-import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,23 +10,24 @@ from pydantic import ValidationError
 
 from entropy_sentinel.config.config import described
 from entropy_sentinel.estimators.about import about
-from entropy_sentinel.estimators.catalogue import RECOMMENDED, further_signals
+from entropy_sentinel.estimators.catalogue import FEWEST_TO_CHOOSE, RECOMMENDED, further_signals
 from entropy_sentinel.estimators.estimator import Unfitted
 from entropy_sentinel.estimators.saved import SavedEstimator, load_estimator, save_estimator
 from entropy_sentinel.estimators.settings import Estimation, Fitting, group_id
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.estimators.training import fit as fit_estimators
-from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
+from entropy_sentinel.estimators.verdict import FEWEST_LABELS
+from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.generation import LOGPROBS
+from entropy_sentinel.frames.printable import counted
 from entropy_sentinel.frames.response import item_numbers
 from entropy_sentinel.statistics.ambiguity import ambiguous_shares
-from entropy_sentinel.verbs.inputs import features_table, labels_table, with_labels, with_slices
+from entropy_sentinel.verbs.domains import n_domains, other_domains, remedy
+from entropy_sentinel.verbs.inputs import features_table, labels_table, only_value, with_labels, with_slices
 
 _DEFAULT = RECOMMENDED
 _SEED = 42
-# Columns that are no domains, and labels to a value of one that may be, in the mean.
-_NO_DOMAINS, _FEWEST_LABELS = {*FEATURE_FRAME.schema, *LOGPROBS, "model", "question", "response"}, 3
 
 log = logging.getLogger(__name__)
 
@@ -80,10 +80,9 @@ def fit(
     rows = with_labels(features, labels).filter(pl.col("label").is_not_null(), pl.col("reason").is_null())
     if rows.is_empty():
         raise InputError("labels: no response has features and a label; item_id must be the same in both")
-    model, logprobs = _only_value(rows, "model"), _logprobs(rows)
+    model, logprobs = only_value(rows, "model"), _logprobs(rows)
     domains, groups = _domains(rows, domain, group)
-    if domains.n_unique() == 1:
-        _warn_of_one(domain, domains[0], _other_domains(rows))
+    _warn_of_few(rows, domains, [domain] if group is None else [domain, group])
     how = _training_settings(settings or {})
     needed = rows.select(*FEATURES, *signals)
     training = TrainingRows(needed, rows["label"].to_numpy(), how, domains, item_numbers(rows), groups)
@@ -152,22 +151,14 @@ def _domains(rows: pl.DataFrame, domain: str, group: str | None) -> tuple[pl.Ser
     return within.fill_null(groups).alias(domains.name), groups
 
 
-def _warn_of_one(column: str, domain: str, others: Mapping[str, int]) -> None:
-    """Say that all labelled responses are of one domain, if `others`, columns by their number of values, may do."""
-    if others:
+def _warn_of_few(rows: pl.DataFrame, domains: pl.Series, columns: Sequence[str]) -> None:
+    """Say that there are few `domains`, (n_rows,), made of these columns, where another column gives more."""
+    there = n_domains(rows.with_columns(domains), [domains.name])
+    if there < FEWEST_TO_CHOOSE and (others := other_domains(rows, columns, there)):
         log.warning(
-            "domain: all labelled responses are of one %s, '%s', and nothing can be validated; columns that may name "
-            "kinds of questions: %s. Take one, as --domain %s",
-            *(column, domain, ", ".join(f"{name} ({n} values)" for name, n in others.items()), next(iter(others))),
+            "domain: the labels are of %s with %d labels or more, by %s; %s",
+            *(counted(there, "domain"), FEWEST_LABELS, ", ".join(columns), remedy(others, "--domain")),
         )
-
-
-def _other_domains(rows: pl.DataFrame) -> dict[str, int]:
-    """Columns of a log whose values may be domains, those with the most labels per value first, with how many."""
-    names = [name for name, dtype in rows.schema.items() if dtype == pl.String and name not in _NO_DOMAINS]
-    counts = {name: rows[name].n_unique() for name in names}
-    several = {name: n for name, n in counts.items() if 2 <= n <= len(rows) / _FEWEST_LABELS}
-    return dict(sorted(several.items(), key=lambda pair: pair[1]))
 
 
 def _training_settings(given: Mapping[str, Any]) -> Fitting:
@@ -182,16 +173,4 @@ def _training_settings(given: Mapping[str, Any]) -> Fitting:
 def _logprobs(rows: pl.DataFrame) -> dict[str, Any]:
     """The facts that features must share; a response without features has no alternatives to a token to count."""
     with_features = rows.filter(pl.col("reason").is_null())
-    return {name: _only_value(with_features, name) for name in LOGPROBS if name in rows.columns}
-
-
-def _only_value(rows: pl.DataFrame, column: str) -> Any:
-    """The one value of a column; InputError where it has several."""
-    counts = dict(rows[column].value_counts(sort=True).iter_rows())
-    if len(counts) > 1:
-        values = ", ".join(f"{value} ({n:,} responses)" for value, n in list(counts.items())[:5])
-        remedy = f"take one of them, as --where {shlex.quote(f'{column}={next(iter(counts))}')}"
-        if column == "top_k_returned":
-            remedy += f", or cut all to the smallest with --top-k {min(counts)}"
-        raise InputError(f"features: {column} must be the same in all rows, is {values}: {remedy}")
-    return next(iter(counts), None)
+    return {name: only_value(with_features, name) for name in LOGPROBS if name in rows.columns}

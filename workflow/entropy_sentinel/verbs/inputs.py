@@ -2,6 +2,7 @@
 
 import glob
 import logging
+import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -189,6 +190,18 @@ def with_labels(features: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
     if named.select(key).is_duplicated().any():
         raise InputError(f"labels: {', '.join(key)} must be there once each; they are there with several labels")
     return features.join(named, on=key, how="left", maintain_order="left")
+
+
+def only_value(rows: pl.DataFrame, column: str) -> Any:
+    """The one value of a column; InputError where it has several."""
+    counts = dict(rows[column].value_counts(sort=True).iter_rows())
+    if len(counts) > 1:
+        values = ", ".join(f"{value} ({n:,} responses)" for value, n in list(counts.items())[:5])
+        remedy = f"take one of them, as --where {shlex.quote(f'{column}={next(iter(counts))}')}"
+        if column == "top_k_returned":
+            remedy += f", or cut all to the smallest with --top-k {min(counts)}"
+        raise InputError(f"features: {column} must be the same in all rows, is {values}: {remedy}")
+    return next(iter(counts), None)
 
 
 def _require(frame: pl.DataFrame, columns: Sequence[str], name: str) -> None:

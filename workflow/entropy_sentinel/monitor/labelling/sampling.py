@@ -4,9 +4,8 @@ A slice has strata of P(correct), and a stratum as many labels as its size times
 (Neyman 1934): most where P(correct) is near 1/2, for there a label says most.
 """
 
-import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,9 @@ from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.validation import Validation
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.options import taking
-from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.monitor.labelling.chosen import Sample, identity, order_of
+from entropy_sentinel.monitor.labelling.first import first_sample
 from entropy_sentinel.monitor.reading.inputs import BY, Logs, read_whole, sources
-from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.settings import SampleOptions
 from entropy_sentinel.monitor.summing.sums import predictions, values_of
 from entropy_sentinel.sources.logs.reader import QUESTION
@@ -34,6 +33,8 @@ SLICE, ORDER = "(slice)", "(order)"
 MOST_STRATA, LABELS_A_STRATUM, FEWEST_IN_STRATUM = 4, 4, 2
 # An estimator may be wrong where it is sure: no stratum is taken for surer than an accuracy of this, or 1 less it.
 SUREST = 0.95
+# Labels that every slice gets, however small, where nothing else is asked for.
+LABELS_A_SLICE = 5
 
 
 def candidates(rows: pl.DataFrame, options: SampleOptions) -> pl.DataFrame:
@@ -43,22 +44,7 @@ def candidates(rows: pl.DataFrame, options: SampleOptions) -> pl.DataFrame:
         raise InputError("logs: no response has features, so none can be chosen")
     rows = rows.drop(options.by, strict=False).rename({f"{BY}{name}": name for name in options.by})
     slices = pl.struct(options.by).rank("dense") if options.by else pl.lit(1)
-    return rows.with_columns(slices.alias(SLICE), _order(rows, options.seed).alias(ORDER)).sort(SLICE, ORDER)
-
-
-def identity(rows: pl.DataFrame) -> tuple[str, ...]:
-    """The ids alone, where they tell the responses apart: labels may be given back with a log of another name."""
-    return ("item_id",) if rows["item_id"].is_unique().all() else RESPONSE
-
-
-def _order(rows: pl.DataFrame, seed: int) -> pl.Series:
-    """A number for each response that looks drawn by chance, and is the same wherever the response stands."""
-    names = rows.select(identity(rows)).iter_rows()
-    return pl.Series([_drawn_number(f"{seed} {name}") for name in names], dtype=pl.UInt64)
-
-
-def _drawn_number(text: str) -> int:
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
+    return rows.with_columns(slices.alias(SLICE), order_of(rows, options.seed).alias(ORDER)).sort(SLICE, ORDER)
 
 
 @dataclass(frozen=True)
@@ -148,32 +134,9 @@ def width_alone(p: np.ndarray, n: int, level: float) -> float | None:
     return upper - lower
 
 
-@dataclass(frozen=True)
-class Sample:
-    """The responses to label, and what to expect of the slices.
-
-    Attributes:
-        responses: A row per response to label: the slice, what identifies it, `stratum` (0 is where the model is least
-            likely to be correct), `inclusion_probability`, `weight`, `question` and `response` where the log has them,
-            and an empty `label`. P(correct) is not there, for who labels should not know it.
-        slices: A row per slice: `n_responses`, `n_to_label`, `estimated_accuracy`, the width of its interval before
-            (null where the estimator has no validation), the width with so many labels alone, and with predictions too,
-            if P(correct) is calibrated.
-        level: The level of these intervals.
-        taken: What does not match the estimator and is taken all the same, counted by kind.
-        problems: What in the logs could not be used, counted.
-    """
-
-    responses: pl.DataFrame
-    slices: pl.DataFrame
-    level: float
-    taken: Mapping[str, int] = field(default_factory=dict)
-    problems: Problems = field(default_factory=Problems)
-
-
 @taking(SampleOptions)
 def sample(
-    estimator: SavedEstimator | str | Path,
+    estimator: SavedEstimator | str | Path | None,
     logs: Logs,
     by: Sequence[str] = (),
     budget: int = 100,
@@ -181,14 +144,16 @@ def sample(
 ) -> Sample:
     """Choose the responses whose labels say most of the accuracy of the slices.
 
-    Each slice gets at least `per_slice` labels, where it has as many responses; the others go to large and uncertain
-    slices. The choice depends on the ids of the responses and `seed` alone, and not on the order of the logs. Responses
-    without features are not chosen.
+    Without an estimator, they are for a first `fit`: of as many slices as can get enough labels, spread over time and
+    over the entropies. With one, each slice gets at least `per_slice` labels, where it has as many responses; the
+    others go to large and uncertain slices. The choice depends on the ids of the responses and `seed` alone, and not on
+    the order of the logs. Responses without features are not chosen.
 
     Args:
-        estimator: One that `fit` or `load` has given, or its file.
+        estimator: One that `fit` or `load` has given, or its file; null before there is one.
         logs: Files of logs, traces or features, or a frame of features.
-        by: The columns whose values make slices, combined. Without any, all responses are one slice.
+        by: The columns whose values make slices, combined. Without any, all responses are one slice. For a first `fit`
+            they are the domains.
         budget: How many responses to choose.
         **options: The other fields of `SampleOptions`, by name: `per_slice`, `seed`, `level`, how logs are read.
 
@@ -206,8 +171,10 @@ def sample(
         >>> len(chosen.responses), chosen.slices["n_to_label"].sum(), round(chosen.responses["weight"].sum(), 6)
         (40, 40, 150.0)
     """
-    saved = saved_estimator(estimator)
     settings = SampleOptions.of({"by": by, "budget": budget, **options})
+    if estimator is None:
+        return first_sample(logs, settings)
+    saved = saved_estimator(estimator)
     read = read_whole(saved, sources(logs), settings, texts=True)
     rows = candidates(read.rows, settings)
     by = list(settings.by)
@@ -215,7 +182,8 @@ def sample(
     ends = slices["n_responses"].cum_sum().to_list()
     places = [np.arange(end - n, end) for end, n in zip(ends, slices["n_responses"], strict=True)]
     p, order = predictions(saved.estimator, rows), rows[ORDER].to_numpy()
-    counts = counts_of(p, places, settings.budget, settings.per_slice)
+    least = LABELS_A_SLICE if settings.per_slice is None else settings.per_slice
+    counts = counts_of(p, places, settings.budget, least)
     drawn = [draw(p[place], order[place], int(n)) for place, n in zip(places, counts, strict=True)]
     expected = _expected(saved, rows, p, places, drawn, settings.level)
     if read.taken:  # the validation is of other responses
@@ -224,8 +192,8 @@ def sample(
         _responses(rows, by, places, drawn),
         slices.drop(SLICE).with_columns(n_to_label=pl.Series(counts), **expected),
         settings.level,
-        read.taken,
-        read.problems,
+        taken=read.taken,
+        problems=read.problems,
     )
 
 

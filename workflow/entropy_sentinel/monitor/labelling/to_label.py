@@ -11,7 +11,7 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import is_stream, whole_file, write_whole
 from entropy_sentinel.frames.printable import read_csv, write_csv
 from entropy_sentinel.frames.response import RESPONSE
-from entropy_sentinel.monitor.labelling.sampling import Sample
+from entropy_sentinel.monitor.labelling.chosen import Sample
 from entropy_sentinel.report.labelling import labelling_page
 from entropy_sentinel.verbs.inputs import WEIGHT
 
@@ -99,7 +99,7 @@ _READERS: dict[str, Callable[[Path], list[Row]]] = {".csv": _read_csv, ".jsonl":
 
 
 def write_page(sample: Sample, path: str | Path) -> None:
-    """Write the page; what it saves are labels for `monitor`, with the weights. It does not say what is estimated.
+    """Write the page, which does not say what is estimated; what it saves are labels for `monitor` or `fit`.
 
     InputError where the responses have no texts, being read from features.
     """
@@ -115,7 +115,7 @@ def write_page(sample: Sample, path: str | Path) -> None:
         [None] * len(rows),
         _SAVED,
         "labelled.csv",
-        "entropy-sentinel monitor --labels FILE",
+        f"entropy-sentinel {sample.next_step} --labels FILE",
         shielded=True,
     )
     write_whole(path, content)

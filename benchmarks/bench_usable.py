@@ -1,0 +1,72 @@
+"""How often a verdict is `usable`, by the number of labelled domains, the labels of each and the estimator's error.
+
+The worlds are those of benchmarks/bench_verdict.py with normal errors. `--write` replaces the table of `sample`,
+workflow/entropy_sentinel/monitor/labelling/usable.csv. Run by `make bench-usable`; the last line is one JSON object.
+"""
+
+import argparse
+import itertools
+import json
+import multiprocessing
+import time
+
+import numpy as np
+import polars as pl
+from tabulate import tabulate
+
+from bench_verdict import draw, normal
+from entropy_sentinel.estimators.verdict import USABLE, decide
+from entropy_sentinel.monitor.labelling.prospects import TABLE
+from entropy_sentinel.statistics.intervals import Residuals
+
+ERRORS = (0.0, 0.02, 0.04, 0.06, 0.08)
+DOMAINS = (6, 8, 10, 12, 15, 20, 25, 30, 40)
+LABELS = (20, 30, 40, 60, 100)
+
+
+def usable(case: tuple[float, int, int, int]) -> float:
+    """The share of validations that say `usable`: mean error, domains, labels of each, draws."""
+    error, domains, labels, worlds = case
+    estimated, _, seen = draw(normal, error, domains, labels, worlds)
+    counts, place = [labels] * domains, slice(domains)
+    verdicts = [
+        decide(Residuals(estimates[place], shares[place], counts, domains), None)
+        for estimates, shares in zip(estimated, seen, strict=True)
+    ]
+    return float(np.mean([verdict == USABLE for verdict in verdicts]))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--worlds", type=int, default=2000, help="draws of each cell")
+    parser.add_argument("--write", action="store_true", help="replace the table of the package")
+    parser.add_argument("--processes", type=int, default=2)
+    arguments = parser.parse_args()
+    start, cells = time.perf_counter(), list(itertools.product(ERRORS, DOMAINS, LABELS))
+    with multiprocessing.get_context("spawn").Pool(arguments.processes) as pool:
+        shares = pool.map(usable, [(*cell, arguments.worlds) for cell in cells], chunksize=5)
+    table = pl.DataFrame(cells, schema=["error", "domains", "labels"], orient="row").with_columns(
+        usable=pl.Series(shares).round(3)
+    )
+    if arguments.write:
+        table.write_csv(TABLE)
+    print(
+        tabulate(
+            table.pivot("labels", index=["error", "domains"], values="usable").rows(), ["error", "domains", *LABELS]
+        )
+    )
+    twenty = table.filter(error=0.04, domains=20, labels=30)["usable"][0]
+    print(
+        json.dumps(
+            {
+                "benchmark": "usable",
+                "ratio": twenty,
+                "of": "share of validations that say usable with 20 domains of 30 labels and a mean error of .04",
+                "wall_s": round(time.perf_counter() - start, 1),
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

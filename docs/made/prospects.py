@@ -1,0 +1,23 @@
+"""The page of what labels can show: how often a validation says `usable`."""
+
+from entropy_sentinel.monitor.labelling.prospects import TABLE, read_table
+from made.markdown import table
+
+
+def page() -> str:
+    """A table for each mean error: number of domains by labels of each."""
+    cells = read_table()
+    parts = [
+        "# What labels can show\n",
+        "How often the validation of `fit` says `usable`, by the number of labelled domains, the labels of each, and "
+        "the mean error of the estimator on new domains. Errors are normal. `sample` without an estimator shows "
+        f"the same numbers; `make bench-usable ARGS=--write` simulates them ({TABLE.name}).\n",
+    ]
+    for (error,), rows in cells.group_by("error", maintain_order=True):
+        wide = rows.pivot("labels", index="domains", values="usable")
+        head = ["domains", *(f"{labels} labels each" for labels in wide.columns[1:])]
+        parts += [
+            f"## Mean error {error:.2f}\n",
+            table(head, ([str(domains), *(f"{share:.0%}" for share in shares)] for domains, *shares in wide.rows())),
+        ]
+    return "\n".join(parts)

@@ -1,0 +1,87 @@
+"""Which responses are chosen for the labels of a first `fit`."""
+
+import numpy as np
+import polars as pl
+import pytest
+from production import traffic
+
+import entropy_sentinel as es
+from entropy_sentinel.estimators.verdict import decide
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.monitor.labelling.first import _counts
+from entropy_sentinel.monitor.labelling.prospects import probability_of_usable
+from entropy_sentinel.statistics.intervals import Residuals
+
+
+def log(sizes: dict[str, int]) -> pl.DataFrame:
+    """Features of so many responses of each topic, in order of time."""
+    topics = np.random.default_rng(5).permutation([name for name, n in sizes.items() for _ in range(n)])
+    return traffic(len(topics)).with_columns(pl.Series("topic", topics))
+
+
+def test_a_slice_is_drawn_evenly_over_time_and_over_the_entropies() -> None:
+    """Of 180 responses 30: of five blocks of time six each, and in a block one of each sixth of its entropies."""
+    features = log({f"topic {n}": 180 for n in range(8)} | {"rare": 19})
+    chosen = es.sample(None, features, ["topic"], budget=240)
+    assert chosen.slices.rows() == [(f"topic {n}", 180, 30) for n in range(8)]
+    assert chosen.responses["weight"].to_list() == pytest.approx([6.0] * 240)
+    here = features.filter(topic="topic 3").sort("time").with_columns(block=pl.int_range(pl.len()) // 36)
+    sixth = (pl.col("mean").rank("ordinal").over("block") - 1) // 6
+    drawn = here.with_columns(sixth=sixth).join(chosen.responses, on="item_id", how="semi")
+    assert set(drawn.select("block", "sixth").rows()) == {(block, part) for block in range(5) for part in range(6)}
+
+
+def test_the_choice_does_not_depend_on_the_order_of_the_log() -> None:
+    features = log(dict.fromkeys("abcdef", 60))
+    choices = [es.sample(None, rows, ["topic"], budget=150).responses for rows in (features, features.reverse())]
+    assert choices[0].equals(choices[1])
+    assert not es.sample(None, features, ["topic"], budget=150, seed=1).responses.equals(choices[0])
+
+
+def test_several_answers_to_a_question_count_once() -> None:
+    features = log(dict.fromkeys("abc", 20))
+    twice = pl.concat([features, features.with_columns(sample=pl.lit(1, pl.UInt16))])
+    chosen = es.sample(None, twice, ["topic"], budget=120)
+    assert chosen.slices.rows() == [("a", 20, 20), ("b", 20, 20), ("c", 20, 20)]
+    assert chosen.responses["item_id"].n_unique() == 60
+
+
+@pytest.mark.parametrize(
+    ("sizes", "budget", "expected"),
+    [
+        ([500] * 40, 600, [30] * 20),  # rather than 30 slices of 20 or 15 of 40
+        ([500] * 4, 600, [40] * 4),  # the rest is for a second round
+        ([500, 500, 25], 95, [35, 35, 25]),
+    ],
+)
+def test_the_number_of_slices_is_that_of_most_probable_use(sizes: list[int], budget: int, expected: list[int]) -> None:
+    assert _counts(np.array(sizes), budget, 20).tolist() == expected
+
+
+def test_the_table_is_what_validations_say_now() -> None:
+    """Where errors are normal, .04 in the mean, and 12 domains have 60 labels each: drawn here anew."""
+    rng, usable = np.random.default_rng(1), 0
+    for _ in range(300):
+        p = rng.uniform(0.15, 0.85, 12)
+        estimated = np.clip(p + 0.04 / np.sqrt(2 / np.pi) * rng.normal(size=12), 0, 1)
+        usable += decide(Residuals(estimated, rng.binomial(60, p) / 60, [60] * 12, 12), None) == "usable"
+    # Four standard errors.
+    assert usable / 300 == pytest.approx(probability_of_usable(0.04, 12, 60), abs=0.12)
+    assert probability_of_usable(0.04, 12, 50) == pytest.approx(
+        (probability_of_usable(0.04, 12, 40) + probability_of_usable(0.04, 12, 60)) / 2
+    )
+    assert probability_of_usable(0.0, 5, 1000) == 0
+    assert probability_of_usable(0.04, 20, 19) == 0
+
+
+def test_a_column_with_more_domains_is_named() -> None:
+    features = log({"a": 100, "b": 100, "c": 100, "d": 100})
+    for by in ((), ("user",)):
+        with pytest.raises(InputError, match=r"topic \(4\).*--by topic"):
+            es.sample(None, features, by, budget=200)
+    [note] = es.sample(None, features, ["route"], budget=200).notes
+    assert "topic (4)" in note
+    with pytest.raises(InputError, match="budget: must be at least 60, was 59"):
+        es.sample(None, features, ["topic"], budget=59)
+    with pytest.raises(InputError, match="model"):
+        es.sample(None, features.with_columns(model=pl.col("user")), ["topic"])

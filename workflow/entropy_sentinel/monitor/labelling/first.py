@@ -1,0 +1,153 @@
+"""Which responses to label first, before there is an estimator: many slices, enough labels of each, all kinds of them.
+
+A validation learns more from further domains than from further labels of each, so the budget goes to as many slices as
+it can give enough labels. A slice's responses are drawn with equal probabilities: systematically, from a list that
+goes through time in blocks, and through a block by entropy, up and down in turn (serpentine order: Williams and Chromy
+1980). So they are spread over time and over the entropies, and their share of correct ones has no bias.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.estimators.verdict import FEWEST_DOMAINS, FEWEST_LABELS
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.generation import LOGPROBS
+from entropy_sentinel.frames.response import item_numbers
+from entropy_sentinel.monitor.labelling.chosen import Sample, drawn_number, identity, order_of
+from entropy_sentinel.monitor.labelling.prospects import probability_of_usable, prospects
+from entropy_sentinel.monitor.reading.inputs import Logs
+from entropy_sentinel.monitor.settings import TIME, SampleOptions
+from entropy_sentinel.sources.logs.reader import QUESTION
+from entropy_sentinel.sources.logs.selection import Selection, as_text, first_of
+from entropy_sentinel.sources.logs.settings import FormatOptions
+from entropy_sentinel.statistics.allocation import apportion
+from entropy_sentinel.verbs.domains import other_domains, remedy
+from entropy_sentinel.verbs.inputs import WEIGHT, features_table, is_table, only_value, with_slices
+from entropy_sentinel.verbs.reading import read_features
+
+# More labels of a domain say little more of it: the rest of the budget is for a second round.
+MOST_LABELS = 40
+# The mean error for which the number of slices is chosen.
+_TYPICAL_ERROR = 0.04
+# Columns beside those of a log, which may have any name.
+_ORDER, _TIME, _ITEM = "(order)", "(time)", "(item)"
+
+
+def first_sample(logs: Logs, options: SampleOptions) -> Sample:
+    """The responses to label for a first `fit`, by the columns `options.by`.
+
+    Raises InputError where slices or budget are too few for a validation, and for responses of several models or kinds
+    of log-probabilities.
+    """
+    by, least = list(options.by), options.per_slice or FEWEST_LABELS
+    every = _responses(logs, options)
+    affordable = options.budget // least
+    if affordable < FEWEST_DOMAINS:
+        raise InputError(
+            f"budget: must be at least {FEWEST_DOMAINS * least}, was {options.budget}: a validation needs "
+            f"{FEWEST_DOMAINS} domains of {least} labels each"
+        )
+    rows = _one_per_item(every, by, options.seed)
+    sizes = (
+        rows.group_by(by).agg(n_responses=pl.len()).sort("n_responses", *by, descending=[True, *(False for _ in by)])
+    )
+    enough = sizes.filter(pl.col("n_responses") >= least)
+    others = other_domains(every, by, len(enough)) if len(enough) < affordable else {}
+    if len(enough) < FEWEST_DOMAINS:
+        raise InputError(
+            f"by: {_slices(by, len(enough), least)}, and a validation needs {FEWEST_DOMAINS}; {remedy(others, '--by')}"
+        )
+    counts = _counts(enough["n_responses"].to_numpy(), options.budget, least)
+    slices = enough.head(len(counts)).with_columns(n_to_label=pl.Series(counts))
+    few = len(counts) == len(enough) < affordable
+    return Sample(
+        _chosen(rows, slices, by, options.seed),
+        slices,
+        options.level,
+        prospects(len(counts), int(counts.min()), options.budget),
+        (f"{_slices(by, len(enough), least)}; {remedy(others, '--by')}",) if few else (),
+        f"fit LOGS --domain {by[-1]}" + (f" --group {by[0]}" if len(by) > 1 else ""),
+    )
+
+
+def _slices(by: Sequence[str], n: int, least: int) -> str:
+    return f"{n} values of {', '.join(by)} have {least} responses or more"
+
+
+def _responses(logs: Logs, options: SampleOptions) -> pl.DataFrame:
+    """The responses with features, and the slices' columns as text; InputError where they are of several kinds."""
+    if is_table(logs):
+        rows = Selection(options).of(features_table(logs))
+    else:
+        given = {name: getattr(options, name) for name in FormatOptions.model_fields}
+        rows = read_features(logs, texts=True, further=(*options.by, TIME, QUESTION), **given)
+    rows = rows.filter(pl.col("reason").is_null())
+    if rows.is_empty():
+        raise InputError("logs: no response has features, so none can be chosen")
+    if not options.by:
+        others = other_domains(rows, (), FEWEST_DOMAINS - 1)
+        raise InputError(
+            f"by: without an estimator, name the column whose values are the domains; {remedy(others, '--by')}"
+        )
+    for column in ("model", *LOGPROBS):
+        only_value(rows, column)
+    rows = with_slices(rows, options.by, "by")
+    texts = {name: first_of(rows, [name]).cast(pl.String) for name in (QUESTION, "response")}
+    return rows.with_columns(**{name: as_text(rows[name]) for name in options.by}, **texts)
+
+
+def _one_per_item(rows: pl.DataFrame, by: Sequence[str], seed: int) -> pl.DataFrame:
+    """One response to each question, for several answers to one count as one label."""
+    time = first_of(rows, [TIME])
+    ranked = rows.with_columns(
+        order_of(rows, seed).alias(_ORDER), time.rank("dense").alias(_TIME), pl.Series(_ITEM, item_numbers(rows))
+    )
+    return ranked.sort(_ORDER).unique([*by, _ITEM], keep="first", maintain_order=True)
+
+
+def _counts(sizes: np.ndarray, budget: int, least: int) -> np.ndarray:
+    """Labels of each chosen slice, (n_chosen,), the first ones of `sizes`, which are (n_slices,), largest first.
+
+    Of the numbers of slices that get `least` labels each, that for which `usable` is most probable; of equals the
+    largest.
+    """
+    most = max(least, MOST_LABELS)
+    plans = [
+        apportion(np.ones(n), np.full(n, least), np.minimum(sizes[:n], most), budget)
+        for n in range(FEWEST_DOMAINS, min(len(sizes), budget // least) + 1)
+    ]
+    return max(
+        plans, key=lambda counts: (probability_of_usable(_TYPICAL_ERROR, len(counts), counts.min()), len(counts))
+    )
+
+
+def _chosen(rows: pl.DataFrame, slices: pl.DataFrame, by: Sequence[str], seed: int) -> pl.DataFrame:
+    """The rows for a person to label, those of a slice together, in an order that says nothing of them."""
+    parts = []
+    for row in slices.iter_rows(named=True):
+        here = rows.filter(*(pl.col(name).eq_missing(row[name]) for name in by))
+        drawn = here[_spread(here, row["n_to_label"], f"{seed} {[row[name] for name in by]}")]
+        parts.append(
+            drawn.sort(_ORDER).with_columns(pl.lit(row["n_to_label"] / len(here)).alias("inclusion_probability"))
+        )
+    ids = [name for name in identity(rows) if name not in by]
+    columns = [*by, *ids, "inclusion_probability", WEIGHT, QUESTION, "response"]
+    chosen = pl.concat(parts).with_columns((1 / pl.col("inclusion_probability")).alias(WEIGHT))
+    return chosen.select(*columns, label=pl.lit(None, pl.Boolean))
+
+
+def _spread(rows: pl.DataFrame, n: int, seed: str) -> np.ndarray:
+    """The places of `n` rows, (n,), drawn systematically in serpentine order of time and entropy."""
+    time = rows[_TIME].fill_null(0)
+    blocks = math.isqrt(n) if time.n_unique() > 1 else 1
+    place = np.empty(len(rows), dtype=int)
+    place[np.lexsort((rows[_ORDER], time))] = np.arange(len(rows))
+    block = place * blocks // len(rows)
+    entropy = rows["mean"].to_numpy()
+    serpentine = np.lexsort((rows[_ORDER], np.where(block % 2, -entropy, entropy), block))
+    start = drawn_number(seed) / 2**64
+    drawn: np.ndarray = serpentine[((start + np.arange(n)) * len(rows) / n).astype(int)]
+    return drawn
