@@ -186,12 +186,17 @@ def test_the_domains_of_a_log_are_the_values_of_a_column(
     status, said, _ = run(capsys, *answers, "--domain", "metadata.route")
     assert status == 0
     assert f"of tiny-1m to {'+'.join(routes)}, " in said
-    # Without it all are of the log's name, and the column is named that tells kinds of questions apart.
-    (tmp_path / "week.jsonl").write_text(EXAMPLE.log.read_text().replace('"route"', '"tier": "a", "route"') * 2)
-    status, _, err = run(capsys, "fit", tmp_path / "week.jsonl", *answers[2:])
-    assert status == 0
-    assert "of one benchmark, 'week'" in caplog.text
-    told = f"kinds of questions: metadata.route ({len(routes)} values). Take one, as --domain metadata.route"
-    assert told in caplog.text
+    # Without it all are of the log's name, and the column is named that gives more domains of 20 labels.
+    lines = [
+        line.replace('"prompt_id":"', f'"prompt_id":"{n}-')
+        for line in EXAMPLE.log.read_text().splitlines()
+        for n in range(7)
+    ]
+    (tmp_path / "week.jsonl").write_text("\n".join(lines).replace('"route"', '"tier": "a", "route"'))
+    rows = es.read_features(tmp_path / "week.jsonl")
+    assert rows["metadata.route"].value_counts()["count"].to_list() == [21] * len(routes)
+    rows.select("item_id", label=pl.int_range(pl.len()) % 2 == 0).write_csv(labels)
+    assert run(capsys, "fit", tmp_path / "week.jsonl", *answers[2:])[0] == 0
+    assert f"metadata.route ({len(routes)})" in caplog.text
     status, _, err = run(capsys, *answers, "--domain", "route")
     assert (status, "domain: no response has a value in column 'route'; columns there: " in err) == (1, True)
