@@ -10,6 +10,7 @@ from worlds import world
 from made.how_well import page
 from made.how_well.cases import DEFAULT, FLOOR, chance, compared, mean_over_domains, with_errors
 from made.how_well.fitted import FLAGS, moved, validated
+from made.how_well.trivia import read_trivia
 
 
 def cases(*rows: tuple[str, str, str, float, float]) -> pl.DataFrame:
@@ -82,3 +83,10 @@ def test_another_models_domain_is_estimated_with_and_without_its_own_labels() ->
     # The floor is the accuracy of the training split's rows, and domains are of one size.
     assert floors[1]["estimated"].to_list() == pytest.approx([np.mean(accuracy)] * 4)
     assert floors[0]["estimated"].to_list() == pytest.approx([(sum(accuracy) - left) / 3 for left in accuracy])
+
+
+def test_an_answer_to_trivia_is_correct_if_it_names_a_right_answer() -> None:
+    # "Who is the most payed player in the nba?": of thirty answers, 22 are LeBron James, one Lebron James, and three
+    # Stephen Curry, all names of right answers. One of the others was cut off.
+    labels = read_trivia("qwen2.5-coder-1.5b").filter(item_id="ambigqa-several-00358")["label"]
+    assert (len(labels), labels.sum(), labels.null_count()) == (30, 22 + 1 + 3, 1)

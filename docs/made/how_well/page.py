@@ -105,28 +105,24 @@ def _by_domain(once: Cases) -> str:
 
 def kinds(validations: Sequence[ModelValidation]) -> str:
     """Benchmarks cut into kinds of question: what leaving out a kind says, and what leaving out its benchmark."""
-    sums, rows = [], []
+    rows = []
     for validation in validations:
         whole = validation.new_groups
         assert whole is not None  # the study has kinds
-        parts = [domain for domain in whole.domains if domain.estimated is not None]
-        for what, one in (("kind", validation), ("benchmark", whole)):
-            aee = validation.recommended.aee if one is validation else whole.aee
-            limit = number(one.error_at_most)
-            sums.append([validation.model, what, str(len(parts)), number(aee), limit, one.verdict])
-        by_kind = {domain.domain: domain.estimated for domain in validation.left_out}
-        by_chance = chance(pl.DataFrame({"true": [part.true for part in parts], "n": [part.n for part in parts]}))
-        sums.append([validation.model, "*labels' own chance*", "", number(by_chance), "", ""])
-        for part in parts:
-            estimates = [number(part.true), number(by_kind[part.domain]), number(part.estimated)]
-            rows.append([validation.model, part.domain, str(part.n), *estimates])
+        counted = [domain for domain in whole.domains if domain.estimated is not None]
+        by_chance = chance(pl.DataFrame({"true": [one.true for one in counted], "n": [one.n for one in counted]}))
+        errors = {"kind": validation.recommended.aee, "benchmark": whole.aee, "*labels' own chance*": by_chance}
+        says = {"kind": validation, "benchmark": whole}
+        for what, aee in errors.items():
+            card = [number(says[what].error_at_most), says[what].verdict] if what in says else ["", ""]
+            rows.append([validation.model, what, str(len(counted)), number(aee), *card])
     return (
         "## Many small domains\n\n"
         "The same answers, cut into kinds of question ([how](../examples/real/README.md#domains)), with all labels.\n"
         "`recommended` estimates each kind twice: fitted on all other kinds, and on the other benchmarks alone. The\n"
-        "first verdict is about a new kind of a known benchmark, the second about a new benchmark.\n\n"
-        f"{table(['model', 'left out', 'kinds', 'AEE', 'mean error on new ones at most', 'verdict'], sums)}\n"
-        f"{table(['model', 'kind', 'labels', 'true', 'without the kind', 'without its benchmark'], rows)}"
+        "first verdict is about a new kind of a known benchmark, the second about a new benchmark. [The\n"
+        "gallery](gallery.md) has each kind.\n\n"
+        f"{table(['model', 'left out', 'kinds', 'AEE', 'mean error on new ones at most', 'verdict'], rows)}"
     )
 
 
