@@ -231,7 +231,7 @@ def test_a_server_is_asked_by_token_ids(folder: Path, served: Path, monkeypatch:
     ((_, continuation),) = engine.continuations([(ids[:4], ids[4:])])
     np.testing.assert_allclose(continuation.logprobs, forced, atol=1e-4, rtol=1e-4)
     ((_, beams),) = engine.beams([ids[:3]], width=2, max_tokens=30, stop=["."])
-    for beam in beams.found:
+    for beam in beams.beams:
         with torch.no_grad():
             whole = torch.log_softmax(model(torch.tensor([[*ids[:3], *beam.token_ids]])).logits[0].double(), -1)
         steps = whole[torch.arange(2, 2 + len(beam.token_ids)), torch.tensor(beam.token_ids)]

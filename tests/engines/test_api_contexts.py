@@ -136,7 +136,7 @@ def test_beams_of_a_server_end_with_the_tokens_and_texts_that_are_told() -> None
     with fake_api(answer) as api:
         asked = engine(api, end_tokens=[105])
         ((_, found),) = asked.beams([[1]], width=3, max_tokens=2, stop=["\n"])
-    assert [(one.token_ids, one.logprob, one.text, one.finish_reason) for one in found.found] == [
+    assert [(one.token_ids, one.logprob, one.text, one.finish_reason) for one in found.beams] == [
         ((100, 100), -2.0, "ww", "length"),
         ((101,), -2.0, "", "stop"),
         ((100, 101), -3.0, "w", "stop"),

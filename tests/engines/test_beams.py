@@ -40,7 +40,7 @@ def search(n: int, context: Sequence[int], width: int, max_tokens: int, stop: tu
     plain = ask(n)
     ((number, found),) = BeamSearch(plain.ask, plain.texts, plain.ends, width, max_tokens, stop).search([context])
     assert (number, found.refused) == (0, "")
-    return list(found.found)
+    return list(found.beams)
 
 
 def every_sequence(n: int, context: Sequence[int], max_tokens: int) -> list[tuple[float, tuple[int, ...]]]:
@@ -105,10 +105,10 @@ def test_a_text_ends_a_beam_and_is_not_in_its_own() -> None:
 def test_a_context_without_room_is_refused_and_a_beam_ends_where_there_is_none_left() -> None:
     plain = ask(3, longest=3)
     found = dict(BeamSearch(plain.ask, plain.texts, plain.ends, 2, 9).search([[1, 1, 1, 1], [1, 2]]))
-    assert (found[0].found, found[0].refused) == ((), "too long")
+    assert (found[0].beams, found[0].refused) == ((), "too long")
     assert found[1].refused == ""
-    assert max(len(one.token_ids) for one in found[1].found) <= 2
-    assert all(one.finish_reason == "length" for one in found[1].found if one.token_ids[-1] != END)
+    assert max(len(one.token_ids) for one in found[1].beams) <= 2
+    assert all(one.finish_reason == "length" for one in found[1].beams if one.token_ids[-1] != END)
 
 
 def test_a_width_that_twenty_tokens_do_not_suffice_for_is_an_error() -> None:

@@ -105,7 +105,7 @@ def test_continuations_are_those_of_teacher_forcing(expected: dict[str, Any], fo
 
 def test_beams_of_two_tokens_are_the_likeliest_of_all(expected: dict[str, Any], found: dict[str, Any]) -> None:
     for one, everything in zip(found["searches"][0], expected["everything"], strict=True):
-        best = [(beam.token_ids, beam.logprob) for beam in one.found[:5]]
+        best = [(beam.token_ids, beam.logprob) for beam in one.beams[:5]]
         assert [list(ids) for ids, _ in best] == [ids for ids, _ in everything[:5]]
         np.testing.assert_allclose([value for _, value in best], [value for _, value in everything[:5]], atol=5e-4)
 
@@ -113,25 +113,25 @@ def test_beams_of_two_tokens_are_the_likeliest_of_all(expected: dict[str, Any], 
 def test_beams_are_those_of_transformers(expected: dict[str, Any], found: dict[str, Any]) -> None:
     """The likeliest is the same; others are at least as likely, for Transformers drops ends outside the first beams."""
     for one, searched in zip(found["searches"][1], expected["searched"], strict=True):
-        assert len(one.found) == WIDTH
-        assert list(one.found[0].token_ids) == searched[0][0]
-        assert one.found[0].logprob == pytest.approx(searched[0][1], abs=2e-3)
-        for ours, (_, theirs) in zip(one.found, searched, strict=True):
+        assert len(one.beams) == WIDTH
+        assert list(one.beams[0].token_ids) == searched[0][0]
+        assert one.beams[0].logprob == pytest.approx(searched[0][1], abs=2e-3)
+        for ours, (_, theirs) in zip(one.beams, searched, strict=True):
             assert ours.logprob > theirs - 2e-3
-        assert one.found[0].finish_reason == "stop"
-        for beam in one.found:
+        assert one.beams[0].finish_reason == "stop"
+        for beam in one.beams:
             assert beam.finish_reason == ("stop" if beam.token_ids[-1] == END else "length")
 
 
 def test_a_text_ends_beams(found: dict[str, Any]) -> None:
     """The demo's solutions are short sentences: the first one ends with a full stop and a space."""
     for one, whole in zip(found["searches"][2], found["searches"][1], strict=True):
-        assert {beam.finish_reason for beam in one.found} == {"stop"}
-        assert not any(". " in beam.text for beam in one.found)
-        assert whole.found[0].text.startswith(one.found[0].text + ". ")
+        assert {beam.finish_reason for beam in one.beams} == {"stop"}
+        assert not any(". " in beam.text for beam in one.beams)
+        assert whole.beams[0].text.startswith(one.beams[0].text + ". ")
 
 
 def test_a_context_without_room_is_refused_beside_others(found: dict[str, Any]) -> None:
     refused, other = found["searches"][3]
-    assert (refused.found, refused.refused) == ((), "context of 600 tokens, the model takes 511")
-    assert len(other.found) == 1
+    assert (refused.beams, refused.refused) == ((), "context of 600 tokens, the model takes 511")
+    assert len(other.beams) == 1

@@ -297,7 +297,7 @@ def test_a_plain_text_is_asked_as_text_with_its_places_filled(tmp_path: Path, en
     answered = ["Q: What is {a-00001}? (90)\nA:", "Q: What is {a-00000}? (90)\nA:"]
     assert not engines
     assert GENERATIONS.read(tmp_path / "out.parquet")["item_id"].to_list() == ["a-00000", "a-00001"]
-    assert [generation.asked(settings, f"What is {{a-0000{n}}}?") for n in (1, 0)] == answered
+    assert [generation.filled_prompt(settings, f"What is {{a-0000{n}}}?") for n in (1, 0)] == answered
 
 
 def test_seeds_differ_by_item_sample_model_and_study() -> None:

@@ -12,7 +12,7 @@ from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.planning.files import study_files
-from entropy_sentinel.stages.generation import asked
+from entropy_sentinel.stages.generation import filled_prompt
 
 ROOT = Path(__file__).parents[3]
 
@@ -106,7 +106,7 @@ def test_the_papers_study_asks_what_the_paper_prints(monkeypatch: pytest.MonkeyP
     for name, one in shown.models.items():
         for level, variant in one.stated.items():
             settings = generations.generation_settings(config, variant, "fermi-test")
-            system, user = asked(settings, "How many?")
+            system, user = filled_prompt(settings, "How many?")
             assert 'of the form {"L": <int>, "U": <int>} where L and U are INTEGERS' in system["content"]
             assert f"representing a {level:g} percentage confidence interval" in system["content"], name
             assert f">={level:g} percentage of the mass is on exactly 10^x,\nuse L=U=x. \nDo not" in system["content"]

@@ -68,7 +68,7 @@ class Message(Settings):
     content: Text = Field(description="what is said, with `{question}` and the like where these go")
 
 
-class Said(TypedDict, total=False):
+class PromptTemplate(TypedDict, total=False):
     """What a prompt says, with its placeholders: a chat, or plain text."""
 
     messages: list[dict[str, str]]
@@ -117,7 +117,7 @@ class Prompt(Settings):
         return [name for text in texts for name in _PLACEHOLDER.findall(text) if name]
 
     @property
-    def said(self) -> Said:
+    def template(self) -> PromptTemplate:
         """What is said, with its placeholders, as a job's settings have it: `text`, or `messages`."""
         return {"messages": self.chat} if self.text is None else {"text": self.text}
 

@@ -61,7 +61,7 @@ def _needed(config: Config) -> Iterator[tuple[Path, str]]:
         if path is not None:
             yield Path(path), f"benchmarks.{name}.path: must be a file; there is none at '{path}'"
     for run, answering, benchmark in product(config.run.judges, config.run.models, config.run.benchmarks):
-        for name in config.asked(run, benchmark):
+        for name in config.basic_judges(run, benchmark):
             judge = config.judges[name]
             if isinstance(judge, LabelsFile):
                 file, missing = judge.file(answering, benchmark), f"must hold {answering}/{benchmark}.parquet"

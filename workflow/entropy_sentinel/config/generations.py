@@ -84,7 +84,7 @@ def prompt_settings(config: Config, model: str) -> PromptSettings:
     settings: PromptSettings = {"prompt": name, "prompt_version": prompt.version}
     if variables:
         settings["prompt_variables"] = {key: str(value) for key, value in variables.items()}
-    return settings if name in PROMPTS else {**settings, **prompt.said}
+    return settings if name in PROMPTS else {**settings, **prompt.template}
 
 
 def source_file(config: Config, model: str, benchmark: str) -> str | None:

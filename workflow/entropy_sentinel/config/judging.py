@@ -62,7 +62,7 @@ def _server(config: Config, model: str) -> ServedSettings:
 
 def labels_files(config: Config, judge: str, model: str, benchmark: str) -> list[str]:
     """The files of labels made elsewhere that a judge, or one that it is made of, takes its labels from."""
-    settings = [config.judges[name] for name in config.asked(judge, benchmark)]
+    settings = [config.judges[name] for name in config.basic_judges(judge, benchmark)]
     return [judge_section.file(model, benchmark) for judge_section in settings if isinstance(judge_section, LabelsFile)]
 
 
@@ -84,7 +84,9 @@ def paid_judges(config: Config) -> dict[str, list[str]]:
     """Return the judges behind servers that the study uses, each with the judges of `run.judges` that use it."""
     asking: dict[str, list[str]] = {}
     for run in config.run.judges if config.reads_labels else ():
-        for name in dict.fromkeys(part for benchmark in config.run.benchmarks for part in config.asked(run, benchmark)):
+        for name in dict.fromkeys(
+            part for benchmark in config.run.benchmarks for part in config.basic_judges(run, benchmark)
+        ):
             if isinstance(config.judges[name], Llm):
                 asking.setdefault(name, []).append(run)
     return asking

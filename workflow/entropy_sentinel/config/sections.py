@@ -16,7 +16,7 @@ from entropy_sentinel.estimators.settings import OWN, Estimation, Group
 from entropy_sentinel.frames.analysis import Analysis, sections
 from entropy_sentinel.frames.sections import Name, Positive, Seed, Settings, Text, check_names
 from entropy_sentinel.judges.catalogue import PROMPTS as JUDGE_PROMPTS
-from entropy_sentinel.judges.settings import AnyJudge, LabelsFile, Llm, asked
+from entropy_sentinel.judges.settings import AnyJudge, LabelsFile, Llm, basic_judges
 from entropy_sentinel.signals.catalogue import FAMILIES, FAMILY_OF
 from entropy_sentinel.sources.settings import Benchmark
 
@@ -114,16 +114,16 @@ class Config(Settings):
 
     def _are_brought(self, benchmark: str) -> bool:
         """Whether labels need no reference: all judges take over those made elsewhere."""
-        names = (name for judge in self.run.judges for name in self.asked(judge, benchmark))
+        names = (name for judge in self.run.judges for name in self.basic_judges(judge, benchmark))
         return all(isinstance(self.judges[name], LabelsFile) for name in names)
 
     def judge_of(self, judge: str, benchmark: str | None) -> str:
         """Who labels a benchmark where `judge` is run: the benchmark's own judge, if it has one."""
         return (self.benchmarks[benchmark].judge if benchmark else None) or judge
 
-    def asked(self, judge: str, benchmark: str) -> list[str]:
+    def basic_judges(self, judge: str, benchmark: str) -> list[str]:
         """The judges that are asked about a benchmark where `judge` is run, each of those that it is made of."""
-        return asked(self.judge_of(judge, benchmark), self.judges)
+        return basic_judges(self.judge_of(judge, benchmark), self.judges)
 
     @property
     def generation_prompts(self) -> dict[str, Prompt]:
@@ -253,11 +253,13 @@ class Config(Settings):
         for name in self.judges:
             if name in (*STAGE_FOLDERS, *(section.folder() for section in SECTIONS.values())):
                 raise ValueError(f"judges.{name}: the study has another folder '{name}'; choose another name")
-            self._starts_no_server(f"judges.{name}.judges", [part for part in asked(name, self.judges) if part != name])
+            self._starts_no_server(
+                f"judges.{name}.judges", [part for part in basic_judges(name, self.judges) if part != name]
+            )
         for name, benchmark in self.benchmarks.items():
             if benchmark.judge is not None:
                 check_names(f"judge in benchmarks.{name}.judge:", [benchmark.judge], self.judges)
-                self._starts_no_server(f"benchmarks.{name}.judge", asked(benchmark.judge, self.judges))
+                self._starts_no_server(f"benchmarks.{name}.judge", basic_judges(benchmark.judge, self.judges))
         for name, group in self.groups.items():
             check_names(f"benchmark in groups.{name}:", group.benchmarks, self.benchmarks)
         for name in self.run.groups:

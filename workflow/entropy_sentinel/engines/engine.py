@@ -124,7 +124,7 @@ class Beam:
 class Beams:
     """The sequences of a beam search after a context, likeliest first; none if the engine refuses the context."""
 
-    found: tuple[Beam, ...]
+    beams: tuple[Beam, ...]
     refused: str = ""
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from entropy_sentinel.chat.settings import PLACEHOLDERS, Said
+from entropy_sentinel.chat.settings import PLACEHOLDERS, PromptTemplate
 from entropy_sentinel.frames.secrets import refuse_secrets
 from entropy_sentinel.frames.sections import Free, Number, Settings, Whole
 from entropy_sentinel.sources.settings import JobSettings, SourceSettings
@@ -160,7 +160,7 @@ class Generation(Settings):
         return self
 
 
-class PromptSettings(Said):
+class PromptSettings(PromptTemplate):
     """What a model is asked with; a prompt of the config's own goes to the jobs as its text."""
 
     prompt: str

@@ -239,18 +239,18 @@ def members(judge: Settings) -> list[str]:
     return list(getattr(judge, "judges", []))
 
 
-def asked(name: str, judges: Mapping[str, Settings]) -> list[str]:
+def basic_judges(name: str, judges: Mapping[str, Settings]) -> list[str]:
     """The judges that are asked where the judge `name` is run: itself, or those that it is made of, at any depth.
 
     Raises ValueError for a name that is not among `judges`, and for a judge that is part of itself.
     """
-    return list(dict.fromkeys(_asked([name], judges)))
+    return list(dict.fromkeys(_basic_judges([name], judges)))
 
 
-def _asked(way: list[str], judges: Mapping[str, Settings]) -> list[str]:
+def _basic_judges(way: list[str], judges: Mapping[str, Settings]) -> list[str]:
     *above, name = way
     if name in above:
         raise ValueError(f"judges.{way[0]}.judges: a judge must not be part of itself, was {' -> '.join(way)}")
     check_names(f"judge in judges.{above[-1] if above else name}.judges:", [name], judges)
     parts = members(judges[name])
-    return [judge for part in parts for judge in _asked([*way, part], judges)] or [name]
+    return [judge for part in parts for judge in _basic_judges([*way, part], judges)] or [name]

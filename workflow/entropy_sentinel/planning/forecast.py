@@ -68,7 +68,7 @@ def _labels_left(outlook: Outlook, model: str) -> int:
         for judge in config.run.judges
         for benchmark in config.run.benchmarks
         if outlook.is_to_make(Layout(config.study).labels, judge=judge, model=model, benchmark=benchmark)
-        and any(not isinstance(config.judges[name], LabelsFile) for name in config.asked(judge, benchmark))
+        and any(not isinstance(config.judges[name], LabelsFile) for name in config.basic_judges(judge, benchmark))
         and not _has_prices(config, config.judge_of(judge, benchmark))
         and config.benchmarks[benchmark].reference
     )

@@ -59,7 +59,7 @@ def judging(outlook: Outlook) -> list[Judging]:
 def _is_asked(config: Config, judge: str, asking: list[str], benchmark: str) -> bool:
     """Whether a judge is shown responses to a benchmark: it has references, and no judge of its own in the way."""
     return bool(config.benchmarks[benchmark].reference) and any(
-        judge in config.asked(name, benchmark) for name in asking
+        judge in config.basic_judges(name, benchmark) for name in asking
     )
 
 

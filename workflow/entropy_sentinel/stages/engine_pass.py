@@ -33,7 +33,7 @@ from entropy_sentinel.frames.generation import WAS_REFUSED, scan_traces
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.signals.catalogue import FAMILIES, asking_of
 from entropy_sentinel.sources.given import import_pass
-from entropy_sentinel.stages.generation import asked, with_commit
+from entropy_sentinel.stages.generation import filled_prompt, with_commit
 from entropy_sentinel.stages.parts import Parts
 
 log = logging.getLogger(__name__)
@@ -145,7 +145,7 @@ def _ask_all(responses: pl.DataFrame, settings: PassSettings, threads: int, part
 
 def _asked(part: pl.DataFrame, engine: Engine, settings: PassSettings, asking: Any) -> pl.DataFrame:
     """The family's rows of one part, the responses to other prompts than were rendered here without a trajectory."""
-    prompts = engine.prompts([asked(settings["asked_with"], question) for question in part["question"]])
+    prompts = engine.prompts([filled_prompt(settings["asked_with"], question) for question in part["question"]])
     # Traces made elsewhere may not say what the prompt was.
     same = [known in ("", prompt.hash) for known, prompt in zip(part["prompt_hash"], prompts, strict=True)]
     name = f"models.{settings['asked_with']['model']}"

@@ -101,7 +101,7 @@ def generate(items: pl.DataFrame, keys: Sequence[Key], settings: AskedSettings, 
     questions = dict(items.select("item_id", "question").iter_rows())
     seeds = [request_seed(settings["seed"], settings["model"], *key) for key in keys]
     progress = Progress(len(keys), settings["sampling"].get("max_tokens"), engine.under_way)
-    answers = engine.answer([asked(settings, questions[item_id]) for item_id, _ in keys], seeds)
+    answers = engine.answer([filled_prompt(settings, questions[item_id]) for item_id, _ in keys], seeds)
     # Closed whatever happens here: an engine that still has requests under way would keep the process from ending.
     with shown(progress), closing(answers):
         for positions, responses in _batches(answers, len(keys), progress):
@@ -117,7 +117,7 @@ def generate(items: pl.DataFrame, keys: Sequence[Key], settings: AskedSettings, 
             parts.append(rows, engine.provenance)  # a server says what it is in its replies only
 
 
-def asked(settings: PromptSettings, question: str) -> Asked:
+def filled_prompt(settings: PromptSettings, question: str) -> Asked:
     """What a model is asked with a question: a chat, or plain text that it goes on from."""
     values = settings.get("prompt_variables", {}) | {"question": question}
     if text := settings.get("text"):

@@ -17,7 +17,7 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.frames.response import ITEM
 from entropy_sentinel.sources.rows import local_rows
-from entropy_sentinel.stages.generation import asked
+from entropy_sentinel.stages.generation import filled_prompt
 
 QUESTION, SOLUTION = "question", "solution"
 
@@ -68,7 +68,7 @@ def training_rows(
             raise InputError(
                 f"solutions: there is none for item {row['item_id']}; a row's '{QUESTION}' must be {row['question']!r}"
             )
-        said, target = asked(prompt, row["question"]), solutions.get(row["question"], row["reference"])
+        said, target = filled_prompt(prompt, row["question"]), solutions.get(row["question"], row["reference"])
         yield {
             **(
                 {"prompt": said, "completion": target}

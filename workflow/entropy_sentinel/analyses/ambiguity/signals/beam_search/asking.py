@@ -27,11 +27,11 @@ def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
 
 
 def _columns(beams: Beams) -> dict[str, Any]:
-    if not beams.found:
+    if not beams.beams:
         return {"reason": f"refused: {beams.refused}"}
     return {
-        "texts": [one.text for one in beams.found],
-        "logprobs": [one.logprob for one in beams.found],
-        "lengths": [len(one.token_ids) for one in beams.found],
-        "finish_reasons": [one.finish_reason for one in beams.found],
+        "texts": [one.text for one in beams.beams],
+        "logprobs": [one.logprob for one in beams.beams],
+        "lengths": [len(one.token_ids) for one in beams.beams],
+        "finish_reasons": [one.finish_reason for one in beams.beams],
     }

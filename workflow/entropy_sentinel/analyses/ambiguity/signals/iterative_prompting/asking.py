@@ -7,12 +7,12 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.analyses.ambiguity.signals.iterative_prompting import ITERATIVE_PROMPTS
-from entropy_sentinel.chat.settings import Said
+from entropy_sentinel.chat.settings import PromptTemplate
 from entropy_sentinel.engines.catalogue import PROMPTS
 from entropy_sentinel.engines.engine import Asked, Continuation, Engine, in_order
 from entropy_sentinel.engines.generation import AskedSettings, PromptSettings
 from entropy_sentinel.frames.response import RESPONSE
-from entropy_sentinel.stages.generation import asked
+from entropy_sentinel.stages.generation import filled_prompt
 
 _QUESTION = "{question}"
 # Marks that a question or an answer may end with already where the template has one.
@@ -31,10 +31,10 @@ def with_answer(asked_with: PromptSettings, template: str, question: str, answer
             template = template.replace(f"{{{place}}}{value[-1]}", f"{{{place}}}")
     variables = {**asked_with.get("prompt_variables", {}), "answer": answer}
     own: PromptSettings = {**asked_with, **_said(asked_with, template), "prompt_variables": variables}
-    return asked(own, question)
+    return filled_prompt(own, question)
 
 
-def _said(asked_with: PromptSettings, template: str) -> Said:
+def _said(asked_with: PromptSettings, template: str) -> PromptTemplate:
     """The model's own prompt with the template in the place of the question's part; places are not filled yet."""
     if text := asked_with.get("text"):
         before, blank, _ = text[: text.index(_QUESTION)].rpartition("\n\n")
