@@ -303,6 +303,14 @@ def test_packages_of_peers_give_the_same_on_the_same_arrays(trace):
     assert {name: found[name] for name in expected} == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.parametrize("trace", PEERS["traces"], ids=lambda trace: f"{len(trace['token_logprobs'])} tokens")
+def test_scipy_gives_the_same_on_the_same_arrays(trace):
+    found = row(trace["token_logprobs"], trace["top_logprobs"])
+    expected = trace["scipy"]
+    assert {"std", "q25", "lntp", "captured_mass"} <= set(expected)
+    assert {name: found[name] for name in expected} == pytest.approx(expected, rel=1e-9, abs=1e-12)
+
+
 def test_features_are_over_what_follows_the_thinking():
     whole = random_trace(np.random.default_rng(3), 9)
     after = frame(whole).with_columns(trace_start=pl.lit(4, pl.UInt32))

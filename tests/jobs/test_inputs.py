@@ -7,7 +7,7 @@ import pytest
 from entropy_sentinel.config.layout import STAGE_FOLDERS, Layout
 from entropy_sentinel.estimators.settings import group_file
 from entropy_sentinel.frames.contract import Contract
-from entropy_sentinel.frames.errors import ContractError, DamagedFileError
+from entropy_sentinel.frames.errors import ContractError
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.jobs.inputs import check_inputs, place
 
@@ -75,10 +75,3 @@ def test_labels_of_another_benchmark_are_told_by_their_item_ids() -> None:
     path = Layout("s").labels.format(**NAMES | {"benchmark": "math"})
     with pytest.raises(ContractError, match="must be of benchmark 'math', is of 'gsm8k'"):
         check_inputs([write(path, judge="j")])
-
-
-def test_damaged_inputs_are_named_with_their_stage() -> None:
-    path = Path(write(Layout("s").features.format(**NAMES)))
-    path.write_bytes(b"")
-    with pytest.raises(DamagedFileError, match=r"gsm8k.parquet: must be a whole .* of stage 'features', is empty"):
-        check_inputs([str(path)])

@@ -1,8 +1,6 @@
 """How far a study is, how fast, and how long it will take, on a made-up tree of results."""
 
 import os
-import subprocess
-import sys
 from io import StringIO
 from pathlib import Path
 
@@ -121,13 +119,3 @@ def test_damaged_files_are_named(config: Config) -> None:
     found = lines(config)
     assert found["estimates"] == ["3", "of", "4", "-", "-"]
     assert found[f"{path}:"][:3] == ["cannot", "be", "read;"]
-
-
-def test_command_merges_config_files_like_snakemake(config: Config, tmp_path: Path) -> None:
-    Path("more.yaml").write_text("study: second\nlimit: 7\n")
-    command = [sys.executable, "-m", "entropy_sentinel", "progress", "--configfile", "more.yaml"]
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "workflow")}
-    output = subprocess.check_output(command, cwd=tmp_path, env=environment, text=True)
-    assert output.startswith("Study 'second'")
-    assert "0 of 28" in output
-    assert output.isascii()

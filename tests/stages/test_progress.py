@@ -91,22 +91,6 @@ def test_where_only_a_server_knows_the_responses_under_way(clock: Clock) -> None
     assert said.line() == "8 of 100 responses; 35 tokens/s, about 131 s left"
 
 
-@pytest.mark.parametrize(
-    ("total", "lengths", "seconds", "expected"),
-    [
-        (1, [1], 1, "0 of 1 response, 1 under way with 1 token so far; 1 token/s, at most 9 s left"),
-        (2, [1, 0], 1, "0 of 2 responses, 2 under way with 1 token so far; 1 token/s, at most 20 s left"),
-        (2, [1, 1], 10, "0 of 2 responses, 2 under way with 2 tokens so far; 0.2 tokens/s, at most 90 s left"),
-        (2, [], 10, "0 of 2 responses; 0 tokens/s"),
-        (1, [0], 10, "0 of 1 response; 0 tokens/s"),
-    ],
-)
-def test_one_token_is_not_tokens(clock: Clock, total: int, lengths: list[int], seconds: float, expected: str) -> None:
-    said = clock.progress(total, longest=10)
-    clock.after(seconds, lengths)
-    assert said.line() == expected
-
-
 def test_summary_is_of_the_whole_job(clock: Clock) -> None:
     said = clock.progress(2)
     said.add(1500)

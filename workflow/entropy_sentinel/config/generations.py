@@ -41,7 +41,7 @@ def generation_settings(config: Config, model: str, benchmark: str) -> Generatio
             "source": settings.file(benchmark),
             "logprobs_mode": settings.source_logprobs_mode,
             "samples": config.samples_of(model),
-            "sampling": _sampling(config, model),
+            "sampling": sampling_of(config, model),
         }
         return given
     depends_on = {**job, "engine": settings.ENGINE, **settings.engine_settings(), **_asking(config, model, settings)}
@@ -55,7 +55,7 @@ def _asking(config: Config, model: str, settings: Model) -> AskingSettings:
     return {
         **prompt_settings(config, model),
         "samples": config.samples_of(model),
-        "sampling": _sampling(config, model),
+        "sampling": sampling_of(config, model),
         "top_k": TOP_K,
         "seed": config.seed,
         "engine_args": config.generation.engine_args | settings.engine_args,
@@ -71,7 +71,7 @@ def _asking(config: Config, model: str, settings: Model) -> AskingSettings:
     }
 
 
-def _sampling(config: Config, model: str) -> dict[str, Any]:
+def sampling_of(config: Config, model: str) -> dict[str, Any]:
     """How a model's tokens are drawn: what is set, so that a key that is new to the schema makes nothing again."""
     sampling = config.generation.sampling.model_dump() | config.models[model].sampling
     return {key: value for key, value in sampling.items() if value is not None}

@@ -94,7 +94,7 @@ def millions(count: float) -> str:
     return f"{count / 1e6:,.1f}" if not 0 < count < 1e6 else f"{float(f'{count / 1e6:.2g}'):.8f}".rstrip("0")
 
 
-def counted(count: int, thing: str) -> str:
+def counted(count: float, thing: str) -> str:
     """How many there are of a thing: "1 model", "2 models"."""
     return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from entropy_sentinel.config.generations import item_limit
+from entropy_sentinel.config.generations import item_limit, sampling_of
 from entropy_sentinel.config.layout import Layout, parts_folder
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.engines.generation import Rates
@@ -77,8 +77,7 @@ class Outlook:
 
     def longest(self, model: str) -> int:
         """The longest response of a model, tokens."""
-        sampling = self.config.generation.sampling.model_dump() | self.config.models[model].sampling
-        return int(sampling["max_tokens"])
+        return int(sampling_of(self.config, model)["max_tokens"])
 
     def is_to_make(self, template: str, **names: str) -> bool:
         """Whether the file of a template is still to be made."""

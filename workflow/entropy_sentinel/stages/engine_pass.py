@@ -88,11 +88,16 @@ def write_engine_pass(
             log.info("an earlier run has finished it: nothing to ask")
             return
         frame = _ask_all(responses, settings, threads, parts)
-        origin = {key: value for key, value in read_provenance(generations).items() if key not in ("stage", "identity")}
+        origin = _origin(generations)
         about = {**origin, "family": settings["family"], "pass": dict(settings), "pass_facts": parts.facts()}
         about["identity"] = parts.identity
         declared.contract.write(frame, output, about)
         parts.keep(output)
+
+
+def _origin(generations: str) -> dict[str, Any]:
+    """What the traces say of themselves that a pass over them repeats."""
+    return {key: value for key, value in read_provenance(generations).items() if key not in ("stage", "identity")}
 
 
 def _responses(benchmark: str, generations: str, unaskable: str | None) -> pl.DataFrame:
@@ -178,9 +183,6 @@ def _identity(settings: Mapping[str, Any], responses: pl.DataFrame) -> str:
     return digest.hexdigest()[:16]
 
 
-log = logging.getLogger(__name__)
-
-
 def write_given_pass(generations: str, settings: GivenPass, output: str) -> None:
     """Take over the rows of the file `settings["source"]` on the responses in `generations`, in their order.
 
@@ -203,7 +205,7 @@ def write_given_pass(generations: str, settings: GivenPass, output: str) -> None
         if (made := made_with.get(key, value)) != value:
             told = source, settings["family"], key, value, made
             log.warning("%s: signals.%s.%s is %s, and the file was made with %s, which counts", *told)
-    origin = {key: value for key, value in read_provenance(generations).items() if key not in ("stage", "identity")}
+    origin = _origin(generations)
     for model in whose(source, "model"):
         if model not in (answered := [origin[key] for key in ("model", "source_model") if origin.get(key)]):
             log.warning("%s: is of the model '%s', and the traces are of %s", source, model, " or ".join(answered))

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from entropy_sentinel.frames.printable import counted
+
 log = logging.getLogger(__name__)
 
 # How often the log gets a line.
@@ -89,11 +91,6 @@ def shown(progress: Progress) -> Iterator[None]:
         ended.set()
         thread.join()
     log.info("%s", progress.summary())
-
-
-def counted(number: float, unit: str) -> str:
-    """A number of things in words: 1 token, 2 tokens."""
-    return f"{number:,} {unit}{'s' * (number != 1)}"
 
 
 def _speed(speed: float) -> str:
