@@ -68,7 +68,7 @@ def plain(axes: Axes) -> None:
 
 def legend_of(panels: Iterable[Axes]) -> dict[str, Artist]:
     """What stands in the legends of panels, once each: what is drawn, by its text."""
-    return {text: one for axes in panels for one, text in zip(*axes.get_legend_handles_labels(), strict=True)}
+    return {text: artist for axes in panels for artist, text in zip(*axes.get_legend_handles_labels(), strict=True)}
 
 
 def image(figure: Figure, name: str) -> str:
@@ -92,6 +92,6 @@ def write_figure(exhibit: Exhibit, drawing: Drawing, folder: str | Path) -> None
     with style():
         drawing.figure.savefig(f"{stem}.pdf", metadata={"CreationDate": None})
         drawing.figure.savefig(f"{stem}.png", dpi=_PNG_DPI)
-    images = [one and image(one, exhibit.file) for one in (drawing.figure, drawing.narrow)]
+    images = [drawn and image(drawn, exhibit.file) for drawn in (drawing.figure, drawing.narrow)]
     part = fragment("figure", exhibit, drawing.caption, *images)
     Path(f"{stem}.html").write_text(part, encoding="utf-8")

@@ -42,7 +42,9 @@ def labelling_page(
         data={
             "rows": [{name: row.get(name) for name in wanted} for row in rows],
             "answers": list(given),
-            "labels": [{"key": key, "answer": one, "saved": saved.get(one, "")} for key, one in ANSWERS.items()],
+            "labels": [
+                {"key": key, "answer": answer, "saved": saved.get(answer, "")} for key, answer in ANSWERS.items()
+            ],
             "keys": list(keys),
             "columns": list(columns),
             "file": file,

@@ -44,7 +44,7 @@ def origins(provenance: Provenance, by: str) -> Origins:
         key: {name: _distinct(entry.get(key, "") for other, entry in entries if other == name) for name in names}
         for key in keys
     }
-    shared = {key: set(map(tuple, found.values())) for key, found in values.items()}
+    shared = {key: set(map(tuple, texts_of.values())) for key, texts_of in values.items()}
     same = [key for key in keys if len(shared[key]) == 1]
     different = [key for key in keys if len(shared[key]) > 1]
     texts = {key: " / ".join(next(iter(shared[key]))) for key in same}
@@ -53,10 +53,10 @@ def origins(provenance: Provenance, by: str) -> Origins:
         (_title(by), *map(_title, different)),
         tuple((name, *(" / ".join(values[key][name]) or "-" for key in different)) for name in names),
         tuple(
-            f"{name}: {_title(key)} differs between files: {', '.join(value or 'empty' for value in found)}."
+            f"{name}: {_title(key)} differs between files: {', '.join(value or 'empty' for value in texts_of)}."
             for key in keys
-            for name, found in values[key].items()
-            if len(found) > 1 and key not in _EACH_ITS_OWN
+            for name, texts_of in values[key].items()
+            if len(texts_of) > 1 and key not in _EACH_ITS_OWN
         ),
     )
 
@@ -112,7 +112,7 @@ def _git(*arguments: str) -> str | None:
     try:
         # A copy that is installed inside another project's tree is none of that tree's files.
         subprocess.run(["git", "ls-files", "--error-unmatch", __file__], cwd=package, capture_output=True, check=True)
-        found = subprocess.run(["git", *arguments], cwd=package, capture_output=True, check=True, text=True)
+        result = subprocess.run(["git", *arguments], cwd=package, capture_output=True, check=True, text=True)
     except (OSError, subprocess.CalledProcessError):
         return None
-    return found.stdout.strip()
+    return result.stdout.strip()

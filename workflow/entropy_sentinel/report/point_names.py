@@ -120,18 +120,18 @@ def _cheapest(places: Sequence[np.ndarray], pixels: np.ndarray, costs: Sequence[
 
 def _beside(name: int, places: Sequence[np.ndarray], pixels: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     """What each place of a name costs beside the places of the others, (n_places,)."""
-    others = np.array([own[chosen[one]] for one, own in enumerate(places) if one != name]).reshape(-1, 4)
+    others = np.array([own[chosen[other]] for other, own in enumerate(places) if other != name]).reshape(-1, 4)
     over: np.ndarray = _OVER_NAME * _common(places[name], others).sum(axis=1)
     return over + _CROSSED * _lines_across(name, places, pixels, chosen)
 
 
 def _lines_across(name: int, places: Sequence[np.ndarray], pixels: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     """How many lines of other names each place of a name lies across, (n_places,)."""
-    found = np.zeros(len(places[name]))
-    for one, own in enumerate(places):
-        if one != name and _DISTANCES[chosen[one] // len(_DIRECTIONS)] > _LINED:
-            found += _crosses(own[chosen[one]], pixels[one], places[name])
-    return found
+    crossings = np.zeros(len(places[name]))
+    for other, own in enumerate(places):
+        if other != name and _DISTANCES[chosen[other] // len(_DIRECTIONS)] > _LINED:
+            crossings += _crosses(own[chosen[other]], pixels[other], places[name])
+    return crossings
 
 
 def _crosses(box: np.ndarray, pixel: np.ndarray, boxes: np.ndarray) -> np.ndarray:

@@ -75,12 +75,12 @@ def headed(
     frame: pl.DataFrame, headings: Mapping[str, str], words: Mapping[str, Callable[[Any], str]] | None = None
 ) -> pl.DataFrame:
     """The columns of a frame that have a heading, under it; `words` says what is shown for the values of a column."""
-    said = {
-        name: pl.Series(name, [None if one is None else of(one) for one in frame[name]], pl.String)
+    texts = {
+        name: pl.Series(name, [None if value is None else of(value) for value in frame[name]], pl.String)
         for name, of in (words or {}).items()
         if name in headings
     }
-    return frame.select(said.get(name, frame[name]).alias(heading) for name, heading in headings.items())
+    return frame.select(texts.get(name, frame[name]).alias(heading) for name, heading in headings.items())
 
 
 def number_frame(rows: Sequence[dict[str, Any]], keys: Sequence[str], numbers: Iterable[str]) -> pl.DataFrame:

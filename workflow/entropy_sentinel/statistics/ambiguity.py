@@ -66,8 +66,8 @@ def ambiguous_questions(responses: pl.DataFrame) -> tuple[int, int] | None:
 
 def ambiguous_shares(responses: pl.DataFrame, domain: str = "benchmark") -> dict[str, dict[str, Any]] | None:
     """By domain the share of such questions and `n_questions`, those of which it is known; null where of none."""
-    found = {}
+    groups = {}
     for (name,), rows in responses.group_by(domain, maintain_order=True):
         if counts := ambiguous_questions(rows):
-            found[str(name)] = {"share": counts[0] / counts[1], "n_questions": counts[1]}
-    return found or None
+            groups[str(name)] = {"share": counts[0] / counts[1], "n_questions": counts[1]}
+    return groups or None

@@ -37,7 +37,7 @@ def nonconformity(lower: Numbers, upper: Numbers, true: Numbers) -> np.ndarray:
 
     An interval whose ends are moved outwards by this much just holds the true value (Romano et al. 2019).
     """
-    lower, upper, true = (np.asarray(one, dtype=float) for one in (lower, upper, true))
+    lower, upper, true = (np.asarray(values, dtype=float) for values in (lower, upper, true))
     outside: np.ndarray = np.maximum(lower - true, true - upper)
     return outside
 

@@ -74,11 +74,11 @@ def evaluate_all(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """
     known = pl.col("estimated").is_not_null() & pl.col("true").is_not_null()
     digits = {name: (pl.col(name).filter(known) * 10**RANK_DECIMALS).round(mode="half_to_even") for name in _BOTH}
-    found = frame.group_by(by, maintain_order=True).agg(
+    errors = frame.group_by(by, maintain_order=True).agg(
         aee=(pl.col("estimated") - pl.col("true")).abs().mean(),
-        rho=pl.corr(*(one.rank("average") for one in digits.values())),
+        rho=pl.corr(*(values.rank("average") for values in digits.values())),
         n_domains=known.sum(),
-        **{f"{name}_differ": one.n_unique() > 1 for name, one in digits.items()},
+        **{f"{name}_differ": values.n_unique() > 1 for name, values in digits.items()},
     )
     reasons = {
         "no domain with labels and an estimate": pl.col("n_domains") == 0,
@@ -86,9 +86,9 @@ def evaluate_all(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
         **{f"{name} accuracies are all equal": ~pl.col(f"{name}_differ") for name in _BOTH},
     }
     first = pl.coalesce(pl.when(holds).then(pl.lit(reason)) for reason, holds in reasons.items())
-    found = found.with_columns(reason=first)
+    errors = errors.with_columns(reason=first)
     rho_where_defined = pl.when(pl.col("reason").is_null()).then(pl.col("rho"))
-    return found.with_columns(rho=rho_where_defined).select(*by, *Errors._fields)
+    return errors.with_columns(rho=rho_where_defined).select(*by, *Errors._fields)
 
 
 def median(values: Numbers) -> float:

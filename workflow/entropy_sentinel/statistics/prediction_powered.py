@@ -60,7 +60,7 @@ def prediction_powered_mean(
 
     Raises ValueError for a number that is none, a weight of 0 or less, lengths that differ, a level outside (0, 1).
     """
-    y, p, everywhere = (np.asarray(one, dtype=float) for one in (labels, predicted_on_labelled, predicted_on_all))
+    y, p, everywhere = (np.asarray(values, dtype=float) for values in (labels, predicted_on_labelled, predicted_on_all))
     u = _checked(y, p, everywhere, level, weights)
     n, share = len(y), u / len(y)
     y_mean, p_mean = share @ y, share @ p
@@ -145,7 +145,7 @@ def _checked(y: np.ndarray, p: np.ndarray, everywhere: np.ndarray, level: float,
             "labels, predictions and weights of the labelled must be as many, at least one, and no more than there are "
             f"responses; were {len(y)}, {len(p)}, {len(w)} and {len(everywhere)}"
         )
-    if not all(np.isfinite(one).all() for one in (y, p, everywhere, w)) or not (w > 0).all():
+    if not all(np.isfinite(values).all() for values in (y, p, everywhere, w)) or not (w > 0).all():
         raise ValueError("labels, predictions and weights must be finite numbers, and weights above 0")
     relative: np.ndarray = w / w.mean()
     return relative

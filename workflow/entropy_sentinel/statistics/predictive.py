@@ -107,7 +107,7 @@ class Spread:
         return np.cumsum(self.weights) - self.weights / 2
 
     def _half_widths(self, variances: np.ndarray, level: float) -> np.ndarray:
-        found = np.full(len(variances), math.inf)
+        half_widths = np.full(len(variances), math.inf)
         finite, there = np.isfinite(variances), self.weights > _NO_WEIGHT
         weights, deviations = self.weights[there], np.sqrt(_SPREADS[there] ** 2 + variances[finite][:, None])
         half = np.zeros(len(deviations))
@@ -119,8 +119,8 @@ class Spread:
             half += step
             if np.all(np.abs(step) < _PRECISION):
                 break
-        found[finite] = half
-        return found
+        half_widths[finite] = half
+        return half_widths
 
 
 def _log_likelihood(errors: np.ndarray, variances: np.ndarray, groups: Names | None) -> np.ndarray:

@@ -22,10 +22,10 @@ _NAMED = 3
 def failures(sweep: pl.DataFrame, validations: Sequence[ModelValidation]) -> list[str]:
     """What has no result, in sentences: domains by the recommended estimator, and rows of a frame SWEEP by reason."""
     lines = [
-        f"{validation.model}, {one.domain}: the recommended estimator gives no estimate: {one.reason}."
+        f"{validation.model}, {domain.domain}: the recommended estimator gives no estimate: {domain.reason}."
         for validation in validations
-        for one in (*validation.left_out, *validation.unlabelled)
-        if one.estimated is None
+        for domain in (*validation.left_out, *validation.unlabelled)
+        if domain.estimated is None
     ]
     lines += [
         f"{validation.model}: no recommended estimator could be fitted: {validation.method_reason}."
@@ -49,7 +49,7 @@ def gaps(domains: pl.DataFrame) -> list[dict[str, Any]]:
     `domains` is a frame DOMAINS. `model`, `benchmark`, `unlabelled`, `featureless`, `cut_off` in [0, 1], and `reasons`.
     Responses to items without a reference are not counted as unlabelled: nothing could be compared.
     """
-    found = []
+    rows = []
     for row in domains.filter(pl.col("n_responses") > 0).iter_rows(named=True):
         reasons, n = json.loads(row["reasons"]), row["n_responses"]
         shares = {
@@ -59,8 +59,8 @@ def gaps(domains: pl.DataFrame) -> list[dict[str, Any]]:
         }
         if max(shares.values()) >= SHARE:
             told = "; ".join(f"{reason}: {count}" for reason, count in reasons.items())
-            found.append({"model": row["model"], "benchmark": row["benchmark"], **shares, "reasons": told or "-"})
-    return found
+            rows.append({"model": row["model"], "benchmark": row["benchmark"], **shares, "reasons": told or "-"})
+    return rows
 
 
 def _estimators(rows: pl.DataFrame) -> str:
@@ -118,16 +118,20 @@ class Advice:
 
 def advise(domains: pl.DataFrame, validations: Collection[ModelValidation], group: TrainingGroup) -> list[Advice]:
     """For each model advice on the training group, and on all its labelled domains; `domains` is a frame DOMAINS."""
-    found = []
+    sets = []
     for validation in validations:
         rows = domains.filter(pl.col("model") == validation.model, pl.col("accuracy").is_not_null())
         known = {name: (accuracy, n) for name, accuracy, n in rows["benchmark", "accuracy", "n_responses"].iter_rows()}
         title = f"training group {group.title}" if group.title != group.benchmarks else "training group"
-        found.append(_advice(validation.model, f"{title} ({group.benchmarks})", group.group.split("+"), known))
-        estimated = {one.domain: (one.estimated, one.n) for one in validation.unlabelled if one.estimated is not None}
+        sets.append(_advice(validation.model, f"{title} ({group.benchmarks})", group.group.split("+"), known))
+        estimated = {
+            domain.domain: (domain.estimated, domain.n)
+            for domain in validation.unlabelled
+            if domain.estimated is not None
+        }
         every = f"all {len(known)} labelled domains"
-        found.append(_advice(validation.model, every, known, {**known, **estimated}, to_label=True))
-    return found
+        sets.append(_advice(validation.model, every, known, {**known, **estimated}, to_label=True))
+    return sets
 
 
 def _advice(model: str, what: str, names: Collection[str], known: Accuracies, to_label: bool = False) -> Advice:

@@ -131,7 +131,7 @@ def compare(name: str, inputs: Mapping[str, Any]) -> Table | None:
     if not compared([name], inputs["domains"]["model"]):
         return None
     table = PUBLISHED[name]
-    ours = table.ours(**{one: inputs[one] for one in signature(table.ours).parameters})
+    ours = table.ours(**{name: inputs[name] for name in signature(table.ours).parameters})
     theirs = published_values(PUBLISHED_IN[name])
     if table.tables:
         theirs = theirs.filter(pl.col("table").is_in(table.tables))
@@ -139,7 +139,7 @@ def compare(name: str, inputs: Mapping[str, Any]) -> Table | None:
     order: Literal["left", "right"] = "left"
     if "benchmark" in theirs.columns:
         ours, theirs, order = _across(ours), _across(theirs), "right"
-    numbers = [one for one in theirs.columns if one not in table.keys and one in ours.columns]
+    numbers = [column for column in theirs.columns if column not in table.keys and column in ours.columns]
     joined = theirs.join(ours, on=table.keys, how="inner", suffix=": ours", maintain_order=order)
     return Table(
         "This study's values, those that the paper printed, and the difference of the two.",
@@ -184,13 +184,15 @@ def _key(values: pl.Series) -> pl.Series:
         case "statistic":
             return values.replace_strict({key: feature.title for key, feature in CATALOGUE.items()})
         case "method":
-            return values.replace_strict({key: title(one) for key, one in METHODS.items()} | {"default": "Default"})
+            return values.replace_strict(
+                {key: title(method) for key, method in METHODS.items()} | {"default": "Default"}
+            )
         case "configuration" | "factor":
             return values.str.to_titlecase()
         case "setting":
-            return values.replace({code: one for one, code in LEVELS.items() if code not in ("yes", "no")})
+            return values.replace({code: word for word, code in LEVELS.items() if code not in ("yes", "no")})
         case "group":
-            return pl.Series([group_benchmarks(one) for one in values])
+            return pl.Series([group_benchmarks(members) for members in values])
         case _:
             return values
 

@@ -57,13 +57,13 @@ def _of_all_models(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _medians(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    found = []
+    medians = []
     for key, part in rows.group_by(keys, maintain_order=True):
         (aee, aee_iqr), (rho, rho_iqr) = spread(part["aee"]), spread(part["spearman"])
-        found.append((*key, aee, aee_iqr, rho, rho_iqr))
+        medians.append((*key, aee, aee_iqr, rho, rho_iqr))
     numbers = ("aee_median", "aee_iqr", "spearman_median", "spearman_iqr")
     schema = {key: rows.schema[key] for key in keys} | dict.fromkeys(numbers, pl.Float64)
-    return pl.DataFrame(found, schema=schema, orient="row").with_columns(pl.col("^k$").cast(pl.Int64))
+    return pl.DataFrame(medians, schema=schema, orient="row").with_columns(pl.col("^k$").cast(pl.Int64))
 
 
 def first_auroc(auroc: pl.DataFrame, auroc_models: Sequence[str]) -> pl.DataFrame:
@@ -86,7 +86,7 @@ def _auroc(auroc: pl.DataFrame) -> pl.DataFrame:
 def named_groups(sweep: pl.DataFrame) -> pl.DataFrame:
     """Tables 2 and 7: `model`, `configuration`, which is the name of a group, `aee`, `spearman`."""
     groups = pl.DataFrame(
-        [(name, *one) for name, one in GROUPS.items()], schema=["configuration", "group", "estimator"], orient="row"
+        [(name, *of) for name, of in GROUPS.items()], schema=["configuration", "group", "estimator"], orient="row"
     )
     return _comparable(sweep).join(groups, on=["group", "estimator"], maintain_order="left")
 
@@ -133,10 +133,10 @@ def by_group(sweep: pl.DataFrame, domains: pl.DataFrame) -> pl.DataFrame:
     """Table 9: `rank`, `k`, `group` with median and IQR over models, and `group_accuracy`."""
     rows = _of_all_models(_comparable(sweep).filter(pl.col("estimator") == DEFAULT, pl.col("k") <= LARGEST_K))
     accuracies = group_accuracies(domains.filter(pl.col("model").is_in(paper_models())), rows["group"])
-    found = _medians(rows, ["k", "group"]).join(accuracies, on="group")
+    cells = _medians(rows, ["k", "group"]).join(accuracies, on="group")
     # A group is compared with itself, whatever its rank is here.
     ranks = pl.DataFrame({"rank": ["best", "worst"]})
-    return found.join(ranks, how="cross")
+    return cells.join(ranks, how="cross")
 
 
 def leave_one_out(sweep: pl.DataFrame) -> pl.DataFrame:

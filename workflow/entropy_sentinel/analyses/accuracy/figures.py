@@ -140,7 +140,7 @@ def figure_auroc_by_domain(auroc: pl.DataFrame, label: str) -> Drawing:
     for axes, model in zip(panels, models, strict=True):
         _draw(axes, auroc.filter(pl.col("model") == model), list(shown))
         axes.set_title(model, fontsize=10, loc="left")
-    panels[-1].set_xticks(range(len(shown)), [one.title for one in shown.values()], rotation=45, ha="right")
+    panels[-1].set_xticks(range(len(shown)), [signal.title for signal in shown.values()], rotation=45, ha="right")
     colours = panels[0].images[0]
     bar = figure.colorbar(colours, ax=list(panels), location="bottom", shrink=0.5, aspect=40, pad=0.02)
     bar.set_label("AUROC as a score for an incorrect response (0.5 is chance)", fontsize=9)
@@ -158,8 +158,8 @@ def figure_auroc_by_domain(auroc: pl.DataFrame, label: str) -> Drawing:
 
 def _draw(axes: Axes, auroc: pl.DataFrame, signals: Sequence[str]) -> None:
     benchmarks = names_in(auroc, "benchmark")
-    found = {(row["benchmark"], row["feature"]): row for row in auroc.iter_rows(named=True)}
-    values = [[found.get((name, feature), {}).get("auroc") for feature in signals] for name in benchmarks]
+    cells = {(row["benchmark"], row["feature"]): row for row in auroc.iter_rows(named=True)}
+    values = [[cells.get((name, feature), {}).get("auroc") for feature in signals] for name in benchmarks]
     shares = np.array(values, dtype=float)  # (n_benchmarks, n_signals)
     axes.imshow(shares, cmap=_COLORS, vmin=0, vmax=1, aspect="auto")
     for (row, column), share in np.ndenumerate(shares):
@@ -168,8 +168,8 @@ def _draw(axes: Axes, auroc: pl.DataFrame, signals: Sequence[str]) -> None:
             axes.text(column, row, f"{share:.2f}".lstrip("0"), ha="center", va="center", fontsize=7, color=color)
     for row, name in enumerate(benchmarks):
         if not np.isfinite(shares[row]).any():
-            _say(axes, row, one_class(next(one for (of, _), one in found.items() if of == name)), len(signals))
-    rarer = {name: min(row["n_correct"], row["n_incorrect"]) for (name, _), row in found.items()}
+            _say(axes, row, one_class(next(cell for (of, _), cell in cells.items() if of == name)), len(signals))
+    rarer = {name: min(row["n_correct"], row["n_incorrect"]) for (name, _), row in cells.items()}
     axes.set_yticks(range(len(benchmarks)), [f"{name} ({rarer[name]})" for name in benchmarks])
     axes.set_xticks([])
     axes.tick_params(length=0, labelsize=8)

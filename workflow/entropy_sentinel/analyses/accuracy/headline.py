@@ -117,9 +117,9 @@ def headlines(estimates: pl.DataFrame, sweep: pl.DataFrame, group: TrainingGroup
     ]
 
 
-def comparison(found: Sequence[Headline]) -> str:
+def comparison(headlines: Sequence[Headline]) -> str:
     """One sentence: for how many models a simple estimator does better than the group's own."""
-    compared = [headline.simple_is_better for headline in found if headline.simple_is_better is not None]
+    compared = [headline.simple_is_better for headline in headlines if headline.simple_is_better is not None]
     if not compared:
         return "The estimator was not compared with simple ones."
     return (
@@ -151,10 +151,10 @@ def _headline(model: str, estimates: pl.DataFrame, sweep: pl.DataFrame, estimato
 
 def recommendation(estimates: pl.DataFrame, sweep: pl.DataFrame) -> Recommendation | None:
     """What is recommended, from the rows of one model and group; None where it was not run or not fitted."""
-    said = estimates.filter(pl.col("estimator") == RECOMMENDED)["hyperparameters"].drop_nulls()
-    if said.is_empty():
+    hyperparameters = estimates.filter(pl.col("estimator") == RECOMMENDED)["hyperparameters"].drop_nulls()
+    if hyperparameters.is_empty():
         return None
-    chosen = json.loads(said[0])
+    chosen = json.loads(hyperparameters[0])
     return Recommendation(title(chosen["method"]), chosen["reason"], scores(sweep, RECOMMENDED))
 
 

@@ -48,7 +48,7 @@ def machine_summary(
         "models": [
             _model(validation, default)
             | {
-                "advice": [_advice(one) for one in advice if one.model == validation.model],
+                "advice": [_advice(advised) for advised in advice if advised.model == validation.model],
                 "training_group": _headline(headlines[validation.model]) if validation.model in headlines else None,
             }
             for validation in validations
@@ -72,9 +72,9 @@ def _model(validation: ModelValidation, default: str) -> dict[str, Any]:
         "default": _method(validation.of(default)),
         "best": _method(validation.best),
         "worst": validation.worst and _domain(validation.worst),
-        "coverage": [dict(one) for one in validation.coverage],
-        "left_out": [_domain(one) for one in validation.left_out],
-        "unlabelled": [_domain(one) for one in validation.unlabelled],
+        "coverage": [dict(row) for row in validation.coverage],
+        "left_out": [_domain(domain) for domain in validation.left_out],
+        "unlabelled": [_domain(domain) for domain in validation.unlabelled],
         "n_training": validation.n_training,
         "training_accuracy": validation.training_accuracy,
         "caution": validation.caution,

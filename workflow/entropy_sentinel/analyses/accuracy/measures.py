@@ -36,7 +36,7 @@ def auroc_rows(observations: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Rows of contract AUROC for one domain of one model, over its rows with a label, features and the signal."""
     usable = observations.filter(pl.col("label").is_not_null(), pl.col("feature_reason").is_null())
     every, items = usable["label"].to_numpy(), item_numbers(usable)
-    for signal in (one for name, one in SIGNALS.items() if name in usable.columns):
+    for signal in (SIGNALS[name] for name in SIGNALS if name in usable.columns):
         values = usable[signal.name].to_numpy()
         there = np.isfinite(values)
         correct = every[there]
@@ -107,14 +107,14 @@ def _of_scope(estimates: pl.DataFrame, scope: str) -> pl.DataFrame:
     domains = estimates.select(
         *by, "hyperparameters", **{name: pl.when(counted).then(column) for name, column in columns.items()}
     )
-    said = domains.group_by(by, maintain_order=True).agg(
+    facts = domains.group_by(by, maintain_order=True).agg(
         told=pl.col("told").drop_nulls().first(),
         method=pl.col("hyperparameters").first().str.json_path_match("$.method"),
     )
     # Where no domain can be compared, what the estimator says about it goes first.
     reason = pl.when(pl.col("n_domains") == 0).then(pl.coalesce("told", "reason")).otherwise("reason")
-    found = evaluate_all(domains, by).with_columns(*said.select("told", "method"), scope=pl.lit(scope))
-    return found.with_columns(reason=reason)
+    errors = evaluate_all(domains, by).with_columns(*facts.select("told", "method"), scope=pl.lit(scope))
+    return errors.with_columns(reason=reason)
 
 
 def write_repeats(

@@ -62,16 +62,16 @@ def asked_judges(labels: Provenance) -> list[dict[str, Any]]:
 
 def savings(labels: Provenance) -> list[str]:
     """One sentence for each judge that was asked about a part of the responses only, which is what saves money."""
-    asked, every = Counter[str](), Counter[str]()
+    calls, every = Counter[str](), Counter[str]()
     for entry in labels:
         most = max((counts["asked"] for counts in entry.get("counts", {}).values()), default=0)
         for judge, counts in entry.get("counts", {}).items():
-            asked[judge] += counts["asked"]
+            calls[judge] += counts["asked"]
             every[judge] += most
     return [
-        f"{judge} was asked about {asked[judge]} of {count} responses ({1 - asked[judge] / count:.1%} saved)."
+        f"{judge} was asked about {calls[judge]} of {count} responses ({1 - calls[judge] / count:.1%} saved)."
         for judge, count in every.items()
-        if asked[judge] < count
+        if calls[judge] < count
     ]
 
 
@@ -110,7 +110,7 @@ class Study:
     @cached_property
     def failures(self) -> list[str]:
         """What has no result, in sentences."""
-        return [*(one.text for one in self.unjudged), *failures(self.sweep, self.validations)]
+        return [*(gap.text for gap in self.unjudged), *failures(self.sweep, self.validations)]
 
     def machine_summary(self, label: str, default: str) -> dict[str, Any]:
         """The summary for programs."""
@@ -240,7 +240,7 @@ def _estimated(study: Study, default: str) -> dict[str, Any]:
 def _missing(study: Study) -> dict[str, Any]:
     return {
         "failures": study.failures,
-        "unjudged": dict.fromkeys(one.benchmark for one in study.unjudged),
+        "unjudged": dict.fromkeys(gap.benchmark for gap in study.unjudged),
         "gaps": gaps(study.domains),
         "share": f"{SHARE:.0%}",
     }

@@ -56,12 +56,12 @@ class Accuracy(Analysis):
     def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
         several = {"auroc_models": "models", "auroc_benchmarks": "labelled"}
-        one = {"figure_model": "models", "figure_benchmark": "labelled", "headline_group": "groups"}
-        found, lines = self.named(studied, {"judges": "judges", **several, **one})
+        single = {"figure_model": "models", "figure_benchmark": "labelled", "headline_group": "groups"}
+        named, lines = self.named(studied, {"judges": "judges", **several, **single})
         chosen = {
-            "judges": found["judges"] or studied.judges,
-            **{key: found[key] or getattr(studied, axis)[:_SIDE_BY_SIDE] for key, axis in several.items()},
-            **{key: (found[key] or getattr(studied, axis))[0] for key, axis in one.items()},
+            "judges": named["judges"] or studied.judges,
+            **{key: named[key] or getattr(studied, axis)[:_SIDE_BY_SIDE] for key, axis in several.items()},
+            **{key: (named[key] or getattr(studied, axis))[0] for key, axis in single.items()},
             **self.exhibits(),
         }
         return self.model_copy(update=chosen), lines

@@ -48,12 +48,12 @@ class Unjudged:
 def unjudged(labels: Sequence[str], benchmarks: Sequence[str]) -> list[Unjudged]:
     """One for each of the files LABELS without any label; `benchmarks` are the files BENCHMARKS of the study."""
     items = {read_provenance(path)["benchmark"]: path for path in benchmarks}
-    return [one for path in labels for one in _of(path, items)]
+    return [gap for path in labels for gap in _of(path, items)]
 
 
 def _of(path: str, items: Mapping[str, str]) -> Iterator[Unjudged]:
-    said = LABELS.read(path, ["label", "reason"])
-    shown = said.filter(pl.col("reason").ne_missing(NO_REFERENCE))
+    labels = LABELS.read(path, ["label", "reason"])
+    shown = labels.filter(pl.col("reason").ne_missing(NO_REFERENCE))
     if shown.is_empty() or shown["label"].null_count() < len(shown):
         return
     # Of equally frequent ones the first by the alphabet.
@@ -68,8 +68,8 @@ def _of(path: str, items: Mapping[str, str]) -> Iterator[Unjudged]:
 def _fitting(path: str) -> str:
     from entropy_sentinel.judges.structure import kind_for  # brings a computer algebra system
 
-    asked = BENCHMARKS.read(path, ["question", "reference"]).drop_nulls("reference")
-    return kind_for(asked.iter_rows()) if len(asked) else "file"
+    items = BENCHMARKS.read(path, ["question", "reference"]).drop_nulls("reference")
+    return kind_for(items.iter_rows()) if len(items) else "file"
 
 
 def _kinds(judge: Mapping[str, Any]) -> set[str]:
@@ -118,14 +118,14 @@ def _unlabelled(validations: Sequence[ModelValidation]) -> list[str]:
     rows = [
         (
             validation.model,
-            one.domain,
-            str(one.n),
-            number(one.estimated, ".2f"),
-            interval(one),
-            one.reason or validation.verdict,
+            domain.domain,
+            str(domain.n),
+            number(domain.estimated, ".2f"),
+            interval(domain),
+            domain.reason or validation.verdict,
         )
         for validation in validations
-        for one in validation.unlabelled
+        for domain in validation.unlabelled
     ]
     if not rows:
         return []
@@ -135,7 +135,7 @@ def _unlabelled(validations: Sequence[ModelValidation]) -> list[str]:
 
 def _unjudged(unjudged: Sequence[Unjudged]) -> list[str]:
     """Which judge could label nothing of a benchmark with references, and why."""
-    return ["\n".join(["No label from the judge", *(f"  {one.text}" for one in unjudged)])] if unjudged else []
+    return ["\n".join(["No label from the judge", *(f"  {gap.text}" for gap in unjudged)])] if unjudged else []
 
 
 def interval(domain: Domain) -> str:

@@ -37,20 +37,20 @@ def table_validation(validations: Sequence[ModelValidation]) -> Table:
     rows = [
         {
             "Model": validation.model,
-            "Domain": one.domain,
-            "Responses": one.n,
-            "Estimated": one.estimated,
-            "Lower": one.lower,
-            "Upper": one.upper,
-            "True": one.true,
-            "Error": one.error,
-            "Conformal from": one.conformal_lower,
-            "Conformal to": one.conformal_upper,
-            "Interval": one.basis or one.reason,
+            "Domain": domain.domain,
+            "Responses": domain.n,
+            "Estimated": domain.estimated,
+            "Lower": domain.lower,
+            "Upper": domain.upper,
+            "True": domain.true,
+            "Error": domain.error,
+            "Conformal from": domain.conformal_lower,
+            "Conformal to": domain.conformal_upper,
+            "Interval": domain.basis or domain.reason,
         }
         for domains in ("unlabelled", "left_out")
         for validation in validations
-        for one in getattr(validation, domains)
+        for domain in getattr(validation, domains)
     ]
     bases = {row["Interval"] for row in rows}
     numbers = ["Responses", "Estimated", "Lower", "Upper", "True", "Error", "Conformal from", "Conformal to"]
@@ -116,7 +116,7 @@ def table_estimates(estimates: pl.DataFrame, groups: Groups, domains: pl.DataFra
     """
     named = [training_group(groups, name) for name in groups]
     titles = pl.DataFrame(
-        [(one.group, one.estimator, one.title) for one in named],
+        [(group.group, group.estimator, group.title) for group in named],
         schema={"group": pl.String, "estimator": pl.String, "title": pl.String},
         orient="row",
     )
@@ -142,7 +142,7 @@ def table_estimates(estimates: pl.DataFrame, groups: Groups, domains: pl.DataFra
             "Estimated: over all responses with features. Error: the estimate on the labelled responses minus the "
             "share of correct ones among them.",
             "Role: training domains by their test split, unseen ones by all their responses.",
-            *(f"{one.title}: {one.benchmarks}." for one in named),
+            *(f"{group.title}: {group.benchmarks}." for group in named),
             *missing_notes(
                 ("estimate", row["reason"], f"{row['model']}, {row['benchmark']}, {row['title']}")
                 for row in nulls.iter_rows(named=True)
@@ -188,7 +188,9 @@ def table_recommended(sweep: pl.DataFrame, groups: Groups, default: str) -> Tabl
     unseen = sweep.filter(pl.col("scope") == "held_out", pl.col("aee").is_not_null())
     named = [training_group(groups, name) for name in groups]
     sizes = {k: names_in(unseen.filter(pl.col("k") == k), "group") for k in sorted(set(unseen["k"]))}
-    sets = {one.title: [one.group] for one in named} | {f"all of size {k}": members for k, members in sizes.items()}
+    sets = {group.title: [group.group] for group in named} | {
+        f"all of size {k}": members for k, members in sizes.items()
+    }
     rows = []
     for model in names_in(unseen, "model"):
         for heading, members in sets.items():
@@ -212,7 +214,7 @@ def table_recommended(sweep: pl.DataFrame, groups: Groups, default: str) -> Tabl
 
 def table_repeats(repeats: pl.DataFrame, groups: Groups) -> Table:
     """Median and range over seeds of AEE and rho on unseen domains, by model, named group and estimator."""
-    titles = {one.group: one.title for one in (training_group(groups, name) for name in groups)}
+    titles = {group.group: group.title for group in (training_group(groups, name) for name in groups)}
     unseen = without_small_rho(repeats.filter(pl.col("scope") == "held_out"))
     rows = []
     for (model, group, estimator), part in unseen.group_by("model", "group", "estimator", maintain_order=True):
@@ -247,8 +249,8 @@ def _row(part: pl.DataFrame, default: str) -> dict[str, Any]:
     """The results of one model on some groups, summed up."""
     n_groups = part["group"].n_unique()
     errors = {name: rows["aee"] for (name,), rows in part.group_by("estimator", maintain_order=True)}
-    medians = {name: median(found.to_numpy()) for name, found in errors.items() if len(found) == n_groups}
-    others = {name: found for name, found in medians.items() if name != RECOMMENDED}
+    medians = {name: median(values.to_numpy()) for name, values in errors.items() if len(values) == n_groups}
+    others = {name: error for name, error in medians.items() if name != RECOMMENDED}
     best = min(others, key=lambda name: others[name], default=None)
     taken = part.filter(pl.col("estimator") == RECOMMENDED)["method"].drop_nulls().value_counts(sort=True)
     counts = [title(name) + (f" ({count})" if n_groups > 1 else "") for name, count in taken.iter_rows()]

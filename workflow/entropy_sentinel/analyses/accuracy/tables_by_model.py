@@ -38,7 +38,7 @@ def table_6_auroc_further_models(
 
 def _auroc(auroc: pl.DataFrame, benchmarks: Sequence[str]) -> Table:
     auroc, shown = auroc.filter(pl.col("benchmark").is_in(benchmarks)), signals_in(auroc)
-    found = {(row["model"], row["feature"], row["benchmark"]): row for row in auroc.iter_rows(named=True)}
+    cells = {(row["model"], row["feature"], row["benchmark"]): row for row in auroc.iter_rows(named=True)}
     headings = {
         name: {"auroc": name, "lower": f"{name}: from", "upper": f"{name}: to"}
         for name in benchmarks
@@ -47,7 +47,7 @@ def _auroc(auroc: pl.DataFrame, benchmarks: Sequence[str]) -> Table:
     rows = [
         {"Model": model, "Statistic": feature.title}
         | {
-            heading: found.get((model, key, name), {}).get(column)
+            heading: cells.get((model, key, name), {}).get(column)
             for name, columns in headings.items()
             for column, heading in columns.items()
         }
@@ -58,17 +58,19 @@ def _auroc(auroc: pl.DataFrame, benchmarks: Sequence[str]) -> Table:
     return Table(
         "AUROC of each statistic as a score for an incorrect response (0.5 is chance), with its 95 % interval "
         "(DeLong) from ... to.",
-        number_frame(rows, ["Model", "Statistic"], [heading for one in headings.values() for heading in one.values()]),
+        number_frame(
+            rows, ["Model", "Statistic"], [heading for by_key in headings.values() for heading in by_key.values()]
+        ),
         (
             f"{', '.join(confident[:-1])} and {confident[-1]} grow with confidence: 1 - AUROC is shown.",
             *one_class(auroc),
             *([] if rows else ["There are no further models."]),
         ),
         words={
-            (place, name): class_of(found[row["Model"], key, name])
+            (place, name): class_of(cells[row["Model"], key, name])
             for place, (row, key) in enumerate(zip(rows, cycle(shown), strict=False))
             for name in headings
-            if (row["Model"], key, name) in found
+            if (row["Model"], key, name) in cells
         },
     )
 
@@ -105,17 +107,19 @@ def table_7_by_model_further_groups(sweep: pl.DataFrame, groups: Groups) -> Tabl
 def _named_groups(sweep: pl.DataFrame, groups: Groups, names: Sequence[str]) -> Table:
     chosen = [training_group(groups, name) for name in names]
     wanted = pl.DataFrame(
-        [(one.group, one.estimator) for one in chosen],
+        [(group.group, group.estimator) for group in chosen],
         schema={"group": pl.String, "estimator": pl.String},
         orient="row",
     )
     picked = sweep.join(wanted, on=["group", "estimator"], how="semi", maintain_order="left")
-    found = by_key(picked)
+    cells = by_key(picked)
     rows = [
         {"Model": model}
         | {
-            f"{one.title}: {title}, {scope_title}": found.get((model, one.group, one.estimator, scope), {}).get(measure)
-            for one in chosen
+            f"{group.title}: {title}, {scope_title}": cells.get((model, group.group, group.estimator, scope), {}).get(
+                measure
+            )
+            for group in chosen
             for scope, scope_title in SCOPES.items()
             for measure, title in MEASURES.items()
         }
@@ -123,11 +127,11 @@ def _named_groups(sweep: pl.DataFrame, groups: Groups, names: Sequence[str]) -> 
         if chosen
     ]
     notes = [SCOPE_NOTE] if chosen else ["The study names no such training groups."]
-    for one in chosen:
-        notes += [f"{one.title}: {one.benchmarks}; {one.estimator}.", *missing_notes(sweep, one)]
+    for group in chosen:
+        notes += [f"{group.title}: {group.benchmarks}; {group.estimator}.", *missing_notes(sweep, group)]
     return Table(
         "Accuracy estimation error (AEE) and Spearman correlation (rho) of estimated and true accuracy by model, "
-        f"training groups: {', '.join(one.title for one in chosen) or 'none'}.",
+        f"training groups: {', '.join(group.title for group in chosen) or 'none'}.",
         number_frame(rows, ["Model"], list(rows[0])[1:] if rows else []),
         (*notes, *null_notes(picked)),
     )
@@ -137,10 +141,10 @@ def table_8_simple_estimators_by_model(sweep: pl.DataFrame, groups: Groups, head
     """The default and every simple estimator per model, Extremes in the paper."""
     group = training_group(groups, headline_group)
     picked, titles = against_simple(sweep, group)
-    found = by_key(picked)
+    cells = by_key(picked)
     rows = [
         {"Model": model, "Measure": f"{measure_title}, {scope_title}"}
-        | {title: found.get((model, group.group, name, scope), {}).get(measure) for name, title in titles.items()}
+        | {title: cells.get((model, group.group, name, scope), {}).get(measure) for name, title in titles.items()}
         for model in names_in(sweep, "model")
         for scope, scope_title in SCOPES.items()
         for measure, measure_title in MEASURES.items()

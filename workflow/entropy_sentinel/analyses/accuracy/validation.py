@@ -116,7 +116,7 @@ class ModelValidation:
     @property
     def recommended(self) -> Method:
         """The errors of the recommended estimator."""
-        return next(one for one in self.methods if one.estimator == RECOMMENDED)
+        return next(method for method in self.methods if method.estimator == RECOMMENDED)
 
     @property
     def method_title(self) -> str:
@@ -126,7 +126,7 @@ class ModelValidation:
     @property
     def worst(self) -> Domain | None:
         """The domain with the largest error; null where none was left out."""
-        known = [(abs(one.error), one) for one in self.left_out if one.error is not None]
+        known = [(abs(domain.error), domain) for domain in self.left_out if domain.error is not None]
         return max(known, key=lambda pair: pair[0])[1] if known else None
 
     @property
@@ -136,14 +136,18 @@ class ModelValidation:
 
     def of(self, estimator: str) -> Method | None:
         """The errors of an estimator; null where it was not run."""
-        return next((one for one in self.methods if one.estimator == estimator), None)
+        return next((method for method in self.methods if method.estimator == estimator), None)
 
     @property
     def best(self) -> Method | None:
         """The method of least AEE, known after the fact: of those that estimate most domains, the recommended aside."""
-        others = [(one.aee, one) for one in self.methods if one.estimator != RECOMMENDED and one.aee is not None]
-        most = max((one.n_domains for _, one in others), default=0)
-        whole = [(aee, one) for aee, one in others if one.n_domains == most]
+        others = [
+            (method.aee, method)
+            for method in self.methods
+            if method.estimator != RECOMMENDED and method.aee is not None
+        ]
+        most = max((method.n_domains for _, method in others), default=0)
+        whole = [(aee, method) for aee, method in others if method.n_domains == most]
         return min(whole, key=lambda pair: pair[0])[1] if whole else None
 
     def write(self, path: str | Path) -> None:
@@ -158,16 +162,16 @@ def read_validations(paths: Sequence[str | Path]) -> list[ModelValidation]:
 
 def _read(path: str | Path) -> ModelValidation:
     try:
-        said = json.loads(Path(path).read_text(encoding="utf-8"))
+        saved = json.loads(Path(path).read_text(encoding="utf-8"))
         lists = {
-            "reasons": tuple(said["reasons"]),
-            "coverage": tuple(said["coverage"]),
-            "methods": tuple(Method(**one) for one in said["methods"]),
-            "left_out": tuple(Domain(**one) for one in said["left_out"]),
-            "unlabelled": tuple(Domain(**one) for one in said["unlabelled"]),
-            "new_groups": said["new_groups"] and Validation.from_dict(said["new_groups"]),
+            "reasons": tuple(saved["reasons"]),
+            "coverage": tuple(saved["coverage"]),
+            "methods": tuple(Method(**method) for method in saved["methods"]),
+            "left_out": tuple(Domain(**domain) for domain in saved["left_out"]),
+            "unlabelled": tuple(Domain(**domain) for domain in saved["unlabelled"]),
+            "new_groups": saved["new_groups"] and Validation.from_dict(saved["new_groups"]),
         }
-        return ModelValidation(**(said | lists))
+        return ModelValidation(**(saved | lists))
     except (ValueError, KeyError, TypeError) as error:
         raise DamagedFileError(
             f"{path}: must be a file of stage 'validation', is not ({error}); delete it: it is made again"
@@ -176,7 +180,7 @@ def _read(path: str | Path) -> ModelValidation:
 
 def interval_notes(validations: Sequence[ModelValidation]) -> list[str]:
     """What the intervals of domains without labels rest on, a sentence for each kind that there is."""
-    bases = {one.basis for validation in validations for one in validation.unlabelled}
+    bases = {domain.basis for validation in validations for domain in validation.unlabelled}
     return [text for basis, text in NOTES.items() if basis in bases]
 
 
@@ -191,9 +195,9 @@ def write_validation(observations: str, settings: EstimationSettings, output: st
 
 def validation(observations: pl.DataFrame, settings: EstimationSettings) -> ModelValidation:
     """What is known of the recommended estimator from the observations of one model."""
-    found = _validations(observations, settings)
+    validations = _validations(observations, settings)
     training = labelled_rows(observations, settings)
-    own, recommended = found[RECOMMENDED], fit(training, [RECOMMENDED])[RECOMMENDED]
+    own, recommended = validations[RECOMMENDED], fit(training, [RECOMMENDED])[RECOMMENDED]
     if isinstance(recommended, Unfitted):
         chosen: dict[str, Any] = {"method": None, "reason": recommended.reason}
     else:
@@ -204,7 +208,7 @@ def validation(observations: pl.DataFrame, settings: EstimationSettings) -> Mode
         reasons=own.reasons,
         method=chosen["method"],
         method_reason=chosen["reason"],
-        methods=tuple(_method(one) for one in found.values()),
+        methods=tuple(_method(validation) for validation in validations.values()),
         coverage=tuple(map(asdict, own.coverage)),
         left_out=tuple(_left_out(own)),
         unlabelled=tuple(_unlabelled(observations, recommended, own.residuals)),
@@ -219,28 +223,30 @@ def validation(observations: pl.DataFrame, settings: EstimationSettings) -> Mode
 
 def _validations(observations: pl.DataFrame, settings: EstimationSettings) -> dict[str, Validation]:
     """The validations of all estimators, in their order; each is on the rows that it can see."""
-    found: dict[str, Validation] = {}
+    validations: dict[str, Validation] = {}
     for seen, names in by_signals(observations, settings["estimators"]):
         training = labelled_rows(seen, settings)
-        found |= {name: validate(training, name) for name in names}
-    return {name: found[name] for name in settings["estimators"]}
+        validations |= {name: validate(training, name) for name in names}
+    return {name: validations[name] for name in settings["estimators"]}
 
 
-def _method(found: Validation) -> Method:
-    return Method(found.estimator, found.n_counted, found.aee, found.rho, found.bias)
+def _method(validation: Validation) -> Method:
+    return Method(validation.estimator, validation.n_counted, validation.aee, validation.rho, validation.bias)
 
 
 def _left_out(own: Validation) -> Iterable[Domain]:
     """The labelled domains, by falling true accuracy; the interval of each follows from the errors on the others."""
     residuals, place = own.residuals, 0
-    found = []
-    for one in own.domains:
-        if one.estimated is None:
-            found.append(Domain(one.domain, one.n, None, None, None, None, one.true, one.reason))
+    domains = []
+    for domain in own.domains:
+        if domain.estimated is None:
+            domains.append(Domain(domain.domain, domain.n, None, None, None, None, domain.true, domain.reason))
             continue
-        found.append(_with_intervals(residuals.without(place), one.domain, one.n, one.estimated, one.true))
+        domains.append(
+            _with_intervals(residuals.without(place), domain.domain, domain.n, domain.estimated, domain.true)
+        )
         place += 1
-    return sorted(found, key=lambda one: one.true or 0, reverse=True)
+    return sorted(domains, key=lambda domain: domain.true or 0, reverse=True)
 
 
 def _unlabelled(observations: pl.DataFrame, estimator: Estimator | Unfitted, residuals: Residuals) -> Iterable[Domain]:
@@ -263,5 +269,5 @@ def _with_intervals(residuals: Residuals, name: str, n: int, estimated: float, t
     """The domain with the intervals of its estimate that follow from these errors."""
     lower, upper, basis = residuals.intervals([estimated], [n], LEVEL)
     ends = residuals.conformal([estimated], [n], LEVEL)
-    conformal = [None if np.isnan(one[0]) else float(one[0]) for one in (ends.lower, ends.upper)]
+    conformal = [None if np.isnan(end[0]) else float(end[0]) for end in (ends.lower, ends.upper)]
     return Domain(name, n, estimated, float(lower[0]), float(upper[0]), basis, true, None, *conformal)

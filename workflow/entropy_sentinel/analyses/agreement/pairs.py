@@ -42,8 +42,8 @@ def pairs(labels: pl.DataFrame, judges: Sequence[str]) -> pl.DataFrame:
     """
     rows = []
     for first, second in combinations(judges, 2):
-        said = [labels.filter(judge=judge).drop("judge") for judge in (first, second)]
-        both = said[0].join(said[1], on=RESPONSE, how="full", coalesce=True, maintain_order="left_right")
+        by_judge = [labels.filter(judge=judge).drop("judge") for judge in (first, second)]
+        both = by_judge[0].join(by_judge[1], on=RESPONSE, how="full", coalesce=True, maintain_order="left_right")
         for whose, part in _parts(both):
             rows.append({"first": first, "second": second, **whose, **compared(part)})
     return PAIRS.frame(rows)
@@ -63,7 +63,7 @@ def compared(both: pl.DataFrame) -> dict[str, Any]:
     Intervals reckon with several samples of one item being alike.
     """
     first, second = both["label"], both["label_right"]
-    table = [[int(((first == one) & (second == other)).sum()) for other in (True, False)] for one in (True, False)]
+    table = [[int(((first == row) & (second == other)).sum()) for other in (True, False)] for row in (True, False)]
     (both_correct, first_correct), (second_correct, both_incorrect) = table
     n_pairs = sum(map(sum, table))
     scale = _independent(both) / n_pairs if n_pairs else 1
@@ -105,7 +105,7 @@ class EstimatesFile(TypedDict):
 def write_judged(files: Sequence[EstimatesFile], groups: Groups, judged_output: str, errors_output: str) -> None:
     """Both frames, of the training groups shown."""
     estimates = pl.concat([_estimates(**file) for file in files])
-    own = {one.group: one.estimator for one in (training_group(groups, name) for name in groups)}
+    own = {group.group: group.estimator for group in (training_group(groups, name) for name in groups)}
     JUDGED.write(judged(estimates, own), judged_output, {})
     ERRORS.write(errors(estimates, own), errors_output, {})
 
@@ -128,18 +128,18 @@ def errors(estimates: pl.DataFrame, own: Mapping[str, str]) -> pl.DataFrame:
 
 def _error_rows(unseen: pl.DataFrame, own: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     for (judge, model, group), rows in unseen.group_by("judge", "model", "group", maintain_order=True):
-        found = {
+        by_estimator = {
             name: evaluate(part["estimated_on_labelled"].to_numpy(), part["true_accuracy"].to_numpy())
             for (name,), part in rows.group_by("estimator", maintain_order=True)
         }
-        known = {name: one for name, one in found.items() if one.aee is not None}
+        known = {name: errors_of for name, errors_of in by_estimator.items() if errors_of.aee is not None}
         best = min(known, key=lambda name: (known[name].aee, name), default=None)
         yield {
             "judge": judge,
             "model": model,
             "group": group,
             "estimator": own[group],
-            **found[own[group]]._asdict(),
+            **by_estimator[own[group]]._asdict(),
             "best": best,
             "best_aee": best and known[best].aee,
             "best_rho": best and known[best].rho,

@@ -70,7 +70,8 @@ def summarise(pairs: pl.DataFrame, errors: pl.DataFrame, groups: Groups, headlin
 def own_judges(judges: Mapping[str, str]) -> list[str]:
     """One sentence for every benchmark that no two judges have labelled, from its own judge."""
     return [
-        f"{benchmark} is not compared: all its labels are by its own judge, {one}." for benchmark, one in judges.items()
+        f"{benchmark} is not compared: all its labels are by its own judge, {judge}."
+        for benchmark, judge in judges.items()
     ]
 
 

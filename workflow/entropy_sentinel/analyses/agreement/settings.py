@@ -31,6 +31,6 @@ class Agreement(Analysis):
 
     def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
-        found, lines = self.named(studied, {"headline_group": "groups"})
-        chosen = {"headline_group": (found["headline_group"] or studied.groups)[0], **self.exhibits()}
+        named, lines = self.named(studied, {"headline_group": "groups"})
+        chosen = {"headline_group": (named["headline_group"] or studied.groups)[0], **self.exhibits()}
         return self.model_copy(update=chosen), lines

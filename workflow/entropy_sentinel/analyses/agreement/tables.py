@@ -73,7 +73,7 @@ def table_agreement(pairs: pl.DataFrame) -> Table:
 def table_errors(errors: pl.DataFrame, groups: Groups) -> Table:
     """AEE and rho of each group's own estimator and of the best, under each judge's labels."""
     named = [training_group(groups, name) for name in groups]
-    titles = {one.group: one.title for one in named}
+    titles = {group.group: group.title for group in named}
     names = {name: title(name) for name in errors["best"].drop_nulls().unique()}
     rows = errors.with_columns(
         pl.col("group").replace(titles),
@@ -97,7 +97,7 @@ def table_errors(errors: pl.DataFrame, groups: Groups) -> Table:
         (
             "Domains: unseen ones with labels of this judge; errors over different domains do not compare.",
             "Best: of all the group's estimators that of least AEE, chosen by these very errors, after the fact.",
-            *(f"{one.title}: {one.benchmarks}; {one.estimator}." for one in named),
+            *(f"{group.title}: {group.benchmarks}; {group.estimator}." for group in named),
             *(
                 f"{row['model']}, {titles[row['group']]}, {row['judge']}: {row['reason']}."
                 for row in errors.filter(pl.col("reason").is_not_null()).iter_rows(named=True)

@@ -67,7 +67,7 @@ def of_file(path: str, benchmark: str) -> dict[str, PStar]:
     items: dict[str, list[tuple[str, PStar]]] = {}
     for item, own in of_items(benchmark).items():
         items.setdefault(own.question, []).append((item, own))
-    found, rows, n_rows, uncounted = dict[str, PStar](), dict[str, int](), 0, 0
+    p_stars, rows, n_rows, uncounted = dict[str, PStar](), dict[str, int](), 0, 0
     for n_rows, row in enumerate(local_rows(path), start=1):
         where = f"{path}: row {n_rows - 1}"
         question = one_text(look_up(_QUESTION, row, where), f"{where}: '{_QUESTION}'")
@@ -82,11 +82,11 @@ def of_file(path: str, benchmark: str) -> dict[str, PStar]:
             continue
         for item, own in items[question]:
             named = tuple(_with_further_names(tuple(names), own.answers) for names in answers)
-            found[item] = PStar(question, named, tuple(counts or ()))
-    if not found:
+            p_stars[item] = PStar(question, named, tuple(counts or ()))
+    if not p_stars:
         raise InputError(f"{path}: must have counts of questions of {benchmark}, none of its {n_rows} rows has")
-    log.info("%s: p* of %d items; %d have an answer without a count", path, len(found), uncounted)
-    return found
+    log.info("%s: p* of %d items; %d have an answer without a count", path, len(p_stars), uncounted)
+    return p_stars
 
 
 def _with_further_names(names: tuple[str, ...], answers: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
@@ -102,29 +102,29 @@ class Classes(NamedTuple):
     texts: Sequence[Sequence[str]]
 
 
-def matched(asked: Sequence[Classes], backend: Backend) -> list[list[int | None]]:
+def matched(classes: Sequence[Classes], backend: Backend) -> list[list[int | None]]:
     """Of each class of each question the number of the right answer that it is; None where it is none.
 
     A class with a text that is a name of an answer is that answer. Of the others the backend compares the first text
     with the first name of each answer, and the first one that means the same has the class. An answer may have several
     classes, a class one answer.
     """
-    found: list[list[int | None]] = [[None] * len(one.texts) for one in asked]
+    numbers: list[list[int | None]] = [[None] * len(item.texts) for item in classes]
     for comparing, n_texts in ((ExactBackend(), None), (backend, 1)):
         open_ = [
-            (item, place, number, Pair(one.question, names[0], text))
-            for item, one in enumerate(asked)
-            for place, texts in enumerate(one.texts)
-            if found[item][place] is None
-            for number, names in enumerate(one.question.answers)
+            (item, place, number, Pair(of.question, names[0], text))
+            for item, of in enumerate(classes)
+            for place, texts in enumerate(of.texts)
+            if numbers[item][place] is None
+            for number, names in enumerate(of.question.answers)
             for text in texts[:n_texts]
             if text
         ]
         same = comparing.same([pair for *_, pair in open_])
         for (item, place, number, _), is_same in zip(open_, same, strict=True):
-            if is_same and found[item][place] is None:
-                found[item][place] = number
-    return found
+            if is_same and numbers[item][place] is None:
+                numbers[item][place] = number
+    return numbers
 
 
 SEMANTICS = contract_of(FAMILIES[ESTIMATORS["se"].family])
@@ -176,14 +176,14 @@ def aligned(groups: pl.DataFrame, p_stars: Mapping[str, PStar], backend: Backend
     items = {str(item): own for (item,), own in groups.group_by("item_id", maintain_order=True) if item in p_stars}
     if without := len(p_stars) - len(items):
         log.warning("%d items have right answers, but no answer of the model: they are left out", without)
-    asked = [
+    classes = [
         Classes(Question(p_stars[item].question, p_stars[item].answers), own["texts"].to_list())
         for item, own in items.items()
     ]
-    found = matched(asked, backend)
+    matches = matched(classes, backend)
     return [
         {"item_id": item} | row
-        for (item, own), numbers in zip(items.items(), found, strict=True)
+        for (item, own), numbers in zip(items.items(), matches, strict=True)
         for row in _rows(p_stars[item], own, numbers)
     ]
 

@@ -42,7 +42,9 @@ ESTIMATORS: dict[str, Estimator] = {
 }
 # Ours beside them, for servers without log-probabilities: SE with class probabilities that are shares of the samples.
 BY_FREQUENCY = "se_frequencies"
-COMPARED: dict[str, str] = {name: one.title for name, one in ESTIMATORS.items()} | {BY_FREQUENCY: "SE, frequencies"}
+COMPARED: dict[str, str] = {name: estimator.title for name, estimator in ESTIMATORS.items()} | {
+    BY_FREQUENCY: "SE, frequencies"
+}
 
 # How the uncertainties are worked out; the forms of a Dirichlet posterior are `dirichlet-<gamma>`.
 KL, FREQUENCIES = "kl", "kl-frequencies"

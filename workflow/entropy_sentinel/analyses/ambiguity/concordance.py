@@ -78,9 +78,9 @@ def _below_both(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """How many questions have both a smaller x and a smaller y than each, (n,)."""
     # Of equal x the larger y comes first: then none before it has a smaller y and the same x.
     order = np.lexsort((-y, x))
-    found = np.empty(len(x), dtype=int)
-    found[order] = _smaller_before(rankdata(y, method="dense")[order])
-    return found
+    counts = np.empty(len(x), dtype=int)
+    counts[order] = _smaller_before(rankdata(y, method="dense")[order])
+    return counts
 
 
 def _smaller_before(ranks: np.ndarray) -> np.ndarray:
@@ -90,7 +90,7 @@ def _smaller_before(ranks: np.ndarray) -> np.ndarray:
     runs in linear time.
     """
     n, width = len(ranks), 1
-    found, order = np.zeros(n, dtype=int), np.arange(n)
+    counts, order = np.zeros(n, dtype=int), np.arange(n)
     while width < n:
         first, block = (order // width) % 2 == 0, order // (2 * width)
         # Of equals the second block's come first, for they have fewer before them.
@@ -98,6 +98,6 @@ def _smaller_before(ranks: np.ndarray) -> np.ndarray:
         order, first = order[merged], first[merged]
         # Entries of first blocks so far, less those of the blocks before.
         before = np.cumsum(first) - width * (order // (2 * width))
-        found[order[~first]] += before[~first]
+        counts[order[~first]] += before[~first]
         width *= 2
-    return found
+    return counts

@@ -26,10 +26,10 @@ def corpus_files(folder: Path) -> list[Path]:
 
     Raises InputError where there are none.
     """
-    found = sorted(path for path in folder.rglob("*") if path.name.endswith(FORMATS) and path.is_file())
-    if not found:
+    files = sorted(path for path in folder.rglob("*") if path.name.endswith(FORMATS) and path.is_file())
+    if not files:
         raise InputError(f"{folder}: must be a folder with files of {', '.join(FORMATS)}, has none")
-    return found
+    return files
 
 
 def chunks(path: Path, column: str) -> Iterator[str]:
@@ -108,8 +108,8 @@ class Index:
 
     def count(self, *together: Sequence[str]) -> int:
         """In how many chunks each of `together` is found, which it is by any one of its phrases."""
-        found = self._file.execute("SELECT count(*) FROM chunks WHERE chunks MATCH ?", (_sought(together),))
-        return int(found.fetchone()[0])
+        counted = self._file.execute("SELECT count(*) FROM chunks WHERE chunks MATCH ?", (_sought(together),))
+        return int(counted.fetchone()[0])
 
     def texts(self, *together: Sequence[str], most: int) -> list[str]:
         """These chunks, of more than `most` those that match best (BM25)."""
@@ -136,8 +136,8 @@ def opened(path: Path, folder: Path, column: str) -> Iterator[Index]:
         try:
             begin(file, path, INDEX)
             _check_same(file, path, folder, column)
-            for one in files:
-                _add(file, one, folder, column)
+            for text_file in files:
+                _add(file, text_file, folder, column)
             yield Index(file)
         except sqlite3.Error as error:
             raise InputError(f"{path}: cannot be used as an index: {error}; name another with --index") from None
@@ -153,14 +153,14 @@ def _check_same(file: sqlite3.Connection, path: Path, folder: Path, column: str)
             )
 
 
-def _add(file: sqlite3.Connection, one: Path, folder: Path, column: str) -> None:
+def _add(file: sqlite3.Connection, text_file: Path, folder: Path, column: str) -> None:
     """The chunks of a file, all in one step; nothing where they are there."""
-    name = one.relative_to(folder).as_posix()
+    name = text_file.relative_to(folder).as_posix()
     file.execute("BEGIN IMMEDIATE")
     try:
         if not file.execute("SELECT 1 FROM files WHERE path = ?", (name,)).fetchone():
-            file.execute("INSERT INTO files VALUES (?, ?, ?, ?)", (name, *_state(one), column))
-            file.executemany("INSERT INTO chunks VALUES (?)", ((text,) for text in chunks(one, column)))
+            file.execute("INSERT INTO files VALUES (?, ?, ?, ?)", (name, *_state(text_file), column))
+            file.executemany("INSERT INTO chunks VALUES (?)", ((text,) for text in chunks(text_file, column)))
         file.execute("COMMIT")
     except BaseException:
         file.execute("ROLLBACK")

@@ -43,5 +43,5 @@ class Entailment:
 
 def _said(reply: dict[str, Any] | Refusal) -> str | None:
     """`yes` or `no`, which the reply begins with; None for another one."""
-    found = None if isinstance(reply, Refusal) else _REPLY.match(reply["text"])
-    return found[1].lower() if found else None
+    match = None if isinstance(reply, Refusal) else _REPLY.match(reply["text"])
+    return match[1].lower() if match else None

@@ -73,15 +73,15 @@ def _curves(axes: Axes, rows: pl.DataFrame, kind: str) -> None:
     axes.set_title(f"Right answers: {ANSWERS[kind]}; EU at least log 2", fontsize=9)
     axes.set_xlabel("share of the certain items", fontsize=9)
     axes.set_ylabel("share of the uncertain items", fontsize=9)
-    for name, one in ESTIMATORS.items():
+    for name, estimator in ESTIMATORS.items():
         if rows[name].null_count():
             continue
-        found = separation(rows[name], rows["epistemic"], _UNCERTAIN)
-        if found.auroc is None:
-            axes.text(0.5, 0.5, f"no ROC curve: {found.reason}", ha="center", fontsize=8)
+        curve = separation(rows[name], rows["epistemic"], _UNCERTAIN)
+        if curve.auroc is None:
+            axes.text(0.5, 0.5, f"no ROC curve: {curve.reason}", ha="center", fontsize=8)
             return
         certain, uncertain, _ = roc_curve((rows["epistemic"] >= _UNCERTAIN).to_numpy(), rows[name].to_numpy())
-        axes.plot(certain, uncertain, color=_COLOURS[name], label=f"{one.title} {found.auroc:.2f}")
+        axes.plot(certain, uncertain, color=_COLOURS[name], label=f"{estimator.title} {curve.auroc:.2f}")
     axes.legend(fontsize=7, frameon=False, title="AUROC", title_fontsize=7)
 
 
@@ -142,8 +142,8 @@ def figure_5_divergence(p_stars: pl.DataFrame, settings: AmbiguityShown, label: 
 def _histograms(rows: pl.DataFrame, value: str, title: str, label: str, caption: str, by: list[str]) -> Drawing:
     groups = list(rows.group_by(by, maintain_order=True))
     if not groups:
-        said = "This study has one source of p*."
-        return Drawing(message(said, label), said)
+        text = "This study has one source of p*."
+        return Drawing(message(text, label), text)
     figure = new_figure(min(3.2 * len(groups) + 0.6, 12), 2.8, label)
     panels = np.atleast_1d(figure.subplots(1, len(groups), sharex=True))
     edges = np.linspace(0, max(float(rows[value].to_numpy().max()), 0.1), _BINS + 1)
@@ -165,22 +165,22 @@ _CLASSES = (2, 3, 5, 10)
 def figure_1_bounds(label: str) -> Drawing:
     """The simplex of three classes with one answer and with several, and the bounds by the entropy."""
     figure = new_figure(11, 3.6, label)
-    one, several, bounds = figure.subplots(1, 3)
-    for axes, title in ((one, "One answer (AU = 0)"), (several, "Several answers (AU > 0)")):
+    single, several, bounds = figure.subplots(1, 3)
+    for axes, title in ((single, "One answer (AU = 0)"), (several, "Several answers (AU > 0)")):
         _simplex(axes)
         axes.set_title(title, fontsize=9)
-    one.scatter(*_CORNERS.T, s=40, color=BLUE, zorder=3, label="where p* can be")
+    single.scatter(*_CORNERS.T, s=40, color=BLUE, zorder=3, label="where p* can be")
     for share, name, colour in (
         (gamma_delta(_LOW), "\u03b3", GREEN),
         (alpha_delta(_HIGH, 3), "\u03b1", ORANGE),
     ):
         # The first class has this probability, the others the same one: on the line down from its corner.
         place = np.array([share, (1 - share) / 2, (1 - share) / 2]) @ _CORNERS
-        one.annotate(
+        single.annotate(
             f"{name} = {share:.2f}", place, fontsize=8, color=colour, textcoords="offset points", xytext=(4, 3)
         )
     several.fill(*_CORNERS.T, color=BLUE, alpha=0.25, zorder=0, label="where p* can be")
-    for axes in (one, several):
+    for axes in (single, several):
         axes.legend(fontsize=7, frameon=False, loc="upper left")
     _bounds(bounds)
     return Drawing(

@@ -22,10 +22,10 @@ def p_stars(answers: pl.DataFrame, source: str) -> Iterator[dict[str, Any]]:
     punctuation, articles and space.
     """
     distinct = answers.unique(subset=[*P_STARS.key, "class"], keep="first", maintain_order=True)
-    found = dict(distinct.group_by(P_STARS.key, maintain_order=True))
-    for (benchmark, name, item), own in found.items():
+    by_item = dict(distinct.group_by(P_STARS.key, maintain_order=True))
+    for (benchmark, name, item), own in by_item.items():
         shares = own["p_star"].to_numpy()
-        first = found.get((benchmark, source, item))
+        first = by_item.get((benchmark, source, item))
         yield {
             "benchmark": benchmark,
             "source": name,
@@ -41,9 +41,9 @@ def _named(own: pl.DataFrame) -> dict[str, float]:
     return {normalised(name): share for name, share in own.select("name", "p_star").iter_rows()}
 
 
-def _divergence(one: Mapping[str, float], other: Mapping[str, float]) -> float:
-    names = dict.fromkeys([*one, *other])
-    return jensen_shannon(*(np.array([known.get(name, 0.0) for name in names]) for known in (one, other)))
+def _divergence(first: Mapping[str, float], second: Mapping[str, float]) -> float:
+    names = dict.fromkeys([*first, *second])
+    return jensen_shannon(*(np.array([known.get(name, 0.0) for name in names]) for known in (first, second)))
 
 
 # Items with one right answer, and with several.
@@ -111,8 +111,8 @@ def concordances(rows: pl.DataFrame) -> Iterator[dict[str, Any]]:
 def _concordance(part: pl.DataFrame, compared: pl.DataFrame, name: str) -> dict[str, Any]:
     if reason := _lacking(part, name):
         return dict.fromkeys(("auc_c", "lower", "upper", "tied", "alike")) | {"reason": reason}
-    found = concordance(compared[name], compared["epistemic"])._asdict()
-    return {"auc_c": found.pop("value"), **found}
+    result = concordance(compared[name], compared["epistemic"])._asdict()
+    return {"auc_c": result.pop("value"), **result}
 
 
 def aurocs(rows: pl.DataFrame, settings: MeasureSettings) -> Iterator[dict[str, Any]]:

@@ -52,21 +52,21 @@ class Summary:
         row = self.found["se"]
         if row["auc_c"] is None:
             return f"Nothing can be said of semantic entropy: {row['reason']}."
-        found = f"AUC_c {number(row['auc_c'], '.2f')}{interval(row)}"
-        return " ".join([f"Semantic entropy {_worth(row)}: {found}.", *self.caveats])
+        value = f"AUC_c {number(row['auc_c'], '.2f')}{interval(row)}"
+        return " ".join([f"Semantic entropy {_worth(row)}: {value}.", *self.caveats])
 
     @property
     def caveats(self) -> list[str]:
         """Sentences on pairs of items that show nothing of semantic entropy, where these are many."""
-        row, said = self.found["se"], []
+        row, remarks = self.found["se"], []
         if (row["tied"] or 0) >= _MANY:
-            said.append(f"It is the same for {row['tied']:.0%} of the pairs of items, which say nothing.")
+            remarks.append(f"It is the same for {row['tied']:.0%} of the pairs of items, which say nothing.")
         if (row["alike"] or 0) >= _MANY:
-            said.append(
-                f"Of the {'others' if said else 'pairs of items'} {row['alike']:.0%} count half, since the model knows "
-                "both equally well, as a rule not at all: that alone brings AUC_c near 0.5."
+            remarks.append(
+                f"Of the {'others' if remarks else 'pairs of items'} {row['alike']:.0%} count half, since the model "
+                "knows both equally well, as a rule not at all: that alone brings AUC_c near 0.5."
             )
-        return said
+        return remarks
 
 
 def _worth(row: Mapping[str, Any]) -> str:
@@ -86,15 +86,15 @@ def summaries(concordances: pl.DataFrame, source: str) -> Iterator[Summary]:
     """One for each model, kind of items and benchmark, by the paper's form and the benchmarks' own p*."""
     rows = concordances.filter(pl.col("estimator").is_in(list(ESTIMATORS)), form=KL, source=source)
     for (model, answers, benchmark), own in rows.group_by("model", "answers", "benchmark", maintain_order=True):
-        found = {row["estimator"]: row for row in own.iter_rows(named=True)}
-        yield Summary(str(model), str(benchmark), str(answers), own["n_items"][0], found)
+        by_estimator = {row["estimator"]: row for row in own.iter_rows(named=True)}
+        yield Summary(str(model), str(benchmark), str(answers), own["n_items"][0], by_estimator)
 
 
-def answer(found: Sequence[Summary]) -> str:
+def answer(summaries: Sequence[Summary]) -> str:
     """The plain answer over all models and benchmarks, from the medians of the semantic entropy's AUC_c."""
     parts = []
     for kind, where in (("one", "where questions have one answer"), ("several", "where they have several")):
-        rows = [one.found["se"] for one in found if one.answers == kind]
+        rows = [summary.found["se"] for summary in summaries if summary.answers == kind]
         known = [row for row in rows if row["auc_c"] is not None]
         if not known:
             parts.append(f"{where}, this study cannot say")
@@ -117,27 +117,27 @@ def by_frequency(concordances: pl.DataFrame, source: str) -> str:
     """The same medians with p and semantic entropy from the shares of the samples; empty where there are none."""
     rows = concordances.filter(form=FREQUENCIES, estimator=BY_FREQUENCY, source=source).drop_nulls("auc_c")
     medians = dict(rows.group_by("answers").agg(pl.col("auc_c").median()).iter_rows())
-    said = [f"{medians[kind]:.2f} where questions have {kind}" for kind in ANSWERS if kind in medians]
-    return f"By the shares of the samples in place of their probabilities, {' and '.join(said)}." if said else ""
+    parts = [f"{medians[kind]:.2f} where questions have {kind}" for kind in ANSWERS if kind in medians]
+    return f"By the shares of the samples in place of their probabilities, {' and '.join(parts)}." if parts else ""
 
 
 def _capital(parts: Sequence[str]) -> list[str]:
     return [parts[0][0].upper() + parts[0][1:], *parts[1:]]
 
 
-def summarise(found: Sequence[Summary], frequencies: str) -> str:
+def summarise(shown: Sequence[Summary], frequencies: str) -> str:
     """Plain text: the answer, `by_frequency` too, then AUC_c of every estimator by model, benchmark and kind."""
-    lines = [answer(found), frequencies, ""] if found else ["There are no items."]
+    lines = [answer(shown), frequencies, ""] if shown else ["There are no items."]
     rows = [
-        [one.model, one.benchmark, ANSWERS[one.answers], str(one.n_items)]
-        + [number(one.found[name]["auc_c"], ".2f") + interval(one.found[name]) for name in ESTIMATORS]
-        for one in found
+        [summary.model, summary.benchmark, ANSWERS[summary.answers], str(summary.n_items)]
+        + [number(summary.found[name]["auc_c"], ".2f") + interval(summary.found[name]) for name in ESTIMATORS]
+        for summary in shown
     ]
-    headings = ["model", "benchmark", "answers", "items", *(one.title for one in ESTIMATORS.values())]
+    headings = ["model", "benchmark", "answers", "items", *(estimator.title for estimator in ESTIMATORS.values())]
     table = text_table(headings, rows)
     notes = ["", "AUC_c with its 95 % interval: how often the more uncertain of two items has the larger estimator."]
-    notes += [" ".join([f"{one.title}, SE:", *one.caveats]) for one in found if one.caveats]
-    return "\n".join([*lines, *([*table, *notes] if found else [])]) + "\n"
+    notes += [" ".join([f"{summary.title}, SE:", *summary.caveats]) for summary in shown if summary.caveats]
+    return "\n".join([*lines, *([*table, *notes] if shown else [])]) + "\n"
 
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")
@@ -155,20 +155,20 @@ class ReportFiles(TypedDict):
 def write_report(files: ReportFiles, settings: AmbiguityShown, page: str, summary: str) -> None:
     """Write the page and the summary."""
     concordances, source = CONCORDANCES.read(files["concordances"]), settings["source"]
-    found, frequencies = list(summaries(concordances, source)), by_frequency(concordances, source)
+    shown, frequencies = list(summaries(concordances, source)), by_frequency(concordances, source)
     p_stars = P_STARS.read(files["p_stars"]).filter(source=source)
     assumed = p_stars.filter(pl.col("counts").is_null(), pl.col("n_answers") > 1)["benchmark"].unique().sort()
     save_page(
         *(TEMPLATE, files, page),
         title="Entropy and ambiguity",
         label=settings["label"],
-        answer=answer(found) if found else None,
+        answer=answer(shown) if shown else None,
         frequencies=frequencies,
-        summaries=found,
+        summaries=shown,
         kinds=ANSWERS,
         estimators=ESTIMATORS,
         interval=interval,
         notes=[AUC_NOTE, COMMON_NOTE, made_note(settings)],
         assumed=assumed.to_list(),
     )
-    write_whole(summary, summarise(found, frequencies))
+    write_whole(summary, summarise(shown, frequencies))

@@ -60,14 +60,14 @@ class Ambiguity(Analysis):
 
     def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
-        found, lines = self.named(studied, {"benchmarks": "answered"})
+        named, lines = self.named(studied, {"benchmarks": "answered"})
         sources = {}
         for name, files in self.sources.items():
             run, left_out = studied.run("answered", f"analyses.ambiguity.sources.{name}", files)
             lines += left_out
-            sources[name] = {one: files[one] for one in run}
+            sources[name] = {benchmark: files[benchmark] for benchmark in run}
         chosen = {
-            "benchmarks": found["benchmarks"] or studied.answered,
+            "benchmarks": named["benchmarks"] or studied.answered,
             "sources": {name: files for name, files in sources.items() if files},
             **self.exhibits(),
         }

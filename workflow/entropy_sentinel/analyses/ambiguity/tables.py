@@ -93,10 +93,10 @@ def table_forms(concordances: pl.DataFrame, items: pl.DataFrame, settings: Ambig
         .group_by("model", "benchmark", "answers", "form")
         .agg((pl.col("epistemic") < 0).mean().alias("EU below 0"))
     )
-    found = rows.join(below, on=["model", "benchmark", "answers", "form"], how="left", maintain_order="left")
+    with_share = rows.join(below, on=["model", "benchmark", "answers", "form"], how="left", maintain_order="left")
     return Table(
         "AUC_c by how the model's p is made, with the share of items whose epistemic uncertainty is below 0.",
-        _wide(found, "auc_c", {"form": "p", "EU below 0": "EU below 0"}, {"form": form_title}),
+        _wide(with_share, "auc_c", {"form": "p", "EU below 0": "EU below 0"}, {"form": form_title}),
         (
             AUC_NOTE,
             f"{COMPARED[BY_FREQUENCY]}: semantic entropy of the shares of the samples, which needs no log-probability.",
@@ -149,8 +149,8 @@ def _wide(
     index = [*_WHOSE, *further, "n_items"]
     wide = rows.pivot("estimator", index=index, values=value, maintain_order=True)
     headings = _WHOSE | dict(further) | {"n_items": "Items"} | COMPARED
-    said = {"answers": ANSWERS.__getitem__, **(words or {})}
-    return headed(wide, {name: headings[name] for name in wide.columns}, said).cast({pl.Null: pl.Float64})
+    texts = {"answers": ANSWERS.__getitem__, **(words or {})}
+    return headed(wide, {name: headings[name] for name in wide.columns}, texts).cast({pl.Null: pl.Float64})
 
 
 def _reasons(rows: pl.DataFrame) -> list[str]:
@@ -194,7 +194,7 @@ def table_1_examples(
 
 def table_8_p_star(p_stars: pl.DataFrame, settings: AmbiguityShown) -> Table:
     """Items, counts of an answer, and entropy of p*, by benchmark and source."""
-    found = statistics(p_stars)
+    by_benchmark = statistics(p_stars)
     headings = {
         "benchmark": "Benchmark",
         "source": "Source",
@@ -209,14 +209,14 @@ def table_8_p_star(p_stars: pl.DataFrame, settings: AmbiguityShown) -> Table:
     return Table(
         "What p* is like: items, mean number of answers, mean count of an answer and entropy in nats, with standard "
         "deviations.",
-        found.rename(headings),
+        by_benchmark.rename(headings),
         (
             "JS: mean Jensen-Shannon divergence in nats from the benchmark's own p*; log 2 = 0.69 is the largest.",
             "Count: over all answers of all items. The paper does not say over what its mean is.",
             _UNIFORM_NOTE,
         ),
         decimals=2,
-        published=beside_statistics(found, settings),
+        published=beside_statistics(by_benchmark, settings),
     )
 
 

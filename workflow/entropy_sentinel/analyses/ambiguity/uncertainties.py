@@ -56,8 +56,8 @@ def uncertainties(aligned: pl.DataFrame, settings: UncertaintySettings) -> Itera
             "n_answers": len(right),
             "n_imputed": right["p"].null_count(),
         }
-        for form, found in _forms(own, right, settings):
-            yield about | {"form": form} | found._asdict()
+        for form, values in _forms(own, right, settings):
+            yield about | {"form": form} | values._asdict()
 
 
 def _forms(own: pl.DataFrame, right: pl.DataFrame, settings: UncertaintySettings) -> Iterator[tuple[str, Uncertainty]]:
@@ -89,11 +89,11 @@ def estimates(model: str, benchmark: str, paths: Mapping[str, str]) -> pl.DataFr
         pl.Series(BY_FREQUENCY, entropies, pl.Float64),
         pl.lit(None, pl.String).alias(f"{BY_FREQUENCY}_reason"),
     )
-    for name, one in ESTIMATORS.items():
-        if one.family in paths:
-            values = _by_item(paths[one.family], one.family, one.signal, name)
+    for name, estimator in ESTIMATORS.items():
+        if estimator.family in paths:
+            values = _by_item(paths[estimator.family], estimator.family, estimator.signal, name)
         else:
-            missing = pl.lit(f"run.features has no {one.family}").alias(f"{name}_reason")
+            missing = pl.lit(f"run.features has no {estimator.family}").alias(f"{name}_reason")
             values = items.select("item_id", pl.lit(None, pl.Float64).alias(name), missing)
         items = items.join(values, on="item_id", how="left", maintain_order="left", validate="1:1")
     return items.select(ESTIMATES.schema.names()).cast(ESTIMATES.schema)
@@ -104,8 +104,8 @@ def _by_item(path: str, family: str, signal: str, name: str) -> pl.DataFrame:
     contract = contract_of(FAMILIES[family])
     with readable(path, contract.stage):
         lazy = contract.scan(path)
-        said = next((one for one in lazy.collect_schema() if one.endswith("_reason")), None)
-        reason = pl.col(said).drop_nulls().first() if said else pl.lit(None, pl.String)
+        column = next((name for name in lazy.collect_schema() if name.endswith("_reason")), None)
+        reason = pl.col(column).drop_nulls().first() if column else pl.lit(None, pl.String)
         value = pl.col(signal).drop_nulls().first()
         rows = lazy.group_by("item_id").agg(value.alias(name), reason.alias("reason")).collect()
     lacking = pl.when(pl.col(name).is_null()).then(pl.col("reason").fill_null(f"no {signal}"))

@@ -70,6 +70,6 @@ def jensen_shannon(p: Numbers, q: Numbers) -> float:
 
     That is (KL(p || m) + KL(q || m)) / 2 with m = (p + q) / 2 (Lin 1991).
     """
-    one, other = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
-    middle = (one + other) / 2
-    return float((rel_entr(one, middle).sum() + rel_entr(other, middle).sum()) / 2)
+    first, second = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
+    middle = (first + second) / 2
+    return float((rel_entr(first, middle).sum() + rel_entr(second, middle).sum()) / 2)

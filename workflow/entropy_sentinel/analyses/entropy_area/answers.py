@@ -43,8 +43,8 @@ def comparing(settings: JudgeSettings) -> JudgeSettings:
     if settings["kind"] in _BY_RULES:
         return settings
     parts = settings.get("members", {})
-    found = (comparing(parts[name]) for name in settings.get("judges", []))
-    return next((one for one in found if one is not _EXACT), _EXACT)
+    comparisons = (comparing(parts[name]) for name in settings.get("judges", []))
+    return next((comparison for comparison in comparisons if comparison is not _EXACT), _EXACT)
 
 
 def classes(items: pl.DataFrame, labels: pl.DataFrame, judge: Judge, whose: Mapping[str, str]) -> pl.DataFrame:
@@ -77,10 +77,10 @@ def _wrong_classes(rows: pl.DataFrame, judge: Judge) -> dict[tuple[str, str], in
     for item_id, answer in rows.select("item_id", "answer").iter_rows():
         texts.setdefault(item_id, {}).setdefault(normalised(answer), answer)
     questions = dict(rows.select("item_id", "question").iter_rows())
-    found = grouped([(Question(questions[item]), list(own.values())) for item, own in texts.items()], _ByJudge(judge))
+    classes = grouped([(Question(questions[item]), list(own.values())) for item, own in texts.items()], _ByJudge(judge))
     return {
         (item, text): number
-        for (item, own), numbers in zip(texts.items(), found, strict=True)
+        for (item, own), numbers in zip(texts.items(), classes, strict=True)
         for text, number in zip(own, numbers, strict=True)
     }
 
@@ -93,7 +93,7 @@ class _ByJudge:
 
     def same(self, pairs: Sequence[Pair]) -> list[bool]:
         """Whether the judge says of each pair that the second answer is correct."""
-        cases = [Case(one.question.text, f"\\boxed{{{one.second}}}", one.first, truncated=False) for one in pairs]
+        cases = [Case(pair.question.text, f"\\boxed{{{pair.second}}}", pair.first, truncated=False) for pair in pairs]
         return [bool(verdict.label) for verdict in self._judge.judge(cases)]
 
     @property

@@ -111,12 +111,12 @@ INTERVAL_NOTE = "from, to: 95 % interval by bootstrap over items."
 
 def answer_note(answers: Sequence[str]) -> str:
     """What the kinds of answers are."""
-    said = {
+    notes = {
         "reference": "reference: the benchmark's answer is put in, as in the paper, which needs a label",
         "own": "own answer: the response's own final answer, which needs none",
         "none": "no answer: nothing after the brace",
     }
-    return "; ".join(said[one] for one in answers) + "."
+    return "; ".join(notes[answer] for answer in answers) + "."
 
 
 def benchmark_title(name: str) -> str:

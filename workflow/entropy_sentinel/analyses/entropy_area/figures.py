@@ -63,8 +63,8 @@ def figure_2_correlations(
     figure = new_figure(11, 3, label)
     panels = figure.subplots(1, 4, sharex=True, sharey=True)
     for axes, measure in zip(panels, (f"eas_{answer}", f"mean_eas_{answer}", "ppl", "n_tokens"), strict=True):
-        found = correlations.filter(model=model, benchmark=benchmark, measure=measure, target="answer_entropy")
-        _draw(axes, rows, measure, found.row(0, named=True))
+        correlation = correlations.filter(model=model, benchmark=benchmark, measure=measure, target="answer_entropy")
+        _draw(axes, rows, measure, correlation.row(0, named=True))
         axes.set_xlabel("Answer entropy, bits", fontsize=9)
     panels[0].set_ylabel("z-score of the measure", fontsize=9)
     return Drawing(
@@ -74,10 +74,10 @@ def figure_2_correlations(
     )
 
 
-def _draw(axes: Axes, rows: pl.DataFrame, measure: str, found: dict[str, Any]) -> None:
+def _draw(axes: Axes, rows: pl.DataFrame, measure: str, correlation: dict[str, Any]) -> None:
     plain(axes)
     if why_none(rows["answer_entropy"], rows["answer_entropy"]) or why_none(rows[measure], rows[measure]):
-        axes.set_title(f"{measure_title(measure)}\nno r: {found['reason']}", fontsize=8, wrap=True)
+        axes.set_title(f"{measure_title(measure)}\nno r: {correlation['reason']}", fontsize=8, wrap=True)
         return
     x, y = rows["answer_entropy"].to_numpy(), rows[measure].to_numpy().astype(float)
     z = (y - y.mean()) / y.std()
@@ -85,8 +85,8 @@ def _draw(axes: Axes, rows: pl.DataFrame, measure: str, found: dict[str, Any]) -
     slope, start = np.polyfit(x, z, 1)
     ends = np.array([x.min(), x.max()])
     axes.plot(ends, start + slope * ends, color=_LINE, linewidth=1.6)
-    p = "p < 0.0001" if found["p"] < 1e-4 else f"p = {found['p']:.4f}"
-    axes.set_title(f"{measure_title(measure)}\nr = {found['r']:.3f}, {p}", fontsize=9)
+    p = "p < 0.0001" if correlation["p"] < 1e-4 else f"p = {correlation['p']:.4f}"
+    axes.set_title(f"{measure_title(measure)}\nr = {correlation['r']:.3f}, {p}", fontsize=9)
 
 
 # Options A, B, C and so on: colours of Okabe and Ito, dashes that differ as well.
@@ -125,13 +125,13 @@ def figure_3_ranges(
     label: str,
 ) -> Drawing:
     """A column for each range of answer entropy: decayed probabilities of the options, and the entropy below."""
-    known = [one for one in by_range.values() if one]
+    known = [mean for mean in by_range.values() if mean]
     if not known:
         return nothing(f"No response of {model} to {benchmark} has a trajectory", label)
-    has_options = any(one.probabilities is not None for one in known)
+    has_options = any(mean.probabilities is not None for mean in known)
     figure = new_figure(10.5, 5.2 if has_options else 3, label)
     grid = figure.subplots(2 if has_options else 1, len(RANGES), squeeze=False, sharey="row")
-    highest = max(one.entropies.max() for one in known)
+    highest = max(mean.entropies.max() for mean in known)
     for place, (name, (title, *_)) in enumerate(RANGES.items()):
         column, shown = grid[:, place], by_range[name]
         items = "1 item" if counts[name] == 1 else f"{counts[name]} items"

@@ -25,10 +25,10 @@ def entropy_bits(counts: Numbers) -> float:
 
     Raises ValueError where the counts are of nothing.
     """
-    found = np.asarray(counts, dtype=float)
-    if not found.sum() > 0:
+    weights = np.asarray(counts, dtype=float)
+    if not weights.sum() > 0:
         raise ValueError("counts must be of something, all were 0")
-    shares = found[found > 0] / found.sum()
+    shares = weights[weights > 0] / weights.sum()
     # 0.0 of one class would else be -0.0.
     return abs(float(-(shares * np.log2(shares)).sum()))
 
@@ -39,10 +39,10 @@ def answer_entropy(answers: Sequence[Hashable | None], unreadable: bool = True) 
     None is a sample without a readable answer: all of them are one class, or, with `unreadable` false, they are left
     out. Null where nothing is left.
     """
-    counted = [one for one in answers if unreadable or one is not None]
+    counted = [answer for answer in answers if unreadable or answer is not None]
     if not counted:
         return None
-    return entropy_bits([counted.count(one) for one in dict.fromkeys(counted)])
+    return entropy_bits([counted.count(answer) for answer in dict.fromkeys(counted)])
 
 
 def correctness_entropy(n_correct: int, n_samples: int) -> float:
@@ -72,16 +72,16 @@ def write_items(files: ItemFiles, by_response_output: str, by_item_output: str) 
     ITEMS.write(by_item(responses), by_item_output, about)
 
 
-def gather(answers: pl.DataFrame, features: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
+def gather(answers: pl.DataFrame, features: pl.DataFrame, forced: pl.DataFrame) -> pl.DataFrame:
     """A frame of contract RESPONSES: a row for each of `answers`, null where a response has no area."""
-    found = answers.select(*RESPONSE, "label", "answer_class").join(
+    responses = answers.select(*RESPONSE, "label", "answer_class").join(
         features, on=RESPONSE, how="left", maintain_order="left", validate="1:1"
     )
     for answer in ANSWERS:
         named = {name: f"{name}_{answer}" for name in AREA}
-        own = asked.filter(answer=answer).select(*RESPONSE, *AREA).rename(named)
-        found = found.join(own, on=RESPONSE, how="left", maintain_order="left", validate="1:1")
-    return found.select(RESPONSES.schema.names())
+        own = forced.filter(answer=answer).select(*RESPONSE, *AREA).rename(named)
+        responses = responses.join(own, on=RESPONSE, how="left", maintain_order="left", validate="1:1")
+    return responses.select(RESPONSES.schema.names())
 
 
 def by_item(responses: pl.DataFrame) -> pl.DataFrame:

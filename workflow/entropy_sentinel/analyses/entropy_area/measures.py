@@ -32,11 +32,11 @@ def write_measures(
     spread_output: str,
 ) -> None:
     """Write correlations, and how far the score depends on the sample."""
-    found = read_several(ITEMS, by_item, {"model": models})
+    items = read_several(ITEMS, by_item, {"model": models})
     about = {"settings": dict(settings)}
-    CORRELATIONS.write(CORRELATIONS.frame(list(correlations(found, settings))), correlations_output, about)
+    CORRELATIONS.write(CORRELATIONS.frame(list(correlations(items, settings))), correlations_output, about)
     scores = read_several(RESPONSES, by_response, {"model": models})
-    SPREAD.write(SPREAD.frame(list(spread(found, scores, settings))), spread_output, about)
+    SPREAD.write(SPREAD.frame(list(spread(items, scores, settings))), spread_output, about)
 
 
 def of_set(frame: pl.DataFrame, model: str, benchmarks: Sequence[str]) -> pl.DataFrame:
@@ -88,23 +88,23 @@ def spread(items: pl.DataFrame, responses: pl.DataFrame, settings: MeasureSettin
 
 def _spread(rows: pl.DataFrame) -> dict[str, Any]:
     """Of rows with `sample`, `score` and `answer_entropy`: the spread of the scores, and r by each sample number."""
-    found = rows.group_by("benchmark", "item_id", maintain_order=True).agg(
+    by_item = rows.group_by("benchmark", "item_id", maintain_order=True).agg(
         pl.col("score").mean(), pl.col("answer_entropy").first(), variance=pl.col("score").var(), n=pl.len()
     )
     empty = dict.fromkeys(("within_sd", "between_sd", "r_first", "r_lowest", "r_highest", "r_mean"))
-    counts = {"n_items": len(found), "n_scores": len(rows)}
-    if len(found) < 2:
+    counts = {"n_items": len(by_item), "n_scores": len(rows)}
+    if len(by_item) < 2:
         return counts | empty
-    degrees = (found["n"] - 1).to_numpy()
+    degrees = (by_item["n"] - 1).to_numpy()
     by_sample = {sample: _r(own) for (sample,), own in rows.sort("sample").group_by("sample", maintain_order=True)}
     known = [r for r in by_sample.values() if r is not None]
     return counts | {
-        "within_sd": float(np.sqrt((found["variance"].to_numpy() * degrees).sum() / degrees.sum())),
-        "between_sd": float(found["score"].to_numpy().std(ddof=1)),
+        "within_sd": float(np.sqrt((by_item["variance"].to_numpy() * degrees).sum() / degrees.sum())),
+        "between_sd": float(by_item["score"].to_numpy().std(ddof=1)),
         "r_first": next(iter(by_sample.values())),
         "r_lowest": min(known, default=None),
         "r_highest": max(known, default=None),
-        "r_mean": _r(found),
+        "r_mean": _r(by_item),
     }
 
 

@@ -39,13 +39,13 @@ class Summary:
         best = max(known, key=lambda name: abs(known[name]))
         row = self.found[best]
         r = f"r {number(row['r'], '+.2f')} ({interval(row)})"
-        said = f"{measure_title(best)} goes furthest with the answer entropy: {r}"
+        text = f"{measure_title(best)} goes furthest with the answer entropy: {r}"
         if best.startswith("eas_"):
-            return f"{said}."
+            return f"{text}."
         score = next((name for name in known if name.startswith("eas_")), None)
         if score is None:
-            return f"{said}; EAS has no r."
-        return f"{said}; {measure_title(score)} has {number(known[score], '+.2f')} ({interval(self.found[score])})."
+            return f"{text}; EAS has no r."
+        return f"{text}; {measure_title(score)} has {number(known[score], '+.2f')} ({interval(self.found[score])})."
 
 
 def interval(row: Mapping[str, Any]) -> str:
@@ -57,17 +57,17 @@ def summaries(correlations: pl.DataFrame) -> Iterator[Summary]:
     """One per model and set of benchmarks, in their order."""
     rows = correlations.filter(target="answer_entropy")
     for (model, benchmark), own in rows.group_by("model", "benchmark", maintain_order=True):
-        found = {row["measure"]: row for row in own.iter_rows(named=True)}
-        yield Summary(str(model), str(benchmark), own["n_items"][0], found)
+        by_measure = {row["measure"]: row for row in own.iter_rows(named=True)}
+        yield Summary(str(model), str(benchmark), own["n_items"][0], by_measure)
 
 
-def summarise(found: Sequence[Summary]) -> str:
+def summarise(shown: Sequence[Summary]) -> str:
     """Plain text: r of every measure with the answer entropy, by model and benchmark, and one sentence for each."""
     parts = ["How far one response's uncertainty goes with the variety of many answers: Pearson's r, 95 % interval"]
-    for one in found:
-        rows = [[measure_title(name), number(row["r"], "+.3f"), interval(row)] for name, row in one.found.items()]
+    for summary in shown:
+        rows = [[measure_title(name), number(row["r"], "+.3f"), interval(row)] for name, row in summary.found.items()]
         table = text_table(["measure", "r", "interval"], rows)
-        parts.append(below(f"{one.title}: {one.n_items} items", [*table, one.verdict]))
+        parts.append(below(f"{summary.title}: {summary.n_items} items", [*table, summary.verdict]))
     return "\n\n".join(parts) + "\n"
 
 
@@ -84,14 +84,14 @@ class ReportFiles(TypedDict):
 
 def write_report(files: ReportFiles, settings: AreaShown, page: str, summary: str) -> None:
     """Write the page and the summary."""
-    found = list(summaries(CORRELATIONS.read(files["correlations"])))
+    shown = list(summaries(CORRELATIONS.read(files["correlations"])))
     save_page(
         *(TEMPLATE, files, page),
         title="Entropy area score",
         label=settings["label"],
-        summaries=found,
-        measures=[(name, measure_title(name)) for name in found[0].found] if found else [],
+        summaries=shown,
+        measures=[(name, measure_title(name)) for name in shown[0].found] if shown else [],
         interval=interval,
         answers=answer_note(settings["answers"]),
     )
-    write_whole(summary, summarise(found))
+    write_whole(summary, summarise(shown))

@@ -48,17 +48,17 @@ class EntropyArea(Analysis):
     def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
         axes = {"judges": "judges", "figure_model": "models", "figure_benchmark": "labelled"}
-        found, lines = self.named(studied, axes)
+        named, lines = self.named(studied, axes)
         together = {}
         for name, benchmarks in self.together.items():
             together[name], left_out = studied.run("labelled", f"analyses.entropy_area.together.{name}", benchmarks)
             lines += left_out
         self._check_each_once(studied)
         chosen = {
-            "judges": found["judges"] or studied.judges,
+            "judges": named["judges"] or studied.judges,
             "together": {name: run for name, run in together.items() if run},
-            "figure_model": (found["figure_model"] or studied.models)[0],
-            "figure_benchmark": next(iter(found["figure_benchmark"]), None),
+            "figure_model": (named["figure_model"] or studied.models)[0],
+            "figure_benchmark": next(iter(named["figure_benchmark"]), None),
             **self.exhibits(),
         }
         return self.model_copy(update=chosen), lines
@@ -68,18 +68,20 @@ class EntropyArea(Analysis):
         for name, benchmarks in self.together.items():
             if name in studied.benchmarks:
                 raise ValueError(f"analyses.entropy_area.together.{name}: a benchmark has this name; choose another")
-            for one in benchmarks:
-                if one in seen:
-                    raise ValueError(f"analyses.entropy_area.together.{name}: '{one}' is in {seen[one]} too; once")
-                seen[one] = name
+            for benchmark in benchmarks:
+                if benchmark in seen:
+                    raise ValueError(
+                        f"analyses.entropy_area.together.{name}: '{benchmark}' is in {seen[benchmark]} too; once"
+                    )
+                seen[benchmark] = name
 
     def sets(self, labelled: list[str]) -> dict[str, list[str]]:
         """The benchmarks with references that are shown as one, by name, in the order of the first of each."""
-        named = {one: name for name, benchmarks in self.together.items() for one in benchmarks}
-        found: dict[str, list[str]] = {}
+        named = {benchmark: name for name, benchmarks in self.together.items() for benchmark in benchmarks}
+        sets: dict[str, list[str]] = {}
         for benchmark in labelled:
-            found.setdefault(named.get(benchmark, benchmark), []).append(benchmark)
-        return found
+            sets.setdefault(named.get(benchmark, benchmark), []).append(benchmark)
+        return sets
 
     def shown_answer(self, asked: list[str]) -> str:
         """The kind of answer whose score is shown, of those that are `asked`; ValueError for another."""

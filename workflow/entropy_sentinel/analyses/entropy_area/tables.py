@@ -96,7 +96,9 @@ def table_ranges(items: pl.DataFrame, models: Sequence[str], sets: Mapping[str, 
             for group, (title, *_) in RANGES.items():
                 part = own.filter(groups == group)
                 never = part.filter(pl.col("accuracy") == 0)
-                means = [part[one].mean() for one in ("accuracy", f"eas_{answer}", f"mean_eas_{answer}", "n_tokens")]
+                means = [
+                    part[column].mean() for column in ("accuracy", f"eas_{answer}", f"mean_eas_{answer}", "n_tokens")
+                ]
                 values = [model, name, title, len(part), len(never), *means]
                 rows.append(dict(zip([*keys, *numbers], values, strict=True)))
     return Table(

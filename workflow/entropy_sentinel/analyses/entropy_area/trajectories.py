@@ -20,7 +20,7 @@ def decayed(probabilities: np.ndarray, alpha: float = 0.5) -> np.ndarray:
     """
     steps = probabilities.shape[1]
     weights = np.arange(1, steps + 1, dtype=float) ** -alpha
-    return np.array([np.convolve(one, weights)[:steps] for one in probabilities]).reshape(probabilities.shape)
+    return np.array([np.convolve(row, weights)[:steps] for row in probabilities]).reshape(probabilities.shape)
 
 
 _COLUMNS = (
@@ -54,18 +54,18 @@ class Trajectory:
         """
         assert self.probabilities is not None  # of a question with options
         every = np.arange(1, self.positions[-1] + 1)
-        return decayed(np.array([np.interp(every, self.positions, one) for one in self.probabilities]), alpha)
+        return decayed(np.array([np.interp(every, self.positions, row) for row in self.probabilities]), alpha)
 
 
 def with_options(passes: Mapping[str, str]) -> list[str]:
     """The benchmarks, of files by benchmark, of which a response has the probabilities of its question's options."""
-    found = []
+    with_options = []
     for benchmark, path in passes.items():
         with readable(path, FORCED_ANSWERS.stage):
             lazy = FORCED_ANSWERS.scan(path).select(pl.col("option_probabilities").is_not_null().any())
             if lazy.collect().item():
-                found.append(benchmark)
-    return found
+                with_options.append(benchmark)
+    return with_options
 
 
 def median_item(items: pl.DataFrame, score: str) -> dict[str, object] | None:
@@ -76,7 +76,7 @@ def median_item(items: pl.DataFrame, score: str) -> dict[str, object] | None:
 
 def by_range(items: pl.DataFrame, score: str) -> dict[str, dict[str, object] | None]:
     """The item of median score in each range of answer entropy; None for a range without one."""
-    groups = pl.Series([range_of(one) for one in items["answer_entropy"]], dtype=pl.String)
+    groups = pl.Series([range_of(entropy) for entropy in items["answer_entropy"]], dtype=pl.String)
     return {name: median_item(items.filter(groups == name), score) for name in RANGES}
 
 

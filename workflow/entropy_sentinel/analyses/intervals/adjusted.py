@@ -59,8 +59,8 @@ class Fitted:
         """The intervals of an available method at a stated level; raises TooFew where it cannot be fitted."""
         if method in ADJUSTMENTS:
             return self._adjusted(method, level, to)
-        found: Adjusted = getattr(self, f"_{method}")(level, to)
-        return found
+        adjusted: Adjusted = getattr(self, f"_{method}")(level, to)
+        return adjusted
 
     def _adjusted(self, method: str, level: float, to: Questions) -> Adjusted:
         known, there = (~np.isnan(of.first(level)[0]) for of in (self.known, to))
@@ -86,7 +86,7 @@ class Fitted:
 
     def _temperature_search(self, level: float, to: Questions) -> Adjusted:
         drawn = self.known.samples
-        readable = np.all([~np.isnan(one).all(axis=1) for one in drawn.values()], axis=0)
+        readable = np.all([~np.isnan(draws).all(axis=1) for draws in drawn.values()], axis=0)
         if not readable.any():
             raise adjusting.TooFew(1, 0, "questions with a readable answer at each temperature")
         at = temperature_search(drawn, self.known.true, alpha_of(level), self.undercoverage)[0].temperature
@@ -167,11 +167,13 @@ def write_adjusted(files: AdjustedFiles, settings: AdjustedSettings, output: str
         read_all(INTEGER_ANSWERS, files["integers"]),
         features.drop("sample"),
     ]
-    said = [one.with_columns(pl.col("model").replace_strict(shown, return_dtype=pl.String)) for one in frames]
+    shown_frames = [
+        frame.with_columns(pl.col("model").replace_strict(shown, return_dtype=pl.String)) for frame in frames
+    ]
     beliefs, halves = BELIEFS.read(files["beliefs"]), [BENCHMARKS.read(files[half]) for half in ("calibration", "test")]
     rows = []
     for model in dict.fromkeys(shown[variant] for variant in levels):
-        stated, integers, signals = (one.filter(model=model).drop("model") for one in said)
+        stated, integers, signals = (frame.filter(model=model).drop("model") for frame in shown_frames)
         known, new = (gather(items, stated, integers, beliefs.filter(model=model), signals) for items in halves)
         own = of_model(known, new, settings["undercoverage"], settings["seed"])
         rows += [{"model": model} | row for row in own]
@@ -186,11 +188,11 @@ def of_model(known: Questions, new: Questions, undercoverage: float, seed: int) 
     for fold in range(min(FOLDS, len(known))):
         parts.append((Fitted(known.take(folds != fold), undercoverage), known.take(folds == fold), CALIBRATION))
     methods = [(level, method) for level in known.stated for method in available(known, level)]
-    found = {about: _on_all(parts, *about) for about in methods}
+    by_method = {about: _on_all(parts, *about) for about in methods}
     for place, (_, to, half) in enumerate(parts):
-        for (level, method), (intervals, reason) in found.items():
-            said = {"method": method, "level": level, "half": half, "reason": reason}
-            yield from _rows(said, intervals[place], to)
+        for (level, method), (intervals, reason) in by_method.items():
+            facts = {"method": method, "level": level, "half": half, "reason": reason}
+            yield from _rows(facts, intervals[place], to)
 
 
 def _on_all(parts: Sequence[Part], level: float, method: str) -> tuple[list[Adjusted], str | None]:
@@ -201,11 +203,11 @@ def _on_all(parts: Sequence[Part], level: float, method: str) -> tuple[list[Adju
         return [Adjusted((np.full(len(to), np.nan), np.full(len(to), np.nan))) for _, to, _ in parts], str(error)
 
 
-def _rows(about: dict[str, Any], found: Adjusted, to: Questions) -> Rows:
-    for item, true, lower, upper in zip(to.item_id, to.true, *found.ends, strict=True):
+def _rows(about: dict[str, Any], adjusted: Adjusted, to: Questions) -> Rows:
+    for item, true, lower, upper in zip(to.item_id, to.true, *adjusted.ends, strict=True):
         there = not np.isnan(lower)
         yield about | {
-            **{"item_id": item, "true": true, "temperature": found.temperature},
-            "temperature_end": found.end,
+            **{"item_id": item, "true": true, "temperature": adjusted.temperature},
+            "temperature_end": adjusted.end,
             **{"lower": lower if there else None, "upper": upper if there else None},
         }

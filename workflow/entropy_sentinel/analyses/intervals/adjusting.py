@@ -101,7 +101,7 @@ class Adjustment:
         lower, upper = self.ends(stated)
         each = np.full(len(stated), self.margin)
         if self.margins:
-            each = np.array([self.margins.get(one, self.margin) for one in _group(stated)])
+            each = np.array([self.margins.get(group, self.margin) for group in _group(stated)])
         by = each * self.scale(stated)
         lower, upper = lower - by, upper + by
         crossed = lower > upper

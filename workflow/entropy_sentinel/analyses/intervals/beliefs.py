@@ -56,9 +56,9 @@ def _near(row: dict[str, Any], farthest: int | None) -> dict[str, Any]:
     return row | {"values": values, "probabilities": probabilities, "missing": _missing(probabilities)}
 
 
-def of_pass(asked: pl.DataFrame) -> Rows:
+def of_pass(replies: pl.DataFrame) -> Rows:
     """Rows of BELIEFS from a frame INTEGERS, whose first samples have distributions."""
-    for row in asked.drop_nulls("values").iter_rows(named=True):
+    for row in replies.drop_nulls("values").iter_rows(named=True):
         yield _row(row, "whole", row["values"], row["logprobs"])
         yield _row(row, "first_token", row["first_values"], row["first_logprobs"])
 
@@ -75,8 +75,10 @@ def of_samples(answers: pl.DataFrame) -> Rows:
 def of_tokens(first: pl.DataFrame) -> Rows:
     """Rows of BELIEFS from first steps: `tokens`, the texts of the likely ones, and their `logprobs`."""
     for row in first.iter_rows(named=True):
-        whole = [(_WHOLE.fullmatch(token), one) for token, one in zip(row["tokens"], row["logprobs"], strict=True)]
-        kept = [(int(found[1]), one) for found, one in whole if found]
+        whole = [
+            (_WHOLE.fullmatch(token), logprob) for token, logprob in zip(row["tokens"], row["logprobs"], strict=True)
+        ]
+        kept = [(int(match[1]), logprob) for match, logprob in whole if match]
         yield _row(row, "first_token", *zip(*kept, strict=True)) if kept else _row(row, "first_token", (), ())
 
 

@@ -71,8 +71,8 @@ def figure_2_conformal(scores: pl.DataFrame, label: str) -> Drawing:
         axes.set_visible(False)
     next(iter(figure.axes)).legend(fontsize=8, frameon=False)
     infinite = rows.filter(pl.col("n_infinite") > 0).select("model", "level").rows()
-    said = "".join(f" {model}, {level:g} %: infinite after adjustment." for model, level in infinite)
-    return Drawing(figure, f"Test half, adjusted by the calibration half. {_BARS}{said}")
+    note = "".join(f" {model}, {level:g} %: infinite after adjustment." for model, level in infinite)
+    return Drawing(figure, f"Test half, adjusted by the calibration half. {_BARS}{note}")
 
 
 def _curve(axes: Axes, rows: pl.DataFrame, name: str, number: int) -> None:
@@ -183,8 +183,8 @@ def figure_4_bounds(label: str) -> Drawing:
 
 
 def _error(beta: float, n_queries: int) -> float:
-    found, _ = quantiles_of_quantiles(*simulate(norm.ppf, beta, _ALPHA, (_N_REPEATS, n_queries), _SEED), _ALPHA)
-    return float(np.sqrt(np.mean((found - norm.ppf(_ALPHA / 2)) ** 2)))
+    edges, _ = quantiles_of_quantiles(*simulate(norm.ppf, beta, _ALPHA, (_N_REPEATS, n_queries), _SEED), _ALPHA)
+    return float(np.sqrt(np.mean((edges - norm.ppf(_ALPHA / 2)) ** 2)))
 
 
 def _dress(axes: Axes) -> None:
@@ -203,6 +203,6 @@ class FigureFiles(TypedDict):
 
 def write_figures(files: FigureFiles, settings: IntervalsShown, titles: Mapping[str, str], folder: str) -> None:
     """Write the figures of these names and titles to `folder`."""
-    answers = [one for path in files["benchmarks"] for one in exponents(BENCHMARKS.read(path)).values()]
+    answers = [exponent for path in files["benchmarks"] for exponent in exponents(BENCHMARKS.read(path)).values()]
     inputs = {**settings, "scores": SCORES.read(files["scores"]), "answers": np.array(answers)}
     save_figures(titles, globals(), inputs, folder)

@@ -21,7 +21,7 @@ def winkler(lower: Numbers, upper: Numbers, true: Numbers, alpha: float) -> np.n
     """
     if not 0 < alpha < 1:
         raise ValueError(f"alpha is 1 - level and must be above 0 and below 1, was {alpha}")
-    lower, upper, true = (np.asarray(one, dtype=float) for one in (lower, upper, true))
+    lower, upper, true = (np.asarray(values, dtype=float) for values in (lower, upper, true))
     if not (lower <= upper).all():
         place = int(np.flatnonzero(~(lower <= upper))[0])
         raise ValueError(f"lower must be at most upper, were {lower[place]} and {upper[place]} in place {place}")

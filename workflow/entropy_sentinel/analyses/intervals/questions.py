@@ -43,7 +43,7 @@ class Questions:
             None if self.group is None else self.group[which],
             {level: (lower[which], upper[which]) for level, (lower, upper) in self.stated.items()},
             {at: drawn[which] for at, drawn in self.samples.items()},
-            {level: None if one is None else one[which] for level, one in self.covariates.items()},
+            {level: None if values is None else values[which] for level, values in self.covariates.items()},
             [belief for belief, taken in zip(self.beliefs, which, strict=True) if taken],
         )
 
@@ -60,13 +60,15 @@ class Questions:
 
 def alike(known: Questions, new: Questions) -> tuple[Questions, Questions]:
     """Both without what one of them lacks: kinds, and the covariates of a level."""
-    both = [level for level, one in known.covariates.items() if one is not None and new.covariates[level] is not None]
+    both = [
+        level for level, values in known.covariates.items() if values is not None and new.covariates[level] is not None
+    ]
     grouped = known.group is not None and new.group is not None
     first, second = (
         replace(
             one,
             group=one.group if grouped else None,
-            covariates={level: found if level in both else None for level, found in one.covariates.items()},
+            covariates={level: values if level in both else None for level, values in one.covariates.items()},
         )
         for one in (known, new)
     )
@@ -104,25 +106,25 @@ def _matrix(items: pl.DataFrame, answers: pl.DataFrame, column: str) -> np.ndarr
     """A row for each item, a column for each sample number."""
     rows = items.select("item_id").join(answers, on="item_id", how="left", maintain_order="left")
     row = rows.select(pl.col("item_id").rle_id()).to_series().to_numpy()
-    found = np.full((len(items), int(answers["sample"].to_numpy().max(initial=0)) + 1), np.nan)
-    found[row, rows["sample"].fill_null(0).to_numpy()] = rows[column].cast(pl.Float64).fill_null(np.nan).to_numpy()
-    return found
+    values = np.full((len(items), int(answers["sample"].to_numpy().max(initial=0)) + 1), np.nan)
+    values[row, rows["sample"].fill_null(0).to_numpy()] = rows[column].cast(pl.Float64).fill_null(np.nan).to_numpy()
+    return values
 
 
 def _covariates(items: pl.DataFrame, features: pl.DataFrame, lower: np.ndarray) -> np.ndarray | None:
     rows = items.select("item_id").join(features.drop("level"), on="item_id", how="left", maintain_order="left")
-    found = rows.drop("item_id").cast(pl.Float64).fill_null(np.nan).to_numpy()
-    return found if found.shape[1] and np.isfinite(found[~np.isnan(lower)]).all() else None
+    values = rows.drop("item_id").cast(pl.Float64).fill_null(np.nan).to_numpy()
+    return values if values.shape[1] and np.isfinite(values[~np.isnan(lower)]).all() else None
 
 
 def _beliefs(items: pl.DataFrame, beliefs: pl.DataFrame) -> list[Distribution | None]:
-    found = {item: one for item, one, _ in distributions(beliefs, first_basis(beliefs))}
-    return [found.get(item) for item in items["item_id"]]
+    by_item = {item: distribution for item, distribution, _ in distributions(beliefs, first_basis(beliefs))}
+    return [by_item.get(item) for item in items["item_id"]]
 
 
 def first_basis(beliefs: pl.DataFrame) -> str | None:
     """The first basis of the catalogue that a frame BELIEFS has."""
-    return next((one for one in BASES if one in beliefs["basis"]), None)
+    return next((basis for basis in BASES if basis in beliefs["basis"]), None)
 
 
 def distributions(beliefs: pl.DataFrame, basis: str | None) -> list[tuple[str, Distribution, float]]:

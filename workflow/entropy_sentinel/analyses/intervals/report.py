@@ -74,17 +74,19 @@ class Summary:
         if not any(row["score"] is not None and math.isfinite(row["score"]) for row in others):
             return "Nothing else has finite ends at this level: the calibration half has too few questions for it."
         if self.chosen == "base":
-            said = f"Use them as they are: no other {'that holds ' if self.may_hold else ''}has a lower score"
-            return f"{said} on the calibration half."
-        found = f"On the test half {_share(scored)} of its intervals hold, and its score is {self._compared()}."
+            advice = f"Use them as they are: no other {'that holds ' if self.may_hold else ''}has a lower score"
+            return f"{advice} on the calibration half."
+        result = f"On the test half {_share(scored)} of its intervals hold, and its score is {self._compared()}."
         if end := scored.get("temperature_end"):
-            found += f" {end_note(title, scored['temperature'], end)}"
+            result += f" {end_note(title, scored['temperature'], end)}"
         if not self.may_hold:
-            return f"No method with finite ends holds at this level. {title} {self._why}. {found}"
-        said = f"Use {title}: it {self._why}. {found}"
+            return f"No method with finite ends holds at this level. {title} {self._why}. {result}"
+        advice = f"Use {title}: it {self._why}. {result}"
         if self.best in (None, self.chosen):
-            return said
-        return f"{said} Whether they hold or not, {method_title(str(self.best))} has the lowest score on the test half."
+            return advice
+        return (
+            f"{advice} Whether they hold or not, {method_title(str(self.best))} has the lowest score on the test half."
+        )
 
     @property
     def _why(self) -> str:
@@ -107,18 +109,18 @@ def _share(row: Row) -> str:
 
 def summaries(scores: pl.DataFrame, differences: pl.DataFrame) -> list[Summary]:
     """One per model and level, in their order."""
-    found = []
+    rows = []
     for (model, level), own in scores.filter(half=TEST).group_by("model", "level", maintain_order=True):
         compared = differences.filter(model=model, level=level)
         test = compared.filter(half=TEST)
-        found.append(
+        rows.append(
             Summary(
                 *(str(model), float(str(level)), _by_method(own), _by_method(test)),
                 *choice(scores.filter(model=model, level=level, half=CALIBRATION), compared.filter(half=CALIBRATION)),
                 _lowest(test),
             )
         )
-    return found
+    return rows
 
 
 def choice(scores: pl.DataFrame, differences: pl.DataFrame) -> tuple[str | None, bool]:
@@ -139,29 +141,31 @@ def _lowest(differences: pl.DataFrame) -> str | None:
     return finite["method"][0] if len(finite) else None
 
 
-def headline(found: Sequence[Summary]) -> list[Summary]:
+def headline(shown: Sequence[Summary]) -> list[Summary]:
     """Of each model the summary that the page begins with."""
     nearest: dict[str, Summary] = {}
-    for one in sorted(found, key=lambda one: abs(one.level - HEADLINE)):
-        nearest.setdefault(one.model, one)
-    return [nearest[model] for model in dict.fromkeys(one.model for one in found)]
+    for summary in sorted(shown, key=lambda summary: abs(summary.level - HEADLINE)):
+        nearest.setdefault(summary.model, summary)
+    return [nearest[model] for model in dict.fromkeys(summary.model for summary in shown)]
 
 
 def _by_method(rows: pl.DataFrame) -> dict[str, Row]:
     return {row["method"]: row for row in rows.iter_rows(named=True)}
 
 
-def summarise(found: Sequence[Summary]) -> str:
+def summarise(shown: Sequence[Summary]) -> str:
     """Plain text: what holds and what to use, by model, and scores of every method at the level of the headline."""
     parts = ["Intervals that a model states, and intervals that hold: scores are Winkler's, lower is better"]
-    for one in headline(found):
+    for summary in headline(shown):
         rows = [
             [method_title(name), number(row["score"], ".1f"), number(row["coverage"], ".2f"), str(row["n"])]
-            for name, row in one.scores.items()
+            for name, row in summary.scores.items()
         ]
         table = text_table(["method", "score", "coverage", "questions"], rows)
-        compared = f"Scores are over the {one.n_common} questions for which every method has an interval."
-        parts.append(below(f"{one.model}, {level_title(one.level)}", [*table, compared, one.holds, one.advice]))
+        compared = f"Scores are over the {summary.n_common} questions for which every method has an interval."
+        parts.append(
+            below(f"{summary.model}, {level_title(summary.level)}", [*table, compared, summary.holds, summary.advice])
+        )
     return "\n\n".join(parts) + "\n"
 
 
@@ -179,14 +183,14 @@ class ReportFiles(TypedDict):
 
 def write_report(files: ReportFiles, settings: IntervalsShown, page: str, summary: str) -> None:
     """Write the page and the summary."""
-    found = summaries(SCORES.read(files["scores"]), DIFFERENCES.read(files["differences"]))
+    shown = summaries(SCORES.read(files["scores"]), DIFFERENCES.read(files["differences"]))
     save_page(
         *(TEMPLATE, files, page),
         title="Intervals that a model states",
         label=settings["label"],
-        headline=headline(found),
-        summaries=found,
+        headline=headline(shown),
+        summaries=shown,
         level_title=level_title,
         method_title=method_title,
     )
-    write_whole(summary, summarise(found))
+    write_whole(summary, summarise(shown))

@@ -105,10 +105,10 @@ def differences(adjusted: pl.DataFrame, settings: ScoreSettings) -> Rows:
                 yield about | {"method": method, "n": 0, "reason": reason}
                 continue
             score = scores[method]
-            found = score_difference(score, scores["base"], settings["resamples"], settings["seed"])
+            change = score_difference(score, scores["base"], settings["resamples"], settings["seed"])
             yield about | {
                 **{"method": method, "n": len(score), "score": float(score.mean()) if len(score) else None},
-                **{"difference": found.mean, "lower": found.lower, "upper": found.upper, "reason": found.reason},
+                **{"difference": change.mean, "lower": change.lower, "upper": change.upper, "reason": change.reason},
             }
 
 
@@ -136,7 +136,7 @@ def sets(beliefs: pl.DataFrame, base: pl.DataFrame, calibration: dict[str, int],
         levels = own["level"].unique().sort().to_list()
         for basis in BASES:
             all_of = distributions(beliefs.filter(model=model), basis)
-            known, new = ([one for one in all_of if one[0] in half] for half in (calibration, test))
+            known, new = ([triple for triple in all_of if triple[0] in half] for half in (calibration, test))
             if not known or not new:
                 continue
             true = [calibration[item] for item, _, _ in known]
@@ -152,12 +152,14 @@ def sets(beliefs: pl.DataFrame, base: pl.DataFrame, calibration: dict[str, int],
                 }
 
 
-def _coverage(found: Sequence[Distribution], true: Sequence[int], alpha: float, at: float) -> dict[str, float]:
-    in_set = [answer in smallest_set(*one, 1 - alpha) for one, answer in zip(found, true, strict=True)]
-    scaled = [one.scaled(at) for one in found]
+def _coverage(sets_of: Sequence[Distribution], true: Sequence[int], alpha: float, at: float) -> dict[str, float]:
+    in_set = [
+        answer in smallest_set(*distribution, 1 - alpha) for distribution, answer in zip(sets_of, true, strict=True)
+    ]
+    scaled = [distribution.scaled(at) for distribution in sets_of]
     return {
         "in_set": float(np.mean(in_set)),
-        "in_hull": float(covered(*hulls(found, 1 - alpha), true).mean()),
+        "in_hull": float(covered(*hulls(sets_of, 1 - alpha), true).mean()),
         "in_scaled_hull": float(covered(*hulls(scaled, 1 - alpha), true).mean()),
     }
 
@@ -195,22 +197,22 @@ def indices(beliefs: pl.DataFrame, answers: pl.DataFrame, settings: ScoreSetting
     read = answers.drop_nulls("value").sort("sample", maintain_order=True)
     for (model, temperature), own in read.group_by("model", "temperature", maintain_order=True):
         mine = beliefs.filter(model=model)
-        direct = {item: one for item, one, _ in distributions(mine, first_basis(mine))}
+        direct = {item: distribution for item, distribution, _ in distributions(mine, first_basis(mine))}
         values = {
             item: rows["value"].to_numpy().astype(float)
             for (item,), rows in own.group_by("item_id", maintain_order=True)
             if item in direct
         }
         for m in _ANSWERS:
-            enough = {item: found[:m] for item, found in values.items() if len(found) >= m}
+            enough = {item: drawn[:m] for item, drawn in values.items() if len(drawn) >= m}
             if not enough:
                 continue
             index = [_index(direct[item], first) for item, first in enough.items()]
-            found = score_difference(index, np.zeros(len(index)), settings["resamples"], settings["seed"])
+            mean = score_difference(index, np.zeros(len(index)), settings["resamples"], settings["seed"])
             whole = float(np.mean([entropy(direct[item].probabilities) for item in enough]))
             yield {
                 **{"model": model, "temperature": temperature, "m": m, "n": len(index), "entropy": whole},
-                **{"index": found.mean, "lower": found.lower, "upper": found.upper},
+                **{"index": mean.mean, "lower": mean.lower, "upper": mean.upper},
             }
 
 

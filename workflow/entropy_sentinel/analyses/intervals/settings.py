@@ -49,7 +49,9 @@ class Asked(Settings):
 
     def only(self, run: list[str]) -> "Asked | None":
         """What is left with the variants that are `run`; None where none of them states an interval."""
-        stated, integers = ({key: one for key, one in of.items() if one in run} for of in (self.stated, self.integers))
+        stated, integers = (
+            {key: variant for key, variant in of.items() if variant in run} for of in (self.stated, self.integers)
+        )
         left: dict[str, Any] = {"stated": stated, "integers": integers}
         if self.distribution in run:
             left["distribution"] = self.distribution
@@ -93,8 +95,8 @@ class Intervals(Analysis):
         if self.calibration is not None and self.calibration == self.test:
             raise ValueError(f"calibration and test must be two benchmarks, both were '{self.test}'")
         seen: dict[str, str] = {}
-        for name, asked in self.models.items():
-            for variant in asked.variants:
+        for name, model in self.models.items():
+            for variant in model.variants:
                 if seen.setdefault(variant, name) != name:
                     raise ValueError(f"models: '{variant}' is of {seen[variant]} and of {name}; one of them")
         return self
@@ -105,17 +107,17 @@ class Intervals(Analysis):
             if benchmark not in studied.labelled:
                 was = "is not set" if benchmark is None else f"names '{benchmark}', not run or without references"
                 return f"analyses.intervals.{key} {was}"
-        if not any(asked.only(studied.models) for asked in self.models.values()):
+        if not any(model.only(studied.models) for model in self.models.values()):
             return "analyses.intervals.models names no variant that is run and states an interval"
         return None
 
     def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
         left, lines = {}, []
-        for name, asked in self.models.items():
-            run, left_out = studied.run("models", f"analyses.intervals.models.{name}", asked.variants)
+        for name, model in self.models.items():
+            run, left_out = studied.run("models", f"analyses.intervals.models.{name}", model.variants)
             lines += left_out
-            if rest := asked.only(run):
+            if rest := model.only(run):
                 left[name] = rest
         return self.model_copy(update={"models": left, **self.exhibits()}), lines
 
@@ -126,4 +128,4 @@ class Intervals(Analysis):
 
     def of_variants(self, kind: str) -> Mapping[str, float]:
         """The level (`kind` is "stated") or temperature ("integers") of every variant of this kind."""
-        return {variant: float(key) for asked in self.models.values() for key, variant in getattr(asked, kind).items()}
+        return {variant: float(key) for model in self.models.values() for key, variant in getattr(model, kind).items()}

@@ -54,8 +54,10 @@ def hull(values: Numbers) -> tuple[float, float]:
 
 def hulls(distributions: Sequence[Distribution], coverage: float) -> tuple[np.ndarray, np.ndarray]:
     """The hull of each question's smallest set, lower and upper, (n,) each."""
-    found = np.array([hull(smallest_set(*one, coverage)) for one in distributions], dtype=float).reshape(-1, 2)
-    return found[:, 0], found[:, 1]
+    ends = np.array(
+        [hull(smallest_set(*distribution, coverage)) for distribution in distributions], dtype=float
+    ).reshape(-1, 2)
+    return ends[:, 0], ends[:, 1]
 
 
 def best_temperature(
@@ -68,7 +70,7 @@ def best_temperature(
     """
 
     def score(temperature: float) -> float:
-        at = [one.scaled(temperature) for one in distributions]
+        at = [distribution.scaled(temperature) for distribution in distributions]
         return float(np.mean([winkler(*hulls(at, 1 - alpha), true, alpha) for alpha in alphas]))
 
     return min(grid, key=score)

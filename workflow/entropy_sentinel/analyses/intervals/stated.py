@@ -69,10 +69,10 @@ def integer_alone(text: str, finish_reason: str, farthest: int | None = None) ->
     """The integer that a response is; with `farthest` one that is no farther from 0."""
     if reason := _not_whole(finish_reason):
         return Integer(None, reason)
-    found = _INTEGER.fullmatch(text.strip())
-    if not found:
+    match = _INTEGER.fullmatch(text.strip())
+    if not match:
         return Integer(None, "no_integer")
-    value = int(found[0])
+    value = int(match[0])
     return Integer(None, "too_far") if farthest is not None and abs(value) > farthest else Integer(value, None)
 
 
@@ -136,8 +136,8 @@ def _write(
     frame = pl.concat([scan_traces(path).select(columns).collect() for path in generations])
     parsed = [name for name in contract.schema if name in ("lower", "upper", "value", "reason")]
     schema = {name: contract.schema[name] for name in parsed}
-    found = [read(*row) for row in frame.select("text", "finish_reason").iter_rows()]
+    readings = [read(*row) for row in frame.select("text", "finish_reason").iter_rows()]
     rows = frame.with_columns(
-        *(pl.lit(value).alias(name) for name, value in about.items()), *pl.DataFrame(found, schema, orient="row")
+        *(pl.lit(value).alias(name) for name, value in about.items()), *pl.DataFrame(readings, schema, orient="row")
     )
     contract.write(rows.select(contract.schema.names()), output, about)

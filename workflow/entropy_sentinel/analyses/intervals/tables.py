@@ -39,7 +39,7 @@ def table_1_examples(items: pl.DataFrame, adjusted: pl.DataFrame) -> Table:
     stated = adjusted.filter(half=TEST, method="base")
     levels = stated["level"].unique().sort().to_list()
     shown = stated["item_id"].unique(maintain_order=True).head(N_EXAMPLES)
-    said = {
+    intervals = {
         (item, model, level): "-" if lower is None else f"[{lower:g}, {upper:g}]"
         for item, model, level, lower, upper in stated.select("item_id", "model", "level", "lower", "upper").iter_rows()
     }
@@ -47,7 +47,7 @@ def table_1_examples(items: pl.DataFrame, adjusted: pl.DataFrame) -> Table:
     for item, question, answer in items.select("item_id", "question", "reference").iter_rows():
         for model in stated["model"].unique(maintain_order=True) if item in shown else ():
             about = {"Question": question, "Answer": int(answer), "Model": model}
-            rows.append(about | {level_title(level): said.get((item, model, level), "-") for level in levels})
+            rows.append(about | {level_title(level): intervals.get((item, model, level), "-") for level in levels})
     headings = ["Question", "Answer", "Model", *map(level_title, levels)]
     return Table(
         "Questions of the test half, their answers as powers of ten, and the intervals that models state.",
@@ -73,9 +73,9 @@ def table_parsing(stated: pl.DataFrame, integers: pl.DataFrame) -> Table:
 
 def _shares(answers: pl.DataFrame, axis: str) -> Iterator[dict[str, object]]:
     for (variant, at, benchmark), own in answers.group_by("model", axis, "benchmark", maintain_order=True):
-        asked = f"{at:g} %" if axis == "level" else f"integer, temperature {at:g}"
+        wanted = f"{at:g} %" if axis == "level" else f"integer, temperature {at:g}"
         yield {
-            **{"Variant": variant, "Asked for": asked, "Benchmark": benchmark, "Answers": len(own)},
+            **{"Variant": variant, "Asked for": wanted, "Benchmark": benchmark, "Answers": len(own)},
             "Read": own["reason"].null_count() / len(own),
             **{title: len(own.filter(reason=reason)) / len(own) for reason, title in REASONS.items()},
         }
@@ -111,7 +111,7 @@ def table_3_coverage(sets: pl.DataFrame) -> Table:
         "Share of the right answers in the smallest set of likely integers, and in its hull, on the test half.",
         headed(sets, headings, WORDS),
         (
-            "Distribution: " + "; ".join(f"{name}: {said}" for name, said in BASES.items()) + ".",
+            "Distribution: " + "; ".join(f"{name}: {meaning}" for name, meaning in BASES.items()) + ".",
             "Mass left out: mean probability of all else that the model could say; the distributions are normalised "
             "without it.",
             "T*: the one temperature whose mean score over all levels is lowest on the calibration half.",
@@ -128,13 +128,13 @@ def table_perception(scores: pl.DataFrame) -> Table:
     """The perception size beta of each model, from the coverage of its stated intervals at all levels."""
     rows = scores.filter(half=TEST, method="base").drop_nulls("coverage").sort("level")
     levels = rows["level"].unique().sort().to_list()
-    found = []
+    sizes = []
     for (model,), own in rows.group_by("model", maintain_order=True):
         at = {level_title(level): held for level, held in own.select("level", "coverage").iter_rows()}
-        found.append({"Model": model, **at, "beta": perception_size(own["level"] / 100, own["coverage"])})
+        sizes.append({"Model": model, **at, "beta": perception_size(own["level"] / 100, own["coverage"])})
     return Table(
         "Coverage of the stated intervals by level, and the share of its own distribution that a model would then see.",
-        number_frame(found, ["Model"], [*map(level_title, levels), "beta"]),
+        number_frame(sizes, ["Model"], [*map(level_title, levels), "beta"]),
         (
             "beta: the sum of the coverages over that of the levels, at most 1. If the theory of the tunnel held, "
             "coverage would be beta times the level. A belief that is wrong counts as tunnel too.",

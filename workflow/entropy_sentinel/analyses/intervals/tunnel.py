@@ -30,8 +30,8 @@ def empirical_quantile(samples: np.ndarray, share: float) -> np.ndarray:
     ordered = np.sort(np.asarray(samples, dtype=float), axis=-1)  # NaN last
     n = (~np.isnan(ordered)).sum(axis=-1)
     rank = np.maximum(np.ceil(share * n - _ROUNDING), 1).astype(int)
-    found: np.ndarray = np.take_along_axis(ordered, rank[..., None] - 1, axis=-1)[..., 0]
-    return found
+    quantiles: np.ndarray = np.take_along_axis(ordered, rank[..., None] - 1, axis=-1)[..., 0]
+    return quantiles
 
 
 def empirical_interval(samples: np.ndarray, alpha: float) -> tuple[np.ndarray, np.ndarray]:
@@ -64,13 +64,13 @@ def temperature_search(
     known = ~np.isnan([lower for lower, _ in intervals.values()]).any(axis=0)
     if not known.any():
         raise ValueError("no question has a readable answer at every temperature")
-    true, found = np.asarray(true, dtype=float)[known], []
+    true, searched = np.asarray(true, dtype=float)[known], []
     for temperature, (lower, upper) in intervals.items():
         ends = lower[known], upper[known]
         score, coverage = float(winkler(*ends, true, alpha).mean()), float(covered(*ends, true).mean())
         short = max(0.0, 1 - alpha - coverage)
-        found.append(Searched(temperature, score, coverage, score + penalty * short**2))
-    return sorted(found, key=lambda one: one.objective)
+        searched.append(Searched(temperature, score, coverage, score + penalty * short**2))
+    return sorted(searched, key=lambda candidate: candidate.objective)
 
 
 def quantiles_of_quantiles(lowers: np.ndarray, uppers: np.ndarray, alpha: float) -> tuple[np.ndarray, np.ndarray]:
@@ -146,10 +146,10 @@ def point_masses(answers: Numbers, values: Numbers) -> np.ndarray:
 
     `values` are the k answers that there are. Raises ValueError where an answer is none of them.
     """
-    found: np.ndarray = np.asarray(answers)[:, None] == np.asarray(values)[None, :]
-    if not found.any(axis=1).all():
-        place = int(np.flatnonzero(~found.any(axis=1))[0])
+    equal: np.ndarray = np.asarray(answers)[:, None] == np.asarray(values)[None, :]
+    if not equal.any(axis=1).all():
+        place = int(np.flatnonzero(~equal.any(axis=1))[0])
         raise ValueError(
             f"each answer must be one of the values, {np.asarray(answers)[place]} in place {place} is none"
         )
-    return found.astype(float)
+    return equal.astype(float)

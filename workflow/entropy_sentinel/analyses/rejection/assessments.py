@@ -46,8 +46,8 @@ def assess(
             pl.col("label").is_not_null(), pl.col("benchmark").is_in(group.split("+")), pl.col("split") == "train"
         )
         if rows["label"].n_unique() < 2:
-            found = "no training row" if rows.is_empty() else "all training rows are of one class"
-            reasons[group] = f"{found}: nothing to fit a classifier on"
+            problem = "no training row" if rows.is_empty() else "all training rows are of one class"
+            reasons[group] = f"{problem}: nothing to fit a classifier on"
             continue
         p = predict(fit(rows["question"], rows["label"]), featured["question"])
         scored = featured.with_columns(group=pl.lit(group), estimator=pl.lit(QUESTION_ONLY), p=p)

@@ -53,8 +53,8 @@ def figure_curves_by_domain(
 ) -> Drawing:
     """A panel for each labelled domain of one model, those of each distribution together first."""
     panels = [
-        Panel(_TOGETHER[one.role] if one.benchmark == EVERY else f"{one.benchmark} ({ROLES[one.role]})", one.rows)
-        for one in _in_order(by_model[model])
+        Panel(_TOGETHER[part.role] if part.benchmark == EVERY else f"{part.benchmark} ({ROLES[part.role]})", part.rows)
+        for part in _in_order(by_model[model])
     ]
     return _drawing(panels, names, accuracies, f"{model}, assessors trained on {group.benchmarks}", label)
 
@@ -68,20 +68,20 @@ def figure_curves_by_model(
 ) -> Drawing:
     """Two panels for each model: all unseen domains together, and the test split of all training domains."""
     panels = [
-        Panel(f"{model}: {_TOGETHER[one.role]}", one.rows)
-        for model, found in by_model.items()
-        for one in _in_order(found)
-        if one.benchmark == EVERY
+        Panel(f"{model}: {_TOGETHER[part.role]}", part.rows)
+        for model, slices in by_model.items()
+        for part in _in_order(slices)
+        if part.benchmark == EVERY
     ]
     return _drawing(panels, names, accuracies, f"Assessors trained on {group.benchmarks}", label)
 
 
-def _in_order(found: Sequence[Slice]) -> list[Slice]:
+def _in_order(slices: Sequence[Slice]) -> list[Slice]:
     """Those with responses: unseen ones first, all domains before each, domains by falling accuracy."""
     order = list(DISTRIBUTIONS)
-    there = [one for one in found if len(one.rows)]
+    there = [part for part in slices if len(part.rows)]
     return sorted(
-        there, key=lambda one: (one.benchmark != EVERY, order.index(one.role), -one.rows["label"].to_numpy().mean())
+        there, key=lambda part: (part.benchmark != EVERY, order.index(part.role), -part.rows["label"].to_numpy().mean())
     )
 
 
@@ -107,7 +107,7 @@ def _drawing(
     legend = legend_of(grid[: len(panels)])
     look: dict[str, Any] = {"loc": "outside lower center", "ncols": min(4, columns), "frameon": False, "fontsize": 9}
     figure.legend(list(legend.values()), list(legend), title=title, **look)
-    return Drawing(figure, f"{_CAPTION}{', '.join(f'{one:g}' for one in accuracies)}.")
+    return Drawing(figure, f"{_CAPTION}{', '.join(f'{accuracy:g}' for accuracy in accuracies)}.")
 
 
 def _lines(names: Sequence[str]) -> dict[str, tuple[str, Any]]:

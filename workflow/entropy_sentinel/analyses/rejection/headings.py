@@ -66,16 +66,16 @@ def absent_notes(
     measures: pl.DataFrame, groups: Sequence[TrainingGroup], wanted: Mapping[str, Sequence[str]]
 ) -> list[str]:
     """One line for each set of assessors without scores, of those `wanted` by training group (`a+b`), and for whom."""
-    models, found = measures["model"].unique(maintain_order=True), dict[str, list[str]]()
+    models, by_reason = measures["model"].unique(maintain_order=True), dict[str, list[str]]()
     for group in groups:
         for model in models:
             there = set(measures.filter(model=model, group=group.group)["assessor"])
             absent = "; ".join(assessor_title(name) for name in wanted[group.group] if name not in there)
-            found.setdefault(absent, []).append(f"{model} by {group.title}")
+            by_reason.setdefault(absent, []).append(f"{model} by {group.title}")
     everyone = ", ".join(["all models", *(group.title for group in groups)])
     return [
         f"Left out, since without P(correct) of a response or not fitted: {absent} "
         f"({', '.join(whose) if len(whose) < len(models) * len(groups) else everyone})."
-        for absent, whose in found.items()
+        for absent, whose in by_reason.items()
         if absent
     ]

@@ -41,8 +41,8 @@ def write_measures(
     observations: str, scores: Sequence[str], questions: str, settings: MeasureSettings, output: str
 ) -> None:
     """The measures of one model, from its observations and the scores of its named groups."""
-    found = measure(OBSERVATIONS.read(observations, _COLUMNS), read_scores(scores, [questions]), settings)
-    MEASURES.write(found, output, {"settings": dict(settings)})
+    rows = measure(OBSERVATIONS.read(observations, _COLUMNS), read_scores(scores, [questions]), settings)
+    MEASURES.write(rows, output, {"settings": dict(settings)})
 
 
 def measure(observations: pl.DataFrame, scores: pl.DataFrame, settings: MeasureSettings) -> pl.DataFrame:
@@ -65,8 +65,8 @@ def measure(observations: pl.DataFrame, scores: pl.DataFrame, settings: MeasureS
                 "n_responses": len(slice_.rows),
                 "accuracy": slice_.rows["label"].mean(),
             }
-            rows += [about | found for found in _of_slice(slice_, names, settings)]
-            rows += [about | found for found in _at_thresholds(slice_, chosen, settings)]
+            rows += [about | measured for measured in _of_slice(slice_, names, settings)]
+            rows += [about | measured for measured in _at_thresholds(slice_, chosen, settings)]
     return MEASURES.frame(rows)
 
 
@@ -94,10 +94,10 @@ def _at_thresholds(slice_: Slice, chosen: Thresholds, settings: MeasureSettings)
         share = right = None
         if n:
             # Above all scores where no threshold was found: nothing is kept.
-            found = [
-                kept(np.inf if limit is None else limit, slice_.rows[name].to_numpy(), label, one) for one in parts
+            curves = [
+                kept(np.inf if limit is None else limit, slice_.rows[name].to_numpy(), label, drawn) for drawn in parts
             ]
-            share, right = (np.concatenate(values) for values in zip(*found, strict=True))
+            share, right = (np.concatenate(values) for values in zip(*curves, strict=True))
         nothing = _no_threshold(accuracy) if limit is None else "no response reaches the threshold"
         yield {"assessor": name, "measure": kept_measure(accuracy), **_row(share, NO_RESPONSE)}
         reason = nothing if n else NO_RESPONSE
@@ -113,18 +113,18 @@ def _of_slice(slice_: Slice, names: Sequence[str], settings: MeasureSettings) ->
     label, n = slice_.rows["label"].to_numpy(), len(slice_.rows)
     accuracies, parts = settings["accuracies"], _samples(slice_, settings)
     one_class = f"all responses are {'correct' if label[0] else 'incorrect'}" if n else NO_RESPONSE
-    found: dict[str, dict[str, np.ndarray]] = {}
+    by_name: dict[str, dict[str, np.ndarray]] = {}
     for name in names if n else []:
         scores = slice_.rows[name].to_numpy()
         samples = [measures(scores, label, accuracies, counts) for counts in parts]
         auarc, prr, coverage = (np.concatenate(several) for several in zip(*samples, strict=True))
         at = {coverage_measure(accuracy): coverage[:, place] for place, accuracy in enumerate(accuracies)}
-        found[name] = {"auarc": auarc, "prr": prr, **at}
+        by_name[name] = {"auarc": auarc, "prr": prr, **at}
     for name in names:
         of_one: dict[str, np.ndarray | None] = dict.fromkeys(["auarc", "prr", *map(coverage_measure, accuracies)])
-        of_one |= found.get(name, {})
+        of_one |= by_name.get(name, {})
         if name != QUESTION_ONLY and QUESTION_ONLY in names:
-            of_one["gain"] = found[name]["auarc"] - found[QUESTION_ONLY]["auarc"] if n else None
+            of_one["gain"] = by_name[name]["auarc"] - by_name[QUESTION_ONLY]["auarc"] if n else None
         for what, values in of_one.items():
             yield {"assessor": name, "measure": what, **_row(values, one_class)}
 

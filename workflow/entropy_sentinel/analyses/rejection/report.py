@@ -68,7 +68,7 @@ def summaries(measures: pl.DataFrame, group: TrainingGroup, assessors: Sequence[
         pl.col("n_responses") > 0,
         pl.col("assessor").is_in(assessors),
     )
-    found = []
+    shown = []
     for model in rows["model"].unique(maintain_order=True):
         for role in DISTRIBUTIONS:
             part = rows.filter(model=model, role=role)
@@ -76,10 +76,10 @@ def summaries(measures: pl.DataFrame, group: TrainingGroup, assessors: Sequence[
                 by_name: dict[str, dict[str, dict[str, Any]]] = {}
                 for row in part.iter_rows(named=True):
                     by_name.setdefault(row["assessor"], {})[row["measure"]] = row
-                found.append(
+                shown.append(
                     Summary(model, role, part["n_responses"][0], part["accuracy"][0], by_name, group.estimator)
                 )
-    return found
+    return shown
 
 
 _LEGEND = (
@@ -103,7 +103,7 @@ def summarise(
 ) -> str:
     """Plain text: for each model and distribution AUARC of every assessor, what it keeps, and what the trace adds."""
     parts = [f"Responses that can be kept at a wanted accuracy, trained on {group.benchmarks} ({group.title})"]
-    for one in summaries(measures, group, assessors):
+    for summary in summaries(measures, group, assessors):
         headings = ["assessor", "AUARC", *(f"for {accuracy:g}" for accuracy in accuracies)]
         rows = [
             [
@@ -111,10 +111,10 @@ def summarise(
                 f"{number(of['auarc']['value'], '.3f')} ({span(of['auarc'])})",
                 *(_kept(of, accuracy) for accuracy in accuracies),
             ]
-            for name, of in one.found.items()
+            for name, of in summary.found.items()
         ]
-        title = f"{one.title}: {one.n_responses:,} responses, {number(one.accuracy)} of them correct"
-        parts.append(below(title, [*text_table(headings, rows), one.verdict]))
+        title = f"{summary.title}: {summary.n_responses:,} responses, {number(summary.accuracy)} of them correct"
+        parts.append(below(title, [*text_table(headings, rows), summary.verdict]))
     if len(parts) == 1:
         parts.append("No results for this training group.")
     else:

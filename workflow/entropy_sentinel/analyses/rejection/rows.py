@@ -58,9 +58,9 @@ def slices(observations: pl.DataFrame, scores: pl.DataFrame, group: str, names: 
         pl.col("label").is_not_null(), pl.col("feature_reason").is_null(), ~trains | (pl.col("split") == "test")
     ).select(*RESPONSE, "label", role=role)
     for name in names:
-        found = scores.filter(pl.col("group") == group, pl.col("estimator") == name)
+        own = scores.filter(pl.col("group") == group, pl.col("estimator") == name)
         usable = usable.join(
-            found.select(*RESPONSE, pl.col("p").alias(name)), on=RESPONSE, how="left", maintain_order="left"
+            own.select(*RESPONSE, pl.col("p").alias(name)), on=RESPONSE, how="left", maintain_order="left"
         )
         if name in ESTIMATORS and further_signals(name):
             usable = usable.drop_nulls(name)

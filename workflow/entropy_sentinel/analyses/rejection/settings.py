@@ -51,14 +51,14 @@ class Rejection(Analysis):
     def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
         axes = {"judges": "judges", "groups": "groups", "headline_group": "groups", "estimators": "kept"}
-        found, lines = self.named(studied, axes)
-        named, headline = self._named(studied), found["headline_group"]
-        groups = [name for name in named if name in [*(found["groups"] or named), *headline]]
+        chosen_names, lines = self.named(studied, axes)
+        named, headline = self._named(studied), chosen_names["headline_group"]
+        groups = [name for name in named if name in [*(chosen_names["groups"] or named), *headline]]
         chosen = {
-            "judges": found["judges"] or studied.judges,
+            "judges": chosen_names["judges"] or studied.judges,
             "groups": groups,
             "headline_group": (headline or groups)[0],
-            "estimators": found["estimators"] or studied.kept,
+            "estimators": chosen_names["estimators"] or studied.kept,
             **self.exhibits(),
         }
         return self.model_copy(update=chosen), lines

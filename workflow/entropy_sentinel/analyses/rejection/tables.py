@@ -40,10 +40,10 @@ def table_auarc(measures: pl.DataFrame, groups: Groups, assessors: Mapping[str, 
     rows, named, titles = [], [training_group(groups, name) for name in groups], dict[str, None]()
     for group in named:
         own = measures.filter(pl.col("group") == group.group, pl.col("assessor").is_in(assessors[group.group]))
-        for of, found in _by_domain(own):
-            areas = {short_title(name, group): one["value"] for (name, what), one in found.items() if what == "auarc"}
+        for of, cells in _by_domain(own):
+            areas = {short_title(name, group): cell["value"] for (name, what), cell in cells.items() if what == "auarc"}
             titles |= dict.fromkeys(areas)
-            added = found.get((group.estimator, "gain"), {})
+            added = cells.get((group.estimator, "gain"), {})
             adds = dict(zip(gain, map(added.get, ("value", "lower", "upper")), strict=True))
             rows.append({"Training group": group.title} | of | areas | adds)
     keys, last = ["Training group", "Model", "Questions", "Domain"], assessor_title(QUESTION_ONLY)
@@ -78,14 +78,14 @@ def table_coverage(
     own = measures.filter(pl.col("group") == group.group, pl.col("assessor").is_in(assessors[group.group]))
     keys, rows = ["Model", "Questions", "Domain", "Assessor", "Accuracy at least"], []
     numbers = ["Threshold", "Kept", "Accuracy of kept", "from", "to", "Coverage", "coverage from", "coverage to"]
-    for of, found in _by_domain(own):
-        for assessor in dict.fromkeys(assessor for assessor, _ in found):
+    for of, cells in _by_domain(own):
+        for assessor in dict.fromkeys(assessor for assessor, _ in cells):
             for accuracy in accuracies:
                 names = (threshold_measure, kept_measure, kept_accuracy_measure, coverage_measure)
-                threshold, kept, right, most = (found.get((assessor, name(accuracy)), {}) for name in names)
+                threshold, kept, right, most = (cells.get((assessor, name(accuracy)), {}) for name in names)
                 values = (
-                    *(one.get("value") for one in (threshold, kept)),
-                    *(one.get(name) for one in (right, most) for name in ("value", "lower", "upper")),
+                    *(cell.get("value") for cell in (threshold, kept)),
+                    *(cell.get(name) for cell in (right, most) for name in ("value", "lower", "upper")),
                 )
                 whose = (*(of[key] for key in keys[:3]), short_title(assessor, group), f"{accuracy:g}")
                 rows.append(dict(zip([*keys, *numbers], [*whose, *values], strict=True)))
@@ -116,9 +116,9 @@ def table_areas(
     own = measures.filter(pl.col("group") == group.group, pl.col("assessor").is_in(assessors[group.group]))
     keys, rows = ["Model", "Questions", "Domain", "Assessor"], []
     numbers = ["Responses", "Accuracy", "AUARC", "from", "to", "PRR"]
-    for of, found in _by_domain(own):
-        for assessor in dict.fromkeys(assessor for assessor, _ in found):
-            area, prr = found[assessor, "auarc"], found[assessor, "prr"]
+    for of, cells in _by_domain(own):
+        for assessor in dict.fromkeys(assessor for assessor, _ in cells):
+            area, prr = cells[assessor, "auarc"], cells[assessor, "prr"]
             ends = {"from": area["lower"], "to": area["upper"]}
             rows.append(
                 of | {"Assessor": short_title(assessor, group), "AUARC": area["value"], **ends, "PRR": prr["value"]}

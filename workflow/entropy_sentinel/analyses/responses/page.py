@@ -63,20 +63,20 @@ def write_page(files: PageFiles, benchmarks: Sequence[str], settings: PageSettin
     scores = SCORES.read(scores_file).filter(pl.col("estimator") == estimator) if scores_file else SCORES.frame([])
     observations = OBSERVATIONS.read(files["observations"])
     domains = []
-    asked: Sequence[str | None] = files.get("asked") or [None] * len(benchmarks)
+    passes: Sequence[str | None] = files.get("asked") or [None] * len(benchmarks)
     for name, items, traces, labels, again in zip(
-        benchmarks, files["benchmarks"], files["generations"], files["labels"], asked, strict=True
+        benchmarks, files["benchmarks"], files["generations"], files["labels"], passes, strict=True
     ):
         chosen = choose(observations.filter(pl.col("benchmark") == name), scores, settings["per_kind"])
-        found = read_responses(
+        responses_of = read_responses(
             ResponseFiles(items, traces, labels, scores_file, again),
             chosen,
             estimator,
             settings["most_tokens"],
             settings["alternatives"],
         )
-        domains.append((name, [(one, chosen[one.item_id, one.sample]) for one in found]))
-    unnamed = any(token.text is None for _, found in domains for response, _ in found for token in response.tokens)
+        domains.append((name, [(response, chosen[response.item_id, response.sample]) for response in responses_of]))
+    unnamed = any(token.text is None for _, shown in domains for response, _ in shown for token in response.tokens)
     missing = TokenTexts(read_provenance(files["generations"][0])).missing if unnamed else None
     content = render_page(settings["label"], settings["model"], estimator, domains, missing, settings["alternatives"])
     write_whole(page, content)
@@ -102,7 +102,7 @@ def render_page(
         domains=domains,
         no_texts=no_texts,
         alternatives=alternatives,
-        unnamed=no_texts is None and any(_unnamed(one) for _, responses in domains for one, _ in responses),
+        unnamed=no_texts is None and any(_unnamed(response) for _, responses in domains for response, _ in responses),
         full=FULL,
         height=HEIGHT,
         parts=parts,

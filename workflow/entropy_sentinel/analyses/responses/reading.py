@@ -68,11 +68,11 @@ def read_trajectories(path: str | Path | None, items: Iterable[str]) -> dict[tup
         return {}
     columns = [*SAMPLE, "answer", "answer_text", "eas", "tokens_to_answer", "positions", "entropies"]
     rows = FORCED_ANSWERS.read(path, columns).filter(pl.col("item_id").is_in(list(items)), pl.col("eas").is_not_null())
-    found: dict[tuple[str, int], list[Trajectory]] = {}
+    trajectories: dict[tuple[str, int], list[Trajectory]] = {}
     for item, sample, answer, text, eas, length, positions, entropies in rows.iter_rows():
-        one = Trajectory(answer, text, eas, length, tuple(positions), tuple(entropies))
-        found.setdefault((item, sample), []).append(one)
-    return found
+        trajectory = Trajectory(answer, text, eas, length, tuple(positions), tuple(entropies))
+        trajectories.setdefault((item, sample), []).append(trajectory)
+    return trajectories
 
 
 # A response by its item and its number among those to the same item.
@@ -133,16 +133,16 @@ def read_responses(
     ids = pl.Series([item for item, _ in wanted], dtype=pl.String).unique().implode()
     with readable(files.generations, "generations"):
         traces = scan_traces(files.generations).filter(pl.col("item_id").is_in(ids)).collect()
-    found = {(row["item_id"], row["sample"]): row for row in traces.iter_rows(named=True)}
+    by_response = {(row["item_id"], row["sample"]): row for row in traces.iter_rows(named=True)}
     items = {row["item_id"]: row for row in BENCHMARKS.read(files.benchmark).iter_rows(named=True)}
     labels = _rows(LABELS.read(files.labels)) if files.labels else {}
     scores = _rows(SCORES.read(files.scores).filter(pl.col("estimator") == estimator)) if files.scores else {}
     texts, trajectories = TokenTexts(read_provenance(files.generations)), read_trajectories(files.asked, ids.item())
     responses = []
     for which in wanted:
-        if which not in found:
+        if which not in by_response:
             continue
-        row, item, label = found[which], items.get(which[0], {}), labels.get(which, {})
+        row, item, label = by_response[which], items.get(which[0], {}), labels.get(which, {})
         response = Response(
             *which,
             question=item.get("question", ""),

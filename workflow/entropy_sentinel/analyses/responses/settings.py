@@ -39,6 +39,6 @@ class Responses(Analysis):
 
     def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
-        found, lines = self.named(studied, {"group": "groups", "judges": "judges"})
-        group = next(iter(found["group"] or studied.groups), None)
-        return self.model_copy(update={"group": group, "judges": found["judges"] or studied.judges}), lines
+        named, lines = self.named(studied, {"group": "groups", "judges": "judges"})
+        group = next(iter(named["group"] or studied.groups), None)
+        return self.model_copy(update={"group": group, "judges": named["judges"] or studied.judges}), lines

@@ -58,8 +58,8 @@ class StudyFiles:
 def study_files(config: Config, judge: str, model: str) -> StudyFiles:
     """The files of a model of the study; P(correct) is that of the group that `analyses.responses` says."""
     layout, groups = Layout(config.study), shown_groups(config)
-    asked = dict(config.analyses)["responses"].group
-    name = asked if asked in groups else next(iter(groups), None)
+    group_name = dict(config.analyses)["responses"].group
+    name = group_name if group_name in groups else next(iter(groups), None)
     known = {"judge": judge, "model": model, "name": name, "benchmark": "{benchmark}"}
     scores = layout.scores.format(**known)
     return StudyFiles(
@@ -82,10 +82,16 @@ def candidates(study: StudyFiles, benchmark: str, per_kind: int) -> list[Part]:
         scores = SCORES.read(study.scores).filter(pl.col("estimator") == estimator)
     rows = OBSERVATIONS.read(study.observations).filter(pl.col("benchmark") == benchmark)
     chosen = choose(rows, scores, per_kind)
-    found = read_responses(study.of(benchmark), chosen, estimator, 0, 0)
+    responses = read_responses(study.of(benchmark), chosen, estimator, 0, 0)
     lines = [
-        (one.item_id, str(one.sample), ", ".join(chosen[one.item_id, one.sample]), number(one.p_correct), one.verdict)
-        for one in found
+        (
+            response.item_id,
+            str(response.sample),
+            ", ".join(chosen[response.item_id, response.sample]),
+            number(response.p_correct),
+            response.verdict,
+        )
+        for response in responses
     ]
     return [table(("item", "sample", "kind", "P(correct)", "label"), lines), _estimator(estimator)]
 
@@ -97,13 +103,13 @@ def one_response(study: StudyFiles, benchmark: str, which: Which, by: str, liste
     """
     files = study.of(benchmark)
     estimator = estimator_of(study.scores, study.estimator)
-    found = read_responses(files, [which], estimator, most_tokens=10**9, alternatives=_ALTERNATIVES)
-    if not found:
+    responses = read_responses(files, [which], estimator, most_tokens=10**9, alternatives=_ALTERNATIVES)
+    if not responses:
         raise InputError(
             f"{files.generations}: has no response to item '{which[0]}', sample {which[1]}; ids look like "
             f"'{_first_item(files)}'"
         )
-    response, unnamed = found[0], any(token.text is None for token in found[0].tokens)
+    response, unnamed = responses[0], any(token.text is None for token in responses[0].tokens)
     missing = TokenTexts(read_provenance(files.generations)).missing if unnamed else None
     heading = Text(f"{response.item_id}, sample {response.sample}: {response.verdict}", style="bold")
     probability = _estimator(estimator, f" {number(response.p_correct)}")

@@ -39,10 +39,10 @@ def read_candidates(model: str, files: Iterable[CandidateFiles], tries: int, ans
     `tries` is the number of responses that a pass rate is over, `answer` what the area is of: `own` or `reference`.
     Raises InputError where no item can be trained on, and ConfigError where the pass has not put in that answer.
     """
-    found = pl.concat(_of_benchmark(one, tries, answer) for one in files).with_columns(model=pl.lit(model))
-    if found.is_empty():
+    candidates = pl.concat(_of_benchmark(source, tries, answer) for source in files).with_columns(model=pl.lit(model))
+    if candidates.is_empty():
         raise InputError(f"{model}: no item has a reference, and only such items can be trained on")
-    return found.select(CANDIDATES.schema.names()).unique("question", keep="first", maintain_order=True)
+    return candidates.select(CANDIDATES.schema.names()).unique("question", keep="first", maintain_order=True)
 
 
 def _of_benchmark(files: CandidateFiles, tries: int, answer: str) -> pl.DataFrame:

@@ -52,12 +52,12 @@ def command(model: Model, output: Output, configfile: ConfigFiles = [], judge: J
     check_outputs({"--output": output}, [BASE, *configfile, *chosen.solutions, Layout(config.study).results])
     files = _files(config, model, judge, chosen)
     candidates = read_candidates(model, files, chosen.tries, chosen.answer)
-    found = select(candidates, **chosen.model_dump(exclude={"solutions"}))
+    selection = select(candidates, **chosen.model_dump(exclude={"solutions"}))
     solutions = read_solutions(chosen.solutions)
-    write_training_file(candidates, found.rows, prompt_settings(config, model), solutions, output)
-    show([_table(candidates, found.rows)])
-    say(f"{output}: {len(found.rows):,} of {len(candidates):,} items")
-    for note in found.notes:
+    write_training_file(candidates, selection.rows, prompt_settings(config, model), solutions, output)
+    show([_table(candidates, selection.rows)])
+    say(f"{output}: {len(selection.rows):,} of {len(candidates):,} items")
+    for note in selection.notes:
         say(note, err=True)
 
 
@@ -75,12 +75,12 @@ def _files(config: "Config", model: str, judge: str, options: SelectOptions) -> 
 
     if why := lacks(options.strategy, options.tries, config.samples_of(model), config.run.features):
         raise ConfigError(f"--strategy: {options.strategy} {why}, and run the study")
-    layout, found = Layout(config.study), []
+    layout, files = Layout(config.study), []
     for benchmark in config.labelled:
         names = {"model": model, "benchmark": benchmark, "judge": judge, "family": FORCED_ANSWER}
         labels = layout.labels.format(**names)
         judged = options.strategy == "pass-rate" or Path(labels).exists()
-        found.append(
+        files.append(
             CandidateFiles(
                 layout.items.format(**names),
                 layout.generations.format(**names),
@@ -88,7 +88,7 @@ def _files(config: "Config", model: str, judge: str, options: SelectOptions) -> 
                 layout.passes.format(**names) if options.strategy == "eas" else None,
             )
         )
-    return found
+    return files
 
 
 def _table(candidates: "pl.DataFrame", selected: "pl.DataFrame") -> "Table":

@@ -38,13 +38,13 @@ def _draw_overlap(axes: Axes, selections: pl.DataFrame) -> None:
     shares = np.eye(len(names))
     counts = np.diag([float((selections["strategy"] == name).sum()) for name in names])
     for row in overlaps(selections).iter_rows(named=True):
-        one, other = place[row["first"]], place[row["second"]]
-        shares[one, other] = shares[other, one] = np.nan if row["jaccard"] is None else row["jaccard"]
-        counts[one, other] = counts[other, one] = row["shared"]
+        first, second = place[row["first"]], place[row["second"]]
+        shares[first, second] = shares[second, first] = np.nan if row["jaccard"] is None else row["jaccard"]
+        counts[first, second] = counts[second, first] = row["shared"]
     axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
-    for (one, other), share in np.ndenumerate(shares):
-        text = f"{counts[one, other]:.0f}" + ("" if one == other else f"\n{number(share, '.2f')}")
-        axes.text(other, one, text, ha="center", va="center", fontsize=8, color="white" if share > 0.5 else "black")
+    for (first, second), share in np.ndenumerate(shares):
+        text = f"{counts[first, second]:.0f}" + ("" if first == second else f"\n{number(share, '.2f')}")
+        axes.text(second, first, text, ha="center", va="center", fontsize=8, color="white" if share > 0.5 else "black")
     titles = [strategy_title(name) for name in names]
     axes.set_xticks(range(len(names)), titles, rotation=25, ha="right", fontsize=8)
     axes.set_yticks(range(len(names)), titles, fontsize=8)

@@ -58,12 +58,12 @@ def write_report(files: ReportFiles, models: Sequence[str], settings: ReportSett
 
 def _inputs(files: ReportFiles, models: Sequence[str], settings: ReportSettings) -> dict[str, Any]:
     expected = {"model": models}
-    notes = {str(said["model"]): said["notes"] for said in map(read_provenance, files["selections"])}
-    one = len(models) == 1
+    notes = {str(about["model"]): about["notes"] for about in map(read_provenance, files["selections"])}
+    single = len(models) == 1
     return {
         "candidates": read_several(CANDIDATES, files["candidates"], expected),
         "selections": read_several(SELECTIONS, files["selections"], expected),
-        "notes": [f"{note}." if one else f"{model}, {note}." for model in models for note in notes[model]],
+        "notes": [f"{note}." if single else f"{model}, {note}." for model in models for note in notes[model]],
         "label": settings["label"],
     }
 

@@ -52,7 +52,7 @@ class SelectOptions(Options):
     """What `select` can be asked."""
 
     strategy: Annotated[Strategy, Shown(Panel.SELECTION, short="-s")] = Field(
-        "eas", description="; ".join(f"{name}: {one.meaning}" for name, one in STRATEGIES.items())
+        "eas", description="; ".join(f"{name}: {strategy.meaning}" for name, strategy in STRATEGIES.items())
     )
     size: _Size = 1000
     seed: _Seed = 42
@@ -95,12 +95,12 @@ class Selection(Analysis):
 
     def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
-        found, lines = self.named(studied, {"judges": "judges"})
+        chosen_judges, lines = self.named(studied, {"judges": "judges"})
         needs = {name: lacks(name, self.tries, studied.samples, studied.families) for name in STRATEGIES}
         if named := [(name, needs[name]) for name in self.strategies or [] if needs[name]]:
             raise ValueError(f"analyses.selection.strategies: {named[0][0]} {named[0][1]}")
         chosen = {
-            "judges": found["judges"] or studied.judges,
+            "judges": chosen_judges["judges"] or studied.judges,
             "strategies": self.strategies or [name for name in STRATEGIES if needs[name] is None],
             **self.exhibits(),
         }

@@ -64,8 +64,8 @@ def chosen(candidates: pl.DataFrame, selections: pl.DataFrame) -> pl.DataFrame:
         candidates, on=["model", *ITEM], how="left", maintain_order="left", validate="m:1"
     )
     order: Any = {name: place for place, name in enumerate(candidates["model"].unique(maintain_order=True))}
-    found = pl.concat([every, own.select(every.columns)])
-    return found.sort(pl.col("model").replace_strict(order, return_dtype=pl.Int64), maintain_order=True)
+    rows_of_all = pl.concat([every, own.select(every.columns)])
+    return rows_of_all.sort(pl.col("model").replace_strict(order, return_dtype=pl.Int64), maintain_order=True)
 
 
 def strategy_title(name: str) -> str:

@@ -74,6 +74,6 @@ FAMILY = Family(
 def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
     """A row per response, in their order: the signal, and `msp_reason` where there is none. `asked` is the pass."""
     rows = BEAMS.read(asked, [*RESPONSE, "logprobs", "reason"])
-    found = of_responses(traces, rows)
+    responses = of_responses(traces, rows)
     likeliest = pl.col("logprobs").list.first()
-    return found.select(msp=1 - likeliest.exp(), msp_reason="reason")
+    return responses.select(msp=1 - likeliest.exp(), msp_reason="reason")

@@ -128,8 +128,8 @@ FAMILY = Family(
 def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
     """A row per response, in their order: the signal, and `ip_reason` where there is none. `asked` is the pass."""
     rows = ITERATIVE_PROMPTS.read(asked).sort("sample")
-    found = {item: _of_item(own) for (item,), own in rows.group_by("item_id", maintain_order=True)}
-    values = [found[item] for item in traces.select("item_id").collect()["item_id"]]
+    by_item = {item: _of_item(own) for (item,), own in rows.group_by("item_id", maintain_order=True)}
+    values = [by_item[item] for item in traces.select("item_id").collect()["item_id"]]
     return pl.DataFrame(values, schema={"ip": pl.Float64, "ip_reason": pl.String}, orient="row")
 
 

@@ -40,7 +40,11 @@ def _said(asked_with: PromptSettings, template: str) -> PromptTemplate:
         before, blank, _ = text[: text.index(_QUESTION)].rpartition("\n\n")
         return {"text": f"{before}{blank}{template}"}
     chat = asked_with.get("messages") or PROMPTS[asked_with["prompt"]].chat
-    return {"messages": [{**one, "content": template} if _QUESTION in one["content"] else one for one in chat]}
+    return {
+        "messages": [
+            {**message, "content": template} if _QUESTION in message["content"] else message for message in chat
+        ]
+    }
 
 
 Row = dict[str, Any]
@@ -86,16 +90,16 @@ def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
 
 def _sorted(responses: Sequence[Row], samples: int) -> tuple[list[Row], _Item | None]:
     """The rows of responses to an item that are not asked about, with reasons; and what is asked about the others."""
-    usable = sum(one["sample"] < samples for one in responses)
-    left_out, asked, first = list[Row](), list[Row](), dict[str, Row]()
+    usable = sum(response["sample"] < samples for response in responses)
+    left_out, answered, first = list[Row](), list[Row](), dict[str, Row]()
     for response in responses:
         answer = response["text"].strip()
         if reason := _left_out(response["sample"], answer, usable, samples):
             left_out.append({key: response[key] for key in RESPONSE} | {"reason": reason})
         else:
-            asked.append({**response, "answer": answer})
+            answered.append({**response, "answer": answer})
             first.setdefault(answer, response)
-    return left_out, _Item(asked, first) if asked else None
+    return left_out, _Item(answered, first) if answered else None
 
 
 def _left_out(sample: int, answer: str, usable: int, samples: int) -> str | None:
@@ -107,20 +111,23 @@ def _left_out(sample: int, answer: str, usable: int, samples: int) -> str | None
     return None if answer else "the answer is empty"
 
 
-def _judged(item: _Item, said: Sequence[Sequence[Continuation]]) -> list[Row]:
+def _judged(item: _Item, continuations: Sequence[Sequence[Continuation]]) -> list[Row]:
     """The rows of one item: `said` has a list for the own prompt, and one for the prompt with each distinct answer."""
-    refusals = [one.refused for row in said for one in row if one.refused]
+    refusals = [continuation.refused for row in continuations for continuation in row if continuation.refused]
     if refusals:
-        return [{**{key: one[key] for key in RESPONSE}, "reason": f"refused: {refusals[0]}"} for one in item.responses]
-    logprobs = [[float(one.logprobs.sum(dtype="float64")) for one in row] for row in said]
+        return [
+            {**{key: response[key] for key in RESPONSE}, "reason": f"refused: {refusals[0]}"}
+            for response in item.responses
+        ]
+    logprobs = [[float(continuation.logprobs.sum(dtype="float64")) for continuation in row] for row in continuations]
     place = {answer: number for number, answer in enumerate(item.first)}
-    distinct = [one["sample"] for one in item.first.values()]
+    distinct = [response["sample"] for response in item.first.values()]
     return [
         {
-            **{key: one[key] for key in (*RESPONSE, "answer")},
-            "logprob": logprobs[0][place[one["answer"]]],
+            **{key: response[key] for key in (*RESPONSE, "answer")},
+            "logprob": logprobs[0][place[response["answer"]]],
             "distinct": distinct,
-            "conditional_logprobs": logprobs[1 + place[one["answer"]]],
+            "conditional_logprobs": logprobs[1 + place[response["answer"]]],
         }
-        for one in item.responses
+        for response in item.responses
     ]

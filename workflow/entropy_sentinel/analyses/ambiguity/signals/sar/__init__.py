@@ -54,5 +54,5 @@ def compute(
     from entropy_sentinel.grouping.settings import WeightsSettings
 
     similarity = make(cast(WeightsSettings, weights))
-    found = of_items(traces, benchmark, similarity, samples)
-    return found, {"similarity": similarity.provenance}
+    values = of_items(traces, benchmark, similarity, samples)
+    return values, {"similarity": similarity.provenance}

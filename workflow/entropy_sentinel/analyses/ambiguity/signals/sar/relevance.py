@@ -47,8 +47,8 @@ class Similarity:
         return {**self._weights.provenance, **self._scores.counts, "cut": self._classifier.n_cut}
 
     def _similarity(self, pairs: Sequence[TextPair]) -> np.ndarray:
-        found: np.ndarray = expit(self._classifier.logits(pairs)[:, 0].astype(float))
-        return found
+        similarities: np.ndarray = expit(self._classifier.logits(pairs)[:, 0].astype(float))
+        return similarities
 
 
 def make(settings: WeightsSettings) -> Similarity:
@@ -80,7 +80,9 @@ def sar(
             f"similarity must be ({n}, {n}) and token_relevance of {n} answers, were {like.shape} and "
             f"{len(token_relevance)}"
         )
-    log_likely = np.array([_weighted(*one) for one in zip(token_logprobs, token_relevance, strict=True)])
+    log_likely = np.array(
+        [_weighted(*token_values) for token_values in zip(token_logprobs, token_relevance, strict=True)]
+    )
     counted = np.where(np.eye(n, dtype=bool), 1.0, like / temperature)
     return float(-logsumexp(np.broadcast_to(log_likely, (n, n)), b=counted, axis=1).mean())
 
@@ -114,12 +116,12 @@ class Answer:
 
     def without_each(self, question: str) -> list[TextPair | None]:
         """For each token the answer and the answer without it, both after the question; None where it has no text."""
-        before, found = "", list[TextPair | None]()
+        before, pairs = "", list[TextPair | None]()
         for piece in self.pieces:
             after = self.text[len(before) + len(piece) :]
-            found.append((f"{question} {self.text}", f"{question} {before}{after}") if piece else None)
+            pairs.append((f"{question} {self.text}", f"{question} {before}{after}") if piece else None)
             before += piece
-        return found
+        return pairs
 
 
 def of_items(traces: pl.LazyFrame, benchmark: str, similarity: Similarity, samples: int | None) -> pl.DataFrame:
@@ -129,14 +131,14 @@ def of_items(traces: pl.LazyFrame, benchmark: str, similarity: Similarity, sampl
     first = rows.filter(~WAS_REFUSED).with_columns(number=pl.int_range(pl.len()).over("item_id"))
     if samples is not None:
         first = first.filter(pl.col("number") < samples)
-    items = {one[0, "item_id"]: one for one in first.partition_by("item_id", maintain_order=True)}
-    tell_fewer([len(one) for one in items.values()])
+    items = {responses[0, "item_id"]: responses for responses in first.partition_by("item_id", maintain_order=True)}
+    tell_fewer([len(responses) for responses in items.values()])
     questions, names = questions_of(benchmark), list(items)
-    found: list[tuple[str, float | None, str | None]] = []
+    values: list[tuple[str, float | None, str | None]] = []
     for start in range(0, len(names), _AT_ONCE):
         part = {name: _answers(items[name]) for name in names[start : start + _AT_ONCE]}
-        found += _of_part({name: (questions[name].text, *one) for name, one in part.items()}, similarity)
-    made = pl.DataFrame(found, schema={"item_id": pl.String, "sar": pl.Float64, "sar_reason": pl.String}, orient="row")
+        values += _of_part({name: (questions[name].text, *responses) for name, responses in part.items()}, similarity)
+    made = pl.DataFrame(values, schema={"item_id": pl.String, "sar": pl.Float64, "sar_reason": pl.String}, orient="row")
     joined = rows.join(made, on="item_id", how="left", maintain_order="left", validate="m:1")
     return joined.select(
         sar=pl.when(~WAS_REFUSED).then("sar"),
@@ -160,7 +162,7 @@ def pieces_of(text: str, tokens: Sequence[str]) -> list[str] | None:
 
 def _answers(item: pl.DataFrame) -> tuple[list[Answer], str | None]:
     """The answers to an item of which all is known, and why the first other one is not among them."""
-    found, reasons = list[Answer](), list[str]()
+    answers, reasons = list[Answer](), list[str]()
     for text, tokens, logprobs in item.select("text", "tokens", "token_logprobs").iter_rows():
         pieces = pieces_of(text, tokens or [])
         if logprobs is None or min(logprobs, default=0.0) <= ZERO_PROBABILITY:
@@ -172,8 +174,8 @@ def _answers(item: pl.DataFrame) -> tuple[list[Answer], str | None]:
         elif pieces is None:
             reasons.append("the texts of the tokens do not make up the response")
         else:
-            found.append(Answer(text, logprobs, pieces))
-    return found, reasons[0] if reasons else None
+            answers.append(Answer(text, logprobs, pieces))
+    return answers, reasons[0] if reasons else None
 
 
 def _of_part(
@@ -183,26 +185,28 @@ def _of_part(
     wanted: list[TextPair] = []
     for question, answers, _ in items.values():
         if len(answers) > 1:
-            texts = dict.fromkeys(one.text for one in answers)
+            texts = dict.fromkeys(answer.text for answer in answers)
             wanted += product(texts, texts)
-            wanted += [pair for one in answers if len(one.pieces) > 1 for pair in one.without_each(question) if pair]
+            wanted += [
+                pair for answer in answers if len(answer.pieces) > 1 for pair in answer.without_each(question) if pair
+            ]
     scores = similarity.of(wanted)
-    found: list[tuple[str, float | None, str | None]] = []
+    values: list[tuple[str, float | None, str | None]] = []
     for name, (question, answers, lacking) in items.items():
         if len(answers) > 1:
-            found.append((name, _sar(question, answers, scores), None))
+            values.append((name, _sar(question, answers, scores), None))
         else:
             why = f"; {lacking}" if lacking else ""
-            found.append((name, None, f"the item has {len(answers)} usable answers, needs at least 2{why}"))
-    return found
+            values.append((name, None, f"the item has {len(answers)} usable answers, needs at least 2{why}"))
+    return values
 
 
 def _sar(question: str, answers: Sequence[Answer], scores: Mapping[TextPair, float]) -> float:
     relevance = [
-        [1 - scores[pair] if pair else 0.0 for pair in one.without_each(question)]
-        if len(one.pieces) > 1
+        [1 - scores[pair] if pair else 0.0 for pair in answer.without_each(question)]
+        if len(answer.pieces) > 1
         else [_ONLY_TOKEN]
-        for one in answers
+        for answer in answers
     ]
-    similarity = np.array([[scores[one.text, other.text] for other in answers] for one in answers])
-    return sar([one.logprobs for one in answers], relevance, similarity)
+    similarity = np.array([[scores[answer.text, other.text] for other in answers] for answer in answers])
+    return sar([answer.logprobs for answer in answers], relevance, similarity)

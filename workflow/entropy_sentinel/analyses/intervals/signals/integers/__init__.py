@@ -100,9 +100,9 @@ def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
     `asked` is the file of the pass. The probabilities are divided by their sum.
     """
     rows = INTEGERS.read(asked, [*RESPONSE, "logprobs", "reason"])
-    found = of_responses(traces, rows)
+    responses = of_responses(traces, rows)
     logprobs, p = pl.col("logprobs"), pl.element().exp() / pl.element().exp().sum()
-    return found.select(
+    return responses.select(
         # A very low log-probability is a probability of 0, which adds nothing; of such alone nothing is known.
         integer_entropy=logprobs.list.eval(pl.when(p == 0).then(0.0).otherwise(-(p * p.log())))
         .list.sum()

@@ -53,31 +53,31 @@ def search(prompts: Sequence[Sequence[int]], engine: Engine, ends: Collection[in
     `ends` are the tokens that end the model's turn; a digit never does. The beginning of an integer that is less likely
     than `prune_below` is not followed.
     """
-    found = [Found() for _ in prompts]
+    results = [Found() for _ in prompts]
     open_ones = [Said(number) for number in range(len(prompts))]
     while open_ones:
         steps = _steps(open_ones, prompts, engine)
         for before, step in zip(open_ones, steps, strict=True):
-            found[before.prompt].refused = found[before.prompt].refused or step.refused
+            results[before.prompt].refused = results[before.prompt].refused or step.refused
         longer = list(_longer(open_ones, steps, engine))
         open_ones = []
         for before, after in longer:
             added = after.text.removeprefix(before.text)
             if after.token_ids[-1] in ends and not added.isdecimal():
                 if _INTEGER.fullmatch(before.text):
-                    _add(found[after.prompt].whole, before.text, after.logprob)
+                    _add(results[after.prompt].whole, before.text, after.logprob)
             # A token without a text is another special one, or a part of a character.
             elif added and _BEGINNING.fullmatch(after.text):
                 if not before.token_ids and _INTEGER.fullmatch(after.text):
-                    _add(found[after.prompt].first, after.text, after.logprob)
+                    _add(results[after.prompt].first, after.text, after.logprob)
                 if after.logprob >= np.log(prune_below):
                     open_ones.append(after)
-    return found
+    return results
 
 
 def _steps(open_ones: Sequence[Said], prompts: Sequence[Sequence[int]], engine: Engine) -> list[NextToken]:
     """What follows each of the open ones."""
-    contexts = ([*prompts[one.prompt], *one.token_ids] for one in open_ones)
+    contexts = ([*prompts[prefix.prompt], *prefix.token_ids] for prefix in open_ones)
     return in_order(engine.next_tokens(contexts), len(open_ones), "contexts")
 
 
@@ -120,9 +120,11 @@ def ask(part: pl.DataFrame, engine: Engine, settings: Mapping[str, Any], asked_w
     later = _without(part.filter(pl.col("sample") > 0), pl.lit(_LATER))
     if not ends:
         return pl.concat([_without(first, pl.lit(_NO_END)), later])
-    found = search(first["prompt_ids"].to_list(), engine, ends, settings["prune_below"])
+    results = search(first["prompt_ids"].to_list(), engine, ends, settings["prune_below"])
     which = first.select(RESPONSE).to_dicts()
-    return pl.concat([INTEGERS.frame([one | _row(of) for one, of in zip(which, found, strict=True)]), later])
+    return pl.concat(
+        [INTEGERS.frame([identity | _row(of) for identity, of in zip(which, results, strict=True)]), later]
+    )
 
 
 def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
@@ -130,15 +132,15 @@ def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
     return _without(part, pl.col("unusable"))
 
 
-def _row(found: Found) -> dict[str, Any]:
+def _row(result: Found) -> dict[str, Any]:
     """The columns of a response that has been asked about."""
-    if found.refused or not found.whole:
-        return {"reason": f"refused: {found.refused}" if found.refused else _NONE}
-    whole, first = sorted(found.whole.items()), sorted(found.first.items())
+    if result.refused or not result.whole:
+        return {"reason": f"refused: {result.refused}" if result.refused else _NONE}
+    whole, first = sorted(result.whole.items()), sorted(result.first.items())
     return {
         "values": [value for value, _ in whole],
         "logprobs": [logprob for _, logprob in whole],
-        "missing": found.missing,
+        "missing": result.missing,
         "first_values": [value for value, _ in first],
         "first_logprobs": [logprob for _, logprob in first],
     }
