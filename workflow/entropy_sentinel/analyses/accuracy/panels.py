@@ -114,8 +114,8 @@ def figure_1_accuracies(
 ) -> Drawing:
     """Estimated against true accuracy by domain, one model."""
     group = training_group(groups, headline_group)
-    found = [one for one in headlines(estimates, sweep, group) if one.model == figure_model]
-    return _drawing(found, group, label)
+    shown = [headline for headline in headlines(estimates, sweep, group) if headline.model == figure_model]
+    return _drawing(shown, group, label)
 
 
 def figure_3_accuracies_by_model(
@@ -126,11 +126,11 @@ def figure_3_accuracies_by_model(
     return _drawing(headlines(estimates, sweep, group), group, label)
 
 
-def _drawing(found: Sequence[Headline], group: TrainingGroup, label: str) -> Drawing:
-    if not found:
+def _drawing(headlines: Sequence[Headline], group: TrainingGroup, label: str) -> Drawing:
+    if not headlines:
         return nothing("No results for this training group", label)
-    panels = [Panel(_title(one), partial(_draw, headline=one), _named(one)) for one in found]
-    return panels_drawing(panels, f"Estimator trained on {group.benchmarks}", label, _caption(found))
+    panels = [Panel(_title(headline), partial(_draw, headline=headline), _named(headline)) for headline in headlines]
+    return panels_drawing(panels, f"Estimator trained on {group.benchmarks}", label, _caption(headlines))
 
 
 def _title(headline: Headline) -> str:
@@ -167,8 +167,8 @@ def _marks(headline: Headline) -> dict[str, tuple[float, float]]:
     return {name: (LOW, estimated) for name, estimated in shown.items() if estimated is not None}
 
 
-def _caption(found: Sequence[Headline]) -> str:
-    marked = any(_marks(headline) for headline in found)
+def _caption(headlines: Sequence[Headline]) -> str:
+    marked = any(_marks(headline) for headline in headlines)
     return (
         "Benchmarks used for training (orange squares, by their test split) and unseen domains (blue circles). "
         "On the dashed line the estimate is exact."
@@ -195,10 +195,13 @@ def figure_validation(validations: Sequence[ModelValidation], label: str) -> Dra
     and a marker, and have no names. A model of which no domain was left out has no panel: there is no truth to compare
     its estimates with.
     """
-    shown = [one for one in validations if _known(one.left_out)]
+    shown = [validation for validation in validations if _known(validation.left_out)]
     if not shown:
         return nothing("No labelled domain was left out and estimated", label)
-    panels = [Panel(_heading(one), partial(_draw_ends, validation=one), _points(one), _bars(one)) for one in shown]
+    panels = [
+        Panel(_heading(validation), partial(_draw_ends, validation=validation), _points(validation), _bars(validation))
+        for validation in shown
+    ]
     return panels_drawing(panels, "The recommended estimator, without a domain's labels", label, _caption_of(shown))
 
 
@@ -215,8 +218,8 @@ def _draw_ends(axes: Axes, validation: ModelValidation) -> None:
         known = _known(domains)
         if not known:
             continue
-        x, y = zip(*((one.x, one.y) for one in known), strict=True)
-        ends = [[one.y - one.lower for one in known], [one.upper - one.y for one in known]]
+        x, y = zip(*((point.x, point.y) for point in known), strict=True)
+        ends = [[point.y - point.lower for point in known], [point.upper - point.y for point in known]]
         axes.errorbar(x, y, yerr=ends, ecolor=look["color"], clip_on=False, **_BAR)
         axes.scatter(x, y, label=what, **_POINT | look)
 
@@ -233,11 +236,11 @@ def _labelled(validation: ModelValidation) -> Iterator[tuple[Sequence[Domain], d
 
 def _points(validation: ModelValidation) -> dict[str, tuple[float, float]]:
     labelled = () if validation.new_groups else validation.left_out
-    return {one.domain: (one.x, one.y) for one in _known((*labelled, *validation.unlabelled))}
+    return {point.domain: (point.x, point.y) for point in _known((*labelled, *validation.unlabelled))}
 
 
 def _bars(validation: ModelValidation) -> list[tuple[float, float, float]]:
-    return [(one.x, one.lower, one.upper) for one in _known((*validation.left_out, *validation.unlabelled))]
+    return [(point.x, point.lower, point.upper) for point in _known((*validation.left_out, *validation.unlabelled))]
 
 
 class _Point(NamedTuple):
@@ -252,14 +255,17 @@ class _Point(NamedTuple):
 
 def _known(domains: Iterable[Domain]) -> list[_Point]:
     return [
-        _Point(one.domain, LOW if one.true is None else one.true, one.estimated, one.lower, one.upper)
-        for one in domains
-        if one.estimated is not None and one.lower is not None and one.upper is not None
+        _Point(domain.domain, LOW if domain.true is None else domain.true, domain.estimated, domain.lower, domain.upper)
+        for domain in domains
+        if domain.estimated is not None and domain.lower is not None and domain.upper is not None
     ]
 
 
 def _caption_of(shown: Sequence[ModelValidation]) -> str:
-    marked, kinds = any(one.unlabelled for one in shown), any(one.new_groups for one in shown)
+    marked, kinds = (
+        any(validation.unlabelled for validation in shown),
+        any(validation.new_groups for validation in shown),
+    )
     each = "Each kind of question of a benchmark" if kinds else "Each labelled domain (blue circles)"
     return (
         f"{each} as estimated by the recommended method fitted on the other ones. On the "
