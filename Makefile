@@ -95,8 +95,9 @@ example: $(INSTALLED)
 	cp -r results/real/labels/math-verify/. results/real-temperature/labels/math-verify/. examples/real/labels
 	$(BIN)/python examples/real/write_example.py
 
-# Updates the outputs in docs/monitor.md and docs/monitor.ipynb, and the picture of the page.
+# Updates the outputs in docs/quickstart.md, docs/monitor.md and docs/monitor.ipynb, and the picture of the page.
 walk-through: $(INSTALLED)
+	PYTHONPATH=docs $(BIN)/python -m made.walkthrough docs/quickstart.md
 	PYTHONPATH=docs $(BIN)/python -m made.walkthrough docs/monitor.md --picture docs/monitor.png
 	PYTHONPATH=docs $(BIN)/python -m made.notebook docs/monitor.ipynb
 

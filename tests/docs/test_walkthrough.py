@@ -19,6 +19,7 @@ from made.walkthrough import filled
 ROOT = Path(__file__).parents[2]
 DECIMAL = re.compile(r"(\d+\.\d+(?:e-\d+)?)")
 README = ROOT / "README.md"
+QUICKSTART = ROOT / "docs" / "quickstart.md"
 NOTEBOOK = ROOT / "docs" / "monitor.ipynb"
 
 
@@ -79,6 +80,18 @@ def test_the_commands_of_readme_name_files_that_are_there(folder: Path) -> None:
     assert "Error" not in done.stderr, done.stderr
     assert {"mine.estimator", "state", "slices.html", "to_label.csv"} <= {path.name for path in folder.iterdir()}
     assert pl.read_csv(folder / "to_label.csv").height == 30
+
+
+@pytest.mark.slow
+def test_the_quickstart_can_be_pasted(folder: Path) -> None:
+    done = paste(folder, "-e", "-c", "\n".join(blocks(QUICKSTART, "sh")))
+    assert done.returncode == 0, done.stdout + done.stderr
+    shown = [output for _, output in walkthrough_blocks(QUICKSTART.read_text()) if output is not None]
+    assert len(shown) == 4
+    for output in shown:
+        assert is_in(output, done.stdout), f"make walk-through\n{output}"
+    assert "metadata.topic" in done.stderr, "what features found in the captured log"
+    assert "\nALERT homework " in shown[-1]
 
 
 @pytest.mark.slow
