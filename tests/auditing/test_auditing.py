@@ -210,22 +210,22 @@ def label(shown: pl.DataFrame, keys: str, path: Path) -> tuple[list[str], str]:
 def test_labelling_in_the_terminal(study: Path) -> None:
     _, shown = drawn(study, "--size", "5")
     path = study / "answers.csv"
-    labels, screen = label(shown, "cxibcq", path)
-    # c; an unknown key; i; back to the second, which becomes correct; quit.
+    labels, screen = label(shown, "1x2b1q", path)
+    # 1; an unknown key; 2; back to the second, which becomes correct; quit.
     assert labels == ["correct", "correct", "", "", ""]
     assert "1 of 5, 0 answered" in screen
     assert "your answer so far: incorrect" in screen
     assert "unknown key" in screen
     assert "\x1b[31m" not in (study / "screen.txt").read_text()
-    assert "correct" not in screen.replace("c correct   i incorrect", "").replace("so far: incorrect", "")
+    assert "correct" not in screen.replace("1 correct   2 incorrect", "").replace("so far: incorrect", "")
     # It goes on where it stopped; the terminal is closed in the middle.
-    labels, screen = label(shown, "u", path)
+    labels, screen = label(shown, "3", path)
     assert labels == ["correct", "correct", "unsure", "", ""]
     assert "3 of 5, 2 answered" in screen
-    labels, _ = label(shown, "ic", path)
+    labels, _ = label(shown, "21", path)
     assert labels == ["correct", "correct", "unsure", "incorrect", "correct"]
     _, everything = drawn(study, "--size", "12", "--new")
-    _, screen = label(everything, "c" * 12, study / "all.csv")
+    _, screen = label(everything, "1" * 12, study / "all.csv")
     assert screen.count(f"This response speaks to the judge: {CAUTION}.") == 1
     assert "Response (cut off)" in label(shown, "", study / "new.csv")[1] or not shown["cut_off"][0]
 
@@ -257,7 +257,7 @@ def test_the_page_holds_everything_escaped_and_no_verdict(study: Path) -> None:
     assert page.tags.count("script") == 2
     assert "b" in page.tags
     data = json.loads(page.scripts["application/json"])
-    assert [row["response"] for row in data["rows"]] == shown["response"].to_list()
+    assert ["".join(row["response"]) for row in data["rows"]] == shown["response"].to_list()
     assert all("verdict" not in row for row in data["rows"])
     assert data["answers"] == [None] * 6
     assert [row["cut_off"] for row in data["rows"]] == [one == "a-00000" for one in shown["item_id"]]
@@ -274,7 +274,7 @@ def test_the_page_holds_everything_escaped_and_no_verdict(study: Path) -> None:
 # What a person does: three keys, back, another answer, saved, and all of it again from the file.
 PLAY = """
   const key = (name) => document.dispatchEvent(new KeyboardEvent("keydown", {key: name}));
-  ["c", "i", "u", "b", "c"].forEach(key);
+  ["1", "2", "3", "b", "1"].forEach(key);
   const saved = csv(), kept = localStorage.getItem(data.store);
   answers.fill(null); show();
   load(saved);
@@ -407,10 +407,10 @@ def test_two_terminals_share_what_is_answered_and_say_where_they_differ(study: P
 
     def meanwhile() -> Iterator[str]:
         """Another terminal answers the second response while it is shown here, and the third before it is."""
-        yield "c"
+        yield "1"
         save_answers({order[1]: "incorrect", order[2]: "unsure"}, path)
-        yield "c"
-        yield from "i"
+        yield "1"
+        yield from "2"
 
     console = Console(record=True, width=200, file=io.StringIO(), color_system=None)
     keys = meanwhile()
@@ -419,10 +419,10 @@ def test_two_terminals_share_what_is_answered_and_say_where_they_differ(study: P
     assert read_answers(path) == found
     assert f"somebody has answered 'incorrect' meanwhile; kept in {replaced_file(path)}" in console.export_text()
     # A change of one's own mind is no such thing.
-    keys = iter("bi")
+    keys = iter("b2")
     found = terminal.label_in_terminal(shown, found, path, lambda: next(keys, "q"), console)
     assert found[order[3]] == "incorrect"
-    keys = iter("bc")
+    keys = iter("b1")
     found = terminal.label_in_terminal(shown, found, path, lambda: next(keys, "q"), console)
     assert (found[order[3]], len(replaced_file(path).read_text().splitlines())) == ("correct", 2)
 
@@ -430,12 +430,13 @@ def test_two_terminals_share_what_is_answered_and_say_where_they_differ(study: P
 def sample_of(strata: dict[str, tuple[int, str]]) -> tuple[Sample, dict]:
     """One model and benchmark: by verdict the size of the stratum, and a person's answers, a letter each."""
     rows, answers, about = [], {}, []
+    by_letter = {answer[0]: answer for answer in terminal.ANSWERS.values()}
     for verdict, (n, letters) in strata.items():
         about.append({"model": "m", "benchmark": "a", "verdict": verdict, "n": n, "drawn": len(letters)})
         for number, letter in enumerate(letters):
             rows.append(("m", "a", f"{verdict}-{number}", 0, verdict, ""))
-            if letter in terminal.ANSWERS:
-                answers[rows[-1][:4]] = terminal.ANSWERS[letter]
+            if letter in by_letter:
+                answers[rows[-1][:4]] = by_letter[letter]
     columns = ["model", "benchmark", "item_id", "sample", "verdict", "response_hash"]
     frame = pl.DataFrame(rows, schema=columns, orient="row")
     return Sample(frame, {"study": "s", "judge": "j", "size": 1, "seed": 1, "strata": about}), answers

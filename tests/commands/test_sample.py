@@ -77,12 +77,18 @@ def test_a_page_or_a_file_is_named(estimator: Path, tmp_path: Path, capsys: pyte
 
 
 HOSTILE = "</script><script>document.title = 'hostile'</script><b>bold</b>"
+FORMULA = r"$\frac{1}{2}$ for $5 and $6, \(\text{<script>a</script>}\href{javascript:a}{x}\), \[\frac{\]"
 PLAY = """
   const key = (name) => document.dispatchEvent(new KeyboardEvent("keydown", {key: name}));
-  ["c", "i", "u", ...Array(17).fill("c")].forEach(key);
+  const answered = () => document.getElementById("progress").value;
+  ["1", "1", "z"].forEach(key);
+  const undone = [place, answered()];
+  ["2", "3", ...Array(17).fill("1")].forEach(key);
   const saved = csv();
   answers.fill(null); load(saved);
   const found = {saved, again: csv(), title: document.title, bold: document.querySelectorAll("pre b").length,
+                 undone, done: answered(), fractions: document.querySelectorAll("#response math mfrac mn").length,
+                 hostile: document.querySelectorAll("#response script, #response [href]").length,
                  question: at("question").textContent, wide: document.documentElement.scrollWidth};
 """
 
@@ -93,7 +99,7 @@ def test_what_the_page_saves_are_labels_for_the_monitor(tmp_path: Path, capsys: 
     """All but the third are labelled, on a telephone; the monitor counts them with their weights."""
     begins = ("=", "'=", "-", 'a,"b"', "")
     records = [
-        line(n, id=f"{begins[n % 5]}req-{n}", text=f"{n} {HOSTILE}", question=f"What is {n}? {HOSTILE}")
+        line(n, id=f"{begins[n % 5]}req-{n}", text=f"{n} {HOSTILE} {FORMULA}", question=f"What is {n}? {HOSTILE}")
         for n in range(60)
     ]
     log, model = log_file(tmp_path / "log.jsonl", records), saved(tmp_path, "log-3d")
@@ -103,7 +109,8 @@ def test_what_the_page_saves_are_labels_for_the_monitor(tmp_path: Path, capsys: 
     chosen = es.sample(model, log, ["route"], 20).responses
     found = found_on(page, PLAY, 390)
     assert found["again"] == found["saved"]
-    assert (found["title"], found["bold"]) == ("Responses to label", 0)
+    assert (found["title"], found["bold"], found["hostile"]) == ("Responses to label", 0, 0)
+    assert (found["undone"], found["done"], found["fractions"]) == ([1, 1], 19, 2)
     assert found["question"] == chosen["question"][2]  # the one that is left
     assert found["wide"] <= 390
     (tmp_path / "labelled.csv").write_text(found["saved"])

@@ -25,7 +25,7 @@ LABELS = ("correct", "incorrect", "unsure")
 
 Response = tuple[str, str, str, int]
 Answers = dict[Response, str]
-_KEYS = "c correct   i incorrect   u unsure   b back   q quit (all is saved)"
+_KEYS = "   ".join([f"{key} {answer}" for key, answer in ANSWERS.items()] + ["b back", "q quit (all is saved)"])
 
 
 def answers_file(study: str, judge: str) -> Path:

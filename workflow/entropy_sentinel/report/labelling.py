@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from entropy_sentinel.report.formulas import parts
 from entropy_sentinel.report.pages import render
 
 _TEMPLATE = Path(__file__).with_name("labelling.html.j2")
 # What a person can say, by the key that is pressed.
-ANSWERS = {"c": "correct", "i": "incorrect", "u": "unsure"}
-_SHOWN = ("question", "response", "reference", "cut_off", "caution")
+ANSWERS = {"1": "correct", "2": "incorrect", "3": "unsure"}
+_TEXTS, _FACTS = ("question", "response", "reference"), ("cut_off", "caution")
 
 
 def labelling_page(
@@ -32,7 +33,7 @@ def labelling_page(
     whether texts in it are as `frames.printable` writes them.
     """
     content = [(row["response"], *(row[name] for name in keys)) for row in rows]
-    wanted = dict.fromkeys([*_SHOWN, *keys, *columns])
+    wanted = dict.fromkeys([*_FACTS, *keys, *columns])
     return render(
         _TEMPLATE,
         title=title,
@@ -40,7 +41,10 @@ def labelling_page(
         references=any("reference" in row for row in rows),
         command=command,
         data={
-            "rows": [{name: row.get(name) for name in wanted} for row in rows],
+            "rows": [
+                {name: row.get(name) for name in wanted} | {name: parts(row.get(name)) for name in _TEXTS}
+                for row in rows
+            ],
             "answers": list(given),
             "labels": [
                 {"key": key, "answer": answer, "saved": saved.get(answer, "")} for key, answer in ANSWERS.items()

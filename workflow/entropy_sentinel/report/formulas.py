@@ -1,0 +1,58 @@
+"""Formulas in the texts of questions and answers: from LaTeX to the elements of MathML, which browsers show themselves.
+
+Texts are of strangers. What becomes of a formula are elements by their names, a few attributes and text: a page makes
+nodes of these and never reads markup.
+"""
+
+import html
+import re
+from typing import Any
+from xml.etree.ElementTree import Element
+
+# Between \( \), \[ \], $$ $$ or $ $: as Pandoc reads them, so that "$5 and $6" are prices.
+_FORMULA = re.compile(
+    r"""\\\((?P<inline>.+?)\\\)
+    | \\\[(?P<block>.+?)\\\]
+    | \$\$(?P<display>.+?)\$\$
+    | (?<![\\$])\$(?!\s)(?P<dollars>[^$]+?)(?<![\\\s])\$(?!\d)""",
+    re.DOTALL | re.VERBOSE,
+)
+_LONGEST = 2000
+_ATTRIBUTES = {"display", "mathvariant", "stretchy", "fence", "accent", "notation", "linethickness", "columnalign"}
+
+# A piece of text, or an element: its name, its attributes, its text, the elements in it.
+Node = list[Any]
+Part = str | dict[str, Any]
+
+
+def parts(text: str | None) -> list[Part] | None:
+    """A text as pieces of text and formulas, each with its `source` and its `math`; null for no text.
+
+    What cannot be read as a formula stays text.
+    """
+    if text is None:
+        return None
+    pieces: list[Part] = []
+    end = 0
+    for match in _FORMULA.finditer(text):
+        latex = next(group for group in match.groups() if group is not None)
+        if (math := _math(latex, match["block"] is not None or match["display"] is not None)) is not None:
+            pieces += [text[end : match.start()], {"source": match[0], "math": math}]
+            end = match.end()
+    return [piece for piece in (*pieces, text[end:]) if piece]
+
+
+def _math(latex: str, block: bool) -> Node | None:
+    from latex2mathml.converter import convert_to_element
+
+    if len(latex) > _LONGEST:
+        return None
+    try:
+        return _node(convert_to_element(latex, display="block" if block else "inline"))
+    except Exception:  # of any kind: the text is a stranger's, and the parser has no error of its own for all of them
+        return None
+
+
+def _node(element: Element) -> Node:
+    attributes = {name: value for name, value in element.attrib.items() if name in _ATTRIBUTES}
+    return [element.tag, attributes, html.unescape(element.text or ""), [_node(child) for child in element]]
