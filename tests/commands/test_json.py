@@ -65,13 +65,15 @@ def test_score(folder: Path, capsys: pytest.CaptureFixture) -> None:
     assert (len(rows), list(rows[0])) == (300, documented("score"))
 
 
-def test_sample(folder: Path, capsys: pytest.CaptureFixture) -> None:
-    file = folder / "to_label.jsonl"
-    call = ["sample", folder / "estimator", folder / "log.parquet", "--by", "route", "--budget", 30]
+@pytest.mark.parametrize("estimator", [["estimator"], []])
+def test_sample(estimator: list[str], folder: Path, capsys: pytest.CaptureFixture) -> None:
+    file = folder / f"to_label_{len(estimator)}.jsonl"
+    call = ["sample", *(folder / name for name in (*estimator, "log.parquet")), "--by", "route", "--budget", 60]
     chosen = json.loads(printed(capsys, *call, "--output", file))
     assert chosen["responses"] == [json.loads(line) for line in file.read_text().splitlines()]
     assert list(chosen) == documented("sample")
-    assert sum(row["n_to_label"] for row in chosen["slices"]) == len(chosen["responses"]) == 30
+    assert sum(row["n_to_label"] for row in chosen["slices"]) == len(chosen["responses"]) == 60
+    assert (chosen["prospects"] is None) == bool(estimator)
 
 
 def test_warnings_do_not_mix_with_it(folder: Path, capsys: pytest.CaptureFixture) -> None:
