@@ -9,16 +9,23 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-import httpx
+import openai
 
 from entropy_sentinel.capturing.records import Keep, ending, kept
 from entropy_sentinel.capturing.requests import TOP_LOGPROBS, with_logprobs
 from entropy_sentinel.capturing.streams import joined
 from entropy_sentinel.capturing.writer import LogWriter
 from entropy_sentinel.frames.errors import InputError
+
+if TYPE_CHECKING:
+    import httpx
+else:
+    # Version 3 of the client is built on httpx2, which has the names of httpx.
+    httpx = import_module(openai.DefaultHttpxClient.__base__.__module__.partition(".")[0])
 
 log = logging.getLogger(__name__)
 
