@@ -63,6 +63,12 @@ def test_the_environment_names_another_folder(source: Path, tmp_path: Path, vari
     assert ask(source, **{variable: tmp_path / "elsewhere"}) == (8.0, 1)
 
 
+def test_a_copy_of_the_file_elsewhere_finds_it(source: Path, tmp_path: Path) -> None:
+    ask(source)
+    (tmp_path / "copy").mkdir()
+    assert ask(source.rename(tmp_path / "copy" / "times.py")) == (8.0, 1)
+
+
 def test_an_edit_is_compiled_again(source: Path) -> None:
     ask(source)
     source.write_text(SOURCE.replace("FACTOR", "3.0"))

@@ -7,16 +7,18 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import polars as pl
 
 from entropy_sentinel.frames.contract import Contract
 from entropy_sentinel.frames.errors import ContractError
 from entropy_sentinel.frames.files import write_whole
-from entropy_sentinel.report.figures import Drawing, style, write_figure
 from entropy_sentinel.report.pages import Exhibit, read_fragment, render
 from entropy_sentinel.report.tables import Table, write_table
+
+if TYPE_CHECKING:
+    from entropy_sentinel.report.figures import Drawing
 
 # Functions by their names, such as the `globals()` of the module that has them.
 Functions = Mapping[str, Any]
@@ -71,8 +73,10 @@ def save_tables(
         write_table(Exhibit("table", name, title), make_table(name, functions, inputs, label), folder)
 
 
-def draw(name: str, functions: Functions, inputs: Mapping[str, Any]) -> Drawing:
+def draw(name: str, functions: Functions, inputs: Mapping[str, Any]) -> "Drawing":
     """Return a figure of the catalogue."""
+    from entropy_sentinel.report.figures import style  # matplotlib, which tables and pages need not wait for
+
     with style():
         drawing: Drawing = _call(functions[f"figure_{name}"], inputs)
         return drawing
@@ -85,6 +89,8 @@ def save_figures(
 
     A text is the title of the figure of this name; of one that is of a model, the model is one more input.
     """
+    from entropy_sentinel.report.figures import write_figure
+
     for name, figure in figures.items():
         drawn = DrawnFigure(figure=name, title=figure, model=None) if isinstance(figure, str) else figure
         drawing = draw(drawn["figure"], functions, {**inputs, "model": drawn["model"]})

@@ -1,19 +1,23 @@
 """Functions compiled to machine code by numba, which is kept in the user's cache folder.
 
 Compilation takes seconds, and a job that uses what is compiled often less. Machine code is kept per user, since whoever
-can write it decides what runs; per kind of processor and source file, since nodes and versions share a home folder.
+can write it decides what runs; per kind of processor and content of the source file, since nodes, versions and copies
+of the project share a home folder.
 """
 
 import hashlib
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import llvmlite.binding
 import numba
 
-from entropy_sentinel.frames.files import user_folder
+from entropy_sentinel.frames.files import user_folder, write_whole
+from entropy_sentinel.frames.locks import locked
 
 
 def compiled(signature: Any, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -27,8 +31,10 @@ def compiled(signature: Any, **options: Any) -> Callable[[Callable[..., Any]], C
     def compile_or_load(function: Callable[..., Any]) -> Callable[..., Any]:
         compiled: Callable[..., Any]
         try:
-            with _cached_in(_folder(Path(function.__code__.co_filename))):
-                compiled = numba.njit(signature, cache=True, **options)(function)
+            folder = _folder(Path(function.__code__.co_filename))
+            # Jobs that start together compile a function once: the others wait and find it.
+            with locked(folder / "lock"), _cached_in(folder):
+                compiled = numba.njit(signature, cache=True, **options)(_placed(function, folder))
         except Exception:  # whatever is wrong with the cache; an error of the function itself is raised below
             compiled = numba.njit(signature, **options)(function)
         return compiled
@@ -36,22 +42,31 @@ def compiled(signature: Any, **options: Any) -> Callable[[Callable[..., Any]], C
     return compile_or_load
 
 
-def _folder(source: Path) -> str:
-    """The folder of one source file's machine code for this processor.
-
-    One file of code per function and folder: processes that write at the same time write the same.
-    """
-    if numba.config.CACHE_DIR:
-        return str(numba.config.CACHE_DIR)
+def _folder(source: Path) -> Path:
+    """The folder of one source file's machine code for this processor."""
     processor = (llvmlite.binding.get_host_cpu_name(), llvmlite.binding.get_host_cpu_features().flatten())
     key = hashlib.sha256(repr((numba.__version__, *processor)).encode() + source.read_bytes()).hexdigest()[:12]
-    return str(user_folder() / f"{source.stem}-{key}")
+    return Path(numba.config.CACHE_DIR or user_folder(), f"{source.stem}-{key}")
+
+
+def _placed(function: Callable[..., Any], folder: Path) -> Callable[..., Any]:
+    """The function as if its file stood in the folder, with a date that never changes.
+
+    Numba keeps code per place and date of the file: each copy of the project would compile again.
+    """
+    source = Path(function.__code__.co_filename)
+    place = folder / source.name
+    if not place.exists():
+        write_whole(place, source.read_text(encoding="utf-8"))
+        os.utime(place, (0, 0))
+    code = function.__code__.replace(co_filename=str(place))
+    return FunctionType(code, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
 
 
 @contextmanager
-def _cached_in(folder: str) -> Iterator[None]:
+def _cached_in(folder: Path) -> Iterator[None]:
     before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = folder
+    numba.config.CACHE_DIR = str(folder)
     try:
         yield
     finally:

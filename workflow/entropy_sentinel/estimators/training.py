@@ -4,12 +4,10 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import polars as pl
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
-from sklearn.preprocessing import StandardScaler
 from threadpoolctl import ThreadpoolController
 
 from entropy_sentinel.estimators.catalogue import module_of
@@ -18,6 +16,10 @@ from entropy_sentinel.estimators.settings import Fitting
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.signals.catalogue import SIGNALS
 from entropy_sentinel.statistics.numbers import Names, Numbers
+
+if TYPE_CHECKING:
+    from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+    from sklearn.preprocessing import StandardScaler
 
 # With fewer of one class than this share, every method goes by a handful of rows.
 RARE = 0.05
@@ -68,8 +70,6 @@ class TrainingRows:
         # Domains that are labelled but kept apart: a method that goes by the number of domains counts them.
         self.n_left_out = 0
         self._several = len(np.unique(self.items)) < len(self.y)
-        folds = StratifiedGroupKFold if self._several else StratifiedKFold
-        self.folds = folds(self.settings.folds, shuffle=True, random_state=self.settings.seed)
         self._shared: dict[str, Any] = {}
         self._fitted: dict[str, Estimator | Unfitted] = {}
 
@@ -109,8 +109,19 @@ class TrainingRows:
         )
 
     @cached_property
-    def scaler(self) -> StandardScaler:
+    def folds(self) -> "StratifiedGroupKFold | StratifiedKFold":
+        """The folds of the grid search and of the calibration."""
+        # A second of CPU time, which jobs that only read what others have fitted need not wait for.
+        from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
+        folds = StratifiedGroupKFold if self._several else StratifiedKFold
+        return folds(self.settings.folds, shuffle=True, random_state=self.settings.seed)
+
+    @cached_property
+    def scaler(self) -> "StandardScaler":
         """Mean and standard deviation (ddof 0; scale 1 where it is 0) of every feature."""
+        from sklearn.preprocessing import StandardScaler
+
         return StandardScaler().fit(self.features.to_numpy())
 
     @cached_property

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr
-from scipy.stats import binom, chi2
 
 from entropy_sentinel.frames.printable import counted
 from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
@@ -68,6 +67,8 @@ class Evidence:
 
     def _enough(self, more: int) -> float:
         """The probability that the verdict is `usable` after `more` domains, which are not fewer than the fewest."""
+        from scipy.stats import binom, chi2  # a second of CPU time, which what only reads a verdict need not wait for
+
         most_far, largest = self._most_far(more), self._largest_mean_square(more)
 
         def probability(spreads: np.ndarray) -> np.ndarray:

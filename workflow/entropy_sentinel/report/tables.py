@@ -3,13 +3,15 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import polars as pl
 
 from entropy_sentinel.frames.printable import number
 from entropy_sentinel.report.pages import Exhibit, fragment
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # A longer LaTeX table is broken over pages.
 _PAGE_ROWS = 40
@@ -122,11 +124,15 @@ def write_table(exhibit: Exhibit, table: Table, folder: str | Path) -> None:
 
 
 def _write_csv(table: Table, path: str | Path) -> None:
+    import pandas as pd  # here, as below, for pages that show tables without writing any
+
     columns = table.frame.columns
     pd.DataFrame(table.frame.to_dict(as_series=False), columns=columns).to_csv(path, index=False)
 
 
-def _shown(table: Table) -> pd.DataFrame:
+def _shown(table: Table) -> "pd.DataFrame":
+    import pandas as pd
+
     return pd.DataFrame(table.cells(), columns=table.frame.columns)
 
 
@@ -158,6 +164,8 @@ def _latex(exhibit: Exhibit, table: Table) -> str:
 
 def _escape_latex(texts: Sequence[str]) -> list[str]:
     """Texts as LaTeX shows them as they are: pandas escapes cells, but no captions."""
+    import pandas as pd
+
     cells = pd.DataFrame({"text": [" ".join(text.split()) for text in texts]})
     lines = cells.style.hide(axis="index").hide(axis="columns").format(escape="latex").to_string()
     return [line.strip() for line in lines.splitlines()]

@@ -18,8 +18,7 @@ for `usable`. benchmarks/bench_verdict.py measures what follows.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import logsumexp, ndtr
-from scipy.stats import beta
+from scipy.special import betaincc, logsumexp, ndtr
 
 from entropy_sentinel.statistics.numbers import Names, Numbers
 
@@ -31,7 +30,7 @@ _TINY = np.finfo(float).tiny
 # Shares of domains, closer to each other where verdicts are decided.
 _EDGES = np.concatenate([np.arange(0, 0.2, 0.001), np.linspace(0.2, 1, 101)])
 _SHARES = (_EDGES[1:] + _EDGES[:-1]) / 2
-_PRIOR = np.log(-np.diff(beta.sf(_EDGES, _FAR, _NEAR)))
+_PRIOR = np.log(-np.diff(betaincc(_FAR, _NEAR, _EDGES)))
 # Probabilities with which a group is far off as a whole, or not at all.
 _ALIKE = (np.arange(20) + 0.5)[:, None, None] / 20
 
