@@ -62,7 +62,16 @@ def tree(commit: str, folder: Path) -> None:
     subprocess.run(["tar", "-x", "-C", str(folder)], input=packed, check=True)
 
 
-class Other(Project):
+class Measured(Project):
+    """A project whose runs are children of this process, which counts their CPU time."""
+
+    def start(self, *arguments: str) -> Any:
+        command = [sys.executable, "-m", "snakemake", *self.arguments(*arguments)]
+        output = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        return subprocess.Popen(command, cwd=self.folder, env=self.environment, start_new_session=True, **output)
+
+
+class Other(Measured):
     """A project in a folder that has its files already."""
 
     def __init__(self, folder: Path, configs: list[str]) -> None:
@@ -140,13 +149,13 @@ def main() -> None:
         for folder in folders:
             folder.mkdir()
         configs = ["demo/config.yaml", *arguments.study]
-        shared = Project(folders[0], configs)
+        shared = Measured(folders[0], configs)
         if arguments.before:
             tree(arguments.before, folders[1])
             other = Other(folders[1], configs)
         else:
             (folders[1] / "alone.yaml").write_text("generation: {engine_idle_s: 0}\n")
-            other = Project(folders[1], [*configs, "alone.yaml"])
+            other = Measured(folders[1], [*configs, "alone.yaml"])
         found: dict[str, Any] = {
             "shared": measured(shared, *arguments.target),
             arguments.before or "engine per job": measured(other, *arguments.target),
@@ -154,7 +163,7 @@ def main() -> None:
         one, two = found.values()
         if arguments.kills:
             whole = folders[0] / "results" / "demo" / "generations"
-            found["left_after_kills"] = killed(Project(folders[2], configs), whole)
+            found["left_after_kills"] = killed(Measured(folders[2], configs), whole)
     ratio = {"cpu_ratio": round(one["cpu_s"] / two["cpu_s"], 3), "wall_ratio": round(one["wall_s"] / two["wall_s"], 3)}
     print(json.dumps({"configs": configs, "target": arguments.target, **found, **ratio}))
 

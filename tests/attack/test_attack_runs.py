@@ -20,11 +20,12 @@ import polars as pl
 import pytest
 import yaml
 from attack_cases import PLANTED
+from forked_snakemake import ForkedSnakemake
 from workflow_runs import Project
 
 from entropy_sentinel.frames.generation import TOP_K
 
-pytestmark = pytest.mark.long(minutes=5)
+pytestmark = pytest.mark.long(minutes=2)
 
 BASE = ["demo/config.yaml", "tests/workflow/tiny.yaml"]
 RESULTS, MODEL = "results/imported", "theirs"
@@ -123,8 +124,13 @@ class Fault:
         """Results that are not there. Snakemake is asked for them by name: it makes nothing that nothing waits for."""
         return [name for name in self.before if not (self.project.folder / name).is_file()]
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
+    def start(self, *arguments: str) -> ForkedSnakemake:
         return self.project.start(TARGET, *self.missing(), *arguments)
+
+
+def unlock(project: Project) -> None:
+    if list(project.folder.glob(".snakemake/locks/*")):
+        project.run("--unlock")
 
 
 @contextmanager
@@ -132,8 +138,7 @@ def whole_again(project: Project) -> Iterator[Fault]:
     """What a test does in the block is gone with the next run: the same bytes, and nothing left behind."""
     fault = Fault(project)
     yield fault
-    if list(project.folder.glob(".snakemake/locks/*")):
-        project.run("--unlock")
+    unlock(project)
     project.run(TARGET, *fault.missing())
     after = content(project)
     assert after.keys() == fault.before.keys()
@@ -142,7 +147,7 @@ def whole_again(project: Project) -> Iterator[Fault]:
     assert project.planned(TARGET) == {}
 
 
-def failed(process: subprocess.Popen[str]) -> str:
+def failed(process: ForkedSnakemake) -> str:
     """What a run that must fail has printed: plain words, no traceback."""
     output, _ = process.communicate(timeout=LONGEST_S)
     assert process.returncode != 0, output
@@ -150,7 +155,7 @@ def failed(process: subprocess.Popen[str]) -> str:
     return output
 
 
-def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+def wait_for(condition: Callable[[], bool], process: ForkedSnakemake) -> None:
     deadline = time.monotonic() + LONGEST_S
     while not condition():
         assert process.poll() is None, process.communicate()[0]
@@ -171,33 +176,28 @@ STAGES = {
     "features": f"features/{MODEL}/percentages",
     "estimates": f"estimates/people/{MODEL}/*",
 }
+# Ctrl-C goes to all processes at the terminal, and so does a kill of their group.
+STOPS = (("generations", signal.SIGKILL), ("features", signal.SIGINT), ("estimates", signal.SIGKILL))
 
 
-# Two stages stand for all: one goes on from its parts, the other begins again.
-@pytest.mark.parametrize("stage", ["generations", "estimates"])
-def test_killed_in_each_stage(project: Project, stage: str) -> None:
-    (output,) = (project.folder / RESULTS).glob(f"{STAGES[stage]}.parquet")
-    log = (project.folder / "logs/imported" / output.relative_to(project.folder / RESULTS)).with_suffix(".log")
-    with whole_again(project):
-        output.unlink()
-        log.unlink(missing_ok=True)
-        project.kill_when(log.exists, str(output.relative_to(project.folder)), timeout_s=LONGEST_S)
-
-
-def test_interrupted(project: Project) -> None:
-    """Ctrl-C goes to all processes at the terminal."""
-    # A shell without job control starts what is in the background deaf to it, and processes inherit that.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    log = project.folder / f"logs/imported/features/{MODEL}/percentages.log"
+def test_stopped_in_one_stage_after_another(project: Project) -> None:
+    """Each run goes on where the one before it was stopped."""
     with whole_again(project) as fault:
-        shutil.rmtree(project.folder / RESULTS / "features")
-        log.unlink()
-        process = fault.start()
-        wait_for(log.exists, process)
-        os.killpg(process.pid, signal.SIGINT)
-        # A job that had only begun may print where it was.
-        output, _ = process.communicate(timeout=LONGEST_S)
-        assert process.returncode != 0, output
+        logs = {}
+        for stage, _ in STOPS:
+            (output,) = (project.folder / RESULTS).glob(f"{STAGES[stage]}.parquet")
+            log = project.folder / "logs/imported" / output.relative_to(project.folder / RESULTS)
+            logs[stage] = log.with_suffix(".log")
+            output.unlink()
+        for stage, how in STOPS:
+            unlock(project)
+            logs[stage].unlink(missing_ok=True)
+            process = fault.start()
+            wait_for(logs[stage].exists, process)
+            os.killpg(process.pid, how)
+            # A job that had only begun may print where it was.
+            output, _ = process.communicate(timeout=LONGEST_S)
+            assert process.returncode != 0, output
 
 
 def test_two_runs_at_once(project: Project) -> None:
@@ -224,59 +224,49 @@ def mounted(folder: Path, options: str) -> Iterator[None]:
         subprocess.run(["umount", str(folder)], check=True)
 
 
-def test_full_disk(project: Project) -> None:
-    stage = "generations"
+def test_disks_that_cannot_be_written(project: Project) -> None:
+    """One is full, another may only be read."""
+    results = project.folder / RESULTS
     with whole_again(project) as fault:
-        shutil.rmtree(project.folder / RESULTS / stage)
-        with mounted(project.folder / RESULTS / stage, "size=40k"):
-            output = failed(fault.start())
-        assert re.search(f"no space left on the disk, nothing of it was written: '.*/{stage}/", output), output
-
-
-def test_folder_that_cannot_be_written(project: Project) -> None:
-    with whole_again(project) as fault:
-        shutil.rmtree(project.folder / RESULTS / "features" / MODEL)
-        with mounted(project.folder / RESULTS / "features", "ro"):
+        shutil.rmtree(results / "features" / MODEL)
+        with mounted(results / "features", "ro"):
             output = failed(fault.start())
         assert "Read-only file system" in output
         assert "features" in output
+        shutil.rmtree(results / "generations")
+        with mounted(results / "generations", "size=40k"):
+            output = failed(fault.start())
+        assert re.search("no space left on the disk, nothing of it was written: '.*/generations/", output), output
 
 
-def test_files_in_the_place_of_folders(project: Project) -> None:
+def test_files_in_the_way_damaged_files_and_unforeseen_errors(project: Project) -> None:
+    """Each is named with what to do; what does not depend on it stays; deleted as told, it is made again."""
+    results = project.folder / RESULTS
     with whole_again(project) as fault:
+        for name, damage in (
+            (STAGES["labels"], lambda content: b"hello"),
+            (STAGES["features"], lambda content: content[: len(content) // 2]),
+        ):
+            path = results / f"{name}.parquet"
+            path.write_bytes(damage(path.read_bytes()))
+            output = failed(fault.start())
+            assert re.search(rf"{re.escape(name)}\.parquet.*[Dd]elete", output), output
+            path.unlink()
+        shutil.rmtree(results / "features" / MODEL)
         for folder in (f"{RESULTS}/features/{MODEL}", "logs"):
             place = project.folder / folder
-            shutil.rmtree(project.folder / RESULTS / "features" / MODEL, ignore_errors=True)
             shutil.rmtree(place, ignore_errors=True)
             place.write_text("in the way")
             output = failed(fault.start())
             assert f"{folder}: must be a folder, is a file; move it away" in output
             assert place.read_text() == "in the way"
             place.unlink()
-
-
-def test_damaged_files(project: Project) -> None:
-    """Each is named with what to do; what does not depend on it stays; deleted as told, it is made again."""
-    with whole_again(project) as fault:
-        for name, damage in (
-            (STAGES["labels"], lambda content: b"hello"),
-            (STAGES["features"], lambda content: content[: len(content) // 2]),
-        ):
-            path = project.folder / RESULTS / f"{name}.parquet"
-            path.write_bytes(damage(path.read_bytes()))
-            output = failed(fault.start())
-            assert re.search(rf"{re.escape(name)}\.parquet.*[Dd]elete", output), output
-            path.unlink()
-
-
-def test_cause_of_any_death_is_on_the_terminal(project: Project) -> None:
-    """With `--quiet rules`, as `make demo` has it; of an error that nobody has foreseen, too."""
-    undo = project.edit(
-        "workflow/entropy_sentinel/stages/feature.py",
-        "    frame = pl.concat(",
-        '    raise KeyError("nobody foresaw this")\n    frame = pl.concat(',
-    )
-    with whole_again(project) as fault:
+        # With `--quiet rules`, as `make demo` has it.
+        undo = project.edit(
+            "workflow/entropy_sentinel/stages/feature.py",
+            "    frame = pl.concat(",
+            '    raise KeyError("nobody foresaw this")\n    frame = pl.concat(',
+        )
         output = failed(fault.start("--quiet", "rules"))
         undo()
         assert "nobody foresaw this" in output

@@ -122,7 +122,7 @@ def test_another_loading_has_another_engine(run: Run, change: dict[str, Any]) ->
 
 def test_everything_that_an_engine_is_asked_comes_back(run: Run) -> None:
     engine = SharedEngine(SETTINGS, 1, run)
-    assert engine.provenance == {"engine": "none"}
+    assert engine.provenance["engine"] == "none"
     assert engine.vocabulary == 7
     assert engine.token_ids(["one", "three"]) == [[3], [5]]
     assert list(engine.next_tokens(iter([[1, 2], [3]]))) == [(0, [1, 2]), (1, [3])]

@@ -5,11 +5,12 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from copy import copy
 from pathlib import Path
+
+from forked_snakemake import ForkedSnakemake
 
 ROOT = Path(__file__).parents[2]
 
@@ -20,7 +21,7 @@ class Project:
     The large files in `examples/`, which nothing writes to, are links. Bytecode comes along: it is that of the copies.
     """
 
-    program = ("-m", "snakemake")  # what Python is told, before the arguments
+    prepare: Callable[[], None] | None = None  # what is called in the process of each run before it begins
 
     def __init__(self, folder: Path, configs: list[str], profile: str = "profiles/demo") -> None:
         self.folder, self.configs, self.profile = folder, configs, profile
@@ -41,20 +42,18 @@ class Project:
         other.configs = [*self.configs, config]
         return other
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
+    @property
+    def environment(self) -> dict[str, str]:
+        """Of a run. The copy comes before an editable installation of the project that this is a copy of."""
+        return {"PYTHONPATH": str(self.folder / "workflow")} | os.environ | {"PYTHONWARNINGS": "default"}
+
+    def arguments(self, *further: str) -> list[str]:
+        """What Snakemake is told."""
+        return ["--profile", self.profile, *further, "--configfile", *self.configs]
+
+    def start(self, *arguments: str) -> ForkedSnakemake:
         """Snakemake in a process group of its own, its output on a pipe."""
-        program = [sys.executable, *self.program, "--profile", self.profile]
-        command = [*program, *arguments, "--configfile", *self.configs]
-        return subprocess.Popen(
-            command,
-            cwd=self.folder,
-            # Before an editable installation of the project that this is a copy of.
-            env={"PYTHONPATH": str(self.folder / "workflow")} | os.environ | {"PYTHONWARNINGS": "default"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
+        return ForkedSnakemake(self.arguments(*arguments), self.folder, self.environment, self.prepare)
 
     def run(self, *arguments: str) -> str:
         """Run to the end and return the output; fails with it where Snakemake fails."""

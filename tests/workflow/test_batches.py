@@ -1,5 +1,8 @@
 """Jobs of several training groups make the files that jobs of one group make."""
 
+import shutil
+from pathlib import Path
+
 import polars as pl
 import pytest
 import yaml
@@ -8,62 +11,55 @@ from workflow_runs import Project
 pytestmark = pytest.mark.long
 
 STUDY = {
-    "study": "apart",
+    "study": "batches",
     "run": {
         "models": ["given"],
         "judges": ["math-verify"],
         "benchmarks": ["averages", "one-digit-addition", "two-digit-multiplication"],
         "groups": ["extremes"],
-        "sizes": [{"size": 1, "configurations": "default"}, {"size": "all-but-one", "configurations": "default"}],
+        "sizes": [{"size": 1, "configurations": "default"}],
         "analyses": ["accuracy"],
     },
     "estimation": {
         "trees": 5,
         "max_depth": [3],
         "min_samples_split": [2],
-        "hidden_layers": [[5]],
+        "estimators": ["group-accuracy", "atc-max"],
         "keep": ["own"],
         "groups_per_job": 1,
     },
     "models": {"given": {"source": "tests/data/tiny/traces", "source_logprobs_mode": "raw_logprobs"}},
     "groups": {"extremes": {"benchmarks": ["one-digit-addition", "two-digit-multiplication"]}},
 }
-TOGETHER = {"study": "together", "estimation": {"groups_per_job": 3}}
+TOGETHER = {"estimation": {"groups_per_job": 3}}
 
 
-@pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    project = Project(tmp_path_factory.mktemp("batches"), ["demo/config.yaml", "apart.yaml"])
-    for study in (STUDY, TOGETHER):
-        (project.folder / f"{study['study']}.yaml").write_text(yaml.safe_dump(study))
-    return project
+FILES = ("estimates/**/*.parquet", "scores/**/*.parquet")
 
 
-def made(project: Project, study: str) -> dict[str, pl.DataFrame]:
+def made(folder: Path) -> dict[str, pl.DataFrame]:
     """The estimates and scores of a study, by their place in it."""
-    results = project.folder / "results" / study
-    files = [*results.glob("estimates/**/*.parquet"), *results.glob("scores/**/*.parquet")]
-    return {str(file.relative_to(results)): pl.read_parquet(file) for file in files}
+    return {str(file.relative_to(folder)): pl.read_parquet(file) for kind in FILES for file in folder.glob(kind)}
 
 
-def test_batches_make_the_same_files_and_one_job_remakes_what_is_missing(project: Project) -> None:
+def test_batches_make_the_same_files_and_one_job_remakes_what_is_missing(tmp_path: Path) -> None:
+    project = Project(tmp_path, ["demo/config.yaml", "apart.yaml"])
+    for name, study in {"apart": STUDY, "together": TOGETHER}.items():
+        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(study))
     project.run("estimates", "estimators")
+    results = tmp_path / "results" / "batches"
+    apart = made(results)
+    assert len(apart) == 5
     together = project.over("together.yaml")
-    planned = together.planned("estimates", "estimators")
-    # The named group by itself, then the three of one benchmark, then the two others that leave one out.
-    assert {rule: n for rule, n in planned.items() if rule.startswith("estimat")} == {
-        "estimate_0": 1,
-        "estimate_1": 1,
-        "estimate_2": 1,
-        "estimator_0": 1,
-        "estimates": 1,
-        "estimators": 1,
-    }
+    shutil.rmtree(results / "estimates")
+    shutil.rmtree(results / "scores")
+    # The named group by itself, then the three of one benchmark.
+    jobs = {"estimate_0": 1, "estimate_1": 1, "estimator_0": 1, "estimates": 1, "estimators": 1}
+    assert together.planned("estimates", "estimators") == jobs
     assert "(100% of " in together.run("estimates", "estimators")
-    apart, batched = made(project, "apart"), made(project, "together")
-    assert len(apart) == 7
+    batched = made(results)
     assert apart.keys() == batched.keys()
     assert all(apart[name].equals(batched[name]) for name in apart)
     assert together.planned("estimates", "estimators") == {}
-    (project.folder / "results/together/estimates/math-verify/given/averages.parquet").unlink()
+    (results / "estimates/math-verify/given/averages.parquet").unlink()
     assert together.planned("estimates", "estimators") == {"estimate_1": 1, "estimates": 1}

@@ -25,8 +25,9 @@ STUDY = {
     "run": {"models": ["theirs"], "judges": ["people"]},
     "models": {"theirs": {"source": "given/traces", "source_logprobs_mode": "raw_logprobs"}},
     "judges": {"people": {"kind": "file", "path": "given/labels"}},
+    # The fewest estimators that a report shows.
+    "estimation": {"keep": [], "estimators": ["recommended", "group-accuracy", "atc-max"], "groups_per_job": 4},
 }
-
 
 # The judge `few` labels a part, and `cascade` is made of others.
 SEVERAL = {

@@ -3,16 +3,15 @@
 import json
 import os
 import re
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import polars as pl
 import pytest
 import yaml
+from forked_snakemake import ForkedSnakemake
 from production import line, log_file, saved
-from slurm.cluster import IMPATIENT, cluster, obstacle
+from slurm.cluster import cluster, impatient, obstacle
 from workflow_runs import Project
 
 import entropy_sentinel as es
@@ -25,16 +24,12 @@ OPTIONS = {"by": ["route"], "window": "day", "min_responses": 5, "fail_below": 0
 
 def snakemake(folder: Path) -> dict[str, int]:
     """Run it to its end; the number of jobs by rule."""
-    command = [sys.executable, "-m", "snakemake", "-s", ROOT / "workflow" / "monitor.smk", "--cores", "2"]
-    done = subprocess.run(
-        [*command, "--directory", folder, "--configfile", folder / "monitor.yaml"],
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(ROOT / "workflow")},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return {rule: int(n) for rule, n in re.findall(r"^(monitor\w*) +(\d+)$", done.stderr + done.stdout, re.M)}
+    command = ["-s", str(ROOT / "workflow" / "monitor.smk"), "--cores", "2", "--directory", str(folder)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "workflow")}
+    run = ForkedSnakemake([*command, "--configfile", str(folder / "monitor.yaml")], folder, environment)
+    output, _ = run.communicate()
+    assert run.returncode == 0, output
+    return {rule: int(n) for rule, n in re.findall(r"^(monitor\w*) +(\d+)$", output, re.M)}
 
 
 def test_parts_add_up_and_a_new_file_is_a_job(tmp_path: Path) -> None:
@@ -68,7 +63,7 @@ def test_parts_add_up_and_a_new_file_is_a_job(tmp_path: Path) -> None:
 @pytest.mark.skipif(not find_spec("snakemake_executor_plugin_slurm"), reason="Snakemake has no plugin for Slurm")
 def test_on_a_cluster(tmp_path: Path) -> None:
     project = Project(tmp_path, ["monitor.yaml"], profile="slurm")
-    project.program = ("-c", IMPATIENT)
+    project.prepare = impatient
     # The cluster of the tests has no accounting.
     setting = "slurm-status-command: squeue"
     project.edit("profiles/slurm/config.v9+.yaml", f"# {setting}", setting)

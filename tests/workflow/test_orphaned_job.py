@@ -1,7 +1,6 @@
 """Snakemake alone is killed while a job generates; the next run loses nothing that the job answers."""
 
 import json
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 from fake_api import Answer, FakeApi, completion, fake_api, ok
+from forked_snakemake import ForkedSnakemake
 from workflow_runs import Project
 
 LONGEST_S = 300  # a bound for a busy machine
@@ -49,7 +49,7 @@ def project(tmp_path: Path, api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> Pr
     return Project(tmp_path, ["demo/config.yaml", "tests/workflow/tiny.yaml", "orphan.yaml"])
 
 
-def wait_for(condition: Callable[[], bool], run: subprocess.Popen | None = None) -> None:
+def wait_for(condition: Callable[[], bool], run: ForkedSnakemake | None = None) -> None:
     """Until `condition` holds; fails with what `run` has said where that ends before."""
     deadline = time.monotonic() + LONGEST_S
     while not condition():
@@ -82,7 +82,7 @@ def test_nothing_is_generated_twice(
     assert not list(output.parent.glob("*.parts"))
 
 
-def shown_until(run: subprocess.Popen[str], said: str, event: Event) -> str:
+def shown_until(run: ForkedSnakemake, said: str, event: Event) -> str:
     """All that a run says; `event` is set as soon as it says `said`."""
     shown = ""
     with run:

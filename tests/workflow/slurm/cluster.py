@@ -21,19 +21,13 @@ from pathlib import Path
 from string import Template
 from typing import TypeVar
 
+import psutil
+
 T = TypeVar("T")
 ETC = Path("/etc/slurm")
 MARK = "Written by the tests of entropy_sentinel, and deleted by them."
 TEMPLATES = [Path(__file__).with_name(name) for name in ("slurm.conf", "gres.conf")]
-# Snakemake, asking for the state of jobs every second. Its plugin waits as long as a setting says, at first, and ten
-# seconds more after each time that no job has ended: most of a test of short jobs would be idle.
-IMPATIENT = """
-from snakemake.cli import main
-from snakemake_interface_executor_plugins.executors.remote import RemoteExecutor
-
-RemoteExecutor.next_seconds_between_status_checks = property(lambda self: 1, lambda self, value: None)
-main()
-"""
+CLUSTER = "entropy-sentinel-test"  # as slurm.conf has it
 DAEMONS = ("munged", "slurmctld", "slurmd")
 
 
@@ -71,6 +65,17 @@ def cluster() -> Iterator[Path]:
         wait_for(lambda: run("sinfo", "--noheader", "--states=idle"), f"slurmd to be idle, see {state}")
         stack.callback(_empty_queue)
         yield state
+
+
+def impatient() -> None:
+    """Make Snakemake ask for the state of jobs every second.
+
+    Its plugin waits as long as a setting says, at first, and ten seconds more after each time that no job has ended:
+    most of a test of short jobs would be idle.
+    """
+    from snakemake_interface_executor_plugins.executors.remote import RemoteExecutor
+
+    RemoteExecutor.next_seconds_between_status_checks = property(lambda self: 1, lambda self, value: None)
 
 
 def run(*command: str) -> str:
@@ -123,7 +128,10 @@ def _empty_queue() -> None:
     with suppress(TimeoutError):
         wait_for(lambda: not queue(), "an empty queue", timeout_s=30)
     # A preempted job's step can outlive its job.
-    run("pkill", "--signal=KILL", "--full", "--", "--executor slurm-jobstep")
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if process.environ().get("SLURM_CLUSTER_NAME") == CLUSTER:
+                process.kill()
 
 
 def _commands(state: Path) -> list[list[str]]:

@@ -1,0 +1,71 @@
+"""An engine that needs no model."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+
+from entropy_sentinel.engines.engine import Response
+from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.frames.generation import TOP_K
+
+# Names a file: as long as it is there, no engine has loaded.
+HELD = "ENGINE_WITHOUT_MODEL_HELD"
+
+
+class EngineWithoutModel:
+    """Answers with its process, its GPUs and what it is asked with; a chat may say what becomes of it."""
+
+    provenance = {"engine": "none", "logprobs_mode": "raw_logprobs"}
+    vocabulary = 7
+
+    def __init__(self, settings, threads):
+        if settings["weights"] == "refused":
+            raise ConfigError("models.tiny: no such weights")
+        if settings["weights"] == "broken":
+            raise RuntimeError("no memory")
+        time.sleep(settings["engine_args"].get("load_s", 0))
+        while HELD in os.environ and Path(os.environ[HELD]).exists():
+            time.sleep(0.1)
+        self.settings = settings
+
+    def asked_by(self, settings):
+        self.settings = settings
+        return self
+
+    def answer(self, chats, seeds):
+        for position, (chat, seed) in enumerate(zip(chats, seeds, strict=True)):
+            self._act(chat if isinstance(chat, str) else chat[-1]["content"])
+            devices = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+            yield position, response(f"{os.getpid()} {devices} {self.settings['sampling']} {chat} {seed}")
+
+    def _act(self, chat):
+        act, _, value = chat.partition(" ")
+        if act == "sleep":
+            time.sleep(float(value))
+        elif act == "count":
+            with Path(value).open("a") as asked:
+                asked.write("asked\n")
+        elif act == "die" and not Path(value).exists():
+            Path(value).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        elif act == "always-die":
+            os.kill(os.getpid(), signal.SIGKILL)
+        elif act == "refuse":
+            raise ConfigError(value)
+
+    def next_tokens(self, contexts):
+        yield from ((number, context.tolist()) for number, context in enumerate(contexts))
+
+    def token_ids(self, texts):
+        return [[len(text)] for text in texts]
+
+    def under_way(self):
+        return [3, 4]
+
+
+def response(text):
+    steps = np.full((1, TOP_K), -np.log(TOP_K), np.float32)
+    return Response("0" * 16, 1, text, "stop", steps[:, 0], steps)
