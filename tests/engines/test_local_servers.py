@@ -215,9 +215,6 @@ def test_one_reply_that_cannot_be_right_ends_no_job_that_goes_well() -> None:
     assert [given[i].text for i in range(2)] == ["a", "b"]
 
 
-PROBABILITIES = {"id": 1, "token": "4", "bytes": [52], "prob": 0.9, "top_probs": [{"token": "4", "prob": 0.9}]}
-
-
 def test_steps_that_a_server_leaves_out_are_counted(caplog: pytest.LogCaptureFixture) -> None:
     """Of a character of three tokens llama.cpp gives the last; of an answer Ollama leaves out the end alone."""
     bodies = [

@@ -1,9 +1,6 @@
-"""Run by tests of passes in processes of their own: responses of a demo model, the pass over them, and a killed one.
+"""Run by tests of passes in a separate process: responses of a demo model, and the pass over them, by one engine.
 
-    python pass_probe.py FOLDER FAMILY ITEMS          # writes traces and `whole.parquet` below FOLDER
-    python pass_probe.py FOLDER FAMILY resume [PARTS] # `resumed.parquet`; kills itself after so many parts of this run
-
-All of them ask one engine, that of the tests' run.
+python pass_probe.py FOLDER FAMILY ITEMS  # writes traces and `whole.parquet` below FOLDER
 """
 
 import json
@@ -14,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from killed_pass import kill_after
 
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.generations import generation_settings, pass_settings
@@ -76,13 +72,6 @@ class Asked:
         """Items and traces."""
         return self.folder / "items.parquet", self.folder / "study" / "generations" / self.probe.model / "a.parquet"
 
-    def ask(self, name: str) -> None:
-        """The pass over the traces, in small parts."""
-        engine_pass.PART_TOKENS = self.probe.part_tokens
-        output = self.folder / "study" / "passes" / self.family / self.probe.model / f"{name}.parquet"
-        output.parent.mkdir(parents=True, exist_ok=True)
-        engine_pass.write_engine_pass(*map(str, self.files), self.settings, 1, str(output))
-
     def answer(self, n: int) -> None:
         """The responses to `n` items and the whole pass over them, by one engine."""
         items, traces = self.files
@@ -90,7 +79,10 @@ class Asked:
         traces.parent.mkdir(parents=True)
         asked = generation_settings(self.config, self.probe.model, self.probe.benchmarks[0])
         generation.write_generations(str(items), asked, 1, str(traces))
-        self.ask("whole")
+        engine_pass.PART_TOKENS = self.probe.part_tokens
+        output = self.folder / "study" / "passes" / self.family / self.probe.model / "whole.parquet"
+        output.parent.mkdir(parents=True, exist_ok=True)
+        engine_pass.write_engine_pass(str(items), str(traces), self.settings, 1, str(output))
         (self.folder / "told.json").write_text(json.dumps({"vocabulary": SharedEngine(asked, 1).vocabulary}))
 
 
@@ -108,10 +100,4 @@ def write_items(path: Path, benchmarks: tuple[str, ...], n: int) -> None:
 
 if __name__ == "__main__":
     os.chdir(ROOT)
-    one = Asked(Path(sys.argv[1]), sys.argv[2])
-    if sys.argv[3] == "resume":
-        for parts in sys.argv[4:]:
-            kill_after(int(parts))
-        one.ask("resumed")
-    else:
-        one.answer(int(sys.argv[3]))
+    Asked(Path(sys.argv[1]), sys.argv[2]).answer(int(sys.argv[3]))

@@ -5,7 +5,6 @@ The contexts are put together here from texts by hand: the demo's tokenizer has 
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -41,26 +40,14 @@ json.dump([found, model.config.vocab_size], open(sys.argv[2], "w"))
 pytestmark = pytest.mark.long(minutes=1)
 
 
-def probe(folder: Path, *arguments: str) -> int:
-    """The exit status of a run of the probe."""
-    command = [
-        sys.executable,
-        str(ROOT / "tests" / "shared" / "pass_probe.py"),
-        str(folder),
-        "forced_answer",
-        *arguments,
-    ]
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "workflow")}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode in (0, -signal.SIGKILL), done.stderr[-3000:]
-    return done.returncode
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
     folder = tmp_path_factory.mktemp("pass")
-    assert probe(folder, str(N)) == 0
+    command = [sys.executable, str(ROOT / "tests" / "shared" / "pass_probe.py"), str(folder), "forced_answer", str(N)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "workflow")}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
     return folder
 
 
@@ -102,16 +89,3 @@ def test_entropies_and_areas_are_those_of_the_whole_vocabulary_within_the_bound(
         assert row["mean_eas"] == pytest.approx(row["eas"] / len(exact))
         largest = max(largest, *row["missing_masses"])
     assert largest > 1e-3, "the mass outside the 20 is real here"
-
-
-def test_killed_twice_the_file_is_the_same_to_the_byte(folder: Path) -> None:
-    """By SIGKILL, each time in a process with an engine of its own."""
-    whole, resumed = (
-        folder / "study" / "passes" / "forced_answer" / "tiny-1m" / f"{name}.parquet" for name in ("whole", "resumed")
-    )
-    for new_parts, parts in (("1", 1), ("2", 3)):
-        assert probe(folder, "resume", new_parts) == -signal.SIGKILL
-        assert not resumed.exists()
-        assert len(list(Path(f"{resumed}.parts").glob("part-*.parquet"))) == parts
-    assert probe(folder, "resume") == 0
-    assert whole.read_bytes() == resumed.read_bytes()
