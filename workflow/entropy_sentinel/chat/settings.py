@@ -65,7 +65,7 @@ class Message(Settings):
     """One message of a prompt."""
 
     role: Literal["system", "user", "assistant"] = Field(description="who says it")
-    content: Text = Field(description="what is said, with `{question}` and the like where these go")
+    content: Text = Field(description="its text, with placeholders such as `{question}`")
 
 
 class PromptTemplate(TypedDict, total=False):
@@ -81,14 +81,14 @@ class Prompt(Settings):
     Or plain `text` that it goes on from, as base models do, which have no chat template.
     """
 
-    version: Annotated[int, Field(ge=1, lt=2**31)] = Field(1, description="raised where the text changes, for readers")
+    version: Annotated[int, Field(ge=1, lt=2**31)] = Field(1, description="raise it when the text changes; for readers")
     system: Text | None = Field(None, description="system message; null for none")
     user: Text | None = Field(None, description="user message")
     messages: list[Message] = Field([], description="several messages in place of system and user; a user's is last")
     text: Text | None = Field(
         None,
         description="plain text in place of messages, without a chat template, for base models: examples with their "
-        "answers, then the question; `sampling: {stop: [...]}` ends an answer. For models alone, not for judges",
+        "answers, then the question; `sampling: {stop: [...]}` ends an answer. For models, not for judges",
     )
 
     @model_validator(mode="after")

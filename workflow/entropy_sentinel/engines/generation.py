@@ -57,9 +57,9 @@ EngineArguments = Annotated[Free, AfterValidator(_engine_arguments)]
 
 
 class Sampling(Settings):
-    """How tokens are drawn. The log-probabilities of the 20 most likely ones are kept, before temperature.
+    """How tokens are drawn. Traces keep the log-probabilities of the 20 most likely tokens, before temperature.
 
-    A key that is not set is no part of a job's settings.
+    A missing key is not part of a job's settings.
     """
 
     temperature: Number = Field(
@@ -70,7 +70,7 @@ class Sampling(Settings):
         2048,
         ge=1,
         le=2**20,
-        description="longest response, tokens; longer ones are cut off, and their share is reported per benchmark",
+        description="longest response, tokens; longer ones are truncated, and their share is reported per benchmark",
     )
     # What is not set is no part of a job's settings, so that a key that is new here generates nothing again.
     top_k: Whole | None = Field(None, ge=1, description="tokens drawn from, the most likely ones; null for all")
@@ -124,7 +124,7 @@ class Generation(Settings):
     # What is not set is no part of a job's settings, so that nothing is generated again by the key.
     keep_top_tokens: bool = Field(
         False,
-        description="whether traces keep the texts of the 20 tokens, which servers give without ids, too; a change "
+        description="whether traces keep the texts of the 20 tokens, which servers return without ids; a change "
         "generates again",
     )
     engine_args: EngineArguments = Field(
@@ -149,7 +149,7 @@ class Generation(Settings):
         60,
         ge=0,
         le=3600,
-        description="how long a loaded model waits for its next job, seconds: all jobs of a model on one machine ask "
+        description="how long a loaded model waits for its next job, seconds: all jobs of a model on one machine share "
         "one engine. 0 starts an engine for each job. A change generates nothing again",
     )
 

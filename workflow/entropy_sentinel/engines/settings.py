@@ -31,8 +31,8 @@ class Api(Server):
 
     logprobs: bool = Field(
         True,
-        description="whether log-probabilities are asked for; false for a model that gives none, such as Claude: its "
-        "answers are labelled and shown, and nothing that needs features is made of them",
+        description="whether to request log-probabilities; false for a model that has none, such as Claude: its "
+        "answers are labelled and shown, without features",
     )
 
     @field_validator("model")
@@ -57,12 +57,12 @@ class Model(Settings):
 
     extends: Name | None = Field(
         None,
-        description="a model whose weights and settings this one has; what is said here is what differs, as in "
+        description="a model from which this one copies its weights and all missing keys, as in "
         "{extends: qwen3-4b, sampling: {temperature: 1.0}, samples: 10}",
     )
     prompt: str | None = Field(None, description="name of its prompt; null for generation.prompt")
     prompt_variables: Variables = Field(
-        {}, description="what goes to further places of its prompt: {level: 90} to `{level}`"
+        {}, description="values for further placeholders of its prompt: {level: 90} fills `{level}`"
     )
     samples: Samples | None = Field(None, description="responses per item; null for generation.samples")
     sampling: dict[str, Any] = Field({}, description="what differs from generation.sampling")
@@ -70,20 +70,19 @@ class Model(Settings):
     chat_template_kwargs: Free = Field({}, description="variables of the model's chat template")
     trace_after: Text | None = Field(
         None,
-        description="the token that ends a model's thinking, `</think>`: features are over what follows; null for all "
-        "tokens. A change makes features again, and no generation",
+        description="the token that ends a model's thinking, `</think>`: features use only the tokens after it; null "
+        "for all tokens. A change rebuilds features, and no generation",
     )
     vocabulary: Whole | None = Field(
         None,
         ge=2,
-        description="how many tokens the model chooses from, which bounds what the entropy over the 20 most likely "
-        "ones lacks; null where it is not known",
+        description="size of the model's vocabulary, which bounds the error of the entropy over the 20 most likely "
+        "tokens; null if unknown",
     )
     same_as: Name | None = Field(
         None,
-        description="a model of this config with the same weights, which is asked in its place where a family of "
-        "run.features asks the model again: for traces made elsewhere, which have no engine. Its "
-        "prompt must be theirs",
+        description="a model of this config with the same weights, for traces made elsewhere, which have no engine: a "
+        "family of run.features that asks the model again asks that one. Both must have the same prompt",
     )
     rates: dict[str, Any] = Field({}, description="what differs from the section `rates`, for the forecast alone")
 
@@ -125,7 +124,7 @@ class Weights(Model):
 
     template_date: Annotated[date, BeforeValidator(_day)] | None = Field(
         None,
-        description="the day (YYYY-MM-DD) that a template which writes today's date into the prompt takes for today",
+        description="the day (YYYY-MM-DD) that a chat template uses as today's date",
     )
     lora: Text | None = Field(None, description="folder of a LoRA adapter on top of the model")
 
@@ -187,8 +186,8 @@ class ApiModel(Model):
     end_tokens: Annotated[list[TokenId], DISTINCT] | None = Field(
         None,
         min_length=1,
-        description="ids of the tokens that end a response, eos_token_id in generation_config.json: no server tells, "
-        "and the family beam_search of run.features must know",
+        description="ids of the tokens that end a response, eos_token_id in generation_config.json; the family "
+        "beam_search of run.features needs them, and servers do not report them",
     )
 
     @property
@@ -214,14 +213,14 @@ class SourceModel(Model):
     )
     source_logprobs_mode: Literal["raw_logprobs", "none"] | None = Field(
         None,
-        description="raw_logprobs says that the log-probabilities are those before temperature, where the source's "
-        "files do not say so themselves; none says that they have no log-probabilities, only text",
+        description="raw_logprobs: the log-probabilities are those before temperature, if the files do not say so "
+        "themselves; none: the files have only text",
     )
     source_passes: Text | None = Field(
         None,
-        description="folder with what a model said where families of run.features asked it again about these "
-        "responses: {family}/{benchmark}.parquet, as a study has them in passes/{family}/{model}. A family that is "
-        "there asks nothing, and its section of `signals` has no say; one that is not asks the model of same_as",
+        description="folder with the files of families of run.features that asked a model again about these "
+        "responses: {family}/{benchmark}.parquet, as in a study's passes/{family}/{model}. A family with files asks "
+        "nothing and ignores its section of `signals`; another one asks the model of same_as",
     )
 
     @property

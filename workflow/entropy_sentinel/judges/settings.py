@@ -1,4 +1,4 @@
-"""Who labels: the config's section `judges`. A judge of another kind is its module, and a class in `JudgeKind`."""
+"""The config's section `judges`. A new kind of judge is a module, and a class in `JudgeKind`."""
 
 import hashlib
 import json
@@ -21,10 +21,10 @@ class Kind(Settings):
 
 
 class MathVerify(Kind):
-    """The last boxed answer, or else the one that is called so, against the reference, by algebra, units and tolerance.
+    """Compares the last boxed or stated answer with the reference, by algebra, units and tolerance.
 
-    It needs no network. It says null, with the reason, where it cannot tell; a reference of several words is null
-    whatever the answer.
+    It needs no network. A label is null, with the reason, if the judge cannot decide. If the reference has several
+    words, the label is always null.
     """
 
     MODULE: ClassVar[str] = "entropy_sentinel.judges.separate_process"
@@ -60,7 +60,7 @@ class Choice(Kind):
 
 
 class LabelsFile(Kind):
-    """Labels made elsewhere, by people or another judge."""
+    """Labels from files, made by people or another judge."""
 
     kind: Literal["file"] = Field(description="file: labels made elsewhere")
     path: Text = Field(
@@ -74,12 +74,12 @@ class LabelsFile(Kind):
 
 
 class Llm(Kind, Server):
-    """A chat model that is shown question, response and reference, called through LiteLLM; its reply is read strictly.
+    """A chat model that sees question, response and reference, called through LiteLLM; its reply is read strictly.
 
-    What is no {"success": true or false} is null, with the exchange in {benchmark}.unreadable.jsonl beside the labels.
-    Every reply is kept by its request and server: none is paid for twice (docs/servers.md). What it cost is in
-    results/<study>/{judge}/costs.csv. `model` or `served`, `revision`, `prompt`, `shown`, `structured_output`,
-    `temperature` and `max_tokens` say who is asked what, and a change judges again; no label depends on the other keys.
+    A reply other than {"success": true or false} is null; {benchmark}.unreadable.jsonl beside the labels has the
+    exchange. Replies are cached by request and server, so reruns cost nothing (docs/servers.md).
+    results/<study>/{judge}/costs.csv has the costs. A change of `model` or `served`, `revision`, `prompt`, `shown`,
+    `structured_output`, `temperature` or `max_tokens` judges again; no label depends on the other keys.
     """
 
     MODULE: ClassVar[str] = "entropy_sentinel.judges.llm"
@@ -95,11 +95,11 @@ class Llm(Kind, Server):
         "OPENAI_API_KEY, HOSTED_VLLM_API_KEY, ...)",
     )
     served: Name | None = Field(
-        None, description="name of a model of `models` with weights, which its jobs serve; in place of `model`"
+        None, description="name of a model of `models` with weights, which the label jobs serve; replaces `model`"
     )
     revision: Text | None = Field(
         None,
-        description="the judge's version, any text, for a model that changes under its name; another one asks again",
+        description="version of the judge, any text, for a model that changes under its name; a new one judges again",
     )
     prompt: str = Field(
         "corresponds",
@@ -107,7 +107,8 @@ class Llm(Kind, Server):
     )
     shown: Literal["response", "answer"] = Field(
         "response",
-        description="what is judged, the whole `response`, or its final `answer`: the last box, or else the last line",
+        description="what the judge sees: the whole `response`, or its final `answer` (the last box, or else the "
+        "last line)",
     )
     structured_output: bool = Field(True, description="false for servers that know no `response_format`")
     temperature: Number | None = Field(None, ge=0, le=100, description="null leaves it to the server")
@@ -122,10 +123,9 @@ class Llm(Kind, Server):
         None,
         ge=0,
         le=1e9,
-        description="for all that the study ever asks of this judge. No request is sent whose longest reply "
-        "would pass it; jobs then end with an error, and go on where they were once it is raised. Needs the two "
-        "prices. A provider that goes beyond max_tokens, as for reasoning, is reckoned with that from its first "
-        "such reply on",
+        description="for all requests of the study to this judge. A request whose longest reply would exceed it is not "
+        "sent: the job ends with an error, and continues when the budget is raised. Needs both prices. If a reply "
+        "exceeds max_tokens, for example by its reasoning, later requests are counted with the same excess",
     )
 
     @model_validator(mode="after")
@@ -152,16 +152,18 @@ Members = Annotated[list[Name], Field(min_length=2), DISTINCT]
 
 
 class FirstOf(Kind):
-    """Each judge is asked only about what those before it left null: the exact one first, an LLM for the rest."""
+    """Each judge sees only what the judges before it left null: the exact one first, an LLM for the rest."""
 
-    kind: Literal["first_of"] = Field(description="first_of: the first of several judges that has a verdict")
-    judges: Members = Field(description="names of other judges, in the order in which they are asked")
+    kind: Literal["first_of"] = Field(description="first_of: the first of several judges with a verdict")
+    judges: Members = Field(description="names of other judges, in their order")
 
 
 class Majority(Kind):
-    """The verdict that more than half of the judges give; each label says who decided it."""
+    """The verdict of more than half of the judges; each label names those that decided it."""
 
-    kind: Literal["majority"] = Field(description="majority: what more than half of several judges say, else null")
+    kind: Literal["majority"] = Field(
+        description="majority: the verdict of more than half of several judges, else null"
+    )
     judges: Members = Field(description="names of other judges")
 
 
@@ -179,7 +181,7 @@ KINDS: dict[str, type[Kind]] = {tag.tag.strip("[]"): kind for kind, tag in map(g
 
 
 class LlmSettings(TypedDict):
-    """What an LLM is asked with: `Llm.ASKED` and its prompt."""
+    """The settings of a request to an LLM judge: `Llm.ASKED` and its prompt."""
 
     model: str
     revision: str | None
@@ -193,7 +195,7 @@ class LlmSettings(TypedDict):
 
 
 class JudgeSettings(TypedDict):
-    """What the labels of a judge depend on: what Snakemake compares. The further keys are those of its kind."""
+    """The settings that a judge's labels depend on, which Snakemake compares. Further keys are those of its kind."""
 
     version: int
     judge: str
