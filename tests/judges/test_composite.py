@@ -109,6 +109,14 @@ def test_what_spoke_to_a_judge_is_said_of_the_label_that_it_gave() -> None:
     assert by_all["label"].to_list() == [True, None]
 
 
+def test_two_members_tie_where_they_differ() -> None:
+    frame, _ = majority({"a": Says("ci"), "b": Says("ii")}, responses(2))
+    assert frame.select("label", "reason").rows() == [
+        (None, "no majority: 1 correct, 1 incorrect, 0 null"),
+        (False, None),
+    ]
+
+
 def study(judges: dict[str, Any], run: list[str], **changes: Any) -> dict[str, Any]:
     return PAPER | {"judges": PAPER["judges"] | judges, "run": PAPER["run"] | {"judges": run}} | changes
 
