@@ -42,6 +42,9 @@ Labels = Annotated[
     list[str],
     typer.Option("--labels", "-l", metavar="FILE", help="Of the log: .csv, .jsonl or .parquet with item_id and label."),
 ]
+Scorer = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Of the log of an evaluation: whose scores are labels.")
+]
 
 
 def command(
@@ -53,6 +56,7 @@ def command(
     log: LogFile = [],
     by: By = None,
     labels: Labels = [],
+    scorer: Scorer = None,
 ) -> None:
     """Write the config of a small study of your own, to read, change and run.
 
@@ -67,15 +71,15 @@ def command(
     if not Path(BASE).is_file():
         raise ConfigError(f"{BASE}: there is none in {Path.cwd()}; run this in the folder that has the Snakefile")
     _check_new(study)
-    if log and (by is None or not labels or rows or model):
-        raise ConfigError("--log goes with --by COLUMN and --labels FILE, and without ROWS and --model")
+    if log and (by is None or rows or model):
+        raise ConfigError("--log goes with --by COLUMN (and --labels FILE), and without ROWS and --model")
     if log:
         _check_new(study.with_suffix(""))
     if not log and not (rows and model):
         raise ConfigError("a study needs files of rows and a --model, or a --log")
     with _nothing_left(study.with_suffix("") if log else None):
         if log and by is not None:
-            start = _of_log(study, log, by, labels)
+            start = _of_log(study, log, by, labels, scorer)
         else:
             start = _of_rows(study, rows, model, question, reference)
         study.parent.mkdir(parents=True, exist_ok=True)
@@ -121,12 +125,12 @@ def _of_rows(study: Path, files: list[str], models: list[str], question: str | N
     return Start(name_of(str(study)), benchmarks, named_models(models, benchmarks, base["models"]))
 
 
-def _of_log(study: Path, log: list[str], by: str, labels: list[str]) -> "Start":
+def _of_log(study: Path, log: list[str], by: str, labels: list[str], scorer: str | None) -> "Start":
     from entropy_sentinel.config.plain import read_yaml
     from entropy_sentinel.starting.rows import name_of, split_log
     from entropy_sentinel.starting.study import Start, source_lines
 
     folder, base = study.with_suffix(""), read_yaml(BASE)
-    model, rows, labelled = split_log(log, by, labels, folder, base)
+    model, rows, labelled = split_log(log, by, labels, scorer, folder, base)
     lines = source_lines(str(folder / "traces"))
     return Start(name_of(str(study)), rows, {model: lines}, str(folder / "labels"), labelled)

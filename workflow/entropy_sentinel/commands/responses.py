@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 Estimator = Annotated[Path, typer.Argument(metavar="ESTIMATOR", help="A file that `fit` or a study has written.")]
 Labels = Annotated[
     list[str],
-    typer.Option("--labels", "-l", metavar="FILE", help="To compare: .csv, .jsonl or .parquet with item_id and label."),
+    typer.Option(
+        "--labels",
+        "-l",
+        metavar="FILE",
+        help="To compare: .csv, .jsonl or .parquet with item_id and label; a log of inspect_ai has them.",
+    ),
 ]
 SlicesFile = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Also write the table: .csv, .parquet or .json.")
@@ -73,7 +78,8 @@ def estimate(
         check_rows_path(output)
     logs = log_files(files)
     check_outputs({"--output": output}, [estimator, *logs, *found_files(labels)])
-    result = estimated(load(estimator), logs, read_labels(labels) if labels else None, **options)
+    known = read_labels(labels, options["scorer"]) if labels else None
+    result = estimated(load(estimator), logs, known, **options)
     if output is not None:
         write_rows(result, output)
     if json:

@@ -31,7 +31,12 @@ Signals = Annotated[
 Split = Annotated[bool, typer.Option("--split", help="Write a file for each number of alternatives to a token.")]
 Labels = Annotated[
     list[str],
-    typer.Option("--labels", "-l", metavar="FILE", help="Labels: .csv, .jsonl or .parquet with item_id and label."),
+    typer.Option(
+        "--labels",
+        "-l",
+        metavar="FILE",
+        help="Labels: .csv, .jsonl or .parquet with item_id and label; a log of inspect_ai has them.",
+    ),
 ]
 Name = Annotated[
     str,
@@ -111,8 +116,8 @@ def _show(summary: "Summary") -> None:
 @taking(LogOptions)
 def fit(
     files: ResponseFiles,
-    labels: Labels,
     output: EstimatorFile,
+    labels: Labels = [],
     estimator: Name = "recommended",
     domain: Domain = "benchmark",
     group: Group = None,
@@ -121,10 +126,10 @@ def fit(
 ) -> None:
     """Fit an estimator on labelled responses, and keep it.
 
-    It learns from the responses in FILES that have a label, and goes to a file that `estimate` and `monitor` read. Its
-    validation says how far it can be trusted: each labelled domain is estimated by what is fitted on
-    the others. With --group it answers two questions: what to expect of a new slice of the labelled groups, and what of
-    something else.
+    It learns from the responses in FILES that have a label, in --labels or as the score of an evaluation, and goes to
+    a file that `estimate` and `monitor` read. Its validation says how far it can be trusted: each labelled domain is
+    estimated by what is fitted on the others. With --group it answers two questions: what to expect of a new slice of
+    the labelled groups, and what of something else.
     """
     from entropy_sentinel.estimators.catalogue import further_signals
     from entropy_sentinel.frames.files import check_outputs
@@ -137,7 +142,8 @@ def fit(
 
     check_outputs({"--output": output}, [*log_files(files), *found_files(labels)])
     features = read_features(files, signals=further_signals(estimator), **options)
-    fitted = fit(features, read_labels(labels), estimator, domain=domain, group=group)
+    known = read_labels(labels, options["scorer"]) if labels else None
+    fitted = fit(features, known, estimator, domain=domain, group=group)
     save(fitted, output)
     if json:
         print_json({"name": fitted.estimator.name, **fitted.about})

@@ -25,6 +25,7 @@ from entropy_sentinel.monitor.summing.merging import EVERYTHING
 from entropy_sentinel.signals.catalogue import SIGNALS
 from entropy_sentinel.verbs.estimation import saved_estimator
 from entropy_sentinel.verbs.inputs import features_table, labels_table, with_labels
+from entropy_sentinel.verbs.labels import labels_within
 
 # Slices beyond are pooled, to bound the memory.
 _MOST_SLICES = 100_000
@@ -47,7 +48,8 @@ def estimate(
         estimator: One that `fit` or `load` has given, or its file.
         features: A row per response, as `read_features` or `features` gives them; or files of logs, traces, features.
         by: The columns whose values make slices, combined; without any, all responses are one.
-        labels: Labels of some responses, as `read_labels` gives them.
+        labels: Labels of some responses, as `read_labels` gives them. Without, those that the responses bring
+            themselves: scores of evaluations, or a column `label` of the features.
         **options: The fields of `EstimateOptions`, by name: the level, how logs are read.
 
     Returns:
@@ -81,6 +83,7 @@ def estimated(estimator: SavedEstimator, logs: Logs, labels: pl.DataFrame | None
     settings = EstimateOptions.of({**options, "by": tuple(dict.fromkeys(columns_by(options["by"])))})
     options = {name: getattr(settings, name) for name in EstimateOptions.model_fields}
     result = monitor(estimator, logs, **options, max_slices=_MOST_SLICES)
+    labels = labels_within(logs, settings.scorer) if labels is None else labels
     if labels is None:
         return result
     read = read_whole(estimator, sources(logs), settings)

@@ -133,7 +133,9 @@ class _Run:
     def _labelled(self, settings: MonitorOptions, merged: Merged) -> Labelled | None:
         if settings.labels is None:
             return None
-        labels = labels_table(settings.labels if is_table(settings.labels) else read_labels(settings.labels))
+        labels = labels_table(
+            settings.labels if is_table(settings.labels) else read_labels(settings.labels, settings.scorer)
+        )
         return Labelled(self.state, labels, merged, settings.window, settings.labels_at_random)
 
     def _grains(self) -> list[datetime]:

@@ -106,7 +106,7 @@ class Reading(Slicing):
     def as_dict(self) -> dict[str, Any]:
         """What partial results depend on, as JSON has it."""
         own = {"by": list(self.by), "time": self.time_column, "grain": self.grain}
-        names = [name for name in Reading.model_fields if name not in (*own, "window", "reference", "strict")]
+        names = [name for name in Reading.model_fields if name not in (*own, "window", "reference", "strict", "scorer")]
         read = {name: getattr(self, name) for name in names}
         return own | {name: list(value) if isinstance(value, tuple) else value for name, value in read.items()}
 

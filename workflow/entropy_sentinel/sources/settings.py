@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_validator, mo
 from entropy_sentinel.frames.sections import DISTINCT, Name, Number, Positive, Revision, Settings, Text
 
 # Ends of the names of files with traces made elsewhere, the first that is there.
-SOURCE_ENDS = (".parquet", ".jsonl", ".jsonl.gz", ".json", ".json.gz")
+SOURCE_ENDS = (".parquet", ".jsonl", ".jsonl.gz", ".json", ".json.gz", ".eval")
 
 _FORMATTER = string.Formatter()
 

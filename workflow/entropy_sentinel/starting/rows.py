@@ -141,16 +141,17 @@ _TRACE = ("item_id", "text", "finish_reason", "tokens", "token_logprobs", "top_l
 
 
 def split_log(
-    log: Sequence[str], by: str, labels: Sequence[str], folder: Path, base: Mapping[str, Any]
+    log: Sequence[str], by: str, labels: Sequence[str], scorer: str | None, folder: Path, base: Mapping[str, Any]
 ) -> tuple[str, dict[str, Rows], set[str]]:
     """Write a log's responses by the values of the column `by`, the domains, to a new `folder`.
 
     `benchmarks/{domain}.jsonl` has the questions, `traces/{domain}.parquet` the responses,
     `labels/{model}/{domain}.parquet` the labels. Returns the model's name, the rows by domain, and the domains with a
-    label. What cannot be used is left out; names that config.yaml, `base`, has are numbered. Raises InputError for a
-    log without the column or without questions, and for one of several models.
+    label. Without `labels`, those of the log itself by its `scorer`. What cannot be used is left out; names that
+    config.yaml, `base`, has are numbered. Raises InputError for a log without the column, without questions or labels,
+    and for one of several models.
     """
-    frame = read_logs(log, columns=[QUESTION_OF_A_LOG, by])
+    frame = read_logs(log, columns=[QUESTION_OF_A_LOG, by], scorer=scorer)
     shown = ", ".join(log)
     if by not in frame.columns or not frame[by].count():
         raise InputError(f"{shown}: has no column '{by}' to tell domains apart; name another with --by")
@@ -162,12 +163,17 @@ def split_log(
     )
     if usable.is_empty():
         raise InputError(f"{shown}: no response has log-probabilities, a value of '{by}' and its question")
-    known = read_labels(labels).select("item_id", "label").unique("item_id", keep="last", maintain_order=True)
+    if labels:
+        known = (
+            read_labels(labels, scorer).select("item_id", "label").unique("item_id", keep="last", maintain_order=True)
+        )
+        usable = usable.drop("label", strict=False).join(known, on="item_id", how="left", maintain_order="left")
+    if usable.schema.get("label") is None:
+        raise InputError(f"{shown}: brings no labels itself; name files of labels with --labels")
     model = free_name(name_of(models[0]), base["models"])
     named, labelled = dict[str, Rows](), set[str]()
     for (value,), part in usable.group_by(by, maintain_order=True):
         name = free_name(name_of(str(value)), [*base["benchmarks"], *named])
-        part = part.join(known, on="item_id", how="left", maintain_order="left")
         named[name] = _write(part, name, model, folder)
         labelled |= {name} if part["label"].count() else set()
     return model, named, labelled

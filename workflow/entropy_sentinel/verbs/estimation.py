@@ -28,13 +28,15 @@ from entropy_sentinel.verbs.inputs import features_table, labels_table, only_val
 
 _DEFAULT = RECOMMENDED
 _SEED = 42
+# Reasons that an error names.
+_REASONS = 3
 
 log = logging.getLogger(__name__)
 
 
 def fit(
     features: pl.DataFrame,
-    labels: pl.DataFrame,
+    labels: pl.DataFrame | None = None,
     estimator: str = _DEFAULT,
     settings: Mapping[str, Any] | None = None,
     domain: str = "benchmark",
@@ -45,7 +47,8 @@ def fit(
     Args:
         features: A row per response, as `read_features` or `features` gives them.
         labels: A row per labelled response, as `read_labels` gives them. The two are joined on what identifies a
-            response: item_id, and model, benchmark and sample where both have them.
+            response: item_id, and model, benchmark and sample where both have them. Without it, the column `label` of
+            the features, which logs of evaluations bring.
         estimator: Its name in `estimators.catalogue`.
         settings: Keys of the config's section `estimation` (folds, trees, seed, ...).
         domain: The column whose values are the domains that the validation and `recommended` leave out one at a
@@ -72,14 +75,15 @@ def fit(
     if not isinstance(estimator, str):
         raise ConfigError(f"estimator: must be a name, as '{_DEFAULT}', was {type(estimator).__name__}")
     signals = further_signals(estimator)
-    features, labels = features_table(features, signals=signals), labels_table(labels)
+    features = features_table(features, signals=signals)
     for name, column in {"domain": domain, "group": group or domain}.items():
         if not isinstance(column, str):
             raise InputError(f"{name}: must be the name of a column, was {column!r}"[:200])
         with_slices(features, [column], name)
-    rows = with_labels(features, labels).filter(pl.col("label").is_not_null(), pl.col("reason").is_null())
+    rows = _with_own_labels(features) if labels is None else with_labels(features, labels_table(labels))
+    rows = rows.filter(pl.col("label").is_not_null(), pl.col("reason").is_null())
     if rows.is_empty():
-        raise InputError("labels: no response has features and a label; item_id must be the same in both")
+        raise InputError(f"labels: no response has features and a label; {_why_unlabelled(features, labels)}")
     model, logprobs = only_value(rows, "model"), _logprobs(rows)
     domains, groups = _domains(rows, domain, group)
     _warn_of_few(rows, domains, [domain] if group is None else [domain, group])
@@ -149,6 +153,21 @@ def _domains(rows: pl.DataFrame, domain: str, group: str | None) -> tuple[pl.Ser
     groups = with_slices(rows, [group], "group")[group].cast(pl.String).fill_null("-").alias("(group)")
     within = groups + "/" + domains
     return within.fill_null(groups).alias(domains.name), groups
+
+
+def _with_own_labels(features: pl.DataFrame) -> pl.DataFrame:
+    if features.schema.get("label") not in (pl.Boolean, pl.Null):
+        raise InputError("labels: must be given (--labels FILE); the responses bring none themselves")
+    return features
+
+
+def _why_unlabelled(features: pl.DataFrame, labels: pl.DataFrame | None) -> str:
+    if labels is not None:
+        return "item_id must be the same in both"
+    if "label_reason" not in features.columns:
+        return "all labels are null"
+    counts = features["label_reason"].drop_nulls().value_counts(sort=True).head(_REASONS)
+    return "; ".join(f"{reason} ({n:,} responses)" for reason, n in counts.iter_rows())
 
 
 def _warn_of_few(rows: pl.DataFrame, domains: pl.Series, columns: Sequence[str]) -> None:

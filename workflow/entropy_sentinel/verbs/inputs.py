@@ -184,12 +184,12 @@ def with_slices(frame: pl.DataFrame, columns: Sequence[str], name: str) -> pl.Da
 
 
 def with_labels(features: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
-    """Features with the label of each response, null where it has none."""
+    """Features with the label of each response in place of those that they have, null where it has none."""
     key = [name for name in RESPONSE if name in labels.columns and name in features.columns]
     named = labels.select(*key, "label")
     if named.select(key).is_duplicated().any():
         raise InputError(f"labels: {', '.join(key)} must be there once each; they are there with several labels")
-    return features.join(named, on=key, how="left", maintain_order="left")
+    return features.drop("label", strict=False).join(named, on=key, how="left", maintain_order="left")
 
 
 def only_value(rows: pl.DataFrame, column: str) -> Any:

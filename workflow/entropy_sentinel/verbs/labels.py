@@ -12,26 +12,33 @@ import polars as pl
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.printable import as_written
 from entropy_sentinel.frames.response import RESPONSE
-from entropy_sentinel.verbs.inputs import OF_LABELS, WEIGHT, Paths, files
+from entropy_sentinel.sources.logs.reading import Logs
+from entropy_sentinel.sources.logs.records import brings_labels
+from entropy_sentinel.sources.logs.settings import ReadOptions
+from entropy_sentinel.verbs.inputs import OF_LABELS, WEIGHT, Paths, files, is_table, log_files, table
 
 # A label as text, in small letters.
 _LABELS = {"true": True, "yes": True, "1": True, "1.0": True, "false": False, "no": False, "0": False, "0.0": False}
 _SEPARATORS = ",;\t"
 # A response may be longer than the csv module's own limit, 128 KiB.
 _LONGEST_FIELD = 1 << 30
+_OF_EVALUATIONS = [*RESPONSE, "label"]
 # Columns of labels beside `label`; 007 is no number.
 _LABEL_COLUMNS = {**dict.fromkeys(RESPONSE[:3], pl.String), "sample": pl.Int64, WEIGHT: pl.Float64}
 
 
-def read_labels(paths: Paths) -> pl.DataFrame:
+def read_labels(paths: Paths, scorer: str | None = None) -> pl.DataFrame:
     """Labels from files of stage `labels`, or any Parquet, CSV or JSON Lines file with columns `item_id` and `label`.
+
+    Of logs of evaluations (inspect_ai), the labels are the scores.
 
     Args:
         paths: Files, patterns, folders. A label is true, false, yes, no, 1, 0, in small or capital letters, or empty.
+        scorer: The scorer whose scores are the labels, where the log of an evaluation has several.
 
     Returns:
-        One row per label: `item_id`, `label`, and as far as they are there `model`, `benchmark`, `sample`, and
-        `weight`, how many responses the one stands for.
+        One row per label: `item_id`, `label`, and as far as they are there `model`, `benchmark`, `sample`,
+        `weight`, how many responses the one stands for, and of evaluations `label_reason`, why a label is null.
 
     Raises:
         InputError: For a file without the two columns, and, with file, row and value, for what is no label or no
@@ -43,10 +50,29 @@ def read_labels(paths: Paths) -> pl.DataFrame:
         >>> labels.height, labels["label"].mean()
         (150, 0...)
     """
-    frames = [labels_of(path, _LABEL_COLUMNS) for path in files(paths)]
+    frames = [
+        _of_evaluation(path, scorer) if brings_labels(path) else labels_of(path, _LABEL_COLUMNS)
+        for path in files(paths)
+    ]
     if not frames:
         raise InputError("labels: there must be one file at least, were none")
     return pl.concat(frames, how="diagonal_relaxed")
+
+
+def labels_within(given: Any, scorer: str | None = None) -> pl.DataFrame | None:
+    """The labels that a table of features, or logs by their paths, bring themselves; null where they bring none."""
+    if is_table(given):
+        frame = table(given, "features")
+        labels = frame.select(_OF_EVALUATIONS) if frame.schema.get("label") == pl.Boolean else None
+    else:
+        paths = [path for path in log_files(given) if brings_labels(path)]
+        labels = read_labels(paths, scorer) if paths else None
+    return None if labels is None or labels["label"].null_count() == len(labels) else labels
+
+
+def _of_evaluation(path: Path, scorer: str | None) -> pl.DataFrame:
+    frames = [frame.select(*_OF_EVALUATIONS, "label_reason") for frame in Logs([path], ReadOptions(scorer=scorer))]
+    return pl.concat(frames) if frames else pl.DataFrame(schema=dict.fromkeys(OF_LABELS, pl.Null))
 
 
 def labels_of(path: Path, columns: Mapping[str, Any]) -> pl.DataFrame:

@@ -103,10 +103,12 @@ class Reader:
     Attributes:
         wanted: Dotted names of the columns to keep; null for the usual ones.
         further: Names of columns that are kept beside these, where a record has them.
+        scorer: The scorer whose scores are labels; null for the only one.
     """
 
     wanted: Sequence[str] | None = None
     further: Sequence[str] = ()
+    scorer: str | None = None
 
     def replies(self, record: Mapping[str, Any]) -> Iterable[Reply]:
         """The responses in a record; InputError for one that cannot be used, Ignored for what is no response."""

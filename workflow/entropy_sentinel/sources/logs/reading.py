@@ -23,7 +23,7 @@ from entropy_sentinel.sources.logs.reply import Ignored, Reply, storable
 from entropy_sentinel.sources.logs.selection import PLACE, Selection, own_name
 from entropy_sentinel.sources.logs.settings import FORMATS, ReadOptions, recognise
 from entropy_sentinel.sources.logs.summary import ANY_ERROR, Summary, WholeFileError, frames, reason_of
-from entropy_sentinel.sources.logs.traces import Responses, combined, gathered, to_frame
+from entropy_sentinel.sources.logs.traces import LABELLED, Responses, combined, gathered, to_frame
 from entropy_sentinel.sources.opening import STANDARD_INPUT
 
 # What bounds a frame: about 10 MB of traces with 20 alternatives.
@@ -174,6 +174,7 @@ class Logs:
             module, _, reader = FORMATS[name].reader.rpartition(".")
             readers[name] = getattr(import_module(module), reader)()
             readers[name].wanted, readers[name].further = self._columns, self._further
+            readers[name].scorer = self._options.scorer
         return [_known(reply, name, record.where) for reply in readers[name].replies(record.content)]
 
     def _format_of(self, record: Found) -> str:
@@ -208,7 +209,7 @@ class Logs:
         self.summary.unsorted_steps += counted.unsorted_steps
         self.summary.short_steps += counted.short_steps
         self.summary.repeated_ids += self._numbers.new_repeats()
-        self.summary.columns |= dict.fromkeys(name for name in slices if name != PLACE)
+        self.summary.columns |= dict.fromkeys(name for name in slices if name not in (PLACE, *LABELLED))
         stated = f"{self._options.logprobs_mode}, as you say"
         self._count(frame, stated if self._options.logprobs_mode else f"{ASSUMED_MODE}, assumed")
         return frame

@@ -9,7 +9,8 @@ import csv
 import io
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -17,7 +18,7 @@ from entropy_sentinel.frames.arrow import read_batches
 from entropy_sentinel.frames.contract import given
 from entropy_sentinel.frames.errors import IncompleteFileError, InputError
 from entropy_sentinel.sources.logs.memory import Held
-from entropy_sentinel.sources.logs.settings import LONGEST_MB
+from entropy_sentinel.sources.logs.settings import LONGEST_MB, container
 from entropy_sentinel.sources.logs.table import TRACES
 from entropy_sentinel.sources.opening import STANDARD_INPUT, Stream, opened
 
@@ -33,7 +34,7 @@ _WHOLE_CELLS = ("sample", "prompt_tokens", "seed")
 _LONGEST_HEAD = 1 << 20
 _DELIMITERS = (",", ";", "\t")
 # Ends of the names of files that are taken from a folder; `.gz` may follow all but Parquet.
-SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".json", ".csv")
+SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".json", ".csv", ".eval")
 
 
 class Found(NamedTuple):
@@ -240,10 +241,29 @@ def records(path: str | Held, max_record_mb: float = LONGEST_MB) -> Iterator[Fou
         return
     try:
         with opened(path) as stream:
-            reader = _csv if name.removesuffix(".gz").endswith(".csv") else json_records
-            yield from reader(stream, name, int(max_record_mb * MB))
+            yield from _reader(stream, name)(stream, name, int(max_record_mb * MB))
     except (OSError, EOFError, zlib.error) as error:
         raise IncompleteFileError(f"{name}: cannot be read to its end: {error}") from None
+
+
+def _reader(stream: Stream, name: str) -> Callable[[Stream, str, int], Iterator[Found | BadRecord]]:
+    """What gives the records in a stream, by its first bytes and its name."""
+    if kind := container(stream.peek(1)):
+        module, _, function = kind.records.rpartition(".")
+        records_of: Callable[[Stream, str, int], Iterator[Found | BadRecord]] = getattr(import_module(module), function)
+        return records_of
+    return _csv if name.removesuffix(".gz").endswith(".csv") else json_records
+
+
+def brings_labels(path: str | Path) -> bool:
+    """Whether a file is a log of an evaluation, whose samples have scores."""
+    if str(path) == STANDARD_INPUT:
+        return False
+    try:
+        with opened(path) as stream:
+            return container(stream.peek(1)) is not None
+    except (OSError, EOFError, zlib.error):
+        return False  # whoever reads it says what is wrong
 
 
 def _csv(stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:

@@ -54,6 +54,9 @@ class Reply:
     unusable: str | None = None
     facts: Sequence[str] = ()
     columns: dict[str, Any] = field(default_factory=dict)
+    # Whether it is correct, where the log says it; or why there is no label.
+    label: bool | None = None
+    label_reason: str | None = None
     # The first token that the features are over, where the log says it.
     trace_start: int = 0
     # Its format's name, and where it stands: file and line.

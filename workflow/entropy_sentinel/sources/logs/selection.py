@@ -14,7 +14,17 @@ from entropy_sentinel.sources.logs.settings import LogOptions
 PLACE = "place_in_log"
 # Columns that a frame of traces or features has of its own: a log's column of this name is called `log_NAME`, and one
 # that is called so already `log_log_NAME`.
-_TAKEN = {*GENERATIONS.schema, *FEATURE_FRAME.schema, *LOGPROBS, "model", "benchmark", UNUSABLE, PLACE, "label"}
+_TAKEN = {
+    *GENERATIONS.schema,
+    *FEATURE_FRAME.schema,
+    *LOGPROBS,
+    "model",
+    "benchmark",
+    UNUSABLE,
+    PLACE,
+    "label",
+    "label_reason",
+}
 # What logs call a column that others call otherwise.
 _ALSO = {"time": ("timestamp",)}
 # Kinds of responses that are told apart; a column may have any number of values.

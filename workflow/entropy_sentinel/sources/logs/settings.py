@@ -5,6 +5,7 @@ first entry that recognises a record has it, so the more special ones stand firs
 for themselves.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -25,18 +26,49 @@ Mode = Literal["raw_logprobs", "processed_logprobs"]
 
 
 @dataclass(frozen=True)
+class Container:
+    """A kind of file that is no sequence of records, such as an archive.
+
+    `recognises` is asked of its first bytes, `records` names the function that gives the records in it, by the stream,
+    the file's name and the bytes of the longest record.
+    """
+
+    recognises: Callable[[bytes], bool]
+    records: str
+
+
+@dataclass(frozen=True)
 class Format:
-    """A format of logs; `recognises` is asked of one record, `reader` names the class that reads them."""
+    """A format of logs; `recognises` is asked of one record, `reader` names the class that reads them.
+
+    `containers` are the kinds of files that hold such records otherwise than as JSON, CSV or Parquet.
+    """
 
     name: str
     meaning: str
     reader: str
     recognises: Callable[[Record], bool]
+    containers: tuple[Container, ...] = ()
 
 
 FORMATS: dict[str, Format] = {
     format.name: format
     for format in (
+        Format(
+            "inspect",
+            "samples of an evaluation by inspect_ai, `.eval` and `.json`; their scores are labels",
+            f"{_ROOM}.inspect_samples.InspectReader",
+            lambda record: {"eval", "epoch", "output"} <= set(record),
+            (
+                Container(lambda begin: begin.startswith(b"PK"), f"{_ROOM}.inspect_samples.archived_samples"),
+                Container(
+                    lambda begin: (
+                        re.match(rb'\s*{\s*"version":\s*\d+,\s*"status":\s*"\w+",\s*"eval":', begin) is not None
+                    ),
+                    f"{_ROOM}.inspect_samples.listed_samples",
+                ),
+            ),
+        ),
         Format(
             "litellm",
             "LiteLLM's StandardLoggingPayload, as its callbacks, S3 and generic API loggers write it",
@@ -87,6 +119,12 @@ FORMATS: dict[str, Format] = {
         ),
     )
 }
+
+
+def container(begin: bytes) -> Container | None:
+    """The kind of container that begins with these bytes; None where it is none."""
+    kinds = (kind for format in FORMATS.values() for kind in format.containers)
+    return next((kind for kind in kinds if kind.recognises(begin)), None)
 
 
 def recognise(record: Record) -> Format | None:
@@ -141,6 +179,9 @@ class LogOptions(Options):
         (),
         description="Take only responses with this value, as model=qwen3-4b; of several values for a column, any; of "
         "several columns, all.",
+    )
+    scorer: Annotated[str | None, Shown(Panel.READING, "NAME")] = Field(
+        None, description="The scorer whose scores are the labels, where the log of an evaluation has several."
     )
     strict: Annotated[bool, Shown(Panel.READING)] = Field(
         False, description="Stop at the first record that cannot be used; else it is named and left out."

@@ -30,6 +30,8 @@ ROWS: dict[str, pl.DataType | type[pl.DataType]] = {
     "trace_start": pl.UInt32,
     "unusable": pl.String,
 }
+# Columns beside these of a batch whose log brings labels: null, and why, where a response has none.
+LABELLED = {"label": pl.Boolean, "label_reason": pl.String}
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,10 @@ def gathered(replies: Sequence[Reply], trace_after: str | None, place: str | Non
     }
     names = dict.fromkeys(name for reply in replies for name in reply.columns)
     slices = [_column(f"column.{storable(name)}", [reply.columns.get(name) for reply in replies]) for name in names]
+    if any(reply.label is not None or reply.label_reason is not None for reply in replies):
+        slices += [
+            pl.Series(name, [getattr(reply, name) for reply in replies], dtype) for name, dtype in LABELLED.items()
+        ]
     if place is not None:
         slices.append(pl.Series(place, [reply.place for reply in replies], dtype=pl.String))
     none = Trace(np.zeros(0, np.float32), np.zeros(0, np.int64), np.zeros(0, np.float32))

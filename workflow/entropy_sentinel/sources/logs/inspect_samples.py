@@ -1,0 +1,176 @@
+"""Samples of evaluations by inspect_ai: `.eval`, a zip archive with a JSON document for each sample, and `.json`.
+
+- The task is the benchmark, the epoch is the number of the sample, and the scores are labels.
+- Log-probabilities are those of the last generation. Of several choices only the first was scored.
+- A sample without output was refused where it failed, and has the limit that it ran into as its finish reason.
+- Of a run that was cut off, the samples that the log has are read.
+
+inspect_ai's own reader is not used: it takes fifteen times as long, for it checks all events too.
+"""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from entropy_sentinel.frames.errors import IncompleteFileError, InputError
+from entropy_sentinel.sources.logs.openai import message_choice
+from entropy_sentinel.sources.logs.reader import Reader, metadata_columns, request_columns
+from entropy_sentinel.sources.logs.records import BadRecord, Found, too_long
+from entropy_sentinel.sources.logs.reply import Reply, finish, refused, storable
+from entropy_sentinel.sources.opening import Stream
+
+# Where the facts of an evaluation are in an archive; the second is all that a run that was cut off has.
+_HEADERS = ("header.json", "_journal/start.json")
+_VERDICTS = {"C": True, "I": False, "N": False}
+_CUT_OFF = ("max_tokens", "model_length")
+
+
+def archived_samples(stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
+    """The samples of a `.eval` file, each with the facts of its evaluation as `eval`."""
+    zipfile = _zipfile(name)
+    try:
+        archive = zipfile.ZipFile(stream)
+    except (zipfile.BadZipFile, OSError) as error:
+        raise IncompleteFileError(f"{name}: must be a whole zip archive: {error}") from None
+    members = {member.filename: member for member in archive.infolist()}
+    header = next((members[header] for header in _HEADERS if header in members), None)
+    if header is None:
+        raise InputError(f"{name}: is a zip archive without {_HEADERS[0]}; must be a log of inspect_ai")
+
+    def content(member: Any, where: str) -> Found | BadRecord:
+        if member.file_size > longest:
+            return BadRecord(where, too_long(longest))
+        try:
+            return Found(where, json.loads(archive.read(member)))
+        except Exception as error:  # of JSON, of the archive, or of whichever way it is packed
+            return BadRecord(where, f"must be a JSON object: {error}")
+
+    log = content(header, f"{name}: {header.filename}")
+    if isinstance(log, BadRecord):
+        raise IncompleteFileError(f"{log.where}: {log.problem}")
+    run = _run(log.content)
+    for member in members.values():
+        if member.filename.startswith("samples/") and member.filename.endswith(".json"):
+            sample = content(member, f"{name}: {member.filename}")
+            yield sample if isinstance(sample, BadRecord) else _record(run, sample.content, sample.where)
+
+
+def listed_samples(stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
+    """The samples of a `.json` log, which is read as a whole."""
+    document = stream.read(longest + 1)
+    if len(document) > longest:
+        yield BadRecord(name, f"{too_long(longest)}, or convert it: inspect log convert --to eval")
+        return
+    try:
+        log = json.loads(document)
+    except (ValueError, RecursionError) as error:
+        raise IncompleteFileError(f"{name}: must be a JSON object: {error}") from None
+    run = _run(log)
+    for number, sample in enumerate(log.get("samples") or (), start=1):
+        yield _record(run, sample, f"{name}: sample {number}")
+
+
+def _run(log: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts of an evaluation; settings of the run count for more than those of its model."""
+    run, plan = log["eval"], log.get("plan") or {}
+    return {**run, "model_generate_config": (run.get("model_generate_config") or {}) | (plan.get("config") or {})}
+
+
+def _record(run: Mapping[str, Any], sample: Any, where: str) -> Found | BadRecord:
+    if not isinstance(sample, dict):
+        return BadRecord(where, f"must be a JSON object, is {type(sample).__name__}")
+    return Found(where, {**sample, "eval": run})
+
+
+def _zipfile(name: str) -> Any:
+    """The module that unpacks archives, zstd too."""
+    if sys.version_info >= (3, 14):
+        import zipfile
+    else:
+        try:
+            from backports.zstd import zipfile
+        except ImportError:
+            raise InputError(
+                f"{name}: a log of inspect_ai is packed with zstd: pip install 'entropy-sentinel[inspect]'"
+            ) from None
+    return zipfile
+
+
+class InspectReader(Reader):
+    """One sample per record."""
+
+    def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
+        """The choices of the sample's output; where there is none, what came in its place."""
+        output, choices = record.get("output") or {}, (record.get("output") or {}).get("choices") or ()
+        kept = self.columns(record, _usual(record)) | {"benchmark": storable(record["eval"]["task"])}
+        seed = record["eval"]["model_generate_config"].get("seed")
+        replies = [_choice(choice, record) for choice in choices] or [Reply(None, None, "", _failure(record), None)]
+        for number, reply in enumerate(replies):
+            reply.item_id, reply.model, reply.columns = str(record["id"]), output.get("model") or None, kept
+            reply.sample = (record["epoch"] - 1) * len(replies) + number
+            reply.prompt_tokens = (output.get("usage") or {}).get("input_tokens") or 0
+            reply.seed = -1 if seed is None else seed
+            reply.label, reply.label_reason = label_of(record, self.scorer)
+            if number:
+                reply.label, reply.label_reason = None, "only the first choice was scored"
+            yield reply
+
+
+def _choice(choice: Mapping[str, Any], record: Mapping[str, Any]) -> Reply:
+    reason = choice.get("stop_reason")
+    reply = message_choice({**choice, "finish_reason": reason}, choice.get("message"))
+    reply.finish_reason = "length" if reason in _CUT_OFF else _limit(record) or finish(reason)
+    return reply
+
+
+def _failure(record: Mapping[str, Any]) -> str:
+    """The finish reason of a sample without output."""
+    if record.get("error"):
+        return refused(record["error"])
+    return _limit(record) or "no output"
+
+
+def _limit(record: Mapping[str, Any]) -> str | None:
+    limit = record.get("limit")
+    return f"{storable(str(limit['type']))} limit" if limit else None
+
+
+def _usual(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What a sample says that may make slices."""
+    run, end = record["eval"], record.get("completed_at")
+    return (
+        ({"time": datetime.fromisoformat(end)} if end else {})
+        | request_columns(run["model_generate_config"])
+        | metadata_columns(record)
+    )
+
+
+def label_of(record: Mapping[str, Any], scorer: str | None) -> tuple[bool | None, str | None]:
+    """Whether the sample is correct by the `scorer`, or by its only one; or null, and why.
+
+    A score of several values is one of the scorer `NAME.KEY` for each of them.
+    """
+    scores = dict[str, Mapping[str, Any]]()
+    for name, score in (record.get("scores") or {}).items():
+        several = score["value"] if isinstance(score["value"], Mapping) else None
+        scores |= {name: score} if several is None else {f"{name}.{key}": {"value": several[key]} for key in several}
+    names = ", ".join(scores)
+    if not scores:
+        return None, "the sample failed before it was scored" if record.get("error") else "the sample has no score"
+    if scorer is None and len(scores) > 1:
+        return None, storable(f"there are several scorers, {names}: name one of them with --scorer")
+    if scorer is not None and scorer not in scores:
+        return None, storable(f"there is no score of '{scorer}', but of {names}")
+    score = scores[scorer or names]
+    label = _verdict(score["value"])
+    why = score.get("reason") or f"score {score['value']!r} is neither right (C, 1, true) nor wrong (I, N, 0, false)"
+    return label, None if label is not None else storable(str(why))[:200]
+
+
+def _verdict(value: Any) -> bool | None:
+    """What a score says; null for a partial one, and for one that is none."""
+    if isinstance(value, str):
+        return _VERDICTS.get(value)
+    return bool(value) if isinstance(value, bool | int | float) and value in (0, 1) else None
