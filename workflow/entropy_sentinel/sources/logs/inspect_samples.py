@@ -108,7 +108,9 @@ class InspectReader(Reader):
         seed = record["eval"]["model_generate_config"].get("seed")
         replies = [_choice(choice, record) for choice in choices] or [Reply(None, None, "", _failure(record), None)]
         for number, reply in enumerate(replies):
-            reply.item_id, reply.model, reply.columns = str(record["id"]), output.get("model") or None, kept
+            # Where there is no output, inspect_ai writes its own name of the model.
+            reply.model = output.get("model") or None if choices else None
+            reply.item_id, reply.columns = str(record["id"]), kept
             reply.sample = (record["epoch"] - 1) * len(replies) + number
             reply.prompt_tokens = (output.get("usage") or {}).get("input_tokens") or 0
             reply.seed = -1 if seed is None else seed
