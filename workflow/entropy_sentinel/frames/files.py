@@ -19,6 +19,8 @@ from entropy_sentinel.frames.locks import hold, is_abandoned
 # The process's own streams: opened by these names, a file behind one would be written from its beginning.
 _STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
 _PARTIAL = ".partial"
+# Files of object stores and web servers. With one slash too: Path("s3://bucket/key") is s3:/bucket/key.
+_URL = re.compile(r"(s3|gs|gcs|az|abfs|hf|https?|memory):/+(.+)")
 _FULL = ("No space left on device", "Disk quota exceeded")
 # Polars' words for any failure to write a Parquet file's end, and the bytes with which a disk is as good as full.
 _FAILED, _LITTLE = "Invalid thrift: transport error", 1 << 20
@@ -31,11 +33,18 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     A reader sees the whole file or none, after a power cut too; several machines may write the same file at once. A
     link stays a link, and the file that it leads to is written; permissions of a file that is replaced stay. A device,
     a pipe or `/dev/stdout` gets the content when the block has ended. What a killed process has left of the same file
-    is deleted.
+    is deleted. A URL gets the content when the block has ended too.
 
     Raises OSError where the path is a folder, a disk, or a file that must not be written, before the block; and with
     the path's name where the disk is full.
     """
+    if (url := url_of(path)) is not None:
+        from entropy_sentinel.frames.remote import send
+
+        with TemporaryDirectory() as folder:
+            yield (partial := Path(folder) / Path(path).name)
+            send(partial, url)
+        return
     path = Path(path)
     before = _status(path)
     if is_stream(path):
@@ -65,6 +74,12 @@ def write_whole(path: str | Path, text: str) -> None:
     """Write a text to a file in one step, in UTF-8; see `whole_file`."""
     with whole_file(path) as partial:
         partial.write_text(text, encoding="utf-8")
+
+
+def url_of(path: str | Path) -> str | None:
+    """The URL that a path is; null for a local path."""
+    match = _URL.fullmatch(str(path))
+    return f"{match[1]}://{match[2]}" if match else None
 
 
 def is_stream(path: str | Path) -> bool:

@@ -21,6 +21,7 @@ from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.generation import LOGPROBS
 from entropy_sentinel.frames.printable import counted
+from entropy_sentinel.frames.remote import local
 from entropy_sentinel.frames.response import item_numbers
 from entropy_sentinel.statistics.ambiguity import ambiguous_shares
 from entropy_sentinel.verbs.domains import n_domains, other_domains, remedy
@@ -137,7 +138,7 @@ def load(path: str | Path) -> SavedEstimator:
     """
     if not isinstance(path, str | Path):
         raise InputError(f"estimator: must be the path of a file that `save` has written, was {type(path).__name__}")
-    return load_estimator(path)
+    return load_estimator(local(path))
 
 
 def saved_estimator(given: SavedEstimator | str | Path) -> SavedEstimator:

@@ -11,6 +11,8 @@ import polars as pl
 
 from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
 from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.files import url_of
+from entropy_sentinel.frames.remote import local, remote_files, shown
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.signals import with_reasons
 from entropy_sentinel.sources.logs.records import SUFFIXES, is_log
@@ -32,16 +34,16 @@ OF_LABELS = ("item_id", "label")
 
 
 def files(paths: Paths, suffixes: Sequence[str] = (".parquet",)) -> list[Path]:
-    """The files that paths, folders and patterns name, in their order; `-` is standard input.
+    """The files that paths, folders, patterns and URLs name, in their order; `-` is standard input.
 
-    Of a folder, those whose names end with one of `suffixes`, `.gz` after it too. InputError for a path that names
-    none.
+    Of a folder, those whose names end with one of `suffixes`, `.gz` after it too. Of a remote file it is a copy.
+    InputError for a path that names none.
     """
     matched: list[Path] = []
     for path in named(paths):
         matches = list(_matches(path, suffixes))
         if not matches:
-            raise InputError(f"{path}: {_nothing(path, suffixes)}")
+            raise InputError(f"{shown(path)}: {_nothing(path, suffixes)}")
         matched += matches
     return matched
 
@@ -65,18 +67,29 @@ def log_files(paths: Any) -> list[Path]:
     for path in named(paths):
         every = files(path, SUFFIXES)
         others = (
-            [file for file in every if _ends(file.name, (".csv",)) and not is_log(file)] if Path(path).is_dir() else []
+            [file for file in every if _ends(file.name, (".csv",)) and not is_log(file)]
+            if _is_folder(path, every)
+            else []
         )
         if others == every:
-            raise InputError(f"{path}: {_nothing(path, SUFFIXES)}; {_passed_over(others)}")
+            raise InputError(f"{shown(path)}: {_nothing(path, SUFFIXES)}; {_passed_over(others)}")
         if others:
-            log.warning("%s: %s", path, _passed_over(others))
+            log.warning("%s: %s", shown(path), _passed_over(others))
         logs += [file for file in every if file not in others]
     return logs
 
 
+def _is_folder(path: str | Path, files: Sequence[Path]) -> bool:
+    """Whether a path that names these files is that of a folder."""
+    if url_of(path) is None:
+        return Path(path).is_dir()
+    return not glob.has_magic(str(path)) and [file.name for file in files] != [Path(path).name]
+
+
 def _matches(path: str | Path, suffixes: Sequence[str]) -> Iterator[Path]:
-    if str(path) == STANDARD_INPUT or Path(path).is_file():
+    if (url := url_of(path)) is not None:
+        yield from map(local, remote_files(url, lambda name: _ends(Path(name).name, suffixes)))
+    elif str(path) == STANDARD_INPUT or Path(path).is_file():
         yield Path(path)
     elif Path(path).is_dir():
         yield from (file for file in sorted(Path(path).rglob("*")) if _ends(file.name, suffixes) and file.is_file())

@@ -12,7 +12,9 @@ from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
 from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.features.files import feature_batches, holds_features
 from entropy_sentinel.frames.errors import ConfigError, IncompleteFileError, InputError
+from entropy_sentinel.frames.files import url_of
 from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS
+from entropy_sentinel.frames.remote import local
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.signals import with_reasons
 from entropy_sentinel.monitor.catalogue import made_of
@@ -49,8 +51,10 @@ _OF_LOGS = [name for name in made_of() if name not in (*_OF_FEATURES, *_OF_TRACE
 
 def loaded(estimator: SavedEstimator | str | Path, state: str | Path | None) -> tuple[SavedEstimator, str]:
     """The estimator and the SHA-256 of its file; the latter empty where there is no file."""
+    if state is not None and url_of(state) is not None:
+        raise ConfigError(f"state: must be a local file, was {url_of(state)}; logs and outputs may be remote")
     if not isinstance(estimator, SavedEstimator):
-        return saved_estimator(estimator), hashlib.sha256(Path(estimator).read_bytes()).hexdigest()
+        return saved_estimator(estimator), hashlib.sha256(local(estimator).read_bytes()).hexdigest()
     if state is not None:
         raise ConfigError("state: is tied to an estimator's file; save the estimator, and give its path in its place")
     return estimator, ""

@@ -1,0 +1,118 @@
+"""Files in object stores and on web servers, by fsspec: found by their URLs, copied here to be read, sent when written.
+
+A copy is kept with the ETag of its file. It is read again as long as the store says that the file is the same, and a
+download that was interrupted goes on where it ended. So all readers see local files, and a monitor's state knows them.
+"""
+
+import glob
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import urlsplit
+
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.files import private_folder, url_of, user_folder
+
+_BLOCK = 1 << 20
+
+
+def local(path: str | Path) -> Path:
+    """The path of a local file, or of the copy of a remote one."""
+    url = url_of(path)
+    return Path(path) if url is None else _copy(url)
+
+
+def remote_files(url: str, wanted: Callable[[str], bool]) -> Iterator[str]:
+    """The URLs of the files that a URL or a pattern names, or that are `wanted` of a folder, in order.
+
+    A question mark is no pattern: a URL has its signature behind one.
+    """
+    fs, path = _store(url)
+    try:
+        if glob.has_magic(path.partition("?")[0]):
+            names = [name for name in fs.glob(path) if fs.isfile(name)]
+        else:
+            names = [path] if fs.isfile(path) else filter(wanted, fs.find(path))
+        yield from map(fs.unstrip_protocol, sorted(names))
+    except Exception as error:  # of any store
+        raise InputError(f"{shown(url)}: cannot be listed: {_words(error)}") from None
+
+
+def send(content: Path, url: str) -> None:
+    """Write a local file to a URL; a store shows it as a whole or not at all."""
+    fs, path = _store(url)
+    try:
+        fs.put_file(str(content), path)
+    except Exception as error:  # of any store
+        raise InputError(f"{shown(url)}: cannot be written: {_words(error)}") from None
+
+
+def _store(url: str) -> tuple[Any, str]:
+    """The file system of a URL, and the path in it."""
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        raise InputError(f"{shown(url)}: needs fsspec: pip install 'entropy-sentinel[cloud]'") from None
+    try:
+        fs, path = url_to_fs(url)
+        # Listings are of now: other programs write logs.
+        fs.invalidate_cache()
+    except (ImportError, ValueError) as error:
+        raise InputError(f"{shown(url)}: {_words(error)}; pip install 'entropy-sentinel[cloud]'") from None
+    return fs, path
+
+
+def _copy(url: str) -> Path:
+    """A copy of the file as it is now; InputError where it is not there or the connection is lost."""
+    fs, path = _store(url)
+    folder = user_folder() / "remote" / hashlib.sha256(url.encode()).hexdigest()[:16]
+    private_folder(folder)
+    target, facts = folder / PurePosixPath(urlsplit(url).path or path).name, folder / ".facts.json"
+    partial = target.with_name(f".{target.name}.partial")
+    try:
+        info = fs.info(path)
+        now = {"etag": info.get("ETag") or info.get("etag") or fs.ukey(path), "size": info.get("size")}
+        with suppress(OSError, ValueError):
+            if json.loads(facts.read_text()) == now and target.exists():
+                return target
+        _download(fs, path, partial, facts, now)
+    except InputError:
+        raise
+    except Exception as error:  # of any store
+        begun = f" after {partial.stat().st_size:,} bytes, from which the next run goes on" if partial.exists() else ""
+        raise InputError(f"{shown(url)}: cannot be read{begun}: {_words(error)}") from None
+    partial.replace(target)
+    return target
+
+
+def _download(fs: Any, path: str, partial: Path, facts: Path, now: dict[str, Any]) -> None:
+    """Get the rest of a file, or all of it where what is there is of another version."""
+    begun = partial.with_name(f"{partial.name}.json")
+    same = begun.exists() and partial.exists() and json.loads(begun.read_text()) == now
+    begun.write_text(json.dumps(now))
+    with fs.open(path, "rb") as source, partial.open("ab" if same else "wb") as copy:
+        if same:
+            source.seek(copy.tell())
+        while block := source.read(_BLOCK):
+            copy.write(block)
+            copy.flush()
+    if now["size"] is not None and partial.stat().st_size != now["size"]:
+        raise OSError(f"the connection ended before {now['size']:,} bytes")
+    facts.write_text(json.dumps(now))
+    begun.unlink()
+
+
+def shown(path: str | Path) -> str:
+    """A path, or a URL without what may be a secret: a signature, a password."""
+    url = url_of(path)
+    if url is None:
+        return str(path)
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def _words(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__
