@@ -198,8 +198,10 @@ def taking(options: type[Options]) -> Callable[[Verb], Verb]:
         ]
         verb.takes = options  # type: ignore[attr-defined]
         verb.__signature__ = own.replace(parameters=[*parameters, *made])  # type: ignore[attr-defined]
-        lines = "".join(f"        {name}: {meaning(field)}\n" for name, field in fields.items())
-        verb.__doc__ = re.sub(r"        \*\*options: .*\n(?:         +.*\n)*", lambda _: lines, verb.__doc__ or "")
+        lines = "".join(f"    {name}: {meaning(field)}\n" for name, field in fields.items())
+        # Until Python 3.12 a docstring has the indentation of its function.
+        text = inspect.cleandoc(verb.__doc__ or "")
+        verb.__doc__ = re.sub(r"    \*\*options: .*\n(?:     +.*\n)*", lambda _: lines, text)
         return verb
 
     return listed
