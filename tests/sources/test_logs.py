@@ -317,7 +317,7 @@ def test_files_of_the_same_name_do_not_share_ids(tmp_path: Path) -> None:
 BAD = [
     ("{broken", "must be a JSON object: Expecting property name enclosed in double quotes, column 2"),
     ("[1, 2]", "must be a JSON object, is list: [1, 2]"),
-    ({"a": 1, "b": 2}, "is of no known format (litellm, openai-batch, "),
+    ({"a": 1, "b": 2}, "is of no known format (inspect, litellm, openai-batch, "),
     ({"choices": []}, "the `choices` of the reply are empty: it has no answer"),
     ({"choices": [{"index": 0}]}, "a choice must have a `message` or a `text`"),
     (chat(("much", [-1])), "the log-probabilities of step 0 (from 0) must be numbers, are 'much'"),
@@ -407,7 +407,7 @@ def test_a_format_that_is_named(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "a.jsonl", {"custom_id": "x", "error": None, **chat((-0.5, [-0.5, -2]))})
     assert read(path)[0]["finish_reason"].to_list() == ["refused: no response"]
     assert read(path, format="openai")[0]["item_id"].to_list() == ["one"]
-    with pytest.raises(ConfigError, match="format: unknown name 'csv'; known: litellm, openai-batch"):
+    with pytest.raises(ConfigError, match="format: unknown name 'csv'; known: inspect, litellm, openai-batch"):
         ReadOptions.of({"format": "csv"})
     with pytest.raises(ConfigError, match="top_k: must be 1 or more, was 0"):
         ReadOptions.of({"top_k": 0})
@@ -516,4 +516,5 @@ def test_every_sample_is_of_the_format_of_its_name() -> None:
     }
     for name, format in expected.items():
         assert set(read(name)[1].formats) == {format}
-    assert set(expected.values()) == set(FORMATS)
+    # That of inspect_ai is in test_inspect.py.
+    assert {*expected.values(), "inspect"} == set(FORMATS)

@@ -35,7 +35,7 @@ def remote_files(url: str, wanted: Callable[[str], bool]) -> Iterator[str]:
         if glob.has_magic(path.partition("?")[0]):
             names = [name for name in fs.glob(path) if fs.isfile(name)]
         else:
-            names = [path] if fs.isfile(path) else filter(wanted, fs.find(path))
+            names = [path] if fs.isfile(path) else list(filter(wanted, fs.find(path)))
         yield from map(fs.unstrip_protocol, sorted(names))
     except Exception as error:  # of any store
         raise InputError(f"{shown(url)}: cannot be listed: {_words(error)}") from None
