@@ -1,11 +1,8 @@
-"""Logs of inspect_ai, which the package itself makes here with answers that are given: traces and labels in one."""
+"""Logs that inspect_ai made of given answers: traces and labels in one."""
 
 import json
 import math
-import subprocess
-import sys
 import zipfile
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,56 +16,44 @@ from entropy_sentinel.frames.errors import IncompleteFileError, InputError
 from entropy_sentinel.frames.generation import REFUSED
 from entropy_sentinel.sources.logs.inspect_samples import label_of
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(find_spec("inspect_ai") is None, reason="inspect_ai is not installed"),
-]
-
-MADE_BY = Path(__file__).with_name("inspect_numbers.py")
-# As MADE_BY has them.
+# Made by inspect_numbers.py: three samples in three epochs, of which the last fails, scored in two ways, in both forms.
+LOGS = {form: Path(__file__).parent / "logs" / f"numbers.{form}" for form in ("eval", "json")}
+# Of each step the log-probabilities of the most likely tokens, the sampled one first.
 STEPS = [[-0.1, -2.5], [-0.7, -0.8]]
 
 
-@pytest.fixture(scope="module")
-def logs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A log in both forms: three samples in three epochs, of which the last fails, scored in two ways."""
-    folder = tmp_path_factory.mktemp("inspect")
-    subprocess.run([sys.executable, str(MADE_BY), str(folder)], check=True)
-    return {form: folder / f"numbers.{form}" for form in ("eval", "json")}
-
-
-def test_a_sample_is_a_response(logs: dict[str, Path]) -> None:
-    traces = es.read_logs(logs["eval"], scorer="exact").sort("item_id", "sample")
+def test_a_sample_is_a_response() -> None:
+    traces = es.read_logs(LOGS["eval"], scorer="exact").sort("item_id", "sample")
     columns = ["item_id", "sample", "benchmark", "finish_reason", "seed", "prompt_tokens", "metadata.level"]
     failed, one, two = (traces.filter(item_id=name).select(columns) for name in ("three", "one", "two"))
     assert one.rows() == [("one", epoch, "numbers", "stop", 5, 7, "o") for epoch in range(3)]
     assert two["sample"].to_list() == [0, 1, 2]
     assert failed["finish_reason"].unique().to_list() == [f"{REFUSED}RuntimeError('no such tool')"]
     assert traces["model"].unique().sort().to_list() == ["(not named)", "m"]
-    question = es.read_logs(logs["eval"], columns=["question"])["question"].unique().sort()
+    question = es.read_logs(LOGS["eval"], columns=["question"])["question"].unique().sort()
     assert question.to_list() == [f"Which number is {name}?" for name in ("one", "three", "two")]
 
 
-def test_scores_are_labels(logs: dict[str, Path]) -> None:
-    labels = es.read_labels(logs["eval"], scorer="exact").group_by("item_id").agg(pl.col("label").unique())
+def test_scores_are_labels() -> None:
+    labels = es.read_labels(LOGS["eval"], scorer="exact").group_by("item_id").agg(pl.col("label").unique())
     assert dict(labels.rows()) == {"one": [True], "two": [False], "three": [None]}
-    includes = es.read_labels(logs["eval"], scorer="includes").filter(item_id="two")["label"]
+    includes = es.read_labels(LOGS["eval"], scorer="includes").filter(item_id="two")["label"]
     assert includes.to_list() == [True] * 3
-    unnamed = es.read_labels(logs["eval"]).filter(item_id="one").row(0, named=True)
+    unnamed = es.read_labels(LOGS["eval"]).filter(item_id="one").row(0, named=True)
     assert unnamed["label"] is None
     assert "exact, includes" in unnamed["label_reason"]
     with pytest.raises(InputError, match="exact, includes"):
-        es.fit(es.read_features(logs["eval"]), estimator="group-accuracy")
+        es.fit(es.read_features(LOGS["eval"]), estimator="group-accuracy")
 
 
 @pytest.mark.parametrize("form", ["eval", "json"])
-def test_features_are_those_of_the_steps(logs: dict[str, Path], form: str) -> None:
+def test_features_are_those_of_the_steps(form: str) -> None:
     """Entropy and likelihood by their definitions, of the probabilities without what is left over."""
-    features = es.read_features(logs[form], scorer="exact").filter(item_id="one")
+    features = es.read_features(LOGS[form], scorer="exact").filter(item_id="one")
     entropies = [-sum(math.exp(value) * value for value in step) for step in STEPS]
     rows = features.select("max", "mean", "nll_avg").unique().rows()
     assert rows == [pytest.approx((max(entropies), sum(entropies) / 2, 0.4), abs=1e-6)]
-    other = es.read_features(logs["json" if form == "eval" else "eval"], scorer="exact").filter(item_id="one")
+    other = es.read_features(LOGS["json" if form == "eval" else "eval"], scorer="exact").filter(item_id="one")
     assert features.select(FEATURES, "label").equals(other.select(FEATURES, "label"))
 
 
@@ -88,8 +73,8 @@ def test_what_a_score_says() -> None:
     assert label_of({"scores": {}, "error": {"message": "x"}}, None)[1] == "the sample failed before it was scored"
 
 
-def test_fit_and_estimate_need_no_files_of_labels(logs: dict[str, Path], tmp_path: Path, capsys: Any) -> None:
-    estimator, log = str(tmp_path / "mine.estimator"), str(logs["eval"])
+def test_fit_and_estimate_need_no_files_of_labels(tmp_path: Path, capsys: Any) -> None:
+    estimator, log = str(tmp_path / "mine.estimator"), str(LOGS["eval"])
     for command in (
         ["fit", log, "--scorer", "exact", "-e", "group-accuracy", "-o", estimator],
         ["estimate", estimator, log, "--scorer", "includes", "-o", str(tmp_path / "slices.json")],
@@ -101,18 +86,18 @@ def test_fit_and_estimate_need_no_files_of_labels(logs: dict[str, Path], tmp_pat
     assert (row["n_labelled"], row["estimated_accuracy"], row["true_accuracy"]) == (6, 0.5, 1.0)
 
 
-def test_a_log_that_is_damaged_or_of_something_else(logs: dict[str, Path], tmp_path: Path) -> None:
-    (tmp_path / "half.eval").write_bytes(logs["eval"].read_bytes()[:-100])
+def test_a_log_that_is_damaged_or_of_something_else(tmp_path: Path) -> None:
+    (tmp_path / "half.eval").write_bytes(LOGS["eval"].read_bytes()[:-100])
     with pytest.raises(IncompleteFileError, match=r"half\.eval"):
         es.read_logs(tmp_path / "half.eval")
     with zipfile.ZipFile(tmp_path / "other.eval", "w") as archive:
         archive.writestr("a.txt", "a")
     with pytest.raises(InputError, match=r"other\.eval.*header\.json"):
         es.read_logs(tmp_path / "other.eval")
-    # A run that was cut off has no header yet; a sample that is broken is named, and the others are read.
     from backports.zstd import zipfile as archives
 
-    with archives.ZipFile(logs["eval"]) as old, zipfile.ZipFile(tmp_path / "cut.eval", "w") as new:
+    # A run that was cut off has no header yet; a sample that is broken is named, and the others are read.
+    with archives.ZipFile(LOGS["eval"]) as old, zipfile.ZipFile(tmp_path / "cut.eval", "w") as new:
         for name in old.namelist():
             if name not in ("header.json", "summaries.json", "reductions.json"):
                 new.writestr(name, b"{" if name == "samples/one_epoch_2.json" else old.read(name))
