@@ -29,8 +29,8 @@ class MathVerify(Kind):
 
     MODULE: ClassVar[str] = "entropy_sentinel.judges.separate_process"
     # Of this kind's rules, in place of LABEL_VERSION: raised by hand when its verdicts move.
-    # 4: words around an unboxed number, numbers in words, ratios and times are no longer read, and an answer that the
-    # response takes back or changes is none.
+    # 4: words around an unboxed number or after a formula, numbers in words, ratios, times and longer lists in other
+    # brackets are no longer read, and an answer that the response takes back or changes is none.
     VERSION: ClassVar[int] = 4
     # Whether a benchmark's tolerance is one of the judge's settings.
     TOLERANT: ClassVar[bool] = True
