@@ -52,4 +52,4 @@ def test_an_evaluation_becomes_an_estimate(tmp_path: Path) -> None:
     counts = dict(labels["benchmark"].value_counts().iter_rows())
     assert counts == {"averages": 40, "percentages": 40, "remainders": 40}
     estimate = es.estimate(tmp_path / "mine.estimator", tmp_path / "unlabelled")
-    assert estimate.select("benchmark", "n_estimated").rows() == [("mixed", 20)]
+    assert estimate.select("benchmark", "n_estimated").rows() == [("mixed", 30)]

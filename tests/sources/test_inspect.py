@@ -37,7 +37,8 @@ def test_a_sample_is_a_response() -> None:
 def test_scores_are_labels() -> None:
     labels = es.read_labels(LOGS["eval"], scorer="exact").group_by("item_id").agg(pl.col("label").unique())
     assert dict(labels.rows()) == {"one": [True], "two": [False], "three": [None]}
-    includes = es.read_labels(LOGS["eval"], scorer="includes").filter(item_id="two")["label"]
+    # Of a folder, the logs of evaluations are files of labels too.
+    includes = es.read_labels(LOGS["eval"].parent, scorer="includes").filter(item_id="two")["label"]
     assert includes.to_list() == [True] * 3
     unnamed = es.read_labels(LOGS["eval"]).filter(item_id="one").row(0, named=True)
     assert unnamed["label"] is None

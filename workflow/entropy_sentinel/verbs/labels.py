@@ -52,7 +52,7 @@ def read_labels(paths: Paths, scorer: str | None = None) -> pl.DataFrame:
     """
     frames = [
         _of_evaluation(path, scorer) if brings_labels(path) else labels_of(path, _LABEL_COLUMNS)
-        for path in files(paths)
+        for path in files(paths, (".parquet", ".eval"))
     ]
     if not frames:
         raise InputError("labels: there must be one file at least, were none")
