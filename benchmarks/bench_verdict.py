@@ -9,16 +9,21 @@ Given the verdict, no interval of finite width can hold as often as it says in e
 is luck that made it, and an estimator believed to be off by at most .10 gets intervals for at most that. So the prior
 is such that `usable` is very rare in worlds that are off by .12, and intervals hold in those where it is not.
 
+Worlds with groups draw 18 or 36 domains in groups of 1 to 6, whose errors share none, half or all of their variance.
+The new domain is of a `new group`, and whole groups were left out; or of a `known group`, and single domains were.
+
 Run by `make bench-verdict`; the last line is one JSON object. With real estimators: `make bench-intervals`.
 """
 
 import argparse
+import itertools
 import json
 import math
 import multiprocessing
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from tabulate import tabulate
@@ -30,6 +35,9 @@ from entropy_sentinel.statistics.predictive import CAUTIOUS, MEAN_DISTANCE, Prio
 SIZES = (3, 4, 6, 9, 19)
 # Domains, and labels of each, where the chance in the labels is large.
 FEW_LABELS = ((20, 20), (40, 20), (80, 20), (160, 20), (30, 30), (40, 50))
+# Domains, and domains of a group; shares of the variance between groups; mean errors.
+GROUPS = ((18, 1), (18, 2), (18, 3), (18, 6), (36, 6))
+SHARES, ERRORS_IN_GROUPS = (0.0, 0.5, 1.0), (0.05, 0.08, 0.12, 0.16)
 # Below, a share is of too few validations to say anything of them.
 FEWEST_DRAWS = 50
 # Errors (n_worlds, n_domains) of a mean distance of `aee`, for domains of these accuracies.
@@ -56,6 +64,26 @@ def few_far_off(rng: np.random.Generator, p: np.ndarray, aee: float, share: floa
     return np.where(rng.random(p.shape) < share, far, normal(rng, p, aee))
 
 
+def grouped(rng: np.random.Generator, p: np.ndarray, aee: float, groups: np.ndarray, share: float) -> np.ndarray:
+    """Normal errors, of whose variance this share is the same for all domains of a group; `groups` is (n_domains,)."""
+    between = rng.normal(size=(len(p), groups.max() + 1))[:, groups]
+    within = rng.normal(size=p.shape)
+    return aee / MEAN_DISTANCE * (math.sqrt(share) * between + math.sqrt(1 - share) * within)
+
+
+class Case(NamedTuple):
+    """A world, and what is drawn from it; `groups` are those of the labelled domains, where whole ones are left out."""
+
+    world: str
+    errors: Errors
+    error: float
+    domains: int
+    labels: int
+    draws: int
+    prior: Prior
+    groups: np.ndarray | None = None
+
+
 WORLDS: list[tuple[str, Errors, float]] = [
     ("unshifted", normal, 0.0),
     *(("shifted", normal, aee) for aee in (0.02, 0.05, 0.08, 0.10, 0.12, 0.16, 0.20)),
@@ -79,13 +107,27 @@ def draw(errors: Errors, aee: float, k: int, labels: int, worlds: int) -> tuple[
     return np.clip(p + errors(rng, p, aee), 0, 1), p, rng.binomial(labels, p) / labels
 
 
-def measure(case: tuple[str, Errors, float, int, int, int, Prior]) -> dict[str, object]:
-    """Verdicts and coverage in one world: name, errors, their mean distance, domains, labels of each, draws, prior."""
-    name, errors, aee, k, labels, worlds, prior = case
+def cases_of_groups(sizes: Sequence[tuple[int, int]], labels: int, draws: int, prior: Prior) -> list[Case]:
+    """Worlds with groups, by number of domains and domains of a group."""
+    cases = []
+    for (k, size), share, error in itertools.product(sizes, SHARES, ERRORS_IN_GROUPS):
+        groups = np.arange(k) // size
+        for last, known in ((groups[-1] + 1, False), (0, True)):
+            errors = partial(grouped, groups=np.append(groups, last), share=share)
+            name = f"{'known' if known else 'new'} group, {k // size} of {size}, share {share}"
+            cases.append(Case(name, errors, error, k, labels, draws, prior, None if known else groups))
+    return cases
+
+
+def measure(case: Case) -> dict[str, object]:
+    """Verdicts and coverage in one world."""
+    name, errors, aee, k, labels, worlds, prior, groups = case
     estimated, p, seen = draw(errors, aee, k, labels, worlds)
     verdicts, inside, widths = [], np.empty((worlds, len(LEVELS)), dtype=bool), []
     for at in range(worlds):
-        residuals = Residuals(estimated[at, :k], seen[at, :k], [labels] * k, k, prior)
+        residuals = Residuals(
+            estimated[at, :k], seen[at, :k], [labels] * k, k if groups is None else groups[-1] + 1, prior, groups
+        )
         verdicts.append(decide(residuals, None))
         for place, level in enumerate(LEVELS):
             lower, upper, _ = residuals.intervals(estimated[at, k:], [labels], level)
@@ -133,16 +175,20 @@ def main() -> None:
         metavar=("SCALE", "FREEDOM"),
         help="in place of the shipped one",
     )
+    parser.add_argument("--groups", action="store_true", help="only the worlds with groups")
     parser.add_argument("--processes", type=int, default=2)
     arguments = parser.parse_args()
     start = time.perf_counter()
     sizes = [(world, k, arguments.labels) for world in WORLDS for k in SIZES]
     sizes += [(world, *size) for world in WORLDS_OF_FEW_LABELS for size in FEW_LABELS]
-    cases = [(*world, k, labels, arguments.worlds, Prior(*arguments.prior)) for world, k, labels in sizes]
+    prior = Prior(*arguments.prior)
+    cases = [Case(*world, k, labels, arguments.worlds, prior) for world, k, labels in sizes]
+    cases = [] if arguments.groups else cases
+    cases += cases_of_groups(GROUPS, arguments.labels, arguments.worlds, prior)
     with multiprocessing.get_context("spawn").Pool(arguments.processes) as pool:
         rows = pool.map(measure, cases, chunksize=1)
     print(tabulate([{name: _text(value) for name, value in row.items()} for row in rows], headers="keys"))
-    judged = [row for row in rows if row["world"] in ("unshifted", "shifted")]
+    judged = [row for row in rows if row["world"] in ("unshifted", "shifted") or "group" in row["world"]]
     print(
         json.dumps(
             {

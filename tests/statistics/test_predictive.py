@@ -64,9 +64,13 @@ def test_groups_against_the_whole_covariance_matrix() -> None:
     def density(s: float) -> float:
         def of_share(share: float) -> float:
             covariance = s**2 * (share * alike + (1 - share) * np.eye(5)) + np.diag(chance)
-            return stats.multivariate_normal.pdf(errors, cov=covariance)
+            return 4 * share**3 * stats.multivariate_normal.pdf(errors, cov=covariance)  # Beta(4, 1)
 
-        return s**-2.5 * math.exp(-1.5 * 0.18**2 / (2 * s**2)) * integrate.fixed_quad(np.vectorize(of_share), 0, 1)[0]
+        return (
+            s**-2.5
+            * math.exp(-1.5 * 0.18**2 / (2 * s**2))
+            * integrate.fixed_quad(np.vectorize(of_share), 0, 1, n=20)[0]
+        )
 
     below, above = (integrate.quad(density, *ends, limit=200)[0] for ends in ((1e-2, 0.125), (0.125, 20)))
     spread, apart = Spread.of(errors, chance, groups=groups), Spread.of(errors, chance)
