@@ -135,10 +135,12 @@ test-fast: $(INSTALLED)
 attack: $(INSTALLED)
 	$(PYTEST) 2 tests/attack
 
-# Runs linters, import contracts and types: a minute the first time, then seconds with the cache of mypy.
+# Runs linters, import contracts and types: a minute the first time, then seconds with the cache of mypy. The last one
+# looks for unclear English in pages, help and messages.
 check: $(INSTALLED)
 	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/lint-imports --no-logo
 	$(BIN)/snakefmt --check Snakefile workflow && $(BIN)/snakemake --lint
+	$(BIN)/python tests/shared/prose.py
 
 # Builds the documentation site in site/. A warning or a dead link is an error.
 docs: $(DOCS)

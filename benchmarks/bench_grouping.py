@@ -22,7 +22,7 @@ from text_models import MNLI, saved
 from transformers import BertConfig, BertForSequenceClassification
 
 from entropy_sentinel.grouping.backend import Question
-from entropy_sentinel.grouping.clustering import Asked, classes
+from entropy_sentinel.grouping.clustering import Answered, classes
 from entropy_sentinel.grouping.encoders import Classifier, Weights
 from entropy_sentinel.grouping.nli import NliBackend
 from entropy_sentinel.grouping.scores import TextPair
@@ -69,7 +69,7 @@ def main() -> None:
             backend = NliBackend(weights, arguments.batch_size)
             if not arguments.weights:
                 backend._classifier.__class__ = ByMeaning
-            asked: list[Asked] = [
+            asked: list[Answered] = [
                 (
                     Question(f"question{number} question{number + 1}"),
                     answers(generator, arguments.samples, arguments.meanings, arguments.wordings),

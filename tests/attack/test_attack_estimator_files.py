@@ -122,7 +122,7 @@ def test_changed(name: str, change: str, files: dict[str, bytes], tmp_path: Path
 HEADERS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "a list": (lambda header: [header], "the header: Input should be a valid dictionary"),
     "without a name": (lambda header: header | {"name": None}, "the header: 'name' Input should be a valid string"),
-    "without logprobs": (lambda header: header | {"logprobs": None}, "the header: 'logprobs' must be there"),
+    "without logprobs": (lambda header: header | {"logprobs": None}, "the header: 'logprobs' must be set"),
     "logprobs of text": (lambda header: header | {"logprobs": "raw"}, "the header: 'logprobs' Input should be a valid"),
     "a model of numbers": (lambda header: header | {"model": 7}, "the header: 'model' Input should be a valid string"),
     "no validation": (lambda header: header | {"validation": 7}, "the header: 'validation' Input should be a valid"),
@@ -148,5 +148,5 @@ def test_headers(name: str, files: dict[str, bytes], tmp_path: Path) -> None:
     header, payload = parts(files["log-3d"])
     changed = json.dumps(change(json.loads(header))).encode()
     (tmp_path / "mine.estimator").write_bytes(signed(changed, payload))
-    with pytest.raises(InputError, match=f"mine.estimator: {said}.*; it is not loaded: fit it again"):
+    with pytest.raises(InputError, match=f"mine.estimator: {said}.*; fit it again"):
         es.load(tmp_path / "mine.estimator")

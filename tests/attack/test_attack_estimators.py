@@ -56,7 +56,7 @@ def test_a_pickle_among_the_arrays_is_not_loaded(good: Callable[[str], Path], tm
     assert mark.exists()  # where pickles are trusted, it runs
     mark.unlink()
     evil = forge(good("atc-max"), tmp_path / "evil", field("threshold", {"array": "0"}), packed.getvalue())
-    with pytest.raises(InputError, match=r"evil: has an array that is not of numbers"):
+    with pytest.raises(InputError, match=r"evil: contains an array that is not numeric"):
         load_estimator(evil)
     header, _ = parts(evil.read_bytes())
     evil.write_bytes(signed(header, pickle.dumps(Touch(mark))))
@@ -73,7 +73,7 @@ def test_no_class_is_looked_up_by_its_name(kind: str, good: Callable[[str], Path
     path = good("atc-max")
     for edit in (field("confidence", {kind: {"command": "touch mark"}}), lambda tree: {kind: tree["Atc"]}):
         forge(path, tmp_path / "evil", edit)
-        with pytest.raises(InputError, match=rf"evil: holds a {kind}(, which is no part of an| in the place of the A)"):
+        with pytest.raises(InputError, match=rf"evil: contains a {kind}"):
             load_estimator(tmp_path / "evil")
 
 
@@ -85,8 +85,8 @@ def test_a_command_says_so_in_a_line(
         main(["estimate", str(evil), str(TINY.log)])
     assert ended.value.code == 1
     assert capsys.readouterr().err == (
-        f"InputError: {evil}: holds a system, which is no part of an estimator; it is not loaded: take estimators "
-        "from whom you trust\n"
+        f"InputError: {evil}: contains a system, which cannot be part of an estimator; it was not loaded, because such "
+        "a file is not safe; use only files that you trust\n"
     )
 
 
@@ -107,7 +107,7 @@ def nested(depth: int) -> Json:
 
 
 SMALL: dict[str, tuple[str, Callable[[Json], Json], str]] = {
-    "a choice within itself": ("recommended", within_itself, "holds the estimator 'recommended' in the place of atc-"),
+    "a choice within itself": ("recommended", within_itself, "contains the estimator 'recommended' instead of atc-"),
     "900 lists in one another": ("atc-max", field("threshold", nested(900)), "cannot (be read|estimate)"),
     "a thousand fields": ("atc-max", field("threshold", [0] * 1_000), "cannot estimate"),
 }
@@ -118,7 +118,7 @@ def test_some_kilobytes_are_refused_in_under_a_second(case: str, good: Callable[
     name, edit, said = SMALL[case]
     evil = forge(good(name), tmp_path / "evil", edit)
     start = time.perf_counter()
-    with pytest.raises(InputError, match=f"evil: {said}"):
+    with pytest.raises(InputError, match=f"evil: .*{said}"):
         load_estimator(evil)
     assert time.perf_counter() - start < 1
 
@@ -183,15 +183,15 @@ LARGE: dict[str, tuple[Callable[[Path], bytes], str]] = {
     "a header without end": (header_of(f'"{" " * (5 << 20)}"'), "the header must have at most 4,194,304 bytes"),
     "zeros that unpack": (
         arrays_of(packed(bytes(500 << 20), method=zipfile.ZIP_DEFLATED)),
-        "has compressed arrays, and those of an estimator are not",
+        "compressed arrays",
     ),
     "an array that is there often": (
         arrays_of(overlapping(array(np.zeros(120_000)), 1_500)),
-        "has arrays of more bytes than it has itself",
+        "arrays larger than the file",
     ),
     "a shape without end": (
         arrays_of(packed(array(np.zeros(9), "(99999999999,)"))),
-        "has an array that is not .* of as many as it says",
+        "an array .*wrong length",
     ),
 }
 
@@ -203,7 +203,7 @@ def test_a_megabyte_takes_no_gigabytes(case: str, good: Callable[[str], Path], t
     (tmp_path / "evil").write_bytes(make(good("atc-max")))
     tracemalloc.start()
     try:
-        with pytest.raises(InputError, match=f"evil: {said}"):
+        with pytest.raises(InputError, match=f"evil: .*{said}"):
             load_estimator(tmp_path / "evil")
         _, peak = tracemalloc.get_traced_memory()
     finally:

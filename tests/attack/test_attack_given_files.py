@@ -66,7 +66,7 @@ def test_of_the_users_own(verb: str, kind: str, damage: str, tmp_path: Path) -> 
         VERBS[verb](path)
     said = str(error.value)
     assert said.startswith(f"{path}: ")
-    assert "get a whole copy" in said
+    assert "get a complete copy" in said
     assert "delete" not in said
     assert PLANTED not in said
     assert path.read_bytes() == spoiled
@@ -91,7 +91,7 @@ def test_on_the_command_line(command: str, tmp_path: Path, capsys: pytest.Captur
     assert ended.value.code == 1
     said = capsys.readouterr().err
     assert f"{path}: " in said
-    assert "get a whole copy" in said
+    assert "get a complete copy" in said
     assert "delete" not in said
     assert not Path(output).exists()
 

@@ -67,7 +67,7 @@ LINES: dict[str, tuple[Any, str | None]] = {
     "a surrogate in a key": (reply(metadata={f"route{SURROGATE}": "a"}), None),
     "a surrogate in a key and its replacement": (
         reply(metadata={f"route{SURROGATE}": "a", "route\ufffd": "b"}),
-        "has not the form",
+        "does not match its format",
     ),
     "a surrogate in every text": (reply(SURROGATE, model=SURROGATE, system_fingerprint=SURROGATE), None),
     "a log-probability of 400 digits": (reply(steps=[step(10**400)]), "int too large"),
@@ -78,12 +78,12 @@ LINES: dict[str, tuple[Any, str | None]] = {
     "a step that is no mapping": (reply(steps=[step(), 7]), "not subscriptable"),
     "a step that is null": (reply(steps=[None]), "not subscriptable"),
     "choices that are a number": ({"choices": 7}, "must have `choices`"),
-    "a choice that is a text": ({"choices": ["text"]}, "has not the form"),
+    "a choice that is a text": ({"choices": ["text"]}, "does not match its format"),
     "deep nesting": (reply(metadata={"a": json.loads("[" * 500 + "]" * 500)}), None),
     "a table's token_logprobs null": ({"token_logprobs": None, "top_logprobs": [[-0.5, -1.5]], "text": "a"}, None),
     "a table's negative trace_start": (
         {"token_logprobs": [-0.5], "top_logprobs": [[-0.5, -1.5]], "trace_start": -1},
-        "trace_start must be a whole number from 0 to 4,294,967,295, is -1",
+        "trace_start must be a whole number from 0 to 4,294,967,295, was -1",
     ),
     "a table's trace_start beyond": (
         {"token_logprobs": [-0.5], "top_logprobs": [[-0.5, -1.5]], "trace_start": 2**32},
@@ -146,7 +146,7 @@ def test_a_stream_without_one_of_its_chunks_is_no_response(tmp_path: Path) -> No
     frame, summary = read(write(tmp_path / "stream.jsonl", *lines))
     assert frame["item_id"].to_list() == ["good"]
     assert [bad.where[-6:] for bad in summary.bad] == ["line 2", "line 3"]
-    assert "the stream 'odd' has a chunk that could not be read" in summary.bad[1].problem
+    assert "the stream 'odd' has an unreadable chunk" in summary.bad[1].problem
 
 
 PARQUET: dict[str, tuple[dict[str, Any], str | None]] = {
@@ -154,10 +154,10 @@ PARQUET: dict[str, tuple[dict[str, Any], str | None]] = {
     "null alternatives": ({"top_logprobs": None}, None),
     "a negative trace_start": (
         {"trace_start": -1},
-        "'trace_start' must be a whole number from 0 to 4,294,967,295, is -1",
+        "'trace_start' must be a whole number from 0 to 4,294,967,295, was -1",
     ),
-    "a negative sample": ({"sample": -1}, "'sample' must be a whole number from 0 to 65,535, is -1"),
-    "a sample too large": ({"sample": 2**16}, "'sample' must be a whole number from 0 to 65,535, is 65536"),
+    "a negative sample": ({"sample": -1}, "'sample' must be a whole number from 0 to 65,535, was -1"),
+    "a sample too large": ({"sample": 2**16}, "'sample' must be a whole number from 0 to 65,535, was 65536"),
     "a negative seed": ({"seed": -2}, "'seed' must be"),
     "negative prompt_tokens": ({"prompt_tokens": -5}, "'prompt_tokens' must be"),
 }
@@ -208,7 +208,7 @@ def test_an_id_that_is_none_ends_the_reading_of_its_file(tmp_path: Path, monkeyp
     from entropy_sentinel.sources.logs import numbers
 
     monkeypatch.setattr(numbers, "_MOST", 10)
-    with pytest.raises(InputError, match="log.jsonl: the id 'same' is there more than 10 times"):
+    with pytest.raises(InputError, match="log.jsonl: the id 'same' occurs more than 10 times"):
         read(write(tmp_path / "log.jsonl", *[reply("same")] * 11))
 
 
@@ -311,7 +311,8 @@ def test_a_line_beyond_the_longest_is_named_and_the_next_ones_are_read(tmp_path:
     frame, summary = read(path, max_record_mb=1)
     assert frame["item_id"].to_list() == ["first", "last"]
     assert summary.lines() == [
-        f"{path}: line 2: is longer than 1 MB and left out; raise max_record_mb (`features --max-record-mb`) to read it"
+        f"{path}: line 2: is longer than 1 MB and was skipped; raise max_record_mb (`features --max-record-mb`) to "
+        "read it"
     ]
     assert read(path, max_record_mb=3)[0]["item_id"].to_list() == ["first", "long", "last"]
     with pytest.raises(InputError, match="line 2: is longer than 1 MB"):

@@ -1,6 +1,7 @@
 """Outputs that are inputs, links, devices, on full disks: by every command that writes a file."""
 
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -95,7 +96,7 @@ def test_no_input_is_overwritten(what: str, by: str, here: Path, capsys: pytest.
         before = contents(here)
         status, said = call(what, out, capsys)
         assert (status, said.count("\n")) == (1, 1)
-        assert f": {out} is read" in said
+        assert f": {out} is an input" in said
         assert contents(here) == before
         assert not out.is_symlink() or by == "link"
 
@@ -119,7 +120,7 @@ def test_two_kinds_of_features_are_not_written_to_one_name(tmp_path: Path) -> No
     """As many alternatives, of other log-probabilities: both would be `both-top20.parquet`."""
     raw = es.read_features(EXAMPLE.traces)
     both = pl.concat([raw, raw.with_columns(logprobs_mode=pl.lit("processed_logprobs"), benchmark=pl.lit("x"))])
-    with pytest.raises(InputError, match=r"both-top20.parquet is what output of 20 alternatives .* writes"):
+    with pytest.raises(InputError, match=r"both-top20.parquet .*20 alternatives"):
         write_features(both, tmp_path / "both.parquet", split=True)
     assert not list(tmp_path.iterdir())
 
@@ -164,7 +165,7 @@ def test_a_full_disk_leaves_what_was_there(what: str, full: Path, here: Path, ca
     before, out = contents(full), full / f"old{SUFFIX.get(what, '')}"
     status, said = call(what, out, capsys)
     assert status == 1
-    assert said.splitlines()[-1] == f"OSError: [Errno 28] no space left on the disk, nothing of it was written: '{out}'"
+    assert re.fullmatch(rf"OSError: \[Errno 28\] no space left on the disk.*: '{out}'", said.splitlines()[-1])
     assert "Traceback" not in said
     assert contents(full) == before
 
@@ -180,7 +181,7 @@ def test_labels_are_not_emptied_by_the_next_sample(here: Path, capsys: pytest.Ca
     with pytest.raises(SystemExit) as end:
         main(["sample", "log-3d.estimator", "traces", "--budget", "10", "-o", "to_label.csv"])
     assert end.value.code == 1
-    assert "are none of those to label now" in capsys.readouterr().err
+    assert "not among the responses to label now" in capsys.readouterr().err
     assert contents(here) == before
 
 
@@ -210,5 +211,5 @@ def test_a_state_is_no_output(here: Path, capsys: pytest.CaptureFixture) -> None
     with pytest.raises(SystemExit) as end:
         main([*watch, "--alerts", "state"])
     assert end.value.code == 1
-    assert "InputError: --alerts: state is read; name another file to write" in capsys.readouterr().err
+    assert "InputError: --alerts: state is an input" in capsys.readouterr().err
     assert contents(here) == before

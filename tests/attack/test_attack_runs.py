@@ -236,7 +236,7 @@ def test_disks_that_cannot_be_written(project: Project) -> None:
         shutil.rmtree(results / "generations")
         with mounted(results / "generations", "size=40k"):
             output = failed(fault.start())
-        assert re.search("no space left on the disk, nothing of it was written: '.*/generations/", output), output
+        assert re.search("no space left on the disk.*/generations/", output), output
 
 
 def test_files_in_the_way_damaged_files_and_unforeseen_errors(project: Project) -> None:

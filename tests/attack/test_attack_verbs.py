@@ -152,14 +152,14 @@ NAMED = {
     "without benchmark": "column 'benchmark' is missing",
     "without reason": "column 'reason' is missing",
     "without max": "column 'max' is missing",
-    "max null": "'max' must be a finite number, is None",
-    "NaN": r"row 0 \(item 'averages-00000'\): 'max' must be a finite number, is nan",
-    "one NaN": r"row 5 \(item 'averages-00005'\): 'max' must be a finite number, is nan",
-    "infinite": "'max' must be a finite number, is inf",
+    "max null": "'max' must be a finite number, was None",
+    "NaN": r"row 0 \(item 'averages-00000'\): 'max' must be a finite number, was nan",
+    "one NaN": r"row 5 \(item 'averages-00005'\): 'max' must be a finite number, was nan",
+    "infinite": "'max' must be a finite number, was inf",
     "a feature of text": "column 'max' must be Float64, was String",
     "a sample of text": "column 'sample' must be UInt16, was String",
     "a negative sample": "column 'sample' must be UInt16, was Int32",
-    "a series": "must be a table of Polars, pandas or Arrow, was Series|must be paths, folders",
+    "a series": "must be a Polars, pandas or Arrow table, was Series|must be paths, folders",
 }
 
 
@@ -215,7 +215,7 @@ def test_slices(verb: str) -> None:
         (7, "benchmark"): "by: must be names of columns, was 7",
     }.items():
         assert said in refused(lambda by=by: use(by))
-    assert "column 'parts' must have one value per response, is List" in refused(lambda: use(["parts"]))
+    assert "column 'parts' must have one value per response, was List" in refused(lambda: use(["parts"]))
 
 
 VERBS: dict[str, Callable[[Any], Any]] = {

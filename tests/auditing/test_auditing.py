@@ -167,7 +167,7 @@ def test_the_sample_leaves_out_what_a_person_cannot_tell_either(study: Path, cap
     assert "8 responses drawn from 3 of 3 strata" in capsys.readouterr().out
     assert "verdict" not in shown.columns
     run("-c", "study.yaml", "--html", "page.html", "--size", "9", code=1)
-    assert "was drawn with --size 8, not 9; draw again with --new" in capsys.readouterr().err
+    assert "was drawn with --size 8, not 9; " in capsys.readouterr().err
     run("-c", "study.yaml", "--judge", "llm", "--html", "page.html", code=1)
     assert "--judge: must be one of run.judges (math-verify), was 'llm'" in capsys.readouterr().err
 
@@ -314,10 +314,10 @@ HEAD = "model,benchmark,item_id,sample,label\n"
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("", "column 'model' is missing; columns there: none"),
+        ("", "column 'model' is missing; columns: none"),
         (
             "model,benchmark,item_id,label\n",
-            "column 'sample' is missing; columns there: model, benchmark, item_id, label",
+            "column 'sample' is missing; columns: model, benchmark, item_id, label",
         ),
         (
             f"{HEAD}m,a,a-1,0,correct\nm,a,a-2,0,right\n",
@@ -327,7 +327,7 @@ HEAD = "model,benchmark,item_id,sample,label\n"
         (f"{HEAD}m,a,a-1,0\n", "row 1: must have 5 fields, has 4"),
         (
             f"{HEAD}m,a,a-1,0,correct\nm,a,a-1,0,unsure\n",
-            "row 2: 'item_id' must be there once per model and sample: a-1",
+            "row 2: 'item_id' must occur once per model and sample: a-1",
         ),
         (f'{HEAD}m,a,"a-1,0,correct\n', "cannot be read"),
         (b"\xff\xfe", "cannot be read"),

@@ -19,7 +19,7 @@ def test_from_traces_to_an_estimate(tmp_path: Path, capsys: pytest.CaptureFixtur
     kept, features, table = tmp_path / "mine.estimator", tmp_path / "features.parquet", tmp_path / "table.csv"
     status, said, _ = run(capsys, "fit", *TRAINING, "-l", EXAMPLE.labels, "-e", "atc-nll_sum", "-o", kept)
     assert status == 0
-    assert "atc-nll_sum, fitted on 80 responses of tiny-1m to averages+two-digit-multiplication, 0.463 of" in said
+    assert all(fact in said for fact in ("atc-nll_sum", "80 responses", "averages+two-digit-multiplication", "0.463"))
     assert run(capsys, "features", EXAMPLE.traces, "-o", features)[:2] == (
         0,
         f"{features}: 160 responses, 0 of them without features\n",
@@ -41,11 +41,9 @@ def test_without_a_name_the_recommended_estimator_is_fitted_and_says_what_it_too
 ) -> None:
     status, said, _ = run(capsys, "fit", *TRAINING, "-l", EXAMPLE.labels, "-o", tmp_path / "one")
     assert status == 0
-    assert said.splitlines()[1:] == [
-        "took consensus: a choice needs 6 labelled domains, there are 2",
-        "verdict: too few domains to say",
-        "  a verdict needs 3 domains with 20 labels each, and an estimate from the others: label 1 more domain",
-    ]
+    chosen, verdict, reason = said.splitlines()[1:]
+    assert (chosen[:15], verdict) == ("took consensus:", "verdict: too few domains to say")
+    assert "label 1 more domain" in reason
 
 
 def test_where_there_was_a_choice_the_candidates_errors_are_said(
@@ -62,7 +60,7 @@ def test_where_there_was_a_choice_the_candidates_errors_are_said(
 def test_labels_of_nearly_one_class_come_with_a_caution(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     easy = str(EXAMPLE.traces / "one-digit-addition.parquet")
     _, said, _ = run(capsys, "fit", easy, "-l", EXAMPLE.labels, "-o", tmp_path / "one")
-    assert "caution: only 0 of 40 training rows are incorrect: " in said
+    assert "caution: only 0 of 40 training rows are incorrect" in said
     status, said, _ = run(capsys, "estimate", tmp_path / "one", EXAMPLE.traces)
     assert (status, "training accuracy: only 0 of 40 training rows" in said) == (0, True)
 
@@ -101,8 +99,7 @@ def test_a_log_is_estimated_by_the_columns_that_it_has(tmp_path: Path, capsys: p
 def test_logs_of_several_k(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     features = tmp_path / "features.parquet"
     status, _, err = run(capsys, "features", EXAMPLE.log, EXAMPLE.traces, "-o", features)
-    remedy = "cut all to the smallest number of alternatives (--top-k 5), take one kind, as --where top_k_returned=20,"
-    assert (status, remedy in err) == (1, True)
+    assert (status, "--top-k 5" in err, "--where top_k_returned=20" in err, "--split" in err) == (1, True, True, True)
     status, out, _ = run(capsys, "features", EXAMPLE.log, EXAMPLE.traces, "-o", features, "--split")
     names = ", ".join(str(tmp_path / f"features-top{k}.parquet") for k in (5, 20))
     assert (status, out) == (0, f"{names}: 172 responses, 0 of them without features\n")
@@ -117,7 +114,7 @@ def test_logs_of_several_k(tmp_path: Path, capsys: pytest.CaptureFixture) -> Non
         (["estimate", "x", EXAMPLE.traces, "-o", "x.xls"], "InputError: output: must end with .csv, .parquet, .json"),
         (["fit", *TRAINING, "-l", EXAMPLE.labels, "-e", "atc", "-o", "x"], "ConfigError: unknown estimator 'atc'"),
         (["fit", "none*", "-l", EXAMPLE.labels, "-o", "x"], "InputError: none*: no file matches this pattern"),
-        (["features", EXAMPLE.labels, "-o", "x"], "must be a file of stage 'generations', is one of stage 'labels'"),
+        (["features", EXAMPLE.labels, "-o", "x"], "stage 'generations', is from stage 'labels'"),
         (["estimate", "x", EXAMPLE.labels], "x: must be a file written by `fit`"),
         (["fit", EXAMPLE.labels, "-l", EXAMPLE.labels, "-o", "x"], "must hold features or generations, holds labels"),
     ],
@@ -167,9 +164,9 @@ def test_another_model_is_refused_unless_it_is_allowed_and_then_said(
     log.write_text(Path(EXAMPLE.log).read_text().replace("tiny-1m", "other"))
     assert run(capsys, "fit", *TRAINING, "-l", EXAMPLE.labels, "-e", "atc-max", "-o", kept)[0] == 0
     status, _, err = run(capsys, "estimate", kept, log)
-    assert (status, "12 of model 'other': the estimator is of model tiny-1m (--any-model takes" in err) == (1, True)
+    assert (status, "12 of model 'other': the estimator has model tiny-1m (--any-model takes" in err) == (1, True)
     status, _, err = run(capsys, "estimate", kept, log, "--any-model")
-    assert (status, "12 of top_k_returned 5, not 20: the estimator is of top_k_returned 20" in err) == (1, True)
+    assert (status, "12 of top_k_returned 5, not 20: the estimator has top_k_returned 20" in err) == (1, True)
     status, out, _ = run(capsys, "estimate", kept, log, "--any-model", "--any-logprobs", "-o", table)
     said = "these responses differ: 12 of model 'other', 12 of top_k_returned 5, not 20"
     assert (status, said in out) == (0, True)
@@ -185,7 +182,7 @@ def test_the_domains_of_a_log_are_the_values_of_a_column(
     answers = ["fit", EXAMPLE.log, "-l", labels, "-e", "atc-max", "-o", tmp_path / "kept"]
     status, said, _ = run(capsys, *answers, "--domain", "metadata.route")
     assert status == 0
-    assert f"of tiny-1m to {'+'.join(routes)}, " in said
+    assert f"of tiny-1m to {'+'.join(routes)}; " in said
     # Without it all are of the log's name, and the column is named that gives more domains of 20 labels.
     lines = [
         line.replace('"prompt_id":"', f'"prompt_id":"{n}-')
@@ -199,4 +196,4 @@ def test_the_domains_of_a_log_are_the_values_of_a_column(
     assert run(capsys, "fit", tmp_path / "week.jsonl", *answers[2:])[0] == 0
     assert f"metadata.route ({len(routes)})" in caplog.text
     status, _, err = run(capsys, *answers, "--domain", "route")
-    assert (status, "domain: no response has a value in column 'route'; columns there: " in err) == (1, True)
+    assert (status, "domain: column 'route' is empty for every response; columns: " in err) == (1, True)

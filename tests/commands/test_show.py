@@ -50,12 +50,12 @@ def test_a_response_is_shown_before_it_is_judged(capsys: pytest.CaptureFixture) 
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (["qwen", "gsm8k"], "ConfigError: 'qwen' is none of the study's models: qwen3-4b, qwen3-8b"),
-        (["qwen3-4b", "math"], "ConfigError: 'math' is none of the study's benchmarks: gsm8k, svamp"),
-        (["qwen3-4b", "gsm8k", "--judge", "me"], "ConfigError: 'me' is none of the study's judges: math-verify"),
-        (["qwen3-8b", "gsm8k", "gsm8k-00003"], "generations/qwen3-8b/gsm8k.parquet: is not there; make it"),
+        (["qwen", "gsm8k"], "'qwen' is not in run.models: qwen3-4b, qwen3-8b"),
+        (["qwen3-4b", "math"], "'math' is not in run.benchmarks: gsm8k, svamp"),
+        (["qwen3-4b", "gsm8k", "--judge", "me"], "'me' is not in run.judges: math-verify"),
+        (["qwen3-8b", "gsm8k", "gsm8k-00003"], "generations/qwen3-8b/gsm8k.parquet: does not exist; make it"),
         (["qwen3-4b", "gsm8k", "gsm8k-00003", "--sample", "2"], "has no response to item 'gsm8k-00003', sample 2"),
-        (["qwen3-4b", "gsm8k"], "observations/math-verify/qwen3-4b.parquet: is not there yet; name an item"),
+        (["qwen3-4b", "gsm8k"], "observations/math-verify/qwen3-4b.parquet: does not exist yet; name an item"),
     ],
 )
 def test_errors_say_what_is_there(arguments: list[str], error: str, capsys: pytest.CaptureFixture) -> None:
@@ -72,7 +72,5 @@ def test_of_a_study_without_results_it_names_those_that_have_some(
     with pytest.raises(SystemExit) as ended:
         main(command)
     assert ended.value.code == 1
-    assert (
-        "InputError: results/paper: there are no results of study 'paper', but of demo; name the config of another "
-        "study with -c, as -c demo/config.yaml after `make demo`"
-    ) in capsys.readouterr().err
+    message = capsys.readouterr().err
+    assert all(fact in message for fact in ("results/paper", "results of demo", "-c demo/config.yaml"))

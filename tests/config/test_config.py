@@ -77,7 +77,7 @@ def test_unknown_key_names_place_and_known_keys() -> None:
             {"logprobs_mode": "processed_logprobs"},
             "'logprobs_mode' is set by the pipeline; set",
         ),
-        ("generation.engine_args", {"max-logprobs": 5}, "'max-logprobs' is no keyword argument"),
+        ("generation.engine_args", {"max-logprobs": 5}, "'max-logprobs' is not a keyword argument"),
         ("models.qwen3-4b.rates", {"speed": 1}, "models.qwen3-4b.rates: unknown key 'speed'; known keys: tokens_per_r"),
         ("models.qwen3-4b.id", "/my/folder", "must be a Hugging Face id, owner/name; a folder with weights goes to"),
         (
@@ -85,7 +85,7 @@ def test_unknown_key_names_place_and_known_keys() -> None:
             {"kind": "math-verify", "path": "a"},
             "judges.x: 'path' (a folder of labels) goes with kind 'file'",
         ),
-        ("study", "ab" * 20, "study: must not end with 20 times the same"),
+        ("study", "ab" * 20, "study: must not end with 20"),
         ("models.x", {"api": {"model": "a"}, "lora": "b"}, "models.x: 'lora' cannot be sent to a server"),
         (
             "models.x",
@@ -102,7 +102,7 @@ def test_unknown_key_names_place_and_known_keys() -> None:
         (
             "benchmarks.x",
             {"path": "a.jsonl", "revision": "b", "question": ["{q}"], "reference": ["{a}"]},
-            "benchmarks.x: 'revision' goes with 'dataset'",
+            "benchmarks.x: 'revision' needs 'dataset'",
         ),
         (
             "judges.labels",

@@ -82,10 +82,10 @@ def test_labels_made_elsewhere_for_one_benchmark(tmp_path: Path, monkeypatch: py
     ("changes", "expected"),
     [
         ({"judge": "leters"}, "unknown judge in benchmarks.gsm8k.judge: 'leters'; known: math-verify, choice, grok"),
-        ({"reference_is": "letter"}, "benchmarks.gsm8k: 'reference_is' and 'shuffle_options' go with 'options'"),
+        ({"reference_is": "letter"}, "benchmarks.gsm8k: 'reference_is' and 'shuffle_options' need 'options'"),
         (
             {"options": ["{choices}"]},
-            "'{choices}' must be a column, or a part of one, as in column[part]; without brac",
+            "'{choices}' must be a column, or a part of one",
         ),
         ({"options": "choices", "reference_is": "position"}, "benchmarks.gsm8k.reference_is: "),
     ],

@@ -79,7 +79,7 @@ def test_both_in_the_same_file_are_an_error_that_says_what_to_do(tmp_path: Path)
     path = lines(tmp_path / "own.jsonl", ROWS)
     told = refusal(gsm8k={"dataset": "me/mine", "path": path})
     assert "benchmarks.gsm8k: needs exactly one of 'dataset' (a Hugging Face id) and 'path' (a local file)" in told
-    assert told.endswith("has both: leave one out")
+    assert told.endswith("both are set; leave one out")
     assert refusal(x={"question": ["{q}"]}).endswith("has none")
 
 
@@ -121,7 +121,7 @@ def test_a_column_that_is_not_there_is_named_with_those_that_are(
     path = write(tmp_path / f"own.{end}")
     told = refusal(gsm8k={"path": path, **changes})
     assert told.startswith(f"config.yaml + mine.yaml: benchmarks.gsm8k: {path}")
-    assert told.endswith(f"has no column '{column}'; columns there: question, answer")
+    assert told.endswith(f"has no column '{column}'; columns: question, answer")
 
 
 def test_in_a_table_an_alternative_that_no_row_reaches_is_checked_too(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def test_a_server_is_asked_with_plain_text_and_a_known_vocabulary() -> None:
         (
             {"log": {"source": "x"}},
             {},
-            "traces made elsewhere ('source') have no engine; name a model with its weights in models.log.same_as, or "
+            "imported traces ('source') have no engine; name a model with its weights in models.log.same_as, or "
             "a folder with forced_answer/ in models.log.source_passes",
         ),
         ({"log": {"source": "x", "same_as": "b"}}, {}, "unknown model in models.log.same_as: 'b'; known: "),
@@ -95,12 +95,12 @@ def test_models_that_cannot_be_asked_are_named_once(tmp_path: Path) -> None:
     run = {"features": ["tokens", "forced_answer", "integers"], "models": list(models), "analyses": ["responses"]}
     config = study(models, run=run, **PLAIN)
     assert config.left_out[-2:] == [
-        "run.features: signals of forced_answer, integers are null for log, other, since traces made elsewhere "
+        "run.features: signals of forced_answer, integers are null for log, other, since imported traces "
         "('source') have no engine",
         "run.features: signals of forced_answer, integers are null for far, since it gives no log-probabilities "
         "(models.far.api.logprobs: false)",
     ]
-    assert pass_settings(config, "integers", "log", "gsm8k")["unaskable"].startswith("traces made elsewhere")
+    assert pass_settings(config, "integers", "log", "gsm8k")["unaskable"].startswith("imported traces")
 
 
 def given(folder: Path, *files: str) -> str:

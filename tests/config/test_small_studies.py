@@ -168,7 +168,7 @@ def test_a_study_shows_its_own_name_unless_it_has_a_label(over: Any) -> None:
             {"run": {"benchmarks": ["math", "gpqa"], "sizes": [{"size": 2}]}},
             "run.sizes: 2 left out, since it leaves none of 2 benchmarks unseen",
         ),
-        ({"run": {"sizes": [{"size": 2}, {"size": 2}]}}, "run.sizes: size 2 is there twice"),
+        ({"run": {"sizes": [{"size": 2}, {"size": 2}]}}, "run.sizes: size 2 occurs twice"),
         (
             {"analyses": {"accuracy": {"figure_model": "gpt"}}},
             "my.yaml: unknown model in analyses.accuracy.figure_model: 'gpt'; known: phi-3.5-mini, ministral-3-3b",

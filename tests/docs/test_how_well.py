@@ -70,7 +70,7 @@ def test_every_domain_outside_of_a_group_is_a_case_with_its_intervals_and_flags(
     ]  # fmt: skip
     assert found.select((pl.col("lower_80%") >= pl.col("lower_95%")).all()).item()
     assert set(FLAGS) <= set(found.columns)
-    assert found["cut off"].to_list() == [False] * 4
+    assert found["truncated"].to_list() == [False] * 4
 
 
 def test_another_models_domain_is_estimated_with_and_without_its_own_labels() -> None:

@@ -190,7 +190,7 @@ def test_too_few_log_probabilities_are_told_with_what_this_server_needs(body: di
         # As llama.cpp wrote them for some days of December 2024: probabilities under the name of logarithms.
         (
             llama_step("4", 0.9, [0.9, 0.05, *[0.001] * 18]),
-            "top_logprobs must be logarithms of probabilities that add up to 1 at most; step 1 of a reply begins with "
+            "top_logprobs must be logarithms of probabilities whose sum is at most 1; step 1 of a reply begins with "
             "[0.8999999761581421, ",
         ),
         # A sampled token that is outside the 20 and has the probability 1 that a server begins with.

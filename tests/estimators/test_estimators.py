@@ -141,7 +141,7 @@ def test_fewer_rows_of_a_class_than_folds_leaves_what_needs_no_folds() -> None:
     x, _ = rows(30)
     group = TrainingRows(x, np.arange(30) < 4, SETTINGS)
     for estimator in ("forest-10d-balanced-uncalibrated", "logistic-10d-balanced-isotonic", "mlp-1d-balanced-isotonic"):
-        assert group.fit(estimator).reason == "4 training rows of the rarer class, 5 folds need 5"
+        assert "4 training rows of the rarer class" in group.fit(estimator).reason
     for estimator in ("baseline-ppl", "logistic-10d-balanced-uncalibrated"):
         assert isinstance(group.fit(estimator), Estimator)
 

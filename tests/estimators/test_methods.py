@@ -83,7 +83,7 @@ def test_fewer_than_six_domains_get_the_consensus() -> None:
     assert fitted.chosen == {
         "method": "consensus",
         "domains": 2,
-        "reason": "a choice needs 6 labelled domains, there are 2",
+        "reason": "choosing a method needs 6 labelled domains, there are 2",
     }
     assert fitted.accuracy(OTHERS) == two.fit("consensus").accuracy(OTHERS)
     assert (fitted.p_correct(OTHERS) == two.fit("consensus").p_correct(OTHERS)).all()
@@ -135,7 +135,7 @@ def test_another_than_the_consensus_is_taken_only_where_it_is_clearly_better() -
     clear = errors(consensus=[0.05, 0.06, 0.07], atc_max=[0.04, 0.04, 0.04])
     assert choose(clear) == (
         "atc-max",
-        "least leave-one-domain-out error, below that of consensus by more than a standard error",
+        "smallest leave-one-domain-out error, below that of consensus by more than a standard error",
     )
     # Gains .10, -.04, -.03: mean .01, standard error .078 / sqrt(3) = .045.
     unclear = errors(consensus=[0.15, 0.06, 0.07], atc_max=[0.05, 0.10, 0.10])
@@ -154,7 +154,7 @@ def test_a_caution_where_fewer_than_a_twentieth_of_the_rows_are_of_a_class(n_cor
     assert (said is not None) == cautious
     if n_correct in (11, 229):
         fewer = "correct" if n_correct == 11 else "incorrect"
-        assert said.startswith(f"only 11 of 240 training rows are {fewer}: ")
+        assert said.startswith(f"only 11 of 240 training rows are {fewer}")
 
 
 def test_about_says_what_was_chosen() -> None:

@@ -46,28 +46,28 @@ def test_every_family_declares_its_classes(name: str) -> None:
 FORGED: dict[str, tuple[Callable[[Json], Json], str]] = {
     "a class of another family": (
         field("threshold", {"Scaling": {"features": [], "mean": 0, "scale": 1}}),
-        "holds a Scaling, which is no part of an estimator",
+        "contains a Scaling",
     ),
     "an estimator of another family": (
         field("confidence", {"Atc": {"name": "atc-ppl", "confidence": "ppl", "threshold": 0.1, "tied_weight": 0}}),
-        "holds the estimator 'atc-ppl' in the place of ",
+        "contains the estimator 'atc-ppl' ",
     ),
     "another class": (
         lambda tree: {"Recommended": tree["Atc"]},
-        "holds a Recommended in the place of the Atc or Doc that",
+        "contains a Recommended .*Atc or Doc",
     ),
     "two classes": (lambda tree: tree | {"Doc": tree["Atc"]}, "cannot be read .ValueError"),
     "a list": (lambda tree: [tree], "cannot be read .AttributeError"),
     "nothing": (lambda tree: None, "cannot be read .AttributeError"),
-    "another name": (field("name", "atc-ppl"), "holds the estimator 'atc-ppl' in the place of atc-max"),
-    "a name that is a list": (field("name", ["atc-max"]), "holds the estimator .*'atc-max'.* in the place of"),
+    "another name": (field("name", "atc-ppl"), "contains the estimator 'atc-ppl' instead of atc-max"),
+    "a name that is a list": (field("name", ["atc-max"]), "contains the estimator .*'atc-max'"),
     "an array that is not there": (field("threshold", {"array": "7"}), "cannot be read .KeyError: '7'"),
     "an array by a list": (field("threshold", {"array": []}), "cannot be read .TypeError"),
     "a dict that is none": (field("threshold", {"dict": 7}), "cannot be read .TypeError"),
     "a text for a number": (field("threshold", "high"), "cannot estimate"),
     "a share above 1": (
         lambda tree: {"Atc": tree["Atc"] | {"tied_weight": 9, "threshold": -0.5}},
-        "its estimates are no shares",
+        "between 0 and 1",
     ),
     "a field more": (field("run", "rm"), "cannot be read .TypeError"),
     "no fields": (lambda tree: {"Atc": {}}, "cannot be read .KeyError: 'name'"),
@@ -78,7 +78,7 @@ FORGED: dict[str, tuple[Callable[[Json], Json], str]] = {
 def test_a_forged_file_is_refused_in_a_line(case: str, kept: Callable[[str], Path], tmp_path: Path) -> None:
     edit, said = FORGED[case]
     forge(kept("atc-max"), tmp_path / "forged", edit)
-    with pytest.raises(InputError, match=rf"forged: .*{said}.*; it is not loaded") as refused:
+    with pytest.raises(InputError, match=rf"forged: .*{said}") as refused:
         load_estimator(tmp_path / "forged")
     assert "\n" not in str(refused.value)
 
@@ -86,7 +86,7 @@ def test_a_forged_file_is_refused_in_a_line(case: str, kept: Callable[[str], Pat
 @pytest.mark.parametrize("name", ["atc-none", "", None, ["atc-max"], "atc-ppl"])
 def test_a_header_that_names_another_is_refused(name: Any, kept: Callable[[str], Path], tmp_path: Path) -> None:
     forge(kept("atc-max"), tmp_path / "forged", lambda parameters: parameters, name=name)
-    with pytest.raises(InputError, match=r"forged: (holds the estimator 'atc-max' in the place|the header: 'name')"):
+    with pytest.raises(InputError, match=r"forged: (contains the estimator 'atc-max'|the header: 'name')"):
         load_estimator(tmp_path / "forged")
 
 
@@ -146,8 +146,8 @@ def test_a_family_of_ones_own_declares_its_classes(family: Callable[..., None], 
 @pytest.mark.parametrize(
     ("declared", "said"),
     [
-        ({}, r"own_boosted must name the classes that its files hold: SAVED"),
-        ({"SAVED": (Boosted,)}, r"'boosted' holds a Stump, which is no part of an estimator"),
+        ({}, r"own_boosted .*: SAVED"),
+        ({"SAVED": (Boosted,)}, r"'boosted' contains a Stump"),
     ],
 )
 def test_what_would_not_be_loaded_is_not_saved(
@@ -155,7 +155,7 @@ def test_what_would_not_be_loaded_is_not_saved(
 ) -> None:
     family("boosted", fit=fit_boosted, **declared)
     (tmp_path / "old").write_text("an older estimator")
-    with pytest.raises(ContractError, match=rf"old: is not written: .*{said}.*names in SAVED"):
+    with pytest.raises(ContractError, match=rf"old: .*{said}"):
         save_estimator(TrainingRows(*rows(), SETTINGS).fit("boosted"), tmp_path / "old", ABOUT)
     assert (tmp_path / "old").read_text() == "an older estimator"
 
@@ -165,7 +165,5 @@ def test_what_would_not_be_loaded_is_not_saved(
 )
 def test_what_has_no_form_is_not_saved(part: Any, family: Callable[..., None], tmp_path: Path) -> None:
     family("boosted", fit=lambda name, rows: Boosted(name, (part,), 0.1), SAVED=(Boosted, Stump))
-    with pytest.raises(
-        ContractError, match=r"'boosted' (holds a \S+, which is no part of an estimator|cannot be saved \(TypeError)"
-    ):
+    with pytest.raises(ContractError, match=r"'boosted' (contains a |cannot be saved \(TypeError)"):
         save_estimator(TrainingRows(*rows(), SETTINGS).fit("boosted"), tmp_path / "none", ABOUT)

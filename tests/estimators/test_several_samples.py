@@ -66,7 +66,7 @@ def test_a_part_keeps_its_items():
 def test_folds_need_items_of_both_classes_not_answers():
     values, labels, items = np.arange(80.0), np.repeat([True, False], [30, 50]), np.repeat(np.arange(8), 10)
     rows = TrainingRows(frame(max=values), labels, SETTINGS, items=items)
-    with pytest.raises(CannotFit, match="3 training items of the rarer class, 5 folds need 5"):
+    with pytest.raises(CannotFit, match="3 training items"):
         _ = rows.splits
     found = rows.fit("forest-3d-balanced-isotonic")
     assert isinstance(found, Unfitted)

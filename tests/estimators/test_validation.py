@@ -37,7 +37,7 @@ def test_each_domain_is_estimated_by_what_is_fitted_on_the_others() -> None:
     assert validation.bias == pytest.approx(np.mean(errors))
     worst = max(validation.domains, key=lambda one: abs(one.estimated - one.true))
     assert validation.worst == worst
-    assert f"in {worst.domain} ({worst.estimated:.3f} estimated, {worst.true:.3f} true)" in validation.reasons[3]
+    assert f"{worst.domain} ({worst.estimated:.3f} estimated, {worst.true:.3f} true)" in validation.reasons[3]
 
 
 def test_a_group_is_estimated_by_what_is_fitted_on_the_other_groups() -> None:
@@ -79,9 +79,8 @@ def test_the_recommended_method_chooses_again_without_the_domain(monkeypatch: py
 def test_two_domains_are_too_few() -> None:
     validation = validate(rows(NAMES[:2])[0], "atc-max")
     assert (validation.verdict, validation.domains, validation.aee) == ("too few domains to say", (), None)
-    assert validation.reasons == (
-        "a verdict needs 3 domains with 20 labels each, and an estimate from the others: label 1 more domain",
-    )
+    (reason,) = validation.reasons
+    assert all(fact in reason for fact in ("3 domains", "20 labels", "label 1 more domain"))
     assert validation.residuals.intervals([0.5], [100], 0.9).basis == "prior"
 
 
@@ -92,7 +91,7 @@ def test_a_domain_of_few_labels_does_not_count() -> None:
     )
     assert (validation.n_domains, validation.n_counted, len(validation.residuals)) == (5, 4, 4)
     [few] = [one for one in validation.domains if one.estimated is None]
-    assert (few.domain, few.n, few.reason) == ("epsilon", 19, "19 labels, fewer than 20: it does not count")
+    assert (few.domain, few.n, few.reason) == ("epsilon", 19, "19 labels, fewer than 20: not counted")
     assert validation.reasons[-1] == "not counted, with fewer than 20 labels: 1 of 5 domains (epsilon)"
     assert "over 4 held-out domains" in validation.reasons[0]
 

@@ -32,16 +32,16 @@ def test_round_trip_with_provenance_and_same_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("frame", "expected"),
     [
-        (LABELS.frame(ROWS).drop("answer"), "column 'answer' is missing; columns there: item_id"),
+        (LABELS.frame(ROWS).drop("answer"), "column 'answer' is missing; columns: item_id"),
         (LABELS.frame(ROWS).with_columns(cost=1), "column 'cost' is not in the contract of stage 'labels'"),
         (LABELS.frame(ROWS).with_columns(pl.col("sample").cast(pl.Int64)), "column 'sample' must be UInt16, was Int64"),
         (
             LABELS.frame(ROWS | {"item_id": ["a-00000", None]}),
-            "column 'item_id' must not be null; 1 rows are (first: row 1)",
+            "column 'item_id' must not be null; null rows: 1 (first: row 1)",
         ),
         (
             LABELS.frame(ROWS | {"item_id": ["a-00000"] * 2}),
-            "unique by item_id, sample; twice there: {'item_id': 'a-00000'",
+            "unique by item_id, sample; twice: {'item_id': 'a-00000'",
         ),
     ],
 )
@@ -57,7 +57,7 @@ def test_reading_another_stages_file_is_refused(tmp_path: Path) -> None:
     pl.DataFrame({"x": [1]}).write_parquet(tmp_path / "x.parquet")
     with pytest.raises(ContractError, match="column 'item_id' is missing"):
         LABELS.read(tmp_path / "x.parquet")
-    with pytest.raises(ContractError, match="holds no provenance"):
+    with pytest.raises(ContractError, match="no provenance"):
         read_provenance(tmp_path / "x.parquet")
 
 
@@ -87,7 +87,7 @@ def test_damaged_files_are_named_with_what_to_do(tmp_path: Path, damage: str) ->
     assert len(LABELS.read(path)) == count_rows(path) == 2
     do, what = DAMAGES[damage]
     do(path)
-    must = f"{re.escape(str(path))}: must be a whole Parquet file{{}}, {what}; delete it: it is made again where needed"
+    must = f"{re.escape(str(path))}: must be a whole Parquet file{{}}, {what}; delete it: it is rebuilt when needed"
     with pytest.raises(DamagedFileError, match="^" + must.format(" of stage 'labels'") + "$"):
         LABELS.read(path)
     if damage != "page":  # these read the end of the file alone
@@ -109,7 +109,7 @@ def test_a_file_of_another_stage_with_the_same_columns_is_refused(tmp_path: Path
     other = Contract("verdicts", LABELS.key, LABELS.columns)
     other.write(other.frame(ROWS), tmp_path / "x.parquet", {"stage": "what it was made from"})
     assert read_provenance(tmp_path / "x.parquet")["stage"] == "verdicts"
-    with pytest.raises(ContractError, match="x.parquet: must be a file of stage 'labels', is one of stage 'verdicts'$"):
+    with pytest.raises(ContractError, match="x.parquet: .*'labels', .*'verdicts'"):
         LABELS.read(tmp_path / "x.parquet")
 
 

@@ -114,7 +114,7 @@ def test_a_folder_is_refused_before_anything_is_written(tmp_path: Path) -> None:
 def test_a_file_that_must_not_be_written_is_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "kept").write_text("old")
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    with pytest.raises(PermissionError, match="must not be written"):
+    with pytest.raises(PermissionError, match="not writable"):
         write(tmp_path / "kept", "new")
     assert (tmp_path / "kept").read_text() == "old"
 
@@ -162,7 +162,7 @@ def test_a_full_disk_leaves_the_old_file(error: Exception, tmp_path: Path) -> No
             partial.write_text("ne")
             raise error
 
-    with pytest.raises(OSError, match=r"no space left on the disk, nothing of it was written: '.*table.csv'") as full:
+    with pytest.raises(OSError, match=r"no space left on the disk.*table.csv") as full:
         fill()
     assert full.value.errno == errno.ENOSPC
     assert (tmp_path / "table.csv").read_text() == "old"

@@ -111,9 +111,9 @@ def test_a_classifier_without_an_entailment_label(tmp_path: Path) -> None:
 def test_a_folder_without_weights(tmp_path: Path) -> None:
     folder = entailing(tmp_path / "classifier", WORTH)
     (folder / "model.safetensors").unlink()
-    with pytest.raises(InputError, match="classifier: must be weights that Transformers reads, with a tokenizer"):
+    with pytest.raises(InputError, match="classifier: must be weights for Transformers"):
         load(folder)
-    with pytest.raises(InputError, match="nothing: must be weights that Transformers reads"):
+    with pytest.raises(InputError, match="nothing: must be weights for Transformers"):
         load(tmp_path / "nothing")
 
 
@@ -122,5 +122,5 @@ def test_weights_without_a_classifier_are_refused(tmp_path: Path) -> None:
     folder = random_encoder(tmp_path / "encoder", ["red"])
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**config, "id2label": dict(enumerate(MNLI))}))
-    with pytest.raises(InputError, match=r"encoder: has no weights for classifier\.bias, classifier\.weight; is it"):
+    with pytest.raises(InputError, match=r"encoder: has no weights for classifier\.bias, classifier\.weight"):
         load(folder)

@@ -40,9 +40,9 @@ def test_exact(response: str, reference: str, truncated: bool, label: bool | Non
         (r"So \boxed{C}.", "Hydrogen, H_2", True, None),
         (r"So \boxed{Hydrogen, H_2}.", "(C)", True, None),
         ("The answer is not C.", "C", None, "last sentence says what the answer is not, or guesses"),
-        (r"So \boxed{Xenon}.", "C", None, "answer is no option of the question"),
+        (r"So \boxed{Xenon}.", "C", None, "answer is not an option of the question"),
         ("I cannot say.\nSorry.", "C", None, "no final answer"),
-        (r"So \boxed{C}.", "Xenon", None, "reference is no option of the question"),
+        (r"So \boxed{C}.", "Xenon", None, "reference is not an option of the question"),
     ],
 )
 def test_choice(response: str, reference: str, label: bool | None, reason: str | None) -> None:

@@ -116,7 +116,7 @@ def test_a_judgement_is_one_object_with_one_switch(reply: str, label: bool) -> N
 def test_all_else_is_no_label_and_the_exchange_is_kept(reply: str) -> None:
     verdict = verdict_of(reply)
     assert verdict.label is None
-    assert verdict.reason == f"the judge's reply is no judgement: '{' '.join(reply.split())}'"
+    assert verdict.reason == f"the judge's reply is not a judgement: '{' '.join(reply.split())}'"
     assert verdict.exchange["messages"][1]["content"] == USER
     assert json.loads(verdict.exchange["reply"])["choices"][0]["message"]["content"] == reply
 
@@ -134,7 +134,7 @@ def test_an_empty_reply_a_cut_off_one_and_a_refusal_say_so() -> None:
         verdicts = judge(api).judge([case(number) for number in range(3)])
     assert [(verdict.label, verdict.reason) for verdict in verdicts] == [
         (None, "the judge's reply is empty"),
-        (None, "the judge's reply is cut off at its max_tokens"),
+        (None, "the judge's reply is truncated at its max_tokens"),
         (None, "the judge's server refuses: The prompt was filtered: content_policy_violation"),
     ]
 
@@ -216,7 +216,7 @@ def test_a_key_is_in_no_file_log_or_error(tmp_path: Path, caplog: pytest.LogCapt
         server = {"base_url": api.base_url, "concurrency": 1, "timeout_s": 9, "retries": 0}
         asked = LlmJudge(settings(), server | {"ledger": str(tmp_path / "spending.sqlite")})
         verdicts = asked.judge([case(number) for number in range(3)])
-        assert {verdict.reason for verdict in verdicts} == {"the judge's reply is no judgement: 'Your key is ***'"}
+        assert {verdict.reason for verdict in verdicts} == {"the judge's reply is not a judgement: 'Your key is ***'"}
         with pytest.raises(EntropySentinelError, match=r"wrong key \*\*\*") as error:
             asked.judge([case(4)])
     assert api.keys == [f"Bearer {KEY}"] * 4

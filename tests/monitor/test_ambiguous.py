@@ -21,7 +21,7 @@ SAMPLES = 3
 # Of each route how many questions look ambiguous, and how many could.
 ROUTES = {"shop": (12, 30), "school": (3, 30), "support": (19, 19)}
 SAID = (
-    "40% of the 30 questions with 10 samples or more have several answers that come again and again: if they are right "
+    "40% of the 30 questions with 10 samples or more have several answers that occur repeatedly: if they are right "
     "answers, high entropy does not mean wrong"
 )
 
@@ -133,7 +133,7 @@ def test_an_estimator_says_of_its_training_domains_how_many_questions_look_ambig
     es.save(estimator, tmp_path / "a.estimator")
     loaded = es.load(tmp_path / "a.estimator")
     assert loaded.about["ambiguous"] == shares
-    said = "questions that get several answers again and again: shop 40% of 30, school 10% of 30, support 100% of 19"
+    said = "questions that repeatedly get several answers: shop 40% of 30, school 10% of 30, support 100% of 19"
     assert said in repr(loaded)
     unknown = es.fit(features.drop("stable_classes"), labels, "atc-max", domain="route")
     assert unknown.about["ambiguous"] is None

@@ -46,22 +46,22 @@ def test_a_log_with_all_of_it(estimator: SavedEstimator, tmp_path: Path) -> None
         "responses without features: no log-probabilities in the log": 1,
         "responses of model 'other'": 1,
         "responses of top_k_returned 5, not 20": 1,
-        "responses whose time cannot be read": 1,
+        "responses with an unreadable time": 1,
         "responses without a time": 1,
-        "responses whose time is before 2015 or after 2099": 1,
+        "responses with a time before 2015 or after 2099": 1,
     }
     assert places["records that cannot be read"][0].startswith(f"{path}: line 2 (must be a JSON object: ")
     assert places["responses without features: no log-probabilities in the log"] == lines(3)
     assert places["responses of model 'other'"] == lines(4)
     assert places["responses of top_k_returned 5, not 20"] == lines(5)
-    assert places["responses whose time cannot be read"] == lines(6)
+    assert places["responses with an unreadable time"] == lines(6)
     assert places["responses without a time"] == lines(7)
-    assert places["responses whose time is before 2015 or after 2099"] == lines(8)
+    assert places["responses with a time before 2015 or after 2099"] == lines(8)
     assert found.problems.notes == {
         "responses without features: empty response": 1,
-        "responses whose time is more than an hour before that of the response above": 1,
+        "responses more than an hour earlier than the response above": 1,
     }
-    assert places["responses whose time is more than an hour before that of the response above"] == lines(10)
+    assert places["responses more than an hour earlier than the response above"] == lines(10)
     # Eleven responses, four of them without an estimate; three without a time, one without a route.
     assert found.slices["n_responses"].sum() == 11
     assert found.slices["n_excluded"].sum() == 4
@@ -77,7 +77,7 @@ def test_a_log_with_all_of_it(estimator: SavedEstimator, tmp_path: Path) -> None
         (line(1, token_logprobs=None, top_logprobs=None), "line 2: responses without features: no log-probabilities"),
         (line(1, model="other"), "line 2: responses of model 'other'"),
         (line(1, k=5), "line 2: responses of top_k_returned 5, not 20"),
-        (line(1, time="yesterday"), "line 2: responses whose time cannot be read"),
+        (line(1, time="yesterday"), "line 2: responses with an unreadable time"),
     ],
 )
 def test_strict_stops_at_the_first(estimator: SavedEstimator, tmp_path: Path, bad, said: str) -> None:
@@ -104,11 +104,8 @@ def test_responses_of_other_models_and_widths_are_taken_if_that_is_said(
 
 def test_where_nothing_fits_it_is_an_error_that_says_what_to_do(estimator: SavedEstimator, tmp_path: Path) -> None:
     path = log_file(tmp_path / "log.jsonl", [line(0, model="m-2"), line(1, model="m-2"), line(2, k=25)])
-    said = (
-        r"was fitted on: 2 of model 'm-2': the estimator is of model m \(--any-model takes them\); 1 of top_k_returned "
-        r"25, not 20: the estimator is of top_k_returned 20 \(--top-k 20 cuts them, --any-logprobs takes them as they"
-    )
-    with pytest.raises(ProvenanceError, match=said):
+    facts = r"2 of model 'm-2': .*--any-model .*1 of top_k_returned 25, not 20: .*--top-k 20 .*--any-logprobs"
+    with pytest.raises(ProvenanceError, match=facts):
         es.monitor(estimator, path)
 
 
@@ -116,7 +113,7 @@ def test_a_log_that_names_no_model_is_taken_for_the_estimators(estimator: SavedE
     path = log_file(tmp_path / "log.jsonl", [line(0, model=...), line(1)])
     found = es.monitor(estimator, path)
     assert found.slices["n_estimated"].to_list() == [2]
-    assert found.problems.notes == {"responses of a log that names no model, taken for 'm'": 1}
+    assert found.problems.notes == {"responses without a model name, assumed to be from 'm'": 1}
     with pytest.raises(ProvenanceError, match="1 of model 'x'"):
         es.monitor(estimator, log_file(tmp_path / "log.jsonl", [line(0, model=...)]), model="x")
 
@@ -150,14 +147,14 @@ def test_a_table_without_the_column_of_a_slice_beside_one_that_has_it(
 
 
 def test_no_responses_at_all(estimator: SavedEstimator, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there is no response in the logs"):
+    with pytest.raises(InputError, match="no usable response"):
         es.monitor(estimator, log_file(tmp_path / "empty.jsonl", []), by=["route"])
-    with pytest.raises(InputError, match="there is no response in the logs; 2 records .*line 1 .*line 2 "):
+    with pytest.raises(InputError, match="no usable response; 2 records .*line 1 .*line 2 "):
         es.monitor(estimator, log_file(tmp_path / "bad.jsonl", ["{]", "x"]))
 
 
 def test_a_frame_that_holds_no_features(estimator: SavedEstimator) -> None:
-    with pytest.raises(InputError, match="features: column 'mean' is missing; columns there: a"):
+    with pytest.raises(InputError, match="features: column 'mean' .*: a"):
         es.monitor(estimator, pl.DataFrame({"a": [1]}))
 
 
@@ -173,12 +170,12 @@ def test_a_file_that_is_incomplete_counts_up_to_there_and_the_others_count(estim
     broken = written(traffic(50), tmp_path / "c.parquet")
     broken.write_bytes(broken.read_bytes()[:-200])
     found = es.monitor(estimator, [*paths, broken], by=["route"], window="day")
-    assert found.problems.counts == {"files that cannot be read to their end": 2}
-    first, second = found.problems.places["files that cannot be read to their end"]
-    assert first.startswith(f"{paths[0]}: cannot be read to its end: ")
+    assert found.problems.counts == {"files that are damaged and were read only in part": 2}
+    first, second = found.problems.places["files that are damaged and were read only in part"]
+    assert first.startswith(f"{paths[0]}: is damaged")
     assert second.startswith(f"{broken}: must be a whole Parquet file")
     assert 150 < found.slices["n_responses"].sum() - 10 < 300
-    with pytest.raises(InputError, match="a.jsonl.gz: cannot be read to its end"):
+    with pytest.raises(InputError, match="a.jsonl.gz: is damaged"):
         es.monitor(estimator, paths, strict=True)
 
 

@@ -71,7 +71,7 @@ def test_windows_are_those_that_can_be_named() -> None:
 
 WRONG = [
     ("window", "year", "unknown 'year'; known: hour, day, week, month"),
-    ("alert_on", "fire", "unknown 'fire'; known: drop, support, cut-off, stale, ambiguous"),
+    ("alert_on", "fire", "unknown 'fire'; known: drop, support, truncated, stale, ambiguous"),
     ("level", "1", "must be above 0 and below 1, was '1'"),
     ("level", "high", "must be a number, was 'high'"),
     ("level", "nan", "must be a number, was 'nan'"),
@@ -112,7 +112,7 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
 def test_an_option_that_is_unknown_or_does_not_go_with_others() -> None:
     for given, said in (
         ({"windows": "day"}, "unknown key 'windows'; known keys: by, window, "),
-        ({"alert_on": ["drop"]}, "alert_on: a drop is one since a reference; say which"),
+        ({"alert_on": ["drop"]}, "alert_on: .*--reference"),
         ({"reference": "yesterday"}, "reference: must be FIRST..LAST"),
     ):
         with pytest.raises(ConfigError, match=said):
@@ -137,7 +137,7 @@ def test_adding_an_option_is_a_field() -> None:
         """
         return More.of({"by": by, **options}).patience
 
-    assert "        patience: Windows before an alert (1 or more).\n" in verb.__doc__
+    assert "    patience: Windows before an alert (1 or more).\n" in verb.__doc__
     assert "**options" not in verb.__doc__
     assert inspect.signature(verb).parameters["patience"].default == 3
     assert (verb(), verb(patience=7)) == (3, 7)

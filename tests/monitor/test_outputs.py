@@ -67,7 +67,7 @@ def test_every_metric_says_what_it_is(found: Monitored) -> None:
     families = {one.name: one for one in text_string_to_metric_families(text)}
     assert set(families) == {f"entropy_sentinel_{name}" for name in METRICS}
     share = families["entropy_sentinel_cut_off_share"]
-    said = "Share of the estimated responses that were cut off."
+    said = "Share of the estimated responses that were truncated."
     assert share.documentation == said
     assert {one.type for one in families.values()} == {"gauge"}
 
@@ -170,7 +170,7 @@ def test_an_alert_below_says_whether_the_interval_is_too() -> None:
     accuracy, upper = es.monitor(estimator, features).slices.select("estimated_accuracy", "upper").row(0)
     for threshold, said in (
         (accuracy + 1e-9, "the interval reaches above it"),
-        (upper + 1e-9, "and the whole interval is"),
+        (upper + 1e-9, "the whole interval"),
     ):
         (alert,) = es.monitor(estimator, features, fail_below=threshold).alerts
         assert alert["message"].endswith(said)
@@ -180,9 +180,9 @@ def test_an_alert_below_says_whether_the_interval_is_too() -> None:
 
 def test_many_that_are_cut_off_are_an_alert_if_asked_for() -> None:
     features = traffic(900).with_columns(cut_off=pl.col("route") == "school")
-    found = es.monitor(fitted("atc-se_sum"), features, by=["route"], alert_on=["cut-off"])
+    found = es.monitor(fitted("atc-se_sum"), features, by=["route"], alert_on=["truncated"])
     assert [(one["kind"], one["slice"], one["message"]) for one in found.alerts] == [
-        ("cut-off", {"route": "school"}, "100% of the responses were cut off")
+        ("truncated", {"route": "school"}, "100% of the responses were truncated")
     ]
 
 

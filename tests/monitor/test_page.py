@@ -36,7 +36,7 @@ def test_the_page_says_what_was_found(features: pl.DataFrame) -> None:
     found = monitored(features, fail_below=0.5)
     text = page(found)
     first = found.slices.row(0, named=True)
-    assert f"Most errors are expected in {first['route']}" in text
+    assert f"most errors are expected in {first['route']}" in text
     assert f"estimated accuracy {first['estimated_accuracy']:.3f}" in text
     for heading in ("Alerts", "Where errors are expected", "Over time", "Week from 2026-11-09 00:00 UTC"):
         assert f"<h2>{heading}</h2>" in text
@@ -71,7 +71,7 @@ def test_many_slices_make_no_endless_page(features: pl.DataFrame) -> None:
     many = many.with_columns(route=pl.col("route") + pl.col("benchmark"))
     text = page(monitored(many))
     assert text.count("<tr>") <= 3 * (MOST_ROWS + 1)
-    assert "more: --output has them all" in text
+    assert "more: use " in text
     assert len(text) < 1_000_000
 
 
@@ -82,7 +82,7 @@ def test_labels_are_a_picture_where_they_stand_for_a_slice(features: pl.DataFram
     some = labels.join(second, on="item_id", how="semi").with_columns(weight=pl.lit(1.0))
     text = page(monitored(features, labels=some))
     assert "Slices in the week from 2026-11-09 that have labels." in text
-    assert "labels: drawn from a part of the slice" in text
+    assert "labels from only a part of the slice" in text
     assert "Estimated and labelled" not in page(monitored(features))
 
 

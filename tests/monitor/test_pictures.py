@@ -101,7 +101,7 @@ def test_dates_are_those_of_the_windows_with_the_year_where_it_begins() -> None:
 def test_only_the_newest_windows_are_drawn_and_that_is_said() -> None:
     made = over_time(found([row("a", 0.5, 0.5, 0.5)], days(dict.fromkeys(range(MOST_WINDOWS + 1), 0.5))))
     assert len(made.panels[0].points) == MOST_WINDOWS
-    assert f"The newest {MOST_WINDOWS} of {MOST_WINDOWS + 1} windows." in made.caption
+    assert f"newest {MOST_WINDOWS} of {MOST_WINDOWS + 1} windows" in made.caption
     assert "newest" not in over_time(found([row("a", 0.5, 0.5, 0.5)], days({0: 0.5, 1: 0.5}))).caption
 
 

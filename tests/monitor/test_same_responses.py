@@ -14,8 +14,8 @@ import entropy_sentinel as es
 from entropy_sentinel.monitor.reading.identity import ID, PLACED, RESPONSE, Seen, _mixed, numbers
 from entropy_sentinel.monitor.result import Monitored
 
-SAME = "responses that another file has too: they count once"
-OTHER = "responses whose id another file has for something else: both count"
+SAME = "responses that are also in another file and count once"
+OTHER = "responses with the same id as a different one in another file; both count"
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +117,7 @@ def test_parts_that_overlap(estimator, tmp_path: Path) -> None:
     found = es.monitor(estimator, [tmp_path / "parts" / name for name in "ac"], by=["route"])
     assert count(found) == 400
     assert found.problems.counts == {
-        "responses that two parts have: both count; in one run over the files they count once": 100
+        "responses that are in two parts and count twice; a single run over the files counts them once": 100
     }
 
 

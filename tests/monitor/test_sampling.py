@@ -135,13 +135,13 @@ def test_improved_is_the_prediction_powered_mean_of_what_is_labelled() -> None:
 
 
 def test_what_cannot_be_chosen_from_is_refused(features: pl.DataFrame, estimator: object) -> None:
-    with pytest.raises(InputError, match="budget: 12 labels are fewer than 5 for each of 4 slices, 20"):
+    with pytest.raises(InputError, match="budget: 12 .* 5 .* 4 slices .20"):
         es.sample(estimator, features, ["benchmark"], budget=12)
-    with pytest.raises(InputError, match="no response has a value in column 'route'; columns there: model, benchmark$"):
+    with pytest.raises(InputError, match="column 'route' .*: model, benchmark$"):
         es.sample(estimator, features, ["route"], budget=40)
     with pytest.raises(InputError, match="no response has features"):
         es.sample(estimator, features.with_columns(reason=pl.lit("empty response")), ["benchmark"])
-    with pytest.raises(ProvenanceError, match="the estimator is of model tiny-1m"):
+    with pytest.raises(ProvenanceError, match="the estimator has model tiny-1m"):
         es.sample(estimator, features.with_columns(model=pl.lit("other")), ["benchmark"])
     taken = es.sample(estimator, features.with_columns(model=pl.lit("other")), ["benchmark"], any_model=True)
     assert taken.taken == {"of model 'other'": 160}

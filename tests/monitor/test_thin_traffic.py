@@ -108,8 +108,7 @@ def test_pooled_windows_do_not_reach_into_the_reference(estimator: SavedEstimato
     found = watched(estimator, log, reference="2026-11-02..2026-11-04", alert_on=["drop"])
     assert found.now.select("n_estimated", "n_windows", "estimated_accuracy").rows() == [(27, 3, 0.0)]
     assert (found.alerts, found.silent) == ([], True)
-    said = "nothing can be said: no slice has 30 estimated responses in the last 14 days that are not of the reference"
-    assert parts(found)[-1] == said
+    assert all(fact in parts(found)[-1] for fact in ("30", "last 14 days", "after the reference"))
     # The last day that could be used is one of the reference.
     [last] = metrics(found)["entropy_sentinel_last_usable_window_start_seconds"]
     assert last.value == (BEGIN + timedelta(days=2)).timestamp()
@@ -122,12 +121,8 @@ def test_a_change_without_a_test_is_no_silence(estimator: SavedEstimator, log: L
     found = watched(estimator, log, reference="..2026-11-02", alert_on=["drop"])
     row = found.now.row(by_predicate=pl.col("route") == "a", named=True)
     assert (row["change"], row["change_q"], found.alerts) == (-0.75, None, [])
-    said = (
-        "changes that are not tested, and are no alert, for there are fewer than 30 responses in the reference or "
-        "after it: a"
-    )
-    assert said in parts(found)
-    assert said in page(found)
+    (untested,) = [part for part in parts(found) if "not tested" in str(part)]
+    assert ("fewer than 30" in untested, untested.endswith(": a"), untested in page(found)) == (True, True, True)
 
 
 def test_one_good_day_does_not_stand_for_the_bad_ones_after_it(estimator: SavedEstimator, log: Log) -> None:
@@ -164,7 +159,7 @@ def test_a_slice_that_had_enough_and_has_too_few_is_stale(
     ]
     assert flagged == ["a"] * stale
     if stale:
-        assert found.alerts[0]["message"].startswith("since the window of 2026-11-02 00:00 there were fewer than 30")
+        assert found.alerts[0]["message"].startswith("fewer than 30 responses since the window of 2026-11-02 00:00")
     # A slice of which there is nothing at all any more.
     gone = watched(estimator, Log(log._sides).add(0, "a", 45, 1.0).add(20, "b", 60, 0.7), alert_on=["stale"])
     assert [one["slice"] for one in gone.alerts] == [{"route": "a"}]
@@ -223,8 +218,8 @@ def test_days_without_a_response_are_named(estimator: SavedEstimator) -> None:
     """From the 2nd to the 9th of November, without the 4th, the 6th and the 7th; a clock far ahead does not count."""
     times = [BEGIN + timedelta(days=day) for day in (0, 1, 3, 6, 7) for _ in range(40)]
     rows = traffic(200).with_columns(time=pl.Series([*times[:-1], BEGIN + timedelta(days=900)]))
-    said = [one for one in parts(es.monitor(estimator, rows, window="day")) if "without a response" in str(one)]
-    assert said == ["3 days without a response (UTC): 2026-11-04, 2026-11-06, 2026-11-07"]
+    said = [one for one in parts(es.monitor(estimator, rows, window="day")) if "without responses" in str(one)]
+    assert said == ["3 days without responses (UTC): 2026-11-04, 2026-11-06, 2026-11-07"]
 
 
 def test_the_exit_status_says_that_nothing_could_be_said(tmp_path: Path, log: Log, capsys) -> None:
@@ -241,7 +236,7 @@ def test_the_exit_status_says_that_nothing_could_be_said(tmp_path: Path, log: Lo
     assert "30 in 3 days" in said
     with pytest.raises(SystemExit):
         main(["monitor", "--help"])
-    assert "5 where nothing could be said" in " ".join(capsys.readouterr().out.split())
+    assert "5 if no slice has" in " ".join(capsys.readouterr().out.split())
 
 
 def test_no_metric_family_stands_without_a_sample(estimator: SavedEstimator, log: Log) -> None:

@@ -88,11 +88,11 @@ def test_a_label_of_another_response_is_not_lost(tmp_path: Path) -> None:
     write_to_label(SAMPLE, path)
     fill(path, ["true", "", "false"])
     before = path.read_bytes()
-    with pytest.raises(InputError, match=r"to_label.csv: 1 of the 2 responses .* \(first: x\).*name another file"):
+    with pytest.raises(InputError, match=r"to_label.csv: 1 of its 2 .* \(first: x\).*name another file"):
         write_to_label(SAMPLE.head(2), path)
     # Two responses have the id now: nobody knows whose label it is.
     twice = pl.concat([SAMPLE, SAMPLE.tail(1)])
-    with pytest.raises(InputError, match=r"to_label.csv: 1 of the 2 responses .* \(first: x\)"):
+    with pytest.raises(InputError, match=r"to_label.csv: 1 of its 2 .* \(first: x\)"):
         write_to_label(twice, path)
     assert path.read_bytes() == before
 
@@ -100,7 +100,7 @@ def test_a_label_of_another_response_is_not_lost(tmp_path: Path) -> None:
 def test_a_response_that_is_labelled_twice(tmp_path: Path) -> None:
     path = tmp_path / "to_label.csv"
     path.write_text("item_id,label\nx,true\nx,false\n")
-    with pytest.raises(InputError, match=r"1 of the 2 responses .* \(first: x\)"):
+    with pytest.raises(InputError, match=r"1 of its 2 .* \(first: x\)"):
         write_to_label(SAMPLE, path)
     assert path.read_text() == "item_id,label\nx,true\nx,false\n"
 
@@ -109,7 +109,7 @@ def test_a_response_that_is_labelled_twice(tmp_path: Path) -> None:
 def test_another_file_is_not_replaced(content: str, tmp_path: Path) -> None:
     path = tmp_path / "sales.csv"
     path.write_bytes(content.encode("latin-1"))
-    with pytest.raises(InputError, match=r"sales.csv: is there, and .*name another file, or move this one away"):
+    with pytest.raises(InputError, match=r"sales.csv: .*name another file"):
         write_to_label(SAMPLE, path)
     assert path.read_bytes() == content.encode("latin-1")
 
@@ -118,7 +118,7 @@ def test_another_file_is_not_replaced(content: str, tmp_path: Path) -> None:
 def test_another_file_of_json_lines_is_not_replaced(line: str, tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     path.write_text(line + "\n")
-    with pytest.raises(InputError, match=r"log.jsonl: is there, and"):
+    with pytest.raises(InputError, match=r"log.jsonl: exists"):
         write_to_label(SAMPLE, path)
     assert path.read_text() == line + "\n"
 

@@ -102,7 +102,7 @@ def test_what_is_left_is_reckoned_with_what_finished_files_say() -> None:
     assert row(config, "one")[1:4] == ["3,238", "2,638", "100"]
     assert row(config, "one")[-2:] == ["own", "files"]
     assert row(config, "two")[-2:] == ["others'", "files"]
-    assert "Responses: 9,714, of which 600 are done and 9,114 left." in text(config)
+    assert "Responses: 9,714; 600 are done and 9,114 left." in text(config)
 
 
 def with_passes(family: str = "forced_answer", **section: Any) -> Config:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from entropy_sentinel.grouping.backend import Backend
-from entropy_sentinel.grouping.clustering import Asked, classes
+from entropy_sentinel.grouping.clustering import Answered, classes
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class OrderDependence:
     spread: float
 
 
-def order_dependence(asked: Sequence[Asked], backend: Backend, orders: int = 10, seed: int = 0) -> OrderDependence:
+def order_dependence(asked: Sequence[Answered], backend: Backend, orders: int = 10, seed: int = 0) -> OrderDependence:
     """Group the answers again in so many random orders; `asked` must not be empty."""
     generator = np.random.default_rng(seed)
     given = classes(asked, backend)

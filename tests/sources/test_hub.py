@@ -83,19 +83,19 @@ def raising(monkeypatch: pytest.MonkeyPatch, method: str, error: Exception) -> N
 ANSWERS = [
     (
         answer(errors.GatedRepoError, 403),
-        "accept its licence at https://huggingface.co/owner/net, and set",
+        "licence at https://huggingface.co/owner/net",
     ),
-    (answer(errors.RepositoryNotFoundError, 401), "nothing to see at https://huggingface.co/owner/net; check the id"),
-    (answer(errors.RevisionNotFoundError, 404), "has no revision 'v2'; set its `revision` to a commit, tag or branch"),
-    (answer(errors.HfHubHTTPError, 401), "the hub answers with HTTP status 401; check the variable HF_TOKEN"),
-    (answer(errors.HfHubHTTPError, 503), "the hub answers with HTTP status 503; check"),
+    (answer(errors.RepositoryNotFoundError, 401), "(see https://huggingface.co/owner/net)"),
+    (answer(errors.RevisionNotFoundError, 404), "'v2'; set its `revision`"),
+    (answer(errors.HfHubHTTPError, 401), "HTTP status 401"),
+    (answer(errors.HfHubHTTPError, 503), "HTTP status 503"),
     (errors.HFValidationError(f"Repo id must be in the form: {SECRET}"), "must be an id of the hub, `owner/name`"),
-    (httpx.ConnectError("no route"), "cannot be had (ConnectError): is there a connection to https://huggingface.co"),
-    (httpx.ReadTimeout("slow"), "cannot be had (ReadTimeout)"),
-    (OSError(28, "No space left on device"), "cannot be had (OSError): is there a connection to"),
+    (httpx.ConnectError("no route"), "(ConnectError). Check the connection to https://huggingface.co"),
+    (httpx.ReadTimeout("slow"), "(ReadTimeout)"),
+    (OSError(28, "No space left on device"), "(OSError). Check the connection"),
     (
         errors.LocalEntryNotFoundError("no files"),
-        "the cache that `snakemake prefetch` fills, with HF_HUB_OFFLINE=1",
+        "`snakemake prefetch`, with HF_HUB_OFFLINE=1",
     ),
 ]
 
@@ -119,7 +119,7 @@ def test_refusals_of_the_hub_say_what_to_do_and_hold_no_token(
 
 def test_gated_data_set_names_its_own_page(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     raising(monkeypatch, "auth_check", answer(errors.GatedRepoError, 401))
-    with pytest.raises(InputError, match="https://huggingface.co/datasets/owner/sums, and set the variable HF_TOKEN"):
+    with pytest.raises(InputError, match="https://huggingface.co/datasets/owner/sums.*HF_TOKEN"):
         write_benchmark(SETTINGS, str(tmp_path / "results" / "study" / "benchmarks" / "sums.parquet"))
     assert not (tmp_path / "results").exists()
 
@@ -136,13 +136,13 @@ def test_offline_and_not_in_the_cache(sums: Path, cache: Path, revision: str | N
     for repo_id in ("owner/others", "owner/sums") if revision else ("owner/others",):
         with pytest.raises(InputError) as refusal:
             hub.resolve("dataset", repo_id, revision)
-        assert f"dataset {repo_id}: is not in the cache" in str(refusal.value)
-        assert f"run `snakemake prefetch` on a machine with internet and the same cache, {cache}" in str(refusal.value)
+        assert f"dataset {repo_id}: " in str(refusal.value)
+        assert f"`snakemake prefetch` on a machine with internet and the same cache, {cache}" in str(refusal.value)
 
 
 def test_offline_mode_of_the_library_itself_is_understood(monkeypatch: pytest.MonkeyPatch, offline: None) -> None:
     raising(monkeypatch, "snapshot_download", errors.OfflineModeIsEnabled("offline"))
-    with pytest.raises(InputError, match="is not in the cache .* run `snakemake prefetch`"):
+    with pytest.raises(InputError, match="in the cache.*run `snakemake prefetch`"):
         hub.snapshot("model", "owner/net", COMMIT)
 
 
@@ -154,7 +154,7 @@ def test_half_a_download_is_not_taken_for_whole(sums: Path, cache: Path) -> None
     from huggingface_hub import _tree_cache
 
     _tree_cache.write_tree_cache(str(trees.parent), COMMIT, {"missing.parquet": _tree_cache.TreeCacheEntry(**entry)})
-    with pytest.raises(InputError, match=r"is not in the cache \(or not all of it\)"):
+    with pytest.raises(InputError, match=r"not completely"):
         hub.snapshot("dataset", "owner/sums", COMMIT)
 
 

@@ -112,17 +112,17 @@ def test_rows_of_items_that_a_limited_study_leaves_out_are_set_aside(tmp_path: P
 
 
 def test_a_file_without_any_item_of_the_study_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"source.parquet: none of its 3 rows is on an item .* such as a-00003"):
+    with pytest.raises(InputError, match=r"source.parquet: none of its 3 rows .*a-00003"):
         run_import(tmp_path, traces(), ids=[IDS[3]])
     labels = tmp_path / "labels.parquet"
     pl.DataFrame({"item_id": IDS[1:], "label": [True] * 3}).write_parquet(labels)
     responses = pl.DataFrame({"item_id": IDS[:1], "sample": [0]}, schema_overrides={"sample": pl.UInt16})
-    with pytest.raises(InputError, match=r"labels.parquet: none of its 3 rows is on an item"):
+    with pytest.raises(InputError, match=r"labels.parquet: none of its 3 rows "):
         import_labels(responses, str(labels))
 
 
 def test_kind_of_log_probabilities_must_be_known(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"source.parquet: does not say .* set models.theirs.source_logprobs_mode"):
+    with pytest.raises(InputError, match=r"source.parquet: .* set models.theirs.source_logprobs_mode"):
         run_import(tmp_path, traces(), logprobs_mode=None)
 
 
@@ -158,23 +158,26 @@ LEVEL = [math.log(1.002 / 20)] * 20  # 20 probabilities that add up to 1.002
         ({"item_id": [IDS[0], "aa-00001", IDS[1]]}, r"row 1: 'item_id' must be an item of the benchmark"),
         (
             {"item_id": [IDS[0], IDS[1], IDS[0]]},
-            r"row 2: 'item_id' must be there once per sample, of which there is 1",
+            r"row 2: 'item_id' must occur once .*1",
         ),
         ({"sample": [0, 1, 0]}, r"row 1: 'sample' must be below generation.samples, 1; was 1"),
         ({"item_id": [IDS[0], None, IDS[1]]}, r"row 1: 'item_id' must not be null"),
-        ({"item_id": [IDS[0]] * 3, "sample": [0, 1, 0]}, r"row 2: 'item_id' must be there once per sample"),
+        ({"item_id": [IDS[0]] * 3, "sample": [0, 1, 0]}, r"row 2: 'item_id' must occur once"),
         ({"finish_reason": ["stop", "eos", "stop"]}, r"row 1: 'finish_reason' must be 'stop', .*; was eos"),
         ({"token_logprobs": [[-0.5], [-0.5], []]}, r"row 0: 'top_logprobs' must have as many steps"),
-        ({"token_logprobs": [[-0.5, None], [-0.5], []]}, r"row 0: 'token_logprobs' must not hold null"),
+        ({"token_logprobs": [[-0.5, None], [-0.5], []]}, r"row 0: 'token_logprobs' must not contain null"),
         ({"token_ids": [[1, 2], [3, 4], []]}, r"row 1: 'token_ids' must have as many steps"),
         ({"token_ids": [[1, 2], [-3], []]}, r"row 1: 'token_ids' must be List\(UInt32\)"),
         ({"n_tokens": [2, 1, 1]}, r"row 2: 'n_tokens' must be the number of steps in token_logprobs; was 1"),
         ({"trace_start": [2, 2, 0]}, r"row 1: 'trace_start' must be at most"),
         (
             {"top_logprobs": [STEPS[0], [STEP[:19]], []]},
-            r"row 1, step 0: 'top_logprobs' must have as many entries as most other steps, 20, has 19; was \[-0.5,",
+            r"row 1, step 0: 'top_logprobs' .*\(20\), has 19; was \[-0.5,",
         ),
-        ({"top_logprobs": [[STEP[:5], STEP[:4]], [STEP[:5]], []]}, r"row 0, step 1: 'top_logprobs' .*, 5, has 4; was"),
+        (
+            {"top_logprobs": [[STEP[:5], STEP[:4]], [STEP[:5]], []]},
+            r"row 0, step 1: 'top_logprobs' .*\(5\), has 4; was",
+        ),
         ({"top_logprobs": [[[0.6, 0.3, 0.1]] * 2, [[0.6, 0.3, 0.1]], []]}, r"row 0, step 0: .* must be logarithms of"),
         ({"top_logprobs": [["a", "b"], ["c"], []]}, r"row 0: 'top_logprobs' must be List\(Array\(Float32"),
         ({"top_logprobs": [STEPS[0], [STEP[::-1]], []]}, r"row 1, step 0: 'top_logprobs' must have the 20 largest"),
@@ -190,7 +193,7 @@ LEVEL = [math.log(1.002 / 20)] * 20  # 20 probabilities that add up to 1.002
         ),
         (
             {"top_logprobs": [[STEP, STEP], [LEVEL], []], "token_logprobs": [[-0.5, -0.5], [-3], []]},
-            r"row 1, step 0: 'top_logprobs' must be logarithms of probabilities that add up to 1 at most; was \[-2.99",
+            r"row 1, step 0: 'top_logprobs' must be logarithms .*; was \[-2.99",
         ),
         (
             {"top_logprobs": [[STEP, [90.0, *STEP[1:]]], [STEP], []]},
@@ -268,7 +271,7 @@ def test_the_step_is_counted_within_its_response(monkeypatch: pytest.MonkeyPatch
 
 
 def test_file_without_a_column_or_of_another_format_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"column 'finish_reason' is missing; columns there: item_id, text"):
+    with pytest.raises(InputError, match=r"column 'finish_reason' .*: item_id, text"):
         run_import(tmp_path, {name: values for name, values in traces().items() if name != "finish_reason"})
     with pytest.raises(InputError, match=r"source.parquet: has no row"):
         run_import(tmp_path, GENERATIONS.schema.to_frame().to_dict())
@@ -294,10 +297,10 @@ def test_unusable_labels_are_named(tmp_path: Path) -> None:
     responses = pl.DataFrame({"item_id": IDS, "sample": [0] * 4}, schema_overrides={"sample": pl.UInt16})
     source = tmp_path / "labels.parquet"
     pl.DataFrame({"item_id": [IDS[2], "b-00001"], "label": [True, False]}).write_parquet(source)
-    with pytest.raises(InputError, match=r"row 1: 'item_id' must be an item of the benchmark, a-NNNNN; was b-00001"):
+    with pytest.raises(InputError, match=r"row 1: 'item_id' .*a-NNNNN; was b-00001"):
         import_labels(responses, str(source))
     pl.DataFrame({"item_id": [IDS[2], IDS[1]], "sample": [0, 1], "label": [True, False]}).write_parquet(source)
-    with pytest.raises(InputError, match=r"row 1: 'sample' must be that of a response of the model; was 1"):
+    with pytest.raises(InputError, match=r"row 1: 'sample' .*was 1"):
         import_labels(responses, str(source))
     pl.DataFrame({"item_id": [IDS[2]], "label": ["yes"]}).write_parquet(source)
     with pytest.raises(InputError, match=r"column 'label' must be Boolean, was String"):

@@ -79,7 +79,7 @@ def test_replies_of_openai_and_vllm() -> None:
         ),
     ]
     assert frame["unusable"].to_list() == [None] * 3 + [A_CALL] + [None] * 5 + [NO_LOGPROBS, None]
-    assert summary.facts == {"refusal": 1, "tool calls": 1, "reasoning": 1, "cut off": 1}
+    assert summary.facts == {"refusal": 1, "tool calls": 1, "reasoning": 1, "truncated": 1}
     assert (summary.responses, summary.formats, summary.top_k) == (11, {"openai": 11}, {3: 7, 2: 1})
     assert summary.modes == {"raw_logprobs, assumed": 11}
     assert str(frame["time"][0]) == "2025-11-01 12:26:40+00:00"
@@ -158,7 +158,7 @@ def test_parquet_with_parts_is_read_by_the_row_where_they_are_asked_for(tmp_path
     frame, _ = read(tmp_path / "a.parquet", columns=["metadata.route"])
     assert frame["metadata.route"].to_list() == ["a", None]
     frame, _ = read(tmp_path / "a.parquet", trace_after="y")
-    assert frame["unusable"].to_list() == [None, "no tokens in the log to find the end of the thinking in"]
+    assert frame["unusable"].to_list() == [None, "no tokens in the log, so the end of the thinking is unknown"]
     assert frame["trace_start"].to_list() == [1, 1]
 
 
@@ -204,7 +204,7 @@ def test_the_responses_api() -> None:
         ("resp_5", "I can't.", "stop", 0, NO_LOGPROBS, "eu-west"),
     ]
     assert summary.ignored == {"events within a stream": 1}
-    assert summary.facts == {"reasoning": 1, "tool calls": 1, "refusal": 1, "cut off": 1}
+    assert summary.facts == {"reasoning": 1, "tool calls": 1, "refusal": 1, "truncated": 1}
 
 
 def test_outputs_of_vllm() -> None:
@@ -282,8 +282,8 @@ def test_a_table_of_gaps(tmp_path: Path) -> None:
     assert frame["top_logprobs"][0].to_list() == [[-0.5, -1.0], [-0.5, -3.0]]  # k is 2: the smaller of two as common
     assert frame["finish_reason"].unique().to_list() == ["stop"]
     assert [(record.where, record.problem) for record in summary.bad] == [
-        (f"{path}: row 3", "'token_logprobs' must not hold null"),
-        (f"{path}: row 4", "'token_logprobs' and 'top_logprobs' must have as many steps, have 1 and 2"),
+        (f"{path}: row 3", "'token_logprobs' must not contain null"),
+        (f"{path}: row 4", "'token_logprobs' and 'top_logprobs' must have equal lengths, have 1 and 2 steps"),
     ]
     assert compute_features(frame)["reason"].to_list()[3] == "empty response"
 
@@ -300,7 +300,7 @@ def test_gzip_and_standard_input_and_several_files(tmp_path: Path, monkeypatch: 
     assert frame["benchmark"].unique(maintain_order=True).to_list() == ["a", "openai_batch"]
     assert (summary.files, summary.responses) == (2, 8)
     packed.write_bytes(gzip.compress(content)[:-20])
-    with pytest.raises(InputError, match=r"a.jsonl.gz: cannot be read to its end"):
+    with pytest.raises(InputError, match=r"a.jsonl.gz: "):
         read(packed)
 
 
@@ -318,26 +318,26 @@ BAD = [
     ("{broken", "must be a JSON object: Expecting property name enclosed in double quotes, column 2"),
     ("[1, 2]", "must be a JSON object, is list: [1, 2]"),
     ({"a": 1, "b": 2}, "is of no known format (inspect, litellm, openai-batch, "),
-    ({"choices": []}, "the `choices` of the reply are empty: it has no answer"),
+    ({"choices": []}, "the `choices` of the reply are empty"),
     ({"choices": [{"index": 0}]}, "a choice must have a `message` or a `text`"),
-    (chat(("much", [-1])), "the log-probabilities of step 0 (from 0) must be numbers, are 'much'"),
-    (chat((-1, [None])), "the log-probabilities of step 0 (from 0) must be numbers, are None"),
+    (chat(("much", [-1])), "the log-probabilities of step 0 (from 0) must be numbers, were 'much'"),
+    (chat((-1, [None])), "the log-probabilities of step 0 (from 0) must be numbers, were None"),
     (
         {"token_logprobs": [-1], "top_logprobs": []},
-        "there are 1 sampled tokens, and alternatives for 0: must",
+        "sampled tokens (1), but there are 0",
     ),
     ({"request": {}, "response": "<html>"}, "the reply must be JSON: Expecting value"),
-    ({"request_id": "1", "outputs": [{"token_ids": [1], "logprobs": []}]}, "`logprobs` must have a step for each of"),
-    ({"request_id": "1", "outputs": [{"token_ids": [1], "logprobs": [{"2": -1}]}]}, "must have the sampled token, 1"),
+    ({"request_id": "1", "outputs": [{"token_ids": [1], "logprobs": []}]}, "`logprobs` must have "),
+    ({"request_id": "1", "outputs": [{"token_ids": [1], "logprobs": [{"2": -1}]}]}, "the sampled token, 1"),
     (
         chat((-1, [-1]), usage={"prompt_tokens": 1.5}),
         "prompt_tokens must be a whole number from 0 to 4,294,967,295",
     ),
     ({"sample": -1, "token_logprobs": [-1], "top_logprobs": [[-1]]}, "sample must be a whole number from 0 to 65,535"),
     ({"token_ids": [-1], "token_logprobs": [-1], "top_logprobs": [[-1]]}, "token_ids must be whole numbers from 0"),
-    ({"choices": [3]}, "has not the form of its format: "),
+    ({"choices": [3]}, "does not match its format: "),
     ({"object": "response"}, "a reply of the Responses API must have an `output`"),
-    ({"type": "response.completed"}, "has no 'response', which its format must have"),
+    ({"type": "response.completed"}, "'response' is missing"),
 ]
 
 
@@ -374,7 +374,7 @@ def test_a_long_list_of_bad_lines_is_cut(tmp_path: Path) -> None:
 def test_a_servers_own_text_log_has_nothing_to_read() -> None:
     frame, summary = read("vllm_server.log")
     assert (len(frame), summary.n_bad) == (0, 2)
-    assert "has no log-probabilities: log the replies as JSON" in summary.bad[0].problem
+    assert "log the replies as JSON" in summary.bad[0].problem
 
 
 @pytest.mark.parametrize("block", [1, 7, 1 << 20])
@@ -425,7 +425,7 @@ def test_k_is_what_most_steps_have_and_can_be_cut(tmp_path: Path) -> None:
     assert compute_features(cut)["mean"].to_list() == pytest.approx([entropy([-0.5, -2])] * 2)
     three, _ = read(path, top_k=3)
     assert three["top_k_returned"].to_list() == [3, None]
-    assert three["unusable"].to_list() == [None, "2 alternatives to a token in the log, 3 are asked for"]
+    assert three["unusable"].to_list() == [None, "the log has 2 alternatives per token, 3 are needed"]
 
 
 @pytest.mark.parametrize(

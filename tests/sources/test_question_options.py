@@ -38,7 +38,7 @@ def test_options_in_all_forms(columns: list[str], row: dict[str, Any]) -> None:
     [
         (["Helium"], r"rows: row 3: options \(choices\) must be 2 to 10, were 1"),
         (list("abcdefghijk"), "must be 2 to 10, were 11"),
-        (["Helium", "", "Neon"], "must be filled up to the last, B is empty"),
+        (["Helium", "", "Neon"], "B is empty"),
         ({"x": "Helium", "y": "Neon"}, "must be a list, or options by the letters A, B, ..., has x, y"),
         ([["Helium"], ["Neon"]], "must be text, a number or a list of these, was list"),
     ],
@@ -65,17 +65,15 @@ def test_a_reference_is_letter_number_or_text(references: list[str | None], righ
 
 def test_two_readings_that_differ_are_asked_about() -> None:
     numbers, places = ["1", "2", "3", "4"], ["rows: row 0", "rows: row 1"]
-    with pytest.raises(
-        InputError, match="row 0: in all 2 rows the reference can be the number from 0 or the number fr"
-    ):
+    with pytest.raises(InputError, match="row 0: in all 2 rows .*number from 0 or the number fr"):
         right_options(["1", "2"], [GASES] * 2, None, places)
     assert right_options(["1", "2"], [GASES] * 2, "index", places) == [1, 2]
     assert right_options(["1", "2"], [GASES] * 2, "number", places) == [0, 1]
     # From 1 and as a text it is the same option: nothing to ask, since 4 cannot be counted from 0.
     assert right_options(["1", "4"], [numbers] * 2, None, places) == [0, 3]
-    with pytest.raises(InputError, match=r"row 1: reference 'Xenon' is no text of its 4 options; mend the row"):
+    with pytest.raises(InputError, match=r"row 1: reference 'Xenon' .* 4 options"):
         right_options(["Neon", "Xenon"], [GASES] * 2, None, places)
-    with pytest.raises(InputError, match=r"row 0: reference 'Neon' is no letter of its 4 options"):
+    with pytest.raises(InputError, match=r"row 0: reference 'Neon' .*letter"):
         right_options(["Neon", "Neon"], [GASES] * 2, "letter", places)
 
 

@@ -52,7 +52,7 @@ def test_items_have_their_kind_and_their_answers(tmp_path: Path, caplog: pytest.
     assert items["answers"].to_list() == [[["Helium"], ["Neon", "Ne"]], [["red", "crimson"]], None]
     assert items["counts"].to_list() == [[3, 1.5], None, None]
     assert items["reference"].null_count() == 3
-    assert "2 of 3 items have right answers, 1 of these without counts: all as likely as each other" in caplog.text
+    assert "2 of 3 items have right answers, 1 of these without counts" in caplog.text
 
 
 def test_a_file_of_a_benchmark_without_them_is_as_it_was_before_they_were_there(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_a_file_of_a_benchmark_without_them_is_as_it_was_before_they_were_there(
 def test_rows_with_an_answer_that_nobody_has_counted_are_dropped_if_asked_for(tmp_path: Path) -> None:
     zero = {"q": "A metal?", "kind": "metals", "right": ["iron", "tin"], "seen": [7, 0]}
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [zero, *ROWS]))
-    told = r"rows.jsonl: row 0: counts \(seen\) must be above 0, that of 'tin' was 0; mend the row, or drop such rows"
+    told = r"rows.jsonl: row 0: counts \(seen\) must be above 0, was 0 for 'tin'"
     with pytest.raises(ConfigError, match=told):  # one of the first rows, which are read when the study is planned
         made(tmp_path, **NEW)
     items = made(tmp_path, **NEW, only_if_counted=True)
@@ -111,13 +111,13 @@ def test_answers_in_all_forms(columns: str | list[str], row: dict[str, Any], ans
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        ('["Paris"', r"rows: row 3: answers \(a\) begins as the JSON text of a list, but is none"),
+        ('["Paris"', r"rows: row 3: answers \(a\) .*JSON list"),
         (
             ["Paris", ""],
-            r"rows: row 3: answers \(a\): answer 2 must be a text or a list of its names, none of them empt",
+            r"rows: row 3: answers \(a\): answer 2 must be a text or a list",
         ),
-        (["Paris", []], r"answer 2 must be a text or a list of its names, none of them empty, was \[\]"),
-        ([["Paris", None]], "answer 1 must be a text or a list of its names"),
+        (["Paris", []], r"answer 2 must be .* \[\]"),
+        ([["Paris", None]], "answer 1 must be a text or a list"),
         ([["Paris", ["Rome"]]], "answer 1 must be text, a number or a list of these, was list"),
         ([{"name": "Paris"}], "answer 1 must be text, a number or a list of these, was dict"),
     ],
@@ -130,15 +130,15 @@ def test_what_are_no_answers(value: Any, expected: str) -> None:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        ([1, 2, 3], r"rows: row 3: counts \(c\) must be one for each of the 2 answers, were 3; answers that differ"),
+        ([1, 2, 3], r"rows: row 3: counts \(c\) .*2 answers, were 3"),
         ("[1]", "must be one for each of the 2 answers, were 1"),
-        ([1, -2], r"rows: row 3: counts \(c\) must be numbers above 0, that of 'Rome' was -2; mend the row"),
-        ([True, 2], "that of 'Paris' was True"),
-        (["1", 2], "that of 'Paris' was '1'"),
-        ([1, None], "that of 'Rome' was None"),
-        ([float("nan"), 2], "that of 'Paris' was nan"),
-        ([float("inf"), 2], "that of 'Paris' was inf"),
-        ("[1, ", "begins as the JSON text of a list"),
+        ([1, -2], r"rows: row 3: counts \(c\) must be numbers above 0, was -2 for 'Rome'"),
+        ([True, 2], "was True for 'Paris'"),
+        (["1", 2], "was '1' for 'Paris'"),
+        ([1, None], "was None for 'Rome'"),
+        ([float("nan"), 2], "was nan for 'Paris'"),
+        ([float("inf"), 2], "was inf for 'Paris'"),
+        ("[1, ", "JSON list"),
     ],
 )
 def test_what_are_no_counts(value: Any, expected: str) -> None:
@@ -158,8 +158,8 @@ def test_counts_in_all_forms() -> None:
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"counts": "seen"}, "benchmarks.mine: 'counts' are of 'answers'; name their column too"),
-        ({"answers": "right", "only_if_counted": True}, "benchmarks.mine: 'only_if_counted' goes with 'counts'"),
+        ({"counts": "seen"}, "benchmarks.mine: 'counts' needs 'answers'"),
+        ({"answers": "right", "only_if_counted": True}, "benchmarks.mine: 'only_if_counted' needs 'counts'"),
         ({"answers": "{right}"}, "benchmarks.mine.answers"),
         ({"group": ["no column"]}, "benchmarks.mine.group: 'no column' must name columns"),
         ({"group": ["{sort}"]}, "row 0 has no column 'sort'"),

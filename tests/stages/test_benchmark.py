@@ -181,8 +181,8 @@ def test_limit_is_nested_and_keeps_the_order() -> None:
     [
         ('{"q": "x", "a": ', "line 2 must be a JSON object"),
         ('["x"]', "line 2 must be a JSON object, was list"),
-        ('{"question": "x"}', "row 1 has no column 'image'; columns there: question"),
-        (r'{"\ud800": "x"}', r"row 1 has no column 'image'; columns there: \ud800"),
+        ('{"question": "x"}', "row 1 has no column 'image'; columns: question"),
+        (r'{"\ud800": "x"}', r"row 1 has no column 'image'; columns: \ud800"),
         (f'{{"q": {"9" * 5000}}}', "line 2 must be a JSON object: Exceeds the limit (4300 digits)"),
         (f'{{"q": {"[" * 100_000}', "line 2 must be a JSON object: maximum recursion depth exceeded"),
     ],

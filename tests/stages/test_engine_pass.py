@@ -276,7 +276,7 @@ def test_the_signals_are_of_the_own_answer(tmp_path: Path, engines: list) -> Non
 def test_a_model_that_cannot_be_asked_has_rows_that_say_why(tmp_path: Path, engines: list) -> None:
     files = Files(tmp_path, [("so \\boxed{1}", "1"), ("\\boxed{2}", None)])
     Path(files.output).parent.mkdir(parents=True)
-    why = "traces made elsewhere ('source') have no engine"
+    why = "imported traces ('source') have no engine"
     nobody: Any = settings() | {"asked_with": {"engine": "source", "model": "theirs"}, "unaskable": why}
     engine_pass.write_engine_pass(files.benchmark, files.generations, nobody, 1, files.output)
     frame = FORCED_ANSWERS.read(files.output)

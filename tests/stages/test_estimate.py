@@ -82,7 +82,7 @@ def test_a_training_group_of_nearly_one_class_carries_a_caution() -> None:
     assert estimate(frame, "c", SETTINGS)["caution"].null_count() == 4
     said = estimate(frame, "a", SETTINGS)["caution"].unique().to_list()
     assert len(said) == 1
-    assert said[0].startswith("only 2 of 48 training rows are incorrect: ")
+    assert said[0].startswith("only 2 of 48 training rows are incorrect")
 
 
 def _rows(frame: pl.DataFrame) -> tuple[pl.DataFrame, np.ndarray]:

@@ -140,7 +140,7 @@ def test_names_are_such_as_files_may_have(name: str, expected: str) -> None:
             ["one.jsonl", "one.jsonl", "-m", "q4.gguf"],
             "--model q4.gguf: must be a folder of safetensors with a config.json; 'q4.gguf' is a GGUF file: make such",
         ),
-        (["one.jsonl", "one.jsonl"], "a study needs files of rows and a --model, or a --log"),
+        (["one.jsonl", "one.jsonl"], "--model, or --log"),
         (
             ["--log", str(LOG), "--by", "model", "--labels", "labels.csv"],
             "needs two domains at least, one of them with references or labels to learn from; there are 1, 0 with such",
@@ -168,7 +168,7 @@ def test_nothing_is_written_over(here: Path, capsys: pytest.CaptureFixture[str])
     rows = [lines(f"{name}.jsonl", [{"question": "1 + 1?", "answer": "2"}]) for name in ("one", "two")]
     Path("mine.yaml").write_text("mine: all")
     assert run("init", "mine.yaml", *rows, "-m", "weights") == 1
-    assert "mine.yaml: is there already, and is not written over" in capsys.readouterr().err
+    assert "mine.yaml: exists" in capsys.readouterr().err
     assert Path("mine.yaml").read_text() == "mine: all"
 
 

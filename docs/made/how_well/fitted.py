@@ -20,7 +20,7 @@ from made.how_well.cases import METHODS, with_errors
 
 SETTINGS = Fitting.of(Estimation().model_dump() | {"seed": 42})
 # Flags of a slice as the monitor has them, by what they are computed from here.
-FLAGS = ("outside support", "cut off", "training accuracy")
+FLAGS = ("outside support", "truncated", "training accuracy")
 
 
 def read_observations(results: Path, judge: str) -> dict[str, pl.DataFrame]:

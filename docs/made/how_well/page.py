@@ -31,7 +31,7 @@ estimator saw no label; AEE is its mean over domains. Limits in brackets are t-i
 $n_domains domains, each the mean of its models.
 
 Estimators are fitted on the study's training rows, four fifths of a domain, and tried on all rows of a domain that
-they were not fitted on. Answers that were cut off, or cannot be read, have no label: *true* and *estimated* are over
+they were not fitted on. Answers that were truncated, or cannot be read, have no label: *true* and *estimated* are over
 the others.
 
 The models are small, their weights are of four bits, and their accuracies are low ($lowest to $highest); a domain has

@@ -213,8 +213,8 @@ def test_estimates_say_how_many_questions_look_ambiguous_where_it_is_known():
     place = table.frame.columns.index("Look ambiguous")
     assert [(row[1], row[place]) for row in table.cells()] == [("logic", "0.200"), ("puzzles", "0.175"), ("words", "-")]
     assert [note for note in table.notes if "ambiguous" in note] == [
-        "a, logic: ambiguous, 20% of the 40 questions with 10 samples or more have several answers that come again and "
-        "again: if they are right answers, high entropy does not mean wrong."
+        "a, logic: ambiguous, 20% of the 40 questions with 10 samples or more have several answers that occur "
+        "repeatedly: if they are right answers, high entropy does not mean wrong."
     ]
 
 

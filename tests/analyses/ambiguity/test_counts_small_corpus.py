@@ -207,7 +207,11 @@ def test_a_model_says_which_paragraphs_count(corpus: Path, tmp_path: Path, monke
 def test_nothing_that_is_read_is_written_over(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = questions(tmp_path / "rows.jsonl", {"keywords": "fire", "answers": ["heat"]})
     before = rows.read_bytes()
-    for out, says in ((rows, "is read"), (corpus / "out.jsonl", "lies in"), (tmp_path / "out.csv", "must end with")):
+    for out, says in (
+        (rows, "is an input"),
+        (corpus / "out.jsonl", "lies in"),
+        (tmp_path / "out.csv", "must end with"),
+    ):
         with pytest.raises(SystemExit) as end:
             main(["counts", str(rows), "--corpus", str(corpus), "-o", str(out)])
         assert end.value.code == 1

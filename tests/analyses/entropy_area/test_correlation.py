@@ -18,9 +18,9 @@ def test_r_of_a_few_numbers_by_hand() -> None:
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_what_is_no_number_has_no_correlation(value: float) -> None:
     assert why_none([1, 2, 3, 4], [1.0, value, 2.0, value], ("EAS", "entropy")) == (
-        "entropy is no finite number for 2 of 4 items"
+        "entropy is not a finite number for 2 of 4 items"
     )
-    with pytest.raises(ValueError, match="no correlation: x is no finite number for 1 of 4 items"):
+    with pytest.raises(ValueError, match="no correlation: x is not a finite number for 1 of 4 items"):
         correlate([1.0, value, 3.0, 4.0], [1, 2, 3, 5], 10, 0)
 
 

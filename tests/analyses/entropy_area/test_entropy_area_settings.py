@@ -73,7 +73,7 @@ def test_the_score_that_is_shown_is_the_papers_where_it_is_asked_for() -> None:
     assert shown.shown_answer(["own", "reference"]) == "reference"
     assert shown.shown_answer(["own", "none"]) == "own"
     assert load(answer="none").analyses.entropy_area.shown_answer(["own", "none"]) == "none"
-    with pytest.raises(ValueError, match=r"'none' is none of signals\.forced_answer\.answers, which has own"):
+    with pytest.raises(ValueError, match=r"'none' is not in signals\.forced_answer\.answers, which has own"):
         load(answer="none").analyses.entropy_area.shown_answer(["own"])
 
 

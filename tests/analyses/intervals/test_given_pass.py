@@ -88,7 +88,7 @@ def test_a_response_has_a_row_for_each_kind_of_answer(tmp_path: Path) -> None:
     frame = FORCED_ANSWERS.read(take(tmp_path, rows(FORCED_ANSWERS, *given), "forced_answer", OWN))
     lacking = [(item, kind, None) for item in IDS[1:] for kind in ("own", "none")]
     assert frame.select("item_id", "answer", "eas").rows() == [(IDS[0], "none", 2.0), (IDS[0], "own", 1.0), *lacking]
-    with pytest.raises(InputError, match="row 2: 'item_id' must be there once per sample and answer; was a-00000"):
+    with pytest.raises(InputError, match="row 2: 'item_id' must occur once per sample and answer; was a-00000"):
         take(tmp_path, rows(FORCED_ANSWERS, *given, given[0]), "forced_answer", OWN)
 
 
@@ -104,11 +104,11 @@ def test_other_settings_than_those_of_the_file_are_told(tmp_path: Path, caplog: 
 UNUSABLE: dict[str, tuple[pl.DataFrame, str]] = {
     "a sample twice": (
         rows(INTEGERS, said(IDS[0], 0.5), said(IDS[0], 0.4)),
-        "row 1: 'item_id' must be there once per sample; was a-00000",
+        "row 1: 'item_id' must occur once per sample; was a-00000",
     ),
     "a response that the model did not give": (
         rows(INTEGERS, said(IDS[0], 0.5), said(IDS[0], 0.5, sample=1)),
-        "row 1: 'sample' must be that of a response of the model; was 1",
+        "row 1: 'sample' must belong to a response of the model; was 1",
     ),
     "another benchmark": (
         rows(INTEGERS, said(IDS[0], 0.5), said("b-00000", 0.5)),
@@ -116,10 +116,10 @@ UNUSABLE: dict[str, tuple[pl.DataFrame, str]] = {
     ),
     "no item of the study": (
         rows(INTEGERS, said("a-00001", 0.5)),
-        "none of its 1 rows is on an item that the study uses, such as a-00000",
+        "none of its 1 rows belongs to an item of the study, such as a-00000",
     ),
-    "a missing column": (rows(INTEGERS, said(IDS[0], 0.5)).drop("missing"), "column 'missing' is missing; columns "),
-    "no sample": (rows(INTEGERS, said(IDS[0], 0.5)).drop("sample"), "column 'sample' is missing; columns there: "),
+    "a missing column": (rows(INTEGERS, said(IDS[0], 0.5)).drop("missing"), "column 'missing' is missing; columns: "),
+    "no sample": (rows(INTEGERS, said(IDS[0], 0.5)).drop("sample"), "column 'sample' is missing; columns: "),
     "another type": (
         rows(INTEGERS, said(IDS[0], 0.5)).with_columns(values=pl.lit("one")),
         "row 0: 'values' must be List(Int32); was one",

@@ -67,7 +67,7 @@ def test_without_both_halves_or_anything_stated_there_is_nothing_to_make(
         ({"models": {"toy": {"stated": {"100": "toy-90"}}}}, "less than 100"),
         ({"models": {"toy": {"stated": {"high": "toy-90"}}}}, "valid number"),
         ({"models": {"toy": {"stated": {}}}}, "at least 1"),
-        ({"models": {"toy": {"stated": {"90": "toy-90", "95": "toy-90"}}}}, "'toy-90' is there twice"),
+        ({"models": {"toy": {"stated": {"90": "toy-90", "95": "toy-90"}}}}, "'toy-90' occurs twice"),
         (
             {"models": {"toy": {"stated": {"90": "toy-90"}, "distribution": "toy-99"}}},
             "unknown variant in distribution",

@@ -196,5 +196,5 @@ def test_samples_are_traces_whose_answer_alone_is_known() -> None:
     direct = [0.5, 0.25, 0.25]
     # Self-consistency sees shares of 3/4 and 1/4.
     assert self_consistency_index(direct, traces) == pytest.approx(entropy(direct) - entropy([3, 1]))
-    with pytest.raises(ValueError, match="4 in place 1 is none"):
+    with pytest.raises(ValueError, match="4 in place 1 is not"):
         point_masses([3, 4], [3, 7])

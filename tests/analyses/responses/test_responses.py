@@ -324,5 +324,5 @@ def test_a_terminal_lists_what_is_worth_a_look(tmp_path):
     assert len([line for line in text.splitlines() if line.startswith("b-")]) == 2
     assert "most certain, wrong but certain" in text
     missing = study(paths | {"observations": str(tmp_path / "none.parquet")})
-    with pytest.raises(InputError, match=r"none.parquet: is not there yet"):
+    with pytest.raises(InputError, match=r"none.parquet: does not exist"):
         terminal.candidates(missing, "b", 1)

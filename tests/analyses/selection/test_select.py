@@ -70,8 +70,8 @@ def test_the_same_seed_the_same_bytes() -> None:
     [
         (["m", "-s", "hardest"], 2, "unknown 'hardest'; known: random, longest, pass-rate, eas"),
         (["m", "-n", "0"], 2, "must be 1 or more"),
-        (["me"], 1, "ConfigError: 'me' is none of the study's models: m"),
-        (["m", "--judge", "me"], 1, "ConfigError: 'me' is none of the study's judges: math-verify"),
+        (["me"], 1, "ConfigError: 'me' is not in run.models: m"),
+        (["m", "--judge", "me"], 1, "ConfigError: 'me' is not in run.judges: math-verify"),
         (["m", "-o", "out.csv"], 1, "--output: must end with .jsonl, was 'out.csv'"),
         (["m", "-o", "results/paper/out.jsonl"], 1, "--output: results/paper/out.jsonl lies in results/paper"),
         (

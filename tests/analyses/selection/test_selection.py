@@ -89,7 +89,7 @@ def test_an_area_that_is_no_number_is_none(tmp_path: Path, value: float) -> None
     found = chosen(read_candidates("m", files, 4, "own"), "eas")
     # Areas 1.5, none, 3, 3, 0.2, 7, 2, of which the 7 is spoilt.
     assert found.rows["score"].to_list() == [3, 3, 2, 1.5, 0.2]
-    assert found.left_out == {"no final answer": 1, "the entropy area is no finite number": 1}
+    assert found.left_out == {"no final answer": 1, "the entropy area is not a finite number": 1}
 
 
 @pytest.mark.parametrize(("strategy", "pair"), [("eas", ("a-00002", "a-00003")), ("pass-rate", ("a-00002", "b-00000"))])

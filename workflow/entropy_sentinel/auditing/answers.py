@@ -42,14 +42,14 @@ def read_answers(path: Path) -> Answers:
         raise InputError(f"{path}: must be a CSV file of answers, cannot be read: {error}") from None
     head = table[0] if table else []
     if absent := [name for name in COLUMNS if name not in head]:
-        raise InputError(f"{path}: column '{absent[0]}' is missing; columns there: {', '.join(head) or 'none'}")
+        raise InputError(f"{path}: column '{absent[0]}' is missing; columns: {', '.join(head) or 'none'}")
     answers: Answers = {}
     for number, row in enumerate(table[1:], start=1):
         if len(row) != len(head):
             raise InputError(f"{path}: row {number}: must have {len(head)} fields, has {len(row)}")
         response, label = _answer(dict(zip(head, row, strict=True)), f"{path}: row {number}")
         if response in answers:
-            raise InputError(f"{path}: row {number}: 'item_id' must be there once per model and sample: {response[2]}")
+            raise InputError(f"{path}: row {number}: 'item_id' must occur once per model and sample: {response[2]}")
         answers[response] = label
     return answers
 

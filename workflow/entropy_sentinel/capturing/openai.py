@@ -69,9 +69,9 @@ def capture(
     are not written. Keys and other secrets are written as `***`.
 
     Args:
-        client: `openai.OpenAI`, `openai.AsyncOpenAI` or one of their kind (Azure's too); it is changed in place.
+        client: `openai.OpenAI`, `openai.AsyncOpenAI` or a subclass (Azure's too); it is changed in place.
         folder: For `DAY.jsonl.gz`, a file a day (UTC) and process. `monitor` and `read_logs` take the folder.
-        top_logprobs: Alternatives to each token, if the request does not say how many.
+        top_logprobs: Alternatives per token, if the request does not set the number.
         keep: `texts` writes requests and replies. `features` writes the 17 features of each response, its length, its
             finish reason and its columns: no texts and no tokens, in `DAY.features.jsonl.gz`.
         metadata: Columns for all replies of this client, such as `{"route": "billing"}`, from which slices can be
@@ -81,7 +81,7 @@ def capture(
         The same client.
 
     Raises:
-        InputError: If `client` is no OpenAI client, and if the folder cannot be made.
+        InputError: If `client` is not an OpenAI client, or if the folder cannot be created.
 
     Examples:
         >>> import entropy_sentinel as es

@@ -84,7 +84,8 @@ class Sender:
         """The server's reply, to be given to `settle` once it is kept, or refusal.
 
         What failed by chance is tried again, until `stop`. Raises Stopped, UnusableReply for a reply that LiteLLM
-        cannot read, and EntropySentinelError, which names request `position`, where none came or the budget is used up.
+        cannot read, and EntropySentinelError, which names request `position`, if no reply came or the
+        budget is used up.
         """
         raw: list[str] = []
         retrying = tenacity.AsyncRetrying(

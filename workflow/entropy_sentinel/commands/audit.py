@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 SIZE, SEED = 300, 42
 
-Judge = Annotated[str | None, typer.Option(help="Which judge of the study; without it the first of run.judges.")]
-Size = Annotated[int | None, typer.Option(min=1, help=f"Responses to draw; {SIZE} where nothing is said.")]
-Seed = Annotated[int | None, typer.Option(min=0, help=f"Seed of the draw; {SEED} where nothing is said.")]
-New = Annotated[bool, typer.Option("--new", help="Draw a new sample. Answers on responses that it has too are kept.")]
+Judge = Annotated[str | None, typer.Option(help="The judge to audit; by default the first of run.judges.")]
+Size = Annotated[int | None, typer.Option(min=1, help=f"Number of responses to draw; by default {SIZE}.")]
+Seed = Annotated[int | None, typer.Option(min=0, help=f"Seed of the draw; by default {SEED}.")]
+New = Annotated[bool, typer.Option("--new", help="Draw a new sample; answers on responses in both samples are kept.")]
 Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page to label in a browser.")]
-Given = Annotated[Path | None, typer.Option("--answers", metavar="FILE", help="Take over what the page has saved.")]
+Given = Annotated[Path | None, typer.Option("--answers", metavar="FILE", help="Add the answers that the page saved.")]
 
 app = typer.Typer(no_args_is_help=False)
 
@@ -37,10 +37,10 @@ def command(
     html: Html = None,
     answers: Given = None,
 ) -> None:
-    """Label a sample of responses to see how far a judge can be trusted.
+    """Label a sample of responses to see how far to trust a judge.
 
-    The sample is drawn once, over models, benchmarks and verdicts, and kept in audits/STUDY/JUDGE with the answers: run
-    it again to go on. `entropy-sentinel audit report` says what the answers tell.
+    The sample is drawn once, stratified by model, benchmark and verdict, and kept with the answers in
+    audits/STUDY/JUDGE: run the command again to continue. `entropy-sentinel audit report` evaluates the answers.
     """
     if context.invoked_subcommand is not None:
         context.obj = (configfile, judge)
@@ -58,9 +58,9 @@ def command(
     sample = _sample(config, judge, size, seed, new)
     if answers is not None:
         used, others, replaced = add_answers(sample, answers, kept)
-        say(f"{kept}: {used} answers taken over from {answers}, {others} are on other responses")
+        say(f"{kept}: added {used} answers from {answers}; {others} are on other responses")
         if replaced:
-            say(f"{replaced} of them were answered otherwise before: those answers are in {replaced_file(kept)}")
+            say(f"{replaced} of them replaced an earlier answer, which is kept in {replaced_file(kept)}")
         return
     shown, known = material(config, sample), read_answers(kept) if kept.exists() else {}
     if html is not None:
@@ -75,7 +75,7 @@ def command(
     from entropy_sentinel.frames.response import RESPONSE
 
     if not sys.stdin.isatty():
-        raise InputError("audit: needs a terminal to read keys from; without one label in a browser, with --html PAGE")
+        raise InputError("audit: needs a terminal for the keys; to label in a browser instead, add --html PAGE")
     known = label_in_terminal(shown, known, kept, typer.getchar, Console())
     done = sum(response in known for response in sample.rows.select(RESPONSE).rows())
     say(f"{kept}: {done} of {len(shown)} answered")
@@ -85,8 +85,8 @@ def command(
 def report(context: typer.Context, configfile: ConfigFiles = [], judge: Judge = None) -> None:
     """Compare the answers with the judge.
 
-    Agreement, kappa, error rates, and every domain's accuracy corrected for them, with intervals. Also written beside
-    the answers, as report.json, agreement.csv and domains.csv.
+    Prints agreement, kappa, error rates, and each domain's accuracy corrected for them, with intervals. Also writes
+    report.json, agreement.csv and domains.csv beside the answers.
     """
     from entropy_sentinel.auditing.answers import answers_file, read_answers
     from entropy_sentinel.auditing.measuring import audit, parts, write_audit
@@ -98,7 +98,7 @@ def report(context: typer.Context, configfile: ConfigFiles = [], judge: Judge = 
     config, judge = _judged(files, judge or named)
     kept = answers_file(config.study, judge)
     if not sample_file(config.study, judge).exists() or not kept.exists():
-        raise InputError(f"{kept}: there are no answers yet; label some with: {_call(files, config, judge)}")
+        raise InputError(f"{kept}: no answers yet; label some with: {_call(files, config, judge)}")
     sample = read_sample(config.study, judge)
     material(config, sample)  # responses that have changed since are refused
     figures = audit(sample, read_answers(kept))
@@ -107,7 +107,7 @@ def report(context: typer.Context, configfile: ConfigFiles = [], judge: Judge = 
 
 
 def _judged(files: list[Path], judge: str | None) -> "tuple[Config, str]":
-    """The study, and the judge that is audited."""
+    """Return the study and the name of the audited judge."""
     config = load_made_study(files)
     judge = config.run.judges[0] if judge is None else judge
     if judge not in config.run.judges:
@@ -116,14 +116,14 @@ def _judged(files: list[Path], judge: str | None) -> "tuple[Config, str]":
 
 
 def _call(files: list[Path], config: "Config", judge: str) -> str:
-    """The command that labels this sample, to paste."""
+    """Return the command that labels this sample, quoted for a shell."""
     options = [part for file in files for part in ("-c", str(file))]
     options += ["--judge", judge] if judge != config.run.judges[0] else []
     return shlex.join(["entropy-sentinel", "audit", *options])
 
 
 def _sample(config: "Config", judge: str, size: int | None, seed: int | None, new: bool) -> "Sample":
-    """The sample drawn before, or a new one; InputError where the one drawn before is of another size or seed."""
+    """Return the existing or a new sample; raise InputError if the existing one has another size or seed."""
     from entropy_sentinel.auditing.sample import draw_sample, population, read_sample, sample_file
 
     path = sample_file(config.study, judge)
@@ -133,13 +133,13 @@ def _sample(config: "Config", judge: str, size: int | None, seed: int | None, ne
         about = sample.about
         drawn = sum(stratum["drawn"] > 0 for stratum in about["strata"])
         say(
-            f"{path}: {len(sample.rows)} responses drawn from {drawn} of {len(about['strata'])} strata (model, "
-            "benchmark and verdict), one from each and the rest by their sizes"
+            f"{path}: {len(sample.rows)} responses drawn from {drawn} of {len(about['strata'])} strata "
+            "(model, benchmark and verdict): one from each, the rest in proportion to its size"
         )
         return sample
     sample = read_sample(config.study, judge)
     about = sample.about
     for name, value, drawn in (("size", size, about["size"]), ("seed", seed, about["seed"])):
         if value is not None and value != drawn:
-            raise InputError(f"{path}: was drawn with --{name} {drawn}, not {value}; draw again with --new")
+            raise InputError(f"{path}: was drawn with --{name} {drawn}, not {value}; add --new to draw again")
     return sample

@@ -14,7 +14,7 @@ from entropy_sentinel.frames.errors import ConfigError
 if TYPE_CHECKING:
     from entropy_sentinel.starting.study import Start
 
-Study = Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="The config file to write; it must not be there.")]
+Study = Annotated[Path, typer.Argument(metavar="STUDY.yaml", help="The config file to write; it must not exist yet.")]
 RowFiles = Annotated[
     list[str],
     typer.Argument(
@@ -31,19 +31,29 @@ Models = Annotated[
         "file for each benchmark. Repeat it for more.",
     ),
 ]
-Question = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of the question, where it is not found.")]
-Reference = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of the reference answer, likewise.")]
+Question = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of the question, if it is not detected.")]
+Reference = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="Column of the reference answer, if it is not detected.")
+]
 LogFile = Annotated[
     list[str],
-    typer.Option("--log", metavar="FILE", help="The log of one model in place of rows and model; with --by, --labels."),
+    typer.Option(
+        "--log", metavar="FILE", help="The log of one model, instead of ROWS and --model; needs --by and --labels."
+    ),
 ]
-By = Annotated[str | None, typer.Option(metavar="COLUMN", help="Of the log, whose values are domains: metadata.route.")]
+By = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Column of the log whose values are the domains, such as metadata.route."),
+]
 Labels = Annotated[
     list[str],
-    typer.Option("--labels", "-l", metavar="FILE", help="Of the log: .csv, .jsonl or .parquet with item_id and label."),
+    typer.Option(
+        "--labels", "-l", metavar="FILE", help="Labels of the log: .csv, .jsonl or .parquet with item_id and label."
+    ),
 ]
 Scorer = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Of the log of an evaluation: whose scores are labels.")
+    str | None,
+    typer.Option(metavar="NAME", help="The scorer whose scores are the labels, for the log of an evaluation."),
 ]
 
 
@@ -58,25 +68,27 @@ def command(
     labels: Labels = [],
     scorer: Scorer = None,
 ) -> None:
-    """Write the config of a small study of your own, to read, change and run.
+    """Write the config of a small study of your own.
 
-    From files of benchmark rows and a model: the columns of question, reference and options are found by their names,
-    and said. Or from the log of a deployed model, some of whose responses have labels: what a study reads is then
-    written to a folder beside the config. The file is checked as Snakemake would check it.
+    Give files of benchmark rows and a model: the columns of question, reference and options are detected by name, and
+    printed. Or give the log of a deployed model with some labels: the study's inputs are then written to a folder
+    beside the config. The config is checked as Snakemake would check it; read it before you run it.
     """
     from entropy_sentinel.config.config import load_config, read_config
     from entropy_sentinel.frames.files import whole_file
     from entropy_sentinel.starting.study import text_of
 
     if not Path(BASE).is_file():
-        raise ConfigError(f"{BASE}: there is none in {Path.cwd()}; run this in the folder that has the Snakefile")
+        raise ConfigError(
+            f"{BASE}: not found in {Path.cwd()}; run this command in the folder that contains the Snakefile"
+        )
     _check_new(study)
     if log and (by is None or rows or model):
-        raise ConfigError("--log goes with --by COLUMN (and --labels FILE), and without ROWS and --model")
+        raise ConfigError("--log needs --by COLUMN (and --labels FILE), and excludes ROWS and --model")
     if log:
         _check_new(study.with_suffix(""))
     if not log and not (rows and model):
-        raise ConfigError("a study needs files of rows and a --model, or a --log")
+        raise ConfigError("give files of rows and --model, or --log")
     with _nothing_left(study.with_suffix("") if log else None):
         if log and by is not None:
             start = _of_log(study, log, by, labels, scorer)
@@ -96,12 +108,12 @@ def command(
             None if name in start.labelled else "no labels",
         ]
         typer.echo(f"{name}: {benchmark.path}, {', '.join(filter(None, facts))}")
-    typer.echo(f"{study}: look it over, then: snakemake --dry-run --quiet rules --configfile {study}")
+    typer.echo(f"{study}: read it, then run: snakemake --dry-run --quiet rules --configfile {study}")
 
 
 @contextmanager
 def _nothing_left(folder: Path | None) -> Iterator[None]:
-    """Delete the new folder where the block fails: what is written without a config would be in the way of the next."""
+    """Delete the new folder if the block fails; otherwise the next attempt would refuse to replace it."""
     try:
         yield
     except BaseException:
@@ -112,7 +124,7 @@ def _nothing_left(folder: Path | None) -> Iterator[None]:
 
 def _check_new(path: Path) -> None:
     if path.exists():
-        raise ConfigError(f"{path}: is there already, and is not written over; name another file, or delete it")
+        raise ConfigError(f"{path}: exists already and is not replaced; name another file, or delete it")
 
 
 def _of_rows(study: Path, files: list[str], models: list[str], question: str | None, reference: str | None) -> "Start":

@@ -75,7 +75,7 @@ def _show_version(wanted: bool) -> None:
 def about(
     version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version."),
 ) -> None:
-    """How accurate is a language model on each kind of question, when nobody labels the answers?"""
+    """Estimate how accurate a language model is on each kind of question, without labels."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

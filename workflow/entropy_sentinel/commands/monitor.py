@@ -27,8 +27,8 @@ Logs = Annotated[
     list[str],
     typer.Argument(
         metavar="LOGS",
-        help="Logs, traces or features (.jsonl, .json, .parquet, .csv, .gz): files, folders, patterns, - for standard "
-        "input; or --state files of parts of the logs.",
+        help="Logs, traces or features (.jsonl, .json, .parquet, .csv, .gz): files, folders, patterns, or - for "
+        "standard input; or --state files of parts of the logs.",
     ),
 ]
 State = Annotated[
@@ -37,13 +37,13 @@ State = Annotated[
         "--state",
         metavar="FILE",
         rich_help_panel=Panel.FILES,
-        help="Keeps the sums of each log: what was read before counts, and is not read again.",
+        help="Keep the sums of each log in this file, so that each log is read once.",
     ),
 ]
 
 
 def _option(output: Output) -> inspect.Parameter:
-    """The option of the command that an output has."""
+    """Return the command's option for an output."""
     names = [f"--{output.name}", *([output.short] if output.short else [])]
     declared = typer.Option(
         *names, metavar=output.metavar, envvar=output.variable, rich_help_panel=Panel.FILES, help=output.meaning
@@ -56,16 +56,16 @@ def _option(output: Output) -> inspect.Parameter:
 def command(estimator: Estimator, logs: Logs, state: State = None, json: Json = False, **options: Any) -> None:
     """Watch the accuracy of slices of production logs, without labels.
 
-    Per slice, and per slice and window of time: responses, estimated accuracy with its interval, change since a
-    reference, expected number of errors, and flags that say why a number is to be taken with care. Slices stand in the
-    order of their expected errors: where to collect data first.
+    Reports for each slice, and each slice in each window: responses, estimated accuracy with its interval, change since
+    the reference, expected number of errors, and flags that warn about a number. Slices are sorted by expected errors:
+    collect data for the first ones first.
 
-    Exit status: 0; 1 for an error; 3 where something in the logs could not be used, which is counted and shown; 4 for
-    an alert; 5 where nothing could be said, for no slice has enough responses (4 goes before 1, 1 before 5, 5 before
-    3). With windows, alerts are about the newest two, and about those before where the newest are thin.
+    Exit status: 0; 1 for an error; 3 if something in the logs could not be used; 4 for an alert; 5 if no slice has
+    enough responses. If several apply, the precedence is 4, 1, 5, 3. With windows, alerts are about the newest two, or
+    about earlier ones where these have too few responses.
 
     \b
-    Every night, on all logs; what was read before is not read again:
+    Every night, on all logs; each log is read once:
       entropy-sentinel monitor mine.estimator logs --by metadata.route --window day \\
           --reference 2026-11-02..2026-11-08 --alert-on drop --state state --page slices.html
     """
@@ -94,7 +94,7 @@ def command(estimator: Estimator, logs: Logs, state: State = None, json: Json = 
 
 
 def _failures(result: "Monitored", targets: dict[str, Any]) -> Iterator[str]:
-    """Write or send what was found to all targets; why one of them failed hides neither the others nor an alert."""
+    """Write or send the result to all targets; yield an error for each that failed, and go on with the next."""
     from entropy_sentinel.frames.errors import EntropySentinelError
     from entropy_sentinel.frames.printable import one_line
 
@@ -110,7 +110,7 @@ def _failures(result: "Monitored", targets: dict[str, Any]) -> Iterator[str]:
 def _checked(
     targets: dict[str, Any], estimator: Path, logs: list[str], state: Path | None, labels: Any
 ) -> list[str | Path]:
-    """The files of the logs; what is to be written is none of those that are read, and its name says its form."""
+    """Return the log files; raise an error if an output would replace an input or has an unknown suffix."""
     from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.monitor.reading.inputs import sources
     from entropy_sentinel.verbs.inputs import files

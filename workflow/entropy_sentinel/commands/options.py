@@ -30,7 +30,8 @@ ConfigFiles = Annotated[
         "--configfile",
         "-c",
         metavar="FILE",
-        help=f"A file with what differs from {BASE}, as for Snakemake. Repeat it for more files; the last one wins.",
+        help=f"A file with the settings that differ from {BASE}, as for Snakemake. Repeat it for more files; the "
+        "last one wins.",
     ),
 ]
 
@@ -42,9 +43,9 @@ ResponseFiles = Annotated[list[str], typer.Argument(metavar="FILES", help=f"Logs
 
 
 def taking(options: type[Options], *more: inspect.Parameter, **defaults: Any) -> Callable[[Command], Command]:
-    """Give a command that takes `**options` an option for each field of the class, panel by panel, and `more`.
+    """Return a decorator that gives a command with `**options` an option per field of the class, and `more`.
 
-    `defaults` are those that the command has otherwise; ... stands for one that must be given.
+    Options are sorted by panel. `defaults` replace the defaults of the class; ... makes an option required.
     """
 
     def made(command: Command) -> Command:
@@ -61,12 +62,12 @@ def taking(options: type[Options], *more: inspect.Parameter, **defaults: Any) ->
 
 
 def _panel(parameter: inspect.Parameter) -> int:
-    """The place of the panel that a parameter of a command is in; arguments and those without one come first."""
+    """Return the position of a parameter's panel; arguments and parameters without a panel come first."""
     return [None, *Panel].index(parameter.annotation.__metadata__[0].rich_help_panel)
 
 
 def _parameter(options: type[Options], name: str, field: FieldInfo, defaults: Mapping[str, Any]) -> inspect.Parameter:
-    """An option of a command, from the field."""
+    """Return the command's option for the field `name`."""
     how, switch = shown(field), field.annotation is bool
     known = choices(field)
     says = meaning(field) + (" Repeat it for more." if is_list(field) else "")
@@ -88,7 +89,7 @@ def _parameter(options: type[Options], name: str, field: FieldInfo, defaults: Ma
 
 
 def _parser(options: type[Options], name: str) -> Callable[[Any], Any]:
-    """What makes a value of the text on the command line, and refuses it in the words of the class."""
+    """Return a function that parses an option's text and raises BadParameter with the message of the class."""
 
     def parse(text: Any) -> Any:
         try:
@@ -100,7 +101,7 @@ def _parser(options: type[Options], name: str) -> Callable[[Any], Any]:
 
 
 def say(text: str, err: bool = False) -> None:
-    """Print a line; what a log, a model or a file has put into it stays on it, and does nothing to the terminal."""
+    """Print one line; control characters and line breaks in it are escaped."""
     typer.echo(one_line(text), err=err)
 
 
@@ -110,7 +111,7 @@ def print_json(content: Mapping[str, Any]) -> None:
 
 
 def report(problems: "Problems") -> None:
-    """Say on standard error what in the logs could not be used; exit with INCOMPLETE where anything could not."""
+    """Print on standard error what in the logs could not be used; exit with INCOMPLETE if there was anything."""
     from entropy_sentinel.report.terminal import show
 
     show(map(one_line, problems.lines()), sys.stderr)
@@ -119,20 +120,22 @@ def report(problems: "Problems") -> None:
 
 
 def check_table_path(path: Path, suffixes: Sequence[str]) -> None:
-    """InputError where the name of a file for a table ends otherwise than with one of `suffixes`."""
+    """Raise InputError if the name of a table's file does not end with one of `suffixes`."""
     if path.suffix not in suffixes:
         raise InputError(f"--output: must end with {', '.join(suffixes)}, was '{path}'")
 
 
 def load_study(files: Iterable[Path]) -> "Config":
-    """The checked config of `files` over the working folder's config.yaml; what of theirs is left out is on stderr.
+    """Return the checked config of `files` over the working folder's config.yaml; skipped groups go to stderr.
 
-    Raises ConfigError for an error in it, and where the folder has no config.yaml.
+    Raises ConfigError for an error in it, or if the folder has no config.yaml.
     """
     from entropy_sentinel.config.config import load_config, read_config
 
     if not Path(BASE).is_file():
-        raise ConfigError(f"{BASE}: there is none in {Path.cwd()}; run this in the folder that has the Snakefile")
+        raise ConfigError(
+            f"{BASE}: not found in {Path.cwd()}; run this command in the folder that contains the Snakefile"
+        )
     paths = [Path(BASE), *files]
     own = read_config(paths[1:]) if paths[1:] else None
     config = load_config(read_config(paths), " + ".join(map(str, paths)), own)
@@ -142,13 +145,13 @@ def load_study(files: Iterable[Path]) -> "Config":
 
 
 def load_made_study(files: Iterable[Path]) -> "Config":
-    """The study of `load_study`, of which something has been made; InputError that says where there is another."""
+    """Return the study of `load_study`; raise InputError, with the names of other studies, if it has no results."""
     config = load_study(files)
     made = sorted(path.name for path in Path("results").glob("*") if path.is_dir())
     if config.study not in made:
-        others = f", but of {', '.join(made)}" if made else ""
+        others = f"; there are results of {', '.join(made)}" if made else ""
         raise InputError(
-            f"results/{config.study}: there are no results of study '{config.study}'{others}; name the config of "
-            "another study with -c, as -c demo/config.yaml after `make demo`"
+            f"results/{config.study}: no results of study '{config.study}'{others}. Name the config of "
+            "another study with -c, such as -c demo/config.yaml after `make demo`"
         )
     return config

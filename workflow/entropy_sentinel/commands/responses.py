@@ -16,36 +16,41 @@ if TYPE_CHECKING:
 
     from entropy_sentinel.monitor.labelling.chosen import Sample
 
-Estimator = Annotated[Path, typer.Argument(metavar="ESTIMATOR", help="A file that `fit` or a study has written.")]
+Estimator = Annotated[
+    Path, typer.Argument(metavar="ESTIMATOR", help="An estimator file written by `fit` or by a study.")
+]
 Labels = Annotated[
     list[str],
     typer.Option(
         "--labels",
         "-l",
         metavar="FILE",
-        help="To compare: .csv, .jsonl or .parquet with item_id and label; a log of inspect_ai has them.",
+        help="Labels to compare with: .csv, .jsonl or .parquet with item_id and label; a log of inspect_ai has them.",
     ),
 ]
 SlicesFile = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Also write the table: .csv, .parquet or .json.")
 ]
 ScoresFile = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where the table goes: .csv, .parquet or .jsonl.")
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="The table to write: .csv, .parquet or .jsonl.")
 ]
 _TABLES = (".csv", ".parquet", ".jsonl")
 SampleFiles = Annotated[
     list[str],
     typer.Argument(
         metavar="[ESTIMATOR] FILES",
-        help="An estimator's file where there is one; then logs, traces or features, as for the other commands.",
+        help="An estimator's file, if you have one; then logs, traces or features, as for the other commands.",
     ),
 ]
 ToLabelFile = Annotated[
     Path | None,
-    typer.Option("--output", "-o", metavar="FILE", help="Where the responses to label go: .csv or .jsonl."),
+    typer.Option("--output", "-o", metavar="FILE", help="The file of responses to label: .csv or .jsonl."),
 ]
 LabelPage = Annotated[
-    Path | None, typer.Option("--html", metavar="FILE", help="Write a page to label them in a browser, too or instead.")
+    Path | None,
+    typer.Option(
+        "--html", metavar="FILE", help="A page for labelling in a browser, instead of --output or in addition."
+    ),
 ]
 
 
@@ -60,9 +65,9 @@ def estimate(
 ) -> None:
     """Estimate how accurate the model is on each slice.
 
-    A table with a row per slice: responses, the estimated share of correct answers with its interval, how many were
-    cut off, and flags. Below it stand the verdict of the estimator's validation and the reasons of the flags; files
-    have them too. The exit status is 3 where some responses could not be used, which is said.
+    Prints one row per slice: its responses, the estimated share of correct answers with its interval, how many
+    responses were truncated, and flags. The verdict of the estimator's validation and the reason of each flag follow.
+    The exit status is 3 if some responses could not be used.
     """
     from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.monitor.once import estimated
@@ -93,10 +98,10 @@ def estimate(
 def score(
     estimator: Estimator, files: ResponseFiles, output: ScoresFile = None, json: Json = False, **options: Any
 ) -> None:
-    """Say of every response how probably it is correct.
+    """Estimate the probability that each response is correct.
 
-    A table with a row per response: what identifies it, P(correct), and the reason where it has none. With --json it is
-    printed, a JSON object per line.
+    Writes one row per response: its id and P(correct), or the reason why it has none. With --json it prints one JSON
+    object per line.
     """
     from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.monitor.estimating.alerts import general_flags
@@ -123,7 +128,7 @@ def score(
         without, mean = scores["p_correct"].null_count(), scores.select("p_correct").mean().item()
         say(
             f"{output}: {len(scores):,} responses, {without:,} of them without P(correct)"
-            + ("" if mean is None else f"; P(correct) {mean:.3f} in the mean")
+            + ("" if mean is None else f"; mean P(correct) {mean:.3f}")
         )
     for flag, reason in general_flags(loaded, read.taken).items():
         say(f"{flag}: {reason}", err=True)
@@ -147,17 +152,17 @@ def _write_scores(scores: "pl.DataFrame", path: Path) -> None:
 def sample(
     files: SampleFiles, output: ToLabelFile = None, html: LabelPage = None, json: Json = False, **options: Any
 ) -> None:
-    """Choose the responses to label: for a first `fit`, or next.
+    """Choose the responses to label, for a first `fit` or next.
 
-    Without an estimator, the labels are for a first `fit`: 20 to 40 for each of as many values of --by as can get them,
-    spread over time and over the entropies. The table says how probably the validation then says `usable`.
+    Without an estimator, the labels are for a first `fit`: 20 to 40 for each of as many values of --by as possible,
+    spread over time and entropies. The table shows the probability that the validation's verdict is `usable`.
 
-    With an estimator, large and uncertain slices get most of the budget; in a slice, responses are drawn by P(correct),
-    most where it is near 1/2. The table says how wide the interval of each slice is now, with so many labels alone, and
-    with the estimator too if its P(correct) is right on average.
+    With an estimator, large and uncertain slices get most of the budget. Within a slice, responses are drawn by
+    P(correct), most often near 1/2. The table shows each slice's interval width: now, with only these labels, and with
+    labels and estimator together if its P(correct) is right on average.
 
-    Write true or false into the column `label` of the file, or label them on the page and save; give that back with
-    --labels. Its column `weight`, how many responses each stands for, must stay. Labels that the file has are kept.
+    Write true or false into the column `label`, or label on the page and save; then pass the file with --labels. Keep
+    the column `weight`: it says how many responses each one represents. Existing labels in the file are kept.
     """
     from entropy_sentinel.estimators.saved import is_estimator
     from entropy_sentinel.frames.files import check_outputs
@@ -168,7 +173,7 @@ def sample(
     from entropy_sentinel.verbs.inputs import log_files
 
     if output is None and html is None and not json:
-        raise InputError("--output: name a file for the responses to label, or --html a page to label them on")
+        raise InputError("--output: name a file for the responses to label, or a page with --html")
     if output is not None and output.suffix not in SUFFIXES:
         raise InputError(f"--output: must end with {', '.join(SUFFIXES)}, was '{output}'")
     given = is_estimator(files[0])
@@ -204,9 +209,9 @@ def _say_chosen(chosen: "Sample", by: list[str], output: Path | None, html: Path
     if output is not None:
         say(f"{output}: {words}, true or false in column 'label'")
     if kept:
-        say(f"{output}: {kept:,} of them have labels there, which are kept")
+        say(f"{output}: kept the labels of {kept:,} of them")
     if html is not None:
-        say(f"{html}: {words}; open it in a browser, and give what it saves to: {chosen.next_step} --labels FILE")
+        say(f"{html}: {words}; open it in a browser, and pass the file that it saves to `{chosen.next_step} --labels`")
 
 
 def _prospects(prospects: "pl.DataFrame") -> "Table":

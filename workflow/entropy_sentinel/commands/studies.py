@@ -14,34 +14,43 @@ from entropy_sentinel.frames.errors import ConfigError
 
 if TYPE_CHECKING:
     from entropy_sentinel.config.sections import Config
-Watch = Annotated[float | None, typer.Option(metavar="SECONDS", min=1, help="Repeat until all is done.")]
+Watch = Annotated[float | None, typer.Option(metavar="SECONDS", min=1, help="Repeat until the study is complete.")]
 StudyModel = Annotated[str, typer.Argument(metavar="MODEL", help="A model of the study.")]
 Benchmark = Annotated[str, typer.Argument(metavar="BENCHMARK", help="A benchmark of the study.")]
 Item = Annotated[
-    str | None, typer.Argument(metavar="ITEM", help="An item, as averages-00012; none lists items worth a look.")
+    str | None,
+    typer.Argument(metavar="ITEM", help="An item, such as averages-00012; without it, interesting items are listed."),
 ]
-Sample = Annotated[int, typer.Option("--sample", min=0, help="Which of several responses to the item.")]
-Judge = Annotated[str | None, typer.Option("--judge", help="Whose label; the study's first judge if not given.")]
+Sample = Annotated[int, typer.Option("--sample", min=0, help="Number of the response, if the item has several.")]
+Judge = Annotated[
+    str | None, typer.Option("--judge", help="The judge whose label to show; by default the study's first judge.")
+]
 Colour = Annotated[
-    Literal["entropy", "surprise"], typer.Option("--by", help="What tokens are coloured by, and listed by.")
+    Literal["entropy", "surprise"], typer.Option("--by", help="The measure that colours the tokens and sorts the list.")
 ]
-Listed = Annotated[int, typer.Option("--tokens", min=0, help="How many of the most uncertain tokens are listed.")]
+Listed = Annotated[int, typer.Option("--tokens", min=0, help="Number of most uncertain tokens to list.")]
 ServedModel = Annotated[str, typer.Argument(metavar="MODEL", help="Name of a model with `id` or `path` in the config.")]
-Host = Annotated[str, typer.Option(help="Address to listen at; 0.0.0.0 for jobs on other machines.")]
+Host = Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 accepts jobs on other machines.")]
 Port = Annotated[int, typer.Option(min=1, max=65535)]
-Print = Annotated[bool, typer.Option("--print", help="Show the server's command and do not run it.")]
+Print = Annotated[bool, typer.Option("--print", help="Print the server's command without running it.")]
 Kind = StrEnum("Kind", ["study", "monitor"])
 Which = Annotated[
-    Kind, typer.Argument(metavar="WHICH", help="Config files of a study, or that of workflow/monitor.smk.")
+    Kind,
+    typer.Argument(
+        metavar="WHICH", help="`study` for the config of a study, `monitor` for the config of workflow/monitor.smk."
+    ),
 ]
-Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it there, do not print it.")]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to this file instead of printing.")
+]
 
 
 def plan(configfile: ConfigFiles = []) -> None:
     """Show what a study will take.
 
-    Responses done and left, and for what is left: tokens, disk, GPU-hours, dollars and CPU-hours, per model and in
-    total. Nothing is run or downloaded. Figures come from files that are there, else from `rates` in the config.
+    For each model and in total: responses done and left, and the tokens, disk, GPU-hours, dollars and CPU-hours that
+    the rest will take. It runs and downloads nothing. The figures come from existing results, or else from `rates` in
+    the config.
     """
     from entropy_sentinel.planning.forecast import plan
     from entropy_sentinel.report.terminal import show
@@ -52,10 +61,10 @@ def plan(configfile: ConfigFiles = []) -> None:
 def progress(configfile: ConfigFiles = [], watch: Watch = None) -> None:
     """Show how far a study is.
 
-    Files made per stage, responses, speed and time left. It looks at files alone and takes no lock, so it can run
-    beside Snakemake. A file is still to be made if it is missing and something waits for it, if what it is made from is
-    newer and of another content than it was made from, if it lacks a model, benchmark or group of the config, or if it
-    cannot be read. Changed settings are seen by `snakemake --dry-run --quiet rules` only.
+    Lists files per stage, responses, speed and time left. It only reads files and takes no lock, so it can run beside
+    Snakemake. A file counts as missing if it is absent, unreadable or incomplete (a model, benchmark or group of the
+    config is not in it), or if an input's content has changed since. To find changed settings, use `snakemake --dry-run
+    --quiet rules`.
     """
     from entropy_sentinel.planning.files import study_files
     from entropy_sentinel.planning.pace import progress
@@ -82,9 +91,9 @@ def show(
 ) -> None:
     """Show a response of a study, token by token.
 
-    Question, label and P(correct), the response with its tokens coloured by entropy or surprise, and its most uncertain
-    tokens with the likely ones in their place. Without an ITEM it lists the responses to the benchmark that look most
-    and least certain, and those that are wrong but certain or right but uncertain. What is not made yet is left out.
+    Prints the question, label and P(correct), the response with its tokens coloured by entropy or surprise, and its
+    most uncertain tokens with their likely alternatives. Without ITEM it lists the most and least certain responses to
+    the benchmark, and those that are wrong but certain or right but uncertain. Parts without results yet are skipped.
     """
     from entropy_sentinel.analyses.responses import terminal
     from entropy_sentinel.report.terminal import show
@@ -103,7 +112,7 @@ def show(
 def _check(config: "Config", axis: str, name: str) -> None:
     known = getattr(config.run, axis)
     if name not in known:
-        raise ConfigError(f"'{name}' is none of the study's {axis}: {', '.join(known)}")
+        raise ConfigError(f"'{name}' is not in run.{axis}: {', '.join(known)}")
 
 
 def serve(
@@ -111,8 +120,8 @@ def serve(
 ) -> None:
     """Start a vLLM server for a model.
 
-    The model is then loaded once for all benchmarks. The command first prints what one more --configfile must say for
-    generate jobs to ask the server.
+    The server loads the model once for all benchmarks. The command first prints the lines to add to a further
+    --configfile, so that generate jobs use the server.
     """
     from entropy_sentinel.config.generations import config_snippet, served_settings
     from entropy_sentinel.engines.server import server_command, server_environment
@@ -131,7 +140,8 @@ def serve(
 def schema(which: Which = Kind.study, output: Output = None) -> None:
     """Print the JSON schema of config files.
 
-    Editors check and complete a config with it."""
+    Editors use it to check and complete a config.
+    """
     from entropy_sentinel.commands.options import BASE
     from entropy_sentinel.config.config import study_schema
     from entropy_sentinel.frames.files import check_outputs, write_whole

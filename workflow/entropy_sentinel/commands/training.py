@@ -13,22 +13,26 @@ if TYPE_CHECKING:
     from entropy_sentinel.estimators.validation import Validation
     from entropy_sentinel.sources.logs.summary import Summary
 
-FeaturesFile = Annotated[
-    Path, typer.Option("--output", "-o", metavar="FILE", help="Where the features go, a Parquet file.")
-]
+FeaturesFile = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The Parquet file to write.")]
 Columns = Annotated[
     str | None,
-    typer.Option("--columns", metavar="A,B", help="Columns to keep, as metadata.route; else the usual ones."),
+    typer.Option(
+        "--columns", metavar="A,B", help="Columns to keep, such as metadata.route; without it, the usual ones."
+    ),
 ]
 Vocabulary = Annotated[
     int | None,
-    typer.Option("--vocabulary", min=2, help="How many tokens the model chooses from: bounds what the entropies lack."),
+    typer.Option(
+        "--vocabulary",
+        min=2,
+        help="Size of the model's vocabulary; bounds the part of each entropy beyond the alternatives.",
+    ),
 ]
 Signals = Annotated[
     str | None,
-    typer.Option("--signals", metavar="A,B", help="Signals beside the features, as an estimator needs them."),
+    typer.Option("--signals", metavar="A,B", help="Further signals to compute, for estimators that need them."),
 ]
-Split = Annotated[bool, typer.Option("--split", help="Write a file for each number of alternatives to a token.")]
+Split = Annotated[bool, typer.Option("--split", help="Write one file for each number of alternatives (top k).")]
 Labels = Annotated[
     list[str],
     typer.Option(
@@ -40,16 +44,17 @@ Labels = Annotated[
 ]
 Name = Annotated[
     str,
-    typer.Option("--estimator", "-e", help="Which: recommended, atc-max, forest-10d-balanced-isotonic, ..."),
+    typer.Option("--estimator", "-e", help="Estimator to fit: recommended, atc-max, forest-10d-balanced-isotonic, ..."),
 ]
-EstimatorFile = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the estimator goes.")]
+EstimatorFile = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The estimator file to write.")]
 Domain = Annotated[
     str,
     typer.Option(
         "--domain",
         "-d",
         metavar="COLUMN",
-        help="Whose values are the domains that the validation leaves out one at a time, as metadata.route of a log.",
+        help="The column with the domain of each response, such as metadata.route; the validation holds out each "
+        "domain in turn.",
     ),
 ]
 Group = Annotated[
@@ -58,8 +63,8 @@ Group = Annotated[
         "--group",
         "-g",
         metavar="COLUMN",
-        help="Whose values are groups of similar domains, as the benchmark of subjects. The validation then also "
-        "leaves out each whole group.",
+        help="The column with the group of each domain, such as the benchmark of its subjects; the validation then "
+        "also holds out each whole group.",
     ),
 ]
 
@@ -74,10 +79,10 @@ def features(
     split: Split = False,
     **options: Any,
 ) -> None:
-    """Compute the features of responses, from logs or traces.
+    """Compute the features of responses from logs or traces.
 
-    One row per response; a response without features has the reason. `fit` and `estimate` read the file. What was
-    understood of the logs is said on standard error. The exit status is 3 where some records could not be read.
+    Writes one row per response; a response without features has a reason. `fit` and `estimate` read the file. A summary
+    of the logs goes to standard error. The exit status is 3 if some records could not be read.
     """
     from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.verbs.inputs import log_files
@@ -124,12 +129,13 @@ def fit(
     json: Json = False,
     **options: Any,
 ) -> None:
-    """Fit an estimator on labelled responses, and keep it.
+    """Fit an estimator on labelled responses and save it.
 
-    It learns from the responses in FILES that have a label, in --labels or as the score of an evaluation, and goes to
-    a file that `estimate` and `monitor` read. Its validation says how far it can be trusted: each labelled domain is
-    estimated by what is fitted on the others. With --group it answers two questions: what to expect of a new slice of
-    the labelled groups, and what of something else.
+    `fit` uses the responses in FILES that have a label, from --labels or from the score of an evaluation. `estimate`
+    and `monitor` read the file that it writes. The validation shows how far to trust the estimator: each labelled
+    domain is held out in turn and estimated by an estimator fitted on the others. With --group it also holds out each
+    whole group, and so answers two questions: what to expect of a new slice of the labelled groups, and of anything
+    else.
     """
     from entropy_sentinel.estimators.catalogue import further_signals
     from entropy_sentinel.frames.files import check_outputs
@@ -151,7 +157,7 @@ def fit(
     about, chosen = fitted.about, fitted.about["chosen"] or {}
     say(
         f"{output}: {estimator}, fitted on {about['n_training_rows']:,} responses of {about['model']} to "
-        f"{about['group']}, {number(about['training_accuracy'])} of them correct"
+        f"{about['group']}; {number(about['training_accuracy'])} of them are correct"
     )
     if "method" in chosen:
         errors = [f"{name} {number(error)}" for name, error in chosen.get("leave_one_out_aee", {}).items()]
@@ -163,11 +169,11 @@ def fit(
 
 
 def _show_validation(validation: "Validation") -> None:
-    """The validation: what was estimated for each labelled domain without it, and what follows."""
+    """Print the estimate of each domain without its own labels, and the verdicts."""
     from entropy_sentinel.report.terminal import show, table
 
     if validation.domains:
-        typer.echo("\nEach domain estimated by what is fitted on the others:")
+        typer.echo("\nValidation (each domain estimated by an estimator fitted on the others):")
         show([table(*validation.table())])
     for answer in validation.answers:
         say(f"verdict{answer.scope}: {answer.verdict}")

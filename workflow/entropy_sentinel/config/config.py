@@ -97,7 +97,7 @@ def _shown(problem: Mapping[str, Any]) -> str:
     text = json.dumps(value, ensure_ascii=False)
     text = text if len(text) <= 100 else f"{text[:97]}..."
     is_no_text = problem["type"] == "string_type" and value is not None
-    return f"; it was {text}" + (", which is no text: put it in quotes" if is_no_text else "")
+    return f"; it was {text}" + (", which is not a text: put it in quotes" if is_no_text else "")
 
 
 def study_schema() -> str:

@@ -31,7 +31,7 @@ class SweepSize(Settings):
 def _each_size_once(sizes: list[SweepSize]) -> list[SweepSize]:
     given = [sweep.size for sweep in sizes]
     if twice := [size for size in given if given.count(size) > 1]:
-        raise ValueError(f"size {twice[0]} is there twice; each once")
+        raise ValueError(f"size {twice[0]} occurs twice; name each once")
     return sizes
 
 
@@ -114,7 +114,7 @@ def unaskable(models: Mapping[str, Model], name: str, family: str, plain: Collec
             f"name a model with its weights in models.{name}.same_as, or a folder with {family}/ in "
             f"models.{name}.source_passes, or leave the family out"
         )
-        return Unaskable("traces made elsewhere ('source') have no engine", how)
+        return Unaskable("imported traces ('source') have no engine", how)
     if key := models[asked_model].no_logprobs:
         why = f"it gives no log-probabilities (models.{asked_model}.{key})"
         return Unaskable(why, "leave the family or the model out")

@@ -38,7 +38,7 @@ def gpus(engine_args: Mapping[str, Any]) -> int:
 def _engine_arguments(arguments: Free) -> Free:
     for key, value in arguments.items():
         if not re.fullmatch(r"[a-z][a-z0-9_]*", key):
-            raise ValueError(f"'{key}' is no keyword argument: lower-case letters, digits and '_'")
+            raise ValueError(f"'{key}' is not a keyword argument: lower-case letters, digits and '_'")
         if key in SET_ELSEWHERE:
             raise ValueError(f"'{key}' is set by the pipeline; set {SET_ELSEWHERE[key]}")
         if key in PARALLEL_SIZES and (type(value) is not int or not 1 <= value <= 1024):
@@ -49,7 +49,7 @@ def _engine_arguments(arguments: Free) -> Free:
 def _environment(variables: dict[str, str]) -> dict[str, str]:
     for name in variables:
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-            raise ValueError(f"'{name}' is no name of an environment variable: letters, digits and '_'")
+            raise ValueError(f"'{name}' is not a name of an environment variable: letters, digits and '_'")
     return variables
 
 

@@ -81,7 +81,7 @@ class Model(Settings):
     )
     same_as: Name | None = Field(
         None,
-        description="a model of this config with the same weights, for traces made elsewhere, which have no engine: a "
+        description="a model of this config with the same weights, for imported traces, which have no engine: a "
         "family of run.features that asks the model again asks that one. Both must have the same prompt",
     )
     rates: dict[str, Any] = Field({}, description="what differs from the section `rates`, for the forecast alone")
@@ -202,13 +202,13 @@ class ApiModel(Model):
 
 
 class SourceModel(Model):
-    """Traces made elsewhere, or a log, in the place of an engine."""
+    """Imported traces, or a log, instead of an engine."""
 
     kind: ClassVar[Literal["source"]] = "source"
     ELSEWHERE: ClassVar[Mapping[str, str]] = {"revision": _NO_REVISION}
 
     source: Text = Field(
-        description="folder with traces made elsewhere, no engine: {benchmark}.parquet with item_id, text, "
+        description="folder with imported traces, without an engine: {benchmark}.parquet with item_id, text, "
         "finish_reason, token_logprobs and top_logprobs, or a log, {benchmark}.jsonl"
     )
     source_logprobs_mode: Literal["raw_logprobs", "none"] | None = Field(

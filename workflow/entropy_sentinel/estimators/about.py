@@ -16,7 +16,7 @@ _UNFITTED = dict.fromkeys(("chosen", "validation", "support"))
 
 
 def about(estimator: Estimator | Unfitted, rows: TrainingRows) -> dict[str, Any]:
-    """What a file says of the estimator and the rows that it was fitted on; the rest is the caller's to add."""
+    """Return what a file records about an estimator and its training rows; the caller adds the rest."""
     return {
         "settings": asdict(rows.settings),
         "n_training_rows": len(rows),
@@ -37,7 +37,7 @@ def _of_fitted(estimator: Estimator, rows: TrainingRows) -> dict[str, Any]:
 
 
 def feature_statistics(features: pl.DataFrame) -> dict[str, dict[str, Any]]:
-    """Per feature of training rows (n_rows,): mean, standard deviation, least, quartiles, largest."""
+    """Return mean, standard deviation, minimum, quartiles and maximum of each feature over the training rows."""
     quantiles = {"min": 0.0, "q25": 0.25, "median": 0.5, "q75": 0.75, "max": 1.0}
     return {
         column.name: {

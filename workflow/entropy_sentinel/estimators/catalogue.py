@@ -32,7 +32,7 @@ class Configuration:
 
     @property
     def name(self) -> str:
-        """The configuration as files and tables name it, `forest-10d-balanced-isotonic`."""
+        """The configuration's name in files and tables, such as `forest-10d-balanced-isotonic`."""
         parts = (self.classifier, self.features, _BALANCING[self.balanced], _CALIBRATION[self.isotonic])
         return "-".join(parts)
 
@@ -45,9 +45,9 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Family:
-    """Estimators of one kind: what they do, the module that fits them, and their titles by name.
+    """Estimators of one kind: their description, the module that fits them, and their titles by name.
 
-    `signals` are those that an estimator needs, by its name, beside those of the estimators that it is made of.
+    `signals` lists the signals that an estimator needs, by its name, in addition to those of its members.
     """
 
     name: str
@@ -79,7 +79,7 @@ _PROBABILITIES = {name: entry.title for name, entry in _BY_NAME.items()} | {
 
 @dataclass(frozen=True)
 class Combined:
-    """What a combination is made of: its members, how their estimates become one, and what ranks responses."""
+    """A combination: its members, how their estimates are combined, and the estimators that rank responses."""
 
     title: str
     summary: str
@@ -148,13 +148,13 @@ FAMILIES: tuple[Family, ...] = (
     ),
     Family(
         RECOMMENDED,
-        "the method that does best on the labelled domains themselves, leaving out one at a time",
+        "the method that does best on the labelled domains, each held out in turn",
         f"{_ROOM}.combination",
         {RECOMMENDED: "Recommended"},
     ),
     Family(
         "group-accuracy",
-        "the training group's own accuracy, whatever the domain: the floor that every estimator must beat",
+        "the training group's own accuracy for every domain: the floor that every estimator must beat",
         f"{_ROOM}.combination",
         {"group-accuracy": "Training accuracy"},
     ),
@@ -186,39 +186,40 @@ BASELINES: tuple[str, ...] = tuple(
 
 
 def is_known(name: str) -> bool:
-    """Whether an estimator has this name."""
+    """Return whether an estimator has this name."""
     return name in _FAMILY_OF
 
 
 def family_of(name: str) -> Family:
-    """The family of an estimator; ConfigError where there is none of this name."""
+    """Return the family of an estimator; raise ConfigError for an unknown name."""
     if name not in _FAMILY_OF:
         raise ConfigError(
-            f"unknown estimator '{name}'; known: classifier-features-balancing-calibration ({_configurations()}), "
-            "baseline-SIGNAL, atc-SIGNAL, log-FEATURE, log-SET, atc-log-..., doc-ESTIMATOR, "
-            f"{', '.join(f'doc-{name}' for name in _SHARES)}, {', '.join(COMBINATIONS)}, recommended, group-accuracy; "
-            f"signals: {', '.join(SIGNALS)}"
+            f"unknown estimator '{name}'; known: classifier-features-balancing-calibration "
+            f"({_configurations()}), baseline-SIGNAL, atc-SIGNAL, log-FEATURE, log-SET, atc-log-..., "
+            f"doc-ESTIMATOR, {', '.join(f'doc-{name}' for name in _SHARES)}, {', '.join(COMBINATIONS)}, "
+            f"recommended, group-accuracy; signals: {', '.join(SIGNALS)}"
         )
     return _FAMILY_OF[name]
 
 
 def module_of(name: str) -> ModuleType:
-    """The module that fits an estimator; ConfigError where a package that it needs is not installed."""
+    """Return the module that fits an estimator; raise ConfigError if a package that it needs is not installed."""
     try:
         return import_module(family_of(name).module)
     except ModuleNotFoundError as error:
         raise ConfigError(
-            f"estimator '{name}': needs the package {error.name}; install it: pip install 'entropy-sentinel[study]'"
+            f"estimator '{name}': needs the package {error.name}; install it with: pip install "
+            "'entropy-sentinel[study]'"
         ) from None
 
 
 def title(name: str) -> str:
-    """An estimator as tables and figures show it."""
+    """Return the title of an estimator for tables and figures."""
     return family_of(name).titles[name]
 
 
 def made_of(name: str) -> set[str]:
-    """The estimators that one is fitted from: a combination's, those to choose from, and the X of atc-X and doc-X."""
+    """Return the estimators that this one is fitted from: members, candidates, and the X of atc-X and doc-X."""
     combined = COMBINATIONS.get(name)
     direct = CANDIDATES if name == RECOMMENDED else (*combined.members, *combined.rankers) if combined else ()
     inner = name.removeprefix("atc-").removeprefix("doc-")
@@ -227,25 +228,25 @@ def made_of(name: str) -> set[str]:
 
 
 def signals_of(name: str) -> tuple[str, ...]:
-    """The signals that an estimator needs, in the order of their catalogue."""
+    """Return the signals that an estimator needs, in the order of their catalogue."""
     parts = {name, *made_of(name)}
     needed = {signal for part in parts for signal in family_of(part).signals.get(part, ())}
     return tuple(signal for signal in SIGNALS if signal in needed)
 
 
 def further_signals(name: str) -> tuple[str, ...]:
-    """Those of them beside the features, which every row that estimators see has."""
+    """Return the signals that an estimator needs in addition to the features."""
     return tuple(signal for signal in signals_of(name) if signal not in FEATURES)
 
 
 def in_order(names: Iterable[str]) -> tuple[str, ...]:
-    """Estimators in the order of the catalogue, each once."""
+    """Return the estimators in the order of the catalogue, each once."""
     wanted = set(names)
     return tuple(name for name in ESTIMATORS if name in wanted)
 
 
 def parse(name: str) -> Configuration:
-    """Read a configuration's name; ConfigError if it is none of the 48."""
+    """Read a configuration's name; raise ConfigError if it is not one of the 48."""
     if name not in _BY_NAME:
         raise ConfigError(
             f"configuration '{name}' is unknown; it must be classifier-features-balancing-calibration: "

@@ -23,17 +23,17 @@ class Classifier(Protocol):
     """A fitted classifier, scikit-learn's or one of ours."""
 
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
-        """P(incorrect) and P(correct), (n_rows, 2)."""
+        """Return P(incorrect) and P(correct), (n_rows, 2)."""
 
 
 class Fitted(Protocol):
     """Classifiers of one kind, fitted on the same rows with every setting of a grid."""
 
     def probabilities(self, x: np.ndarray) -> np.ndarray:
-        """P(correct) by setting, (n_settings, n_rows)."""
+        """Return P(correct) for each setting, (n_settings, n_rows)."""
 
     def classifier(self, place: int) -> Classifier:
-        """The classifier of one setting."""
+        """Return the classifier of one setting."""
 
 
 # x (n_rows, n_features), y (n_rows,), balanced, grid
@@ -55,14 +55,14 @@ class Separate:
 
 @dataclass(frozen=True)
 class Isotonic:
-    """An isotonic regression: `values` at `thresholds`, (n,) each, linear in between and constant beyond them."""
+    """An isotonic regression: `values` at `thresholds`, (n,) each, linear in between and constant beyond."""
 
     thresholds: np.ndarray
     values: np.ndarray
 
     @classmethod
     def of(cls, confidences: np.ndarray, y: np.ndarray) -> "Isotonic":
-        """That of scikit-learn, fitted on (n_rows,) each."""
+        """Fit scikit-learn's isotonic regression on (n_rows,) scores and labels."""
         fitted = IsotonicRegression(out_of_bounds="clip").fit(confidences, y)
         return cls(fitted.X_thresholds_, fitted.y_thresholds_)
 
@@ -74,7 +74,7 @@ class Isotonic:
 
 @dataclass(frozen=True)
 class Calibrated:
-    """The mean over folds of a classifier and the isotonic regression that its left-out rows give."""
+    """The mean over folds of a classifier with the isotonic regression fitted on its held-out rows."""
 
     classifiers: tuple[Classifier, ...]
     regressions: tuple[Isotonic, ...]
@@ -87,7 +87,7 @@ class Calibrated:
 
 @dataclass(frozen=True)
 class ProbabilityEstimator(Estimator):
-    """A classifier's mean P(correct)."""
+    """An estimator of accuracy as a classifier's mean P(correct)."""
 
     scaling: Scaling
     classifier: Classifier
@@ -150,7 +150,7 @@ def _calibrated(of_folds: Sequence[Classifier], x: np.ndarray, rows: TrainingRow
 
 
 def confidence(classifier: Classifier, x: np.ndarray) -> np.ndarray:
-    """What is calibrated, (n_rows,): the decision function where there is one, else P(correct), as in scikit-learn."""
+    """Return the scores to calibrate, (n_rows,): the decision function, or else P(correct), as in scikit-learn."""
     if hasattr(classifier, "decision_function"):
         decided: np.ndarray = classifier.decision_function(x)
         return decided

@@ -30,14 +30,14 @@ _SUMMARIES: dict[str, Callable[..., np.ndarray]] = {"mean": np.mean, "median": n
 
 @dataclass(frozen=True)
 class Combination(Estimator):
-    """The mean or median of the members' estimates of a slice; P(correct) is the mean of what `rankers` give."""
+    """The mean or median of the members' estimates of a slice; P(correct) is the mean over `rankers`."""
 
     summary: str
     members: tuple[Estimator, ...]
     rankers: tuple[Estimator, ...]
 
     def values(self, features: pl.DataFrame) -> np.ndarray:
-        """The members' values, (n_rows, n_members)."""
+        """Return the members' values, (n_rows, n_members)."""
         return np.column_stack([member.values(features) for member in self.members])
 
     def accuracies_of(self, means: np.ndarray) -> np.ndarray:
@@ -54,9 +54,9 @@ FIRST = CANDIDATES[0]
 
 @dataclass(frozen=True)
 class Recommended(Estimator):
-    """The method taken, and why: the error of each candidate where it was judged.
+    """The chosen method, with the reason and the error of each candidate.
 
-    Where the method gives no P(correct), as a threshold does, `ranker` does.
+    If the method gives no P(correct), as a threshold does, `ranker` gives it.
     """
 
     method: Estimator
@@ -75,14 +75,16 @@ class Recommended(Estimator):
 
     @property
     def chosen(self) -> dict[str, Any]:
-        """`method`, `domains` (labelled ones), `reason`, and `leave_one_out_aee` by candidate where there is one."""
+        """`method`, `domains` (number of labelled ones), `reason`, and `leave_one_out_aee` by candidate if it was
+        measured.
+        """
         return {"method": self.method.name, **self.why}
 
 
 def leave_one_out_errors(rows: TrainingRows) -> dict[str, np.ndarray]:
-    """|estimated - true| of each labelled domain by candidate, (n_domains,), each fitted on the other domains.
+    """Return |estimated - true| of each held-out domain by candidate, (n_domains,).
 
-    A candidate that cannot be fitted without some domain, or on all of them, is left out.
+    Each candidate is fitted on the other domains. A candidate that cannot be fitted every time is left out.
     """
     errors: dict[str, list[float]] = {candidate: [] for candidate in CANDIDATES}
     for domain in np.unique(rows.domains):
@@ -100,17 +102,17 @@ def leave_one_out_errors(rows: TrainingRows) -> dict[str, np.ndarray]:
 
 
 def choose(errors: Mapping[str, np.ndarray]) -> tuple[str, str]:
-    """The candidate to take and why, from errors by candidate, (n_domains,) each and at least 2.
+    """Return the candidate to use and the reason, from errors by candidate, (n_domains,) each and at least 2.
 
-    The candidate of least mean error among those that beat the consensus by more than one standard error of the mean
-    paired difference (the one-standard-error rule: Breiman et al. 1984, section 3.4.3), or else the consensus.
+    It is the candidate of least mean error among those that beat the consensus by more than one standard error of the
+    mean paired difference (the one-standard-error rule: Breiman et al. 1984, section 3.4.3), or else the consensus.
     """
     gains = {candidate: errors[FIRST] - of_domains for candidate, of_domains in errors.items() if candidate != FIRST}
     clear = [candidate for candidate, gain in gains.items() if gain.mean() > gain.std(ddof=1) / math.sqrt(len(gain))]
     if not clear:
         return FIRST, f"no candidate beats {FIRST} by more than a standard error"
     best = min(clear, key=lambda candidate: errors[candidate].mean())
-    return best, f"least leave-one-domain-out error, below that of {FIRST} by more than a standard error"
+    return best, f"smallest leave-one-domain-out error, below that of {FIRST} by more than a standard error"
 
 
 def _recommended(name: str, rows: TrainingRows, method: str, why: dict[str, Any]) -> Recommended:
@@ -119,7 +121,7 @@ def _recommended(name: str, rows: TrainingRows, method: str, why: dict[str, Any]
 
 @dataclass(frozen=True)
 class GroupAccuracy(Estimator):
-    """The accuracy of the training rows, for any slice."""
+    """An estimator that gives every slice the accuracy of the training rows."""
 
     training_accuracy: float
 
@@ -131,9 +133,9 @@ SAVED = (Combination, Recommended, GroupAccuracy)
 
 
 def fit(name: str, rows: TrainingRows) -> Estimator:
-    """Fit every member, or choose one of the candidates; CannotFit with the reason of the first that cannot be fitted.
+    """Fit every member, or choose a candidate; raise CannotFit with the first reason why a member cannot be fitted.
 
-    A combination on rows of one class gives no P(correct): nothing can be ranked on them.
+    A combination fitted on rows of one class gives no P(correct), because they allow no ranking.
     """
     rows.require_rows()
     if name == "group-accuracy":
@@ -151,7 +153,7 @@ def _chosen(name: str, rows: TrainingRows) -> Recommended:
     """Choose among `CANDIDATES` on these rows, and fit the chosen one on all of them."""
     n_domains = len(np.unique(rows.domains))
     if n_domains + rows.n_left_out < FEWEST_TO_CHOOSE:
-        reason = f"a choice needs {FEWEST_TO_CHOOSE} labelled domains, there are {n_domains}"
+        reason = f"choosing a method needs {FEWEST_TO_CHOOSE} labelled domains, there are {n_domains}"
         return _recommended(name, rows, FIRST, {"domains": n_domains, "reason": reason})
     errors = leave_one_out_errors(rows)
     method, reason = choose(errors)

@@ -23,14 +23,14 @@ Confidence = str | Estimator
 
 
 def confidence(source: str, rows: TrainingRows) -> Confidence:
-    """The confidence of this name; an estimator is fitted on the rows. Raises CannotFit with the estimator's reason."""
+    """Return the confidence with this name, fitting its estimator on the rows. Raises CannotFit with the reason."""
     if source in SIGNALS:
         return source
     return rows.require(source)
 
 
 def confidences(of: Confidence, features: pl.DataFrame) -> np.ndarray:
-    """The confidence of every response, (n_rows,): larger is more certain."""
+    """Return the confidence of every response, (n_rows,); larger is more certain."""
     if isinstance(of, Estimator):
         p = of.p_correct(features)
         assert p is not None, f"{of.name} gives no P(correct)"
@@ -41,7 +41,7 @@ def confidences(of: Confidence, features: pl.DataFrame) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Atc(Estimator):
-    """The share of responses whose confidence is above the threshold; those at it count with `tied_weight`."""
+    """The share of responses whose confidence is above the threshold; ties count with `tied_weight`."""
 
     confidence: Confidence
     threshold: float
@@ -55,7 +55,7 @@ class Atc(Estimator):
 
 @dataclass(frozen=True)
 class Doc(Estimator):
-    """Values are confidences; a slice's accuracy is its mean confidence, shifted as the training rows need it."""
+    """The mean confidence of a slice, shifted by accuracy minus mean confidence on the training rows."""
 
     confidence: Confidence
     shift: float
@@ -71,7 +71,7 @@ SAVED = (Atc, Doc)
 
 
 def fit(name: str, rows: TrainingRows) -> Atc | Doc:
-    """Choose the threshold, or the shift, on the training rows, of which one class is enough for a signal."""
+    """Choose the threshold or the shift on the training rows; for a signal, one class is enough."""
     rows.require_rows()
     family, _, source = name.partition("-")
     of = confidence(source, rows)

@@ -22,41 +22,41 @@ class Unfitted:
 
 @dataclass(frozen=True)
 class Estimator(ABC):
-    """A fitted estimator. It holds all that it needs, its scaling too, and takes features as they are.
+    """A fitted estimator, including its scaling; it takes raw features.
 
-    The accuracy of a slice is read off the mean of one or several values per response: any number of slices costs one
-    pass over the rows, and what is known of a slice's parts, sums and counts, adds up to what is known of the slice.
+    The accuracy of a slice is a function of the mean of one or several values per response. So one pass over the rows
+    serves any number of slices, and sums and counts of a slice's parts add up to those of the slice.
     """
 
     name: str
 
     @abstractmethod
     def values(self, features: pl.DataFrame) -> np.ndarray:
-        """One value per response, (n_rows,), or several, (n_rows, n_values), whose means `accuracies_of` takes.
+        """Return one value per response, (n_rows,), or several, (n_rows, n_values), whose means `accuracies_of` takes.
 
-        `features` has the features that the estimator needs, none null.
+        `features` has the features that the estimator needs, without nulls.
         """
 
     def accuracies_of(self, means: np.ndarray) -> np.ndarray:
-        """The accuracies, (n_slices,) in [0, 1], of slices from the means of their responses' values.
+        """Return the accuracies of slices in [0, 1], (n_slices,), from the means of their responses' values.
 
         `means` is (n_slices,), or (n_slices, n_values).
         """
         return means
 
     def accuracy_of(self, mean: np.ndarray) -> float:
-        """The accuracy, in [0, 1], of a slice from the mean of its responses' values, () or (n_values,)."""
+        """Return the accuracy of a slice in [0, 1] from the mean of its responses' values, () or (n_values,)."""
         return float(self.accuracies_of(np.asarray(mean, dtype=float)[None])[0])
 
     def accuracy(self, features: pl.DataFrame) -> float:
-        """The accuracy, in [0, 1], of the slice of all these responses, at least one."""
+        """Return the accuracy of the slice of all these responses (at least one), in [0, 1]."""
         return self.accuracy_of(self.values(features).mean(axis=0))
 
     def p_correct(self, features: pl.DataFrame) -> np.ndarray | None:
-        """P(correct) of each response, (n_rows,); None where the family gives none."""
+        """Return P(correct) of each response, (n_rows,), or None if the family gives none."""
         return None
 
     @property
     def chosen(self) -> dict[str, Any] | None:
-        """What was chosen on the training rows, JSON-serialisable: a grid search's setting, a method; or None."""
+        """What was chosen on the training rows, JSON-serialisable: a grid search's setting, a method, or None."""
         return None

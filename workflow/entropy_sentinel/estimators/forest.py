@@ -29,17 +29,17 @@ class Forest:
     depth: int
 
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
-        """P(incorrect) and P(correct), (n_rows, 2); ValueError for nodes that lead elsewhere, as of a forged file."""
+        """Return P(incorrect) and P(correct), (n_rows, 2); raise ValueError for invalid nodes, as in a forged file."""
         p = self.mean(self.values[:, None], x)[:, 0]
         return np.column_stack([1 - p, p])
 
     def mean(self, values: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """The mean over trees of values (n_nodes, n_values) at the leaf of each row, (n_rows, n_values)."""
+        """Return the mean over trees of `values` (n_nodes, n_values) at each row's leaf, (n_rows, n_values)."""
         n_nodes, lefts = len(self.nodes), self.nodes["left"].astype(np.int64)
         # Values above the threshold go to the node after the left child; nothing is above what has no end.
         last = max(self.roots.max(), (lefts + (self.nodes["threshold"] < np.inf)).max())
         if last >= n_nodes or len(values) != n_nodes or self.nodes["feature"].max() >= x.shape[1]:
-            raise ValueError("forest: a node leads to one that is not there, or asks for a feature that is not there")
+            raise ValueError("forest: a node refers to a node or a feature that does not exist")
         if self.depth >= n_nodes:
             raise ValueError(f"forest: its {n_nodes} nodes cannot be {self.depth} deep")
         means: np.ndarray = mean_values(self.nodes, self.roots, self.depth, np.ascontiguousarray(values), _float32(x))
@@ -48,10 +48,10 @@ class Forest:
 
 @dataclass(frozen=True)
 class Nested:
-    """The forests of a grid: parts of the widest one, whose trees are cut off where a narrower one would stop.
+    """The forests of a grid, taken from the widest one by truncating its trees at each setting's limits.
 
     A tree stops at a node that is too deep or holds too few rows; above such nodes its splits do not depend on the two
-    limits. So the forests differ from those that would be grown per setting in their random numbers alone.
+    limits. So these forests differ from forests grown per setting only in their random numbers.
     """
 
     widest: Forest
@@ -60,13 +60,13 @@ class Nested:
     grid: Sequence[Setting]
 
     def probabilities(self, x: np.ndarray) -> np.ndarray:
-        """P(correct) by setting, (n_settings, n_rows)."""
+        """Return P(correct) for each setting, (n_settings, n_rows)."""
         limits = (np.array([setting[name] for setting in self.grid]) for name in ("max_depth", "min_samples_split"))
         values = stopped_values(self.widest.nodes, self.widest.values, self.levels, self.sizes, *limits)
         return self.widest.mean(values, x).T
 
     def classifier(self, place: int) -> Forest:
-        """The forest of one setting."""
+        """Return the forest of one setting."""
         max_depth, min_split = self.grid[place]["max_depth"], self.grid[place]["min_samples_split"]
         nodes, numbers = self.widest.nodes.copy(), np.arange(len(self.levels), dtype=np.uint32)
         stops = (self.levels >= max_depth) | (self.sizes < min_split) | (nodes["left"] == numbers)

@@ -33,30 +33,30 @@ class Logistic:
 
     @classmethod
     def of(cls, x: np.ndarray, y: np.ndarray, **options: Any) -> "Logistic":
-        """That of scikit-learn with these options, fitted on x (n_rows, n_features) and y (n_rows,)."""
+        """Fit scikit-learn's logistic regression with these options on x (n_rows, n_features) and y (n_rows,)."""
         fitted = LogisticRegression(**options).fit(x, y)
         return cls(fitted.coef_[0], float(fitted.intercept_[0]))
 
     def decision_function(self, x: np.ndarray) -> np.ndarray:
-        """The log-odds, (n_rows,)."""
+        """Return the log-odds, (n_rows,)."""
         log_odds: np.ndarray = (x @ self.weights[:, None])[:, 0] + self.intercept
         return log_odds
 
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
-        """P(incorrect) and P(correct), (n_rows, 2)."""
+        """Return P(incorrect) and P(correct), (n_rows, 2)."""
         p = expit(self.decision_function(x))
         return np.column_stack([1 - p, p])
 
 
 def fit_grid(x: np.ndarray, y: np.ndarray, balanced: bool, grid: Sequence[dict[str, Any]]) -> Separate:
-    """Fit a logistic regression per setting, of which there is one; balanced by class weights."""
+    """Fit the single setting of the logistic regression; balanced by class weights."""
     weights = "balanced" if balanced else None
     return Separate([Logistic.of(x, y, class_weight=weights, max_iter=1000, **setting) for setting in grid])
 
 
 @dataclass(frozen=True)
 class LogScaling(Scaling):
-    """z-scores of the features' logarithms."""
+    """Standardisation of the features' logarithms."""
 
     def __call__(self, frame: pl.DataFrame) -> np.ndarray:
         scores: np.ndarray = (logarithms(frame, self.features) - self.mean) / self.scale
@@ -81,6 +81,6 @@ def fit(name: str, rows: TrainingRows) -> ProbabilityEstimator:
 
 
 def logarithms(frame: pl.DataFrame, features: tuple[str, ...]) -> np.ndarray:
-    """Natural logarithms of features that are never negative, of at least `LEAST`, (n_rows, n_features)."""
+    """Return natural logarithms of non-negative features, at least `LEAST`, (n_rows, n_features)."""
     logs: np.ndarray = np.log(np.maximum(frame.select(features).to_numpy(), LEAST))
     return logs

@@ -101,7 +101,7 @@ def _adam(parameters, gradient, moments, step):
 
 @compiled(int64(float64[:, ::1], float64[::1], int64[::1], int64[::1], float64[::1], float64[:, ::1], int64))
 def train_epoch(columns, y, order, units, parameters, moments, step):
-    """Train on all rows once, in this order, by batches; returns the number of steps made so far.
+    """Train on all rows once, in this order, in batches; return the number of steps so far.
 
     columns: (n_features, n_rows), y: (n_rows,) 0 or 1; parameters and moments are changed in place.
     """
@@ -124,7 +124,7 @@ def train_epoch(columns, y, order, units, parameters, moments, step):
 
 @compiled(float64[::1](float64[:, ::1], int64[::1], float64[::1]))
 def logits(columns, units, parameters):
-    """The logits of all rows, (n_rows,), from columns (n_features, n_rows)."""
+    """Return the logits of all rows, (n_rows,), from columns (n_features, n_rows)."""
     out = np.empty(columns.shape[1])
     activations = np.empty((units.sum(), BATCH))
     for first in range(0, len(out), BATCH):
@@ -143,18 +143,18 @@ _EPOCHS, _PATIENCE, _TOLERANCE = 200, 10, 1e-4
 
 @dataclass(frozen=True)
 class Network:
-    """A trained network: units of the layers, input and output included, and parameters as in `networks`."""
+    """A trained network: the sizes of its layers, including input and output, and the parameters as in `networks`."""
 
     units: np.ndarray
     parameters: np.ndarray
 
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
-        """P(incorrect) and P(correct), (n_rows, 2); ValueError where units and parameters are not of one network."""
+        """Return P(incorrect) and P(correct), (n_rows, 2); raise ValueError if layers and parameters do not match."""
         units = self.units.tolist()  # whole numbers without end: what is forged does not become small again
         n_parameters = sum((n_in + 1) * n_out for n_in, n_out in pairwise(units))
         fits = min(units) >= 1 and (units[0], units[-1]) == (x.shape[1], 1)
         if not fits or len(self.parameters) != n_parameters:
-            raise ValueError("network: its parameters or the features are not as many as its layers ask for")
+            raise ValueError("network: the number of parameters or features does not match its layers")
         p = expit(logits(np.ascontiguousarray(x.T), self.units, self.parameters))
         return np.column_stack([1 - p, p])
 
@@ -163,7 +163,7 @@ SAVED = (*CONFIGURATION, Network)
 
 
 def fit(name: str, rows: TrainingRows) -> ProbabilityEstimator:
-    """Fit a configuration of this family; raises CannotFit also where early stopping has too few rows."""
+    """Fit a configuration of this family; raise CannotFit also if early stopping has too few rows."""
     _require_early_stopping(rows)
     grid = [{"hidden_layer_sizes": layers} for layers in rows.settings.hidden_layers]
     return fit_configuration(name, rows, grid, partial(fit_grid, seed=rows.settings.seed))
@@ -178,14 +178,14 @@ def _require_early_stopping(rows: TrainingRows) -> None:
 
 
 def fit_grid(x: np.ndarray, y: np.ndarray, balanced: bool, grid: Sequence[dict[str, Any]], *, seed: int) -> Separate:
-    """Train a network per setting on x (n_rows, n_features), y (n_rows,); balanced by copies of the rarer class."""
+    """Train one network per setting on x (n_rows, n_features), y (n_rows,); balanced by copies of the rarer class."""
     if balanced:
         x, y = oversampled(x, y, seed)
     return Separate([train(x, y, setting["hidden_layer_sizes"], seed) for setting in grid])
 
 
 def oversampled(x: np.ndarray, y: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and labels with copies of the rarer class at their end, drawn as by imbalanced-learn's RandomOverSampler."""
+    """Return rows and labels followed by copies of the rarer class, drawn like imbalanced-learn's RandomOverSampler."""
     rarer = y.sum() * 2 < len(y)
     rows = np.flatnonzero(y == rarer)
     copies = np.random.RandomState(seed).randint(low=0, high=len(rows), size=len(y) - 2 * len(rows))
@@ -194,7 +194,7 @@ def oversampled(x: np.ndarray, y: np.ndarray, seed: int) -> tuple[np.ndarray, np
 
 
 def train(x: np.ndarray, y: np.ndarray, hidden_layers: Sequence[int], seed: int) -> Network:
-    """Train one network until the accuracy on the rows kept for early stopping rises no more; the best one."""
+    """Train one network until the accuracy on the early-stopping rows stops rising; return the best state."""
     rng, units = np.random.RandomState(seed), np.array([x.shape[1], *hidden_layers, 1])
     parameters = _initial(units, rng)
     split = StratifiedShuffleSplit(1, test_size=_EARLY_STOPPING_SHARE, random_state=rng)

@@ -27,25 +27,25 @@ _TRIAL = pl.DataFrame({name: [0.1, 0.5, 0.9] for name in SIGNALS})
 
 
 class NotPlain(Exception):
-    """Parameters hold what is no part of an estimator; the message says what."""
+    """The parameters contain something that cannot be part of an estimator; the message says what."""
 
 
 def saved_classes(name: str) -> tuple[type, ...]:
-    """The dataclasses that the family of the estimator `name` consists of; other estimators in it have their own.
+    """Return the dataclasses that estimator `name` may consist of, as declared by its family.
 
-    Raises NotPlain for an unknown estimator, and for a family that declares none; ConfigError as `module_of` does.
+    Raises NotPlain for an unknown estimator or a family without a declaration; ConfigError like `module_of`.
     """
     if not is_known(name):
-        raise NotPlain(f"is called {name!r}, and no estimator is")
+        raise NotPlain(f"is named {name}, which is not a known estimator")
     module = module_of(name)
     classes: tuple[type, ...] = getattr(module, "SAVED", ())
     if not classes:
-        raise NotPlain(f"{module.__name__} must name the classes that its files hold: SAVED = (...,)")
+        raise NotPlain(f"{module.__name__} must name the classes in its files: SAVED = (...,)")
     return classes
 
 
 def dump(estimator: Estimator) -> tuple[Any, bytes]:
-    """The parameters, as JSON and as the content of an .npz file; NotPlain where `restore` would refuse them."""
+    """Return the parameters as JSON and as an .npz file's content; raise NotPlain if `restore` would refuse them."""
     arrays, packed = dict[str, np.ndarray](), io.BytesIO()
     with _refused("cannot be saved"):
         parameters = _described(estimator, arrays)
@@ -69,11 +69,13 @@ def _described(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         parts = {field.name: _described(getattr(value, field.name), arrays) for field in fields(value)}
         return {type(value).__name__: parts}
-    raise NotPlain(f"holds a {type(value).__module__}.{type(value).__qualname__}, which is no part of an estimator")
+    raise NotPlain(
+        f"contains a {type(value).__module__}.{type(value).__qualname__}, which cannot be part of an estimator"
+    )
 
 
 def restore(parameters: Any, packed: bytes, name: str) -> Estimator:
-    """The estimator `name` from what `dump` gave; NotPlain for what it cannot consist of."""
+    """Rebuild the estimator `name` from the results of `dump`; raise NotPlain for invalid parts."""
     with _refused("cannot be read"):
         estimator = _Reader(_arrays(packed)).estimator(parameters, [name])
     with _refused("cannot estimate"):
@@ -97,9 +99,9 @@ def _arrays(packed: bytes) -> dict[str, np.ndarray]:
     with ZipFile(io.BytesIO(packed)) as archive:
         members = archive.infolist()
         if any(member.compress_type != ZIP_STORED for member in members):
-            raise NotPlain("has compressed arrays, and those of an estimator are not")
+            raise NotPlain("contains compressed arrays, which an estimator's file does not have")
         if sum(member.file_size for member in members) > len(packed):
-            raise NotPlain("has arrays of more bytes than it has itself")
+            raise NotPlain("contains arrays larger than the file")
         return {member.filename.removesuffix(".npy"): _array(archive.read(member)) for member in members}
 
 
@@ -109,7 +111,7 @@ def _array(content: bytes) -> np.ndarray:
     np.lib.format.read_magic(file)  # type: ignore[no-untyped-call]  # NumPy has no types for it
     shape, _, kind = np.lib.format.read_array_header_1_0(file)  # type: ignore[no-untyped-call]  # nor for it
     if kind.hasobject or math.prod(shape) * kind.itemsize != len(content) - file.tell():
-        raise NotPlain("has an array that is not of numbers, or not of as many as it says")
+        raise NotPlain("contains an array that is not numeric or has the wrong length")
     file.seek(0)
     array: np.ndarray = np.load(file, allow_pickle=False)
     return array
@@ -122,15 +124,15 @@ class _Reader:
     arrays: Mapping[str, np.ndarray]
 
     def estimator(self, node: Any, names: Collection[str]) -> Estimator:
-        """The estimator that a node describes, of one of these names."""
+        """Return the estimator that a node describes, if it has one of these names."""
         ((kind, parts),) = node.items()
         name = parts["name"]
         if name not in names:
-            raise NotPlain(f"holds the estimator {str(name)[:80]!r} in the place of {' or '.join(sorted(names))}")
+            raise NotPlain(f"contains the estimator {str(name)[:80]!r} instead of {' or '.join(sorted(names))}")
         classes = {part.__name__: part for part in saved_classes(name)}
         own = {part: of for part, of in classes.items() if issubclass(of, Estimator)}
         if kind not in own:
-            raise NotPlain(f"holds a {kind[:80]} in the place of the {' or '.join(own)} that '{name}' is")
+            raise NotPlain(f"contains a {kind[:80]} instead of the {' or '.join(own)} that '{name}' is")
         parts_of = {part: of for part, of in classes.items() if part not in own}
         estimator = self._built(own[kind], parts, parts_of, made_of(name))
         assert isinstance(estimator, Estimator)
@@ -153,7 +155,7 @@ class _Reader:
         if kind in classes:
             return self._built(classes[kind], content, classes, estimators)
         if "name" not in content:
-            raise NotPlain(f"holds a {kind[:80]}, which is no part of an estimator")
+            raise NotPlain(f"contains a {kind[:80]}, which cannot be part of an estimator")
         return self.estimator(node, estimators)
 
 
@@ -162,5 +164,5 @@ def _try(estimator: Estimator) -> None:
     shares, p = estimator.accuracies_of(estimator.values(_TRIAL)), estimator.p_correct(_TRIAL)
     for given in (shares, shares if p is None else p):
         if given.shape != (len(_TRIAL),) or not ((given >= -1e-9) & (given <= 1 + 1e-9)).all():
-            raise ValueError("its estimates are no shares")
+            raise ValueError("its estimates are not between 0 and 1")
     dict(estimator.chosen or {})

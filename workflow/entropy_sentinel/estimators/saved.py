@@ -97,7 +97,7 @@ class _Ambiguous(_Part):
 
 
 class Header(_Part, extra="allow"):
-    """The fields of a header; all may be missing but `name` and, unless there is a `reason`, `logprobs`."""
+    """The fields of a header. Only `name` is always required, and `logprobs` unless there is a `reason`."""
 
     name: str
     reason: str | None = None
@@ -118,12 +118,12 @@ class Header(_Part, extra="allow"):
     @model_validator(mode="after")
     def _is_whole(self) -> "Header":
         if self.logprobs is None and not self.reason:
-            raise ValueError("'logprobs' must be there")
+            raise ValueError("'logprobs' must be set")
         return self
 
 
 def read_header(text: bytes) -> dict[str, Any]:
-    """The header as a dict; InputError for one that an estimator's file cannot have, with the field that is wrong."""
+    """Return the header as a dict; raise InputError with the wrong field for an invalid header."""
     if len(text) > MOST_BYTES:
         raise InputError(f"the header must have at most {MOST_BYTES:,} bytes, has {len(text):,}")
     try:
@@ -147,14 +147,14 @@ _NAMED = 4
 _MOST_BYTES = 1 << 30
 _PARAMETERS = "parameters"
 _TO_SAVE = (
-    "it may consist of numbers, texts, arrays of numbers, tuples, dicts of plain JSON, and the dataclasses that its "
-    "family's module names in SAVED, which consist of such"
+    "it may only contain numbers, texts, arrays of numbers, tuples, dicts of plain JSON, and the dataclasses "
+    "listed in SAVED of its family's module"
 )
 
 
 @dataclass(frozen=True, repr=False)
 class SavedEstimator:
-    """An estimator and what its file says of it.
+    """An estimator and the content of its file.
 
     Attributes:
         estimator: The fitted estimator.
@@ -167,12 +167,12 @@ class SavedEstimator:
 
     @property
     def validation(self) -> Validation | None:
-        """Its validation; null for one that was fitted on rows without domains, or by an earlier version."""
+        """Its validation; null if it was fitted on rows without domains, or by an earlier version."""
         return Validation.from_dict(self.about["validation"]) if self.about.get("validation") else None
 
     @property
     def signals(self) -> tuple[str, ...]:
-        """The signals that it needs beside the features."""
+        """The signals that it needs in addition to the features."""
         return tuple(name for name in self.about.get("signals") or () if name not in FEATURES)
 
     def __repr__(self) -> str:
@@ -187,7 +187,7 @@ class SavedEstimator:
     def _verdicts(self) -> list[str]:
         """The verdicts of its validation, each with its first reason."""
         if not (validation := self.validation):
-            return ["verdict: has no validation"]
+            return ["verdict: no validation"]
         return [f"verdict{part.scope}: {part.verdict}; {part.reasons[0]}" for part in validation.answers]
 
     def _lines(self) -> list[str]:
@@ -204,16 +204,16 @@ class SavedEstimator:
         return [
             f"{self.estimator.name}{f' ({chosen})' if chosen else ''} of model {about.get('model')}",
             f"fitted on {f'{rows:,} responses to ' if rows is not None else ''}{len(domains)} domains: {named}",
-            f"log-probabilities: {logprobs or 'not known'}",
-            *([f"questions that get several answers again and again: {', '.join(shares)}"] if shares else []),
+            f"log-probabilities: {logprobs or 'unknown'}",
+            *([f"questions that repeatedly get several answers: {', '.join(shares)}"] if shares else []),
         ]
 
 
 def save_estimator(estimator: Estimator | Unfitted, path: str | Path, about: Mapping[str, Any]) -> None:
-    """Write an estimator in one step. `about` is JSON-serialisable and holds `logprobs`, the facts named in LOGPROBS.
+    """Write an estimator in one step; `about` is JSON-serialisable and has `logprobs`, the facts in LOGPROBS.
 
-    The same estimator with the same `about` is the same bytes, whoever fits it again and whenever.
-    Of one that could not be fitted the file says why. Raises ContractError for one that `load_estimator` would refuse.
+    The same estimator with the same `about` always gives the same bytes. The file of an estimator that could not be
+    fitted has the reason. Raises ContractError if `load_estimator` would refuse the file.
     """
     header, arrays = {"name": estimator.name, **about}, b""
     if isinstance(estimator, Unfitted):
@@ -222,12 +222,12 @@ def save_estimator(estimator: Estimator | Unfitted, path: str | Path, about: Map
         try:
             header[_PARAMETERS], arrays = dump(estimator)
         except NotPlain as error:
-            raise ContractError(f"{path}: is not written: '{estimator.name}' {error}; {_TO_SAVE}") from None
+            raise ContractError(f"{path}: not written: '{estimator.name}' {error}; {_TO_SAVE}") from None
     text = json.dumps(header).encode()
     try:
         read_header(text)
     except InputError as error:
-        raise ContractError(f"{path}: is not written: {error}") from None
+        raise ContractError(f"{path}: not written: {error}") from None
     content = text + b"\n" + arrays
     digest = hashlib.sha256(content).hexdigest().encode()
     with whole_file(path) as partial:
@@ -235,28 +235,29 @@ def save_estimator(estimator: Estimator | Unfitted, path: str | Path, about: Map
 
 
 def load_estimator(path: str | Path) -> SavedEstimator:
-    """Read an estimator; nothing in the file is run.
+    """Read an estimator without running any code from the file.
 
-    Raises InputError for a file that is none, has been changed or damaged, holds no estimator, or what is no part of
-    one.
+    Raises InputError for a file that is not an estimator, was changed or damaged, or has no or invalid content.
     """
     header, arrays = _content(path)
     try:
         about = read_header(header)
     except InputError as error:
-        raise InputError(f"{path}: {error}; it is not loaded: fit it again") from None
+        raise InputError(f"{path}: {error}; fit it again") from None
     if reason := about.get("reason"):
-        raise InputError(f"{path}: holds no estimator, for '{about['name']}' could not be fitted: {reason}")
+        raise InputError(f"{path}: contains no estimator, because '{about['name']}' could not be fitted: {reason}")
     for signal, family in (about.get("signals") or {}).items():
         if signal not in SIGNALS:
             raise InputError(
-                f"{path}: needs the signal '{signal}' of the family '{family}', which is not installed here; install "
-                "the package with which it was fitted"
+                f"{path}: needs the signal '{signal}' of the family '{family}', which is not installed here; "
+                "install the package with which the estimator was fitted"
             )
     try:
         return SavedEstimator(restore(about.pop(_PARAMETERS, None), arrays, about["name"]), about)
     except NotPlain as error:
-        raise InputError(f"{path}: {error}; it is not loaded: take estimators from whom you trust") from None
+        raise InputError(
+            f"{path}: {error}; it was not loaded, because such a file is not safe; use only files that you trust"
+        ) from None
 
 
 def is_estimator(path: str | Path) -> bool:
@@ -271,15 +272,15 @@ def _content(path: str | Path) -> tuple[bytes, bytes]:
     """The header of an estimator's file and its arrays, as they were written; InputError for another file."""
     try:
         if (size := Path(path).stat().st_size) > _MOST_BYTES:
-            raise ValueError(f"it has {size:,} bytes, at most {_MOST_BYTES:,} can be")
+            raise ValueError(f"has {size:,} bytes; at most {_MOST_BYTES:,} are allowed")
         magic, digest, content = Path(path).read_bytes().split(b"\n", 2)
     except (OSError, ValueError) as error:
-        raise InputError(f"{path}: must be a file written by `fit`; it cannot be read as one: {error}") from None
+        raise InputError(f"{path}: must be a file written by `fit`, cannot be read: {error}") from None
     if magic != MAGIC:
         raise InputError(
-            f"{path}: must begin with '{MAGIC.decode()}': it is no estimator, or of another release; fit it again"
+            f"{path}: must begin with '{MAGIC.decode()}'; it is not an estimator, or from another release: fit it again"
         )
     if hashlib.sha256(content).hexdigest().encode() != digest:
-        raise InputError(f"{path}: has been changed or damaged since it was written (another SHA-256); fit it again")
+        raise InputError(f"{path}: was changed or damaged after it was written (its SHA-256 differs); fit it again")
     header, _, arrays = content.partition(b"\n")
     return header, arrays

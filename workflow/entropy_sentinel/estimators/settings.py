@@ -32,28 +32,27 @@ class Estimation(Settings):
     """How estimators are selected and trained."""
 
     ELSEWHERE: ClassVar[Mapping[str, str]] = {
-        "baselines": "is now estimators, a list of names: baseline-ppl in the place of ppl",
+        "baselines": "is now `estimators`, a list of names; write baseline-ppl instead of ppl",
         "beside": "is now estimators",
     }
 
     default: str = Field(
         "forest-10d-balanced-isotonic",
-        description="the configuration shown first: classifier-features-balancing-calibration, where classifier is "
-        "logistic, forest or mlp; features 17d, 10d, 3d or 1d; balancing balanced or unbalanced; calibration "
-        "isotonic or uncalibrated",
+        description="the configuration shown first, classifier-features-balancing-calibration: logistic, "
+        "forest or mlp; 17d, 10d, 3d or 1d; balanced or unbalanced; isotonic or uncalibrated",
     )
     seed: Seed | None = Field(
         None,
-        description="seed of all that estimation draws: the train/test split, folds, forests, MLPs; null takes the "
-        "study's. Another one draws these again from the same generations and labels",
+        description="seed of the estimation (train/test split, folds, forests, MLPs); null uses the study's "
+        "seed. A new seed reuses generations and labels",
     )
     test_share: Number = Field(
         0.2,
         gt=0,
         lt=1,
-        description="share of a training benchmark's items that is kept for evaluation, drawn once per benchmark; it "
-        "must leave at least `folds` of 100 items, the size of the paper's smallest benchmark: one of each fold to "
-        "train on",
+        description="share of a training benchmark's items held out for evaluation, drawn once per "
+        "benchmark. At least `folds` of 100 items (the size of the paper's smallest benchmark) must remain "
+        "for training: one in each fold",
     )
     folds: Whole = Field(
         5, ge=2, le=50, description="stratified folds of the grid search and of the isotonic calibration"
@@ -63,7 +62,9 @@ class Estimation(Settings):
         [3, 5, 10], min_length=1, description="grid of the random forest: depth of a tree"
     )
     min_samples_split: Annotated[list[Annotated[Positive, Field(ge=2)]], DISTINCT] = Field(
-        [2, 5, 10], min_length=1, description="grid of the random forest: rows that a node must have to be split"
+        [2, 5, 10],
+        min_length=1,
+        description="grid of the random forest: smallest number of rows in a node that is split",
     )
     hidden_layers: Annotated[
         list[Annotated[list[Annotated[Positive, Field(le=10_000)]], Field(min_length=1, max_length=20)]], DISTINCT
@@ -76,27 +77,27 @@ class Estimation(Settings):
         1,
         ge=1,
         le=10_000,
-        description="training groups of a model that one job estimates, one after the other. A job takes a few "
-        "seconds to start, and often less for a group: on one machine some ten at a time are done sooner. A group "
-        "that is missing then brings the others of its job with it, and another number makes all estimates again. "
-        "On a cluster leave it at 1: profiles/slurm joins jobs, with a log for each group",
+        description="training groups of a model that one job estimates in sequence. A job takes a few "
+        "seconds to start, often more than a group takes, so about ten per job are faster on one machine. A "
+        "missing group reruns the others of its job, and a changed number reruns all estimates. On a cluster "
+        "leave it at 1: profiles/slurm joins jobs, with one log per group",
     )
     estimators: Annotated[list[str], DISTINCT] = Field(
         list(DEFAULT_ESTIMATORS),
-        description="estimators that every training group gets with its configurations, by the names of "
-        "estimators/catalogue.py: baseline-SIGNAL, a logistic regression on one signal (the paper's nine); "
-        "log-3d, a regression on the logarithms of max, se_sum and nll_sum; group-accuracy, the training rows' "
-        "own accuracy, the floor; atc-SIGNAL, the share of responses beyond a threshold on one signal; "
-        "consensus, the mean of three ATC; median-of-seven, of estimators of several kinds; recommended, the "
-        "consensus, or where there are six training benchmarks or more what does better on them, leaving out one "
-        "at a time; doc-SIGNAL and doc-ESTIMATOR, the training accuracy shifted by the change "
-        "of the mean confidence. A change fits all of a group's estimators again",
+        description="estimators of every training group besides its configurations, by the names in "
+        "estimators/catalogue.py. baseline-SIGNAL: a logistic regression on one signal (the paper's nine). "
+        "log-3d: a regression on the logarithms of max, se_sum and nll_sum. group-accuracy: the accuracy of "
+        "the training rows, the floor. atc-SIGNAL: the share of responses beyond a threshold on one signal. "
+        "consensus: the mean of three ATC. median-of-seven: the median of estimators of several kinds. "
+        "recommended: the consensus, or from six training benchmarks a method that does clearly better on "
+        "them, each held out in turn. doc-SIGNAL and doc-ESTIMATOR: the training accuracy shifted by the "
+        "change of the mean confidence. A change refits all estimators of each group",
     )
     keep: Annotated[list[str], DISTINCT] = Field(
         [OWN, RECOMMENDED, "atc-max", "atc-nll_sum", "atc-se_sum", "baseline-mtp"],
-        description="estimators of a named group that are kept as files, with P(correct) of every response where "
-        "they give one; `own` is the group's. The others are the recommended one, the single features that did "
-        "best in the authors' later results, and the best baseline",
+        description="estimators of a named group to keep as files, with P(correct) of every response if they "
+        "give one; `own` is the group's own. The others are the recommended one, the best single features in "
+        "the authors' later results, and the best baseline",
     )
 
     @model_validator(mode="after")
@@ -110,14 +111,14 @@ class Estimation(Settings):
     def _something_is_left_to_train_on(self) -> "Estimation":
         if (1 - self.test_share) * _SMALL_BENCHMARK < self.folds:
             raise ValueError(
-                f"test_share {self.test_share} leaves fewer than folds = {self.folds} of {_SMALL_BENCHMARK} items to "
-                f"train on; it must be at most {1 - self.folds / _SMALL_BENCHMARK:g}"
+                f"test_share {self.test_share} leaves fewer than folds = {self.folds} of {_SMALL_BENCHMARK} "
+                f"items for training; it must be at most {1 - self.folds / _SMALL_BENCHMARK:g}"
             )
         return self
 
 
 class EstimationSettings(TypedDict):
-    """What the estimates of a training group depend on, the observations aside: what Snakemake compares."""
+    """What a training group's estimates depend on besides the observations; Snakemake compares it."""
 
     estimators: list[str]
     seed: int
@@ -130,7 +131,7 @@ class EstimationSettings(TypedDict):
 
 @dataclass(frozen=True)
 class Fitting:
-    """What the fits of estimators depend on, their rows aside: keys of `Estimation`."""
+    """What a fit depends on besides its rows: keys of `Estimation`."""
 
     seed: int
     folds: int
@@ -141,7 +142,7 @@ class Fitting:
 
     @classmethod
     def of(cls, settings: "Mapping[str, Any] | Fitting") -> "Fitting":
-        """Those of `EstimationSettings`."""
+        """Return the fitting part of `EstimationSettings`."""
         if isinstance(settings, Fitting):
             return settings
         return cls(**{field.name: settings[field.name] for field in fields(cls)})
@@ -150,14 +151,16 @@ class Fitting:
 class Group(Settings):
     """A named training group."""
 
-    benchmarks: Names = Field(min_length=1, description="what the estimator is trained on; they must have references")
+    benchmarks: Names = Field(
+        min_length=1, description="benchmarks to train the estimator on; they must have references"
+    )
     estimator: str = Field(
         "forest-10d-balanced-isotonic", description="the configuration that the tables show for the group"
     )
     configurations: Literal["all", "default"] = Field(
         "default",
-        description="`all` 48, or the estimator and the `default` alone; a group that run.sizes covers as well gets "
-        "both",
+        description="`all` fits 48 configurations; `default` fits the group's estimator and the default. A "
+        "group that run.sizes also covers gets both",
     )
 
     @model_validator(mode="after")
@@ -167,12 +170,12 @@ class Group(Settings):
 
     @property
     def group_id(self) -> str:
-        """The group in all frames: benchmark names, sorted and joined with `+`."""
+        """The id of the group in all frames: benchmark names, sorted and joined with `+`."""
         return group_id(self.benchmarks)
 
 
 def group_id(benchmarks: Iterable[str]) -> str:
-    """The id of a training group: its benchmarks' names, sorted and joined with `+`."""
+    """Return the id of a training group: its benchmarks' names, sorted and joined with `+`."""
     return "+".join(sorted(benchmarks))
 
 
@@ -181,7 +184,7 @@ _LONGEST_FILE_NAME = 150
 
 
 def group_file(group: str) -> str:
-    """The name of a group's files (`{group}`): its id, or where that is too long a beginning and a hash."""
+    """Return the name of a group's files (`{group}`): its id, or if that is too long its start and a hash."""
     if len(group) <= _LONGEST_FILE_NAME:
         return group
     digest = hashlib.sha256(group.encode()).hexdigest()[:12]

@@ -54,11 +54,10 @@ _HEAVY = 1e3
 
 
 class Compared(NamedTuple):
-    """Slices beside the nearest mix of training domains; (n_slices,) each, NaN for a slice without rows.
+    """Slices compared with the nearest mixture of training domains; (n_slices,) each, NaN for a slice without rows.
 
-    `distance` is from 0, the same distribution, to 1, none of one among the rows of the other, and negative where the
-    slice has the smaller entropies. `noise` is what it stays below, 99 times of 100, where the slice is drawn from that
-    mix.
+    `distance` is 0 for equal distributions and 1 for disjoint ones; it is negative if the slice has smaller entropies.
+    `noise` is the 99th percentile of the distance for slices drawn from that mixture.
     """
 
     distance: np.ndarray
@@ -67,38 +66,38 @@ class Compared(NamedTuple):
 
 @dataclass(frozen=True)
 class Support:
-    """What is kept of the training rows: `edges` (N_BINS - 1,) and the counts of `domains` (n_domains, N_BINS)."""
+    """A summary of the training rows: `edges` (N_BINS - 1,) and the counts of `domains` (n_domains, N_BINS)."""
 
     edges: np.ndarray
     domains: np.ndarray
 
     @classmethod
     def of(cls, features: pl.DataFrame, domains: Names) -> "Support":
-        """The support of training rows, (n_rows,) and at least one; `domains` (n_rows,) says whose each row is."""
+        """Return the support of training rows, (n_rows,), at least one; `domains` (n_rows,) gives their domains."""
         edges = np.quantile(features[FEATURE].to_numpy(), QUANTILES)
         edges[-1] = np.nextafter(edges[-1], np.inf)  # the largest value is not beyond the training rows
         names, whose = np.unique(np.asarray(domains, dtype=str), return_inverse=True)
         return cls(edges, _counts(edges, features, whose, len(names)))
 
     def counts(self, features: pl.DataFrame, slices: np.ndarray, n_slices: int) -> np.ndarray:
-        """The states of slices, (n_slices, N_BINS); `slices`, (n_rows,) from 0, says whose each row is."""
+        """Return the states of slices, (n_slices, N_BINS); `slices` (n_rows,) gives the slice of each row, from 0."""
         return _counts(self.edges, features, slices, n_slices)
 
     def compare(self, counts: np.ndarray) -> Compared:
-        """How far slices lie from the nearest mix of the training domains, from their states (n_slices, N_BINS).
+        """Return how far slices lie from the nearest mixture of training domains, from their states (n_slices, N_BINS).
 
-        The distance is that of Kolmogorov and Smirnov at the edges of the bins: the largest difference of the shares of
-        rows below one. The nearest mix is that of least squared differences.
+        The distance is that of Kolmogorov and Smirnov at the edges of the bins: the largest difference of the
+        cumulative shares. The nearest mixture minimises the squared differences.
         """
         known, n_of = _below(self.domains), self.domains.sum(axis=1)
         rows = [_compare(known, n_of, below, n) for below, n in zip(_below(counts), counts.sum(axis=-1), strict=True)]
         return Compared(*np.array(rows, dtype=float).reshape(-1, 2).T)
 
     def flags(self, counts: np.ndarray, estimated: np.ndarray) -> list[str | None]:
-        """Why slices are outside the support of the training rows; None for one that is not, or has no rows.
+        """Return why each slice is outside the support; None for a slice inside it or without rows.
 
         `counts` are their states, (n_slices, N_BINS), and `estimated` their estimated accuracies, (n_slices,). A slice
-        is outside where its distance is more than noise and the estimate not so near 0 or 1 that it matters little.
+        is outside if its distance exceeds the noise, unless its estimate is so near 0 or 1 that it matters little.
         """
         compared, p = self.compare(counts), np.asarray(estimated, dtype=float)
         apart = np.abs(compared.distance)
@@ -147,6 +146,6 @@ def _compare(domains: np.ndarray, n_of: np.ndarray, below: np.ndarray, n: int) -
 def _reason(distance: float) -> str:
     size = "larger" if distance > 0 else "smaller"
     return (
-        f"its entropies are {size} than in any mix of the training domains (distance {abs(distance):.2f} of 1): "
-        "the estimate may be far off"
+        f"its entropies are {size} than in any mixture of the training domains (distance {abs(distance):.2f} "
+        "of 1): the estimate may be far off"
     )

@@ -104,8 +104,8 @@ class TrainingRows:
         correct = int(self.y.sum())
         fewer, rarest = ("correct", correct) if correct * 2 < len(self) else ("incorrect", len(self) - correct)
         return (
-            f"only {rarest} of {len(self)} training rows are {fewer}: estimates go by these few; "
-            "add a benchmark of medium accuracy to the training group"
+            f"only {rarest} of {len(self):,} training rows are {fewer}, and the estimates depend on these "
+            "few; add a benchmark of medium accuracy to the training group"
         )
 
     @cached_property
@@ -152,11 +152,14 @@ class TrainingRows:
         if rarest < self.folds.n_splits:
             rows = "items" if self._several else "rows"
             raise CannotFit(
-                f"{rarest} training {rows} of the rarer class, {self.folds.n_splits} folds need {self.folds.n_splits}"
+                f"only {rarest} training {rows} of the rarer class; {self.folds.n_splits} folds need at least "
+                f"{self.folds.n_splits}"
             )
         splits = list(self.folds.split(np.empty(len(self)), self.y, self.items if self._several else None))
         if any(self.y[rows].all() or not self.y[rows].any() for split in splits for rows in split):
-            raise CannotFit(f"of {self.folds.n_splits} folds, each with all answers to its items, one lacks a class")
+            raise CannotFit(
+                f"one of {self.folds.n_splits} folds (which keep all responses to an item together) lacks a class"
+            )
         return splits
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:

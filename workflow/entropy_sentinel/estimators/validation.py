@@ -139,7 +139,7 @@ class Validation:
     def scope(self) -> str:
         """For which new slices the verdict is, where domains have groups; else empty."""
         if self.n_groups:
-            return " for something else, of none of the labelled groups"
+            return " for anything outside the labelled groups"
         return " for a new slice of the labelled groups" if self.new_groups else ""
 
     @property
@@ -191,7 +191,10 @@ class Validation:
     def lines(self) -> list[str]:
         """The verdict's reasons, and how often intervals hold."""
         held = [
-            f"{share.level:.0%} intervals hold the truth of {share.covered} of {share.n} domains ({share.basis})"
+            (
+                f"{share.level:.0%} intervals hold the true accuracy of {share.covered} of {share.n} domains "
+                f"({share.basis})"
+            )
             for share in self.coverage
         ]
         return [*self.reasons, *held]
@@ -208,7 +211,7 @@ class Validation:
         first, *further = self.answers
         tables = [self.table()] if self.domains else []
         shown = html(f"Verdict{first.scope}: {first.verdict}", first.lines(), *tables)
-        return shown + "".join(html(f"Verdict{one.scope}: {one.verdict}", one.lines()) for one in further)
+        return shown + "".join(html(f"Verdict{answer.scope}: {answer.verdict}", answer.lines()) for answer in further)
 
 
 def validate(rows: TrainingRows, name: str) -> Validation:
@@ -250,7 +253,7 @@ def _estimated(rows: TrainingRows, domain: str, others: TrainingRows, name: str)
 
 
 def _too_few(n: int) -> str:
-    return f"{counted(n, 'label')}, fewer than {FEWEST_LABELS}: it does not count"
+    return f"{counted(n, 'label')}, fewer than {FEWEST_LABELS}: not counted"
 
 
 def _too_few_units(n: int, unit: str) -> str:

@@ -141,7 +141,7 @@ def verdict_of(names: Sequence[str], residuals: Residuals, aee: float, rho: floa
     least, most = (evidence.spread.mean_error(confidence) for confidence in (1 - CONFIDENCE, CONFIDENCE))
     reasons = [
         f"mean error {aee:.3f} over {_held_out(residuals)}",
-        f"mean error on new domains {_limits(least, most)} (usable up to {USABLE_ERROR:.2f})",
+        _new_domains(least, most),
         _far_off(residuals, evidence),
         _largest(names, residuals),
         _bias(bias),
@@ -158,20 +158,21 @@ def _held_out(residuals: Residuals) -> str:
     return f"{counted(len(residuals), 'domain')} of {counted(residuals.n_units, 'held-out group')}"
 
 
-def _limits(least: float, most: float) -> str:
+def _new_domains(least: float, most: float) -> str:
+    limits, level = f"{least:.3f} to {most:.3f}", f"one-sided {CONFIDENCE:.0%} limits"
     if most <= USABLE_ERROR:
-        return f"at most {most:.3f} with {CONFIDENCE:.0%} confidence"
-    if least >= USABLE_ERROR:
-        return f"at least {least:.3f} with {CONFIDENCE:.0%} confidence"
-    return f"{least:.3f} to {most:.3f}, each limit with {CONFIDENCE:.0%} confidence"
+        limits, level = f"at most {most:.3f}", f"{CONFIDENCE:.0%} confidence"
+    elif least >= USABLE_ERROR:
+        limits, level = f"at least {least:.3f}", f"{CONFIDENCE:.0%} confidence"
+    return f"mean error on new domains: {limits} ({level}; usable up to {USABLE_ERROR:.2f})"
 
 
 def _far_off(residuals: Residuals, evidence: Evidence) -> str:
     n_far = int((abs(residuals.errors) > FAR_OFF).sum())
     few = evidence.far_off.share_below(USABLE_SHARE)
     return (
-        f"errors above {FAR_OFF:.2f} in {n_far} of {counted(len(residuals), 'domain')}; in at most {USABLE_SHARE:.0%} "
-        f"of new ones with a probability of {few:.1%} (usable from {CONFIDENCE:.0%})"
+        f"errors above {FAR_OFF:.2f}: {n_far} of {counted(len(residuals), 'domain')}; probability that at "
+        f"most {USABLE_SHARE:.0%} of new domains have one: {few:.1%} (usable from {CONFIDENCE:.0%})"
     )
 
 
@@ -179,24 +180,24 @@ def _largest(names: Sequence[str], residuals: Residuals) -> str:
     off = abs(residuals.errors)
     worst = int(off.argmax())
     return (
-        f"largest error {off[worst]:.3f}, in {names[worst]} ({residuals.estimated[worst]:.3f} estimated, "
+        f"largest error {off[worst]:.3f}: {names[worst]} ({residuals.estimated[worst]:.3f} estimated, "
         f"{residuals.true[worst]:.3f} true)"
     )
 
 
 def _bias(bias: float) -> str:
     if round(bias, 3) == 0:
-        return "estimates have no bias in the mean"
-    return f"estimates are too {'high' if bias > 0 else 'low'} by {abs(bias):.3f} in the mean"
+        return "mean bias 0"
+    return f"estimates are {abs(bias):.3f} too {'high' if bias > 0 else 'low'} on average"
 
 
 def _order(residuals: Residuals, rho: float | None) -> str:
     if residuals.n_units < FEWEST_FOR_RHO:
         unit = "domains" if residuals.groups is None else "groups"
-        return f"the order of {residuals.n_units} {unit} shows nothing: a ranking needs {FEWEST_FOR_RHO}"
+        return f"too few {unit} for a rank correlation ({residuals.n_units}; needs {FEWEST_FOR_RHO})"
     if rho is None:
-        return "there is no order: estimates, or true accuracies, are all equal"
-    return f"rank correlation with the truth {rho:.3f} (a ranking from {RANKING_RHO:.1f})"
+        return "no rank correlation: all estimates, or all true accuracies, are equal"
+    return f"rank correlation with the truth {rho:.3f} (ranking from {RANKING_RHO:.1f})"
 
 
 def _more_domains(evidence: Evidence, residuals: Residuals) -> str:
@@ -204,21 +205,21 @@ def _more_domains(evidence: Evidence, residuals: Residuals) -> str:
     labelled = "labelled domain" if residuals.groups is None else "labelled group"
     fewest, enough = evidence.fewest_more(), evidence.enough_more()
     if fewest is None:
-        return f"even {MOST_MORE} more {labelled}s without any error on them would not make it usable"
+        return f"even {MOST_MORE} more {labelled}s without any error would not make the verdict usable"
     if enough is None:
         return (
-            f"usable takes at least {counted(fewest, f'more {labelled}')}, even without any error on them, and may "
-            f"take more than {MOST_MORE}"
+            f"a verdict of usable needs at least {counted(fewest, f'more {labelled}')}, even without any error, and "
+            f"may need more than {MOST_MORE}"
         )
     takes = counted(enough, f"more {labelled}")
-    return f"usable takes {f'{fewest} to ' if fewest < enough else ''}{takes} in about four of five cases"
+    return f"a verdict of usable needs {f'{fewest} to ' if fewest < enough else ''}{takes}, in about four of five cases"
 
 
 def _intervals(residuals: Residuals, most: float) -> str:
     """How often intervals hold if the mean error is at its upper limit: chosen by this verdict, they are too narrow."""
     shares = [residuals.spread.share_inside(level, most) for level in LEVELS]
     return (
-        f"if the mean error is at its limit of {most:.3f}, {_slashed(LEVELS)}% intervals hold for only "
+        f"if the mean error is at its upper limit of {most:.3f}, {_slashed(LEVELS)}% intervals hold for only "
         f"{_slashed(shares)}% of new domains"
     )
 

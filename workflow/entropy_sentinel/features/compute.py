@@ -57,7 +57,7 @@ def compute_features(traces: pl.DataFrame | pl.LazyFrame, vocabulary: int | None
 def _check_columns(schema: pl.Schema) -> None:
     for name in (*USED, "model", "benchmark"):
         if name not in schema:
-            raise InputError(f"traces: column '{name}' is missing; columns there: {', '.join(schema)[:1000] or 'none'}")
+            raise InputError(f"traces: column '{name}' is missing; columns: {', '.join(schema)[:1000] or 'none'}")
     for column in GENERATIONS.columns:
         if column.name in USED and not column.accepts(schema[column.name]):
             raise InputError(f"traces: column '{column.name}' must be {column.dtype}, was {schema[column.name]}")

@@ -18,7 +18,7 @@ from entropy_sentinel.frames.sections import DISTINCT, Name, Settings, check_nam
 
 @dataclass(frozen=True)
 class Studied:
-    """What is run, by name, and what the config knows of: what an analysis may show."""
+    """The names that a study runs and the names that its config knows, which an analysis may show."""
 
     models: list[str]
     benchmarks: list[str]
@@ -39,27 +39,26 @@ class Studied:
     # Of each axis, also the names that are not run.
     known: Mapping[str, Iterable[str]]
 
-    def run(self, axis: str, where: str, asked: Iterable[str]) -> tuple[list[str], list[str]]:
-        """Those of `asked` that are run, and a line with those that are not; ValueError for an unknown name.
+    def run(self, axis: str, where: str, names: Iterable[str]) -> tuple[list[str], list[str]]:
+        """Return the `names` that are run, and a line about the others; raise ValueError for an unknown name.
 
-        `axis` is models, benchmarks, labelled, answered, judges, groups or kept; `where` the key that lines begin with.
+        `axis` is models, benchmarks, labelled, answered, judges, groups or kept. Lines begin with `where`, a key.
         """
         ran = getattr(self, axis)
-        named = {"models": "model", "groups": "group", "judges": "judge", "kept": "estimator"}
-        one = named.get(axis, "benchmark")
-        check_names(f"{one} in {where}:", asked, dict.fromkeys([*self.known[axis], *ran]))
-        absent = [name for name in asked if name not in ran]
+        kinds = {"models": "model", "groups": "group", "judges": "judge", "kept": "estimator"}
+        check_names(f"{kinds.get(axis, 'benchmark')} in {where}:", names, dict.fromkeys([*self.known[axis], *ran]))
+        absent = [name for name in names if name not in ran]
         reasons = {
             "labelled": "not run, or without references",
             "answered": "not run, or without answers",
             "kept": "not in estimation.keep",
         }
         lines = [f"{where}: left out, since {reasons.get(axis, 'not run')}: {', '.join(absent)}"] if absent else []
-        return [name for name in asked if name in ran], lines
+        return [name for name in names if name in ran], lines
 
 
 class Reads(Enum):
-    """Which training groups' estimates an analysis reads."""
+    """The training groups whose estimates an analysis reads."""
 
     ALL = "all"
     SHOWN = "shown"  # the named ones
@@ -76,9 +75,9 @@ class Made:
 
 
 class Analysis(Settings):
-    """What every analysis has.
+    """The base of every analysis.
 
-    The core knows no analysis by name: what it needs of one is declared here.
+    The core knows no analysis by name; this class declares what it needs from one.
     """
 
     # Its page, from results/<study>/, with {judge} where each judge has its own and {model} where each model has, and
@@ -96,7 +95,9 @@ class Analysis(Settings):
     # pipeline, and of its own that come before.
     STAGES: ClassVar[Mapping[str, Made]] = {}
 
-    labels: dict[Name, str] = Field({}, description="by study: shown with every table and figure; else its own name")
+    labels: dict[Name, str] = Field(
+        {}, description="title by study, shown with every table and figure; by default the study's name"
+    )
     tables: Annotated[list[str], DISTINCT] | None = Field(None, description="names of the tables to make; null for all")
     figures: Annotated[list[str], DISTINCT] | None = Field(
         None, description="names of the figures to make; null for all"
@@ -109,50 +110,50 @@ class Analysis(Settings):
         return self
 
     def is_of(self, judge: str) -> bool:
-        """Whether it is made of a judge's labels."""
+        """Return whether the analysis uses a judge's labels."""
         return judge in (getattr(self, "judges", None) or [judge])
 
     @classmethod
     def folder(cls) -> str:
-        """The first folder of its page, below results/<study>/."""
+        """Return the first folder of its page, below results/<study>/."""
         return cls.PAGE.split("/")[0]
 
     def label(self, study: str) -> str:
-        """What is shown with every table and figure of a study."""
+        """Return the text shown with every table and figure of a study."""
         return self.labels.get(study, study)
 
     def obstacle(self, studied: Studied) -> str | None:
-        """Why the analysis cannot be made of what is run; None where it can."""
+        """Return why the analysis is impossible with what is run; None if it is possible."""
         return None
 
     def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
-        """The section with what is left open filled in from what is run, and a line for each name left out.
+        """Return the section with defaults filled in from what is run, and a line for each name left out.
 
-        Raises ValueError for an unknown name. An analysis whose settings name nothing of the study has nothing to do.
+        Raises ValueError for an unknown name, and if the settings name nothing of the study.
         """
         return self, []
 
     def exhibits(self) -> dict[str, list[str]]:
-        """The names of the tables and figures to make: all of them where that is left open."""
+        """Return the names of the tables and figures to make; by default all of them."""
         return {
             "tables": list(self.TABLES) if self.tables is None else self.tables,
             "figures": list(self.FIGURES) if self.figures is None else self.figures,
         }
 
     def named(self, studied: Studied, axes: Mapping[str, str]) -> tuple[dict[str, list[str]], list[str]]:
-        """What is run of what these keys name, each on its axis, and a line for each key that names more."""
+        """Return the names under each of these keys that are run on its axis, and a line for each key with others."""
         section = "_".join(re.findall("[A-Z][^A-Z]*", type(self).__name__)).lower()
-        found, lines = dict[str, list[str]](), list[str]()
+        run, lines = dict[str, list[str]](), list[str]()
         for key, axis in axes.items():
             value = getattr(self, key)
-            asked = [value] if isinstance(value, str) else value or []
-            found[key], left_out = studied.run(axis, f"analyses.{section}.{key}", asked)
+            names = [value] if isinstance(value, str) else value or []
+            run[key], left_out = studied.run(axis, f"analyses.{section}.{key}", names)
             lines += left_out
-        return found, lines
+        return run, lines
 
 
 def sections() -> dict[str, type[Analysis]]:
-    """The sections of all analyses, by the name of their folder."""
+    """Return the sections of all analyses, by the name of their folder."""
     room, rooms = Path(__file__).parents[1] / "analyses", {}
     for name in sorted({path.parent.name for part in ("settings.py", "rules.smk") for path in room.glob(f"*/{part}")}):
         own = ".settings" if (room / name / "settings.py").is_file() else ""

@@ -12,7 +12,7 @@ from entropy_sentinel.frames.generation import GENERATIONS, scan_traces
 
 
 def list_column(arrays: Sequence[np.ndarray | None], dtype: Any) -> pl.Series:
-    """One list per array, null for None; `dtype` is that of the values, an Array for arrays of two axes."""
+    """Return one list per array, null for None; `dtype` is that of the values, an Array for arrays of two axes."""
     given = [array for array in arrays if array is not None]
     if not given:
         return pl.Series([None] * len(arrays), dtype=pl.List(dtype))
@@ -21,7 +21,7 @@ def list_column(arrays: Sequence[np.ndarray | None], dtype: Any) -> pl.Series:
 
 
 def split(values: pl.Series, lengths: Sequence[int | None] | np.ndarray) -> pl.Series:
-    """A flat series as one list per length, in order; null for None. The lengths add up to that of the series."""
+    """Split a flat series into one list per length, in order; null for None. The lengths add up to its length."""
     import pyarrow as pa
 
     # Through Polars: PyArrow imports pandas where it is given a list or an array of NumPy.
@@ -36,7 +36,7 @@ def split(values: pl.Series, lengths: Sequence[int | None] | np.ndarray) -> pl.S
 
 
 def flat(lists: pl.Series) -> pl.Series:
-    """The values of a list column one after the other; a null and an empty list have none."""
+    """Return the values of a list column concatenated; null and empty lists add none."""
     return lists.explode(empty_as_null=False, keep_nulls=False)
 
 
@@ -47,9 +47,10 @@ ROWS_AT_A_TIME, BYTES_AT_A_TIME = 1000, 16 << 20
 def read_batches(
     path: str | Path, columns: Sequence[str] | None = None, rows: int = ROWS_AT_A_TIME
 ) -> Iterator[pl.DataFrame]:
-    """The rows of a Parquet file in order, all columns or some, at most `rows` at a time; OSError where it is damaged.
+    """Yield the rows of a Parquet file in order, all columns or some, at most `rows` at a time.
 
-    Pages are read as they are needed: Polars reads a row group at least, and a file is often a single one.
+    Pages are read on demand: Polars reads at least a row group, and a file is often a single one. Raises OSError for a
+    damaged file.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -64,9 +65,9 @@ def read_batches(
 
 
 def read_traces(path: str | Path, columns: Sequence[str] = tuple(GENERATIONS.schema)) -> Iterator[pl.DataFrame]:
-    """The responses in a file of traces, as `scan_traces` opens it, with `model` and `benchmark`; raises as it does.
+    """Yield the responses in a file of traces with `model` and `benchmark`, opened by `scan_traces`.
 
-    DamagedFileError where the damage is further inside.
+    Raises the errors of `scan_traces`, and DamagedFileError for damage further inside.
     """
     scan_traces(path)
     origin, there = read_provenance(path), pl.read_parquet_schema(path)

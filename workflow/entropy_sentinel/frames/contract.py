@@ -33,7 +33,7 @@ class Column:
     free_width: bool = False
 
     def accepts(self, dtype: pl.DataType) -> bool:
-        """Whether a column of the dtype `found` keeps the contract."""
+        """Return whether a column of this dtype follows the contract."""
         return _without_width(dtype) == _without_width(self.dtype) if self.free_width else dtype == self.dtype
 
 
@@ -47,7 +47,7 @@ def _without_width(dtype: Dtype) -> Dtype:
 class Contract:
     """The columns of one stage's Parquet file, in order, and the columns that identify a row.
 
-    Where it is `open`, further columns may follow: those of a log, by which a user makes slices.
+    If it is `open`, further columns may follow: those of a log, which define slices.
     """
 
     stage: str
@@ -63,16 +63,16 @@ class Contract:
     def frame(self, rows: Any) -> pl.DataFrame:
         """Build a frame of this contract from a dict of columns or a list of rows.
 
-        Added columns may be left out, and so may what is null in a row that is a dict.
+        Added columns may be missing, and in rows that are dicts also null values.
         """
         if isinstance(rows, Mapping):
             rows = {column.name: None for column in self.columns if column.added} | dict(rows)
         return pl.DataFrame(rows, schema=self.schema, orient="row" if isinstance(rows, list) else None)
 
     def check(self, frame: pl.DataFrame, where: str = "") -> pl.DataFrame:
-        """Return `frame` unchanged if it keeps the contract.
+        """Return `frame` unchanged if it follows the contract.
 
-        Raises ContractError naming the stage, the column and what was found.
+        Raises ContractError with the stage, the column and the value.
         """
         prefix = f"{where or self.stage}: "
         self._check_schema(frame.schema, prefix)
@@ -80,7 +80,7 @@ class Contract:
             if not column.nullable and (nulls := frame[column.name].null_count()):
                 row = frame[column.name].is_null().arg_true()[0]
                 raise ContractError(
-                    f"{prefix}column '{column.name}' must not be null; {nulls} rows are (first: row {row})"
+                    f"{prefix}column '{column.name}' must not be null; null rows: {nulls} (first: row {row})"
                 )
         self._check_key(frame, prefix)
         return frame
@@ -109,15 +109,15 @@ class Contract:
         return frame
 
     def scan(self, path: str | Path) -> pl.LazyFrame:
-        """Open a file of this stage lazily; raises DamagedFileError, and ContractError for one of another stage.
+        """Open a file of this stage lazily; raise DamagedFileError, and ContractError for a file of another stage.
 
-        Damage further inside the file shows when its rows are read: do that `with readable(path)`.
+        Damage further inside the file shows when its rows are read: read them `with readable(path)`.
         """
         with readable(path, self.stage):
             lazy = pl.scan_parquet(path, glob=False)
             schema, stage = lazy.collect_schema(), _provenance(path).get("stage", self.stage)
         if stage != self.stage:
-            raise ContractError(f"{path}: must be a file of stage '{self.stage}', is one of stage '{stage}'")
+            raise ContractError(f"{path}: must be a file of stage '{self.stage}', is from stage '{stage}'")
         absent = [column for column in self.columns if column.added and column.name not in schema]
         lazy = lazy.with_columns(pl.lit(None, column.dtype).alias(column.name) for column in absent)
         self._check_schema(lazy.collect_schema(), f"{path}: ")
@@ -127,11 +127,11 @@ class Contract:
         repeated = frame.select(self.key).is_duplicated()
         if repeated.any():
             twice = frame.filter(repeated).select(self.key).row(0, named=True)
-            raise ContractError(f"{prefix}rows must be unique by {', '.join(self.key)}; twice there: {twice}")
+            raise ContractError(f"{prefix}rows must be unique by {', '.join(self.key)}; twice: {twice}")
 
     def _check_schema(self, schema: pl.Schema, prefix: str) -> None:
         if missing := [name for name in self.schema if name not in schema]:
-            raise ContractError(f"{prefix}column '{missing[0]}' is missing; columns there: {', '.join(schema)}")
+            raise ContractError(f"{prefix}column '{missing[0]}' is missing; columns: {', '.join(schema)}")
         extra = [name for name in schema if name not in self.schema]
         if extra and not self.open:
             raise ContractError(f"{prefix}column '{extra[0]}' is not in the contract of stage '{self.stage}'")
@@ -142,9 +142,9 @@ class Contract:
 
 @contextmanager
 def readable(path: str | Path, stage: str = "") -> Iterator[None]:
-    """Reading of the file `path` in this block fails, if it does, with a DamagedFileError that says what to do.
+    """Turn a failure to read the file `path` in this block into a DamagedFileError that says what to do.
 
-    It is for files that the pipeline makes; those that a user gives are `given`.
+    It is for files of the pipeline; for files of the user, use `given`.
     """
     try:
         yield
@@ -157,20 +157,20 @@ def readable(path: str | Path, stage: str = "") -> Iterator[None]:
     ) as error:
         what = f"a whole Parquet file{f' of stage {stage!r}' if stage else ''}"
         fact = f"{path}: must be {what}, {_damage(Path(path), error)}"
-        raise DamagedFileError(fact, "delete it: it is made again where needed") from None
+        raise DamagedFileError(fact, "delete it: it is rebuilt when needed") from None
 
 
 @contextmanager
 def given(path: str | Path) -> Iterator[None]:
-    """An IncompleteFileError where the file `path`, which a user has given and nobody makes again, cannot be read.
+    """Turn a failure to read the user's file `path` in this block into an IncompleteFileError.
 
-    A file of the pipeline may be such a file too: a copy, or one that lies in no study.
+    The file may also be from the pipeline, for example a copy outside any study.
     """
     try:
         with readable(path):
             yield
     except DamagedFileError as error:
-        raise IncompleteFileError(f"{error.args[0]}: it cannot be read; get a whole copy of it") from None
+        raise IncompleteFileError(f"{error.args[0]}: cannot be read; get a complete copy of it") from None
 
 
 def _damage(path: Path, error: BaseException) -> str:
@@ -184,21 +184,21 @@ def _damage(path: Path, error: BaseException) -> str:
 
 
 def read_provenance(path: str | Path) -> dict[str, Any]:
-    """The provenance that `Contract.write` stored in a Parquet file's metadata.
+    """Return the provenance that `Contract.write` stored in a Parquet file's metadata.
 
     Raises DamagedFileError, and ContractError for a file without provenance.
     """
     with readable(path):
         provenance = _provenance(path)
     if not provenance:
-        raise ContractError(f"{path}: holds no provenance of this pipeline; was it written by something else?")
+        raise ContractError(f"{path}: has no provenance of this pipeline; another program may have written it")
     return provenance
 
 
 def whose(path: str | Path, name: str, stage: str = "") -> list[Any]:
-    """The models (`name` is "model"), benchmarks or the like that a file says it is of; none where it does not say.
+    """Return the models (`name` is "model"), benchmarks or the like of a file; none if it does not state them.
 
-    It says so in its provenance, or else in a column, or else, for benchmarks, by its item ids.
+    They come from its provenance, or else a column, or else, for benchmarks, its item ids.
     """
     with readable(path, stage):
         provenance, lazy = _provenance(path), pl.scan_parquet(path, glob=False)
@@ -214,7 +214,7 @@ def whose(path: str | Path, name: str, stage: str = "") -> list[Any]:
 
 
 def count_rows(path: str | Path) -> int:
-    """Rows of a Parquet file, from its metadata alone; DamagedFileError where there is none."""
+    """Return the number of rows of a Parquet file from its metadata; raise DamagedFileError if it is not one."""
     with readable(path):
         return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
 

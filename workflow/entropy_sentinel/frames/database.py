@@ -9,7 +9,7 @@ from entropy_sentinel.frames.errors import InputError
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of file: its name in messages, its `application_id`, the version of its tables, and these as SQL."""
+    """A kind of SQLite file: its name in messages, its `application_id`, and the version and SQL of its tables."""
 
     name: str
     application: int
@@ -18,7 +18,7 @@ class Kind:
 
 
 def begin(file: sqlite3.Connection, path: str | Path, kind: Kind) -> None:
-    """Check that an open file is of this kind; make the tables of an empty one.
+    """Check that an open file is of this kind; create the tables of an empty one.
 
     Raises InputError for a file of another kind or version, before anything is written.
     """

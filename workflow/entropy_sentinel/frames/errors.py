@@ -2,34 +2,34 @@
 
 
 class EntropySentinelError(Exception):
-    """Base class: shown to the user as its message alone, without a traceback."""
+    """Base class; the user sees its message without a traceback."""
 
 
 class ConfigError(EntropySentinelError):
-    """The configuration names something unknown, contradictory or absent."""
+    """The configuration names something unknown, contradictory or missing."""
 
 
 class InputError(EntropySentinelError):
-    """A file from outside has a row or a field that nothing sensible can be done with."""
+    """A file from outside has an unusable row or field."""
 
 
 class IncompleteFileError(InputError):
-    """A file from outside cannot be read to its end; what stands before was read."""
+    """A file from outside is damaged; the part before the damage was read."""
 
 
 class ContractError(EntropySentinelError):
-    """A frame does not have the columns, dtypes or keys that its stage has promised."""
+    """A frame does not have the columns, dtypes or keys that its stage promises."""
 
 
 class DamagedFileError(ContractError):
-    """A file of the pipeline is absent, incomplete, or no Parquet file: what is wrong with it, and what to do."""
+    """A file of the pipeline is missing, incomplete or not Parquet; the message says what is wrong and what to do."""
 
     def __str__(self) -> str:
         return "; ".join(map(str, self.args))
 
 
 class VersionError(EntropySentinelError):
-    """A job runs with other package versions than the host that submitted it has."""
+    """A job runs with other package versions than the host that submitted it."""
 
 
 class ProvenanceError(EntropySentinelError):

@@ -66,7 +66,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
             os.replace(partial, target)
     except Exception as error:
         if _is_full(error, partial):
-            raise OSError(errno.ENOSPC, "no space left on the disk, nothing of it was written", str(path)) from None
+            raise OSError(errno.ENOSPC, "no space left on the disk; nothing was written", str(path)) from None
         raise
 
 
@@ -83,7 +83,7 @@ def url_of(path: str | Path) -> str | None:
 
 
 def is_stream(path: str | Path) -> bool:
-    """Whether a path is a device, a pipe, or one of the process's own streams: what has no content to replace."""
+    """Return whether a path is a device, a pipe or a standard stream, which has no content to replace."""
     status = _status(Path(path))
     return _descriptor(path) is not None or not (status is None or stat.S_ISREG(status.st_mode))
 
@@ -119,7 +119,7 @@ def _status(path: Path) -> os.stat_result | None:
     if stat.S_ISBLK(status.st_mode):
         raise OSError(errno.EINVAL, "is a disk, must be a file", str(path))
     if not os.access(path, os.W_OK):
-        raise PermissionError(errno.EACCES, "must not be written", str(path))
+        raise PermissionError(errno.EACCES, "is not writable", str(path))
     return status
 
 
@@ -155,17 +155,17 @@ def _take_permissions(path: Path, of: os.stat_result) -> None:
 
 
 def cache_folder(name: str) -> Path:
-    """The folder of one kind of thing; nothing is made. Without the variable it is below the working directory."""
+    """Return the cache folder of one kind, without creating it; by default it is below the working directory."""
     return Path(os.environ.get("ENTROPY_SENTINEL_CACHE") or Path(".cache", "entropy_sentinel"), name)
 
 
 def user_folder() -> Path:
-    """`~/.cache/entropy-sentinel`, or in $XDG_CACHE_HOME; nothing is made."""
+    """Return `~/.cache/entropy-sentinel`, or the same in $XDG_CACHE_HOME, without creating it."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "entropy-sentinel")
 
 
 def private_folder(folder: Path) -> None:
-    """Make a folder that only its user can look into, or make it so; one of another user stays as it is."""
+    """Create a folder that only its user can read, or restrict it; a folder of another user is unchanged."""
     folder.mkdir(parents=True, exist_ok=True)
     if folder.stat().st_mode & 0o077:
         with suppress(PermissionError):
@@ -191,12 +191,14 @@ def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Iterable[str
             continue
         for identity in _identities(path):
             if identity in read:
-                raise InputError(f"{option}: {path} is read{_also(path, read[identity])}; name another file to write")
+                raise InputError(
+                    f"{option}: {path} is an input{_also(path, read[identity])}; name another file to write"
+                )
             if other := by_identity.get(identity):
-                raise InputError(f"{option}: {path} is what {other} writes; name another file")
+                raise InputError(f"{option}: {path} is also the file of {other}; name another file")
             by_identity[identity] = option
         if within := [read[above] for above in Path(os.path.realpath(path)).parents if above in read]:
-            raise InputError(f"{option}: {path} lies in {within[0]}, whose files are read; name a file elsewhere")
+            raise InputError(f"{option}: {path} lies in {within[0]}, whose files are inputs; name a file elsewhere")
 
 
 def _identities(path: str | Path) -> Iterator[tuple[int, int] | Path]:

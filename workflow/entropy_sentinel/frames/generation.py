@@ -32,7 +32,7 @@ REFUSED = "refused: "
 
 # Whether the engine refused the request.
 WAS_REFUSED = pl.col("finish_reason").str.starts_with(REFUSED)
-# Whether a response is cut off: it was begun and ended before its end, at the token limit or for a provider's other
+# Whether a response was truncated: it began and ended early, at the token limit or for a provider's other
 # reason. The one meaning of these words for judges, counts and reports.
 CUT_OFF = (pl.col("finish_reason") != "stop") & ~WAS_REFUSED
 
@@ -41,49 +41,51 @@ GENERATIONS = Contract(
     key=SAMPLE,
     columns=(
         ITEM_COLUMN,
-        Column("sample", pl.UInt16, "number of the response among those to the same item, from 0"),
-        Column("seed", pl.Int64, "seed of this request; -1 where traces made elsewhere have none"),
-        Column("run", pl.UInt16, "which run of the job answered: 0, or more where a killed job was resumed"),
+        Column("sample", pl.UInt16, "number of the response to this item, from 0"),
+        Column("seed", pl.Int64, "seed of this request; -1 if imported traces have none"),
+        Column("run", pl.UInt16, "run of the job that answered: 0, or more after a killed job was resumed"),
         Column(
             "prompt_hash",
             pl.String,
             "first 16 hex digits of the SHA-256 of the rendered prompt's token ids; of the message if it was refused",
         ),
-        Column("prompt_tokens", pl.UInt32, "length of the rendered prompt; 0 where it was refused", "tokens"),
+        Column("prompt_tokens", pl.UInt32, "length of the rendered prompt; 0 if it was refused", "tokens"),
         Column(
             "n_tokens",
             pl.UInt32,
-            "length T of the response, the end-of-turn token included; without log-probabilities as a server counts "
-            "it, 0 where it does not",
+            "length T of the response, including the end-of-turn token; without log-probabilities the "
+            "server's count, or 0 if it gives none",
             "tokens",
         ),
         Column(
             "finish_reason",
             pl.String,
-            "`stop`, `length` where the response was cut off at the token limit, or a provider's other reason for "
-            "which it is not whole, such as `content_filter`; `refused: ` and why where the engine refused the request",
+            "`stop`, `length` if the response was truncated at the token limit, or a provider's other reason "
+            "for truncation, such as `content_filter`; `refused: ` and the reason if the engine refused the "
+            "request",
         ),
         Column("text", pl.String, "the response"),
-        Column("trace_start", pl.UInt32, "first token that the features are over, where a file says it", "tokens"),
+        Column("trace_start", pl.UInt32, "first token that the features use, if a file says so", "tokens"),
         Column(
             "tokens",
             pl.List(pl.String),
-            "(T,) texts of the sampled tokens; null where they are not known, as in files of earlier versions",
+            "(T,) texts of the sampled tokens; null if unknown, as in files of earlier versions",
             nullable=True,
             added=True,
         ),
-        Column("token_ids", pl.List(pl.UInt32), "(T,) sampled tokens; null where a server gives none", nullable=True),
+        Column("token_ids", pl.List(pl.UInt32), "(T,) sampled tokens; null if the server gives none", nullable=True),
         Column(
             "token_logprobs",
             pl.List(pl.Float32),
-            "(T,) log-probability of the sampled token; null where the engine gives none",
+            "(T,) log-probability of the sampled token; null if the engine gives none",
             "nats",
             nullable=True,
         ),
         Column(
             "top_logprobs",
             pl.List(pl.Array(pl.Float32, TOP_K)),
-            "(T, 20) log-probabilities of the most likely tokens, largest first, whether sampled or not; null likewise",
+            "(T, 20) log-probabilities of the most likely tokens, largest first, sampled or not; null if the "
+            "engine gives none",
             "nats",
             nullable=True,
             free_width=True,
@@ -98,8 +100,8 @@ GENERATIONS = Contract(
         Column(
             "top_tokens",
             pl.List(pl.Array(pl.String, TOP_K)),
-            "(T, 20) texts of the most likely tokens; null unless generation.keep_top_tokens is set and the engine has "
-            "them",
+            "(T, 20) texts of the most likely tokens; null unless generation.keep_top_tokens is set and the "
+            "engine has them",
             nullable=True,
             added=True,
             free_width=True,
@@ -107,7 +109,7 @@ GENERATIONS = Contract(
         Column(
             "displaced_steps",
             pl.UInt32,
-            "steps at which a server may have put the sampled token in the place of the 20th most likely",
+            "steps at which a server may have replaced the 20th most likely token by the sampled one",
             "tokens",
         ),
     ),
@@ -115,9 +117,9 @@ GENERATIONS = Contract(
 
 
 def scan_traces(path: str | Path) -> pl.LazyFrame:
-    """Open a file of this stage with its model and benchmark, which stand in its provenance, as columns.
+    """Open a file of traces lazily, with model and benchmark from its provenance as columns.
 
-    Raises ContractError as `Contract.scan` does, and where a step has another number of entries than the file says.
+    Raises ContractError like `Contract.scan`, and if a step has another number of entries than the file states.
     """
     traces, origin = GENERATIONS.scan(path), read_provenance(path)
     width, promised = top_k_of(traces.collect_schema()), origin.get("top_k_returned", TOP_K)
@@ -127,7 +129,7 @@ def scan_traces(path: str | Path) -> pl.LazyFrame:
 
 
 def top_k_of(schema: pl.Schema) -> int:
-    """The number of most likely tokens per step in a frame of traces."""
+    """Return the number of most likely tokens per step in a frame of traces."""
     steps = schema["top_logprobs"]
     arrays = steps.inner if isinstance(steps, pl.List) else None
     assert isinstance(arrays, pl.Array), steps  # by the contract

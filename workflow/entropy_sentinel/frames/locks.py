@@ -24,9 +24,9 @@ NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
 def take(descriptor: int, path: Path) -> bool:
-    """Lock an open file, until it is closed; False where another holds it, or where it is at `path` no longer.
+    """Lock an open file until it is closed; return False if another process has the lock, or the file left `path`.
 
-    A file system without locks lets everybody have it, which is said. Raises OSError.
+    On a file system without locks every process gets it, with a warning. Raises OSError.
     """
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -40,13 +40,13 @@ def take(descriptor: int, path: Path) -> bool:
 
 
 def hold(descriptor: int) -> None:
-    """Lock an open file that nobody else knows yet, where the file system has locks."""
+    """Lock an open file that no other process knows yet, if the file system supports locks."""
     with suppress(OSError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def is_abandoned(path: Path) -> bool:
-    """Whether a file exists that a process has held, and the process has ended; False where that cannot be told."""
+    """Return whether a file exists whose owner process has ended; False if that is unknown."""
     try:
         with path.open("r+b") as file:  # NFS locks for one alone only what can be written
             fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -57,7 +57,7 @@ def is_abandoned(path: Path) -> bool:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Wait until nobody else has `path` locked, and hold it while the block runs. The file is made, and stays."""
+    """Wait for the lock on `path` and hold it while the block runs; the file is created and stays."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
@@ -73,7 +73,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def is_at(descriptor: int, path: Path) -> bool:
-    """Whether an open file is the one at `path`: it may have been deleted since it was opened."""
+    """Return whether an open file is still the one at `path`; it may have been deleted."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.stat())
     except FileNotFoundError:
@@ -82,4 +82,4 @@ def is_at(descriptor: int, path: Path) -> bool:
 
 @cache
 def _warn(folder: Path) -> None:
-    log.warning("%s: the file system knows no locks: processes that work here at once do not see each other", folder)
+    log.warning("%s: this file system does not support locks; do not run two processes on it at the same time", folder)

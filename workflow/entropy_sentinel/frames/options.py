@@ -52,9 +52,9 @@ class Panel(StrEnum):
 
 @dataclass(frozen=True)
 class Shown:
-    """How a command shows an option: where in its help, what stands for the value, and a short name, as -b.
+    """How a command shows an option: its panel in the help, its placeholder, and a short name such as -b.
 
-    `several` says that it can be repeated, for one whose default does not.
+    `several` says that it can be repeated, for an option whose default is not a list.
     """
 
     panel: Panel
@@ -68,12 +68,12 @@ class Options(Settings):
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
-        """The options with what is given; ConfigError for what cannot be."""
+        """Return the options with these values; raise ConfigError for an invalid value."""
         return checked(cls, given)
 
     @classmethod
     def value(cls, name: str, text: str) -> Any:
-        """One value of an option from its text, of a list one of its values; ConfigError for what it cannot be."""
+        """Return a value of an option (for a list, one value) from its text; raise ConfigError if it is invalid."""
         field = cls.model_fields[name]
         kind: Any = Annotated[field.annotation, *field.metadata]
         try:
@@ -88,7 +88,7 @@ class Options(Settings):
 
 
 def checked(settings: type[Section], given: Mapping[str, Any]) -> Section:
-    """A section with what is given; ConfigError with a line for each thing that cannot be: what it must be and was."""
+    """Return a section with these values; raise ConfigError with a line per invalid value: what it must be and was."""
     try:
         return settings.model_validate(dict(given))
     except ValidationError as error:
@@ -127,18 +127,18 @@ def _place(settings: type[Settings], loc: Iterable[int | str]) -> tuple[str, Fie
 
 
 def in_order(options: type[Options]) -> dict[str, FieldInfo]:
-    """The options by name, panel by panel."""
+    """Return the options by name, sorted by panel."""
     panels = list(Panel)
     return dict(sorted(options.model_fields.items(), key=lambda pair: panels.index(shown(pair[1]).panel)))
 
 
 def is_list(field: FieldInfo) -> bool:
-    """Whether an option has several values."""
+    """Return whether an option has several values."""
     return isinstance(field.default, tuple) or shown(field).several
 
 
 def choices(field: FieldInfo) -> list[str]:
-    """The values that an option can have, where they are named; else none."""
+    """Return the values that an option can have; none if any value of its type is allowed."""
     return list(_literals(field.annotation))
 
 
@@ -151,7 +151,7 @@ def _literals(annotation: Any) -> Iterator[str]:
 
 
 def bounds(field: FieldInfo) -> str:
-    """Between what an option's value must be: `above 0 and below 1`; empty where that is not said."""
+    """Return the limits of an option's value, such as `above 0 and below 1`; empty if there are none."""
     parts = [
         _BOUNDS[name].format(bound)
         for constraint in field.metadata
@@ -167,21 +167,21 @@ def _of(bound: Any, name: str) -> str | None:
 
 
 def shown(field: FieldInfo) -> Shown:
-    """How a command shows an option."""
+    """Return how a command shows an option."""
     return next(annotation for annotation in field.metadata if isinstance(annotation, Shown))
 
 
 def meaning(field: FieldInfo) -> str:
-    """What an option is, and what it must be."""
+    """Return the description of an option with its limits."""
     must = bounds(field)
     return f"{str(field.description).rstrip('.')} ({must})." if must else str(field.description)
 
 
 def taking(options: type[Options]) -> Callable[[Verb], Verb]:
-    """Give a verb that takes `**options` the signature and the docstring with each of them.
+    """Return a decorator that gives a verb with `**options` the signature and docstring of each option.
 
-    One that the verb names itself may be given without its name. In the docstring the others take the place of the
-    entry `**options`.
+    A parameter that the verb names itself may be positional. In the docstring the options replace the entry
+    `**options`.
     """
 
     def listed(verb: Verb) -> Verb:
@@ -218,7 +218,7 @@ def _plain(annotation: Any) -> Any:
 
 
 def columns_by(by: Any) -> list[str]:
-    """The columns whose values make slices; one may be given by itself. InputError for what is no name."""
+    """Return the columns that define slices, from a list or a single name; raise InputError for an invalid name."""
     names = [by] if isinstance(by, str) else list(by) if isinstance(by, Iterable) else [by]
     if wrong := [name for name in names if not isinstance(name, str)]:
         raise InputError(f"by: must be names of columns, was {wrong[0]!r}"[:200])
@@ -227,12 +227,12 @@ def columns_by(by: Any) -> list[str]:
 
 def _each_once(names: tuple[str, ...]) -> tuple[str, ...]:
     if len(set(names)) < len(names):
-        raise ValueError(f"every column once, was {', '.join(names)}")
+        raise ValueError(f"each column once, was {', '.join(names)}")
     for name in names:
         if not name or one_line(name) != name:
             raise ValueError(
-                f"the name of a column must be text on one line without control characters, was {name!r}; give it "
-                "another name in the logs"
+                f"the name of a column must be one line of text without control characters, was {name!r}; "
+                "rename it in the logs"
             )
     return names
 

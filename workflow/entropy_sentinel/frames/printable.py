@@ -22,12 +22,12 @@ _HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
 def printable(text: str) -> str:
-    """The text with a visible character in the place of each that acts on a terminal; lines and tabs stay."""
+    """Return the text with a visible character for each control character; line breaks and tabs stay."""
     return text if text.isprintable() else "".join(char if char in "\n\t" else _visible(char) for char in text)
 
 
 def one_line(text: str) -> str:
-    """The text as `printable` has it, on one line."""
+    """Return the text like `printable`, on one line."""
     return text if text.isprintable() else "".join(map(_visible, text))
 
 
@@ -44,14 +44,14 @@ _BEGINS = r"[=+\-@\t\r\n＝＋－＠]"
 
 
 def write_csv(frame: "pl.DataFrame", path: str | Path) -> None:
-    """Write a frame, its texts and the names of its columns so that a spreadsheet shows them."""
+    """Write a frame as CSV, with texts and column names escaped so that no spreadsheet runs them as formulas."""
     import polars.selectors as cs
 
     frame.with_columns(as_shown(cs.string())).rename(_shown_names(frame.columns)).write_csv(path)
 
 
 def read_csv(path: str | Path, **options: Any) -> "pl.DataFrame":
-    """Read such a file, its texts as they were; `options` are those of polars.read_csv."""
+    """Read a CSV file of `write_csv`, with its original texts; `options` are those of polars.read_csv."""
     import polars as pl
     import polars.selectors as cs
 
@@ -60,12 +60,12 @@ def read_csv(path: str | Path, **options: Any) -> "pl.DataFrame":
 
 
 def as_shown(texts: "pl.Expr") -> "pl.Expr":
-    """Texts as they stand in the file."""
+    """Return texts as a spreadsheet-safe file contains them."""
     return texts.str.replace(f"^('*{_BEGINS})", "'$1")
 
 
 def as_written(texts: "pl.Expr") -> "pl.Expr":
-    """Texts of a file as they were."""
+    """Return the original texts of a spreadsheet-safe file."""
     return texts.str.replace(f"^'('*{_BEGINS})", "$1")
 
 
@@ -77,7 +77,7 @@ def _shown_names(names: list[str]) -> dict[str, str]:
 
 
 def number(value: float | None, form: str = ".3f") -> str:
-    """A number as text, "-" for null; what rounds to zero has no minus."""
+    """Return a number as text, "-" for null; a number that rounds to zero has no minus sign."""
     if value is None:
         return "-"
     text = format(value, form)
@@ -85,24 +85,24 @@ def number(value: float | None, form: str = ".3f") -> str:
 
 
 def span(row: Mapping[str, Any], form: str = ".2f") -> str:
-    """The interval of a row that has `lower` and `upper`: "0.21 to 0.43"."""
+    """Return the interval of a row with `lower` and `upper` as text: "0.21 to 0.43"."""
     return f"{number(row['lower'], form)} to {number(row['upper'], form)}"
 
 
 def millions(count: float) -> str:
-    """A count in millions with one decimal, of less than one with two digits: "1,234.5", "0.16", "0.0015"."""
+    """Return a count in millions with one decimal, below one with two digits: "1,234.5", "0.16", "0.0015"."""
     return f"{count / 1e6:,.1f}" if not 0 < count < 1e6 else f"{float(f'{count / 1e6:.2g}'):.8f}".rstrip("0")
 
 
 def counted(count: float, thing: str) -> str:
-    """How many there are of a thing: "1 model", "2 models"."""
+    """Return a number with its noun: "1 model", "2 models"."""
     return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
 
 
 def html(heading: str, lines: Iterable[str], *tables: tuple[Sequence[str], Sequence[Sequence[str]]]) -> str:
-    """A heading, lines, and tables of headings and rows, whose first column is text and whose others are numbers."""
+    """Return a heading, lines and tables as HTML; the first column of a table is text, the others are numbers."""
     parts = [f"<b>{escape(heading)}</b>", *(f"<div>{escape(line)}</div>" for line in lines)]
-    return "<div>" + "".join([*parts, *(_table(*one) for one in tables)]) + "</div>"
+    return "<div>" + "".join([*parts, *(_table(*table) for table in tables)]) + "</div>"
 
 
 def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -20,14 +20,14 @@ ITEM = ("benchmark", "item_id")
 
 
 def of_responses(traces: pl.LazyFrame, rows: pl.DataFrame) -> pl.DataFrame:
-    """The row of each response, in the order of the traces; null where `rows`, which RESPONSE identifies, lack it."""
+    """Return the row of each response in the order of the traces; null if `rows` has none with its RESPONSE key."""
     return traces.select(RESPONSE).collect().join(rows, on=RESPONSE, how="left", maintain_order="left", validate="1:1")
 
 
 def item_numbers(responses: pl.DataFrame) -> np.ndarray:
-    """A number for the item of each response, (n_responses,): the same where benchmark and item id are.
+    """Return a number for the item of each response, (n_responses,), equal for the same benchmark and item id.
 
-    Items that are not named, as in some logs, are all different.
+    Items without a name, as in some logs, are all different.
     """
     number = pl.struct(ITEM).rank("dense").cast(pl.Int64)
     own = -1 - pl.int_range(pl.len(), dtype=pl.Int64)

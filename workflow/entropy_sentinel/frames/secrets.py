@@ -29,37 +29,37 @@ _KEYS = re.compile(
 )
 
 LOOKS = (
-    "looks like a secret, and settings are written into every trace file; set it in the shell that starts Snakemake, "
-    "as an environment variable"
+    "looks like a secret, but settings are written into every trace file; export it as an environment "
+    "variable in the shell that starts Snakemake"
 )
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether one of the words of a name, as in `HF_TOKEN`, `x-api-key` and `authToken`, says that it is a secret."""
+    """Return whether a word of a name marks a secret, as in `HF_TOKEN`, `x-api-key` and `authToken`."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+", "_", name)
     return _WORDS.search(words) is not None and _OF_A_MODEL.search(words) is None
 
 
 def is_secret(text: str) -> bool:
-    """Whether there is a provider's key in a text, as `sk-...`, `hf_...` or `Bearer ...`."""
+    """Return whether a text contains a provider's key, such as `sk-...`, `hf_...` or `Bearer ...`."""
     return _KEYS.search(text) is not None
 
 
 def without_keys(text: str) -> str:
-    """The text with `***` in the place of providers' keys."""
+    """Return the text with `***` instead of providers' keys."""
     return _KEYS.sub("***", text)
 
 
 def refuse_secrets(section: str, settings: Mapping[str, Any]) -> None:
-    """Raise ValueError for the first key, at any depth, that looks like a secret's; no value is shown."""
+    """Raise ValueError for the first key, at any depth, that looks like a secret's; the message shows no value."""
     for path in secret_keys(settings):
         raise ValueError(f"{section}: '{path}' {LOOKS}")
 
 
 def secret_keys(value: Any, path: str = "", by_name: bool = True) -> Iterator[str]:
-    """Dotted paths of what looks like a secret in nested settings: the keys that are named so, and providers' keys.
+    """Return the dotted paths of keys in nested settings whose names or values look like secrets.
 
-    Without `by_name` providers' keys alone, as where names are those of a study's models.
+    Without `by_name` only values count, for example if the names are those of a study's models.
     """
     if isinstance(value, Mapping):
         for key, inner in value.items():

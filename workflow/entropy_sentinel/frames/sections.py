@@ -21,7 +21,7 @@ from pydantic import (
 
 def _no_switch(value: Any) -> Any:
     if isinstance(value, bool):
-        raise ValueError("must be a number, no switch")
+        raise ValueError("must be a number, not true or false")
     return value
 
 
@@ -33,19 +33,21 @@ def _whole(value: Any) -> Any:
 
 def _not_empty(text: str) -> str:
     if not text.strip():
-        raise ValueError("must not be empty; null, or leaving the key out, stands for none")
+        raise ValueError("must not be empty; write null, or leave the key out")
     return text
 
 
 def _distinct(values: list[Any]) -> list[Any]:
     if twice := [value for value in values if values.count(value) > 1]:
-        raise ValueError(f"'{twice[0]}' is there twice; each once")
+        raise ValueError(f"'{twice[0]}' occurs twice; name each once")
     return values
 
 
 def _not_endless(name: str) -> str:
     if re.search(r"(.+)\1{19}$", name):
-        raise ValueError("must not end with 20 times the same, which Snakemake takes for an endless file name")
+        raise ValueError(
+            "must not end with 20 repetitions of the same characters, which Snakemake mistakes for an endless file name"
+        )
     return name
 
 
@@ -79,7 +81,7 @@ def check_names(what: str, names: Iterable[str], known: Iterable[str]) -> None:
 
 
 def merged(below: Any, above: Mapping[str, Any]) -> dict[str, Any]:
-    """One section over another, as Snakemake puts config files together: sections key by key, the rest is replaced."""
+    """Merge one section over another like Snakemake merges config files: sections by key, other values replaced."""
     result = dict(below) if isinstance(below, Mapping) else {}
     for key, value in above.items():
         result[key] = merged(result.get(key), value) if isinstance(value, Mapping) else value
@@ -87,7 +89,7 @@ def merged(below: Any, above: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Settings(BaseModel):
-    """Base of all sections: immutable, and unknown keys are refused with the list of known ones."""
+    """Base of all sections: immutable; an unknown key is an error that lists the known ones."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 

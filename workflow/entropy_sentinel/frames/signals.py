@@ -17,9 +17,9 @@ from entropy_sentinel.frames.sections import Settings
 
 @dataclass(frozen=True)
 class Signal:
-    """A named number per response, null where a response has none.
+    """A named number per response; null if a response has none.
 
-    `confident` where a larger value means more certain, `share` where values are in [0, 1].
+    `confident`: a larger value means more certain. `share`: values are in [0, 1].
     """
 
     name: str
@@ -74,7 +74,7 @@ class Family:
 
 
 def contract_of(family: Family) -> Contract:
-    """The contract of a family's files; columns of its own may follow."""
+    """Return the contract of a family's files; columns of its own may follow."""
     columns = (*RESPONSE_COLUMNS, *(signal.column for signal in family.signals))
     return Contract(stage="signals", open=True, key=RESPONSE, columns=columns)
 

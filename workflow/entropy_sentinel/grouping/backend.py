@@ -12,7 +12,7 @@ from entropy_sentinel.grouping.settings import BACKENDS, GroupingSettings
 
 @dataclass(frozen=True)
 class Question:
-    """What was asked, and the right answers where they are known, each with all its names."""
+    """A question with its known right answers, each as a list of its names."""
 
     text: str
     answers: tuple[tuple[str, ...], ...] = ()
@@ -30,17 +30,17 @@ class Backend(Protocol):
     """Anything that compares answers."""
 
     def same(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Whether the two answers of each pair mean the same, in order."""
+        """Return whether the two answers of each pair mean the same, in order."""
         ...
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """What compared, and how many pairs of texts were asked about so far, for the files that rest on it."""
+        """Return the model and the number of pairs compared so far, for the provenance of files."""
         ...
 
 
 def make_backend(settings: GroupingSettings) -> Backend:
-    """The backend that the settings name; loads its weights. Raises InputError where they are not what it needs."""
+    """Return the backend that the settings name, with its weights. Raises InputError if they are unsuitable."""
     backend: Backend = import_module(BACKENDS[settings["backend"]].module).make(settings)
     return backend
 
@@ -49,13 +49,13 @@ log = logging.getLogger(__name__)
 
 
 def questions_of(benchmark: str) -> dict[str, Question]:
-    """The questions in a file of items, with their right answers where it has them, by item_id."""
+    """Return the questions in a file of items by item_id, with their right answers if it has them."""
     rows = BENCHMARKS.read(benchmark, ["item_id", "question", "answers"]).rows()
-    return {one: Question(text, tuple(tuple(names) for names in answers or ())) for one, text, answers in rows}
+    return {item: Question(text, tuple(tuple(names) for names in answers or ())) for item, text, answers in rows}
 
 
 def tell_fewer(counts: Sequence[int]) -> None:
-    """Warn of items with fewer answers than others: what is said of them rests on those."""
+    """Warn about items with fewer answers than others, whose results rest on fewer."""
     most = max(counts, default=0)
     if fewer := [count for count in counts if count < most]:
         log.warning(

@@ -16,31 +16,36 @@ from entropy_sentinel.grouping.backend import Backend, Pair, Question
 
 log = logging.getLogger(__name__)
 
-Asked = tuple[Question, Sequence[str]]
+Answered = tuple[Question, Sequence[str]]
 
 
-def classes(asked: Sequence[Asked], backend: Backend) -> list[list[int]]:
-    """The class of each answer to each question, numbered from 0 in the order of their first answers.
+def classes(answered: Sequence[Answered], backend: Backend) -> list[list[int]]:
+    """Return the class of each answer to each question, numbered from 0 in the order of their first answers.
 
-    Two answers of the same text are in one class and are not compared. Empty answers, or of white space alone, are a
-    class of their own: to say nothing is an outcome too, and means the same as no text.
+    Answers with the same text are in one class and are not compared. Empty answers, also of white space only, are a
+    class of their own, because saying nothing is an outcome too.
     """
-    open_ = [_Open(question, list(dict.fromkeys(answer.strip() for answer in answers))) for question, answers in asked]
+    open_ = [
+        _Open(question, list(dict.fromkeys(answer.strip() for answer in answers))) for question, answers in answered
+    ]
     n_pairs = 0
-    # Of all questions at once, the first answer without a class with all others: few and large batches.
-    while leading := [one for one in open_ if one.left]:
-        pairs = [pair for one in leading for pair in one.lead()]
+    # Compares the first answer without a class with all others, for all questions at once: few and large batches.
+    while leading := [question for question in open_ if question.left]:
+        pairs = [pair for question in leading for pair in question.lead()]
         same = iter(backend.same(pairs))
         n_pairs += len(pairs)
-        for one in leading:
-            one.join(same)
-    log.info("%d pairs of answers to %d questions compared", n_pairs, len(asked))
-    return [[one.number[answer.strip()] for answer in answers] for one, (_, answers) in zip(open_, asked, strict=True)]
+        for question in leading:
+            question.join(same)
+    log.info("%d pairs of answers to %d questions compared", n_pairs, len(answered))
+    return [
+        [question.number[answer.strip()] for answer in answers]
+        for question, (_, answers) in zip(open_, answered, strict=True)
+    ]
 
 
 @dataclass
 class _Open:
-    """The different answers to a question; `left` have no class yet, `compared` may join the last class."""
+    """The different answers to a question: `left` have no class yet, `compared` may join the last class."""
 
     question: Question
     left: list[str]
@@ -49,14 +54,14 @@ class _Open:
     n_classes: int = 0
 
     def lead(self) -> list[Pair]:
-        """Begin a class with the first answer that is left; gives the pairs of it with each other one."""
+        """Begin a class with the first answer in `left`; return its pairs with each other answer."""
         first = self.left.pop(0)
         self.number[first], self.n_classes = self.n_classes, self.n_classes + 1
         self.compared = [answer for answer in self.left if first and answer]
         return [Pair(self.question, first, answer) for answer in self.compared]
 
     def join(self, same: Iterator[bool]) -> None:
-        """Put those that mean the same, as the next of `same` say, into the class that was begun last."""
+        """Put the answers for which the next values of `same` are true into the last class."""
         joining = {answer for answer in self.compared if next(same)}
         self.number |= dict.fromkeys(joining, self.n_classes - 1)
         self.left = [answer for answer in self.left if answer not in joining]

@@ -17,13 +17,13 @@ class EmbeddingBackend:
     """Encodes each different answer once, and compares vectors."""
 
     def __init__(self, weights: Weights, threshold: float, batch_size: int) -> None:
-        """Load the encoder; InputError where it is none."""
+        """Load the encoder; raise InputError if the weights are not an encoder."""
         self._encoder, self._weights = Encoder(weights.folder, weights.name), weights
         self._threshold, self._batch_size = threshold, batch_size
         self._vectors: dict[str, np.ndarray] = {}
 
     def same(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Whether the two answers of each pair mean the same, in order."""
+        """Return whether the two answers of each pair mean the same, in order."""
         texts = {text for pair in pairs for text in (pair.first, pair.second)} - self._vectors.keys()
         ordered = sorted(texts, key=lambda text: (len(text), text))
         for start in range(0, len(ordered), self._batch_size):
@@ -33,11 +33,11 @@ class EmbeddingBackend:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """The encoder, and how many different texts it has read."""
+        """Return the encoder and the number of different texts that it has read."""
         counts = {"texts": len(self._vectors), "cut": self._encoder.n_cut}
         return {"backend": "embedding", **self._weights.provenance, "threshold": self._threshold, **counts}
 
 
 def make(settings: GroupingSettings) -> EmbeddingBackend:
-    """The backend with the encoder that the settings name."""
+    """Return the backend with the encoder that the settings name."""
     return EmbeddingBackend(located(settings), settings["threshold"], settings["batch_size"])

@@ -20,7 +20,7 @@ _COPIES = ("*.h5", "*.msgpack", "*.ot", "*.onnx", "onnx/*", "openvino/*", "corem
 
 
 class Weights(NamedTuple):
-    """Weights in a folder, what they are called, and which they are: a commit of the hub, or a hash of the content."""
+    """Weights in a folder, with their name and version: a commit of the hub, or a hash of the content."""
 
     folder: str
     name: str
@@ -28,12 +28,12 @@ class Weights(NamedTuple):
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """What files that rest on them say."""
+        """Return name and version for the provenance."""
         return {"weights": self.name, "weights_revision": self.revision}
 
 
 def located(settings: WeightsSettings) -> Weights:
-    """The weights that the settings name, downloaded where they are not there. Raises InputError as `hub` does."""
+    """Return the weights that the settings name, downloading them if needed. Raises InputError like `hub`."""
     if settings["path"] is not None:
         assert settings["revision"] is not None  # of a folder, its hash
         return Weights(settings["path"], settings["path"], settings["revision"])
@@ -52,7 +52,7 @@ class _Reader:
     """A loaded model with its tokenizer, on the GPU where there is one."""
 
     def __init__(self, folder: str, kind: Any, name: str) -> None:
-        """Load what is in a folder; `name` is what errors call it. Raises InputError where it lacks a part."""
+        """Load the weights in a folder; errors call it `name`. Raises InputError if a part is missing."""
         disable_progress_bar()
         try:
             self._tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
@@ -61,14 +61,14 @@ class _Reader:
                 folder, dtype=torch.float32, local_files_only=True, output_loading_info=True
             )
         except (OSError, ValueError, ImportError) as error:
-            raise InputError(f"{name}: must be weights that Transformers reads, with a tokenizer: {error}") from error
+            raise InputError(f"{name}: must be weights for Transformers, with a tokenizer: {error}") from error
         # Transformers would draw them at random.
         if missing := sorted(key for key in loading["missing_keys"] if not key.startswith("pooler.")):
-            raise InputError(f"{name}: has no weights for {', '.join(missing)}; is it a model of another kind?")
+            raise InputError(f"{name}: has no weights for {', '.join(missing)}; it may be a model of another kind")
         self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         self._model.to(self._device).eval()
         longest = [self._tokenizer.model_max_length, getattr(self._model.config, "max_position_embeddings", None)]
-        self._longest = min(one for one in longest if one)
+        self._longest = min(filter(None, longest))
         self.n_cut = 0
 
     def _read(self, *texts: Sequence[str]) -> tuple[Any, Any]:
@@ -89,10 +89,10 @@ class Classifier(_Reader):
         self.labels: dict[int, str] = dict(self._model.config.id2label)
 
     def logits(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
-        """(n_pairs, n_labels), of one batch."""
+        """Return the logits of one batch of pairs, (n_pairs, n_labels)."""
         first, second = zip(*pairs, strict=True)
-        found, _ = self._read(first, second)
-        logits: np.ndarray = found.logits.float().cpu().numpy()
+        output, _ = self._read(first, second)
+        logits: np.ndarray = output.logits.float().cpu().numpy()
         return logits
 
 
@@ -103,9 +103,9 @@ class Encoder(_Reader):
         super().__init__(folder, AutoModel, name)
 
     def vectors(self, texts: Sequence[str]) -> np.ndarray:
-        """(n_texts, n_dimensions), each of length 1, of one batch."""
-        found, mask = self._read(texts)
+        """Return the embeddings of one batch of texts, (n_texts, n_dimensions), each of length 1."""
+        output, mask = self._read(texts)
         weights = mask.unsqueeze(-1).to(self._device)
-        means = (found.last_hidden_state * weights).sum(dim=1) / weights.sum(dim=1)
+        means = (output.last_hidden_state * weights).sum(dim=1) / weights.sum(dim=1)
         vectors: np.ndarray = torch.nn.functional.normalize(means, dim=1).cpu().numpy()
         return vectors

@@ -10,29 +10,29 @@ from entropy_sentinel.sources.fields import normalised
 
 
 class ExactBackend:
-    """Compares normalised texts; one that is a name of a right answer stands for all its names."""
+    """Compares normalised texts; a name of a right answer counts as all its names."""
 
     def __init__(self) -> None:
         self._names: dict[Question, dict[str, int]] = {}
 
     def same(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Whether the two answers of each pair mean the same, in order."""
+        """Return whether the two answers of each pair mean the same, in order."""
         return [self._key(question, first) == self._key(question, second) for question, first, second in pairs]
 
     @cached_property
     def provenance(self) -> dict[str, Any]:
-        """What compared; no pair is asked about."""
+        """Return the backend for the provenance; it compares no pairs."""
         return {"backend": "exact"}
 
     def _key(self, question: Question, answer: str) -> str | int:
-        """The number of the right answer that has this name, the first of several, or else the normalised text."""
+        """Return the number of the first right answer with this name, or else the normalised text."""
         if question not in self._names:
             numbered = list(enumerate(question.answers))
-            self._names[question] = {normalised(name): one for one, names in reversed(numbered) for name in names}
+            self._names[question] = {normalised(name): number for number, names in reversed(numbered) for name in names}
         text = normalised(answer)
         return self._names[question].get(text, text)
 
 
 def make(settings: GroupingSettings) -> ExactBackend:
-    """The backend, which has no settings."""
+    """Return the backend, which has no settings."""
     return ExactBackend()

@@ -19,16 +19,16 @@ _ENTAILMENT = "entailment"
 
 
 class NliBackend:
-    """Asks a classifier; a pair in its second direction only where it has entailed in the first."""
+    """Compares with a classifier; the second direction only if the first one entails."""
 
     def __init__(self, weights: Weights, batch_size: int) -> None:
-        """Load the classifier. Raises InputError where it is none, or none of its labels is called entailment."""
+        """Load the classifier. Raises InputError if it is not a classifier or has no label for entailment."""
         self._classifier, self._weights = Classifier(weights.folder, weights.name), weights
         self._label = _entailment(self._classifier.labels, weights.name)
         self._entails = KeptScores(self._entailed, [weights.revision, _ENTAILMENT], batch_size)
 
     def same(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Whether the two answers of each pair mean the same, in order."""
+        """Return whether the two answers of each pair mean the same, in order."""
         texts = [(f"{pair.question.text} {pair.first}", f"{pair.question.text} {pair.second}") for pair in pairs]
         there = self._entails(texts)
         back = self._entails((second, first) for first, second in texts if there[first, second])
@@ -36,7 +36,7 @@ class NliBackend:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """The classifier, and how many ordered pairs of texts it was asked about, and how many were known."""
+        """Return the classifier, and the numbers of ordered pairs that it compared and that came from the cache."""
         return {"backend": "nli", **self._weights.provenance, **self._entails.counts, "cut": self._classifier.n_cut}
 
     def _entailed(self, pairs: Sequence[TextPair]) -> np.ndarray:
@@ -58,5 +58,5 @@ def _entailment(labels: Mapping[int, str], name: str) -> int:
 
 
 def make(settings: GroupingSettings) -> NliBackend:
-    """The backend with the classifier that the settings name."""
+    """Return the backend with the classifier that the settings name."""
     return NliBackend(located(settings), settings["batch_size"])

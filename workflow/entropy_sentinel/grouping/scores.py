@@ -28,10 +28,10 @@ _TELL_EVERY_S = 30.0
 
 
 class KeptScores:
-    """What `score` says of pairs, a number each.
+    """The scores of pairs of texts by `score`, kept in a file.
 
-    `asked` counts the pairs that it was shown, `saved` those that were known, each pair once in every call.
-    `identity` says which model it is, and what is made of what it says: another identity has another file.
+    `compared` counts the pairs given to `score`, `saved` those from the file, each pair once per call. `identity`
+    describes the model and what is computed from its output: each identity has its own file.
     """
 
     def __init__(
@@ -40,39 +40,41 @@ class KeptScores:
         self._score, self._batch_size = score, batch_size
         name = hashlib.sha256(json.dumps([_LAYOUT, *identity]).encode()).hexdigest()[:16]
         self._path = cache_folder("pairs") / f"{name}.sqlite"
-        self.asked = self.saved = 0
+        self.compared = self.saved = 0
 
     def __call__(self, pairs: Iterable[TextPair]) -> dict[TextPair, float]:
-        """The score of each different pair. Raises EntropySentinelError where the file cannot be used."""
+        """Return the score of each different pair. Raises EntropySentinelError if the file cannot be used."""
         # By length, so that little is padding. Batches are made before what is known is left out, and kept whole: so
         # a job that goes on asks for the rest in the batches, and gets the numbers, of one that was not killed.
         ordered = sorted(dict.fromkeys(pairs), key=lambda pair: (len(pair[0]) + len(pair[1]), pair))
-        found: dict[TextPair, float] = {}
+        scores: dict[TextPair, float] = {}
         told = time.monotonic()
         with self._file() as file:
             for start in range(0, len(ordered), self._batch_size):
-                found |= self._batch(file, ordered[start : start + self._batch_size])
+                scores |= self._batch(file, ordered[start : start + self._batch_size])
                 if time.monotonic() - told > _TELL_EVERY_S:
                     told = time.monotonic()
-                    log.info("%d of %d pairs of texts", len(found), len(ordered))
-        log.info("%d pairs of texts asked about so far, %d known from before", self.asked, self.saved)
-        return found
+                    log.info("%d of %d pairs of texts", len(scores), len(ordered))
+        log.info("%d pairs of texts compared so far, %d from the cache", self.compared, self.saved)
+        return scores
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many pairs the model was asked about, and how many were known, for the provenance."""
-        return {"pairs_asked": self.asked, "pairs_saved": self.saved}
+        """Return how many pairs the model compared, and how many came from the cache, for the provenance."""
+        return {"pairs_asked": self.compared, "pairs_saved": self.saved}
 
     def _batch(self, file: sqlite3.Connection, pairs: Sequence[TextPair]) -> dict[TextPair, float]:
         keys = {_key(pair): pair for pair in pairs}
         places = ", ".join("?" * len(keys))
         rows = file.execute(f"SELECT pair, score FROM scores WHERE pair IN ({places})", list(keys)).fetchall()
         known = {keys[key]: score for key, score in rows}
-        asked = [pair for pair in pairs if pair not in known]
-        scores = dict(zip(asked, map(float, self._score(asked)), strict=True)) if asked else {}
+        new = [pair for pair in pairs if pair not in known]
+        scores = dict(zip(new, map(float, self._score(new)), strict=True)) if new else {}
         with file:  # one transaction
-            file.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?)", ((_key(one), scores[one]) for one in asked))
-        self.asked += len(asked)
+            file.executemany(
+                "INSERT OR REPLACE INTO scores VALUES (?, ?)", ((_key(pair), scores[pair]) for pair in new)
+            )
+        self.compared += len(new)
         self.saved += len(known)
         return known | scores
 
@@ -89,8 +91,8 @@ class KeptScores:
                 yield file
         except (OSError, sqlite3.Error) as error:
             raise EntropySentinelError(
-                f"{self._path}: scores of pairs of texts are kept here, and it cannot be used: {error}; delete it, or "
-                "set ENTROPY_SENTINEL_CACHE to a folder that can be written"
+                f"{self._path}: the cache of text comparisons cannot be used: {error}; delete it, or set "
+                "ENTROPY_SENTINEL_CACHE to a writable folder"
             ) from None
 
 

@@ -12,7 +12,7 @@ _ROOM = "entropy_sentinel.grouping"
 
 @dataclass(frozen=True)
 class Backend:
-    """A way to say whether two answers mean the same; `weights` is the model on the hub that it loads unless told."""
+    """A way to decide whether two answers mean the same; `weights` is its default model on the hub."""
 
     name: str
     meaning: str
@@ -21,8 +21,8 @@ class Backend:
 
 
 BACKENDS: dict[str, Backend] = {
-    one.name: one
-    for one in (
+    backend.name: backend
+    for backend in (
         Backend(
             "exact",
             "the same text up to case, punctuation, articles and space, or names of one right answer; needs no weights",
@@ -45,9 +45,9 @@ BACKENDS: dict[str, Backend] = {
 
 
 class WeightsSettings(TypedDict):
-    """Weights as a job gets them: a `path` with the hash of its content as `revision`, or a `model` of the hub.
+    """Weights for a job: a `path` with the hash of its content as `revision`, or a `model` of the hub.
 
-    `revisions` is the folder that records which commit a study uses of each id.
+    `revisions` is the folder that records the commit of each id that a study uses.
     """
 
     model: str | None
@@ -58,7 +58,7 @@ class WeightsSettings(TypedDict):
 
 
 class GroupingSettings(WeightsSettings):
-    """How answers are compared, as a job gets it."""
+    """How answers are compared, for a job."""
 
     backend: str
     threshold: float
@@ -67,25 +67,25 @@ class GroupingSettings(WeightsSettings):
 class TextModel(Settings):
     """A model that reads texts, run on Transformers."""
 
-    model: Text | None = Field(None, description="its Hugging Face id; null for the usual one")
-    path: Text | None = Field(None, description="a folder with its weights, in the place of an id")
+    model: Text | None = Field(None, description="its Hugging Face id; null for the default")
+    path: Text | None = Field(None, description="a folder with its weights, instead of an id")
     revision: Revision | None = Field(None, description="commit, tag or branch of the id")
-    batch_size: Positive = Field(64, le=4096, description="texts, or pairs of them, that it reads at once")
+    batch_size: Positive = Field(64, le=4096, description="texts, or pairs of texts, per batch")
 
     @model_validator(mode="after")
     def _weights_are_of_one_place(self) -> "TextModel":
         if self.path is not None and (self.model or self.revision):
-            raise ValueError("'path' stands in the place of 'model' and 'revision'; set these to null, or 'path'")
+            raise ValueError("'path' excludes 'model' and 'revision'; set these to null, or 'path'")
         return self
 
     @property
     def weights(self) -> str | None:
-        """The id on the hub that is used; None for a folder, and where no weights are needed."""
+        """The id on the hub that is used; None for a folder, or if no weights are needed."""
         return None if self.path else self.model or self.usual
 
     @property
     def usual(self) -> str | None:
-        """The id that `model: null` stands for."""
+        """The id that `model: null` means."""
         raise NotImplementedError
 
 
@@ -95,16 +95,18 @@ class Grouping(TextModel):
     backend: Literal["exact", "nli", "embedding"] = Field(
         "exact",
         description="when two answers mean the same. "
-        + "; ".join(f"{one.name}: {one.meaning}" for one in BACKENDS.values()),
+        + "; ".join(f"{backend.name}: {backend.meaning}" for backend in BACKENDS.values()),
     )
     model: Text | None = Field(
         None,
-        description="Hugging Face id of the classifier or encoder; null for the usual one: "
-        + ", ".join(f"{one.weights} ({one.name})" for one in BACKENDS.values() if one.weights),
+        description="Hugging Face id of the classifier or encoder; null for the default: "
+        + ", ".join(f"{backend.weights} ({backend.name})" for backend in BACKENDS.values() if backend.weights),
     )
-    threshold: Number = Field(0.8, ge=-1, le=1, description="embedding: smallest cosine at which two answers are one")
+    threshold: Number = Field(
+        0.8, ge=-1, le=1, description="embedding: smallest cosine at which two answers are equivalent"
+    )
 
     @property
     def usual(self) -> str | None:
-        """That of the backend."""
+        """The default id of the backend."""
         return BACKENDS[self.backend].weights

@@ -53,9 +53,9 @@ class ChoiceJudge:
         try:
             answer = final_answer(case.response, case.truncated).text
             if (expected := _letter(case.reference, options)) is None:
-                raise Unclear("reference is no option of the question")
+                raise Unclear("reference is not an option of the question")
             if (chosen := _chosen(answer, options)) is None:
-                raise Unclear("answer is no option of the question")
+                raise Unclear("answer is not an option of the question")
             return Verdict(chosen == expected, answer=answer)
         except Unclear as unclear:
             return Verdict(None, answer=answer, reason=str(unclear))

@@ -254,8 +254,8 @@ def _said(reply: Mapping[str, Any]) -> str:
 def _unreadable(reply: Mapping[str, Any], reply_text: str) -> str:
     """Return in one short line why a reply is not a judgement."""
     if reply["finish_reason"] == "length":
-        return "the judge's reply is cut off at its max_tokens"
+        return "the judge's reply is truncated at its max_tokens"
     text = " ".join(reply_text.split())
     if _THINKING.match(text):
         return "the judge's reply has its thinking in it: start its server with a reasoning parser"
-    return f"the judge's reply is no judgement: '{text[:_EXCERPT]}'" if text else "the judge's reply is empty"
+    return f"the judge's reply is not a judgement: '{text[:_EXCERPT]}'" if text else "the judge's reply is empty"

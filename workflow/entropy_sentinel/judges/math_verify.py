@@ -106,7 +106,7 @@ class _Comparison:
         if any("=" in rest and split(rest) is None for _, rest in parts):
             if "=" in reference:
                 return self._same_equation(reference, answer)
-            raise Unclear("an equation where the reference is none")
+            raise Unclear("the answer is an equation, but the reference is not")
         return any(
             self._same_value(expected, structure, rest)
             for label, rest in parts

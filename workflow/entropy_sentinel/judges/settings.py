@@ -62,7 +62,7 @@ class Choice(Kind):
 class LabelsFile(Kind):
     """Labels from files, made by people or another judge."""
 
-    kind: Literal["file"] = Field(description="file: labels made elsewhere")
+    kind: Literal["file"] = Field(description="file: imported labels")
     path: Text = Field(
         description="folder with the labels, {model}/{benchmark}.parquet, columns item_id and label (true, "
         "false or null), and optionally sample and reason"

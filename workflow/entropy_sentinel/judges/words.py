@@ -87,7 +87,7 @@ def is_option(reference: str) -> bool:
 def same_option(reference: str, answer: str) -> bool:
     """Whether an answer names the letter of the reference and no other. Raises Unclear where it names none."""
     if not (named := options(answer)):
-        raise Unclear("answer is no letter of an option")
+        raise Unclear("answer is not a letter of an option")
     return named == {option(reference)}
 
 

@@ -17,7 +17,7 @@ _FIRST, _STABLE = pl.col("sample") == 0, pl.col("stable_classes").cast(pl.Float6
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the rows; `metric` is its name in the metrics file, empty where it has none."""
+    """A column of the rows; `metric` is its name in the metrics file, empty if it is not there."""
 
     name: str
     meaning: str
@@ -54,7 +54,7 @@ class Statistic(Column):
 
     @property
     def alert(self) -> str:
-        """What `alert_on` calls its flag."""
+        """The name of its flag in `alert_on`."""
         return self.flag.replace(" ", "-")
 
     @property
@@ -66,68 +66,77 @@ class Statistic(Column):
 CATALOGUE: dict[str, Column] = {
     column.name: column
     for column in (
-        Column("window", "Begin of the window, or null for responses without a time.", "UTC"),
-        Column("window_from", "Begin of the first window that is pooled.", "UTC"),
-        Column("n_windows", "Windows that the slice's numbers are of.", "windows", "pooled_windows"),
+        Column("window", "Start of the window; null for responses without a time.", "UTC"),
+        Column("window_from", "Start of the first pooled window.", "UTC"),
+        Column("n_windows", "Number of windows that the slice's numbers cover.", "windows", "pooled_windows"),
         Statistic("n_responses", "Responses.", "responses", "responses", each=pl.lit(True)),
         Statistic(
-            *("n_estimated", "Responses that the estimate is over.", "responses", "estimated_responses"),
+            *("n_estimated", "Responses with an estimate.", "responses", "estimated_responses"),
             each=pl.col("excluded").is_null(),
         ),
         Column("n_excluded", "Responses that could not be estimated.", "responses", "excluded_responses"),
         Statistic(
-            *("cut_off_share", "Share of the estimated responses that were cut off.", "1", "cut_off_share"),
+            *("cut_off_share", "Share of the estimated responses that were truncated.", "1", "cut_off_share"),
             each=pl.col("cut_off"),
             of="n_estimated",
-            heading="cut off",
+            heading="truncated",
             form=".0%",
-            flag="cut off",
-            flagged="were cut off",
+            flag="truncated",
+            flagged="were truncated",
         ),
         Statistic(
-            *("n_questions", "Questions with their number of stable classes of answers.", "questions", "questions"),
+            *("n_questions", "Questions whose number of stable classes of answers is known.", "questions", "questions"),
             each=_FIRST & _STABLE.is_not_null(),
         ),
         Statistic(
-            *("ambiguous_share", "Share of these questions with several such classes.", "1", "ambiguous_share"),
+            *("ambiguous_share", "Share of these questions with several stable classes.", "1", "ambiguous_share"),
             each=_STABLE >= SEVERAL,
             of="n_questions",
         ),
-        Column("ambiguous_lower", "Lower 95 % limit of that share.", "1", "ambiguous_lower"),
-        Column("ambiguous_upper", "Upper 95 % limit of that share.", "1", "ambiguous_upper"),
+        Column("ambiguous_lower", "Lower 95 % limit of ambiguous_share.", "1", "ambiguous_lower"),
+        Column("ambiguous_upper", "Upper 95 % limit of ambiguous_share.", "1", "ambiguous_upper"),
         Column("estimated_accuracy", "Estimated share of correct responses.", "1", "estimated_accuracy"),
         Column("lower", "Lower limit of the interval for the accuracy.", "1", "accuracy_lower"),
         Column("upper", "Upper limit of the interval for the accuracy.", "1", "accuracy_upper"),
         Column("level", "Level of the intervals.", "1"),
         Column("basis", "What the interval rests on: predictive or prior.", ""),
-        Column("conformal_lower", "Lower limit by errors alone; null where the level needs more domains.", "1"),
-        Column("conformal_upper", "Upper limit by errors alone; null where the level needs more domains.", "1"),
+        Column(
+            "conformal_lower", "Lower limit from the validation errors only; null if the level needs more domains.", "1"
+        ),
+        Column(
+            "conformal_upper", "Upper limit from the validation errors only; null if the level needs more domains.", "1"
+        ),
         Column("expected_errors", "Expected number of incorrect responses.", "responses", "expected_errors"),
-        Column("expected_errors_lower", "The same by the upper limit of the accuracy.", "responses"),
-        Column("expected_errors_upper", "The same by the lower limit of the accuracy.", "responses"),
+        Column("expected_errors_lower", "Expected errors at the upper limit of the accuracy.", "responses"),
+        Column("expected_errors_upper", "Expected errors at the lower limit of the accuracy.", "responses"),
         Column("change", "Change of the estimated accuracy since the reference.", "1", "change"),
-        Column("change_p", "How often chance alone would show as large a change.", "1"),
-        Column("change_q", "False discovery rate at which the change counts (Benjamini-Hochberg).", "1", "change_q"),
+        Column("change_p", "Probability of at least this change by chance.", "1"),
+        Column(
+            "change_q",
+            "Smallest false discovery rate at which the change counts (Benjamini-Hochberg).",
+            "1",
+            "change_q",
+        ),
         Column("n_labelled", "Responses with a label.", "responses"),
-        Column("labelled_accuracy", "What the labels alone say, by their weights.", "1"),
-        Column("improved_accuracy", "What labels and predictions say together.", "1"),
-        Column("improved_lower", "Lower limit of the interval for that.", "1"),
-        Column("improved_upper", "Upper limit of the interval for that.", "1"),
-        Column("labels_worth", "As many labels alone would be as exact.", "labels"),
-        Column("read", "Which of the two to read: 'with labels' or 'estimated'.", ""),
-        Column("read_because", "What to know of that.", ""),
-        Column("rank", "1 for the most expected errors (of a window).", ""),
-        Column("flags", "What speaks against the numbers.", ""),
-        Column("reasons", "Why, a sentence for each flag.", ""),
+        Column("labelled_accuracy", "Accuracy from the labels only, by their weights.", "1"),
+        Column("improved_accuracy", "Accuracy from labels and predictions together.", "1"),
+        Column("improved_lower", "Lower limit of improved_accuracy.", "1"),
+        Column("improved_upper", "Upper limit of improved_accuracy.", "1"),
+        Column("labels_worth", "Number of labels that would be as exact without predictions.", "labels"),
+        Column("read", "Which accuracy to read: 'with labels' or 'estimated'.", ""),
+        Column("read_because", "Note about that accuracy; null if there is none.", ""),
+        Column("rank", "Rank by expected errors (within a window); 1 for the most.", ""),
+        Column("flags", "Warnings about the numbers.", ""),
+        Column("reasons", "The reason of each flag.", ""),
     )
 }
 # What rows of `estimate` have beside where labels are given, after `n_labelled`.
 COMPARED: dict[str, Column] = {
     column.name: column
     for column in (
-        Column("estimated_on_labelled", "Estimated share of correct ones among the responses with a label.", "1"),
-        Column("true_accuracy", "Share of these that is correct, by the labels.", "1"),
-        Column("error", "The former less the latter.", "1"),
+        Column("estimated_on_labelled", "Estimated accuracy of the responses with a label.", "1"),
+        Column("true_accuracy", "Share of correct responses among those with a label.", "1"),
+        Column("error", "estimated_on_labelled minus true_accuracy.", "1"),
     )
 }
 STATISTICS: dict[str, Statistic] = {
@@ -138,7 +147,7 @@ VERSIONS = {column.name: column.version for column in STATISTICS.values()}
 
 
 def made_of() -> list[str]:
-    """Columns of feature files and logs that statistics are made of."""
+    """Return the columns of feature files and logs that statistics use."""
     return sorted(
         {name for statistic in STATISTICS.values() for name in statistic.each.meta.root_names()} - {"excluded"}
     )

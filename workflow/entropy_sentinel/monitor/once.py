@@ -42,27 +42,27 @@ def estimate(
     labels: pl.DataFrame | None = None,
     **options: Any,
 ) -> pl.DataFrame:
-    """The estimated accuracy of every slice of responses, with its interval and what speaks against it.
+    """Estimate the accuracy of every slice of responses, with intervals and warnings.
 
     Args:
-        estimator: One that `fit` or `load` has given, or its file.
-        features: A row per response, as `read_features` or `features` gives them; or files of logs, traces, features.
-        by: The columns whose values make slices, combined; without any, all responses are one.
-        labels: Labels of some responses, as `read_labels` gives them. Without, those that the responses bring
-            themselves: scores of evaluations, or a column `label` of the features.
+        estimator: An estimator from `fit` or `load`, or its file.
+        features: A row per response, from `read_features` or `features`; or files of logs, traces, features.
+        by: The columns whose values define slices, combined; without any, all responses are one slice.
+        labels: Labels of some responses, from `read_labels`; by default those of the responses themselves, from the
+            scores of evaluations or a column `label` of the features.
         **options: The fields of `EstimateOptions`, by name: the level, how logs are read.
 
     Returns:
-        One row per combination of the columns `by` (as text), those with the most expected errors first. Its columns
-        are those of the monitor (`monitor/catalogue.py`): `n_estimated` responses that the estimate is over,
-        `n_excluded` others, `estimated_accuracy` with `lower` and `upper`, `flags` with their `reasons`, the verdict
-        of the validation among them. With `labels` also `n_labelled`, `estimated_on_labelled` and `true_accuracy` over
-        the labelled responses, and `error`, the difference of these two.
+        One row per combination of the columns `by` (as text), the most expected errors first. Its columns are those
+        of the monitor (`monitor/catalogue.py`): `n_estimated` responses with an estimate, `n_excluded` without,
+        `estimated_accuracy` with `lower` and `upper`, and `flags` with their `reasons`, including the verdict of the
+        validation. With `labels` also `n_labelled`, `estimated_on_labelled` and `true_accuracy` over the labelled
+        responses, and `error`, the difference of these two.
 
     Raises:
-        ProvenanceError: Where all responses are of another model or log-probabilities than the estimator was fitted
-            on, unless `any_model` or `any_logprobs` says that they may be.
-        InputError: For a column that no response has a value in.
+        ProvenanceError: If all responses have another model or kind of log-probabilities than those that the
+            estimator was fitted on, unless `any_model` or `any_logprobs` allows them.
+        InputError: For a column that is empty for every response.
 
     Examples:
         >>> import entropy_sentinel as es
@@ -73,13 +73,13 @@ def estimate(
         >>> slices.select("benchmark", "n_estimated", "estimated_accuracy").rows()
         [('theoremqa', 30, 0...), ('gsm8k', 30, 0...)]
         >>> slices["flags"].to_list()
-        [['cut off', 'too few domains to say'], ['too few domains to say']]
+        [['truncated', 'too few domains to say'], ['too few domains to say']]
     """
     return estimated(saved_estimator(estimator), features, labels, by=by, **options).slices
 
 
 def estimated(estimator: SavedEstimator, logs: Logs, labels: pl.DataFrame | None = None, **options: Any) -> Monitored:
-    """What `estimate` finds, with where it comes from and what could not be used."""
+    """Return the result of `estimate` with its provenance and problems."""
     settings = EstimateOptions.of({**options, "by": tuple(dict.fromkeys(columns_by(options["by"])))})
     options = {name: getattr(settings, name) for name in EstimateOptions.model_fields}
     result = monitor(estimator, logs, **options, max_slices=_MOST_SLICES)
@@ -115,27 +115,26 @@ def _of_labels(part: pl.DataFrame, estimator: SavedEstimator, names: Sequence[st
 def score(
     estimator: SavedEstimator | str | Path, features: Any, any_model: bool = False, any_logprobs: bool = False
 ) -> pl.DataFrame:
-    """P(correct) of every response.
+    """Estimate P(correct) of every response.
 
-    A probability holds as far as the validation says for slices: it is calibrated on the domains that the
-    estimator was fitted on.
+    The probabilities are calibrated on the domains that the estimator was fitted on; the validation shows how far
+    they apply to new slices.
 
     Args:
-        estimator: One that `fit` or `load` has given, or its file.
-        features: A row per response, as `read_features` or `features` gives them.
-        any_model: Take responses of another model than the estimator was fitted on.
-        any_logprobs: Take features with log-probabilities of another kind, or another number of alternatives.
+        estimator: An estimator from `fit` or `load`, or its file.
+        features: A row per response, from `read_features` or `features`.
+        any_model: Also take responses of other models than the one that the estimator was fitted on.
+        any_logprobs: Also take features from another kind of log-probabilities or number of alternatives.
 
     Returns:
-        One row per response, in the order of `features`. Columns: those that identify a response (model, benchmark,
-        item_id, sample); `p_correct` in [0, 1], the probability that the response is correct; `reason`, why it is null:
-        the response has no features, or is of another model or other log-probabilities. With `any_model` or
-        `any_logprobs`, where something does not match, a column `overridden` names it.
+        One row per response, in the order of `features`. Columns: the response's key (model, benchmark, item_id,
+        sample); `p_correct` in [0, 1]; and `reason`, why it is null: no features, or another model or kind of
+        log-probabilities. With `any_model` or `any_logprobs` a column `overridden` names what does not match.
 
     Raises:
-        InputError: For an estimator that gives none, such as one of a threshold alone.
-        ProvenanceError: Where all responses are of another model or log-probabilities than the estimator was fitted
-            on, unless `any_model` or `any_logprobs` says that they may be.
+        InputError: For an estimator without P(correct), such as a threshold.
+        ProvenanceError: If all responses have another model or kind of log-probabilities than those that the
+            estimator was fitted on, unless `any_model` or `any_logprobs` allows them.
 
     Examples:
         >>> import entropy_sentinel as es
@@ -156,7 +155,7 @@ def score(
 
 
 def scored(estimator: SavedEstimator, read: Read) -> pl.DataFrame:
-    """The rows of `score` for responses that were read."""
+    """Return the rows of `score` for responses that were read."""
     usable = read.rows["excluded"].is_null()
     p = np.full(len(read.rows), np.nan)
     p[usable.to_numpy()] = _p_correct(estimator.estimator, read.rows.filter(usable))
@@ -172,7 +171,7 @@ def _p_correct(estimator: Estimator, features: pl.DataFrame) -> np.ndarray:
         p = estimator.p_correct(rows)
     if p is None:
         raise InputError(
-            f"estimator '{estimator.name}' says how accurate a slice is, and gives no P(correct) of a response; fit "
-            f"one that does: {_GIVING}"
+            f"estimator '{estimator.name}' estimates the accuracy of slices, but gives no P(correct) of a "
+            f"response; fit one of: {_GIVING}"
         )
     return p[: len(features)]

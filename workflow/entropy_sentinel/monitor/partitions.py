@@ -17,10 +17,10 @@ _BOUNDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "ex
 
 
 class Partitions:
-    """The config of `workflow/monitor.smk`, checked: see `MonitorFile`."""
+    """The checked config of `workflow/monitor.smk`; see `MonitorFile`."""
 
     def __init__(self, config: Mapping[str, Any]) -> None:
-        """ConfigError for a key or an option that cannot be, and for a pattern that no file matches."""
+        """Check the config; raise ConfigError for an invalid key or option, and for a pattern without files."""
         file = checked(MonitorFile, {key: value for key, value in config.items() if value is not None})
         self.estimator, self.folder = file.estimator, file.folder
         # As they were written: what is not set is not part of what jobs depend on.
@@ -36,7 +36,7 @@ class Partitions:
 def _matches(pattern: str) -> list[str]:
     paths = sorted(path for path in glob.glob(pattern, recursive=True) if Path(path).is_file())
     if not paths:
-        raise ConfigError(f"logs: {pattern}: is no file, and no pattern that a file matches")
+        raise ConfigError(f"logs: {pattern}: no such file, and no file matches it as a pattern")
     return paths
 
 
@@ -47,7 +47,7 @@ def _name(path: str) -> str:
 
 
 def monitor_schema() -> str:
-    """The JSON schema, made from the class; `workflow/schemas/` has it, and a test fails when it has drifted."""
+    """Return the JSON schema of the class; a test compares it with the one in `workflow/schemas/`."""
     return json.dumps(_with_bounds(MonitorFile.model_json_schema()), indent=2) + "\n"
 
 

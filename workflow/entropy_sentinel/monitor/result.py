@@ -25,7 +25,7 @@ Shown = tuple[str, Callable[[Row], str]]
 
 @dataclass(frozen=True)
 class Response:
-    """A response as its log has it; `p` is what the estimator says of it, `tokens` are those that are shown."""
+    """A response from its log; `p` is the estimator's prediction, `tokens` are those on the page."""
 
     item_id: str
     sample: int
@@ -50,7 +50,7 @@ class Response:
 
 @dataclass(frozen=True)
 class Behind:
-    """The least certain responses of the slice, and window, of an alert; `note` says why some are not shown."""
+    """The least certain responses behind an alert of a slice and window; `note` says why some are missing."""
 
     slice: dict[str, Any]
     window: str | None
@@ -99,17 +99,17 @@ class Monitored:
 
     @property
     def frame(self) -> pl.DataFrame:
-        """The rows by slice and window where windows were asked for, else those by slice."""
+        """The rows by slice and window, or by slice without windows."""
         return self.slices if self.windows is None else self.windows
 
     @property
     def now(self) -> pl.DataFrame:
-        """The rows of what is newest: of the newest window where windows were asked for, else those by slice."""
+        """The rows of the newest window, or by slice without windows."""
         return self.slices if self.recent is None else self.recent.filter(pl.col("window").is_in(self.newest[-1:]))
 
     @property
     def silent(self) -> bool:
-        """Whether nothing can be said of what is newest: no slice has enough responses."""
+        """Whether no slice of the newest window has enough responses."""
         least = max(self.provenance["min_responses"], 1)
         return not (self.now["n_estimated"] >= least).any()
 
@@ -139,7 +139,7 @@ class Monitored:
 
 
 def table_of(result: Monitored, rows: pl.DataFrame, most: int) -> tuple[list[str], list[list[str]]]:
-    """What stands above the numbers of slices; of the first `most` rows the slice's name and its numbers."""
+    """Return the headings of a table of slices, and for its first `most` rows the slice's name and numbers."""
     shown = list(_columns(result, rows))
     cells = [
         [slice_name(row[name] for name in result.by), *(cell(row) for _, cell in shown)]
@@ -198,13 +198,13 @@ def _errors(row: Row) -> str:
 
 
 def slice_name(values: Iterable[Any]) -> str:
-    """How a slice is called: its values, - for one that a response has not, and "-" for one that is so."""
+    """Return the name of a slice: its values, - for a missing one, and "-" in quotes for that value."""
     shown = ("-" if value is None else one_line(str(value)) if value != "-" else '"-"' for value in values)
     return ", ".join(shown)
 
 
 def shown_rows(result: Monitored) -> list[tuple[str, pl.DataFrame]]:
-    """What is shown of slices: all the time, and the newest window."""
+    """Return the tables to show: the whole time, and the newest window."""
     shown = [("all responses" if result.windows is None else "the whole time", result.slices)]
     if result.newest:
         shown.append((f"{result.provenance['window']} from {result.newest[-1]:%Y-%m-%d %H:%M} UTC", result.now))
@@ -212,7 +212,7 @@ def shown_rows(result: Monitored) -> list[tuple[str, pl.DataFrame]]:
 
 
 def whose(result: Monitored) -> tuple[str, str]:
-    """Whose numbers these are, and how much was read."""
+    """Return which estimator gave the numbers, and how much was read."""
     about, files = result.provenance["estimator"], result.provenance["files"]
     domains = (about["group"] or "?").split("+")
     named = ", ".join(domains) if len(domains) <= NAMED else f"{len(domains)} domains"
@@ -225,18 +225,18 @@ def whose(result: Monitored) -> tuple[str, str]:
 
 
 def silence(result: Monitored) -> list[str]:
-    """What to say where nothing can be said of what is newest."""
+    """Return a line if no slice has enough responses."""
     if not result.silent:
         return []
     about = result.provenance
     where = f" in the last {about['pool_windows']} {about['window']}s" if result.newest else ""
     if where and about["reference"] and result.newest[-1] >= datetime.fromisoformat(about["reference"][1]):
-        where += " that are not of the reference"
-    return [f"nothing can be said: no slice has {about['min_responses']} estimated responses{where}"]
+        where += " after the reference"
+    return [f"no slice has enough responses (at least {about['min_responses']} with an estimate){where}"]
 
 
 def alerts(result: Monitored) -> list[str]:
-    """A line for each alert."""
+    """Return a line for each alert."""
     return [f"ALERT {slice_name(alert['slice'].values())}{_when(alert)}: {alert['message']}" for alert in result.alerts]
 
 

@@ -42,23 +42,22 @@ def monitor(
     """Estimate the accuracy of every slice of logs, with intervals, flags, changes and alerts.
 
     Args:
-        estimator: One that `fit` or `load` has given, or its file.
-        logs: Files, folders, patterns, `-` for standard input, of logs, traces or features; a frame of features; or
-            states of parts of the logs.
-        by: The columns whose values make slices, combined; without any, all responses are one.
-        state: A file that keeps sums: logs read before, for the same estimator and settings, count and are not read
-            again.
+        estimator: An estimator from `fit` or `load`, or its file.
+        logs: Logs, traces or features, as files, folders, patterns or `-` for standard input; a frame of features; or
+            state files of parts of the logs.
+        by: The columns whose values define slices, combined; without any, all responses are one slice.
+        state: A file that keeps the sums of each log for this estimator and settings, so that each log is read once.
         **options: The fields of `MonitorOptions`, by name: windows, reference, what is an alert, labels, how logs are
             read. Labels may be a frame, too.
 
     Returns:
-        The rows by slice and by window, the alerts, and where they come from.
+        The rows by slice and by window, the alerts, and their provenance.
 
     Raises:
-        InputError: For files that cannot be read, columns that are not there, a reference without responses.
-        ProvenanceError: Where nothing is of the estimator's model and log-probabilities, or `state` is of
-            something else.
-        ConfigError: For options that cannot be.
+        InputError: For unreadable files, missing columns, or a reference without responses.
+        ProvenanceError: If no response matches the estimator's model and log-probabilities, or if `state` belongs to
+            another estimator or other settings.
+        ConfigError: For invalid options.
         DamagedFileError: For a state that was changed.
 
     Examples:
@@ -112,7 +111,7 @@ class _Run:
         problems = self.collector.problems()
         merged = merge(self.state, settings.by, settings.window, settings.period, settings.max_slices)
         if merged is None:
-            raise InputError(f"there is no response in the logs{''.join(f'; {line}' for line in problems.lines())}")
+            raise InputError(f"the logs contain no usable response{''.join(f'; {line}' for line in problems.lines())}")
         if settings.period is not None and not merged.before.n_estimated.any():
             raise InputError(self._no_reference(settings))
         taken = sum((Counter(about.taken) for about in self.state.files.values()), Counter[str]())
@@ -148,8 +147,8 @@ class _Run:
         grains = self._grains()
         there = f"from {min(grains):%Y-%m-%d} to {max(grains):%Y-%m-%d}" if grains else "without a time"
         return (
-            f"reference: {settings.period and shown(settings.period)} (UTC) has no response with an estimate, so "
-            f"nothing can be compared with it; the logs have responses {there}"
+            f"reference: {settings.period and shown(settings.period)} (UTC) has no response with an estimate "
+            f"to compare with; the logs have responses {there}"
         )
 
     def _since(self, settings: MonitorOptions) -> list[str] | None:

@@ -20,7 +20,7 @@ EARLIEST, LATEST = datetime(2015, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo
 # What an alert can be about: BELOW where a limit is given, the others where they are asked for.
 BELOW, DROP, OUTSIDE, STALE, AMBIGUOUS = "below", "drop", "support", "stale", "ambiguous"
 # Flags of statistics by their words; written out, for their catalogue takes longer to import than a help text may.
-Kind = Literal["drop", "support", "cut-off", "stale", "ambiguous"]
+Kind = Literal["drop", "support", "truncated", "stale", "ambiguous"]
 ALERTS = get_args(Kind)
 # What may be overridden, and is then said in every output.
 MODEL, LOGPROBS = "model", "logprobs"
@@ -40,12 +40,12 @@ Patterns = Annotated[
 
 
 class Slicing(ResponseOptions):
-    """How responses are read, and what makes slices of them."""
+    """How responses are read, and which columns define slices."""
 
     by: Annotated[Columns, Shown(Panel.SLICES, "COLUMN", "-b")] = Field(
         (),
-        description="A column whose values make slices, as metadata.route; several are combined. Without any, all "
-        "responses are one slice.",
+        description="A column whose values define the slices, such as metadata.route; several are combined. "
+        "By default all responses are one slice.",
     )
 
     @property
@@ -65,7 +65,7 @@ class Slicing(ResponseOptions):
 
 
 class Reading(Slicing):
-    """How responses are read and added up: partial results of one reading add up, those of two do not."""
+    """How responses are read and summed. Only results of the same reading can be added."""
 
     window: Annotated[Literal["hour", "day", "week", "month"] | None, Shown(Panel.SLICES, short="-w")] = Field(
         None,
@@ -73,13 +73,13 @@ class Reading(Slicing):
     )
     time: Annotated[str | None, Shown(Panel.SLICES, "COLUMN")] = Field(
         None,
-        description="The column of the time: ISO 8601, or seconds or milliseconds since 1970. Without it "
-        f"'{TIME}', which logs of servers have, or 'timestamp'.",
+        description="The column of the time: ISO 8601, or seconds or milliseconds since 1970. By default "
+        f"'{TIME}', which server logs have, or 'timestamp'.",
     )
     reference: Annotated[str | None, Shown(Panel.SLICES, "FIRST..LAST")] = Field(
         None,
-        description="Days that later ones are compared with, as 2026-11-01..2026-11-07, or ..2026-11-07 for all up to "
-        "then.",
+        description="Days to compare later days with, such as 2026-11-01..2026-11-07, or ..2026-11-07 for everything "
+        "until then.",
     )
 
     @property
@@ -132,15 +132,15 @@ def reference(text: str, grain: str = "day") -> Reference:
         period = Reference(start.astimezone(UTC), end.astimezone(UTC))
     except (ValueError, OverflowError):
         raise ConfigError(
-            f"reference: must be FIRST..LAST, as 2026-11-01..2026-11-07, or ..LAST, was '{text}'"
+            f"reference: must be FIRST..LAST, such as 2026-11-01..2026-11-07, or ..LAST, was '{text}'"
         ) from None
     if period.end <= period.start:
-        raise ConfigError(f"reference: must end after its begin, was '{text}'")
+        raise ConfigError(f"reference: must end after it begins, was '{text}'")
     if period.start < EARLIEST or period.end > LATEST:
         raise ConfigError(f"reference: must be between {EARLIEST:%Y} and {LATEST:%Y}, was '{text}'")
     for moment in period:
         if (moment.minute, moment.second, moment.microsecond) != (0, 0, 0) or (grain == "day" and moment.hour):
-            raise ConfigError(f"reference: must be of whole {grain}s in UTC, as the windows are, was '{text}'")
+            raise ConfigError(f"reference: must consist of whole {grain}s in UTC, like the windows, was '{text}'")
     return period
 
 
@@ -165,7 +165,7 @@ class EstimateOptions(Slicing):
 
     level: Level = 0.9
     min_responses: Annotated[Whole, Shown(Panel.SLICES, "N")] = Field(
-        30, ge=1, description="A slice with fewer is flagged."
+        30, ge=1, description="Flag slices with fewer responses."
     )
 
 
@@ -176,44 +176,44 @@ class MonitorOptions(Reading):
     min_responses: Annotated[Whole, Shown(Panel.SLICES, "N")] = Field(
         30,
         ge=1,
-        description="With fewer, a slice is flagged and is no alert, and windows before the newest are pooled with it.",
+        description="Flag slices with fewer responses, raise no alert for them, and pool earlier windows with their "
+        "newest.",
     )
     pool_windows: Annotated[Whole, Shown(Panel.SLICES, "N")] = Field(
         14,
         ge=1,
         le=10_000,
-        description="Where the newest window of a slice has too few responses, so many windows at most count together; "
-        "1 for none.",
+        description="Largest number of windows to pool if the newest one of a slice has too few responses; 1 for none.",
     )
     max_slices: Annotated[Whole, Shown(Panel.SLICES, "N")] = Field(
-        1000, ge=1, description='Slices that are kept; smaller ones are pooled as "(others)".'
+        1000, ge=1, description='How many slices to keep; smaller ones are pooled as "(others)".'
     )
     fail_below: Annotated[Number | None, Shown(Panel.ALERTS, "ACCURACY")] = Field(
-        None, gt=0, le=1, description="An estimated accuracy below it is an alert."
+        None, gt=0, le=1, description="Alert if an estimated accuracy is below this."
     )
     alert_on: Annotated[tuple[Kind, ...], Shown(Panel.ALERTS)] = Field(
         (),
-        description="What else is an alert: a drop since the reference, a slice outside the estimator's support, one "
-        "with many responses that are cut off, one that had enough responses once and has no more, one with many "
-        "questions that get several answers again and again.",
+        description="Also alert to: drop, a fall since the reference; support, a slice outside the estimator's "
+        "support; truncated, many truncated responses; stale, a slice that no longer has enough responses; ambiguous, "
+        "many questions that repeatedly get several answers.",
     )
     least_drop: Annotated[Number, Shown(Panel.ALERTS, "SHARE")] = Field(
-        0.02, ge=0, le=1, description="A smaller fall is no drop."
+        0.02, ge=0, le=1, description="Ignore smaller drops."
     )
     responses: Annotated[Whole, Shown(Panel.FILES, "N")] = Field(
         0,
         ge=0,
         le=10_000,
-        description="Responses of each slice with an alert, those least likely to be correct, that are read again from "
-        "their logs for the page, with their texts; 0 for none.",
+        description="How many responses to show on the page for each slice with an alert: the least certain ones, read "
+        "again from their logs; 0 for none.",
     )
     labels: Annotated[Labels | None, Shown(Panel.READING, "FILE", "-l", several=True)] = Field(
         None,
         description="Labels of some responses, as `sample` asks for them: .csv, .jsonl or .parquet with item_id, label "
-        "and weight, how many responses each stands for.",
+        "and weight (how many responses each represents).",
     )
     labels_at_random: Annotated[bool, Shown(Panel.READING)] = Field(
-        False, description="All responses were as likely to be labelled: the labels need no weight."
+        False, description="All responses were equally likely to be labelled, so the labels need no weight."
     )
 
     def model_post_init(self, context: Any) -> None:
@@ -221,7 +221,7 @@ class MonitorOptions(Reading):
         super().model_post_init(context)
         if DROP in self.alert_on and self.reference is None:
             raise ValueError(
-                "alert_on: a drop is one since a reference; say which (--reference 2026-11-01..2026-11-07)"
+                "alert_on: a drop needs a reference to compare with; add one (--reference 2026-11-01..2026-11-07)"
             )
 
 
@@ -229,22 +229,22 @@ class SampleOptions(FormatOptions, Slicing):
     """What `sample` can be asked, as a command and as a verb."""
 
     budget: Annotated[Whole, Shown(Panel.SLICES, "N", "-n")] = Field(
-        100, ge=1, le=10**9, description="How many responses to label in all."
+        100, ge=1, le=10**9, description="How many responses to label in total."
     )
     per_slice: Annotated[Whole | None, Shown(Panel.SLICES, "N")] = Field(
         None,
         ge=0,
         le=10**9,
-        description="Labels that every slice gets, however small: 5 with an estimator. Without one, 20 to 40.",
+        description="Least number of labels per slice: 5 with an estimator, otherwise 20 to 40.",
     )
-    seed: Annotated[Seed, Shown(Panel.SLICES, "N")] = Field(42, description="Another one chooses other responses.")
+    seed: Annotated[Seed, Shown(Panel.SLICES, "N")] = Field(42, description="A different seed chooses other responses.")
     level: Level = 0.9
 
 
 class MonitorFile(Settings):
     """The config of `workflow/monitor.smk`."""
 
-    estimator: Text = Field(description="a file that `fit` or a study has written")
-    logs: Patterns = Field(description="files and patterns of logs, each of which is a part")
+    estimator: Text = Field(description="a file written by `fit` or by a study")
+    logs: Patterns = Field(description="files and patterns of logs; each file is a part")
     folder: Text = Field(description="where everything goes")
     options: MonitorOptions = Field(MonitorOptions(), description="those of the verb `monitor`")

@@ -125,7 +125,7 @@ def plan(config: Config) -> list[Part]:
         f"Study '{config.study}': {counted(len(costs), 'model')} x {counted(len(config.run.benchmarks), 'benchmark')}, "
         f"{_samples(config)} per item, {counted(len(config.run.judges), 'judge')}, "
         f"{counted(len(training_groups(config)), 'training group')}",
-        f"Responses: {total.responses:,}, of which {total.responses - total.left:,} are done and {total.left:,} left. "
+        f"Responses: {total.responses:,}; {total.responses - total.left:,} are done and {total.left:,} left. "
         "The figures are for what is left.",
         table(_HEADINGS, [*rows, _row("total", total, "", "")], last_is_total=True),
         "Tokens each: the mean length of a response, from the model's own finished files, else as the config says of "

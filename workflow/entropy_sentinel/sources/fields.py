@@ -31,14 +31,14 @@ def fill_first(templates: Iterable[str], row: Row, where: str) -> str | None:
 
 
 def column(row: Row, name: str, where: str) -> Any:
-    """One column of a row; InputError where it has none of this name."""
+    """Return one column of a row; raise InputError if the row does not have it."""
     if name not in row:
-        raise InputError(f"{where} has no column '{name}'; columns there: {_names(row)}")
+        raise InputError(f"{where} has no column '{name}'; columns: {_names(row)}")
     return row[name]
 
 
 def is_empty(value: Any) -> bool:
-    """Whether a field holds nothing: null, NaN, blank text, and lists or structs (pictures) of nothing."""
+    """Return whether a field is empty: null, NaN, blank text, or a list or struct (picture) of empty fields."""
     waiting = [value]
     while waiting:  # not by recursion, for rows may be nested as deep as Python's stack
         value = waiting.pop()
@@ -64,10 +64,10 @@ def _fill(template: str, row: Row, where: str) -> str | None:
 
 
 def look_up(name: str, row: Row, where: str) -> Any:
-    """What stands at `column` or `column[part][part]`; None for a part of nothing."""
+    """Return the value at `column` or `column[part][part]`; None for a part of an empty field."""
     match = FIELD.fullmatch(name)
     if match is None:
-        raise InputError(f"{where}: '{name}' must be a column, or a part of one as in column[part]")
+        raise InputError(f"{where}: '{name}' must be a column, or a part of one such as column[part]")
     value = column(row, match[1], where)
     for part in re.findall(r"\[(.+?)\]", match[2]):
         if is_empty(value):
@@ -95,17 +95,17 @@ def _text(value: Any, where: str) -> str:
     if isinstance(value, list):
         return ", ".join(one_text(part, where) for part in value if not is_empty(part))
     if isinstance(value, Mapping):
-        raise InputError(f"{where} has parts, {_names(value)}; name one, as in {{column[part]}}")
+        raise InputError(f"{where} has the parts {_names(value)}; name one, such as {{column[part]}}")
     return one_text(value, where)
 
 
 def one_text(value: Any, where: str) -> str:
-    """A text or number as text, stripped; InputError, beginning with `where`, for anything else."""
+    """Return a text or number as stripped text; raise InputError, beginning with `where`, for anything else."""
     if isinstance(value, str):
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise InputError(f"{where} must be text, has half a character: {reprlib.repr(value)}") from None
+            raise InputError(f"{where} must be text, has an incomplete character: {reprlib.repr(value)}") from None
         return value.strip()
     if isinstance(value, int) or (isinstance(value, float | Decimal) and math.isfinite(value)):
         return str(value)
@@ -143,10 +143,10 @@ def read_answers(columns: str | Sequence[str], row: Row, where: str) -> list[lis
 def read_counts(
     column: str, answers: Sequence[Sequence[str]] | None, row: Row, where: str, zero: bool
 ) -> list[float] | None:
-    """How often each of a row's `answers` is seen, as its `column` says; None where that is empty.
+    """Return how often each of a row's `answers` is seen, from its `column`; None if that is empty.
 
-    Raises InputError, beginning with `where`, for another number of counts than of answers, for what is no number of 0
-    or more, and, unless `zero` is allowed, for a 0.
+    Raises InputError, beginning with `where`, if counts and answers differ in number, for a count that is not a number
+    of 0 or more, and, unless `zero` is allowed, for a 0.
     """
     named = f"{where}: counts ({column})"
     counts = _several(look_up(column, row, where), named)
@@ -154,15 +154,15 @@ def read_counts(
         return None
     if len(counts) != len(answers or []):
         raise InputError(
-            f"{named} must be one for each of the {len(answers or [])} answers, were {len(counts)}; answers that "
-            "differ only in case, punctuation or an article are one: list it once"
+            f"{named} must be one for each of the {len(answers or [])} answers, were {len(counts)}; answers "
+            "that differ only in case, punctuation or an article count as one, so list them once"
         )
     for name, count in zip((names[0] for names in answers or []), counts, strict=True):
         if isinstance(count, bool) or not isinstance(count, int | float) or not 0 <= count < math.inf:
-            raise InputError(f"{named} must be numbers above 0, that of '{name}' was {count!r}; mend the row")
+            raise InputError(f"{named} must be numbers above 0, was {count!r} for '{name}'; correct the row")
         if count == 0 and not zero:
             raise InputError(
-                f"{named} must be above 0, that of '{name}' was 0; mend the row, or drop such rows with only_if_counted"
+                f"{named} must be above 0, was 0 for '{name}'; correct the row, or drop such rows with only_if_counted"
             )
     return [float(count) for count in counts]
 
@@ -173,7 +173,7 @@ def _several(value: Any, named: str) -> list[Any]:
         try:
             value = json.loads(value)
         except (ValueError, RecursionError) as error:
-            raise InputError(f"{named} begins as the JSON text of a list, but is none: {error}") from None
+            raise InputError(f"{named} begins like a JSON list, but is not valid: {error}") from None
     if isinstance(value, list):
         return value
     return [] if is_empty(value) else [value]
@@ -183,7 +183,7 @@ def _answer_names(answer: Any, named: str) -> list[str]:
     """The names of one answer, each once."""
     names = _several(answer, named)
     if not names or any(is_empty(name) for name in names):
-        raise InputError(f"{named} must be a text or a list of its names, none of them empty, was {answer!r}"[:300])
+        raise InputError(f"{named} must be a text or a list of its non-empty names, was {answer!r}"[:300])
     return list(dict.fromkeys(one_text(name, named) for name in names))
 
 

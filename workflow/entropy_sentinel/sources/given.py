@@ -38,7 +38,7 @@ _REQUIRED = dict.fromkeys(("item_id", "text", "finish_reason", "token_logprobs",
 _STEPS = ("token_logprobs", "top_logprobs")
 # Settings that the provenance has.
 _FROM_CONFIG = ("version", "model", "benchmark", "engine", "source", "samples")
-# Other words for `stop` and `length`, in any case, and no word: a response that was cut off must be known by its word.
+# Other words for `stop` and `length`, in any case, and no word: only its word shows that a response was truncated.
 _OTHER_WORDS = ("", "stop", "length", *(word.lower() for word in OTHER_STOPS))
 # The least and the largest number of each unit: entropies and areas, log-probabilities, probabilities.
 _LIMITS = {"bits": (0.0, float("inf")), "nats": (float("-inf"), 0.0), "1": (0.0, 1.0)}
@@ -61,7 +61,7 @@ def import_generations(items: pl.DataFrame, settings: SourceSettings, output: st
         frame, numbered = _from_log(source, bare), False
     refuse_rows(frame, source, _checks(settings["samples"], numbered))
     if bare:
-        must = f"must be null, as models.{settings['model']}.source_logprobs_mode says"
+        must = f"must be null, because models.{settings['model']}.source_logprobs_mode is set so"
         refuse_rows(frame, source, {name: (pl.col(name).is_not_null(), must) for name in _STEPS})
     else:
         if wrong := impossible_step(frame):
@@ -90,7 +90,7 @@ def _from_log(source: str, bare: bool) -> pl.DataFrame:
 
     frames = list(Logs([source], ReadOptions(strict=True)))
     if not frames:
-        raise InputError(f"{source}: has no response")
+        raise InputError(f"{source}: no response")
     frame = combined(frames)
     if bare:
         without = {name: pl.lit(None, GENERATIONS.schema[name]) for name in (*_STEPS, "tokens")}
@@ -135,8 +135,8 @@ def source_provenance(source: str, settings: SourceSettings) -> dict[str, Any]:
         )
     if mode is None:
         raise InputError(
-            f"{source}: does not say whether its log-probabilities are those before temperature; if they are, set "
-            f"models.{settings['model']}.source_logprobs_mode: raw_logprobs"
+            f"{source}: does not state whether its log-probabilities are from before temperature; if they "
+            f"are, set models.{settings['model']}.source_logprobs_mode: raw_logprobs"
         )
     from_config = {key: value for key, value in settings.items() if key in _FROM_CONFIG}
     return {
@@ -155,13 +155,13 @@ def _checks(samples: int, numbered: bool) -> dict[str, tuple[pl.Expr, str]]:
     steps, reason = pl.col("token_logprobs").list.len(), pl.col("finish_reason")
     too_many = f"must be below generation.samples, {samples}"
     if not numbered:
-        too_many = f"must be there once per sample, of which there is {samples} (generation.samples)"
+        too_many = f"must occur once per sample; there are {samples} (generation.samples)"
     return {
         "finish_reason": (
             reason.str.strip_chars().str.to_lowercase().is_in(_OTHER_WORDS) & ~reason.is_in(["stop", "length"]),
-            "must be 'stop', 'length' or the reason why the response is not whole",
+            "must be 'stop', 'length' or the reason for truncation",
         ),
-        "token_logprobs": (has_null("token_logprobs"), "must not hold null"),
+        "token_logprobs": (has_null("token_logprobs"), "must not contain null"),
         **{
             name: (pl.col(name).list.len() != steps, "must have as many steps as token_logprobs")
             for name in ("top_logprobs", "token_ids", "top_token_ids", "top_tokens")
@@ -180,8 +180,8 @@ def import_labels(responses: pl.DataFrame, source: str) -> tuple[pl.DataFrame, i
     """
     labels = read_columns(source, LABELS, {"item_id": False, "label": True})
     if "sample" in pl.read_parquet_schema(source):
-        refuse_rows(labels, source, {"sample": (of_none(responses), "must be that of a response of the model")})
-    refuse_rows(labels, source, {"item_id": (of_none(responses), "must be there as often as it was answered at most")})
+        refuse_rows(labels, source, {"sample": (of_none(responses), "must belong to a response of the model")})
+    refuse_rows(labels, source, {"item_id": (of_none(responses), "must not occur more often than it was answered")})
     labels, unused = of_items(labels, responses["item_id"], source)
     frame = responses.select(SAMPLE).join(with_missing(labels, LABELS), on=SAMPLE, how="left", maintain_order="left")
     labelled = frame.select(SAMPLE).join(labels, on=SAMPLE, how="semi").height
@@ -204,10 +204,10 @@ def import_pass(responses: pl.DataFrame, source: str, asks: EnginePass) -> tuple
         if not column.added and (column.name in SAMPLE or column.name not in RESPONSE)
     }
     table = read_columns(source, contract, required)
-    refuse_rows(table, source, {"sample": (of_none(responses), "must be that of a response of the model")})
+    refuse_rows(table, source, {"sample": (of_none(responses), "must belong to a response of the model")})
     refuse_rows(table, source, dict(_impossible_numbers(contract)))
     lists = [column.name for column in contract.columns if isinstance(column.dtype, pl.List)]
-    refuse_rows(table, source, {name: (has_null(name), "must not hold null") for name in lists})
+    refuse_rows(table, source, {name: (has_null(name), "must not contain null") for name in lists})
     refuse_rows(table, source, dict(_other_lengths(asks)))
     table, unused = of_items(table, responses["item_id"], source)
     rows = with_missing(table, contract).drop("model", "benchmark")

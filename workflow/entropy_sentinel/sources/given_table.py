@@ -48,7 +48,7 @@ def of_one_width(top: pl.Series) -> pl.Series | ImpossibleStep:
     ends = top.list.len().fill_null(0).to_numpy().cumsum()
     row = int(np.searchsorted(ends, wrong[0], side="right"))
     step = wrong[0] - (int(ends[row - 1]) if row else 0)
-    must = f"must have as many entries as most other steps, {width}, has {lengths[wrong[0]]}"
+    must = f"must have as many entries as most other steps ({width}), has {lengths[wrong[0]]}"
     return ImpossibleStep(row, step, top.name, must, steps[wrong[0]].to_list())
 
 
@@ -76,12 +76,12 @@ def _checks(top: pl.Series, sampled: np.ndarray) -> Iterator[tuple[str, str, np.
     nulls = top.arr.eval(pl.element().is_null(), as_list=True).list.any().fill_null(True).to_numpy()
     values = top.to_numpy()
     rising = (values[:, 1:] > values[:, :-1]).any(axis=1)
-    largest = f"must have the {values.shape[1]} largest log-probabilities of every step, largest first and none null"
+    largest = f"must have the {values.shape[1]} largest log-probabilities of every step, largest first, without null"
     yield "top_logprobs", largest, nulls | rising
     yield "top_logprobs", "must have a token of probability above 0", values[:, 0] <= ZERO_PROBABILITY
     with np.errstate(over="ignore"):  # of raw logits
         total = np.exp(values).sum(axis=1)
-    yield "top_logprobs", "must be logarithms of probabilities that add up to 1 at most", total > 1 + ROUNDING
+    yield "top_logprobs", "must be logarithms of probabilities whose sum is at most 1", total > 1 + ROUNDING
     above = sampled > values[:, 0] + ROUNDING
     yield "token_logprobs", "must be at most the largest of the step's top_logprobs", above
 
@@ -96,9 +96,9 @@ def read_columns(source: str, contract: Contract, required: Mapping[str, bool]) 
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(f"{source}: must be a Parquet file: {error}") from None
     if absent := [name for name in required if name not in raw.columns]:
-        raise InputError(f"{source}: column '{absent[0]}' is missing; columns there: {', '.join(raw.columns)}")
+        raise InputError(f"{source}: column '{absent[0]}' is missing; columns: {', '.join(raw.columns)}")
     if not len(raw):
-        raise InputError(f"{source}: has no row")
+        raise InputError(f"{source}: has no rows")
     known = [column for column in contract.columns if column.name in raw.columns]
     frame = pl.DataFrame([_column(raw[column.name], column, source) for column in known])
     nulls = {
@@ -112,7 +112,7 @@ def read_columns(source: str, contract: Contract, required: Mapping[str, bool]) 
     # Of which model and benchmark it is, the study says.
     key = [name for name in contract.key if name in SAMPLE or name not in RESPONSE]
     twice = pl.struct(key).is_first_distinct().not_()
-    refuse_rows(frame, source, {"item_id": (twice, f"must be there once per {' and '.join(key[1:])}")})
+    refuse_rows(frame, source, {"item_id": (twice, f"must occur once per {' and '.join(key[1:])}")})
     return frame
 
 
@@ -157,11 +157,11 @@ def of_items(frame: pl.DataFrame, known: pl.Series, source: str) -> tuple[pl.Dat
     unused = len(frame) - len(used)
     if used.is_empty():
         raise InputError(
-            f"{source}: none of its {unused} rows is on an item that the study uses, such as {known[0]}; the number in "
-            "an id must be that of the item's row in the benchmark's source, from 0"
+            f"{source}: none of its {unused} rows belongs to an item of the study, such as {known[0]}; the "
+            "number in an id must be the item's row in the benchmark's source, from 0"
         )
     if unused:
-        log.info("%s: %d of %d rows are on items that the study does not use, set aside", source, unused, len(frame))
+        log.info("%s: skipped %d of %d rows, on items that the study does not use", source, unused, len(frame))
     return used, unused
 
 

@@ -48,8 +48,8 @@ def _read_record(path: Path) -> dict[str, Any]:
         return {key: recorded[key] for key in ("revision", "commit")}
     except (OSError, ValueError, TypeError, KeyError):
         raise InputError(
-            f"{path}: must be the record of the commit that this study uses, cannot be read; write the commit there "
-            'again ({"revision": null, "commit": "..."}), or delete it: then the newest is used'
+            f"{path}: cannot be read, must contain the commit that this study uses; write the commit again "
+            '({"revision": null, "commit": "..."}), or delete the file to use the newest commit'
         ) from None
 
 
@@ -98,22 +98,19 @@ def _plain_errors(kind: Kind, repo_id: str, revision: str | None) -> Iterator[No
         yield
     except errors.GatedRepoError:
         problem = (
-            f"is gated, and this account has no access: accept its licence at {page}, and set the variable HF_TOKEN "
-            "to an access token of that account; with all files in the cache, HF_HUB_OFFLINE=1 does without"
+            f"is gated, and this account has no access: accept its licence at {page}, and set HF_TOKEN to an "
+            "access token of that account; if all files are cached, set HF_HUB_OFFLINE=1"
         )
     except errors.RevisionNotFoundError:
         problem = f"has no revision '{revision}'; set its `revision` to a commit, tag or branch of {page}"
     except errors.RepositoryNotFoundError:
-        problem = (
-            f"does not exist, or is private: there is nothing to see at {page}; check the id, and for a private one "
-            "set the variable HF_TOKEN"
-        )
+        problem = f"does not exist or is private (see {page}); check the id, and set HF_TOKEN for a private one"
     except errors.HFValidationError:
         problem = "must be an id of the hub, `owner/name`; for a local file or folder set `path` instead"
     except errors.HfHubHTTPError as error:
         problem = (
-            f"the hub answers with HTTP status {error.response.status_code}; check the variable HF_TOKEN at 401 or "
-            "403, wait at 429 or 5xx, or work from the cache with HF_HUB_OFFLINE=1"
+            f"the hub replied with HTTP status {error.response.status_code}; for 401 or 403 check HF_TOKEN, "
+            "for 429 or 5xx wait, or use the cache with HF_HUB_OFFLINE=1"
         )
     except (OSError, httpx.HTTPError, errors.RevisionResolutionError) as error:
         problem = _no_connection(type(error).__name__)
@@ -125,12 +122,12 @@ def _plain_errors(kind: Kind, repo_id: str, revision: str | None) -> Iterator[No
 def _no_connection(error: str) -> str:
     if constants.is_offline_mode():
         return (
-            "is not in the cache (or not all of it), and the hub is offline (HF_HUB_OFFLINE): run `snakemake prefetch` "
-            f"on a machine with internet and the same cache, {constants.HF_HUB_CACHE}"
+            "is not (or not completely) in the cache, and the hub is offline (HF_HUB_OFFLINE): run "
+            f"`snakemake prefetch` on a machine with internet and the same cache, {constants.HF_HUB_CACHE}"
         )
     return (
-        f"cannot be had ({error}): is there a connection to {constants.ENDPOINT}, and space in "
-        f"{constants.HF_HUB_CACHE}? On a machine without internet use the cache that `snakemake prefetch` fills, with "
+        f"cannot be downloaded ({error}). Check the connection to {constants.ENDPOINT} and the space in "
+        f"{constants.HF_HUB_CACHE}. Without internet, use a cache filled by `snakemake prefetch`, with "
         "HF_HUB_OFFLINE=1"
     )
 

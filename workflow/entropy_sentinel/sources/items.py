@@ -48,7 +48,7 @@ def read_options(columns: Sequence[str], row: Row, where: str) -> list[str]:
     if values and not 2 <= len(values) <= len(LETTERS):
         raise InputError(f"{named} must be 2 to {len(LETTERS)}, were {len(values)}")
     if empty := [LETTERS[place] for place, value in enumerate(values) if is_empty(value)]:
-        raise InputError(f"{named} must be filled up to the last, {empty[0]} is empty")
+        raise InputError(f"{named} must not have gaps; {empty[0]} is empty")
     return [" ".join(one_text(value, named).split()) for value in values]
 
 
@@ -84,14 +84,19 @@ def right_options(
         closest = max(named, key=lambda way: sum(place is not None for place in named[way]))
         misfit, known = known_rows[named[closest].index(None)]
         raise InputError(
-            f"{places[misfit]}: reference '{known}' is no {_WORDS[closest]} of its {len(options[misfit])} "
-            "options; mend the row, or say with reference_is how references name options: " + ", ".join(READINGS)
+            (
+                f"{places[misfit]}: reference '{known}' is not the {_WORDS[closest]} of one of its "
+                f"{len(options[misfit])} options; correct the row, or set reference_is to say how references name "
+                "options: "
+            )
+            + ", ".join(READINGS)
         )
     (first, numbers), *others = fitting.items()
     if differing := [way for way, other in others if other != numbers]:
         raise InputError(
-            f"{places[known_rows[0][0]]}: in all {len(known_rows)} rows the reference can be the {_WORDS[first]} or "
-            f"the {_WORDS[differing[0]]} of an option; set reference_is to one of {', '.join(READINGS)}"
+            f"{places[known_rows[0][0]]}: in all {len(known_rows)} rows the reference can be the "
+            f"{_WORDS[first]} or the {_WORDS[differing[0]]} of an option; set reference_is to one of "
+            f"{', '.join(READINGS)}"
         )
     right: list[int | None] = [None] * len(references)
     for (place, _), number in zip(known_rows, numbers, strict=True):

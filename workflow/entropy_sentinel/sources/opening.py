@@ -18,7 +18,7 @@ Stream = io.BufferedReader | gzip.GzipFile
 
 @contextmanager
 def opened(path: str | Path) -> Iterator[Stream]:
-    """The bytes of a file, unpacked if it is packed, whatever its name; `-` is standard input."""
+    """Open a file as bytes, unpacked if it is gzip, whatever its name; `-` is standard input."""
     with standard_input() if str(path) == STANDARD_INPUT else open(path, "rb") as raw:
         stream: Stream = io.BufferedReader(raw)  # type: ignore[arg-type] # standard input is no mere BinaryIO
         packed = stream.peek(2)[:2] == _PACKED
@@ -26,7 +26,7 @@ def opened(path: str | Path) -> Iterator[Stream]:
 
 
 def standard_input() -> BinaryIO:
-    """The bytes of standard input; InputError where it is closed."""
+    """Return the bytes of standard input; raise InputError if it is closed."""
     if sys.stdin is None:
         raise InputError("standard input: is closed, must be a log: ... | entropy-sentinel COMMAND -")
     return sys.stdin.buffer

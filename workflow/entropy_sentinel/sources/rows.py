@@ -17,15 +17,15 @@ LONGEST_LINE = 64 << 20
 
 
 def kind_of(path: str) -> str | None:
-    """Which of FORMATS a local file is of, by its name; None for another one."""
+    """Return which of FORMATS a local file has, by its name; None for any other."""
     return next((suffix for suffix in Path(path).suffixes if suffix in FORMATS), None)
 
 
 def local_rows(path: str, most: int | None = None) -> Iterator[dict[str, Any]]:
-    """Rows of a local file: JSON Lines, CSV (all values text) or Parquet; `.gz` for the first two.
+    """Yield the rows of a local file: JSON Lines, CSV (all values text) or Parquet; `.gz` for the first two.
 
-    Of a table no more than `most` rows are read, if any; lines are read one after the other, as they are asked for.
-    Raises InputError naming file and line for a line that is no JSON object, and for a file of another kind.
+    At most `most` rows of a table are read; lines are read one by one, on demand. Raises InputError with file and line
+    for a line that is not a JSON object, and for a file of another kind.
     """
     kind = kind_of(path)
     if kind == ".jsonl":
@@ -50,10 +50,9 @@ def _json_lines(path: str) -> Iterator[dict[str, Any]]:
 
 
 def text_lines(path: str | Path) -> Iterator[tuple[int, str]]:
-    """The numbered lines of a text file, or of its .gz; decoded line by line, so that an error is of the line it names.
+    """Yield the numbered lines of a text file or its .gz, decoded one by one so that an error names its line.
 
-    Raises InputError naming the line for one that is too long to be held in memory or is not UTF-8, and for a file that
-    cannot be read.
+    Raises InputError with the line if it is too long for memory or not UTF-8, and for an unreadable file.
     """
     number = 0
     try:
@@ -85,9 +84,9 @@ def _json_object(line: str, must: str) -> dict[str, Any]:
 
 
 def folder_rows(folder: str, configs: Iterable[str], split: str, dataset: str) -> Iterator[dict[str, Any]]:
-    """Rows of a data set's configurations, one after the other; `folder` has the files of one commit of it.
+    """Yield the rows of a data set's configurations in sequence; `folder` has the files of one commit.
 
-    From its folder and not by its id: offline, `datasets` takes whichever commit was cached last, without a word.
+    It reads the folder and not the id, because offline `datasets` silently takes whichever commit was cached last.
     Pictures stay undecoded, {"bytes": ..., "path": ...}. Raises InputError for an unknown configuration or split.
     """
     import datasets  # heavy, and not needed for local files

@@ -31,7 +31,7 @@ _SOURCES = {"path": ("path",), "dataset": ("dataset", "configs", "split", "revis
 
 def _dataset_id(name: str) -> str:
     if not re.fullmatch(r"[\w.-]{1,96}(/[\w.-]{1,96})?", name):
-        raise ValueError("must be a Hugging Face id, owner/name; a local file goes to 'path'")
+        raise ValueError("must be a Hugging Face id, owner/name; for a local file use 'path'")
     return name
 
 
@@ -42,7 +42,7 @@ def _local_file(path: str) -> str:
 
 
 def named_columns(benchmark: "ItemsSettings") -> list[str]:
-    """The columns that the settings of a benchmark name: in format strings, as options or answers, and as pictures."""
+    """Return the columns in a benchmark's settings: in format strings, as options or answers, and as pictures."""
     texts = [*benchmark["question"], *benchmark["reference"], *(benchmark.get("group") or [])]
     parsed = (part for text in texts for part in _FORMATTER.parse(text))
     fields: list[str] = [name for _, name, _, _ in parsed if name] + (benchmark.get("options") or [])
@@ -56,9 +56,9 @@ def _columns(named: str | list[str] | None) -> list[str]:
 
 
 def with_own_sources(benchmarks: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """The section `benchmarks`, in which a source that the user's `own` files name replaces that of the others.
+    """Return the section `benchmarks`, where a source in the user's `own` files replaces the sources of the others.
 
-    A section of `own` that names both, if only one of them as null, is left as it is.
+    A section of `own` that names both kinds of source, even if one is null, is unchanged.
     """
     return {name: _with_own_source(benchmark, own.get(name)) for name, benchmark in benchmarks.items()}
 
@@ -72,15 +72,16 @@ def _with_own_source(benchmark: Any, own: Any) -> Any:
 
 
 class Tolerance(Settings):
-    """How far a number may be from the reference and count as correct. One of the first two keys."""
+    """How far a number may be from the reference and still count as correct. Set one of the first two keys."""
 
     relative: Number | None = Field(
-        None, gt=0, lt=1, description="share of the reference by which an answer may be off, 0.05 for 5 %"
+        None, gt=0, lt=1, description="largest relative difference from the reference, 0.05 for 5 %"
     )
     significant_digits: Annotated[int, Field(ge=1, le=15)] | Literal["reference"] | None = Field(
-        None, description="both agree when rounded to so many digits; `reference`: to as many as the reference has"
+        None,
+        description="round both numbers to this many significant digits; `reference`: to as many as the reference has",
     )
-    whole_numbers: bool = Field(True, description="false: references that are whole numbers are compared exactly")
+    whole_numbers: bool = Field(True, description="false: compare with whole-number references exactly")
 
     @model_validator(mode="after")
     def _one_measure(self) -> "Tolerance":
@@ -106,62 +107,64 @@ class Benchmark(Settings):
 
     dataset: Annotated[str, AfterValidator(_dataset_id)] | None = Field(
         None,
-        description="Hugging Face id of the data set, to which a study keeps at the commit that it resolved first "
+        description="Hugging Face id of the data set; a study keeps using the commit that it resolved first "
         "(results/<study>/revisions)",
     )
-    configs: Annotated[list[Text], DISTINCT] = Field(
-        [], description="configurations of the data set, read one after the other"
-    )
+    configs: Annotated[list[Text], DISTINCT] = Field([], description="configurations of the data set, read in sequence")
     split: Text = Field("test", description="split of the data set")
     revision: Revision | None = Field(None, description="commit, tag or branch of the data set")
     path: Annotated[str, AfterValidator(_local_file)] | None = Field(
         None,
-        description="local file in place of a data set: .jsonl, .csv, .parquet, also .gz; what another config file "
-        "says of the data set (`dataset`, `configs`, `split`, `revision`) then counts as not set",
+        description="local file instead of a data set: .jsonl, .csv, .parquet, or .gz of these; it unsets "
+        "`dataset`, `configs`, `split` and `revision` of other config files",
     )
     question: list[str] = Field(
         min_length=1,
-        description="format strings of the question over the row's columns, `{column}`; of several, the first whose "
-        "columns are all filled. `{column[0]}` is the first of a list, `{column[name]}` a part of a column with "
-        "parts; a list is joined with commas",
+        description="format strings of the question, with columns as `{column}`. If there are several, the "
+        "first one whose columns are all filled is used. `{column[0]}` is the first of a list, "
+        "`{column[name]}` a part of a column; a list is joined with commas",
     )
     reference: list[str] = Field(
         [],
-        description="format strings of the reference answer, likewise. Without it a benchmark is a domain without "
-        "labels: no judge is asked, nothing is trained on it, and its accuracy is estimated; unless all judges are "
-        "of kind file and bring labels of their own",
+        description="format strings of the reference answer, like `question`. Without it a benchmark is a "
+        "domain without labels: no judge is asked, nothing is trained on it, and its accuracy is estimated. "
+        "Judges of kind file may bring their own labels",
     )
     reference_after: Text | None = Field(
-        None, description="keep what follows the last of this mark in the reference; rows without it have no reference"
+        None,
+        description="keep only the text after the last occurrence of this mark in the reference; rows "
+        "without the mark have no reference",
     )
     options: Annotated[list[Text], Field(min_length=1), DISTINCT, _LISTED] | None = Field(
         None,
-        description="the column with the options of a multiple-choice question, a list; or a list of columns, one "
-        "for each. They are written below the question, `A. text`, and the reference becomes a letter, `(A)`",
+        description="the column with the list of options of a multiple-choice question, or a list of "
+        "columns, one per option. Options are appended to the question as `A. text`, and the reference "
+        "becomes a letter, `(A)`",
     )
     reference_is: Reading | None = Field(
         None,
-        description="how references name an option: letter, index (from 0), number (from 1) or text; null for what "
-        "fits all rows",
+        description="how references name an option: letter, index (from 0), number (from 1) or text; null "
+        "detects what fits all rows",
     )
     shuffle_options: bool = Field(
-        False, description="whether an order of the options is drawn for each item, for where the first is always right"
+        False,
+        description="whether to draw an order of the options for each item; use it if the first one is always right",
     )
     group: list[str] = Field(
         [],
-        description="format strings of what kind of question it is, likewise, such as where it is from. Kinds are "
-        "domains of their own in the validation, and may have intervals of their own",
+        description="format strings of the kind of question, like `question`, for example its origin; kinds "
+        "are domains of their own in the validation, and may have their own intervals",
     )
     answers: Text | Annotated[list[Text], Field(min_length=1), DISTINCT] | None = Field(
         None,
-        description="the column with the right answers where there may be several, a list; or a list of columns, one "
-        "for each. An answer is a text, or a list of its names; a list may be its JSON text. No judge reads it, but "
-        "`reference`",
+        description="the column with the list of right answers, if there may be several; or a list of "
+        "columns, one per answer. An answer is a text, or a list of its names; a list may be JSON text. "
+        "Judges read `reference` only",
     )
     counts: Text | None = Field(
         None,
-        description="the column with how often each of `answers` is seen, a list of numbers above 0; where it is empty "
-        "or not set, all are taken as equally likely",
+        description="the column with how often each of `answers` is seen, a list of numbers above 0; if it "
+        "is empty or not set, all answers are equally likely",
     )
     only_if_counted: bool = Field(
         False, description="drop rows without counts, and rows in which an answer has a count of 0"
@@ -169,18 +172,20 @@ class Benchmark(Settings):
     only_if_empty: list[Text] = Field([], description="drop rows in which one of these columns (pictures) is filled")
     judge: Name | None = Field(
         None,
-        description="who labels this benchmark, a name of the section `judges`, in place of the judges of "
-        "run.judges, under whose names the labels then stand too; for example a judge of kind choice where the "
-        "others compare numbers",
+        description="the judge that labels this benchmark, a name in the section `judges`, instead of the "
+        "judges in run.judges; its labels also appear under their names. For example a judge of kind choice "
+        "if the other judges compare numbers",
     )
     tolerance: Tolerance | None = Field(
         None,
-        description="how far a number may be from the reference, for judges of kind math-verify; without it numbers "
-        "must agree to six decimals. Another one labels anew",
+        description="how far a number may be from the reference, for judges of kind math-verify; by default "
+        "numbers must agree to six decimals. A change labels again",
     )
-    limit: Positive | None = Field(None, description="items of this benchmark, in place of the study's `limit`")
+    limit: Positive | None = Field(
+        None, description="number of items of this benchmark, instead of the study's `limit`"
+    )
     expected_items: Positive | None = Field(
-        None, description="published count; another count is a warning in the report"
+        None, description="published number of items; a different number is a warning in the report"
     )
 
     @field_validator("question", "reference", "group")
@@ -191,7 +196,7 @@ class Benchmark(Settings):
                 parts = _FORMATTER.parse(template)
                 fields = [(name, spec, conversion) for _, name, spec, conversion in parts if name is not None]
             except ValueError as error:
-                raise ValueError(f"'{template}' is no format string: {error}") from None
+                raise ValueError(f"'{template}' is not a format string: {error}") from None
             if not fields or any(not FIELD.fullmatch(name) or spec or conversion for name, spec, conversion in fields):
                 raise ValueError(f"'{template}' must name columns, each as {{column}}, or parts, as {{column[part]}}")
         return templates
@@ -201,27 +206,27 @@ class Benchmark(Settings):
     def _are_columns(cls, given: list[str] | str | None) -> list[str] | str | None:
         for name in _columns(given):
             if not FIELD.fullmatch(name):
-                raise ValueError(f"'{name}' must be a column, or a part of one, as in column[part]; without braces")
+                raise ValueError(f"'{name}' must be a column, or a part of one such as column[part], without braces")
         return given
 
     @model_validator(mode="after")
     def _one_source(self) -> "Benchmark":
         if (self.dataset is None) == (self.path is None):
-            has = "has none" if self.path is None else "has both: leave one out"
+            has = "has none" if self.path is None else "both are set; leave one out"
             raise ValueError(f"needs exactly one of 'dataset' (a Hugging Face id) and 'path' (a local file), {has}")
         if self.revision is not None and self.path is not None:
-            raise ValueError("'revision' goes with 'dataset'; leave it out, or set it to null")
+            raise ValueError("'revision' needs 'dataset'; set it, or set 'revision' to null")
         if self.options is None and (self.reference_is or self.shuffle_options):
-            raise ValueError("'reference_is' and 'shuffle_options' go with 'options'; set it, or leave them out")
+            raise ValueError("'reference_is' and 'shuffle_options' need 'options'; set it, or leave them out")
         if self.counts is not None and self.answers is None:
-            raise ValueError("'counts' are of 'answers'; name their column too")
+            raise ValueError("'counts' needs 'answers'; name their column too")
         if self.only_if_counted and self.counts is None:
-            raise ValueError("'only_if_counted' goes with 'counts'; set it, or leave this out")
+            raise ValueError("'only_if_counted' needs 'counts'; set it, or leave this out")
         return self
 
 
 class ItemsSettings(TypedDict):
-    """What the items of a benchmark depend on: what Snakemake compares. Keys that may lack are those of `LATER`."""
+    """What the items of a benchmark depend on; Snakemake compares it. Only keys in `LATER` may be missing."""
 
     version: int
     benchmark: str
@@ -257,7 +262,7 @@ class JobSettings(TypedDict):
 
 
 class SourceSettings(JobSettings):
-    """What traces made elsewhere depend on, as they are taken over: what Snakemake compares."""
+    """What imported traces depend on; Snakemake compares it."""
 
     engine: Literal["source"]
     source: str

@@ -17,13 +17,13 @@ _LONGEST_TOKEN = 60
 
 
 class TokenTexts:
-    """The texts of one model's tokens; a text is null where it is not known.
+    """The texts of one model's tokens; a text is null if unknown.
 
-    `missing` says why there is no tokenizer; null where there is one.
+    `missing` says why there is no tokenizer; null if there is one.
     """
 
     def __init__(self, origin: Mapping[str, Any]) -> None:
-        """`origin` is the provenance of a file of traces: its `weights` are a folder, or an id of the hub."""
+        """Read the tokenizer; `origin` is the provenance of a file of traces, with `weights`: a folder or a hub id."""
         self._tokenizer, self.missing = _tokenizer(str(origin.get("weights") or ""), origin.get("commit"))
 
     def of(self, row: Mapping[str, Any]) -> tuple[list[str | None], Callable[[int], list[str | None] | None]]:
@@ -31,9 +31,9 @@ class TokenTexts:
         return self.of_response(row), partial(self.of_alternatives, row)
 
     def of_response(self, row: Mapping[str, Any]) -> list[str | None]:
-        """(n_tokens,) texts of the tokens of a row of GENERATIONS.
+        """Return the texts of the tokens of a row of GENERATIONS, (n_tokens,).
 
-        By the tokenizer a character of several tokens stands at the last one of them.
+        The tokenizer puts a character of several tokens at the last one.
         """
         if row["tokens"] is not None:
             return [text[:_LONGEST_TOKEN] for text in row["tokens"]]
@@ -46,7 +46,7 @@ class TokenTexts:
         return [(stream.step(self._tokenizer, token) or "")[:_LONGEST_TOKEN] for token in ids]
 
     def of_alternatives(self, row: Mapping[str, Any], place: int) -> list[str | None] | None:
-        """(k,) texts of the most likely tokens at a step of a row of GENERATIONS; None where the trace does not say."""
+        """Return the texts of the most likely tokens at a step, (k,); None if the trace does not have them."""
         if row["top_tokens"] is not None:
             return [text[:_LONGEST_TOKEN] for text in row["top_tokens"][place]]
         if row["top_token_ids"] is not None:
@@ -54,7 +54,7 @@ class TokenTexts:
         return None
 
     def of_token(self, token: int | None) -> str | None:
-        """The text of a token that stands alone."""
+        """Return the text of a single token."""
         if self._tokenizer is None or token is None:
             return None
         return self._tokenizer.decode([token], skip_special_tokens=False)[:_LONGEST_TOKEN]

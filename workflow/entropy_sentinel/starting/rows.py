@@ -73,10 +73,12 @@ def look_at(path: str, question: str | None = None, reference: str | None = None
     columns = list(dict.fromkeys(name for row in rows for name in row))
     for name in filter(None, (question, reference)):
         if name not in columns:
-            raise InputError(f"{path}: has no column '{name}'; columns there: {', '.join(columns)}")
+            raise InputError(f"{path}: has no column '{name}'; columns: {', '.join(columns)}")
     question_column = question or _named(columns, QUESTION)
     if question_column is None:
-        raise InputError(f"{path}: which column is the question? Name it with --question; there: {', '.join(columns)}")
+        raise InputError(
+            f"{path}: which column is the question? Name it with --question; columns: {', '.join(columns)}"
+        )
     offered = _options(rows, _named(columns, OPTIONS))
     answered = reference or _named([name for name in columns if name not in (question_column, offered)], REFERENCE)
     texts = [fill_first([f"{{{answered}}}"], row, path) for row in rows if answered in row] if answered else []

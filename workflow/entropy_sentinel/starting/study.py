@@ -43,8 +43,8 @@ def text_of(start: Start, file: str) -> str:
             f"are {len(start.benchmarks)}, {len(start.labelled)} with such; --reference names a column, --labels a file"
         )
     lines = [
-        "# A study that `entropy-sentinel init` has written. What is not set here is as in config.yaml, which says",
-        "# what each key means.",
+        "# A study written by `entropy-sentinel init`. Other settings are those of config.yaml, which explains",
+        "# each key.",
         f"#   entropy-sentinel plan -c {file}",
         f"#   snakemake --cores 2 --resources gpu=1 --configfile {file}     # --dry-run shows what it would do",
         f"study: {scalar(start.name)} # results go to results/{start.name}/",
@@ -179,7 +179,7 @@ def _model(place: str, benchmarks: Sequence[str]) -> list[str]:
 def source_lines(folder: str) -> list[str]:
     """The section of a model whose traces were made elsewhere."""
     return [
-        f"source: {scalar(folder)} # folder with traces made elsewhere, a file for each benchmark",
+        f"source: {scalar(folder)} # folder with imported traces, one file per benchmark",
         "# What its log-probabilities are, where the files do not say so: those before temperature.",
         "source_logprobs_mode: raw_logprobs",
     ]

@@ -48,7 +48,7 @@ def why_ambiguous(n_ambiguous: int, n_questions: int) -> str | None:
         return None
     return (
         f"{n_ambiguous / n_questions:.0%} of the {n_questions:,} questions with {LEAST_SAMPLES} samples or more have "
-        "several answers that come again and again: if they are right answers, high entropy does not mean wrong"
+        "several answers that occur repeatedly: if they are right answers, high entropy does not mean wrong"
     )
 
 

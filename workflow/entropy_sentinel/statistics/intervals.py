@@ -33,13 +33,12 @@ PREDICTIVE, PRIOR, CONFORMAL = "predictive", "prior", "conformal"
 
 # What a page says of an interval's basis.
 NOTES = {
-    PREDICTIVE: "The interval is predictive: errors on new domains are taken for normal, with a spread that is learned "
-    "from those on the labelled domains, each estimated without its labels, and from an assumption that weighs as much "
-    f"as {CAUTIOUS.freedom} domains off by {CAUTIOUS.scale:.2f}. It holds if the new domain is to the labelled ones as "
-    "these are to each other.",
-    PRIOR: "The interval is an assumption (prior): no labelled domains like these responses could be left out to learn "
-    f"how far the estimator is off. It takes errors to be spread by {CAUTIOUS.scale:.2f} or so, more than most "
-    "published ones.",
+    PREDICTIVE: "The interval is predictive: errors on new domains are assumed to be normal. Their spread comes from "
+    "the held-out labelled domains, and from an assumption with the weight of "
+    f"{CAUTIOUS.freedom} domains off by {CAUTIOUS.scale:.2f}. The interval holds if the new domain resembles the "
+    "labelled ones as they resemble each other.",
+    PRIOR: "The interval rests on an assumption (prior), because there are no held-out domains like these responses "
+    f"to show the estimator's errors. It assumes errors of about {CAUTIOUS.scale:.2f}, more than most published ones.",
 }
 
 # Trained on one domain, errors are larger by the ratio of the medians of the paper's Table 4 for k = 1 and 2;

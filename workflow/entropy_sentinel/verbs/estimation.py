@@ -46,25 +46,24 @@ def fit(
     """Fit an estimator on the responses that have features and a label.
 
     Args:
-        features: A row per response, as `read_features` or `features` gives them.
-        labels: A row per labelled response, as `read_labels` gives them. The two are joined on what identifies a
-            response: item_id, and model, benchmark and sample where both have them. Without it, the column `label` of
-            the features, which logs of evaluations bring.
+        features: A row per response, from `read_features` or `features`.
+        labels: A row per labelled response, from `read_labels`. The two are joined on item_id, and on model, benchmark
+            and sample if both have them. By default the column `label` of the features, which logs of evaluations have.
         estimator: Its name in `estimators.catalogue`.
         settings: Keys of the config's section `estimation` (folds, trees, seed, ...).
-        domain: The column whose values are the domains that the validation and `recommended` leave out one at a
-            time.
-        group: A column whose values are groups of domains that are more alike than domains of two groups, as the
-            benchmark of subjects. The validation then leaves out each whole group too. A domain is a value of
-            `domain` within a group, named GROUP/DOMAIN, or GROUP where it has none.
+        domain: The column whose values are the domains. The validation and `recommended` hold out each in turn.
+        group: A column whose values are groups of similar domains, such as the benchmark of its subjects. The
+            validation then also holds out each whole group. A domain is a value of `domain` within a group, named
+            GROUP/DOMAIN, or GROUP if it has no value.
 
     Returns:
         The estimator, with its validation and what it was fitted on.
 
     Raises:
         ConfigError: For an unknown estimator or setting.
-        InputError: Where no response has both, the column `domain`, `group` or that of a signal is not there, features
-            are of several models or kinds of log-probabilities, or the estimator cannot be fitted on these rows.
+        InputError: If no response has features and a label, or the estimator cannot be fitted on them; if the column
+            `domain`, `group` or a signal is missing; or if the features come from several models or kinds of
+            log-probabilities.
 
     Examples:
         >>> import entropy_sentinel as es
@@ -74,7 +73,7 @@ def fit(
         ('doc-mtp', 'gsm8k+math+scibench+svamp+theoremqa')
     """
     if not isinstance(estimator, str):
-        raise ConfigError(f"estimator: must be a name, as '{_DEFAULT}', was {type(estimator).__name__}")
+        raise ConfigError(f"estimator: must be a name such as '{_DEFAULT}', was {type(estimator).__name__}")
     signals = further_signals(estimator)
     features = features_table(features, signals=signals)
     for name, column in {"domain": domain, "group": group or domain}.items():
@@ -103,15 +102,15 @@ def save(estimator: SavedEstimator, path: str | Path) -> None:
     """Write an estimator to a file, in the form of `estimators.saved`: loading it runs no code.
 
     Args:
-        estimator: One that `fit` or `load` has given.
-        path: The file, by convention with the ending `.estimator`. The same estimator is the same bytes.
+        estimator: An estimator from `fit` or `load`.
+        path: The file, by convention with the suffix `.estimator`. The same estimator gives the same bytes.
 
     Raises:
-        InputError: For what is no estimator.
-        ContractError: For one that `load` would refuse.
+        InputError: If `estimator` is not an estimator.
+        ContractError: For an estimator that `load` would refuse.
     """
     if not isinstance(estimator, SavedEstimator):
-        raise InputError(f"estimator: must be one that `fit` or `load` has given, was {type(estimator).__name__}")
+        raise InputError(f"estimator: must come from `fit` or `load`, was {type(estimator).__name__}")
     save_estimator(estimator.estimator, path, estimator.about)
 
 
@@ -119,14 +118,14 @@ def load(path: str | Path) -> SavedEstimator:
     """Read an estimator from a file.
 
     Args:
-        path: A file that `save`, the command `fit` or a study has written.
+        path: A file written by `save`, the command `fit` or a study.
 
     Returns:
         The estimator, with its validation and what it was fitted on.
 
     Raises:
-        InputError: For a file that is none, or has been changed or damaged.
-        ProvenanceError: For one that another version of scikit-learn has written.
+        InputError: For a file that is not an estimator, or was changed or damaged.
+        ProvenanceError: For a file written by another version of scikit-learn.
 
     Examples:
         >>> import entropy_sentinel as es, tempfile
@@ -137,7 +136,7 @@ def load(path: str | Path) -> SavedEstimator:
         0...
     """
     if not isinstance(path, str | Path):
-        raise InputError(f"estimator: must be the path of a file that `save` has written, was {type(path).__name__}")
+        raise InputError(f"estimator: must be the path of a file written by `save`, was {type(path).__name__}")
     return load_estimator(local(path))
 
 
@@ -176,7 +175,7 @@ def _warn_of_few(rows: pl.DataFrame, domains: pl.Series, columns: Sequence[str])
     there = n_domains(rows.with_columns(domains), [domains.name])
     if there < FEWEST_TO_CHOOSE and (others := other_domains(rows, columns, there)):
         log.warning(
-            "domain: the labels are of %s with %d labels or more, by %s; %s",
+            "domain: the labels cover %s with at least %d labels, by %s; %s",
             *(counted(there, "domain"), FEWEST_LABELS, ", ".join(columns), remedy(others, "--domain")),
         )
 

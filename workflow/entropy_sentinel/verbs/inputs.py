@@ -49,12 +49,10 @@ def files(paths: Paths, suffixes: Sequence[str] = (".parquet",)) -> list[Path]:
 
 
 def named(paths: Any) -> list[str | Path]:
-    """One path, or several, as a list; InputError for what is none."""
+    """Return one path or several as a list; raise InputError for anything else."""
     given = [paths] if isinstance(paths, str | Path) or not isinstance(paths, list | tuple) else list(paths)
     if wrong := [path for path in given if not isinstance(path, str | Path)]:
-        raise InputError(
-            f"files: must be paths, folders or patterns, one or a list of them; was {type(wrong[0]).__name__}"
-        )
+        raise InputError(f"files: must be paths, folders or patterns, or a list of them; was {type(wrong[0]).__name__}")
     return given
 
 
@@ -100,13 +98,13 @@ def _matches(path: str | Path, suffixes: Sequence[str]) -> Iterator[Path]:
 def _nothing(path: str | Path, suffixes: Sequence[str]) -> str:
     """Why a path names no file."""
     if Path(path).is_dir():
-        return f"the folder has no file of responses ({', '.join(suffixes)}, or one of these with .gz)"
+        return f"the folder contains no log ({', '.join(suffixes)}, or one of these with .gz)"
     return "no file matches this pattern" if glob.has_magic(str(path)) else "no such file or folder"
 
 
 def _passed_over(tables: Sequence[Path]) -> str:
     names = ", ".join(file.name for file in tables[:_SHOWN]) + (", ..." if len(tables) > _SHOWN else "")
-    return f"CSV files without the columns {' and '.join(TRACES)} are passed over: {names}"
+    return f"skipped CSV files without the columns {' and '.join(TRACES)}: {names}"
 
 
 def _ends(name: str, suffixes: Sequence[str]) -> bool:
@@ -119,11 +117,11 @@ def is_table(given: Any) -> bool:
 
 
 def table(given: Any, name: str) -> pl.DataFrame:
-    """A table as a frame of Polars; InputError, which begins with `name`, for what is none."""
+    """Return a table as a Polars frame; raise InputError, which begins with `name`, for anything else."""
     if isinstance(given, pl.DataFrame):
         return given
     if not is_table(given) or isinstance(given, pl.Series):
-        raise InputError(f"{name}: must be a table of Polars, pandas or Arrow, was {type(given).__name__}")
+        raise InputError(f"{name}: must be a Polars, pandas or Arrow table, was {type(given).__name__}")
     try:
         # Of pandas this takes NaN in columns of numbers for missing, and leaves the index.
         read = pl.from_pandas if type(given).__module__.startswith("pandas.") else pl.DataFrame
@@ -133,19 +131,19 @@ def table(given: Any, name: str) -> pl.DataFrame:
 
 
 def features_table(given: Any, name: str = "features", signals: Sequence[str] = ()) -> pl.DataFrame:
-    """A table of features, as `es.features` gives it: the columns that verbs need, in their dtypes.
+    """Return a table of features like that of `es.features`, with the columns that verbs need in their dtypes.
 
-    A response that lacks one of `signals`, further ones that an estimator needs, has that for its `reason`.
-    Raises InputError for a column that is missing or of another kind, and for the first response whose features are
-    no finite numbers, though it has no `reason` why.
+    `signals` are the further signals that an estimator needs; a response without one gets this as its `reason`.
+    Raises InputError for a missing column or one of another type, and for the first response without a `reason` whose
+    features are not finite numbers.
     """
     frame = table(given, name)
     _require(frame, _OF_FEATURES, name)
     for signal in signals:
         if signal not in frame.columns:
             raise InputError(
-                f"{name}: there is no column '{signal}', a signal that the estimator needs: read or compute the "
-                f"features with signals=['{signal}']; {_there(frame)}"
+                f"{name}: no column '{signal}', a signal that the estimator needs; read or compute the "
+                f"features with signals=['{signal}']. {_there(frame)}"
             )
     dtypes = {column.name: column.dtype for column in FEATURE_FRAME.columns if column.name in frame.columns}
     frame = _cast(frame, dtypes | dict.fromkeys(signals, pl.Float64), name)
@@ -155,8 +153,8 @@ def features_table(given: Any, name: str = "features", signals: Sequence[str] = 
         if len(rows):
             row = frame.row(rows[0], named=True)
             raise InputError(
-                f"{name}: row {rows[0]} (item '{row['item_id']}'): '{feature}' must be a finite number, is "
-                f"{row[feature]}; a response without features has a 'reason'"
+                f"{name}: row {rows[0]} (item '{row['item_id']}'): '{feature}' must be a finite number, was "
+                f"{row[feature]!r}; a response without features needs a 'reason'"
             )
     return with_reasons(frame, signals)
 
@@ -177,7 +175,7 @@ def labels_table(given: Any, name: str = "labels") -> pl.DataFrame:
         wrong = frame.filter(pl.col("label").is_not_null(), ~(pl.col(WEIGHT).is_finite() & (pl.col(WEIGHT) > 0)))
         if len(wrong):
             row = wrong.row(0, named=True)
-            raise InputError(f"{name}: item '{row['item_id']}': 'weight' must be a number above 0, is {row[WEIGHT]}")
+            raise InputError(f"{name}: item '{row['item_id']}': 'weight' must be above 0, was {row[WEIGHT]}")
     return frame
 
 
@@ -189,9 +187,9 @@ def with_slices(frame: pl.DataFrame, columns: Sequence[str], name: str) -> pl.Da
     for column in columns:
         values = first_of(frame, [column])
         if values.null_count() == len(frame):
-            raise InputError(f"{name}: no response has a value in column '{column}'; {_there(frame)}")
+            raise InputError(f"{name}: column '{column}' is empty for every response; {_there(frame)}")
         if values.dtype.is_nested():
-            raise InputError(f"{name}: column '{column}' must have one value per response, is {values.dtype}"[:300])
+            raise InputError(f"{name}: column '{column}' must have one value per response, was {values.dtype}"[:300])
         frame = frame.with_columns(values.alias(column))
     return frame
 
@@ -201,19 +199,19 @@ def with_labels(features: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
     key = [name for name in RESPONSE if name in labels.columns and name in features.columns]
     named = labels.select(*key, "label")
     if named.select(key).is_duplicated().any():
-        raise InputError(f"labels: {', '.join(key)} must be there once each; they are there with several labels")
+        raise InputError(f"labels: {', '.join(key)} must be unique; several labels have the same")
     return features.drop("label", strict=False).join(named, on=key, how="left", maintain_order="left")
 
 
 def only_value(rows: pl.DataFrame, column: str) -> Any:
-    """The one value of a column; InputError where it has several."""
+    """Return the only value of a column; raise InputError if it has several."""
     counts = dict(rows[column].value_counts(sort=True).iter_rows())
     if len(counts) > 1:
         values = ", ".join(f"{value} ({n:,} responses)" for value, n in list(counts.items())[:5])
-        remedy = f"take one of them, as --where {shlex.quote(f'{column}={next(iter(counts))}')}"
+        remedy = f"use one of them, for example --where {shlex.quote(f'{column}={next(iter(counts))}')}"
         if column == "top_k_returned":
             remedy += f", or cut all to the smallest with --top-k {min(counts)}"
-        raise InputError(f"features: {column} must be the same in all rows, is {values}: {remedy}")
+        raise InputError(f"features: {column} must be the same in all rows, was {values}: {remedy}")
     return next(iter(counts), None)
 
 
@@ -224,7 +222,7 @@ def _require(frame: pl.DataFrame, columns: Sequence[str], name: str) -> None:
 
 
 def _there(frame: pl.DataFrame) -> str:
-    return f"columns there: {', '.join(frame.columns)[:1000] or 'none'}"
+    return f"columns: {', '.join(frame.columns)[:1000] or 'none'}"
 
 
 def _cast(frame: pl.DataFrame, dtypes: dict[str, Any], name: str) -> pl.DataFrame:

@@ -28,21 +28,20 @@ _LABEL_COLUMNS = {**dict.fromkeys(RESPONSE[:3], pl.String), "sample": pl.Int64, 
 
 
 def read_labels(paths: Paths, scorer: str | None = None) -> pl.DataFrame:
-    """Labels from files of stage `labels`, or any Parquet, CSV or JSON Lines file with columns `item_id` and `label`.
+    """Read labels from files of stage `labels`, or from Parquet, CSV or JSON Lines with `item_id` and `label`.
 
-    Of logs of evaluations (inspect_ai), the labels are the scores.
+    For logs of evaluations (inspect_ai), the labels are the scores.
 
     Args:
-        paths: Files, patterns, folders. A label is true, false, yes, no, 1, 0, in small or capital letters, or empty.
-        scorer: The scorer whose scores are the labels, where the log of an evaluation has several.
+        paths: Files, patterns, folders. A label is true, false, yes, no, 1, 0, in any case, or empty.
+        scorer: The scorer whose scores are the labels, if the log of an evaluation has several.
 
     Returns:
-        One row per label: `item_id`, `label`, and as far as they are there `model`, `benchmark`, `sample`,
-        `weight`, how many responses the one stands for, and of evaluations `label_reason`, why a label is null.
+        One row per label: `item_id`, `label`, and if the files have them `model`, `benchmark`, `sample`,
+        `weight` (how many responses the label represents), and for evaluations `label_reason`, why a label is null.
 
     Raises:
-        InputError: For a file without the two columns, and, with file, row and value, for what is no label or no
-            weight.
+        InputError: For a file without the two columns; with file, row and value for an invalid label or weight.
 
     Examples:
         >>> import entropy_sentinel as es
@@ -55,12 +54,12 @@ def read_labels(paths: Paths, scorer: str | None = None) -> pl.DataFrame:
         for path in files(paths, (".parquet", ".eval"))
     ]
     if not frames:
-        raise InputError("labels: there must be one file at least, were none")
+        raise InputError("labels: name at least one file")
     return pl.concat(frames, how="diagonal_relaxed")
 
 
 def labels_within(given: Any, scorer: str | None = None) -> pl.DataFrame | None:
-    """The labels that a table of features, or logs by their paths, bring themselves; null where they bring none."""
+    """Return the labels in a table of features, or in logs given by their paths; null if there are none."""
     if is_table(given):
         frame = table(given, "features")
         labels = frame.select(_OF_EVALUATIONS) if frame.schema.get("label") == pl.Boolean else None
@@ -76,19 +75,17 @@ def _of_evaluation(path: Path, scorer: str | None) -> pl.DataFrame:
 
 
 def labels_of(path: Path, columns: Mapping[str, Any]) -> pl.DataFrame:
-    """The labels of one file: `label`, and those of `columns`, names and dtypes, that are there.
+    """Return the labels of one file: `label`, and the columns of `columns` (names and dtypes) that the file has.
 
-    Raises InputError with file, row and value for what is none of true, false, yes, no, 1, 0 and nothing in `label`,
-    and for what is no number in a column of numbers.
+    Raises InputError with file, row and value if `label` is not true, false, yes, no, 1, 0 or empty, or if a value in
+    a numeric column is not a number.
     """
     try:
         columns_there, decimal = _READERS.get(path.suffix, _parquet)(path)
     except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: must be a Parquet, CSV (UTF-8) or JSON Lines file of labels: {error}") from None
     if absent := set(OF_LABELS) - set(columns_there):
-        raise InputError(
-            f"{path}: column '{min(absent)}' is missing; columns there: {', '.join(map(str, columns_there))}"
-        )
+        raise InputError(f"{path}: column '{min(absent)}' is missing; columns: {', '.join(map(str, columns_there))}")
     wanted = {name: dtype for name, dtype in columns.items() if name in columns_there} | {"label": pl.Boolean}
     return pl.DataFrame([_converted(columns_there[name], name, dtype, path, decimal) for name, dtype in wanted.items()])
 
@@ -157,7 +154,7 @@ def _csv(path: Path) -> tuple[dict[str, pl.Series], str]:
         for number, row in enumerate((row for row in rows if row), 1):
             if len(row) != len(names):
                 raise InputError(
-                    f"{path}: row {number}: must have {len(names)} fields, as the first line has, has {len(row)}"
+                    f"{path}: row {number}: must have {len(names)} fields like the first line, has {len(row)}"
                 )
             for column, value in zip(columns, row, strict=True):
                 column.append(value)

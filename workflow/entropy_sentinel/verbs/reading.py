@@ -29,16 +29,16 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Example:
-    """Files that come with the package: what a small open model answered to questions of published benchmarks.
+    """Files in the package: a small open model's answers to questions of published benchmarks.
 
-    They are 30 questions of each of five, a part of the repository's `examples/real`. To be small, log-probabilities
-    are rounded: no probability moves by more than 0.00012.
+    They cover 30 questions of each of five benchmarks, a part of the repository's `examples/real`. Log-probabilities
+    are rounded to keep the files small; no probability changes by more than 0.00012.
 
     Attributes:
         traces: A folder with the responses and their log-probabilities.
-        labels: A file with their labels, by final answers; null where an answer could not be read.
-        log: Some short responses as a log, with five alternatives to a token.
-        sources: Where model and questions come from, and their licences.
+        labels: A file with their labels, from the final answers; null if an answer could not be read.
+        log: Some short responses as a log, with five alternatives per token.
+        sources: The origin and licences of model and questions.
     """
 
     traces: Path
@@ -48,10 +48,10 @@ class Example:
 
 
 def example() -> Example:
-    """Where the example's files are.
+    """Return the paths of the example's files.
 
     Returns:
-        Their paths.
+        The paths of traces, labels, log and sources.
 
     Examples:
         >>> import entropy_sentinel as es
@@ -64,19 +64,19 @@ def example() -> Example:
 
 @taking(ReadOptions)
 def open_logs(paths: Paths | Replies, **options: Any) -> Logs:
-    """The responses of logs as frames of bounded size, to go through once.
+    """Open logs, to iterate once over their responses in frames of bounded size.
 
     Args:
         paths: Files, patterns, folders, or `-` for standard input, in any format of `sources.logs.settings`, or traces
-            of this pipeline. Replies in memory stand in their place: a dict, an object that an OpenAI or LiteLLM client
-            has given, a list of these, or a table of them as a frame of Polars, pandas or Arrow.
+            of this pipeline. Or replies in memory: a dict, an object from an OpenAI or LiteLLM client, a list of
+            these, or a Polars, pandas or Arrow table of them.
         **options: The fields of `ReadOptions`, by name: the format, columns, alternatives to a token.
 
     Returns:
-        What gives the frames when it is gone through; its `summary` says what was understood.
+        An iterable of frames, whose `summary` describes what was read.
 
     Raises:
-        InputError: For a file that is not there, and while reading with `strict` for a record that cannot be used.
+        InputError: If a file does not exist; while iterating with `strict`, for an unusable record.
 
     Examples:
         >>> import entropy_sentinel as es
@@ -91,18 +91,18 @@ def open_logs(paths: Paths | Replies, **options: Any) -> Logs:
 
 @taking(ReadOptions)
 def read_logs(paths: Paths | Replies, **options: Any) -> pl.DataFrame:
-    """The responses of logs, with their log-probabilities, in one frame. What could not be read is a warning.
+    """Read the responses of logs, with their log-probabilities, into one frame; warn of unreadable records.
 
     Args:
         paths: As for `open_logs`: files, patterns, folders, or replies in memory.
         **options: The fields of `ReadOptions`, as for `open_logs`.
 
     Returns:
-        One row per response. Columns are those of GENERATIONS, with `model`, `benchmark` (the name of a log's file),
-        the log-probabilities: `logprobs_mode`, `top_k_returned`; and those of the log.
+        One row per response, with the columns of GENERATIONS, `model`, `benchmark` (the name of a log's file),
+        `logprobs_mode`, `top_k_returned`, and the columns of the log.
 
     Raises:
-        InputError: Where there is no file, and no response in it.
+        InputError: If there is no file, or no usable response in the files.
         ContractError: For a file of another stage.
 
     Examples:
@@ -125,22 +125,22 @@ def read_logs(paths: Paths | Replies, **options: Any) -> pl.DataFrame:
 def read_features(
     paths: Paths | Replies, texts: bool = False, signals: Sequence[str] = (), **options: Any
 ) -> pl.DataFrame:
-    """Features from files of stage `features` or, computed now, of logs or replies in memory.
+    """Read features from files of stage `features`, or compute them from logs or replies in memory.
 
-    Logs are read by the batch: only features are held.
+    Logs are read in batches, so that only the features stay in memory.
 
     Args:
         paths: As for `open_logs`, or files of features.
         texts: Add the responses' texts in the column `response`.
-        signals: Names of signals beside the features, as an estimator needs them: of a log's column of the name, or
-            else computed where that takes a response's traces alone. Files of features must have them.
+        signals: Names of further signals, for estimators that need them. They are read from a log's column of that
+            name, or else computed if a response's trace is enough. Files of features must have them.
         **options: The fields of `ReadOptions`, as for `open_logs`.
 
     Returns:
-        One row per response. Columns are those of FEATURE_FRAME, of the log-probabilities and of the log.
+        One row per response, with the columns of FEATURE_FRAME, of the log-probabilities and of the log.
 
     Raises:
-        InputError: Where there is no file, and no response in it.
+        InputError: If there is no file, or no usable response in the files.
         ContractError: For a file of another stage.
 
     Examples:
@@ -152,10 +152,10 @@ def read_features(
     replies = held(paths)
     given_files = log_files(paths) if replies is None else []
     if replies is None and not given_files:
-        raise InputError("features: there must be one file at least, were none")
+        raise InputError("features: name at least one file")
     made = [path for path in given_files if holds_features(path)]
     if made and settings.top_k:
-        raise InputError(f"{made[0]}: holds features; to cut the alternatives of a token, give the traces")
+        raise InputError(f"{made[0]}: contains features, whose alternatives cannot be cut; give the traces")
     logs = Logs([path for path in given_files if path not in made] if replies is None else [replies], settings)
     batches = (batch for path in made for batch in feature_batches(path))
     frames = [frame for batch in batches if len(frame := logs.selection.of(batch))]
@@ -183,7 +183,7 @@ def _features(logs: Logs, vocabulary: int | None, texts: bool, signals: Sequence
 
 def _some(frames: list[pl.DataFrame], summary: Summary) -> list[pl.DataFrame]:
     if not frames:
-        raise InputError(f"there is no response in the logs: {summary.why_none()}")
+        raise InputError(f"the logs contain no usable response: {summary.why_none()}")
     return frames
 
 
@@ -212,7 +212,8 @@ def write_features(
     if len(kinds) > 1 and not split:
         several = "; ".join(f"{count:,} responses with {_words(kind)}" for *kind, count in kinds)
         raise InputError(
-            f"features: {' and '.join(LOGPROBS)} must be the same in all rows, there are {several}; {_remedy(kinds)}"
+            f"features: {' and '.join(LOGPROBS)} must be the same in all rows, but there are {several}; "
+            f"{_remedy(kinds)}"
         )
     targets: dict[str, Path] = {}
     for *kind, _ in kinds:
@@ -231,42 +232,47 @@ def write_features(
 
 def _words(kind: Sequence[Any]) -> str:
     mode, top_k = kind
-    return f"{top_k} alternatives to a token ({mode})"
+    return f"{top_k} alternatives per token ({mode})"
 
 
 def _remedy(kinds: Sequence[Sequence[Any]]) -> str:
     """What to do about responses of several kinds."""
     widths = sorted({width for kind in kinds if (width := kind[LOGPROBS.index("top_k_returned")])})
     if len(widths) < 2:
-        return f"take one kind, as --where logprobs_mode={kinds[0][0]}, or write a file for each (--split)"
+        return (
+            f"take one kind, for example with --where logprobs_mode={kinds[0][0]}, or write one file for each (--split)"
+        )
     return (
-        f"cut all to the smallest number of alternatives (--top-k {widths[0]}), take one kind, as --where "
-        f"top_k_returned={widths[-1]}, or write a file for each (--split)"
+        f"cut all to the smallest number of alternatives (--top-k {widths[0]}), take one kind, for example "
+        f"with --where top_k_returned={widths[-1]}, or write one file for each (--split)"
     )
 
 
 def features(traces: Replies, vocabulary: int | None = None, signals: Sequence[str] = ()) -> pl.DataFrame:
-    """The features of every response.
+    """Compute the features of every response.
 
-    All features of a response are null, and `reason` says why, where it has no log-probabilities, where it is empty, or
-    where its trace cannot be one of probabilities: a NaN, a positive log-probability, a step that adds up to more than
-    1, a sampled token above the most likely one, a step without any likely token, steps of equal entries alone, a mean
-    likelihood that no sampler draws.
+    A response without log-probabilities, or with an empty or impossible trace, has null features and a `reason`. A
+    trace is impossible if it has any of these:
+
+    - a NaN or a positive log-probability;
+    - a step whose probabilities add up to more than 1, or are all 0;
+    - a sampled token above the most likely one;
+    - only steps of equal entries, or a mean likelihood that no sampler draws.
 
     Args:
-        traces: What `read_logs` gives; or replies in memory, as for `read_logs`. The entropy is over as many tokens as
-            a step of them has.
-        vocabulary: The number of all tokens of the model, which gives the bound on what the entropy lacks.
-        signals: Names of signals of other families to add: of a column of the name, or else computed where that takes a
-            response's traces alone, or else null.
+        traces: A frame from `read_logs`, or replies in memory. The entropy of a step is over the alternatives that the
+            step has.
+        vocabulary: Size of the model's vocabulary; bounds the part of each entropy beyond the alternatives.
+        signals: Names of further signals to add. They are read from a column of that name, or else computed if a
+            response's trace is enough, or else null.
 
     Returns:
-        A frame with one row per response: the columns of FEATURE_FRAME, and those that `traces` has beside GENERATIONS,
-        of the log-probabilities and of a log.
+        A frame with one row per response: the columns of FEATURE_FRAME, of the log-probabilities, and the further
+        columns of `traces`.
 
     Raises:
-        InputError: For a column that is missing or of another type, and where the two traces of a response do not have
-            `n_tokens` steps each.
+        InputError: For a missing column or one of another type, and if a trace of a response does not have
+            `n_tokens` steps.
 
     Examples:
         >>> import entropy_sentinel as es

@@ -16,7 +16,7 @@ TABLES: dict[str, str] = {
     "estimates": "Estimated accuracy of every domain",
     "recommended": "The recommended estimator against the default and the best",
     "repeats": "What the seed alone does to the errors",
-    "cut_off": "Accuracy with and without responses that were cut off",
+    "cut_off": "Accuracy with and without truncated responses",
     "1_auroc": "What separates correct from incorrect responses",
     "2_by_model": "Errors by model",
     "3_simple_estimators": "The default against simple estimators, over models",

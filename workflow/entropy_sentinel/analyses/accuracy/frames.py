@@ -79,7 +79,7 @@ DOMAINS = Contract(
         Column("n_truncated_incorrect", pl.UInt32, "of these, labelled incorrect", "responses"),
         Column("mean_tokens", pl.Float64, "mean length of the responses", "tokens"),
         Column("accuracy", pl.Float64, "share correct among rows with label and features", "1", nullable=True),
-        Column("accuracy_whole", pl.Float64, "the same without those that were cut off", "1", nullable=True),
+        Column("accuracy_whole", pl.Float64, "the same without truncated responses", "1", nullable=True),
         Column("trace_tokens", pl.UInt64, "tokens that the features are over", "tokens"),
         Column("captured_mass", pl.Float64, "mean probability of a step's top k together", "1", nullable=True),
         Column("open_steps", pl.Float64, "share of steps whose top k leave much to other tokens", "1", nullable=True),
@@ -96,12 +96,14 @@ DOMAINS = Contract(
         Column(
             "n_ambiguous",
             pl.UInt32,
-            "questions that get several answers again and again; null without several samples",
+            "questions that repeatedly get several answers; null without several samples",
             "questions",
             nullable=True,
             added=True,
         ),
-        Column("n_questions", pl.UInt32, "questions of which that is known", "questions", nullable=True, added=True),
+        Column(
+            "n_questions", pl.UInt32, "questions for which n_ambiguous is known", "questions", nullable=True, added=True
+        ),
     ),
 )
 

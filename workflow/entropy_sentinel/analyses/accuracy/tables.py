@@ -169,13 +169,13 @@ def table_cut_off(domains: pl.DataFrame) -> Table:
         (pl.col("accuracy_whole") - pl.col("accuracy")).alias("Difference"),
     )
     return Table(
-        "Responses that were cut off keep their labels and count everywhere else. This is what the "
-        "domains' accuracy is without them.",
+        "Truncated responses keep their labels and count everywhere else. This table shows the domains' accuracy "
+        "without them.",
         rows,
         (
             "Accuracy: the share of correct ones among responses with a label and features, in training and unseen "
             "domains alike over all items.",
-            "A dash stands for a domain all of whose labelled responses were cut off.",
+            "A dash marks a domain whose labelled responses are all truncated.",
         ),
     )
 

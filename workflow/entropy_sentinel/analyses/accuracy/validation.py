@@ -174,7 +174,7 @@ def _read(path: str | Path) -> ModelValidation:
         return ModelValidation(**(saved | lists))
     except (ValueError, KeyError, TypeError) as error:
         raise DamagedFileError(
-            f"{path}: must be a file of stage 'validation', is not ({error}); delete it: it is made again"
+            f"{path}: must be a file of stage 'validation', is not ({error}); delete it: it is rebuilt"
         ) from None
 
 

@@ -186,9 +186,9 @@ def figure_1_bounds(label: str) -> Drawing:
     return Drawing(
         figure,
         "Left and middle: distributions over three classes, with the lines of entropy "
-        f"{_LOW} (green) and {_HIGH} nats (orange). With one answer p* is a corner: inside the orange line p is far "
-        "from all of them (Theorem 1), and beyond the green one near one of them, which is the right one for a model "
-        "that is seldom confidently wrong (Theorem 2). With several, p* can be anywhere, and the entropy of p "
+        f"{_LOW} (green) and {_HIGH} nats (orange). With one answer p* is a corner. Inside the orange line p is far "
+        "from all corners (Theorem 1). Beyond the green one it is near one corner, the right one for a model that is "
+        "seldom confidently wrong (Theorem 2). With several, p* can be anywhere, and the entropy of p "
         "says nothing of how far it is (Proposition 1). Right: the least epistemic uncertainty of Theorem 1 by the "
         "entropy, for K classes, and that of Theorem 2, which an item stays below where the likeliest class is right; "
         "for two classes they are the same.",

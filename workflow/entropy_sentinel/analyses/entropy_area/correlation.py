@@ -32,7 +32,7 @@ def why_none(x: Numbers, y: Numbers, what: tuple[str, str] = ("x", "y")) -> str 
         return f"{len(x)} items have both, {FEWEST_ITEMS} are needed"
     for name, values in zip(what, (x, y), strict=True):
         if n_bad := int((~np.isfinite(np.asarray(values, dtype=float))).sum()):
-            return f"{name} is no finite number for {n_bad} of {len(x)} items"
+            return f"{name} is not a finite number for {n_bad} of {len(x)} items"
     same = [name for name, values in zip(what, (x, y), strict=True) if np.ptp(np.asarray(values, dtype=float)) == 0]
     return f"{same[0]} is the same for all items" if same else None
 

@@ -23,7 +23,7 @@ class EntropyArea(Analysis):
 
     judges: Names | None = Field(None, description="judges whose labels get all this; null for all that are run")
     together: dict[Name, Annotated[list[Name], Field(min_length=2), DISTINCT]] = Field(
-        {}, description="benchmarks that are taken for one, by a name: {aime: [aime-2024, aime-2025]}"
+        {}, description="benchmarks that count as one, by a name: {aime: [aime-2024, aime-2025]}"
     )
     answer: Literal["reference", "own", "none"] | None = Field(
         None,
@@ -87,7 +87,7 @@ class EntropyArea(Analysis):
         """The kind of answer whose score is shown, of those that are `asked`; ValueError for another."""
         if self.answer and self.answer not in asked:
             raise ValueError(
-                f"analyses.entropy_area.answer: '{self.answer}' is none of signals.forced_answer.answers, which has "
+                f"analyses.entropy_area.answer: '{self.answer}' is not in signals.forced_answer.answers, which has "
                 f"{', '.join(asked)}"
             )
         return self.answer or ("reference" if "reference" in asked else asked[0])

@@ -126,11 +126,11 @@ def table_spread(spread: pl.DataFrame) -> Table:
     }
     return Table(
         "EAS of the samples of an item beside each other: standard deviations in bits, and Pearson's r with the answer "
-        "entropy by which sample is taken for the one.",
+        "entropy, by the sample that represents the item.",
         headed(spread, headings, {"answer": answer_title}),
         (
-            "SD between items: of the items' means. lowest, highest: over sample numbers. Only items of which two "
-            "samples have a score.",
+            "SD between items: of the items' means. lowest, highest: over sample numbers. Only items with two "
+            "scored samples.",
         ),
     )
 

@@ -37,7 +37,7 @@ class Asked(Settings):
     def _each_once(self) -> "Asked":
         names = self.variants
         if twice := [name for name in names if names.count(name) > 1]:
-            raise ValueError(f"'{twice[0]}' is there twice: a variant is asked at one level, or one temperature")
+            raise ValueError(f"'{twice[0]}' occurs twice: a variant is asked at one level, or one temperature")
         if self.distribution is not None:
             check_names("variant in distribution:", [self.distribution], self.integers.values())
         return self
@@ -78,8 +78,8 @@ class Intervals(Analysis):
     )
     farthest: Positive | None = Field(
         None,
-        description="what is farther from 0 is no power of ten: the model has stated the number itself. An interval "
-        "with such an end, and such an integer, count as answers that cannot be read; null for any",
+        description="an integer farther from 0 is not a power of ten: the model has stated the number itself. It "
+        "counts as unreadable, like an interval with such an end; null for any",
     )
     undercoverage: Number = Field(
         100,

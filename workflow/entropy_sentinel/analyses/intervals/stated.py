@@ -83,7 +83,7 @@ def _not_whole(finish_reason: str) -> str | None:
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 # An object is a list of its members; what is no integer that counts is None.

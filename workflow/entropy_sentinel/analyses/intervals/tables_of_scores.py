@@ -113,9 +113,9 @@ def table_differences(scores: pl.DataFrame, differences: pl.DataFrame) -> Table:
         number_frame(rows, keys, numbers),
         (
             COMMON_NOTE,
-            "Calibration coverage and score: on the calibration half, each fifth of which is adjusted by the four "
-            "others. Chosen is the lowest score of those that may hold, with the level in the Wilson interval of their "
-            "coverage or below it, or where none may the lowest of all; the test half has no part in it.",
+            "Calibration coverage and score: on the calibration half, whose fifths are each adjusted by the four "
+            "others. The chosen method has the lowest score among those that may hold (the level is in the Wilson "
+            "interval of their coverage, or below it), or else the lowest of all. The test half has no part in it.",
             "from, to: 95 % interval by bootstrap over questions, each with its scores of both methods.",
             *reasons,
         ),

@@ -149,7 +149,5 @@ def point_masses(answers: Numbers, values: Numbers) -> np.ndarray:
     equal: np.ndarray = np.asarray(answers)[:, None] == np.asarray(values)[None, :]
     if not equal.any(axis=1).all():
         place = int(np.flatnonzero(~equal.any(axis=1))[0])
-        raise ValueError(
-            f"each answer must be one of the values, {np.asarray(answers)[place]} in place {place} is none"
-        )
+        raise ValueError(f"each answer must be one of the values, {np.asarray(answers)[place]} in place {place} is not")
     return equal.astype(float)

@@ -50,7 +50,7 @@ class StudyFiles:
         """The files of one benchmark; InputError where there are no traces yet."""
         traces, labels = self.generations.format(benchmark=benchmark), self.labels.format(benchmark=benchmark)
         if not Path(traces).is_file():
-            raise InputError(f"{traces}: is not there; make it: snakemake generations")
+            raise InputError(f"{traces}: does not exist; make it: snakemake generations")
         there = labels if Path(labels).is_file() else None
         return ResponseFiles(self.items.format(benchmark=benchmark), traces, there, self.scores)
 
@@ -75,7 +75,7 @@ def study_files(config: Config, judge: str, model: str) -> StudyFiles:
 def candidates(study: StudyFiles, benchmark: str, per_kind: int) -> list[Part]:
     """The responses of a benchmark that are worth a look, in a table."""
     if not Path(study.observations).is_file():
-        raise InputError(f"{study.observations}: is not there yet; name an item, or make it with snakemake")
+        raise InputError(f"{study.observations}: does not exist yet; name an item, or make it with snakemake")
     scores = SCORES.frame([])
     estimator = estimator_of(study.scores, study.estimator)
     if study.scores:

@@ -20,7 +20,7 @@ from entropy_sentinel.frames.response import ITEM, SAMPLE
 from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
 
 NO_TRIES, NO_PASS = "no pass rate is asked for", "no entropy area is asked for"
-NO_ANSWER, NO_NUMBER = "the pass has no row of the response", "the entropy area is no finite number"
+NO_ANSWER, NO_NUMBER = "the pass has no row of the response", "the entropy area is not a finite number"
 
 
 @dataclass(frozen=True)

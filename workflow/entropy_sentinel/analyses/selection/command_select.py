@@ -29,11 +29,10 @@ Judge = Annotated[
 def command(model: Model, output: Output, configfile: ConfigFiles = [], judge: Judge = None, **options: Any) -> None:
     """Select items of a study to train a model on.
 
-    From what the study has made: the responses, for pass-rate several per item with labels, for eas the pass
-    forced_answer. A line of the file has `messages`, a chat that ends with the reference or the solution, the scores,
-    and why the item was taken. Items need a reference; each question is there once. Where scores are equal, the order
-    is that of random with the same seed. The analysis `selection` of a study writes a file for every strategy and
-    compares them.
+    It reads the study's responses; pass-rate needs several per item with labels, eas the pass forced_answer. A line of
+    the file has `messages` (a chat that ends with the reference or the solution), the scores, and why the item was
+    selected. Items need a reference; each question occurs once. Equal scores are ordered as by random with the same
+    seed. A study's analysis `selection` writes a file for every strategy and compares them.
     """
     from entropy_sentinel.analyses.selection.choosing import read_candidates, select
     from entropy_sentinel.analyses.selection.making import read_solutions, write_training_file
@@ -64,7 +63,7 @@ def command(model: Model, output: Output, configfile: ConfigFiles = [], judge: J
 def _check(config: "Config", axis: str, name: str) -> None:
     known = getattr(config.run, axis)
     if name not in known:
-        raise ConfigError(f"'{name}' is none of the study's {axis}: {', '.join(known)}")
+        raise ConfigError(f"'{name}' is not in run.{axis}: {', '.join(known)}")
 
 
 def _files(config: "Config", model: str, judge: str, options: SelectOptions) -> "list[CandidateFiles]":

@@ -95,7 +95,7 @@ def table_selections(candidates: pl.DataFrame, selections: pl.DataFrame, notes: 
         headed(rows, headings),
         (
             "Pass rate: share of correct tries. Accuracy: of the first response. Tokens: length of the first response. "
-            "EAS: in bits. Each over the items of which it is known.",
+            "EAS: in bits. Each over the items with a value.",
             *notes,
         ),
     )

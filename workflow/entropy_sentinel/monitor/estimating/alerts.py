@@ -21,7 +21,7 @@ FEW, OUTSIDE_SUPPORT, EXCLUDED, POOLED = "few responses", "outside support", "ex
 # Flags of all slices, which the estimator or the user has brought.
 CAUTION, NO_SUPPORT, OVERRIDDEN = "training accuracy", "support unknown", "overridden"
 NO_VALIDATION = "no validation"
-# Above this share of responses that are cut off, or without an estimate, the rest does not stand for the slice.
+# Above this share of truncated responses, or without an estimate, the rest does not stand for the slice.
 LARGEST_SHARE = 0.1
 
 # Flags with their reasons.
@@ -35,15 +35,15 @@ _FLAGS = {OUTSIDE: OUTSIDE_SUPPORT, AMBIGUOUS: AMBIGUOUS} | {
 
 
 class Flags:
-    """Flags of slices by one estimator; `general` are those of all slices."""
+    """Flags of slices by one estimator; `general` are the flags of all slices."""
 
     def __init__(self, saved: SavedEstimator, min_responses: int, taken: Mapping[str, int]) -> None:
-        """`taken` counts responses by what they are of and the estimator is not."""
+        """`taken` counts the responses that differ from those that the estimator was fitted on, by kind."""
         self._support, self._few = support_of(saved.about), min_responses
         self.general = general_flags(saved, taken)
 
     def of(self, rows: pl.DataFrame, sums: Sums, notes: Sequence[Reasons]) -> list[Reasons]:
-        """Of each row all flags; `notes` are those that are known of it."""
+        """Return all flags of each row; `notes` are flags known beforehand."""
         outside = self._outside(sums, rows["estimated_accuracy"].fill_null(np.nan).to_numpy())
         return [
             self._own(row, questions) | note | self.general | ({OUTSIDE_SUPPORT: why} if why else {})
@@ -75,36 +75,36 @@ class Flags:
 
 
 def notes_of_slices(merged: Merged, recent: Recent | None, few: int) -> list[Reasons]:
-    """What is known of slices whatever their numbers: which pools others, and which are stale."""
+    """Return flags that do not depend on numbers: which slice pools others, and which are stale."""
     notes = notes_of(merged, np.arange(len(merged.slices)))
     if recent is not None:
         for place in np.flatnonzero(recent.stale):
             notes[place][STALE] = (
-                f"since the window of {recent.last_usable[place]:%Y-%m-%d %H:%M} there were fewer than {few} "
-                "responses: nothing is known of it now"
+                f"fewer than {few} responses since the window of {recent.last_usable[place]:%Y-%m-%d %H:%M}: "
+                "its accuracy is now unknown"
             )
     return notes
 
 
 def notes_of(merged: Merged, slices: np.ndarray) -> list[Reasons]:
-    """What to say of rows of the slice that pools others; `slices` (n,) are row numbers of `Merged.slices`."""
-    note = {POOLED: f"{merged.n_pooled:,} smaller slices together"}
+    """Return the notes of rows of the pooled slice; `slices` (n,) are row numbers of `Merged.slices`."""
+    note = {POOLED: f"contains {merged.n_pooled:,} smaller slices"}
     return [dict(note) if merged.n_pooled and row == len(merged.slices) - 1 else {} for row in slices]
 
 
 def general_flags(saved: SavedEstimator, taken: Mapping[str, int]) -> Reasons:
-    """Flags of all numbers of an estimator, with their reasons; `taken` counts responses of something else."""
+    """Return the flags of all slices of an estimator, with reasons; `taken` counts responses that do not match it."""
     flags, about, validation = {}, saved.about, saved.validation
     if about.get("caution"):
         flags[CAUTION] = about["caution"]
     if taken:
         flags[OVERRIDDEN] = overridden(about, taken)
     elif validation is None:
-        flags[NO_VALIDATION] = "the estimator's file does not say how far it is off on new domains: fit it again"
+        flags[NO_VALIDATION] = "the estimator's file lacks its errors on new domains; fit it again"
     elif validation.verdict != USABLE:
         flags[validation.verdict] = "; ".join(validation.reasons)
     if not about.get("support"):
-        flags[NO_SUPPORT] = "the estimator's file does not say what its training rows were like: fit it again"
+        flags[NO_SUPPORT] = "the estimator's file lacks a description of its training rows; fit it again"
     return flags
 
 
@@ -128,7 +128,7 @@ def alerts(rows: pl.DataFrame, slices: Sequence[str], rules: MonitorOptions) -> 
 
 
 def stale_alerts(whole: pl.DataFrame, slices: Sequence[str], rules: MonitorOptions) -> list[dict[str, Any]]:
-    """Alerts about slices, rows of the whole time, of which nothing can be said any more."""
+    """Return alerts about slices whose accuracy is no longer known."""
     stale = whole.filter(pl.col("flags").list.contains(STALE)) if STALE in rules.alert_on else whole.head(0)
     return [_alert(row, slices, STALE, _reason(row, STALE)) for row in stale.iter_rows(named=True)]
 
@@ -136,7 +136,9 @@ def stale_alerts(whole: pl.DataFrame, slices: Sequence[str], rules: MonitorOptio
 def _kinds(row: Mapping[str, Any], rules: MonitorOptions) -> Iterator[tuple[str, str]]:
     accuracy = row["estimated_accuracy"]
     if rules.fail_below is not None and accuracy < rules.fail_below:
-        sure = "and the whole interval is" if row["upper"] < rules.fail_below else "the interval reaches above it"
+        sure = (
+            "and so is the whole interval" if row["upper"] < rules.fail_below else "but the interval reaches above it"
+        )
         yield BELOW, f"estimated accuracy {accuracy:.3f} is below {rules.fail_below:g}, {sure}"
     change, q = row["change"], row["change_q"]
     if DROP in rules.alert_on and q is not None and q < FALSE_DISCOVERIES and change <= -rules.least_drop:

@@ -43,7 +43,7 @@ Side = tuple[int, np.ndarray, np.ndarray]
 
 
 def p_of_change(accuracies_of: Accuracies, now: Side, then: Side) -> float:
-    """The two-sided p of the difference between the estimates of two sets of responses."""
+    """Return the two-sided p of the difference between the estimates of two sets of responses."""
     (n1, sums1, products1), (n0, sums0, products0) = now, then
     n, mean = n1 + n0, (sums1 + sums0) / (n1 + n0)
     seen = float(np.abs(np.subtract(*accuracies_of(np.array([sums1 / n1, sums0 / n0])))))
@@ -113,7 +113,7 @@ def _root(matrix: np.ndarray) -> np.ndarray:
 
 
 def adjusted(p: np.ndarray) -> np.ndarray:
-    """The p of many tests, (n,), adjusted for their number by Benjamini and Hochberg; NaN stays, and is no test."""
+    """Return the q of many tests, (n,), by Benjamini and Hochberg; NaN stays NaN and does not count as a test."""
     q = p.copy()
     tested = ~np.isnan(p)
     if tested.any():

@@ -18,7 +18,7 @@ from entropy_sentinel.statistics.intervals import Residuals
 
 
 class Estimates:
-    """Rows of slices, from their sums, by one estimator."""
+    """Makes the rows of slices from their sums, for one estimator."""
 
     def __init__(self, saved: SavedEstimator, level: float, min_responses: int, taken: Mapping[str, int]) -> None:
         """Intervals are of `level`; a slice of fewer than `min_responses` has few.
@@ -37,7 +37,7 @@ class Estimates:
         return self._flags.general
 
     def of_slices(self, merged: Merged, labelled: Labelled | None = None, recent: Recent | None = None) -> pl.DataFrame:
-        """One row per slice, in the order of rank; `change` is from the reference to what came after it."""
+        """Return one row per slice, sorted by rank; `change` compares the responses after the reference with it."""
         notes = notes_of_slices(merged, recent, self._few)
         frame = pl.concat([merged.slices, self._rows(merged.total, notes)], how="horizontal")
         frame = self._with_change(frame, merged.since, merged.before)
@@ -47,7 +47,7 @@ class Estimates:
     def of_windows(
         self, merged: Merged, reference: Reference | None, labelled: Labelled | None = None
     ) -> pl.DataFrame | None:
-        """One row per slice and window, by window and rank; `change` is of windows that begin after the reference."""
+        """Return one row per slice and window, by window and rank; `change` is of windows after the reference."""
         if merged.windows is None:
             return None
         rows = merged.windows.rows.with_columns(window_from="window")
@@ -57,7 +57,7 @@ class Estimates:
     def of_recent(
         self, merged: Merged, recent: Recent, reference: Reference | None, labelled: Labelled | None = None
     ) -> pl.DataFrame:
-        """One row per slice and newest window, with the windows before it where it is thin; by window and rank."""
+        """Return one row per slice and newest window, pooled if it has few responses, by window and rank."""
         return self._of_rows(merged, recent.rows, recent.sums, reference, labelled)
 
     def _of_rows(

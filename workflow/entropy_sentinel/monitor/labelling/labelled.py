@@ -42,7 +42,7 @@ LEAST_SHARE = 0.6
 
 @dataclass(frozen=True)
 class Improved:
-    """What labels say of a slice: by themselves, and with the predictions of all its responses."""
+    """The accuracy of a slice from its labels only, and from labels and predictions together."""
 
     n_labelled: int
     alone: LabelledMean
@@ -73,16 +73,16 @@ def improved(
     if w is not None and np.isnan(w).any():
         if not np.isnan(w).all():
             raise InputError(
-                f"weight: must be there for all labelled responses of a slice, {np.isnan(w).sum()} have none"
+                f"weight: must be set for all labelled responses of a slice, {np.isnan(w).sum()} have none"
             )
         w = None
     return Improved(len(y), labelled_mean(y, level, w), prediction_powered_mean(y, p, everywhere, level, w))
 
 
 class Labelled:
-    """Labelled responses of slices, and the predictions of all responses of slices that have some.
+    """Labelled responses, and the predictions of all responses of the slices that have labels.
 
-    `labels` has some of RESPONSE, `label`, and `weight`. Labels without an estimated response are counted.
+    `labels` has some columns of RESPONSE, `label`, and `weight`. Labels without an estimated response are counted.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Labelled:
         self._merged = merged
         key = [name for name in RESPONSE if name in labels.columns]
         if labels.select(key).is_duplicated().any():
-            raise InputError(f"labels: {', '.join(key)} must be there once each; they are there with several labels")
+            raise InputError(f"labels: {', '.join(key)} must be unique; several labels have the same")
         labels = labels.filter(pl.col("label").is_not_null())
         labels = labels.cast({name: FEATURE_FRAME.schema[name] for name in key})
         labels = labels.with_columns(number=pl.int_range(pl.len()))
@@ -112,16 +112,16 @@ class Labelled:
         self.n_without = len(labels) - (self._labelled["number"].n_unique() if len(self._labelled) else 0)
 
     def note(self, problems: Problems) -> None:
-        """Count the labels that there is no estimated response for."""
+        """Count the labels without an estimated response."""
         if self.n_without:
             problems.note("labels without an estimated response", [], self.n_without)
 
     def of_slices(self, level: float) -> pl.DataFrame:
-        """The columns COLUMNS for each slice, in their order."""
+        """Return the columns COLUMNS for each slice, in order."""
         return self._improved(pl.DataFrame({"slice": range(len(self._merged.slices))}), level)
 
     def of_windows(self, rows: pl.DataFrame, level: float) -> pl.DataFrame:
-        """The columns COLUMNS for rows of `slice`, `window_from` and `window`, the first and the last window."""
+        """Return the columns COLUMNS for rows with `slice`, `window_from` and `window`, the first and last window."""
         return self._improved(rows.select("slice", "window_from", "window"), level)
 
     def _numbered(self, part: pl.DataFrame, window: str | None) -> pl.DataFrame:
@@ -147,17 +147,18 @@ def _require_weights(labels: pl.DataFrame) -> None:
     """InputError where it is not known how many responses a label stands for."""
     if without := labels[WEIGHT].null_count():
         raise InputError(
-            f"labels: {without:,} of {len(labels):,} have no '{WEIGHT}', how many responses each stands for; the "
-            "column that `sample` writes must stay, for it chooses some kinds of responses more often than others. "
-            "If all responses were as likely to be labelled, say so (--labels-at-random, labels_at_random=True)"
+            f"labels: {without:,} of {len(labels):,} have no '{WEIGHT}' (how many responses each label "
+            "represents). Keep the column that `sample` writes, because it draws some responses more often "
+            "than others. If all responses were equally likely to be labelled, use --labels-at-random "
+            "(labels_at_random=True)"
         )
 
 
 def with_reading(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows with the columns of READING: which of the two numbers to read, and what to know of it.
+    """Return the rows with the columns of READING: which accuracy to read, and a note about it.
 
-    The estimate with labels assumes only that the labels were drawn as their weights say. The estimate without them
-    assumes that the slice is to the labelled domains as these are to each other, and labels can show that it is not.
+    The estimate with labels only assumes that the labels were drawn as their weights say. The estimate without labels
+    assumes that the slice resembles the labelled domains as they resemble each other; labels can contradict it.
     """
     readings = [
         (ESTIMATED, None) if row["improved_accuracy"] is None else (LABELS, _why_wider(row)) for row in rows.to_dicts()
@@ -172,17 +173,17 @@ def _why_wider(row: Mapping[str, Any]) -> str | None:
     n, own, better = row["n_labelled"], row["upper"] - row["lower"], row["improved_upper"] - row["improved_lower"]
     if row["improved_lower"] > row["upper"] or row["improved_upper"] < row["lower"]:
         return (
-            f"the labels contradict the estimate ({row['lower']:.3f}-{row['upper']:.3f} without them): the slice is "
-            "not like the labelled domains"
+            f"the labels contradict the estimate ({row['lower']:.3f}-{row['upper']:.3f} without them): the "
+            "slice differs from the labelled domains"
         )
     if round(better, 2) <= round(own, 2):
         return None
     more = math.ceil(n * (better / own) ** 2) - n if own > 0 else None
     return (
-        f"the interval with labels is wider ({better:.2f}, without them {own:.2f}): {counted(n, 'label')}, worth "
-        f"{row['labels_worth']:.0f} with the predictions, without the assumption that the other interval makes"
-        + (f"; about {counted(more, 'more label')} would make it as narrow" if more else "")
-    )
+        f"the interval with labels is wider ({better:.2f} instead of {own:.2f}) because it does not assume "
+        f"that the slice resembles the labelled domains ({counted(n, 'label')}, with the estimator as "
+        f"exact as {row['labels_worth']:.0f} without it)"
+    ) + (f"; about {counted(more, 'more label')} would make it as narrow" if more else "")
 
 
 def _within(responses: pl.DataFrame, *when: datetime | None) -> pl.DataFrame:

@@ -95,8 +95,8 @@ def counts_of(p: np.ndarray, slices: Sequence[np.ndarray], budget: int, per_slic
     least = np.minimum(per_slice, sizes)
     if least.sum() > budget:
         raise InputError(
-            f"budget: {budget} labels are fewer than {per_slice} for each of {len(sizes)} slices, {least.sum()}: raise "
-            "it, ask for fewer per slice (--per-slice), or make fewer slices"
+            f"budget: {budget} is fewer than {per_slice} labels for each of {len(sizes)} slices "
+            f"({least.sum()}); raise it, ask for fewer per slice (--per-slice), or make fewer slices"
         )
     shares = [np.sqrt(len(place)) * _deviation(p[place].mean()) for place in slices]
     return apportion(shares, least, sizes, budget)
@@ -142,18 +142,18 @@ def sample(
     budget: int = 100,
     **options: Any,
 ) -> Sample:
-    """Choose the responses whose labels say most of the accuracy of the slices.
+    """Choose the responses whose labels tell the most about the accuracy of the slices.
 
-    Without an estimator, they are for a first `fit`: of as many slices as can get enough labels, spread over time and
-    over the entropies. With one, each slice gets at least `per_slice` labels, where it has as many responses; the
-    others go to large and uncertain slices. The choice depends on the ids of the responses and `seed` alone, and not on
-    the order of the logs. Responses without features are not chosen.
+    Without an estimator, they are for a first `fit`: from as many slices as can get enough labels, spread over time
+    and entropies. With an estimator, each slice gets at least `per_slice` labels if it has so many responses; the
+    others go to large and uncertain slices. The choice depends only on the ids of the responses and `seed`, not on the
+    order of the logs. Responses without features are not chosen.
 
     Args:
-        estimator: One that `fit` or `load` has given, or its file; null before there is one.
+        estimator: An estimator from `fit` or `load`, or its file; null before the first `fit`.
         logs: Files of logs, traces or features, or a frame of features.
-        by: The columns whose values make slices, combined. Without any, all responses are one slice. For a first `fit`
-            they are the domains.
+        by: The columns whose values define slices, combined. Without any, all responses are one slice. For a first
+            `fit` they are the domains.
         budget: How many responses to choose.
         **options: The other fields of `SampleOptions`, by name: `per_slice`, `seed`, `level`, how logs are read.
 
@@ -161,8 +161,8 @@ def sample(
         The responses to label, with their weights, and what to expect of the slices.
 
     Raises:
-        InputError: For a column that is not there or a budget that is too small.
-        ProvenanceError: As `estimate` does.
+        InputError: For a missing column or a budget that is too small.
+        ProvenanceError: Like `estimate`.
 
     Examples:
         >>> import entropy_sentinel as es

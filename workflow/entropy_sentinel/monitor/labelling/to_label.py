@@ -47,14 +47,14 @@ def _is_filled(value: Any) -> bool:
 
 def _filled(path: Path, written: Sequence[str]) -> list[Row]:
     """The rows of a file that have a label, or something else beside what was `written` for a person."""
-    remedy = "it may hold somebody's work: name another file, or move this one away"
+    remedy = "it may contain somebody's work: name another file, or move this one away"
     try:
         rows = _READERS[path.suffix](path)
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
         why = " ".join(str(error).split())[:200]
-        raise InputError(f"{path}: is there, and cannot be read as a file of labels ({why}); {remedy}") from None
+        raise InputError(f"{path}: exists, and cannot be read as a file of labels ({why}); {remedy}") from None
     if absent := [name for name in ("item_id", LABEL) if not all(name in row for row in rows)]:
-        raise InputError(f"{path}: is there, and has no column '{absent[0]}', as a file of labels has; {remedy}")
+        raise InputError(f"{path}: exists, and has no column '{absent[0]}' like a file of labels; {remedy}")
     return [row for row in rows if any(_is_filled(row[name]) for name in row if name == LABEL or name not in written)]
 
 
@@ -69,8 +69,8 @@ def _with_work(responses: pl.DataFrame, rows: Sequence[Row], path: Path) -> pl.D
     matches = [places.pop(tuple(str(row[name]) for name in key), []) for row in rows]
     if lost := [row["item_id"] for row, place in zip(rows, matches, strict=True) if len(place) != 1]:
         raise InputError(
-            f"{path}: {len(lost)} of the {len(rows)} responses that people have filled in are none of those to label "
-            f"now (first: {lost[0]}), and their work would be lost; name another file for these"
+            f"{path}: {len(lost)} of its {len(rows)} completed rows are not among the responses to label now "
+            f"(first: {lost[0]}), and would be lost; name another file"
         )
     further = dict.fromkeys(name for row in rows for name in row if name not in responses.columns)
     columns: dict[str, list[Any]] = {name: [None] * len(responses) for name in (LABEL, *further)}
@@ -91,7 +91,7 @@ def _read_csv(path: Path) -> list[Row]:
 def _read_jsonl(path: Path) -> list[Row]:
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
     if not all(isinstance(row, dict) for row in rows):
-        raise ValueError("a line is no object")
+        raise ValueError("a line is not a JSON object")
     return rows
 
 
@@ -105,7 +105,7 @@ def write_page(sample: Sample, path: str | Path) -> None:
     """
     rows = sample.responses
     if rows["response"].null_count() == len(rows):
-        raise InputError("--html: the responses have no texts, as they were read from features; give logs or traces")
+        raise InputError("--html: needs the texts of the responses, which features do not have; give logs or traces")
     keys = [name for name in RESPONSE if name in rows.columns]
     content = labelling_page(
         "Responses to label",

@@ -32,7 +32,7 @@ NUMBERS = {RESPONSE: pl.UInt64, ID: pl.UInt64, PLACED: pl.Boolean}
 
 @dataclass(frozen=True)
 class Content:
-    """SHA-256 and bytes of a file's content, unpacked; the SHA-256 of its first bytes, for some numbers of them."""
+    """SHA-256 and size of a file's unpacked content, and the SHA-256 of its first bytes, for several lengths."""
 
     key: str
     n_bytes: int
@@ -40,9 +40,9 @@ class Content:
 
 
 def content(path: str, sizes: Iterable[int] = ()) -> Content:
-    """What a file holds; `sizes` are the numbers of bytes whose SHA-256 is wanted, where it has so many.
+    """Return the content of a file; `sizes` are the lengths whose SHA-256 is needed, if the file is that long.
 
-    Of a packed file that is incomplete or damaged it is what can be unpacked.
+    For an incomplete or damaged packed file it is the part that can be unpacked.
     """
     with opened(path) as stream:
         return _digests(stream, sorted({size for size in sizes if size}))
@@ -68,7 +68,7 @@ def _block(stream: Stream, size: int) -> bytes:
 
 
 class Seen:
-    """Numbers of 64 bits, in sorted arrays of which each is more than twice as long as the next."""
+    """A set of 64-bit numbers, in sorted arrays each more than twice as long as the next."""
 
     def __init__(self, parts: Sequence[np.ndarray] = ()) -> None:
         """Begin with these numbers."""
@@ -77,14 +77,14 @@ class Seen:
             self.add(part)
 
     def add(self, numbers: np.ndarray) -> None:
-        """Note numbers, (n,)."""
+        """Add numbers, (n,)."""
         new = np.sort(numbers)
         while self._runs and len(self._runs[-1]) <= 2 * len(new):
             new = np.sort(np.concatenate([self._runs.pop(), new]))
         self._runs.append(new)
 
     def has(self, numbers: np.ndarray) -> np.ndarray:
-        """(n,) whether each was noted."""
+        """Return whether each number is in the set, (n,)."""
         seen = np.zeros(len(numbers), dtype=bool)
         for run in self._runs:
             if len(run):
@@ -94,7 +94,7 @@ class Seen:
 
 
 class Others:
-    """The responses of other files, and how many of one file are among them."""
+    """The responses of other files, and how many of one file's responses are among them."""
 
     def __init__(self, responses: Seen, ids: Seen, replaced: Seen) -> None:
         """Begin a file; `responses` and `ids` are the numbers of all that count, `replaced` those it takes over."""
@@ -109,7 +109,7 @@ class Others:
         return numbered.filter(~self.count(numbered) | pl.col(PLACED))
 
     def count(self, numbered: pl.DataFrame) -> pl.Series:
-        """Which responses, with the columns NUMBERS, another file has; (n,), counted."""
+        """Return which responses, with the columns NUMBERS, are in another file, (n,), and count them."""
         response, placed = numbered[RESPONSE].to_numpy(), numbered[PLACED].to_numpy()
         again = self._replaced.has(response)
         same = self._responses.has(response) & ~again
@@ -121,12 +121,12 @@ class Others:
 
     @property
     def all_same(self) -> bool:
-        """Whether the file has nothing of its own."""
+        """Whether all responses of the file are in another one."""
         return self._n == self._n_same > 0
 
     @property
     def any_same(self) -> bool:
-        """Whether another file has some of it, or something that looks so."""
+        """Whether a response of the file is, or seems to be, in another one."""
         return self._n_same > 0
 
     @property
@@ -136,7 +136,7 @@ class Others:
 
 
 class Overlap:
-    """The responses of files, by their numbers; `numbers` gives those of a file, columns NUMBERS."""
+    """The responses of files, by their numbers; `numbers` gives the columns NUMBERS of a file."""
 
     def __init__(self, files: Collection[str], numbers: Callable[[str], pl.DataFrame]) -> None:
         """`files` are the keys of those that count, now and whenever it is asked."""
@@ -178,7 +178,7 @@ class Overlap:
 
 
 def numbers(batch: pl.DataFrame, time: str) -> dict[str, pl.Series]:
-    """The columns NUMBERS of responses with RESPONSE, features, and perhaps a column of the time."""
+    """Return the columns NUMBERS of responses with RESPONSE, features, and optionally a time."""
     named = pl.col("item_id").str.starts_with(pl.format("{}-", "benchmark"))
     placed = batch.select((named & pl.col("item_id").str.contains(r"-\d{5,}$")).fill_null(False)).to_series()
     last = pl.col("item_id").str.extract(r"(\d+)$")

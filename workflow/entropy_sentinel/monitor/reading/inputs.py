@@ -50,13 +50,15 @@ _OF_LOGS = [name for name in made_of() if name not in (*_OF_FEATURES, *_OF_TRACE
 
 
 def loaded(estimator: SavedEstimator | str | Path, state: str | Path | None) -> tuple[SavedEstimator, str]:
-    """The estimator and the SHA-256 of its file; the latter empty where there is no file."""
+    """Return the estimator and the SHA-256 of its file; the latter is empty without a file."""
     if state is not None and url_of(state) is not None:
         raise ConfigError(f"state: must be a local file, was {url_of(state)}; logs and outputs may be remote")
     if not isinstance(estimator, SavedEstimator):
         return saved_estimator(estimator), hashlib.sha256(local(estimator).read_bytes()).hexdigest()
     if state is not None:
-        raise ConfigError("state: is tied to an estimator's file; save the estimator, and give its path in its place")
+        raise ConfigError(
+            "state: belongs to an estimator's file; save the estimator, and pass the path of the file instead"
+        )
     return estimator, ""
 
 
@@ -83,7 +85,7 @@ def check_columns(
     for name in wanted:
         if sources and name not in seen:
             there = dict.fromkeys(column for source in sources[:_LOOKED_AT] for column in _columns_of(source))
-            raise InputError(f"no response has a value in column '{name}'; columns there: {', '.join(there) or 'none'}")
+            raise InputError(f"column '{name}' is empty for every response; columns: {', '.join(there) or 'none'}")
 
 
 def _columns_of(source: str | Path | pl.DataFrame) -> Sequence[str]:
@@ -99,16 +101,16 @@ def _columns_of(source: str | Path | pl.DataFrame) -> Sequence[str]:
 
 
 def opened_log(path: str, reading: Slicing, strict: bool, more: Sequence[str] = ()) -> OpenLogs:
-    """The responses of a log, with the columns of slices and time and those in `more`, each with its place."""
+    """Open a log with the columns of slices and time and those in `more`, and the place of each response."""
     options = {name: getattr(reading, name) for name in FormatOptions.model_fields if hasattr(reading, name)}
     columns = tuple(dict.fromkeys((*reading.columns, *more)))
     return open_logs(path, **{**options, "strict": strict, "columns": columns, "places": True})
 
 
 class Inputs:
-    """Files, or frames of features, read for an estimator; what was seen is counted.
+    """Files, or frames of features, to read for an estimator, with counts of what was read.
 
-    `excluding` counts what the estimator is not for; `seen` are the columns that are asked for and had a value.
+    `excluding` counts responses that do not match the estimator; `seen` are the requested columns that had a value.
     """
 
     def __init__(
@@ -146,7 +148,7 @@ class Inputs:
         except IncompleteFileError as error:
             if self._problems.strict:
                 raise
-            self._problems.add("files that cannot be read to their end", [str(error)])
+            self._problems.add("files that are damaged and were read only in part", [str(error)])
 
     @property
     def _time(self) -> str:
@@ -165,7 +167,7 @@ class Inputs:
         for batch in batches:
             for column in (*FEATURES, *self._signals, *RESPONSE, *_OF_FEATURES, "reason"):
                 if column not in batch.columns:
-                    raise InputError(f"{name}: column '{column}' is missing; columns there: {', '.join(batch.columns)}")
+                    raise InputError(f"{name}: column '{column}' is missing; columns: {', '.join(batch.columns)}")
             place = pl.format("{}: row {}", pl.lit(name), start + pl.int_range(pl.len()))
             # Features do not have them: a column of such a name is of something else.
             unknown = {name: pl.lit(None, GENERATIONS.schema[name]) for name in _OF_TRACES}
@@ -195,7 +197,7 @@ class Inputs:
             places = [f"{bad.where} ({bad.problem})" for bad in summary.bad]
             self._problems.add("records that cannot be read", places, summary.n_bad)
         for kind, count in summary.ignored.items():
-            self._problems.note(f"records passed over: {kind}", [], count)
+            self._problems.note(f"records skipped: {kind}", [], count)
 
     def _count_left_out(self, selection: Selection) -> None:
         self.seen |= selection.seen
@@ -204,7 +206,7 @@ class Inputs:
 
     def _prepared(self, batch: pl.DataFrame, clock: Clock | None) -> pl.DataFrame:
         if unnamed := batch.filter(pl.col("model") == UNNAMED)[PLACE].to_list():
-            self._problems.note(f"responses of a log that names no model, taken for '{self._model}'", unnamed)
+            self._problems.note(f"responses without a model name, assumed to be from '{self._model}'", unnamed)
             batch = batch.with_columns(pl.col("model").replace(UNNAMED, self._model))
         keys = {f"{BY}{name}": as_text(self._column(batch, name)) for name in self._reading.by}
         own = {name: as_text(self._column(batch, name)) for name in _OF_LOGS if name not in self._signals}
@@ -229,7 +231,7 @@ class Inputs:
 
 
 class Read(NamedTuple):
-    """Rows of `Inputs.frames`, what could not be used, and what was `taken` that is of something else, counted."""
+    """Rows of `Inputs.frames`, the problems, and counts of the responses `taken` although they do not match."""
 
     rows: pl.DataFrame
     problems: Problems
@@ -237,10 +239,10 @@ class Read(NamedTuple):
 
 
 def read_whole(saved: SavedEstimator, sources: Sequence[Source], options: Slicing, texts: bool = False) -> Read:
-    """The responses of files and frames of features, for an estimator.
+    """Read the responses of files and frames of features, for an estimator.
 
-    Raises InputError where there is none, or none has a value in a column that is asked for, and ProvenanceError where
-    all are of another model or other log-probabilities.
+    Raises InputError if there is none, or if a requested column is empty, and ProvenanceError if all responses are of
+    another model or kind of log-probabilities.
     """
     problems = Problems(options.strict)
     inputs = Inputs(saved.about, options, problems, texts=texts)
@@ -248,7 +250,7 @@ def read_whole(saved: SavedEstimator, sources: Sequence[Source], options: Slicin
     frames = [frame for source in named for frame in inputs.frames(source)]
     check_columns(options, inputs.seen, sources, bool(frames))
     if not frames:
-        raise InputError(f"there is no response in the logs{''.join(f'; {line}' for line in problems.lines())}")
+        raise InputError(f"the logs contain no usable response{''.join(f'; {line}' for line in problems.lines())}")
     rows = pl.concat(frames)
     inputs.excluding.check(len(rows))
     return Read(rows, problems, inputs.excluding.taken)

@@ -22,9 +22,9 @@ HARMLESS = ("empty response", "no token after the thinking", REFUSED)
 
 @dataclass
 class Problems:
-    """Counts by kind, and the first places; with `strict` the first problem is an InputError.
+    """Counts of problems by kind, with the first places; with `strict` the first problem is an InputError.
 
-    A note is counted and shown, and is no problem.
+    Notes are counted and shown, but are not problems.
     """
 
     strict: bool = False
@@ -43,7 +43,7 @@ class Problems:
         self._add(self.counts, kind, places, count)
 
     def note(self, kind: str, places: Sequence[str], count: int | None = None) -> None:
-        """Count what is worth knowing."""
+        """Count something worth knowing."""
         self._add(self.notes, kind, places, count)
 
     def _add(self, counts: Counter[str], kind: str, places: Sequence[str], count: int | None) -> None:
@@ -53,7 +53,7 @@ class Problems:
         shown.extend(places[: SHOWN - len(shown)])
 
     def lines(self) -> list[str]:
-        """One line per kind, the most frequent first, with its first places."""
+        """Return one line per kind, the most frequent first, with its first places."""
         lines = []
         for counts in (self.counts, self.notes):
             for kind, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])):
@@ -64,13 +64,13 @@ class Problems:
         return lines
 
     def as_dict(self) -> dict[str, Any]:
-        """The counts as JSON has them."""
+        """Return the counts as JSON."""
         counts = {"problems": dict(self.counts), "notes": dict(self.notes)}
         return {**counts, "places": self.places, "remedies": self.remedies}
 
     @classmethod
     def total(cls, parts: Iterable[dict[str, Any]]) -> "Problems":
-        """The sum of several counts, each as JSON has it."""
+        """Return the sum of several counts, each as JSON."""
         made = cls()
         for part in parts:
             made.counts.update(part["problems"])
@@ -89,10 +89,9 @@ def _words(count: int, kind: str) -> str:
 
 
 class Excluding:
-    """Holds responses against what an estimator was fitted on, `about` it.
+    """Compares responses with what an estimator was fitted on, `about` it.
 
-    `rejected` counts responses by what they are of and the estimator is not, `taken` those that were taken all the
-    same.
+    `rejected` counts the responses that differ, by kind; `taken` those that differ but are used anyway.
     """
 
     def __init__(self, about: Mapping[str, Any], matching: Matching, problems: Problems) -> None:
@@ -101,7 +100,7 @@ class Excluding:
         self.rejected, self.taken = Counter[str](), Counter[str]()
 
     def of(self, batch: pl.DataFrame) -> pl.Series:
-        """Why a row is not estimated: of another model or log-probabilities, or without features; null where it is."""
+        """Return why each row is not estimated (another model or log-probabilities, or no features), or null."""
         others = batch.select("reason", model=self._other_model(), logprobs=self._other_logprobs(batch))
         with_features = others.filter(pl.col("reason").is_null())
         for name, taken in {"model": self._matching.any_model, "logprobs": self._matching.any_logprobs}.items():
@@ -125,7 +124,7 @@ class Excluding:
         return pl.coalesce(*differences) if differences else pl.lit(None, pl.String)
 
     def count(self, frame: pl.DataFrame) -> None:
-        """Count the rows that are not estimated, by why, the column `excluded`."""
+        """Count the rows without an estimate by the reason in their column `excluded`."""
         excluded = frame.filter(pl.col("excluded").is_not_null())
         if excluded.is_empty():
             return
@@ -143,25 +142,25 @@ class Excluding:
                 self._problems.add(f"responses without features: {kind}", places, count)
 
     def check(self, n: int) -> None:
-        """ProvenanceError where the estimator is for none of the `n` responses."""
+        """Raise ProvenanceError if the estimator matches none of the `n` responses."""
         if n and self.rejected.total() == n:
             raise nothing_fits(self.rejected, self._about)
 
 
 def nothing_fits(rejected: Mapping[str, int], about: Mapping[str, Any]) -> ProvenanceError:
-    """The error where all responses are `rejected`, counted by kind: what the estimator is `about`, and what to do."""
+    """Return the error if all responses are `rejected` (counts by kind), with the estimator's kind and what to do."""
     most = sorted(rejected.items(), key=lambda pair: -pair[1])[:5]
     kinds = "; ".join(f"{count:,} {kind}: {_why(kind, about)}" for kind, count in most)
-    return ProvenanceError(f"no response is of what the estimator was fitted on: {kinds}")
+    return ProvenanceError(f"no response matches what the estimator was fitted on: {kinds}")
 
 
 def overridden(about: Mapping[str, Any], taken: Mapping[str, int]) -> str:
-    """What is said where responses are `taken` all the same, counted by kind; `about` is what the estimator is."""
+    """Return the warning if `taken` responses (counts by kind) differ from what the estimator is `about`."""
     what = ", ".join(f"{count:,} {kind}" for kind, count in taken.items())
     return (
-        f"the estimator was fitted and validated on model '{about.get('model') or 'unknown'}', and these responses "
-        f"differ: {what}. Its validation says nothing about them, and intervals rest on an assumption alone. Label "
-        "some of them, and fit an estimator on these"
+        f"the estimator was fitted and validated on model '{about.get('model') or 'unknown'}', and these "
+        f"responses differ: {what}. Its validation does not apply to them, and their intervals rest on the "
+        "assumption only. Label some of them, and fit an estimator on these"
     )
 
 
@@ -169,7 +168,7 @@ def _why(kind: str, about: Mapping[str, Any], some: bool = False) -> str:
     """What the estimator is instead, and the options that take these responses or, where they are `some`, no other."""
     what, _, value = kind.partition(" ")[2].partition(" ")
     wanted = about["model"] if what == "model" else about["logprobs"][what]
-    remedies = [f"--where {shlex.quote(f'{what}={wanted}')} passes over them"] if some else []
+    remedies = [f"--where {shlex.quote(f'{what}={wanted}')} skips them"] if some else []
     if what == "model":
         remedies.append("--any-model takes them")
     else:
@@ -179,5 +178,5 @@ def _why(kind: str, about: Mapping[str, Any], some: bool = False) -> str:
             remedies.append(
                 f"--top-k {wanted} cuts them" if cut else f"an estimator fitted with --top-k {width} takes them"
             )
-        remedies.append("--any-logprobs takes them as they are")
-    return f"the estimator is of {what} {wanted} ({', '.join(remedies)})"
+        remedies.append("--any-logprobs takes them unchanged")
+    return f"the estimator has {what} {wanted} ({', '.join(remedies)})"

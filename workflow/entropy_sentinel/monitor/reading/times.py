@@ -9,7 +9,7 @@ from entropy_sentinel.monitor.settings import EARLIEST, LATEST, WINDOWS
 
 DTYPE = pl.Datetime("us", "UTC")
 _ISO = ("%+", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d")
-IMPLAUSIBLE = f"responses whose time is before {EARLIEST.year} or after {LATEST.year - 1}"
+IMPLAUSIBLE = f"responses with a time before {EARLIEST.year} or after {LATEST.year - 1}"
 # A clock that is set right, or servers whose logs were laid behind each other; replies of a minute are no jump.
 JUMP_S = 3600
 
@@ -33,23 +33,23 @@ def moments(column: pl.Series) -> pl.Series:
 
 
 def plausible(times: pl.Expr) -> pl.Expr:
-    """Whether these are times that a log can have."""
+    """Return whether a log can have these times."""
     return times.is_between(EARLIEST, LATEST, closed="left")
 
 
 def starts(times: pl.Expr, window: str) -> pl.Expr:
-    """When the windows begin that these times are in."""
+    """Return the start of the window of each time."""
     return times.dt.truncate(WINDOWS[window])
 
 
 def start_after(start: datetime, n: int, window: str) -> datetime:
-    """The begin of the window `n` after the one that begins at `start`; before it where `n` is negative."""
+    """Return the start of the window `n` after the one that starts at `start`; `n` may be negative."""
     moved: datetime = pl.select(pl.lit(start).dt.offset_by(f"{n}{WINDOWS[window][1:]}")).item()
     return moved
 
 
 def windows_between(first: datetime, last: datetime, window: str) -> pl.Series:
-    """The begins of the windows from the one that begins at `first` to the one that begins at `last`."""
+    """Return the starts of all windows from the one that starts at `first` to the one that starts at `last`."""
     return pl.datetime_range(first, last, WINDOWS[window], eager=True, time_unit="us", time_zone="UTC")
 
 
@@ -90,7 +90,7 @@ def _of_text(text: str) -> datetime | None:
 
 
 class Clock:
-    """The times of one file, from its beginning to its end, in windows of `grain`."""
+    """The times of one file in order, in windows of `grain`."""
 
     def __init__(self, grain: str, problems: Problems) -> None:
         self._grain, self._problems = grain, problems
@@ -102,7 +102,7 @@ class Clock:
         times = times.with_columns(good=pl.col("time").is_not_null() & plausible(pl.col("time")))
         for kind, which in {
             "responses without a time": pl.col("raw").is_null(),
-            "responses whose time cannot be read": pl.col("raw").is_not_null() & pl.col("time").is_null(),
+            "responses with an unreadable time": pl.col("raw").is_not_null() & pl.col("time").is_null(),
             IMPLAUSIBLE: pl.col("time").is_not_null() & ~pl.col("good"),
         }.items():
             if there := times.filter(which)["place"].to_list():
@@ -116,5 +116,5 @@ class Clock:
         before = times["time"].shift(1, fill_value=self._last or times["time"][0])
         jumps = times.filter((before - times["time"]).dt.total_seconds() > JUMP_S)["place"].to_list()
         if jumps:
-            self._problems.note("responses whose time is more than an hour before that of the response above", jumps)
+            self._problems.note("responses more than an hour earlier than the response above", jumps)
         self._last = times["time"][-1]

@@ -85,8 +85,8 @@ def _read_all(
 def _why_not(path: str) -> str:
     """Why a file cannot have the texts; empty where it can."""
     if not Path(path).is_file():
-        return f"'{path}' is no file that can be read again"
-    return f"'{path}' holds features, which have no texts" if holds_features(path) else ""
+        return f"'{path}' cannot be read a second time"
+    return f"'{path}' contains features, which have no texts" if holds_features(path) else ""
 
 
 def _read(
@@ -116,8 +116,8 @@ def _response(row: Mapping[str, Any], p: float, texts: TokenTexts) -> Response:
 
 def _note(rows: pl.DataFrame, n_shown: int, missing: Mapping[str, str]) -> str:
     if rows.is_empty():
-        return "None of its responses is known by itself: it is pooled of several slices."
+        return "This slice pools several slices, so its responses cannot be shown."
     if n_shown == len(rows):
         return ""
-    reasons = dict.fromkeys(missing.get(key) or "its log does not have it any more" for key in rows["key"].unique())
+    reasons = dict.fromkeys(missing.get(key) or "they are no longer in the log" for key in rows["key"].unique())
     return f"{len(rows) - n_shown} of its least certain responses cannot be shown: {'; '.join(reasons)}."

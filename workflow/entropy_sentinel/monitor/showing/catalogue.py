@@ -73,7 +73,7 @@ OUTPUTS: dict[str, Output] = {
         Output("alerts", "The alerts as JSON.", f"{_ROOM}.outputs.write_alerts", ("alerts.json",)),
         Output(
             "page",
-            "An HTML page with pictures, in one file: alerts, the responses behind them, slices.",
+            "A self-contained HTML page: alerts, the responses behind them, pictures and slices.",
             f"{_ROOM}.page.write_page",
             ("page.html",),
         ),

@@ -49,7 +49,7 @@ class _Families(Collector):
         yield from self._when()
         yield from self._slices()
         yield from self._numbers()
-        yield _gauge("flag", "1 where the slice has the flag.", self._flags())
+        yield _gauge("flag", "1 if the slice has the flag.", self._flags())
         yield _gauge("alert", "1 for an alert of this kind in one of the newest windows.", self._alerts())
         yield self._about()
 
@@ -58,11 +58,14 @@ class _Families(Collector):
         result, made = self._result, datetime.fromisoformat(self._result.provenance["made"]).timestamp()
         yield _gauge("last_run_timestamp_seconds", "When the monitor ran.", [({}, int(made))], "seconds")
         newest: list[Sample] = [({}, int(begin.timestamp())) for begin in result.newest[-1:]]
-        yield _gauge("window_start_seconds", "Begin of the window that the other gauges are of.", newest, "seconds")
+        yield _gauge("window_start_seconds", "Start of the window that the other gauges describe.", newest, "seconds")
         if result.last_usable is not None:
             usable = result.last_usable.drop_nulls("last_usable")
             begins = [int(begin.timestamp()) for begin in usable["last_usable"].to_list()]
-            meaning = "Begin of the last window in which the slice had enough responses, those before it pooled."
+            meaning = (
+                "Start of the last window in which the slice had enough responses, together with the pooled "
+                "windows before it."
+            )
             samples = zip(self._labels_of(usable), begins, strict=True)
             yield _gauge("last_usable_window_start_seconds", meaning, samples, "seconds")
 
@@ -100,7 +103,7 @@ class _Families(Collector):
         facts |= {"estimator": about["estimator"]["name"], "flags": ", ".join(about["general_flags"])}
         facts["overridden"] = "; ".join(about["overridden"])
         values = {name: value or "" for name, value in facts.items()}
-        return _gauge("monitor_info", "1; the labels say where the numbers come from.", [(values, 1)])
+        return _gauge("monitor_info", "Always 1; the labels describe where the numbers come from.", [(values, 1)])
 
     def _labels_of(self, rows: pl.DataFrame) -> list[dict[str, str]]:
         return [self._labels(row) for row in rows.iter_rows(named=True)]
@@ -112,7 +115,7 @@ class _Families(Collector):
 
 
 def label_names(columns: Sequence[str]) -> dict[str, str]:
-    """Columns by the names of their labels: letters, digits and `_`, each once."""
+    """Return the label names of columns: letters, digits and `_`, all different."""
     names: dict[str, str] = {}
     for column in columns:
         name = re.sub(r"[^a-zA-Z0-9_]", "_", column)
@@ -135,7 +138,7 @@ def _gauge(name: str, meaning: str, samples: Iterable[Sample], unit: str = "") -
 
 
 def write_rows(result: Monitored, path: str | Path) -> None:
-    """Write `result.frame`, by the end of the name: .csv; .parquet, with the provenance; .json, with all there is."""
+    """Write `result.frame` as .csv, as .parquet with provenance, or as .json with everything."""
     target = Path(path)
     check_rows_path(target)
     with whole_file(target) as partial:
@@ -143,23 +146,23 @@ def write_rows(result: Monitored, path: str | Path) -> None:
 
 
 def check_rows_path(path: Path) -> None:
-    """InputError where the name of a file for rows does not say its form."""
+    """Raise InputError if the suffix of a file for rows is unknown."""
     if path.suffix not in _WRITERS:
         raise InputError(f"output: must end with {', '.join(_WRITERS)}, was '{path}'")
 
 
 def write_alerts(result: Monitored, path: str | Path) -> None:
-    """Write the alerts, an empty list too, with the provenance."""
+    """Write the alerts with the provenance, also if there are none."""
     write_whole(path, json.dumps({"alerts": result.alerts, "provenance": result.provenance}, indent=1))
 
 
 def write_metrics(result: Monitored, path: str | Path) -> None:
-    """Write Prometheus text in one step: the textfile collector never reads half a file."""
+    """Write Prometheus text in one step, so that the textfile collector never reads half a file."""
     write_whole(path, metrics(result))
 
 
 def plain(rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows whose windows are text, as 2026-11-01T00:00Z."""
+    """Return rows whose windows are text, such as 2026-11-01T00:00Z."""
     times = [name for name in ("window", "window_from") if name in rows.columns]
     return rows.with_columns(pl.col(times).dt.strftime("%Y-%m-%dT%H:%MZ"))
 

@@ -28,7 +28,7 @@ def write_page(result: Monitored, path: str | Path) -> None:
 
 
 def page(result: Monitored) -> str:
-    """The page's HTML."""
+    """Return the page's HTML."""
     about = result.provenance
     return render(
         _TEMPLATE,
@@ -85,9 +85,10 @@ def _summary(result: Monitored) -> str:
     if len(worst):
         row = worst.row(0, named=True)
         summary += (
-            f" Most errors are expected in {slice_name(row[column] for column in result.by)}: some "
-            f"{row['expected_errors']:,.0f} of {row['n_estimated']:,} (estimated accuracy "
-            f"{row['estimated_accuracy']:.3f}, {row['level']:.0%} interval {row['lower']:.3f} to {row['upper']:.3f})."
+            f" The most errors are expected in {slice_name(row[column] for column in result.by)}: about "
+            f"{row['expected_errors']:,.0f} of {row['n_estimated']:,} responses (estimated accuracy "
+            f"{row['estimated_accuracy']:.3f}, {row['level']:.0%} interval {row['lower']:.3f} to "
+            f"{row['upper']:.3f})."
         )
     return summary
 
@@ -118,7 +119,7 @@ def _facts(result: Monitored) -> dict[str, str]:
     estimator, files = about["estimator"], about["files"]
     return {
         "estimator": f"{estimator['name']}, fitted on {estimator['group']}",
-        "its file": f"SHA-256 {estimator['sha256']}" if estimator["sha256"] else "none",
+        "estimator file": f"SHA-256 {estimator['sha256']}" if estimator["sha256"] else "none",
         "log-probabilities": ", ".join(f"{name} {value}" for name, value in estimator["logprobs"].items()),
         "files": f"{files['in_all']:,}, {files['read_now']:,} of them read now",
         "reference": shown(Reference(*map(datetime.fromisoformat, about["reference"])))

@@ -54,7 +54,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Line:
-    """A slice's name and its bars, each with one mark or several."""
+    """A slice's name and its bars, each with one or several marks."""
 
     name: str
     bars: tuple[tuple[Mark, ...], ...]
@@ -62,7 +62,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Ranges:
-    """Slices one below the other; `scales` says for each bar what it shows, and what its begin and end are."""
+    """Slices below each other; `scales` gives what each bar shows, and its ends."""
 
     scales: tuple[tuple[str, str, str], ...]
     lines: tuple[Line, ...]
@@ -70,7 +70,7 @@ class Ranges:
 
 
 def ranked(result: Monitored) -> Ranges | None:
-    """Accuracy and expected errors of the slices with the most of these; null where nothing is estimated."""
+    """Return accuracy and expected errors of the slices with the most errors; null without estimates."""
     rows = most_errors(result)
     if rows.is_empty():
         return None
@@ -85,13 +85,13 @@ def ranked(result: Monitored) -> Ranges | None:
     return Ranges(
         (("estimated accuracy", "0", "1"), ("errors expected", "0", f"{full:,.0f}")),
         tuple(lines),
-        "Slices by the number of errors that is expected in them, responses times (1 - accuracy): where labels or "
-        f"better data would help most. Bars are {rows['level'][0]:.0%} intervals.",
+        "Slices by expected number of errors, responses times (1 - accuracy). Labels or better data help "
+        f"most in the first ones. Bars are {rows['level'][0]:.0%} intervals.",
     )
 
 
 def labelled(result: Monitored) -> Ranges | None:
-    """Estimates beside what labels and estimates together say; null where no labels stand for a slice."""
+    """Return estimates next to those with labels; null if no slice has such a number."""
     rows, of = _labelled_rows(result)
     if rows.is_empty():
         return None
@@ -105,18 +105,18 @@ def labelled(result: Monitored) -> Ranges | None:
     return Ranges(
         (("accuracy", "0", "1"),),
         tuple(lines),
-        f"Slices{of} that have labels. Blue, round: the estimate without them. Green, square: labels and estimate "
-        f"together. Bars are {rows['level'][0]:.0%} intervals.",
+        f"Slices{of} that have labels. Blue circles: the estimate without labels. Green squares: labels and "
+        f"estimate together. Bars are {rows['level'][0]:.0%} intervals.",
     )
 
 
 def most_errors(result: Monitored) -> pl.DataFrame:
-    """The rows of the slices with the most expected errors, RANKED of them at most."""
+    """Return the rows of at most RANKED slices, those with the most expected errors."""
     return result.slices.filter(pl.col("estimated_accuracy").is_not_null()).head(RANKED)
 
 
 def name_of(result: Monitored, row: Mapping[str, Any]) -> str:
-    """How the slice of a row is called."""
+    """Return the name of the slice of a row."""
     return slice_name(row[column] for column in result.by)
 
 
@@ -151,7 +151,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class OverTime:
-    """A panel for each of the first slices, and where accuracies are in it."""
+    """A panel for each of the first slices, and the positions of the accuracy axis."""
 
     panels: tuple[Panel, ...]
     caption: str
@@ -160,7 +160,7 @@ class OverTime:
 
 
 def over_time(result: Monitored) -> OverTime | None:
-    """Estimates by window of the slices with the most expected errors; null where there is one window, or none."""
+    """Return estimates by window of the slices with the most expected errors; null with fewer than two windows."""
     if result.windows is None:
         return None
     windows = result.windows.drop_nulls(["window", "estimated_accuracy"]).sort("window")
@@ -175,11 +175,15 @@ def over_time(result: Monitored) -> OverTime | None:
         panels.append(_panel(name_of(result, row), windows.filter(same), axis, grey))
     return OverTime(
         tuple(panels),
-        f"Estimated accuracy by {result.provenance['window']} (UTC, at its begin), with {first['level'][0]:.0%} "
-        f"intervals, of the {counted(len(first), 'slice')} with the most expected errors."
-        + (" The reference is grey." if grey else "")
+        (
+            f"Estimated accuracy by {result.provenance['window']} (start in UTC), with {first['level'][0]:.0%} "
+            f"intervals, of the {counted(len(first), 'slice')} with the most expected errors."
+        )
+        + (" Grey: the reference." if grey else "")
         + f" Orange: a change since the reference that chance does not explain (q below {FALSE_DISCOVERIES:g})."
-        + (f" The newest {MOST_WINDOWS} of {len(times):,} windows." if len(times) > MOST_WINDOWS else ""),
+        + (
+            f" Only the newest {MOST_WINDOWS} of {len(times):,} windows are shown." if len(times) > MOST_WINDOWS else ""
+        ),
     )
 
 

@@ -30,12 +30,12 @@ class Picture:
 
 
 def plot(shown: Monitored | SavedEstimator) -> Picture:
-    """Draw what the monitor has found, or how far an estimator was off on its labelled domains.
+    """Draw the result of a monitor, or the validation of an estimator.
 
     Args:
-        shown: What `monitor` has returned: accuracy and expected errors of the slices, with windows also over time, and
-            with labels also what these say. Or an estimator of `fit` or `load`: each labelled domain as estimated
-            without its labels, with its 90 % interval, beside the truth.
+        shown: A result of `monitor`: draws accuracy and expected errors of the slices, with windows also over time,
+            with labels also the accuracy from labels. Or an estimator from `fit` or `load`: draws the estimate of each
+            held-out domain with its 90 % interval, and the truth.
 
     Returns:
         The pictures; a notebook shows them if they are the value of a cell.

@@ -21,7 +21,7 @@ from entropy_sentinel.statistics.intervals import NOTES, PRIOR
 
 
 def untested(result: Monitored) -> list[str]:
-    """What to say of changes that have no q, so that they are no alert however large they are."""
+    """Return a line about changes without q, which raise no alert however large they are."""
     least = max(result.provenance["min_responses"], 1)
     rows = result.now.filter(
         pl.col("change").is_not_null() & pl.col("change_q").is_null() & (pl.col("n_estimated") >= least)
@@ -31,38 +31,39 @@ def untested(result: Monitored) -> list[str]:
     names = [slice_name(row) for row in rows.select(result.by).iter_rows()]
     more = f"; and {len(names) - SHOWN:,} more slices" if len(names) > SHOWN else ""
     return [
-        f"changes that are not tested, and are no alert, for there are fewer than {least} responses in the reference "
-        f"or after it: {'; '.join(names[:SHOWN])}{more}"
+        f"changes not tested (fewer than {least} responses in or after the reference), so they raise no "
+        f"alert: {'; '.join(names[:SHOWN])}{more}"
     ]
 
 
 def bases(result: Monitored) -> list[str]:
-    """What to say of intervals that rest on an assumption alone."""
+    """Return a line about intervals that rest on the assumption only."""
     if PRIOR not in result.slices["basis"].to_list():
         return []
     return [NOTES[PRIOR]]
 
 
 def labels_of_a_part(result: Monitored) -> list[str]:
-    """What to say where labels do not stand for their slice."""
+    """Return a line about labels that do not represent their slice."""
     if LABELLED not in result.slices.columns:
         return []
     unused = result.slices.filter(pl.col("n_labelled") > 0, pl.col("improved_accuracy").is_null())
     names = [slice_name(row) for row in unused.select(result.by).iter_rows()]
     if not names:
         return []
-    return [f"labels: drawn from a part of the slice, they do not improve its estimate: {'; '.join(names[:SHOWN])}"]
+    return [f"labels from only a part of the slice do not improve its estimate: {'; '.join(names[:SHOWN])}"]
 
 
 def labels_and_estimates(result: Monitored) -> list[str]:
-    """Which of the two numbers to read, and what to know of the slices whose number with labels it is."""
+    """Return lines about which of the two numbers to read, and notes about slices with labels."""
     if LABELLED not in result.now.columns or not (result.now["read"] == LABELS).any():
         return []
     rows = result.now.filter(pl.col("read_because").is_not_null()).head(SHOWN)
     return [
-        f"read '{LABELS}' where it is there: it is right if the labels were drawn as their weights say, whatever the "
-        f"estimator does; '{ESTIMATED}' assumes that the slice is to the labelled domains as they are to each other. "
-        "The two rest on different assumptions, and their intervals are not combined",
+        f"read '{LABELS}' if the slice has it: it is right if the labels were drawn as their weights say, "
+        f"even if the estimator is wrong. '{ESTIMATED}' assumes that the slice resembles the labelled domains "
+        "as they resemble each other. The two rest on different assumptions, so their intervals are not "
+        "combined",
         *(
             f"{slice_name(row[name] for name in result.by)}: {row['read_because']}"
             for row in rows.iter_rows(named=True)
@@ -71,18 +72,18 @@ def labels_and_estimates(result: Monitored) -> list[str]:
 
 
 def pooled(result: Monitored) -> list[str]:
-    """What to say of slices whose newest window is thin."""
+    """Return a line if the newest window of a slice has too few responses."""
     if not (result.now["n_windows"] > 1).any():
         return []
     about = result.provenance
     return [
-        f"with fewer than {about['min_responses']} responses in the newest {about['window']}, a slice's "
-        f"{about['window']}s before it count too, at most {about['pool_windows']}"
+        f"if a slice has fewer than {about['min_responses']} responses in the newest {about['window']}, up to "
+        f"{about['pool_windows']} {about['window']}s are pooled"
     ]
 
 
 def without_traffic(result: Monitored) -> list[str]:
-    """The windows between the first and the newest in which there was no response."""
+    """Return a line with the windows without responses, between the first and the newest."""
     if result.windows is None or not result.newest:
         return []
     there = result.windows["window"].drop_nulls().unique().sort()
@@ -95,11 +96,11 @@ def without_traffic(result: Monitored) -> list[str]:
     if not missing:
         return []
     named = ", ".join(missing[:SHOWN]) + (f" and {len(missing) - SHOWN:,} more" if len(missing) > SHOWN else "")
-    return [f"{counted(len(missing), window)} without a response (UTC): {named}"]
+    return [f"{counted(len(missing), window)} without responses (UTC): {named}"]
 
 
 def reasons(result: Monitored) -> dict[str, str]:
-    """Why the slices that are shown have each flag; slices with the same reason are named together."""
+    """Return the reason of each flag of the slices shown; slices with the same reason are named together."""
     named: dict[str, dict[str, list[str]]] = {}
     for row in result.slices.head(SHOWN).iter_rows(named=True):
         for flag, reason in zip(row["flags"], row["reasons"], strict=True):
@@ -111,7 +112,7 @@ def reasons(result: Monitored) -> dict[str, str]:
 
 
 def parts(result: Monitored) -> list[Part]:
-    """What is shown: whose numbers these are, the slices, the newest window, what the flags mean, the alerts."""
+    """Return what to print: estimator and input, slices, newest window, reasons of the flags, alerts."""
     shown: list[Part] = [*whose(result)]
     for of, rows in shown_rows(result):
         shown += _rows(result, rows, of)
@@ -130,4 +131,4 @@ def _rows(result: Monitored, rows: pl.DataFrame, of: str) -> list[Part]:
     more = len(rows) - len(lines)
     made = table([f"{', '.join(result.by)} ({of})", *head], lines)
     made.columns[-1].justify = "left"  # the flags
-    return [made, *([f"... and {counted(more, 'more slice')}: --output has them all"] if more else [])]
+    return [made, *([f"... and {counted(more, 'more slice')}: use --output to get all"] if more else [])]

@@ -26,9 +26,12 @@ from entropy_sentinel.sources.opening import STANDARD_INPUT, standard_input
 
 log = logging.getLogger(__name__)
 # What is said of responses that stand in the sums of two parts.
-_IN_TWO_PARTS = "responses that two parts have: both count; in one run over the files they count once"
+_IN_TWO_PARTS = "responses that are in two parts and count twice; a single run over the files counts them once"
 # What is said of files that were read when a statistic was not there, or made in another way.
-_NOT_KNOWN = "files of which '{}' is not known, nor of slices with responses in them: it is where they are given again"
+_NOT_KNOWN = (
+    "files read by an earlier version, whose '{}' is unknown, as for the slices in them; give these files again "
+    "to get it"
+)
 
 
 def check_use(
@@ -73,7 +76,7 @@ class Collector:
         self.n_known = 0
 
     def add(self, sources: Iterable[Source]) -> None:
-        """Read what is not known yet. Raises InputError for a file that cannot be read."""
+        """Read what is not known yet. Raises InputError for an unreadable file."""
         self._sources = sources = list(sources)
         # One file alone, and never again: there is nothing that it could be the same as.
         self._compare = self._lasting or len(sources) > 1
@@ -122,7 +125,7 @@ class Collector:
             try:
                 self._add_content(path, path, look)
             except _Changed:
-                log.warning("%s: grows while it is read; what is there now is read from a copy", path)
+                log.warning("%s: is growing; reading a copy of its present content", path)
                 self._add_copy(path)
 
     def _add_copy(self, path: str) -> None:
@@ -143,12 +146,12 @@ class Collector:
         digests = content(path, {file.n_bytes for file in self._state.files.values()})
         replaces: list[str] = []
         if lacking := self._state.lacking(digests.key):
-            log.warning("%s: is read again, for %s is not known of what was read before", name, ", ".join(lacking))
+            log.warning("%s: reading it again, because %s was not recorded before", name, ", ".join(lacking))
             replaces = self._state.files[digests.key].replaces
             self._state.forget(digests.key)
         if known := self._state.holder(digests.key):
             if known.path != name:
-                log.info("%s: its content is in %s too, and counts once", name, known.path)
+                log.info("%s: same content as %s, counted once", name, known.path)
             self._count_known(known)
         else:
             replaces += self._state.begun_by(digests)
@@ -201,6 +204,8 @@ class Collector:
     @staticmethod
     def _note_same(problems: Problems, others: Others, path: str) -> None:
         if others.n_same:
-            problems.note("responses that another file has too: they count once", [path], others.n_same)
+            problems.note("responses that are also in another file and count once", [path], others.n_same)
         if others.n_other:
-            problems.note("responses whose id another file has for something else: both count", [path], others.n_other)
+            problems.note(
+                "responses with the same id as a different one in another file; both count", [path], others.n_other
+            )

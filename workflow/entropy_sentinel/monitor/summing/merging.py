@@ -36,7 +36,7 @@ NEWEST_WINDOWS = 2
 
 
 class Windows(NamedTuple):
-    """Slices and windows: `rows` has `slice`, a row number of `Merged.slices`, and `window`; `sums` are theirs."""
+    """Slices and windows: `rows` has `slice`, a row number of `Merged.slices`, and `window`; `sums` are their sums."""
 
     rows: pl.DataFrame
     sums: Sums
@@ -164,7 +164,7 @@ def _most(max_slices: int, n_windows: int) -> int:
     """How many slices are kept beside OTHERS."""
     most = min(max_slices, MOST_ROWS // n_windows - 1)
     if most < 1:
-        raise InputError(f"window: there are {n_windows:,} windows in the logs; take a longer one")
+        raise InputError(f"window: the logs have {n_windows:,} windows; choose a longer one")
     return most
 
 
@@ -275,7 +275,7 @@ def _stale(lately: pl.DataFrame, last_usable: list[datetime | None], least: int)
 
 
 def pooled_words(row: dict[str, object], window: str | None) -> str:
-    """What to say of a row that pools windows; empty where it does not."""
+    """Return the note of a row that pools windows; empty if it does not."""
     if row.get("n_windows", 1) == 1:
         return ""
     return f"{row['n_windows']} {window}s from {row['window_from']:%Y-%m-%d %H:%M}"

@@ -182,7 +182,7 @@ class State:
         return pl.concat([pl.DataFrame(schema=NUMBERS_OF), *self._frames(key, NUMBERS)])
 
     def forget(self, key: str) -> None:
-        """Forget a file, to read it again."""
+        """Forget a file, so that it is read again."""
         self.drop(key)
         self.overlap.forget()
 
@@ -201,12 +201,13 @@ def _check_same(path: Path | None, then: dict[str, Any], now: dict[str, Any]) ->
     remedy = f"name another file, or delete {path} and give all the logs again"
     if then["checksum"] != now["checksum"]:
         raise ProvenanceError(
-            f"{path}: holds what the estimator '{then['estimator']}' of checksum {then['checksum'][:12]} "
-            f"found, and this one is {now['checksum'][:12]}: the two do not add up; {remedy}"
+            f"{path}: contains results of another estimator, '{then['estimator']}' with checksum "
+            f"{then['checksum'][:12]}; this one has {now['checksum'][:12]}. The results cannot be added: "
+            f"{remedy}"
         )
     for name, value in now["reading"].items():
         if (before := then["reading"].get(name)) != value:
             raise ProvenanceError(
-                f"{path}: was made with {name} = {before!r}, and this run has {value!r}: the two do not add up; "
-                f"{remedy}"
+                f"{path}: was made with {name} = {before}, and this run has {value}. The results cannot be "
+                f"added: {remedy}"
             )

@@ -72,7 +72,7 @@ class StateFile:
         for (content,) in self.rows(contents, key, part):
             digest.update(content)
         if digest.hexdigest() != checksum:
-            raise _damaged(self.path, f"{part} of {key[:12]} have another SHA-256 than they were written with")
+            raise _damaged(self.path, f"{part} of {key[:12]} do not match their SHA-256")
         for (content,) in self.rows(contents, key, part):
             yield pl.read_parquet(content)
 
@@ -80,7 +80,7 @@ class StateFile:
         """What is known of each file, by its key, in the order of these."""
         rows = list(self.rows(f"SELECT key, {_CONTENT}, sha256 FROM about ORDER BY key"))
         if any(digest != _digest(key, content) for key, content, digest in rows):
-            raise _damaged(self.path, "a row has another SHA-256 than it was written with")
+            raise _damaged(self.path, "a row does not match its SHA-256")
         return {key: json.loads(content) for key, content, _ in rows}
 
     def put(self, key: str, about: dict[str, Any]) -> None:
@@ -149,7 +149,7 @@ class Writer:
             self._digests.setdefault(part, hashlib.sha256()).update(content.getvalue())
 
     def discard(self) -> None:
-        """Forget what was written."""
+        """Discard what was written."""
         self._file.delete(self._key)
         self._digests.clear()
 
@@ -194,7 +194,7 @@ def _lock(connection: sqlite3.Connection, path: Path | None) -> None:
             if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
                 raise
         if not waiting:
-            log.warning("%s: waiting for another run, which still works on it", path, extra=WAITING)
+            log.warning("%s: waiting for another run that uses it", path, extra=WAITING)
             waiting = True
 
 
@@ -215,10 +215,10 @@ def _unusable(path: Path | None, error: sqlite3.Error) -> EntropySentinelError:
     if code == sqlite3.SQLITE_CORRUPT:
         return _damaged(path, str(error))
     return EntropySentinelError(
-        f"{path}: the state cannot be used: {error}; the file and its folder must be writable, and the disk must have "
-        "room. What the state held is still there"
+        f"{path}: the state cannot be used: {error}. Check that the file and its folder are writable and that the "
+        "disk has room. The earlier content is unchanged"
     )
 
 
 def _damaged(path: Path | None, why: str) -> DamagedFileError:
-    return DamagedFileError(f"{path}: is damaged ({why}); delete it and give all the logs: it is made again from them")
+    return DamagedFileError(f"{path}: is damaged ({why}); delete it and give all the logs to rebuild it")

@@ -22,20 +22,20 @@ HELD = 20_000
 
 
 def predictions(estimator: Estimator, features: pl.DataFrame) -> np.ndarray:
-    """What the estimator says of each response, (n_rows,), in [0, 1]: P(correct), or else the mean of its values."""
+    """Return the prediction for each response, (n_rows,), in [0, 1]: P(correct), or else the mean of its values."""
     with one_thread():
         p = estimator.p_correct(features)
     return np.clip(one_value(values_of(estimator, features) if p is None else p), 0, 1)
 
 
 def values_of(estimator: Estimator, rows: pl.DataFrame) -> np.ndarray:
-    """The estimator's values of each response, (n_rows,) or (n_rows, n_values)."""
+    """Return the estimator's values of each response, (n_rows,) or (n_rows, n_values)."""
     with one_thread():
         return estimator.values(rows)
 
 
 def one_value(given: Any) -> np.ndarray:
-    """(n,) from one or several values per response."""
+    """Return one value per response, (n,), from one or several."""
     values = np.asarray(given, dtype=float)
     return values.mean(axis=1) if values.ndim == 2 else values
 
@@ -123,7 +123,7 @@ class Sums(NamedTuple):
 
 
 class Partial(NamedTuple):
-    """Sums with the slices and windows that they are of: `keys` (n,) rows of text columns and `grain`."""
+    """Sums with their slices and windows: `keys` are (n,) rows of text columns and `grain`."""
 
     keys: pl.DataFrame
     sums: Sums
@@ -165,7 +165,7 @@ def pairs(k: int) -> list[tuple[int, int]]:
 
 
 def covariance(sums: np.ndarray, products: np.ndarray, n: float) -> np.ndarray:
-    """(k, k) the covariances (divided by n - 1) of n responses' values, from their sums (k,) and products."""
+    """Return the covariances (k, k), divided by n - 1, of n responses' values from their sums (k,) and products."""
     matrix = np.zeros((len(sums), len(sums)))
     for (i, j), product in zip(pairs(len(sums)), products, strict=True):
         matrix[i, j] = matrix[j, i] = product - sums[i] * sums[j] / n
@@ -173,7 +173,7 @@ def covariance(sums: np.ndarray, products: np.ndarray, n: float) -> np.ndarray:
 
 
 def numbered(keys: pl.DataFrame) -> tuple[np.ndarray, pl.DataFrame]:
-    """For each row the number of its like among the unique ones, (n,), and these, in order of appearance."""
+    """Return for each row the number of its unique row, (n,), and the unique rows in order of appearance."""
     unique = keys.unique(maintain_order=True)
     return places(keys, unique), unique
 
@@ -194,7 +194,7 @@ def responses(frame: pl.DataFrame, estimator: Estimator) -> pl.DataFrame:
 
 
 def score(frame: pl.DataFrame, estimator: Estimator, support: Support | None) -> Partial:
-    """The sums of the slices in a frame of `inputs`."""
+    """Return the sums of the slices in a frame of `inputs`."""
     groups, keys = numbered(frame.select(pl.col(f"^{BY}.*$"), "grain"))
     good = frame["excluded"].is_null()
     usable, of = frame.filter(good), groups[good.to_numpy()]
@@ -262,5 +262,5 @@ def n_values(estimator: Estimator) -> int:
 
 
 def support_of(about: dict[str, Any]) -> Support | None:
-    """What the estimator's file says of its training rows' features; None for a file of an earlier version."""
+    """Return the estimator's support; None for a file of an earlier version."""
     return Support.from_dict(about["support"]) if about.get("support") else None

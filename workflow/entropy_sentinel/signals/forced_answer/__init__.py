@@ -27,11 +27,11 @@ FORCED_ANSWERS = Contract(
         Column(
             "answer_text",
             pl.String,
-            "its text, as it would stand in `\\boxed{}`; null for `none`, and where there is none",
+            "its text, as it would stand in `\\boxed{}`; null for `none`, or without an answer",
             nullable=True,
         ),
         Column(
-            "answer_tokens", pl.UInt32, "L, its length; 0 for `none`, null where there is none", "tokens", nullable=True
+            "answer_tokens", pl.UInt32, "L, its length; 0 for `none`, null without an answer", "tokens", nullable=True
         ),
         Column(
             "tokens_to_answer",

@@ -20,14 +20,14 @@ class Semantics(Grouping):
     probabilities: Literal["sequence", "frequencies"] = Field(
         "sequence",
         description="what the probability of a class is made of. sequence: the probabilities of the answers in it, "
-        "summed; frequencies: their number, which is also taken for items of which a log-probability is not known",
+        "summed; frequencies: their number, which is also used for items without all log-probabilities",
     )
 
 
 _ENTROPY = "entropy of the probabilities of the classes of an item's answers; the same for all its responses"
 _CLASSES = "number of classes of an item's answers; the same for all its responses"
 _STABLE = (
-    "number of these that come again and again, by the lower limits of their shares of the samples; null with fewer "
+    "number of these that occur repeatedly, by the lower limits of their shares of the samples; null with fewer "
     f"than {LEAST_SAMPLES}"
 )
 

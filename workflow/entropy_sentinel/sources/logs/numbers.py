@@ -65,6 +65,6 @@ class Numbers:
             self._new_repeats += bool(taken)
             number = (~taken & (taken + 1)).bit_length() - 1
         if number >= _MOST:
-            raise WholeFileError(f"the id '{key[-1]}' is there more than {_MOST:,} times: it is no id")
+            raise WholeFileError(f"the id '{key[-1]}' occurs more than {_MOST:,} times, so it is not an id")
         self._new_taken[key] = taken | 1 << number
         return number

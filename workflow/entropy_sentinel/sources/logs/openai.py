@@ -47,7 +47,7 @@ def choices(body: Any) -> Iterator[Reply]:
     if not isinstance(body, Mapping) or not isinstance(body.get("choices"), list):
         raise InputError("a reply must have `choices`")
     if not body["choices"]:
-        raise InputError("the `choices` of the reply are empty: it has no answer")
+        raise InputError("the `choices` of the reply are empty, so it has no answer")
     for position, choice in enumerate(body["choices"]):
         reply = _text_choice(choice) if "text" in choice else message_choice(choice, choice.get("message"))
         reply.item_id, reply.model = body.get("id"), body.get("model")
@@ -157,7 +157,7 @@ def response_of(body: Any) -> Reply:
     steps = [step for part in given for step in part]
     logprobs, text = (trace_of(steps) if steps else None), storable("".join(texts))
     if steps and len(given) < sum(map(bool, texts)):
-        raise InputError("a part of the text has log-probabilities, and another has none")
+        raise InputError("only a part of the text has log-probabilities")
     return Reply(
         *(body.get("id"), body.get("model"), text, _finish_of(body), logprobs, tokens_of(steps)),
         prompt_tokens=(body.get("usage") or {}).get("input_tokens") or 0,
@@ -187,14 +187,14 @@ def parsed(body: Any) -> Any:
     try:
         return json.loads(body)
     except ValueError as error:
-        raise InputError(f"the reply must be JSON: {error}; it is {body[:80]!r}") from None
+        raise InputError(f"the reply must be JSON: {error}; was {body[:80]!r}") from None
 
 
 def responses_in(body: Any) -> tuple[list[Reply], dict[str, Any]]:
     """The responses in a body, and what it says that may make slices; Ignored for one of another kind."""
     body = parsed(body)
     if isinstance(body, Mapping) and body.get("object") == "list":
-        raise Ignored("lists, of embeddings for one")
+        raise Ignored("lists, for example of embeddings")
     if isinstance(body, Mapping) and "output" in body:
         return [response_of(body)], facts_of_response(body)
     responses = list(choices(body))
@@ -278,7 +278,7 @@ class StreamReader(Reader):
     def _whole(self, key: tuple[Any, int]) -> Reply:
         stream = self._open.pop(key)
         if stream.broken:
-            raise InputError(f"the stream {str(key[0])[:100]!r} has a chunk that could not be read")
+            raise InputError(f"the stream {str(key[0])[:100]!r} has an unreadable chunk")
         reply = message_choice(stream.choice, stream.choice.get("message", {}))
         reply.item_id, reply.model, reply.sample = key[0], stream.first.get("model"), key[1]
         reply.columns = self.columns(stream.first, facts_of(stream.first))

@@ -226,7 +226,7 @@ class Logs:
             summary.unusable.update(dict(frame[UNUSABLE].drop_nulls().value_counts().iter_rows()))
         cut_off = int((frame["finish_reason"] == "length").sum())
         if cut_off:
-            summary.facts["cut off"] += cut_off
+            summary.facts["truncated"] += cut_off
 
 
 def of_replies(replies: Any) -> pl.DataFrame:

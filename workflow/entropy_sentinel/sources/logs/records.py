@@ -59,7 +59,7 @@ def checked(content: Any, where: str) -> Found | BadRecord:
 
 def too_long(longest: int) -> str:
     raised = "raise max_record_mb (`features --max-record-mb`) to read it"
-    return f"is longer than {longest / MB:g} MB and left out; {raised}"
+    return f"is longer than {longest / MB:g} MB and was skipped; {raised}"
 
 
 def json_records(stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
@@ -114,7 +114,7 @@ def _skip_blank(stream: Stream) -> int:
 
 def _record(content: bytes, where: str) -> Found | BadRecord:
     if any(mark in content for mark in _SERVER_LOG) and not content.startswith(b"{"):
-        return BadRecord(where, "is of a server's text log, which has no log-probabilities: log the replies as JSON")
+        return BadRecord(where, "is from a server's text log, which has no log-probabilities; log the replies as JSON")
     try:
         record = json.loads(content.decode())
     except json.JSONDecodeError as error:
@@ -139,7 +139,7 @@ def _documents(first: bytes, stream: Stream, name: str, longest: int) -> Iterato
             if waiting.startswith("]"):
                 return
             if len(waiting) > longest:
-                yield BadRecord(f"{name}: entry {number}", f"{too_long(longest)}, and so is all that follows")
+                yield BadRecord(f"{name}: entry {number}", f"{too_long(longest)}, with everything after it")
                 return
             more = stream.read(min(block, longest + 1))
             if not more:
@@ -169,7 +169,7 @@ def csv_rows(lines: Iterator[str], name: str, longest: int) -> Iterator[tuple[in
         if missing := [column for column in TRACES if column not in names]:
             raise InputError(
                 f"{name}: a CSV file of responses must have the columns {' and '.join(TRACES)}, lists of numbers as "
-                f"JSON; {missing[0]} is not there, there are: {', '.join(names)[:300] or 'none'}"
+                f"JSON; {missing[0]} is missing, columns: {', '.join(names)[:300] or 'none'}"
             )
         yield from _csv_rows(csv.reader(lines, delimiter=delimiter, strict=True), names)
     finally:
@@ -209,7 +209,7 @@ def _csv_rows(reader: Any, names: list[str]) -> Iterator[tuple[int, dict[str, An
         if len(cells) == len(names):
             yield number, _csv_record(dict(zip(names, cells, strict=True)))
         elif cells:
-            yield number, f"must have {len(names)} cells as the first line has, has {len(cells)}"
+            yield number, f"must have {len(names)} cells like the first line, has {len(cells)}"
 
 
 def _csv_record(cells: dict[str, str]) -> dict[str, Any] | str:
@@ -219,7 +219,7 @@ def _csv_record(cells: dict[str, str]) -> dict[str, Any] | str:
             try:
                 record[name] = json.loads(record[name])
             except (ValueError, RecursionError):
-                return f"'{name}' must be JSON, as [-0.1, -2.3], is {record[name][:80]!r}"
+                return f"'{name}' must be JSON, such as [-0.1, -2.3], was {record[name][:80]!r}"
     for name in _WHOLE_CELLS:
         if (value := record.get(name)) is not None and value.removeprefix("-").isdecimal():
             record[name] = int(value)
@@ -243,7 +243,7 @@ def records(path: str | Held, max_record_mb: float = LONGEST_MB) -> Iterator[Fou
         with opened(path) as stream:
             yield from _reader(stream, name)(stream, name, int(max_record_mb * MB))
     except (OSError, EOFError, zlib.error) as error:
-        raise IncompleteFileError(f"{name}: cannot be read to its end: {error}") from None
+        raise IncompleteFileError(f"{name}: is damaged, only its beginning could be read: {error}") from None
 
 
 def _reader(stream: Stream, name: str) -> Callable[[Stream, str, int], Iterator[Found | BadRecord]]:
@@ -279,7 +279,7 @@ def _bounded(text: TextIO, name: str, longest: int) -> Iterator[str]:
     while line := text.readline(longest + 1):
         number += 1
         if len(line) > longest:
-            raise IncompleteFileError(f"{name}: line {number} {too_long(longest)}, and what follows with it")
+            raise IncompleteFileError(f"{name}: line {number} {too_long(longest)}, with everything after it")
         yield line
 
 

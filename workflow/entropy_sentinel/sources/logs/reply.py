@@ -13,7 +13,7 @@ from entropy_sentinel.frames.generation import OTHER_STOPS, REFUSED
 # Whole numbers of a response, and the largest that a frame can hold; they begin at 0, a seed that is not known is -1.
 LARGEST = {"sample": 2**16 - 1, "prompt_tokens": 2**32 - 1, "seed": 2**63 - 1, "trace_start": 2**32 - 1}
 NO_LOGPROBS = "no log-probabilities in the log"
-NO_TOKENS = "no tokens in the log to find the end of the thinking in"
+NO_TOKENS = "no tokens in the log, so the end of the thinking is unknown"
 NO_ALTERNATIVES = "no alternatives to the sampled tokens in the log"
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -22,11 +22,11 @@ STOPS = {"stop", *(word.lower() for word in OTHER_STOPS)}
 
 
 class Ignored(Exception):
-    """A record that is no response of a language model to text; the message says what it is instead."""
+    """A record that is not a model's response to text; the message says what it is instead."""
 
 
 class Trace(NamedTuple):
-    """Log-probabilities of a response of T tokens, in nats; the alternatives of all steps one after the other."""
+    """Log-probabilities of a response of T tokens, in nats, with the alternatives of all steps concatenated."""
 
     sampled: np.ndarray  # (T,) float32
     counts: np.ndarray  # (T,) alternatives of each step
@@ -64,22 +64,24 @@ class Reply:
     place: str = ""
 
     def checked(self) -> "Reply":
-        """Itself; InputError where a frame could not hold it."""
+        """Return this reply; raise InputError if a frame could not hold it."""
         if not isinstance(self.text, str):
-            raise InputError(f"the text must be text, is {self.text!r}"[:200])
+            raise InputError(f"the text must be a string, was {self.text!r}"[:200])
         for name, largest in LARGEST.items():
             value = getattr(self, name)
             if value is not None and (type(value) is not int or not -(name == "seed") <= value <= largest):
-                raise InputError(f"{name} must be a whole number from 0 to {largest:,}, is {value!r}"[:200])
+                raise InputError(f"{name} must be a whole number from 0 to {largest:,}, was {value!r}"[:200])
         if any(type(token_id) is not int or not 0 <= token_id < 2**32 for token_id in self.token_ids or ()):
             raise InputError("token_ids must be whole numbers from 0 to 4,294,967,295")
         return self
 
 
 def trace(sampled: Sequence[float], top: Sequence[Sequence[float]]) -> Trace:
-    """The log-probabilities of a response; InputError where the two differ in length, or one is no number."""
+    """Return the trace of a response; raise InputError if the lengths differ or a value is not a number."""
     if len(sampled) != len(top):
-        raise InputError(f"there are {len(sampled)} sampled tokens, and alternatives for {len(top)}: must be as many")
+        raise InputError(
+            f"there must be as many alternatives as sampled tokens ({len(sampled)}), but there are {len(top)}"
+        )
     _check_numbers([[value] for value in sampled])
     _check_numbers(top)
     counts = np.fromiter(map(len, top), dtype=np.int64, count=len(top))
@@ -89,14 +91,14 @@ def trace(sampled: Sequence[float], top: Sequence[Sequence[float]]) -> Trace:
 
 
 def why_unusable(trace: Trace | None, text: str, facts: Iterable[str]) -> str | None:
-    """Why no feature can be computed; None where one can, and for a response of no tokens."""
+    """Return why no features can be computed; None if they can, and for a response without tokens."""
     if trace is None or (not len(trace.sampled) and text):
         return f"{NO_LOGPROBS} (a tool call)" if "tool calls" in facts else NO_LOGPROBS
     return NO_ALTERNATIVES if len(trace.sampled) and not len(trace.values) else None
 
 
 def finish(reason: Any) -> str:
-    """The finish reason as contract GENERATIONS has it; `unknown` where the log says none."""
+    """Return the finish reason as in contract GENERATIONS; `unknown` if the log has none."""
     reason = "" if reason is None else storable(str(reason))
     if not reason.strip():
         return "unknown"
@@ -104,19 +106,19 @@ def finish(reason: Any) -> str:
 
 
 def refused(error: Any) -> str:
-    """The finish reason of a request that was answered with an error, in the server's words."""
+    """Return the finish reason of a request that failed, in the server's words."""
     if isinstance(error, Mapping):
         error = error.get("message") or error.get("code") or error.get("type")
     return REFUSED + " ".join(storable(str(error or "an error without a message")).split())[:300]
 
 
 def storable(text: str) -> str:
-    """Text that a file can hold: half a surrogate pair, as of a token that is part of a character, becomes U+FFFD."""
+    """Return text that a file can hold: half a surrogate pair becomes U+FFFD."""
     return _SURROGATE.sub("\ufffd", text)
 
 
 def scalar(value: Any) -> Any:
-    """A value that can be a column: text, number, truth value; lists of such as text; None for anything else."""
+    """Return text, a number, a truth value or a joined list of these; None for any other value."""
     if isinstance(value, list) and all(isinstance(part, str | int | float) for part in value):
         return storable(", ".join(map(str, value)))
     if isinstance(value, int) and abs(value) >= 2**63:
@@ -125,7 +127,7 @@ def scalar(value: Any) -> Any:
 
 
 def most_common(counts: np.ndarray) -> int:
-    """The number of alternatives that most steps have; the smaller of two, 0 for no steps."""
+    """Return the number of alternatives that most steps have; the smaller one of two, 0 without steps."""
     return int(np.bincount(counts).argmax()) if len(counts) else 0
 
 
@@ -133,4 +135,4 @@ def _check_numbers(steps: Sequence[Sequence[Any]]) -> None:
     for step, values in enumerate(steps):
         if not _NUMBERS.issuperset(map(type, values)):
             wrong = next(value for value in values if type(value) not in _NUMBERS)
-            raise InputError(f"the log-probabilities of step {step} (from 0) must be numbers, are {wrong!r}"[:200])
+            raise InputError(f"the log-probabilities of step {step} (from 0) must be numbers, were {wrong!r}"[:200])

@@ -32,9 +32,9 @@ _MOST_KINDS = 20
 
 
 class Selection:
-    """The options `column` and `where` of what reads responses.
+    """The options `column` and `where` of a reader of responses.
 
-    `left_out` counts the responses that `where` leaves out, by why; `seen` are the columns of `where` that had a value.
+    `left_out` counts the responses that `where` excludes, by reason; `seen` are the columns of `where` with a value.
     """
 
     def __init__(self, options: LogOptions) -> None:
@@ -43,13 +43,13 @@ class Selection:
         self.left_out, self.seen = Counter[str](), set[str]()
 
     def read_for(self, names: Iterable[str]) -> list[str]:
-        """The columns that a log is to be read with, so that those called `names` are there."""
+        """Return the columns to read from a log so that those called `names` are available."""
         wanted = dict.fromkeys((*names, *self._places, *self._values))
         places = (place for name in wanted for place in (name, *self._places.get(name, ())))
         return list(dict.fromkeys(column for place in places for column in (place, *_ALSO.get(place, ()))))
 
     def of(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """The responses of a frame that are asked for, with the columns that were given a name."""
+        """Return the selected responses of a frame, with the columns that were renamed."""
         named = {own_name(name): first_of(frame, (*places, name)) for name, places in self._places.items()}
         frame = frame.with_columns(**named)
         for name, values in self._values.items():
@@ -69,14 +69,14 @@ class Selection:
 
 
 def columns_called(frame: pl.DataFrame, name: str) -> list[str]:
-    """The columns of a frame that hold a log's column of this name, the log's own first."""
+    """Return the columns of a frame for a log's column of this name, the log's own first."""
     every = (name, *_ALSO.get(name, ()))
     own = [column for place in every for column in ((own_name(place), place) if _is_taken(place) else (place,))]
     return [column for column in own if column in frame.columns]
 
 
 def first_of(frame: pl.DataFrame, names: Sequence[str]) -> pl.Series:
-    """The values that a frame has in the first of these columns of a log that has one, (n,); nulls where none has."""
+    """Return each row's value from the first of these columns that has one, (n,), or null."""
     there = [frame[column] for name in names for column in columns_called(frame, name)]
     columns = [column for column in there if column.null_count() < len(frame)]
     if not columns:
@@ -87,16 +87,16 @@ def first_of(frame: pl.DataFrame, names: Sequence[str]) -> pl.Series:
 
 
 def as_text(column: pl.Series) -> pl.Series:
-    """A column as text, so that 7 and "7" of two files are the same; InputError for several values in a row."""
+    """Return a column as text, so that 7 and "7" are equal; raise InputError for several values in a row."""
     if column.dtype.is_nested():
-        raise InputError(f"column '{column.name}' must have one value per response, is {column.dtype}"[:300])
+        raise InputError(f"column '{column.name}' must have one value per response, was {column.dtype}"[:300])
     if isinstance(column.dtype, pl.Datetime):
         return column.dt.strftime("%Y-%m-%dT%H:%M:%S")
     return column.cast(pl.String, strict=False)
 
 
 def own_name(name: str) -> str:
-    """What a frame calls a log's column of this name."""
+    """Return a frame's name for a log's column of this name."""
     return f"log_{name}" if _is_taken(name) else name
 
 

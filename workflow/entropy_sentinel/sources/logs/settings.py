@@ -27,10 +27,10 @@ Mode = Literal["raw_logprobs", "processed_logprobs"]
 
 @dataclass(frozen=True)
 class Container:
-    """A kind of file that is no sequence of records, such as an archive.
+    """A kind of file that is not a sequence of records, such as an archive.
 
-    `recognises` is asked of its first bytes, `records` names the function that gives the records in it, by the stream,
-    the file's name and the bytes of the longest record.
+    `recognises` tests its first bytes. `records` names the function that yields its records, from the stream, the
+    file's name and the bytes of the longest record.
     """
 
     recognises: Callable[[bytes], bool]
@@ -39,9 +39,9 @@ class Container:
 
 @dataclass(frozen=True)
 class Format:
-    """A format of logs; `recognises` is asked of one record, `reader` names the class that reads them.
+    """A format of logs; `recognises` tests one record, `reader` names the class that reads them.
 
-    `containers` are the kinds of files that hold such records otherwise than as JSON, CSV or Parquet.
+    `containers` are kinds of files with such records that are not JSON, CSV or Parquet.
     """
 
     name: str
@@ -71,7 +71,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             "litellm",
-            "LiteLLM's StandardLoggingPayload, as its callbacks, S3 and generic API loggers write it",
+            "LiteLLM's StandardLoggingPayload, from its callbacks, S3 or generic API loggers",
             f"{_ROOM}.litellm_payload.LiteLLMReader",
             lambda record: "standard_logging_object" in record or {"call_type", "model_parameters"} <= set(record),
         ),
@@ -89,7 +89,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             "openai-stream",
-            "chunks of streamed chat completions, one a line or as server-sent events, joined by id",
+            "chunks of streamed chat completions, one per line or as server-sent events, joined by id",
             f"{_ROOM}.openai.StreamReader",
             lambda record: record.get("object") == "chat.completion.chunk",
         ),
@@ -101,7 +101,7 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             "openai",
-            "replies of OpenAI's chat or text completions, of vLLM and other servers too",
+            "replies of chat or text completions from OpenAI, vLLM and other servers",
             f"{_ROOM}.openai.ReplyReader",
             lambda record: "choices" in record or set(record) == {"error"},
         ),
@@ -122,13 +122,13 @@ FORMATS: dict[str, Format] = {
 
 
 def container(begin: bytes) -> Container | None:
-    """The kind of container that begins with these bytes; None where it is none."""
+    """Return the kind of container that begins with these bytes; None if it is not a container."""
     kinds = (kind for format in FORMATS.values() for kind in format.containers)
     return next((kind for kind in kinds if kind.recognises(begin)), None)
 
 
 def recognise(record: Record) -> Format | None:
-    """The format of a record; None where it is of none."""
+    """Return the format of a record; None if no format matches."""
     return next((format for format in FORMATS.values() if format.recognises(record)), None)
 
 
@@ -156,35 +156,36 @@ Pairs = Annotated[
 
 
 class LogOptions(Options):
-    """How logs are read, as every command and verb that reads them can be asked."""
+    """Options for reading logs, common to all commands and verbs."""
 
     top_k: Annotated[Whole | None, Shown(Panel.READING, "K")] = Field(
-        None, ge=1, description="Cut the alternatives to a token to so many."
+        None, ge=1, description="Keep only this many alternatives per token."
     )
     logprobs_mode: Annotated[Literal["raw_logprobs", "processed_logprobs"] | None, Shown(Panel.READING, "MODE")] = (
-        Field(None, description="What the log-probabilities are: raw_logprobs (assumed), processed_logprobs.")
+        Field(None, description="Kind of log-probabilities: raw_logprobs (the default) or processed_logprobs.")
     )
     trace_after: Annotated[str | None, Shown(Panel.READING, "TOKEN")] = Field(
-        None, description="The token that ends the thinking, as </think>: features are over what follows."
+        None,
+        description="The token that ends the thinking, such as </think>; features then use only the tokens after it.",
     )
     model: Annotated[str | None, Shown(Panel.READING, "NAME")] = Field(
-        None, description="The model, where the log does not say it."
+        None, description="The model, if the log does not name it."
     )
     column: Annotated[Pairs, Shown(Panel.READING, "NAME=COLUMN")] = Field(
         (),
-        description="A name for a column, as route=metadata.route, so that logs of several formats have it in common; "
-        "of several columns for a name, the first that a response has a value in.",
+        description="A new name for a column, such as route=metadata.route, so that logs of several formats "
+        "share it. Of several columns for a name, the first with a value is used.",
     )
     where: Annotated[Pairs, Shown(Panel.READING, "COLUMN=VALUE")] = Field(
         (),
-        description="Take only responses with this value, as model=qwen3-4b; of several values for a column, any; of "
-        "several columns, all.",
+        description="Take only responses with this value, such as model=qwen3-4b. Several values of a "
+        "column: any of them; several columns: all of them.",
     )
     scorer: Annotated[str | None, Shown(Panel.READING, "NAME")] = Field(
-        None, description="The scorer whose scores are the labels, where the log of an evaluation has several."
+        None, description="The scorer whose scores are the labels, if the log of an evaluation has several."
     )
     strict: Annotated[bool, Shown(Panel.READING)] = Field(
-        False, description="Stop at the first record that cannot be used; else it is named and left out."
+        False, description="Stop at the first unusable record instead of skipping and counting it."
     )
 
 
@@ -195,42 +196,44 @@ def _known(name: str) -> str:
 
 
 class FormatOptions(LogOptions):
-    """The same, and what can be asked where logs are read once."""
+    """Options for reading logs once."""
 
     format: Annotated[Annotated[str, AfterValidator(_known)] | None, Shown(Panel.READING, "NAME", "-f")] = Field(
-        None, description=f"Instead of looking at each record: {', '.join(FORMATS)}."
+        None, description=f"The format of the logs, if it is not detected: {', '.join(FORMATS)}."
     )
     max_record_mb: Annotated[Number, Shown(Panel.READING, "MB")] = Field(
-        LONGEST_MB, gt=0, description="A record of more megabytes is left out, for it takes memory."
+        LONGEST_MB, gt=0, description="Skip records of more megabytes, to limit memory."
     )
 
 
 class ReadOptions(FormatOptions):
-    """All that can be asked of what reads logs."""
+    """All options for reading logs."""
 
     columns: Annotated[tuple[str, ...] | None, Shown(Panel.READING, "NAME")] = Field(
-        None, description="Dotted names of the columns to keep (`metadata.route`); without, the usual ones."
+        None, description="Names of the columns to keep, such as metadata.route; by default the usual ones."
     )
     places: Annotated[bool, Shown(Panel.READING)] = Field(
-        False, description="Add a column that says the file and line of each response."
+        False, description="Add a column with the file and line of each response."
     )
     further: Annotated[tuple[str, ...], Shown(Panel.READING, "NAME")] = Field(
-        (), description="Names of columns that are kept beside these, as signals, where the log has them."
+        (), description="Names of further columns to keep as signals, if the log has them."
     )
 
 
 class Matching(Options):
-    """Whether responses may be of something else than the estimator."""
+    """Whether responses may differ from what the estimator was fitted on."""
 
     any_model: Annotated[bool, Shown(Panel.READING)] = Field(
         False,
-        description="Take responses of another model than the estimator was fitted on. Without it they are left out, "
-        "or refused.",
+        description="Also take responses of other models than the one that the estimator was fitted on; "
+        "otherwise they are skipped, or an error.",
     )
     any_logprobs: Annotated[bool, Shown(Panel.READING)] = Field(
-        False, description="The same for another number or kind of log-probabilities than it was fitted on."
+        False,
+        description="Also take responses with another number or kind of log-probabilities than the estimator "
+        "was fitted on.",
     )
 
 
 class ResponseOptions(Matching, LogOptions):
-    """How responses are read, and which of them are taken."""
+    """Options for reading and selecting responses."""

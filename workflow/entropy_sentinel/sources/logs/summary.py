@@ -19,16 +19,15 @@ SHOWN = 5
 
 
 class WholeFileError(InputError):
-    """What is wrong with a file as a whole, and with none of its records."""
+    """An error of a file as a whole, not of one of its records."""
 
 
 def frames(
     rows: Rows, build: Callable[[Rows], pl.DataFrame], bad: Callable[[Rows, BaseException], None]
 ) -> Iterator[pl.DataFrame]:
-    """The frame that `build` makes of `rows`; or where it cannot, those of their halves, and so on.
+    """Yield the frame that `build` makes of `rows`, or if it fails those of their halves, and so on.
 
-    A row of which no frame can be made is given to `bad`, alone, with the error: one of 1,000 is found in 20 tries.
-    WholeFileError passes.
+    A single row that fails goes to `bad` with the error: one of 1,000 is found in 20 tries. WholeFileError is raised.
     """
     try:
         made = build(rows)
@@ -57,12 +56,12 @@ def _check_without_rows(rows: Rows, build: Callable[[Rows], pl.DataFrame]) -> No
 
 
 def reason_of(error: BaseException) -> str:
-    """An error in words for the person whose log it is."""
+    """Return an error in words for the owner of the log."""
     if isinstance(error, InputError):
         return str(error)
     if isinstance(error, KeyError):
-        return f"has no {error}, which its format must have"
-    return f"has not the form of its format: {' '.join(str(error).split()) or type(error).__name__}"[:300]
+        return f"{error} is missing, but its format requires it"
+    return f"does not match its format: {' '.join(str(error).split()) or type(error).__name__}"[:300]
 
 
 @dataclass
@@ -76,7 +75,7 @@ class Summary:
     models: Counter[str] = field(default_factory=Counter)
     # Responses by the number of alternatives to a token.
     top_k: Counter[int] = field(default_factory=Counter)
-    # Responses with a refusal, tool calls, reasoning; or cut off, or interrupted.
+    # Responses with a refusal, tool calls, reasoning; or truncated, or interrupted.
     facts: Counter[str] = field(default_factory=Counter)
     # Responses that can have no features, by the reason.
     unusable: Counter[str] = field(default_factory=Counter)
@@ -94,13 +93,13 @@ class Summary:
     bad: list[BadRecord] = field(default_factory=list)
 
     def add_bad(self, record: BadRecord) -> None:
-        """Count a record that cannot be used."""
+        """Count an unusable record."""
         self.n_bad += 1
         if len(self.bad) < SHOWN:
             self.bad.append(record)
 
     def rows(self) -> list[tuple[str, str]]:
-        """Names and values, those that are nothing left out."""
+        """Return names and non-empty values."""
         named = {
             "files": f"{self.files:,}",
             "responses": f"{self.responses:,}",
@@ -115,9 +114,9 @@ class Summary:
             "steps sorted": _number(self.unsorted_steps),
             "steps with fewer alternatives": _number(self.short_steps),
             "steps that may lack the k-th": _number(self.displaced_steps),
-            "ids there before, numbered": _number(self.repeated_ids),
-            "left out by --where": _counts(self.left_out),
-            "passed over": _counts(self.ignored),
+            "repeated ids, numbered": _number(self.repeated_ids),
+            "excluded by --where": _counts(self.left_out),
+            "skipped": _counts(self.ignored),
             "could not be read": _number(self.n_bad),
         }
         return [(name, value) for name, value in named.items() if value]
@@ -128,10 +127,10 @@ class Summary:
         return [*shown, f"... and {self.n_bad - len(shown):,} more"] if self.n_bad > len(shown) else shown
 
     def why_none(self) -> str:
-        """Why there is no response: all were left out, none could be read, or the logs are empty."""
+        """Return why there is no response: all were excluded, none could be read, or the logs are empty."""
         if not self.left_out:
             return "; ".join(self.lines()) or "they are empty"
-        return f"--where leaves out all of them: {_counts(self.left_out)}; columns there: {', '.join(self.columns)}"
+        return f"--where excludes all of them: {_counts(self.left_out)}; columns: {', '.join(self.columns)}"
 
 
 def _number(count: int) -> str:

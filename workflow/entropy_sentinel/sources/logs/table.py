@@ -39,7 +39,7 @@ class TableReader(Reader):
     """One response per record."""
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
-        """The response of the row."""
+        """Yield the response of the row."""
         sampled, top = (record[name] for name in TRACES)
         tokens, text = record.get("tokens") or (), _first(record, TEXTS)
         text = storable(text if text is not None else "".join(tokens))
@@ -59,7 +59,7 @@ class TableReader(Reader):
 
 
 def own_columns(names: Iterable[str]) -> tuple[str, ...]:
-    """The columns of a table that have a meaning here; further ids beside the first are columns like others."""
+    """Return the columns of a table that have a meaning here; further ids are ordinary columns."""
     names = set(names)
     return (*OWN, *[name for name in IDS if name in names][:1])
 
@@ -74,13 +74,13 @@ def _numbers(step: Any) -> list[Any]:
 
 
 def unnested(table: Table) -> Table:
-    """A table with the fields of its metadata as columns, as `metadata.route`."""
+    """Return a table with the fields of its metadata as columns, such as `metadata.route`."""
     schema = table.collect_schema()
     return table.unnest("metadata", separator=".") if isinstance(schema.get("metadata"), pl.Struct) else table
 
 
 def is_flat(schema: Mapping[str, Any], columns: Sequence[str] = (), trace_after: str | None = None) -> bool:
-    """Whether the columns of traces are lists of numbers, and nothing is asked for that needs a look at each row."""
+    """Return whether the columns of traces are lists of numbers, and no option needs a look at each row."""
     if trace_after is not None or any(_is_within(name, schema) for name in columns):
         return False
     sampled, top = (schema.get(name) for name in TRACES)
@@ -99,20 +99,20 @@ def _is_within(name: str, schema: Mapping[str, Any]) -> bool:
 
 
 def bad_rows(batch: pl.DataFrame) -> Iterator[tuple[int, str]]:
-    """Rows (from 0) that cannot be used, and why."""
+    """Return the unusable rows (from 0), each with the reason."""
     steps, alternatives = (pl.col(name).list.len() for name in TRACES)
     nulls = pl.lit(False)
     if flat(batch["token_logprobs"]).null_count():
         nulls = pl.col("token_logprobs").list.eval(pl.element().is_null()).list.any()
     uneven = pl.format(
-        "'token_logprobs' and 'top_logprobs' must have as many steps, have {} and {}", steps, alternatives
+        "'token_logprobs' and 'top_logprobs' must have equal lengths, have {} and {} steps", steps, alternatives
     )
     problem = (
-        pl.when(nulls).then(pl.lit("'token_logprobs' must not hold null")).when(steps != alternatives).then(uneven)
+        pl.when(nulls).then(pl.lit("'token_logprobs' must not contain null")).when(steps != alternatives).then(uneven)
     )
     for name in LARGEST:
         if name in batch.columns:
-            whole = f"'{name}' must be a whole number from 0 to {LARGEST[name]:,}, is {{}}"
+            whole = f"'{name}' must be a whole number from 0 to {LARGEST[name]:,}, was {{}}"
             words = pl.format(whole, pl.col(name).cast(pl.String))
             problem = problem.when(_whole(name).is_null() & pl.col(name).is_not_null()).then(words)
     problems = batch.select(problem).to_series()
@@ -121,7 +121,7 @@ def bad_rows(batch: pl.DataFrame) -> Iterator[tuple[int, str]]:
 
 
 def responses(batch: pl.DataFrame, wanted: Sequence[str] | None) -> Responses:
-    """The responses of rows without a problem. An entry that is null counts as not there."""
+    """Return the responses of valid rows; a null entry counts as missing."""
     if batch["token_logprobs"].null_count():  # alternatives to no token
         batch = batch.with_columns(pl.when(pl.col("token_logprobs").is_not_null()).then("top_logprobs"))
     sampled, top = (batch[name].explode(empty_as_null=False, keep_nulls=False) for name in TRACES)

@@ -96,9 +96,9 @@ def _texts(reply: Reply) -> list[str] | None:
 
 
 def start_of(reply: Reply, trace_after: str | None) -> int:
-    """The position after the last `trace_after` among a reply's tokens, their number where it never came.
+    """Return the position after the last `trace_after` among a reply's tokens, or their number if it does not occur.
 
-    Where no token is asked for, what the log says.
+    Without `trace_after` it is the position in the log.
     """
     if trace_after is None or reply.trace is None:
         return reply.trace_start
@@ -166,16 +166,16 @@ def _array_of_none(width: int) -> pl.Series:
 
 
 class Counted(NamedTuple):
-    """How many steps were out of order, and how many lack entries."""
+    """Number of steps that were out of order, and of steps that lack entries."""
 
     unsorted_steps: int
     short_steps: int
 
 
 def to_frame(responses: Responses, cut: int | None) -> tuple[pl.DataFrame, Counted]:
-    """The batch as a frame: GENERATIONS with `model`, `top_k_returned`, `unusable` and the log's columns.
+    """Return the batch as a frame: GENERATIONS with `model`, `top_k_returned`, `unusable` and the log's columns.
 
-    `cut` leaves so many entries to a step; a response that has fewer is unusable.
+    `cut` truncates each step to so many entries; a response with fewer is unusable.
     """
     rows, lengths = responses.rows, responses.lengths
     sampled, counts, values = responses.trace
@@ -209,7 +209,7 @@ def to_frame(responses: Responses, cut: int | None) -> tuple[pl.DataFrame, Count
 
 def _judged(frame: pl.DataFrame, few: np.ndarray, cut: int | None) -> pl.DataFrame:
     """The frame with it said of what is unusable: `few` (n,) are responses with fewer entries than `cut`."""
-    too_few = pl.format("{} alternatives to a token in the log, {} are asked for", "top_k_returned", pl.lit(cut))
+    too_few = pl.format("the log has {} alternatives per token, {} are needed", "top_k_returned", pl.lit(cut))
     none = (pl.col("n_tokens") > 0) & (pl.col("top_k_returned") == 0)
     return frame.with_columns(
         unusable=pl.when(pl.Series(few))
@@ -223,7 +223,7 @@ def _judged(frame: pl.DataFrame, few: np.ndarray, cut: int | None) -> pl.DataFra
 
 
 def combined(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Frames of logs as one: null where one lacks a column or entries to a step, text where dtypes differ."""
+    """Concatenate frames of logs: null if one lacks a column or entries of a step, text if dtypes differ."""
     if "top_logprobs" in frames[0].columns:
         width = max(top_k_of(frame.schema) for frame in frames)
         frames = [_widened(frame, width) for frame in frames]

@@ -22,7 +22,7 @@ class VllmReader(Reader):
     """One request per record, with an output per sample."""
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
-        """The outputs of the request."""
+        """Yield the outputs of the request."""
         columns = self.columns(record, usual_columns(record, leave_out=_OWN))
         identity = record.get("item_id", record.get("request_id"))
         for position, output in enumerate(record["outputs"]):
@@ -39,7 +39,7 @@ def _reply(output: Mapping[str, Any]) -> Reply:
     if steps is not None:
         steps = _unflattened(steps) if isinstance(steps, Mapping) else steps
         if token_ids is None or len(token_ids) != len(steps):
-            raise InputError("`logprobs` must have a step for each of `token_ids`")
+            raise InputError("`logprobs` must have one step for each of `token_ids`")
         top = [[_value(entry) for entry in step.values()] for step in steps]
         logprobs = trace([_sampled(*pair, at) for at, pair in enumerate(zip(token_ids, steps, strict=True))], top)
         k = int(logprobs.counts.min()) if len(logprobs.counts) else None
@@ -58,7 +58,7 @@ def _unflattened(flat: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _sampled(token_id: int, step: Mapping[str, Any], at: int) -> float:
     if str(token_id) not in step:
-        raise InputError(f"`logprobs` of step {at} (from 0) must have the sampled token, {token_id}")
+        raise InputError(f"`logprobs` of step {at} (from 0) must contain the sampled token, {token_id}")
     logprob: float = _value(step[str(token_id)])
     return logprob
 

@@ -70,8 +70,8 @@ class IterativePrompting(Settings):
     )
     prompt: Annotated[Text, AfterValidator(_with_places)] = Field(
         "A possible answer to the question {question} is {answer}.\nQ: {question}?\nA:",
-        description="what is asked with an answer in it, in the place of the message with the question, or of plain "
-        "text's last paragraph, so that examples stay before it. The mark at the end of a question or an answer is not "
+        description="the prompt with an answer in it. It replaces the message with the question, or plain text's last "
+        "paragraph, so that examples stay before it. The mark at the end of a question or an answer is not "
         "doubled",
     )
 

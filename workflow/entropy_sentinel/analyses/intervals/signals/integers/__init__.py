@@ -38,8 +38,8 @@ INTEGERS = Contract(
         Column(
             "missing",
             pl.Float64,
-            "probability of all else: answers that are no integer alone, tokens that are not among the 20 most likely, "
-            "and beginnings that were not followed (signals.integers.prune_below)",
+            "probability of all else: answers that are more than an integer, tokens that are not among the 20 most "
+            "likely, and beginnings that were not followed (signals.integers.prune_below)",
             "1",
             nullable=True,
         ),
@@ -47,7 +47,7 @@ INTEGERS = Contract(
             "first_values",
             pl.List(pl.Int32),
             "(m,) integers among the 20 most likely first tokens, as the paper takes them, rising: whatever follows. "
-            "Null with a reason, empty where none is an integer",
+            "Null with a reason, empty if there is no integer",
             nullable=True,
         ),
         Column(
