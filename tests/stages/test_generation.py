@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import polars as pl
@@ -180,7 +181,7 @@ def test_job_killed_just_before_the_end_needs_no_engine(
     path, output = benchmark(tmp_path, 2), tmp_path / "out.parquet"
     engines.append(CountingEngine())
     with monkeypatch.context() as patch:
-        patch.setattr(generation, "provenance", lambda *_: exec("raise KeyboardInterrupt"))
+        patch.setattr(generation, "provenance", Mock(side_effect=KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             generation.write_generations(path, SETTINGS, 1, str(output))
     generation.write_generations(path, SETTINGS, 1, str(output))
