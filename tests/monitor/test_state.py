@@ -202,7 +202,7 @@ def test_another_estimator_or_setting_is_refused(estimator, tmp_path: Path) -> N
         run(saved(tmp_path, "atc-max"), path, state)
     with pytest.raises(ProvenanceError, match=r"by = \['route'\], .*\['route', 'model'\]"):
         es.monitor(estimator, path, by=["route", "model"], window="day", state=state)
-    with pytest.raises(ProvenanceError, match="grain = 'day', .*'hour'"):
+    with pytest.raises(ProvenanceError, match="grain = day, .*hour"):
         es.monitor(estimator, path, by=["route"], window="hour", state=state)
     # A week is made of days, and what is asked of the sums may change.
     assert es.monitor(estimator, path, by=["route"], window="week", state=state, level=0.5).slices["level"][0] == 0.5

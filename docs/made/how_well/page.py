@@ -200,7 +200,7 @@ def flags(validated: pl.DataFrame) -> str:
     return (
         "## Which flags fire, and what they catch\n\n"
         f"A flag is worth something where it is on more of the estimates that are off by more than {BAD:.2f} than of\n"
-        "the others; in brackets, how many. *Cut off*: more than a tenth of the responses are. *Training accuracy*:\n"
+        "the others; in brackets, how many. *Truncated*: more than a tenth of the responses are. *Training accuracy*:\n"
         "less than a twentieth of the training rows is of one class. Trained on "
         f"{validated['k'].max()} domains, cases are too few.\n\n{table(head, rows)}"
     )

@@ -17,7 +17,7 @@ def read_trivia(model: str, folder: Path = EXAMPLE) -> pl.DataFrame:
     """All answers of a model, as `fitted.read_observations` returns those of a study; every row is for training.
 
     An answer is correct if it is one of the names of a right answer, compared as SQuAD compares texts. An answer that
-    was cut off has no label.
+    was truncated has no label.
     """
     traces = read_logs(folder / "traces" / model)
     names = {item: right for path in (folder / "benchmarks").glob("*.jsonl") for item, right in _right_answers(path)}

@@ -337,7 +337,7 @@ def test_accuracy_with_and_without_cut_off_responses(study):
     assert len(table.frame) == 2 * len(BENCHMARKS)
     row = {"Model": "tiny-a", "Domain": BENCHMARKS[0]}
     correct = round(180 * study.accuracy["tiny-a", BENCHMARKS[0]])
-    # 12 of 200 are cut off; 10 of these are labelled, 1 correct.
-    assert cell(table, row, "Share cut off") == pytest.approx(0.06)
+    # 12 of 200 are truncated; 10 of these are labelled, 1 correct.
+    assert cell(table, row, "Share truncated") == pytest.approx(0.06)
     assert (cell(table, row, "of these labelled"), cell(table, row, "of these correct")) == (10, 1)
     assert cell(table, row, "Difference") == pytest.approx((correct - 1) / 170 - correct / 180)

@@ -155,9 +155,12 @@ def fit(
         print_json({"name": fitted.estimator.name, **fitted.about})
         return
     about, chosen = fitted.about, fitted.about["chosen"] or {}
+    domains = about["group"].split("+")
+    # The validation below names all of many.
+    named = about["group"] if len(domains) <= 3 else f"{len(domains)} domains"
     say(
         f"{output}: {estimator}, fitted on {about['n_training_rows']:,} responses of {about['model']} to "
-        f"{about['group']}; {number(about['training_accuracy'])} of them are correct"
+        f"{named}; {number(about['training_accuracy'])} of them are correct"
     )
     if "method" in chosen:
         errors = [f"{name} {number(error)}" for name, error in chosen.get("leave_one_out_aee", {}).items()]

@@ -74,7 +74,7 @@ DOMAINS = Contract(
         Column("n_incorrect", pl.UInt32, "labelled incorrect", "responses"),
         Column("n_unlabelled", pl.UInt32, "label null: no reference, or the judge could not tell", "responses"),
         Column("n_featureless", pl.UInt32, "features null", "responses"),
-        Column("n_truncated", pl.UInt32, "cut off: at the token limit or for another reason", "responses"),
+        Column("n_truncated", pl.UInt32, "truncated: at the token limit or for another reason", "responses"),
         Column("n_truncated_correct", pl.UInt32, "of these, labelled correct", "responses"),
         Column("n_truncated_incorrect", pl.UInt32, "of these, labelled incorrect", "responses"),
         Column("mean_tokens", pl.Float64, "mean length of the responses", "tokens"),

@@ -160,12 +160,12 @@ def table_cut_off(domains: pl.DataFrame) -> Table:
         pl.col("model").alias("Model"),
         pl.col("benchmark").alias("Domain"),
         pl.col("n_responses").alias("Responses"),
-        (pl.col("n_truncated") / pl.col("n_responses")).alias("Share cut off"),
-        pl.col("n_truncated").alias("Cut off"),
+        (pl.col("n_truncated") / pl.col("n_responses")).alias("Share truncated"),
+        pl.col("n_truncated").alias("Truncated"),
         labelled.alias("of these labelled"),
         pl.col("n_truncated_correct").alias("of these correct"),
         pl.col("accuracy").alias("Accuracy"),
-        pl.col("accuracy_whole").alias("Accuracy without cut off"),
+        pl.col("accuracy_whole").alias("Accuracy without them"),
         (pl.col("accuracy_whole") - pl.col("accuracy")).alias("Difference"),
     )
     return Table(
