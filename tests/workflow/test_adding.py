@@ -172,7 +172,8 @@ def test_a_state_from_before_the_new_statistic_is_used_and_says_what_is_not_know
     watched: tuple[Path, pl.DataFrame, dict[str, Any]],
 ) -> None:
     (note,) = [one for one in watched[2]["notes"] if "refused_share" in one]
-    assert note.startswith("1 file ") and note.endswith("gone.jsonl")
+    assert note.startswith("1 file ")
+    assert note.endswith("gone.jsonl")
 
 
 def test_the_new_option_and_the_new_place_for_alerts(
