@@ -34,7 +34,7 @@ _QUESTION, _ANSWERS, _COUNTS = "question", "answers", "counts"
 
 @dataclass(frozen=True)
 class PStar:
-    """A question's right answers, each with its names, and how often each is seen; None where that is not known."""
+    """A question's right answers, each with its names, and the count of each answer; None if the counts are unknown."""
 
     question: str
     answers: tuple[tuple[str, ...], ...]
@@ -90,24 +90,24 @@ def of_file(path: str, benchmark: str) -> dict[str, PStar]:
 
 
 def _with_further_names(names: tuple[str, ...], answers: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """The names, and those of the first of `answers` that shares one of them."""
+    """Add to these names those of the first answer in `answers` that shares one of them."""
     own = set(map(normalised, names))
     return (*names, *next((other for other in answers if own & set(map(normalised, other))), ()))
 
 
 class Classes(NamedTuple):
-    """The classes of the answers to a question, each with its different texts, the first of its samples first."""
+    """The classes of the answers to a question. Each lists its distinct texts, that of the earliest sample first."""
 
     question: Question
     texts: Sequence[Sequence[str]]
 
 
 def matched(classes: Sequence[Classes], backend: Backend) -> list[list[int | None]]:
-    """Of each class of each question the number of the right answer that it is; None where it is none.
+    """Return for each class of each question the number of the right answer that it matches, or None.
 
-    A class with a text that is a name of an answer is that answer. Of the others the backend compares the first text
-    with the first name of each answer, and the first one that means the same has the class. An answer may have several
-    classes, a class one answer.
+    A class matches an answer if one of its texts is a name of the answer. For the other classes the backend compares
+    the first text with the first name of each answer; the first answer with the same meaning gets the class. An answer
+    may have several classes, but a class has at most one answer.
     """
     numbers: list[list[int | None]] = [[None] * len(item.texts) for item in classes]
     for comparing, n_texts in ((ExactBackend(), None), (backend, 1)):

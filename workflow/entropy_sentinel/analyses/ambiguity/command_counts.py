@@ -53,10 +53,10 @@ def command(
 ) -> None:
     """Count how often each right answer to a question is seen in a corpus.
 
-    A paragraph counts for an answer where all keywords of the question and one of the answer's names are in it; words
-    are compared by their stems, without case and accents. The counts stand in column `counts`, in the order of the
-    answers. A question with an answer that is never seen is left out. A run that was stopped goes on after the last
-    file of the corpus that is whole in the index, and asks for no reply that is there.
+    A paragraph counts for an answer if it contains all keywords of the question and one of the answer's names. Words
+    are compared by their stems, without case and accents. The column `counts` has the counts in the order
+    of the answers. A question is dropped if one of its answers is never seen. An interrupted run continues after the
+    last corpus file that is completely indexed, and does not request again any reply that it has.
     """
     import json
 

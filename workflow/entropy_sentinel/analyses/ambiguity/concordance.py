@@ -17,8 +17,8 @@ from entropy_sentinel.statistics.numbers import Numbers
 class Concordance(NamedTuple):
     """AUC_c with the ends of its 95 % interval, all in [0, 1].
 
-    `reason` says why there is none. The ends are also null where no pair speaks against the others: then the variance
-    is 0, and there is none to show. `tied` is the share of pairs that are left out, null for less than two questions;
+    `reason` says why there is no value. The ends are also null if all pairs agree: the variance is then 0, and there is
+    no interval to show. `tied` is the share of pairs that are left out, null for less than two questions;
     `alike` the share of the others whose uncertainties are equal: they count half, and draw the value to 0.5.
     """
 
@@ -69,13 +69,13 @@ def separation(estimator: Numbers, epistemic: Numbers, threshold: float) -> Auro
 
 
 def _of_its_kind(*values: np.ndarray) -> np.ndarray:
-    """How many questions have the same values as each, itself among them, (n,)."""
+    """Count for each question how many have the same values, itself included, (n,)."""
     _, kind, size = np.unique(np.column_stack(values), axis=0, return_inverse=True, return_counts=True)
     return np.asarray(size[kind])
 
 
 def _below_both(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """How many questions have both a smaller x and a smaller y than each, (n,)."""
+    """Count for each question how many have both a smaller x and a smaller y, (n,)."""
     # Of equal x the larger y comes first: then none before it has a smaller y and the same x.
     order = np.lexsort((-y, x))
     counts = np.empty(len(x), dtype=int)
@@ -84,10 +84,10 @@ def _below_both(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _smaller_before(ranks: np.ndarray) -> np.ndarray:
-    """How many entries before each one are smaller, (n,), by merging: blocks of 1, 2, 4, ... that are sorted already.
+    """Count for each entry how many earlier ones are smaller, (n,), by merging sorted blocks of 1, 2, 4, ...
 
-    Where two blocks are merged, an entry of the second has so many of the first before it. A stable sort merges sorted
-    runs in linear time.
+    When two blocks are merged, the entries of the first that come before an entry of the second are those counted. A
+    stable sort merges sorted runs in linear time.
     """
     n, width = len(ranks), 1
     counts, order = np.zeros(n, dtype=int), np.arange(n)

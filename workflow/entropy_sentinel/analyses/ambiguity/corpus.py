@@ -107,19 +107,19 @@ class Index:
         self.n_chunks = int(file.execute("SELECT count(*) FROM chunks").fetchone()[0])
 
     def count(self, *together: Sequence[str]) -> int:
-        """In how many chunks each of `together` is found, which it is by any one of its phrases."""
+        """Count the chunks that contain each of `together`: at least one of its phrases."""
         counted = self._file.execute("SELECT count(*) FROM chunks WHERE chunks MATCH ?", (_sought(together),))
         return int(counted.fetchone()[0])
 
     def texts(self, *together: Sequence[str], most: int) -> list[str]:
-        """These chunks, of more than `most` those that match best (BM25)."""
+        """Return these chunks; if there are more than `most`, the best matches by BM25."""
         sought = "SELECT text FROM chunks WHERE chunks MATCH ? ORDER BY rank LIMIT ?"
         return [text for (text,) in self._file.execute(sought, (_sought(together), most))]
 
 
 @contextmanager
 def opened(path: Path, folder: Path, column: str) -> Iterator[Index]:
-    """The index of a corpus in the file `path`: made, or gone on with after the last file that is whole in it.
+    """Make the index of a corpus in the file `path`, or continue it after the last file that is completely indexed.
 
     Args:
         path: The index, a file of SQLite.
@@ -144,7 +144,7 @@ def opened(path: Path, folder: Path, column: str) -> Iterator[Index]:
 
 
 def _check_same(file: sqlite3.Connection, path: Path, folder: Path, column: str) -> None:
-    """InputError where the index has a file that is gone from the corpus or is another now."""
+    """Raise InputError if the index has a file that the corpus no longer has, or has in another version."""
     for name, *before in file.execute("SELECT path, bytes, modified_ns, text_column FROM files"):
         if not (folder / name).is_file() or [*_state(folder / name), column] != before:
             raise InputError(
@@ -154,7 +154,7 @@ def _check_same(file: sqlite3.Connection, path: Path, folder: Path, column: str)
 
 
 def _add(file: sqlite3.Connection, text_file: Path, folder: Path, column: str) -> None:
-    """The chunks of a file, all in one step; nothing where they are there."""
+    """Add the chunks of a file in one transaction, unless the index has them."""
     name = text_file.relative_to(folder).as_posix()
     file.execute("BEGIN IMMEDIATE")
     try:
@@ -168,16 +168,16 @@ def _add(file: sqlite3.Connection, text_file: Path, folder: Path, column: str) -
 
 
 def _state(path: Path) -> tuple[int, int]:
-    """Size in bytes and time of the last change in nanoseconds: others where a file is another."""
+    """Return size in bytes and time of the last change in nanoseconds, which tell whether a file has changed."""
     status = path.stat()
     return status.st_size, status.st_mtime_ns
 
 
 def _sought(together: Iterable[Sequence[str]]) -> str:
-    """What SQLite is asked for: of each of `together` one phrase at least."""
+    """The query for SQLite: at least one phrase of each of `together`."""
     return " AND ".join(f"({' OR '.join(map(_phrase, phrases))})" for phrases in together)
 
 
 def _phrase(text: str) -> str:
-    """Words one after the other, as SQLite is told."""
+    """Consecutive words in SQLite's notation."""
     return '"' + text.replace('"', '""') + '"'

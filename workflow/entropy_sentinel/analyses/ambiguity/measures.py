@@ -91,7 +91,7 @@ def joined(uncertainties: pl.DataFrame, estimates: pl.DataFrame) -> pl.DataFrame
 
 
 def common(rows: pl.DataFrame) -> pl.DataFrame:
-    """The items that have all estimators; one that no item has does not count."""
+    """The items that have all estimators, except those estimators that no item has."""
     return rows.drop_nulls([name for name in COMPARED if rows[name].null_count() < len(rows)])
 
 
@@ -138,7 +138,7 @@ def _auroc(part: pl.DataFrame, compared: pl.DataFrame, name: str, threshold: flo
 
 
 def _lacking(part: pl.DataFrame, name: str) -> str | None:
-    """Why no item has the estimator; None where one has it."""
+    """Say why no item has the estimator; None if at least one has it."""
     if part[name].null_count() < len(part):
         return None
     return str(part[f"{name}_reason"].drop_nulls().mode().sort()[0])

@@ -48,7 +48,7 @@ class Summary:
 
     @property
     def verdict(self) -> str:
-        """What semantic entropy is worth, and what speaks against saying so."""
+        """How well semantic entropy works, and which caveats apply."""
         row = self.found["se"]
         if row["auc_c"] is None:
             return f"Nothing can be said of semantic entropy: {row['reason']}."
@@ -57,7 +57,7 @@ class Summary:
 
     @property
     def caveats(self) -> list[str]:
-        """Sentences on pairs of items that show nothing of semantic entropy, where these are many."""
+        """Sentences about pairs of items that carry no information on semantic entropy, if there are many."""
         row, remarks = self.found["se"], []
         if (row["tied"] or 0) >= _MANY:
             remarks.append(f"It is the same for {row['tied']:.0%} of the pairs of items, which say nothing.")

@@ -154,7 +154,7 @@ def _wide(
 
 
 def _reasons(rows: pl.DataFrame) -> list[str]:
-    """Why there is no value, a line for each estimator and reason."""
+    """Say why values are missing, a line for each estimator and reason."""
     return missing_notes(
         (COMPARED[row["estimator"]], row["reason"], f"{row['model']}, {row['benchmark']}, {row['answers']}")
         for row in rows.drop_nulls("reason").iter_rows(named=True)

@@ -1,4 +1,4 @@
-r"""Stage `answers`: which samples of an item give the same answer, as the judge sees it.
+r"""Stage `answers`: group the samples of an item by the answer they give, as compared by the judge.
 
 Two answers are the same where the judge, shown one of them in `\boxed{}` and the other as the reference, says that it
 is correct. So letters are compared by the judge of choices, and numbers by math-verify.
@@ -36,9 +36,9 @@ def write_answers(benchmark: str, labels: str, settings: JudgeSettings, output: 
 
 
 def comparing(settings: JudgeSettings) -> JudgeSettings:
-    """Who compares two answers: the judge itself where it goes by rules, else the first such one that it is made of.
+    """Return what compares two answers: the judge itself if it works by rules, else its first component that does.
 
-    Where there is none, as for an LLM, text: equal up to case, space and punctuation.
+    Without such a component, as for an LLM, texts are compared without case, space and punctuation.
     """
     if settings["kind"] in _BY_RULES:
         return settings

@@ -1,4 +1,4 @@
-"""How far two numbers of the same items go together: Pearson's r with p and interval, and Spearman's rho."""
+"""Correlation of two numbers of the same items: Pearson's r with p and interval, and Spearman's rho."""
 
 from dataclasses import dataclass
 
@@ -27,7 +27,7 @@ class Correlation:
 
 
 def why_none(x: Numbers, y: Numbers, what: tuple[str, str] = ("x", "y")) -> str | None:
-    """Why these numbers, (n_items,) each, have no correlation; None where they have one. `what` are their names."""
+    """Say why these numbers, (n_items,) each, have no correlation, or return None. `what` has their names."""
     if len(x) < FEWEST_ITEMS:
         return f"{len(x)} items have both, {FEWEST_ITEMS} are needed"
     for name, values in zip(what, (x, y), strict=True):

@@ -21,9 +21,9 @@ from entropy_sentinel.statistics.numbers import Numbers
 
 
 def entropy_bits(counts: Numbers) -> float:
-    """The entropy of the shares of these counts, (n_classes,), in bits; classes without any count for nothing.
+    """The entropy of the shares of these counts, (n_classes,), in bits; classes with count 0 contribute nothing.
 
-    Raises ValueError where the counts are of nothing.
+    Raises ValueError if all counts are 0.
     """
     weights = np.asarray(counts, dtype=float)
     if not weights.sum() > 0:
@@ -34,7 +34,7 @@ def entropy_bits(counts: Numbers) -> float:
 
 
 def answer_entropy(answers: Sequence[Hashable | None], unreadable: bool = True) -> float | None:
-    """The entropy of the answers to one question, (n_samples,), of which equal ones are the same answer; in bits.
+    """The entropy in bits of the answers to one question, (n_samples,); equal values are the same answer.
 
     None is a sample without a readable answer: all of them are one class, or, with `unreadable` false, they are left
     out. Null where nothing is left.

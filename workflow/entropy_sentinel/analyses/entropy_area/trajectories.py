@@ -1,4 +1,4 @@
-"""Single trajectories out of the files of the pass: which ones are shown, and what they hold."""
+"""Single trajectories from the files of the pass: which ones are shown, and their values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
