@@ -196,7 +196,7 @@ def _signed(value: Fraction, sign: str) -> Fraction:
 
 
 def close(reference: Number, answer: Number, scale: float, tolerance: Mapping[str, Any] | None) -> bool:
-    """Whether `answer`, times `scale` to be in the reference's unit, is the reference, by a benchmark's tolerance.
+    """Tell whether `answer` equals the reference within the tolerance; `scale` converts it to the reference's unit.
 
     `tolerance` has the keys of `sources.settings.Tolerance`. Without one, two exact numbers must be the same, others
     the same to six decimals.

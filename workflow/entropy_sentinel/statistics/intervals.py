@@ -56,7 +56,7 @@ class Intervals(NamedTuple):
 
 @dataclass(frozen=True)
 class Residuals:
-    """What an estimator has estimated for each of k labelled domains without it, and what was true; (k,) each.
+    """Estimates of k labelled domains, each held out in turn, and the true accuracies; (k,) each.
 
     `n` is the number of labelled responses of a domain. `n_training` is how many domains the estimator whose estimates
     get intervals was fitted on. `prior` is what is taken of their spread beforehand. `groups`, where each

@@ -1,7 +1,7 @@
 """Stage `adjusted`: the intervals of every method of the catalogue, on both halves.
 
-Methods are fitted on the whole calibration half for the test half. For the calibration half itself they are fitted five
-times, each time without the fifth that they are then applied to: so methods can be compared without the test half.
+For the test half, methods are fitted on the whole calibration half. For the calibration half itself they are
+cross-fitted in five folds, so that methods can be compared without the test half.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -27,7 +27,7 @@ TEMPERATURES = tuple(float(at) for at in np.round(1.1 ** np.arange(-16, 25), 4))
 
 
 class Adjusted(NamedTuple):
-    """Lower and upper ends, (n,) each, NaN where a question has none; the temperature where one was chosen.
+    """Lower and upper ends, (n,) each, NaN for a question without an interval; and the chosen temperature, if any.
 
     `end` says whether that is the smallest or largest candidate, so that a better one may lie beyond it.
     """
@@ -38,7 +38,7 @@ class Adjusted(NamedTuple):
 
 
 def available(known: Questions, level: float) -> list[str]:
-    """The methods that have what they need, in the order of the catalogue."""
+    """Return the methods whose inputs are available, in the order of the catalogue."""
     there = {
         "stated": True,
         "repeats": known.stated[level][0].shape[1] > 1,
@@ -114,7 +114,7 @@ class Fitted:
 
 
 def end_of(value: float, candidates: Collection[float]) -> str | None:
-    """Whether a value is the `smallest` or `largest` of the candidates that it was chosen from; None for neither."""
+    """Say whether a value is the `smallest` or `largest` of its candidates; None for neither."""
     return {max(candidates): "largest", min(candidates): "smallest"}.get(value)
 
 
@@ -181,7 +181,7 @@ def write_adjusted(files: AdjustedFiles, settings: AdjustedSettings, output: str
 
 
 def of_model(known: Questions, new: Questions, undercoverage: float, seed: int) -> Rows:
-    """Rows of ADJUSTED of one model; a method that cannot be fitted on every fold has no interval, and the reason."""
+    """Rows of ADJUSTED for one model. If a method fails on any fold, its rows have the reason."""
     known, new = alike(known, new)
     folds = np.random.default_rng(seed).permutation(len(known)) % FOLDS
     parts: list[Part] = [(Fitted(known, undercoverage), new, TEST)]
@@ -196,7 +196,7 @@ def of_model(known: Questions, new: Questions, undercoverage: float, seed: int) 
 
 
 def _on_all(parts: Sequence[Part], level: float, method: str) -> tuple[list[Adjusted], str | None]:
-    """The intervals of a method on each part, and no reason; or none and the reason why it cannot be fitted."""
+    """Return the intervals of a method on each part, or the reason why it cannot be fitted."""
     try:
         return [fitted.apply(method, level, to) for fitted, to, _ in parts], None
     except TooFew as error:

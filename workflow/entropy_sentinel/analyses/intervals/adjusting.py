@@ -1,4 +1,4 @@
-"""Intervals that hold as often as they say, from intervals that a model states and questions whose answers are known.
+"""Adjust the intervals that a model states so that they cover as often as stated, by questions with known answers.
 
 Each way but `base` moves both ends by a margin that is learned on calibration questions: where these and the new ones
 are exchangeable, the new intervals cover with a probability of at least 1 - alpha (Vovk et al. 2005; Romano, Patterson
@@ -36,7 +36,7 @@ _FEWEST = {"base": 0, "cqr": 2}
 
 
 class TooFew(ValueError):
-    """There are too few questions to fit a method on; the message says how many it needs and how many there are."""
+    """Raised if there are too few questions to fit a method; the message says how many it needs and how many it got."""
 
     def __init__(self, needed: int, there: int, of: str = "readable intervals") -> None:
         super().__init__(f"some fold has too few {of} to fit it on: {there}, and the least is {needed}")
@@ -96,7 +96,7 @@ class Adjustment:
     def apply(self, stated: Stated) -> Bounds:
         """The adjusted intervals, lower and upper, (n,) each.
 
-        Where an interval shrinks to less than nothing it is its middle: more than the empty set, which would do.
+        An interval that would shrink below width 0 becomes its midpoint; the empty set would also be valid.
         """
         lower, upper = self.ends(stated)
         each = np.full(len(stated), self.margin)
@@ -170,8 +170,8 @@ def _cqr(calibration: Stated, true: np.ndarray, level: float) -> Adjustment:
 def _regressed(training: Stated, true: np.ndarray, level: float) -> Callable[[Stated], Bounds]:
     """Both ends by linear quantile regression (Koenker and Bassett 1978) on the stated ends and the covariates.
 
-    A stated end that is ten times as far out as all true answers reach counts as just so far: a model that states 10^18
-    where -5 to 40 are true would else leave no line to be found.
+    Stated ends are clipped at ten times the range of the true answers: a model that states 10^18 where the truth is
+    between -5 and 40 would otherwise dominate the regression.
     """
     reach = 10 * np.ptp(true)
     limits = true.min() - reach, true.max() + reach

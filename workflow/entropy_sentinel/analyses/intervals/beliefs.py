@@ -1,4 +1,4 @@
-"""Stage `beliefs`: how likely a model takes each integer to be, for every question.
+"""Stage `beliefs`: the probability that a model gives each integer, for every question.
 
 Three ways, as far as there is what they need: `whole` integers from the pass of the family `integers`; `first_token`,
 as the paper does, from the same pass or from the texts of the likely tokens in traces; and the integers that were
@@ -32,7 +32,7 @@ class BeliefFiles(TypedDict):
 def write_beliefs(files: BeliefFiles, models: Mapping[str, str], farthest: int | None, output: str) -> None:
     """Write the distributions; `models` are the names that are shown, by variant.
 
-    Integers that are farther from 0 than `farthest` are missing: they are no powers of ten.
+    Integers farther from 0 than `farthest` count as missing: they cannot be powers of ten.
     """
     rows = [
         *_named((row for path in files["passes"] for row in of_pass(INTEGERS.read(path))), models),
@@ -91,7 +91,7 @@ def _first_steps(path: str) -> pl.DataFrame:
 
 
 def _row(about: Mapping[str, Any], basis: str, values: Sequence[int], logprobs: Sequence[float]) -> dict[str, Any]:
-    """Equal values, as of `3` and ` 3`, are added up."""
+    """Add up the probabilities of equal values, such as `3` and ` 3`."""
     distinct, place = np.unique(np.asarray(values, dtype=np.int64), return_inverse=True)
     probabilities = np.bincount(place, np.exp(logprobs), len(distinct))
     return {
@@ -104,5 +104,5 @@ def _row(about: Mapping[str, Any], basis: str, values: Sequence[int], logprobs: 
 
 
 def _missing(probabilities: Sequence[float]) -> float:
-    """What is left of 1; rounding may take it below 0."""
+    """Return 1 minus the sum, at least 0: rounding may take it below."""
     return max(0.0, 1.0 - sum(probabilities))

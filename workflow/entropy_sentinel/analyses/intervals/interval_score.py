@@ -1,4 +1,4 @@
-"""How good intervals are: Winkler's interval score, and the difference between two ways to make them.
+"""The quality of intervals: Winkler's interval score, and the difference in score between two methods.
 
 Source: Winkler, A Decision-Theoretic Approach to Interval Estimation (1972); with the factor 2 / alpha as in Gneiting
 and Raftery (2007), section 6.2, and Epstein et al., FermiEval (2025). Ends may be infinite; both count as inside.
@@ -40,7 +40,7 @@ class Difference(NamedTuple):
 
 
 def score_difference(first: Numbers, second: Numbers, n_resamples: int, seed: int) -> Difference:
-    """How much larger the mean score of one method is than that of another on the same questions, (n,) each.
+    """The difference in mean score between two methods on the same questions, (n,) each.
 
     The interval is the percentile one over bootstrap samples of questions: a question brings both of its scores. Null
     where a score is infinite.

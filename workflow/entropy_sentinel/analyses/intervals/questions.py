@@ -1,4 +1,4 @@
-"""The questions of one half, with what one model says of them: what methods are fitted on, and applied to."""
+"""The questions of one half, with one model's answers: methods are fitted on and applied to these."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ class Questions:
         return len(self.true)
 
     def take(self, which: np.ndarray) -> "Questions":
-        """Some of them; `which` is (n,) of bool."""
+        """Select questions; `which` is (n,) of bool."""
         return Questions(
             self.item_id[which],
             self.true[which],
@@ -54,12 +54,12 @@ class Questions:
 
     @property
     def believed(self) -> np.ndarray:
-        """Whether there is a distribution, (n,) of bool."""
+        """Tell for each question whether it has a distribution, (n,) of bool."""
         return np.array([belief is not None for belief in self.beliefs], dtype=bool)
 
 
 def alike(known: Questions, new: Questions) -> tuple[Questions, Questions]:
-    """Both without what one of them lacks: kinds, and the covariates of a level."""
+    """Return both with only the parts that both have: kinds, and covariates of a level."""
     both = [
         level for level, values in known.covariates.items() if values is not None and new.covariates[level] is not None
     ]
@@ -78,7 +78,7 @@ def alike(known: Questions, new: Questions) -> tuple[Questions, Questions]:
 def gather(
     items: pl.DataFrame, stated: pl.DataFrame, integers: pl.DataFrame, beliefs: pl.DataFrame, features: pl.DataFrame
 ) -> Questions:
-    """The questions of `items` (contract BENCHMARKS) with what one model says, from frames of its contracts.
+    """Collect the questions of `items` (contract BENCHMARKS) with one model's answers, from frames of its contracts.
 
     `features` has level, item_id and the covariates of the first stating responses. Raises InputError for a reference
     that is no integer.

@@ -52,7 +52,7 @@ class Summary:
 
     @property
     def holds(self) -> str:
-        """One sentence: what share of the stated intervals hold."""
+        """One sentence: the share of stated intervals that cover the truth."""
         base = self.scores["base"]
         if base["coverage"] is None:
             return f"No {level_title(self.level)} interval of {self.model} could be read."
@@ -64,7 +64,7 @@ class Summary:
 
     @property
     def advice(self) -> str:
-        """Which method to use by the calibration half, and what it did on the test half."""
+        """The method that the calibration half recommends, and its result on the test half."""
         if self.chosen is None:
             return "No method can be chosen: on no question do all have a finite interval."
         scored, title = self.scores[self.chosen], method_title(self.chosen)
@@ -142,7 +142,7 @@ def _lowest(differences: pl.DataFrame) -> str | None:
 
 
 def headline(shown: Sequence[Summary]) -> list[Summary]:
-    """Of each model the summary that the page begins with."""
+    """Return for each model the summary at the top of the page."""
     nearest: dict[str, Summary] = {}
     for summary in sorted(shown, key=lambda summary: abs(summary.level - HEADLINE)):
         nearest.setdefault(summary.model, summary)

@@ -1,4 +1,4 @@
-"""Stages `scores`, `sets` and `tunnel_index`: how good intervals and distributions are.
+"""Stages `scores`, `sets` and `tunnel_index`: the quality of intervals and distributions.
 
 `scores` has the score of every method, and how much better it is than the stated intervals; `sets` the coverage of the
 smallest sets of likely integers and of their hulls; `tunnel_index` how much surer sampled answers look than the
@@ -91,7 +91,7 @@ def _ends(rows: pl.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def differences(adjusted: pl.DataFrame, settings: ScoreSettings) -> Rows:
     """Rows of DIFFERENCES: over the questions for which every method of the model and level has an interval.
 
-    Methods that are left out have no row but the reason.
+    A method that is left out has the reason in its row.
     """
     for keys, rows in adjusted.group_by(_OF, maintain_order=True):
         about = dict(zip(_OF, keys, strict=True))
@@ -217,7 +217,7 @@ def indices(beliefs: pl.DataFrame, answers: pl.DataFrame, settings: ScoreSetting
 
 
 def _index(direct: Distribution, answers: np.ndarray) -> float:
-    """Of one question; an answer that the distribution has not has no probability in it."""
+    """The index of one question. An answer outside the distribution has probability 0."""
     values = np.union1d(direct.values, answers)
     probabilities = np.zeros(len(values))
     probabilities[np.searchsorted(values, direct.values)] = direct.probabilities

@@ -16,7 +16,7 @@ _SAME = 1e-9
 
 
 class Distribution(NamedTuple):
-    """What a model says of one question: distinct `values` and their `probabilities`, which add up to 1, (k,) each."""
+    """A model's distribution for one question: distinct `values` and `probabilities` that sum to 1, (k,) each."""
 
     values: np.ndarray
     probabilities: np.ndarray
@@ -36,9 +36,9 @@ def scaled(probabilities: Numbers, temperature: float) -> np.ndarray:
 
 
 def smallest_set(values: Numbers, probabilities: Numbers, coverage: float) -> np.ndarray:
-    """The fewest values, sorted, whose probabilities add up to more than `coverage`; of distinct values, (k,).
+    """The smallest set of values, sorted, whose probabilities sum to more than `coverage`; from distinct values, (k,).
 
-    The likeliest come first; of equally likely ones the smaller. All of them where the sum does not exceed it.
+    The likeliest come first; ties go to the smaller value. All values if their sum does not exceed `coverage`.
     """
     values, probabilities = np.asarray(values, dtype=float), np.asarray(probabilities, dtype=float)
     order = np.lexsort((values, -probabilities))

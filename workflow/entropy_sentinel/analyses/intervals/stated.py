@@ -1,6 +1,6 @@
 """Stages `stated` and `integers`: what interval, or which integer, a response states.
 
-The reading is strict, for what is guessed here would be scored as stated.
+The reading is strict: a guess here would be scored as if the model had stated it.
 
 An interval is what the **last JSON object** of a whole response says. An object begins at a brace from which JSON can
 be read (RFC 8259, so no NaN, no 1,000, no 03, no comments) and that is inside no object before it; other braces are
@@ -10,7 +10,7 @@ most U. Nothing else counts: no earlier object, no number in the text.
 
 An integer alone is a response that is nothing but such an integer, space around it aside.
 
-A response that was refused or cut off says nothing, even where an object stands in it: it has not come to its last.
+A refused or truncated response states nothing, even if it contains an object: its last object may be missing.
 """
 
 import json
@@ -46,7 +46,7 @@ class Integer(NamedTuple):
 
 
 def stated_interval(text: str, finish_reason: str, farthest: int | None = None) -> Stated:
-    """The interval that a response states; with `farthest` none of whose ends is farther from 0."""
+    """Read the interval that a response states; with `farthest`, neither end may be farther from 0."""
     if reason := _not_whole(finish_reason):
         return Stated(None, None, reason)
     pairs = _last_object(text)
@@ -66,7 +66,7 @@ def stated_interval(text: str, finish_reason: str, farthest: int | None = None) 
 
 
 def integer_alone(text: str, finish_reason: str, farthest: int | None = None) -> Integer:
-    """The integer that a response is; with `farthest` one that is no farther from 0."""
+    """Read a response that is only an integer; with `farthest`, it may not be farther from 0."""
     if reason := _not_whole(finish_reason):
         return Integer(None, reason)
     match = _INTEGER.fullmatch(text.strip())

@@ -57,7 +57,7 @@ def table_1_examples(items: pl.DataFrame, adjusted: pl.DataFrame) -> Table:
 
 
 def table_parsing(stated: pl.DataFrame, integers: pl.DataFrame) -> Table:
-    """Of every variant and benchmark the share of the answers that can be read, and why others cannot."""
+    """The share of readable answers for every variant and benchmark, and why the others cannot be read."""
     keys, numbers = ["Variant", "Asked for", "Benchmark"], ["Answers", "Read", *REASONS.values()]
     rows = [*_shares(stated, "level"), *_shares(integers, "temperature")]
     return Table(

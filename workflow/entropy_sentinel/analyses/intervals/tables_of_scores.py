@@ -1,4 +1,4 @@
-"""How good the intervals of each method are: from frames SCORES and DIFFERENCES."""
+"""The tables of the scores of each method, from frames SCORES and DIFFERENCES."""
 
 from collections.abc import Iterator
 from typing import Any

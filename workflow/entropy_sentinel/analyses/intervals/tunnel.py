@@ -23,7 +23,7 @@ _ROUNDING = 1e-9
 
 
 def empirical_quantile(samples: np.ndarray, share: float) -> np.ndarray:
-    """The smallest sample that at least this share of the samples is not above, (...); NaN where there is none.
+    """The smallest sample that is at least as large as this share of the samples, (...); NaN without samples.
 
     It is one of the samples: a whole number where these are.
     """
@@ -85,7 +85,7 @@ def quantiles_of_quantiles(lowers: np.ndarray, uppers: np.ndarray, alpha: float)
 def perceived(
     inverse_cdf: Callable[[np.ndarray], np.ndarray], starts: np.ndarray, beta: float, alpha: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What queries state whose perceived mass begins at `starts`, the I of each: lower and upper, of its shape."""
+    """The ends, lower and upper, that queries state if their perceived mass begins at `starts`, the I of each."""
     return inverse_cdf(starts + beta * alpha / 2), inverse_cdf(starts + beta * (1 - alpha / 2))
 
 

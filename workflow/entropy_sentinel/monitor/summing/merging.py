@@ -68,7 +68,7 @@ class Merged:
 def merge(
     state: State, by: Sequence[str], window: str | None, reference: Reference | None, max_slices: int
 ) -> Merged | None:
-    """Add up the sums of all files, going through them twice; None where there is nothing.
+    """Add up the sums of all files in two passes; None if there are no responses.
 
     Slices beyond the `max_slices` with the most responses (of equals the first by name) are pooled, and further ones
     where the table by slice and window would be longer than MOST_ROWS.

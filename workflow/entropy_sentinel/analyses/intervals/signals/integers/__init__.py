@@ -95,7 +95,7 @@ FAMILY = Family(
 
 
 def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
-    """A row per response, in their order: the signals, and `integers_reason` where there are none.
+    """Return a row per response, in order: the signals, or the reason in `integers_reason`.
 
     `asked` is the file of the pass. The probabilities are divided by their sum.
     """

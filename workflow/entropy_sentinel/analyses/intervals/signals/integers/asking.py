@@ -1,4 +1,4 @@
-"""What the pass asks of the responses of one part, and the rows that come of it.
+"""Run the pass on the responses of one part, and return its rows.
 
 A breadth-first search for the integers that a model may answer with, token by token, from rendered prompts. A token
 that goes on with a minus sign, digits or space around them is followed; one that ends the answer makes an integer
@@ -33,7 +33,7 @@ class Found:
 
     @property
     def missing(self) -> float:
-        """Probability of all that is none of the whole integers."""
+        """The probability of everything except the whole integers."""
         return max(0.0, 1 - float(np.exp(list(self.whole.values())).sum()))
 
 
@@ -76,13 +76,13 @@ def search(prompts: Sequence[Sequence[int]], engine: Engine, ends: Collection[in
 
 
 def _steps(open_ones: Sequence[Said], prompts: Sequence[Sequence[int]], engine: Engine) -> list[NextToken]:
-    """What follows each of the open ones."""
+    """Return the continuations of each open prefix."""
     contexts = ([*prompts[prefix.prompt], *prefix.token_ids] for prefix in open_ones)
     return in_order(engine.next_tokens(contexts), len(open_ones), "contexts")
 
 
 def _longer(open_ones: Sequence[Said], steps: Sequence[NextToken], engine: Engine) -> Iterator[tuple[Said, Said]]:
-    """Each of the open ones with each of its likely next tokens: before and after it."""
+    """Extend each open prefix by each of its likely next tokens; yield it before and after."""
     tokens = [
         (before, (*before.token_ids, int(token)), before.logprob + float(logprob))
         for before, step in zip(open_ones, steps, strict=True)
@@ -101,7 +101,7 @@ def _texts(sequences: Iterable[tuple[int, ...]], engine: Engine) -> dict[tuple[i
 
 
 def _add(logprobs: dict[int, float], text: str, logprob: float) -> None:
-    """Add a probability to that of an integer, which may be written in several ways: ` 5` and `5`."""
+    """Add to the probability of an integer, which may be written in several ways: ` 5` and `5`."""
     logprobs[int(text)] = float(np.logaddexp(logprobs.get(int(text), -np.inf), logprob))
 
 
@@ -133,7 +133,7 @@ def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
 
 
 def _row(result: Found) -> dict[str, Any]:
-    """The columns of a response that has been asked about."""
+    """The columns of a response that the pass has asked about."""
     if result.refused or not result.whole:
         return {"reason": f"refused: {result.refused}" if result.refused else _NONE}
     whole, first = sorted(result.whole.items()), sorted(result.first.items())
