@@ -1,1 +1,1 @@
-"""How things look, once."""
+"""The common look of tables, figures, pages and terminal output."""

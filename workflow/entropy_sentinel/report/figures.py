@@ -1,4 +1,4 @@
-"""How figures look, and the files they are written to. Made without pyplot, whose state would outlive them."""
+"""The look of figures, and writing them to files. Does not use pyplot, whose global state would outlive them."""
 
 import base64
 import io
@@ -55,13 +55,13 @@ def message(text: str, label: str) -> Figure:
 
 
 def nothing(reason: str, label: str) -> Drawing:
-    """The drawing that says why there is nothing to draw, as does its caption."""
+    """A drawing that says, as does its caption, why there is nothing to draw."""
     figure = message(reason, label)
     return Drawing(figure, f"{reason}.", narrow=figure)
 
 
 def plain(axes: Axes) -> None:
-    """Leave out the frame's right and upper side."""
+    """Remove the right and upper spines."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=9)
 

@@ -1,4 +1,4 @@
-"""What was run: which code made a result, and what the files' provenance shares, where it differs, what is wrong."""
+"""The provenance of results: code version, settings that files share, settings that differ, and conflicts."""
 
 import json
 import subprocess

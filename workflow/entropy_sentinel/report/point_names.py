@@ -83,7 +83,7 @@ def _places(pixel: np.ndarray, size: np.ndarray) -> np.ndarray:
 def _alone(
     places: np.ndarray, pixel: np.ndarray, point: int, markers: np.ndarray, bars: np.ndarray, frame: np.ndarray
 ) -> np.ndarray:
-    """What each place of one name costs whatever the other names do, (n_places,)."""
+    """The cost of each place of a name independent of the other names, (n_places,)."""
     areas = np.prod(places[:, 2:] - places[:, :2], axis=1)
     others = np.delete(markers, point, axis=0)
     crossed = [_CROSSED * _crosses(box, pixel, others).sum() for box in places]
@@ -119,7 +119,7 @@ def _cheapest(places: Sequence[np.ndarray], pixels: np.ndarray, costs: Sequence[
 
 
 def _beside(name: int, places: Sequence[np.ndarray], pixels: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """What each place of a name costs beside the places of the others, (n_places,)."""
+    """The cost of each place of a name given the places of the others, (n_places,)."""
     others = np.array([own[chosen[other]] for other, own in enumerate(places) if other != name]).reshape(-1, 4)
     over: np.ndarray = _OVER_NAME * _common(places[name], others).sum(axis=1)
     return over + _CROSSED * _lines_across(name, places, pixels, chosen)
@@ -148,7 +148,7 @@ def _nearest(box: np.ndarray, pixel: np.ndarray) -> np.ndarray:
 
 
 def _common(some: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """The area that each box has in common with each other one, (n_some, n_others)."""
+    """The area of overlap of each box with each other box, (n_some, n_others)."""
     lower = np.maximum(some[:, None, :2], others[None, :, :2])
     upper = np.minimum(some[:, None, 2:], others[None, :, 2:])
     areas: np.ndarray = np.prod(np.maximum(upper - lower, 0), axis=2)

@@ -1,4 +1,4 @@
-"""The tokens of a response as `tokens.html.j2` shows them: coloured by how sure the model was of each."""
+"""The tokens of a response for `tokens.html.j2`, coloured by the model's certainty."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ class Token:
 
     @property
     def told(self) -> str:
-        """What is shown about it when it is pointed at."""
+        """The tooltip."""
         name = f" {self.text!r}" if self.text is not None else ""
         lines = [
             f"token {self.position}{name}: {self.probability:.1%}",

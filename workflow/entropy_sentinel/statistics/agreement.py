@@ -1,4 +1,4 @@
-"""How far two judges agree, and what an imperfect judge's counts say about the truth: shares with intervals.
+"""Agreement of two judges, and true shares from an imperfect judge's counts, with intervals.
 
 Counts may be fractions: those of a weighted sample, scaled to its `effective_size`.
 """
@@ -53,7 +53,7 @@ def _z(level: float) -> float:
 
 
 def effective_size(weights: Numbers) -> float:
-    """The number of equal weights that are worth as much as these: (sum w)^2 / sum w^2 (Kish 1965); 0 for none."""
+    """The effective sample size of weights: (sum w)^2 / sum w^2 (Kish 1965); 0 for none."""
     weights = np.asarray(weights, dtype=float)
     return float(weights.sum() ** 2 / (weights**2).sum()) if len(weights) else 0.0
 
@@ -117,7 +117,7 @@ def corrected_share(
     specificity: tuple[float, float],
     level: float = LEVEL,
 ) -> Interval:
-    """The true share of positives where an imperfect judge calls `positive` of `n` so (Rogan and Gladen 1978).
+    """The true share of positives if an imperfect judge labels `positive` of `n` positive (Rogan and Gladen 1978).
 
     `sensitivity` is (called positive, all) of an independent sample of true positives, `specificity` (called negative,
     all) of true negatives. The interval, which counts the chance in all three, is that of Lang and Reiczigel (2014),

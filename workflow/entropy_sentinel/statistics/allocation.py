@@ -1,4 +1,4 @@
-"""How many of a budget of labels go to each part of what is sampled."""
+"""Divide a budget of labels among strata."""
 
 import heapq
 import math

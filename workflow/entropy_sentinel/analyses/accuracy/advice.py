@@ -20,7 +20,7 @@ _NAMED = 3
 
 
 def failures(sweep: pl.DataFrame, validations: Sequence[ModelValidation]) -> list[str]:
-    """What has no result, in sentences: domains by the recommended estimator, and rows of a frame SWEEP by reason."""
+    """Name in sentences the missing results: domains without a recommended estimate, and rows of SWEEP by reason."""
     lines = [
         f"{validation.model}, {domain.domain}: the recommended estimator gives no estimate: {domain.reason}."
         for validation in validations
@@ -94,12 +94,12 @@ class Advice:
 
     @property
     def outside(self) -> bool:
-        """Whether to be warned."""
+        """Whether the user should be warned."""
         return self.accuracy is not None and not LOWEST <= self.accuracy <= HIGHEST
 
     @property
     def text(self) -> str:
-        """What to tell the user."""
+        """The advice in words."""
         if self.accuracy is None:
             return f"{self.what}: its accuracy is not known, for a domain of it has no labels."
         where = f"{self.what}: weighted accuracy {number(self.accuracy, '.2f')}"

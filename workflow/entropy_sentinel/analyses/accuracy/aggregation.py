@@ -1,4 +1,4 @@
-"""What tables and figures share: picking results of the sweep and summing them up over models and groups."""
+"""Shared by tables and figures: select results of the sweep and aggregate them over models and groups."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -26,7 +26,7 @@ def signals_in(auroc: pl.DataFrame) -> dict[str, Signal]:
 
 
 def spread(values: pl.Series) -> tuple[float | None, float | None]:
-    """Median and interquartile range, in the unit of the values, nulls left out.
+    """Median and interquartile range in the unit of the values, ignoring nulls.
 
     Both are null where no value is left, and the range also where only one is.
     """
@@ -44,7 +44,7 @@ def fully_swept(sweep: pl.DataFrame) -> pl.DataFrame:
 
 
 def names_in(frame: pl.DataFrame, column: str) -> list[str]:
-    """The column's values, each once, in the order of the frame."""
+    """Return the column's distinct values in the order of the frame."""
     return frame[column].unique(maintain_order=True).to_list()
 
 

@@ -1,4 +1,4 @@
-"""The paper's published values beside this study's, table by table, and why they differ, as far as is known.
+"""Compare this study's values with the published ones, table by table, with known reasons for differences.
 
 `published/*.csv` are the published values, as printed. A comparison has the published rows whose model, benchmark or
 training group this study has under the same name; of errors only those over the paper's ten domains.
@@ -48,7 +48,7 @@ _OTHER_AEE = "the paper's .087 is not the .08 of its own Table 3 for the same gr
 
 
 def reason(table: str, row: Mapping[str, Any]) -> str | None:
-    """Why a row of the comparison of this table differs, where it is known; `row` has the published columns."""
+    """Say why a row of this table's comparison differs, if known; `row` has the published columns."""
     number = table.partition("_")[0]
     match number, row.get("method") or row.get("setting") or row.get("group"):
         case ("3" | "8", "lntp"):
@@ -63,7 +63,7 @@ def reason(table: str, row: Mapping[str, Any]) -> str | None:
 
 
 def rests_on(generations: Provenance, labels: Provenance) -> str:
-    """One line: models with their weights, engine, judge and code that this study's values are of."""
+    """One line: models with their weights, engine, judge and code behind this study's values."""
     models = {entry["model"]: f"{entry['model']} ({_weights(entry)})" for entry in generations}
     engines = {f"{entry.get('engine')} {entry.get('engine_version') or ''}".strip() for entry in generations}
     judges = {f"{entry['judge']} ({_first(entry, 'judge_version', 'kind')})" for entry in labels}

@@ -67,12 +67,12 @@ def _medians(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 
 
 def first_auroc(auroc: pl.DataFrame, auroc_models: Sequence[str]) -> pl.DataFrame:
-    """Of the models that Table 1 shows: `model`, `benchmark`, `statistic`, `auroc`."""
+    """Rows of the models in Table 1: `model`, `benchmark`, `statistic`, `auroc`."""
     return _auroc(auroc.filter(pl.col("model").is_in(auroc_models)))
 
 
 def further_auroc(auroc: pl.DataFrame, auroc_models: Sequence[str]) -> pl.DataFrame:
-    """Of the models that Table 6 shows."""
+    """Rows of the models in Table 6."""
     return _auroc(auroc.filter(~pl.col("model").is_in(auroc_models)))
 
 

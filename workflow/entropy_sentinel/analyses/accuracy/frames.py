@@ -1,4 +1,4 @@
-"""What the analysis reads off the estimates: files of `{judge}/`, sweep, auroc, domains and repeats."""
+"""Contracts of this analysis' files in `{judge}/`: sweep, auroc, domains and repeats."""
 
 from collections.abc import Sequence
 from typing import TypedDict

@@ -39,7 +39,7 @@ class Score:
 
     @property
     def headline_rho(self) -> float | None:
-        """rho where it is over enough domains to be a headline."""
+        """rho, or null if it is over too few domains for a headline."""
         return self.rho if self.n_domains >= FEWEST_FOR_RHO else None
 
     @property
@@ -60,7 +60,7 @@ class Recommendation:
 
 @dataclass(frozen=True)
 class Headline:
-    """What one training group says about one model.
+    """The results of one training group for one model.
 
     `unlabelled` are the estimates (columns of ESTIMATES) of the domains without any label, by name; `domains` those of
     the others, with their `error`, training benchmarks first, each by falling true accuracy. `scores` are by scope.
@@ -80,7 +80,7 @@ class Headline:
 
     @property
     def simple_is_better(self) -> bool | None:
-        """Whether the best simple estimator has the lower AEE on unseen domains; null where either has none."""
+        """Whether the best simple estimator has the lower AEE on unseen domains; null if one of the two is missing."""
         own, simple = self.scores.get("held_out"), self.simple_scores.get("held_out")
         if own is None or own.aee is None or simple is None or simple.aee is None:
             return None

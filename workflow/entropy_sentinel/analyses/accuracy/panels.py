@@ -1,4 +1,4 @@
-"""Figures with a panel for each model, in which points are estimated over true accuracies."""
+"""Figures of estimated against true accuracy, with a panel for each model."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -82,7 +82,7 @@ def _legend_columns(n_entries: int, narrow: bool) -> int:
 
 
 def _end(panels: Sequence[Panel]) -> float:
-    """The accuracy that all panels reach to, a tenth: 1, or less where nothing is above it, as of a weak model."""
+    """The common upper limit of all panels, a multiple of 0.1: less than 1 if nothing is above it."""
     points = [value for panel in panels for point in panel.named.values() for value in point]
     bars = [value for panel in panels for x, _, upper in panel.bars for value in (x, upper)]
     tenths = math.ceil(round(10 * max(points + bars, default=1.0), 6))

@@ -77,7 +77,7 @@ def savings(labels: Provenance) -> list[str]:
 
 @dataclass(frozen=True)
 class Study:
-    """What the page and the summaries tell of: frames of these contracts, and one `ModelValidation` per model."""
+    """The content of page and summaries: frames of these contracts, and one `ModelValidation` per model."""
 
     estimates: pl.DataFrame
     sweep: pl.DataFrame

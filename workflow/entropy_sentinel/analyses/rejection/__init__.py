@@ -1,1 +1,1 @@
-"""Which responses can be kept at a wanted accuracy: every P(correct) as an assessor (PredictaBoard, 2025)."""
+"""Which responses to keep for a wanted accuracy, with every P(correct) as an assessor (PredictaBoard, 2025)."""

@@ -1,4 +1,4 @@
-"""Stage `assessments`: an assessor that sees the question alone, so that one sees what the trace adds.
+"""Stage `assessments`: a baseline assessor that sees only the question, to show what the trace adds.
 
 A logistic regression on TF-IDF of a question's words and pairs of words, fitted on the rows that a training group's
 estimators are fitted on, and applied to all rows that they are applied to.
@@ -33,7 +33,7 @@ def write_assessments(observations: str, benchmarks: Sequence[str], groups: Sequ
 def assess(
     observations: pl.DataFrame, questions: pl.DataFrame, groups: Sequence[str]
 ) -> tuple[pl.DataFrame, dict[str, str]]:
-    """A frame of contract ASSESSMENTS, and for each group without rows in it the reason.
+    """Return a frame of contract ASSESSMENTS, and the reason for each group without rows in it.
 
     `observations` is a frame OBSERVATIONS of one model, `questions` has the columns item_id and question.
     """
@@ -56,7 +56,7 @@ def assess(
 
 
 def fit(questions: Names, correct: Numbers) -> Pipeline:
-    """Fit on questions, each as often as it has responses, and whether these are correct, of both classes."""
+    """Fit on one question per response and on whether the response is correct; both classes must occur."""
     terms = TfidfVectorizer(token_pattern=_TOKEN, ngram_range=(1, 2), sublinear_tf=True)
     with threadpool_limits(1):
         return make_pipeline(terms, LogisticRegression(max_iter=1000)).fit(list(questions), list(correct))

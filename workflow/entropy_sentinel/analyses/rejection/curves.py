@@ -1,4 +1,4 @@
-"""How good a score is at saying which responses to keep: accuracy-rejection curves (PredictaBoard, 2025).
+"""Accuracy-rejection curves: how well a score tells which responses to keep (PredictaBoard, 2025).
 
 The responses of largest score are kept, the others rejected. Tied scores say nothing of their order: the accuracy at a
 coverage is its mean over all orders of tied responses, which is exact and needs no draw, for in a block of ties the
@@ -22,7 +22,7 @@ _SAME = 1e-9
 
 
 class Measures(NamedTuple):
-    """What is read off the curves of several samples: shares in [0, 1], but for `prr`.
+    """Measures of the curves of several samples: shares in [0, 1], except `prr`.
 
     `auarc` is (n_samples,): the mean accuracy over the coverages 1/n, 2/n, ..., 1, which is LM-Polygraph's
     prediction-rejection area. `prr` is (n_samples,): how far `auarc` is on the way from a random order (0) to a
@@ -69,9 +69,9 @@ def measures(
 
 
 def threshold(accuracy: float, scores: Numbers, correct: Numbers) -> float | None:
-    """The lowest score such that the responses with it or more have at least this accuracy; None where none has.
+    """The lowest score above which the responses have at least this accuracy; None if no score reaches it.
 
-    Unlike a coverage, which parts tied responses, it keeps them all or none: it is for responses that come later.
+    Tied responses are all kept or all rejected, unlike in a coverage: the threshold is meant for future responses.
     """
     if not len(scores):
         return None
@@ -98,7 +98,7 @@ def kept(
 def _most_kept(
     accuracy: float, size: np.ndarray, before: np.ndarray, right_before: np.ndarray, share: np.ndarray
 ) -> np.ndarray:
-    """The largest number of responses, ending in each block, that has the accuracy; 0 where none has.
+    """The largest number of responses, ending in each block, with at least the accuracy; 0 if there is none.
 
     Beyond what is enough before the block, each of its responses adds share - accuracy.
     """
@@ -109,7 +109,7 @@ def _most_kept(
 
 
 def _blocks(scores: Numbers, correct: Numbers, counts: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Responses of equal score, by falling score: how many, and how many correct ones, (n_samples, n_blocks) each."""
+    """Group responses of equal score, highest first: their number, and the correct ones, (n_samples, n_blocks) each."""
     scores, correct = np.asarray(scores, dtype=float), np.asarray(correct, dtype=bool)
     if not len(scores) or np.isnan(scores).any():
         n_nan = int(np.isnan(scores).sum())

@@ -54,7 +54,7 @@ def domain_title(benchmark: str) -> str:
 
 
 def domain_notes(measures: pl.DataFrame) -> list[str]:
-    """One line for each domain that takes no part, with the models that it is so for."""
+    """One line for each excluded domain, with the models concerned."""
     empty = measures.filter(pl.col("reason") == NO_RESPONSE, pl.col("benchmark") != EVERY)
     models = empty.select("benchmark", "model").unique(maintain_order=True).group_by("benchmark", maintain_order=True)
     return [
@@ -65,7 +65,7 @@ def domain_notes(measures: pl.DataFrame) -> list[str]:
 def absent_notes(
     measures: pl.DataFrame, groups: Sequence[TrainingGroup], wanted: Mapping[str, Sequence[str]]
 ) -> list[str]:
-    """One line for each set of assessors without scores, of those `wanted` by training group (`a+b`), and for whom."""
+    """One line for each set of assessors without scores among those `wanted` by training group (`a+b`), with models."""
     models, by_reason = measures["model"].unique(maintain_order=True), dict[str, list[str]]()
     for group in groups:
         for model in models:

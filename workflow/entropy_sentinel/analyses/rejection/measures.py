@@ -1,4 +1,4 @@
-"""Stage `measures`: what is read off the accuracy-rejection curves of one model, by group, domain and assessor."""
+"""Stage `measures`: measures of one model's accuracy-rejection curves, by group, domain and assessor."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypedDict
@@ -48,7 +48,7 @@ def write_measures(
 def measure(observations: pl.DataFrame, scores: pl.DataFrame, settings: MeasureSettings) -> pl.DataFrame:
     """A frame of contract MEASURES from the observations of one model and a frame ASSESSMENTS.
 
-    An assessor without scores, since it gives none or could not be fitted, has no rows.
+    An assessor that gives no scores, or could not be fitted, has no rows.
     """
     rows = []
     for group, wanted in settings["assessors"].items():
@@ -81,7 +81,7 @@ def _thresholds(slice_: Slice, names: Sequence[str], accuracies: Sequence[float]
 
 
 def _at_thresholds(slice_: Slice, chosen: Thresholds, settings: MeasureSettings) -> Iterator[dict[str, Any]]:
-    """The thresholds, where they were chosen; what they keep of an unseen domain, and how accurate that is."""
+    """The thresholds on the slice that chose them; on an unseen domain the share they keep, and its accuracy."""
     if slice_.role == "training":
         for (name, accuracy), limit in chosen.items() if slice_.benchmark == EVERY else ():
             reason = None if limit is not None else _no_threshold(accuracy)
@@ -130,7 +130,7 @@ def _of_slice(slice_: Slice, names: Sequence[str], settings: MeasureSettings) ->
 
 
 def _samples(slice_: Slice, settings: MeasureSettings) -> list[np.ndarray]:
-    """How often each response counts: once, as they are, and then in the bootstrap samples; the same at each call."""
+    """Weights of each response: first the sample itself, then bootstrap samples; the same at each call."""
     n = len(slice_.rows)
     drawn = resamples(slice_.rows["item_id"].to_list(), settings["resamples"], settings["seed"]) if n else []
     return [np.ones((1, n), dtype=np.int64), *drawn]

@@ -39,7 +39,7 @@ def read_scores(scores: Sequence[str], questions: Sequence[str]) -> pl.DataFrame
 
 
 def scored(scores: pl.DataFrame, group: str, wanted: Sequence[str]) -> list[str]:
-    """Those of `wanted` that have scores for the group."""
+    """Return the assessors among `wanted` that have scores for the group."""
     there = set(scores.filter(pl.col("group") == group)["estimator"].unique())
     return [name for name in wanted if name in there]
 

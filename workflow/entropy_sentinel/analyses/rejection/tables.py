@@ -147,9 +147,9 @@ def table_areas(
 def _by_domain(
     measures: pl.DataFrame,
 ) -> Iterator[tuple[dict[str, Any], dict[tuple[str, str], dict[str, Any]]]]:
-    """What every table says of a model's domain, and its rows of MEASURES by assessor and measure.
+    """Yield the columns that identify a model's domain, and its rows of MEASURES by assessor and measure.
 
-    Models in their order, out of distribution first; domains that take no part are left out.
+    Models in their order, out of distribution first, without excluded domains.
     """
     order = pl.col("role").cast(pl.Enum(list(DISTRIBUTIONS)))
     place = pl.col("model").cast(pl.Enum(measures["model"].unique(maintain_order=True)))

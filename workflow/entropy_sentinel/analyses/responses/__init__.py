@@ -1,1 +1,1 @@
-"""Single responses: their tokens, how sure the model was of each, and what became of them."""
+"""Single responses: their tokens, the model's certainty of each, and their labels."""

@@ -1,4 +1,4 @@
-"""Pages of single responses, one a model: their tokens coloured by how sure the model was of each."""
+"""Pages of single responses, one per model, with tokens coloured by the model's certainty."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -111,5 +111,5 @@ def render_page(
 
 
 def _unnamed(response: Response) -> bool:
-    """Whether a likely token has no text, though the tokens of the response have theirs."""
+    """Whether a likely token has no text although the response's own tokens have."""
     return any(text is None for token in response.tokens for text, _ in token.alternatives)

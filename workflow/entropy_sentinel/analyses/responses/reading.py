@@ -1,4 +1,4 @@
-"""Single responses of a study with what is known of each: their tokens and trajectories, and which are shown."""
+"""Single responses of a study with their tokens and trajectories, and the choice of those that are shown."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Trajectory:
 
     @property
     def kind(self) -> str:
-        """What was put in, in words."""
+        """The kind of answer, in words."""
         return _PUT_IN[self.answer] + ("" if self.text is None else f", {self.text[:_LONGEST]!r}")
 
     @property
@@ -104,7 +104,7 @@ class Response:
 
     @property
     def verdict(self) -> str:
-        """What the judge says, with the reason where it says nothing."""
+        """The judge's verdict, or the reason why there is none."""
         if self.label is None:
             return f"no label ({self.label_reason or 'not judged'})"
         return "correct" if self.label else "incorrect"
@@ -125,7 +125,7 @@ class ResponseFiles:
 def read_responses(
     files: ResponseFiles, wanted: Iterable[Which], estimator: str | None, most_tokens: int, alternatives: int
 ) -> list[Response]:
-    """The responses `wanted`, in that order, those that are not there left out.
+    """Return the responses `wanted` that exist, in that order.
 
     P(correct) is that of `estimator` (`estimator_of`). Raises DamagedFileError and ContractError, as contracts do.
     """

@@ -73,7 +73,7 @@ def study_files(config: Config, judge: str, model: str) -> StudyFiles:
 
 
 def candidates(study: StudyFiles, benchmark: str, per_kind: int) -> list[Part]:
-    """The responses of a benchmark that are worth a look, in a table."""
+    """List a benchmark's most instructive responses in a table."""
     if not Path(study.observations).is_file():
         raise InputError(f"{study.observations}: does not exist yet; name an item, or make it with snakemake")
     scores = SCORES.frame([])
@@ -99,7 +99,7 @@ def candidates(study: StudyFiles, benchmark: str, per_kind: int) -> list[Part]:
 def one_response(study: StudyFiles, benchmark: str, which: Which, by: str, listed: int) -> list[Part]:
     """A response with its tokens coloured by `by`, `entropy` or `surprise`, and the `listed` most uncertain ones.
 
-    Raises InputError where it is not there.
+    Raises InputError if there is no such response.
     """
     files = study.of(benchmark)
     estimator = estimator_of(study.scores, study.estimator)

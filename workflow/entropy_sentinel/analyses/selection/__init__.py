@@ -1,1 +1,1 @@
-"""Which items of a study to train on, by how unsure the model is of them (Zhu et al. 2025, Section 4)."""
+"""Select a study's items to train on by the model's uncertainty about them (Zhu et al. 2025, Section 4)."""

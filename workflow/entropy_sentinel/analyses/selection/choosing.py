@@ -1,4 +1,4 @@
-"""The items that can be selected, read from the files of a study, and which of them each strategy selects, and why.
+"""Read the candidate items from a study's files, and select among them by a strategy, with the reasons.
 
 Where scores are equal, the order is that of `random` with the same seed: no benchmark is preferred for its name.
 """
@@ -67,7 +67,7 @@ def _missing(column: str, reason: str) -> pl.Expr:
 
 
 def _pass_rates(files: CandidateFiles, tries: int) -> pl.DataFrame:
-    """Of each item the label of its first response, and how many of its tries are correct."""
+    """Return for each item the label of its first response, and how many of its tries are correct."""
     schema = {"label": pl.Boolean, "passes": pl.UInt16, "pass_rate": pl.Float64, "pass_rate_reason": pl.String}
     if files.labels is None:
         return pl.DataFrame(schema={"item_id": pl.String, **schema})
@@ -93,7 +93,7 @@ def _pass_rates(files: CandidateFiles, tries: int) -> pl.DataFrame:
 
 
 def _areas(path: str | Path | None, benchmark: str, answer: str) -> pl.DataFrame:
-    """Of each response its EAS, or the reason why it has none."""
+    """Return the EAS of each response, or the reason why it has none."""
     schema = {"item_id": pl.String, "sample": pl.UInt16, "eas": pl.Float64, "eas_reason": pl.String}
     if path is None:
         return pl.DataFrame(schema=schema)
@@ -157,13 +157,13 @@ def select(candidates: pl.DataFrame, strategy: str, size: int, seed: int, tries:
 
 
 def _in_random_order(candidates: pl.DataFrame, seed: int) -> pl.DataFrame:
-    """The candidates as the seed draws them, whatever order they come in."""
+    """Shuffle the candidates by the seed, independent of their order."""
     ordered = candidates.sort(ITEM)
     return ordered[np.random.default_rng(seed).permutation(len(ordered))]
 
 
 def _eligible(candidates: pl.DataFrame, strategy: str) -> tuple[pl.DataFrame, dict[str, int]]:
-    """The candidates of a strategy, and how many are none by reason."""
+    """Return the candidates of a strategy, and the number of other items by reason."""
     if strategy == "pass-rate":
         alike = {1.0: ALL_ALIKE.format("correct"), 0.0: ALL_ALIKE.format("wrong")}
         same = [pl.when(pl.col("pass_rate") == rate).then(pl.lit(reason)) for rate, reason in alike.items()]

@@ -22,7 +22,7 @@ _PROFILE = {
 
 
 def overlaps(selections: pl.DataFrame) -> pl.DataFrame:
-    """Every two selections of a model: `shared` items, and `jaccard`, their share of the items of either.
+    """Compare every two selections of a model: `shared` items, and `jaccard`, their share of the union.
 
     `jaccard` is null where both are empty.
     """
@@ -41,7 +41,7 @@ def _overlaps(selections: pl.DataFrame) -> Iterator[tuple[str, str, str, int, fl
 
 
 def profiles(candidates: pl.DataFrame, selections: pl.DataFrame) -> pl.DataFrame:
-    """Of all candidates of each model and of each selection: means over the items whose value is known.
+    """Means over all candidates of each model, and over each selection, ignoring unknown values.
 
     Columns model, strategy (`all` for the candidates), items, pass_rate, accuracy (of the first responses), n_tokens,
     eas.
