@@ -182,7 +182,8 @@ def test_the_domains_of_a_log_are_the_values_of_a_column(
     answers = ["fit", EXAMPLE.log, "-l", labels, "-e", "atc-max", "-o", tmp_path / "kept"]
     status, said, _ = run(capsys, *answers, "--domain", "metadata.route")
     assert status == 0
-    assert f"of tiny-1m to {'+'.join(routes)}; " in said
+    assert f"of tiny-1m to {len(routes)} domains; " in said
+    assert all(route in said for route in routes)
     # Without it all are of the log's name, and the column is named that gives more domains of 20 labels.
     lines = [
         line.replace('"prompt_id":"', f'"prompt_id":"{n}-')
