@@ -1,1 +1,1 @@
-"""What is read off the stages' files, one folder per question."""
+"""Analyses of the stages' files, one folder per question."""

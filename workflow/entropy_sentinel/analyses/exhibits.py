@@ -1,6 +1,6 @@
-"""Tables, figures and pages of an analysis: what they are made from, and the files that they are written to.
+"""Tables, figures and pages of an analysis: their inputs and the files they are written to.
 
-The function `table_<name>` or `figure_<name>` of an analysis makes one, from those inputs that its parameters name.
+The function `table_<name>` or `figure_<name>` of an analysis makes an exhibit from the inputs its parameters name.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -20,12 +20,12 @@ from entropy_sentinel.report.tables import Table, write_table
 if TYPE_CHECKING:
     from entropy_sentinel.report.figures import Drawing
 
-# Functions by their names, such as the `globals()` of the module that has them.
+# Functions by name, such as the `globals()` of their module.
 Functions = Mapping[str, Any]
 
 
 class DrawnFigure(TypedDict):
-    """A figure to make: its name in the catalogue, its title, and its model if it is of one."""
+    """A figure to make: its name in the catalogue, its title, and its model if it shows only one."""
 
     figure: str
     title: str
@@ -33,15 +33,15 @@ class DrawnFigure(TypedDict):
 
 
 def read_all(contract: Contract, paths: Sequence[str]) -> pl.DataFrame:
-    """One frame of several files, or of none."""
+    """Read several files into one frame, which is empty if there are none."""
     return pl.concat([contract.frame([]), *map(contract.read, paths)])
 
 
 def read_several(contract: Contract, paths: Sequence[str], expected: Mapping[str, Collection[str]]) -> pl.DataFrame:
-    """One frame of several files, which say themselves whose rows they hold.
+    """Read several files into one frame; each file's rows name their own model or group.
 
-    `expected` has the values that a column can have. Raises ContractError for a file whose rows are of another model
-    or group, or of one that an earlier file holds.
+    `expected` has the values that a column can have. Raises ContractError for a file whose rows belong to another
+    model or group, or to one that an earlier file already has.
     """
     frames, seen = [], dict[str, str]()
     for path in paths:
@@ -87,7 +87,7 @@ def save_figures(
 ) -> None:
     """Write figures, by the names of their files, to `folder`.
 
-    A text is the title of the figure of this name; of one that is of a model, the model is one more input.
+    A string is the title of the figure of this name. A figure of one model gets the model as an additional input.
     """
     from entropy_sentinel.report.figures import write_figure
 
@@ -104,5 +104,5 @@ def save_page(template: Path, files: Mapping[str, Any], page: str, **content: ob
 
 
 def _call(function: Any, inputs: Mapping[str, Any]) -> Any:
-    """Call a function with those of `inputs` that it takes."""
+    """Call a function with the `inputs` that it takes."""
     return function(**{name: inputs[name] for name in signature(function).parameters})

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypedDict
 
-# Domains that AEE and rho are taken over, the headline first.
+# Sets of domains over which AEE and rho are computed, the headline first.
 SCOPES: dict[str, str] = {"held_out": "unseen", "all": "all"}
 SCOPE_NOTE = "unseen: domains outside the training group; all: also those of the group, by their test split."
 ROLES: dict[str, str] = {"training": "training", "held_out": "unseen"}
@@ -21,9 +21,9 @@ Groups = Mapping[str, NamedGroup]
 
 
 class Shown(TypedDict):
-    """What all exhibits and pages of an analysis are told: the study's label, the groups shown and the first of them.
+    """Settings of all exhibits and pages of an analysis: the study's label, the groups shown and the first of these.
 
-    Settings and files of jobs are dicts, which Snakemake compares; classes like this one say what stands in them.
+    Settings and files of jobs are dicts, which Snakemake compares; classes like this one declare their keys.
     """
 
     label: str
@@ -46,7 +46,7 @@ class TrainingGroup:
 
 
 def training_group(groups: Groups, name: str) -> TrainingGroup:
-    """The group of this name; `cross-domain` is shown as "Cross-Domain", one without a name by its benchmarks."""
+    """The group of this name; `cross-domain` is shown as "Cross-Domain", an unnamed group by its benchmarks."""
     group = "+".join(sorted(groups[name]["benchmarks"]))
     return TrainingGroup(group_benchmarks(group) if name == group else name.title(), group, groups[name]["estimator"])
 

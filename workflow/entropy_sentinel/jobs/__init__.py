@@ -1,1 +1,1 @@
-"""What is around a job: code fingerprint, package versions, logs, announced servers."""
+"""Support for jobs: code fingerprint, package versions, logs, announced servers."""

@@ -9,9 +9,10 @@ from typing import Any
 def call(job: Any) -> None:
     """Call the function that the rule names in its parameter `call`, such as `stages.feature.write_features`.
 
-    `job` is what Snakemake gives to a script. Each parameter of the function gets what the rule calls by its name: an
-    input, output (also as `NAME_output`), parameter or wildcard. `files` gets all inputs, `output` the first output,
-    `outputs` all of them, `folder` the folder of the first, `threads` their number; `**inputs` all named inputs.
+    `job` is the object that Snakemake passes to a script. Each parameter of the function gets the rule's item of the
+    same name: an input, output (also as `NAME_output`), parameter or wildcard. `files` gets all inputs, `output` the
+    first output, `outputs` all of them, `folder` the folder of the first, `threads` their number; `**inputs` all named
+    inputs.
     """
     module, _, name = job.params.call.rpartition(".")
     function = getattr(import_module(f"entropy_sentinel.{module}"), name)

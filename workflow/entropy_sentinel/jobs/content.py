@@ -20,7 +20,7 @@ from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.sources.items import items_frame, read_items
 from entropy_sentinel.sources.rows import local_rows
 
-# Larger files are compared by their dates alone, as Snakemake does: max-checksum-file-size in profiles/default.
+# Larger files are compared only by date, as in Snakemake: max-checksum-file-size in profiles/default.
 LARGEST_BYTES = 100_000_000
 
 
@@ -32,8 +32,8 @@ def with_content(
 ) -> dict[str, Any]:
     """`settings` of the job that reads `files`, with their SHA-256, one after the other, as `content`.
 
-    Without it where there is no file or a large one, and where Snakemake has recorded that the job's output was made
-    with just these settings from this content: results that are older than the setting `content` stay as they are.
+    `content` is omitted if there is no file or a large one. It is also omitted if Snakemake has recorded that the
+    output was made with exactly these settings from this content: results older than `content` remain valid.
     """
     stats = {file: Path(file).stat() for file in files if Path(file).is_file()}
     if not files or len(stats) < len(files) or any(stat.st_size > LARGEST_BYTES for stat in stats.values()):
@@ -46,9 +46,9 @@ def with_content(
 
 
 def as_recorded(settings: dict[str, Any], recorded_params: Sequence[str] | None) -> dict[str, Any]:
-    """`settings` of a generate job as Snakemake has recorded them, where they differ by `trace_after` alone.
+    """Return the recorded settings of a generate job if `settings` differ from them only by `trace_after`.
 
-    Traces were once generated with it. It concerns their features only: they are not generated again for its sake.
+    Earlier versions generated traces with it. It affects only features, so traces are not regenerated because of it.
     """
     for made in recorded_settings(recorded_params):
         if "trace_after" in settings and made | {"trace_after": None} == settings:
@@ -57,7 +57,7 @@ def as_recorded(settings: dict[str, Any], recorded_params: Sequence[str] | None)
 
 
 def recorded_settings(recorded_params: Sequence[str] | None) -> Iterator[dict[str, Any]]:
-    """The settings that Snakemake has recorded for an output, which it writes as Python does."""
+    """The settings that Snakemake has recorded for an output, as Python literals."""
     for text in recorded_params or []:
         try:
             made = ast.literal_eval(text)
@@ -69,16 +69,16 @@ def recorded_settings(recorded_params: Sequence[str] | None) -> Iterator[dict[st
 
 @cache
 def checksum(file: str, *_: int) -> str:
-    """As Snakemake writes it. Read once per size and dates of the file: a job's settings are asked for twice."""
+    """The checksum as Snakemake writes it, cached by size and dates: Snakemake asks for a job's settings twice."""
     with open(file, "rb") as opened:
         return f"sha256:{hashlib.file_digest(opened, 'sha256').hexdigest()}"
 
 
 def as_made(settings: dict[str, Any], recorded_params: Sequence[str] | None, output: str) -> dict[str, Any]:
-    """`settings` of the job that makes the items `output`, or those that it was made with if they give the same items.
+    """Return `settings` of the job that makes the items `output`, or the recorded ones if both give the same items.
 
-    Only of a local file that is not large, and of items that were made by the same version; rows that cannot be read
-    are left to the job, whose error says why.
+    This applies only to a local file that is not large and to items made by the same version. Unreadable rows are left
+    to the job, whose error explains them.
     """
     made = next(recorded_settings(recorded_params), None)
     if made is None or made == settings or made.get("version") != settings["version"] or not Path(output).is_file():
@@ -92,7 +92,7 @@ def as_made(settings: dict[str, Any], recorded_params: Sequence[str] | None, out
 
 @cache
 def _gives(settings: str, output: str, *_: int) -> bool:
-    """Whether settings, as JSON, give the items of `output`. Once per age of both files, for jobs are asked twice."""
+    """Whether settings, as JSON, give the items of `output`; cached by the files' ages, as jobs are asked twice."""
     decoded = json.loads(settings)
     try:
         items, _left_out = read_items(local_rows(decoded["path"]), decoded, decoded["path"])

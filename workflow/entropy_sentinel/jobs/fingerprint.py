@@ -1,8 +1,8 @@
 """The identity of a job's code: a hash of each folder of the package that its module imports from.
 
-Snakemake's own trigger looks at the script file alone, and at its modification time. Here any edit in these folders
-reruns the job, except comments, docstrings, layout and assertions. Jobs that cost GPU time or money go by a version
-instead (GENERATION_VERSION and so on in frames/).
+Snakemake's own trigger checks only the script file and its modification time. Here any edit in these folders reruns
+the job, except edits to comments, docstrings, layout and assertions. Jobs that cost GPU time or money depend on a
+version instead (GENERATION_VERSION and so on in frames/).
 """
 
 import dis
@@ -83,7 +83,7 @@ def _files(place: Path) -> Iterator[Path]:
 
 
 def _parts(code: CodeType) -> Iterator[str]:
-    """What a compiled module does, without the lines that it stands on."""
+    """The behaviour of a compiled module, without line numbers."""
     # The compiler leaves a NOP where a docstring stood: the places of handlers are counted from the end.
     steps = code.co_code
     if _NOP in steps:

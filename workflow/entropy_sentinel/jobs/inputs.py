@@ -1,4 +1,4 @@
-"""The inputs of a job must belong where they are: a file copied over another has another model's results."""
+"""Check that a job's inputs belong at their paths: a file copied over another has another model's results."""
 
 import re
 from collections.abc import Iterable
@@ -11,9 +11,9 @@ from entropy_sentinel.frames.errors import ContractError
 
 
 def check_inputs(paths: Iterable[str]) -> None:
-    """Raise ContractError for a file of a study that is of another model, benchmark, judge or group than its place.
+    """Raise ContractError for a study file whose model, benchmark, judge or group differs from its path.
 
-    Files that lie elsewhere, and what a file does not say of itself, are not checked. Damage is a DamagedFileError.
+    Files elsewhere, and facts that a file does not record, are not checked. Raises DamagedFileError for damaged files.
     """
     for path in paths:
         for name, wanted in place(path).items():
@@ -26,7 +26,7 @@ def check_inputs(paths: Iterable[str]) -> None:
 
 
 def place(path: str) -> dict[str, str]:
-    """The names that a path of `config.layout` has, such as model and benchmark; none for any other path."""
+    """The names in a path of `config.layout`, such as model and benchmark; empty for any other path."""
     folders = Path(path).parts
     if len(folders) < 3 or folders[0] != "results":
         return {}

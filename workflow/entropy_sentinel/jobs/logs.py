@@ -1,4 +1,4 @@
-"""A job's log file, and the line in it that says what the job died of."""
+"""A job's log file, and its line that names the cause of the job's failure."""
 
 import faulthandler
 import logging
@@ -16,7 +16,7 @@ from entropy_sentinel.jobs.versions import check_versions
 _FAILED = "FAILED: "
 # Longer messages are cut on that line; the traceback above it has the whole.
 _LONGEST = 1000
-# How far from its end a log is searched for the cause.
+# How much of a log's end is searched for the cause.
 _TAIL_BYTES = 100_000
 
 
@@ -36,8 +36,9 @@ class _OnTerminal(logging.Handler):
 def job_log(path: str, inputs: Iterable[str] = ()) -> Iterator[None]:
     """Send everything that the job prints, its children and C libraries included, to the file `path`.
 
-    Before the job begins, `check_versions` and `check_inputs`. Whatever ends it early, an exit of a library included,
-    becomes a traceback and the line of its cause, and exit status 1. An error that a user can act on has no traceback.
+    Call `check_versions` and `check_inputs` before the job begins. If anything ends the job early, including a library
+    that exits, the log gets a traceback and a line with the cause, and the exit status is 1. An error that a user can
+    act on has no traceback.
     """
     terminal = os.dup(2)
     with open(path, "w", buffering=1) as log:
@@ -67,19 +68,19 @@ def job_log(path: str, inputs: Iterable[str] = ()) -> Iterator[None]:
 
 
 def describe(error: BaseException) -> str:
-    """An error as one line: its type and message."""
+    """Describe an error in one line: its type and message."""
     text = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ..."
 
 
 def note_cause(path: str | Path, cause: str) -> None:
-    """Add the cause of a job's death to its log."""
+    """Add the cause of a job's failure to its log."""
     with open(path, "a", encoding="utf-8", errors="replace") as log:
         log.write(f"{_FAILED}{cause}\n")
 
 
 def read_cause(path: str | Path) -> str | None:
-    """The cause that a job's log ends with; None where it has none, or is not there."""
+    """Read the cause at the end of a job's log; None if the log names no cause or does not exist."""
     try:
         with open(path, "rb") as log:
             log.seek(-min(_TAIL_BYTES, os.fstat(log.fileno()).st_size), os.SEEK_END)

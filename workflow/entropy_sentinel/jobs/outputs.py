@@ -1,4 +1,4 @@
-"""Outputs of jobs: the folders that they go into, and a second name that keeps a finished one."""
+"""Outputs of jobs: their folders, and a second name that keeps a finished output."""
 
 import os
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ FINISHED = "whole.parquet"
 
 
 def keep(output: str | Path, folder: str | Path) -> bool:
-    """Give `output` its second name in `folder`, which takes no room; False on file systems without hard links."""
+    """Give `output` a second name in `folder`, which takes no space; False on file systems without hard links."""
     Path(folder).mkdir(parents=True, exist_ok=True)
     try:
         os.link(output, Path(folder, FINISHED))
@@ -23,7 +23,7 @@ def keep(output: str | Path, folder: str | Path) -> bool:
 
 
 def check_folders(names: Iterable[str]) -> None:
-    """Raise InputError if a file is in the place of a folder that the files `names` need."""
+    """Raise InputError if a file exists where the files `names` need a folder."""
     for folder in sorted({parent for name in names for parent in Path(name).parents}):
         if folder.exists() and not folder.is_dir():
             raise InputError(f"{folder}: must be a folder, is a file; move it away")

@@ -1,6 +1,6 @@
-"""One process at a time works in a folder, on any number of machines: who owns it, and whether the owner lives.
+"""Let one process at a time work in a folder, across machines: track the owner and whether it is alive.
 
-A job can outlive the Snakemake that started it, and Slurm can start one again while its old node is out of reach.
+A job can outlive the Snakemake that started it, and Slurm can restart a job while its old node is unreachable.
 """
 
 import fcntl
@@ -22,17 +22,17 @@ log = logging.getLogger(__name__)
 _LOCK, _OWNER = "owner.lock", "owner.json"
 # How often a waiting process looks, and how often the owner gives a sign of life.
 POLL_S, SIGN_S = 1.0, 15.0
-# Without a sign for so long, an owner on another machine is dead. Longer than a network file system caches, and than
-# an engine keeps Python busy.
+# After this long without a sign, an owner on another machine counts as dead. Longer than a network file system's
+# cache and than an engine blocks Python.
 SILENT_S = 120.0
 
 
 class Ownership:
-    """The right to a folder: `with Ownership(folder):` waits until its owner has ended, and says for whom it waits.
+    """The right to use a folder: `with Ownership(folder):` waits until the owner has ended, and reports the owner.
 
-    The owner holds a lock on a file, which the kernel gives back when the process ends, however it ends. File systems
-    between machines may keep locks to one machine, or have none: where the last owner was elsewhere and has not said
-    that it was done, its signs of life decide.
+    The owner locks a file, and the kernel releases the lock when the process ends, however it ends. Network file
+    systems may limit locks to one machine or have none. If the last owner was on another machine and has not recorded
+    that it finished, its signs of life decide.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -67,7 +67,7 @@ class Ownership:
         self._unlock()
 
     def _take(self) -> bool:
-        """Become the owner where there is none, or a dead one."""
+        """Become the owner if there is no owner or the owner is dead."""
         self.folder.mkdir(parents=True, exist_ok=True)
         works = self._try_lock()
         owner = _read(self.folder)
@@ -78,7 +78,7 @@ class Ownership:
         return False
 
     def _try_lock(self) -> bool:
-        """Take the lock, or leave `_lock` None; False where the file system knows no locks."""
+        """Take the lock, or leave `_lock` None; return False if the file system has no locks."""
         # A POSIX lock, not `flock`: the engine's processes, which may outlive this one, do not inherit it.
         descriptor = os.open(self.folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o666)
         try:
@@ -102,7 +102,7 @@ class Ownership:
             self._lock = None
 
     def _silent(self) -> bool:
-        """Whether the owner's sign has stood still for too long, by this machine's clock alone."""
+        """Whether the owner's sign of life has not changed for too long, measured only by this machine's clock."""
         try:
             sign = (self.folder / _OWNER).read_text()
         except (OSError, UnicodeDecodeError):
@@ -128,7 +128,7 @@ class Ownership:
 
 
 def clear(folder: Path) -> None:
-    """Delete a folder that nobody owns; one whose owner lives, or may live on another machine, stays."""
+    """Delete a folder that has no owner; keep it if its owner is alive, or may be alive on another machine."""
     ownership = Ownership(folder)
     if folder.is_dir() and ownership._take():
         shutil.rmtree(folder, ignore_errors=True)
@@ -136,7 +136,7 @@ def clear(folder: Path) -> None:
 
 
 def _read(folder: Path) -> dict[str, Any]:
-    """The last owner; empty where it has said that it was done, or where its file cannot be read."""
+    """The last owner; empty if it has recorded that it finished, or if its file cannot be read."""
     try:
         owner = json.loads((folder / _OWNER).read_text())
     except (OSError, ValueError):
@@ -150,7 +150,7 @@ def _name(owner: dict[str, Any]) -> str:
 
 
 def _machine() -> str:
-    """A machine from its start to its next: containers on it share its locks, whatever their names."""
+    """An identifier of the machine since its last boot: its containers share its locks, whatever their host names."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:

@@ -1,8 +1,8 @@
-"""What the terminal says of jobs: what each has done, as a share of the work, or what it died of.
+"""Lines on the terminal about jobs: what each has done, as a share of the work, or why it failed.
 
-Snakemake itself says "Finished jobid: 126", "34 of 124 steps" and a script's exit status. It tells the handlers of its
-logger more than it prints (the events of `snakemake_interface_logger_plugins`): these lines are made from that. They go
-through the same logger, so to the terminal, to `.snakemake/log`, and nowhere with `--quiet all`.
+Snakemake itself prints "Finished jobid: 126", "34 of 124 steps" and a script's exit status. The handlers of its logger
+receive more than it prints (the events of `snakemake_interface_logger_plugins`), and these lines are made from those
+events. They go through the same logger: to the terminal and `.snakemake/log`, and nowhere with `--quiet all`.
 """
 
 import logging
@@ -36,15 +36,15 @@ _SIGNALS = {
 }
 # Rules that one loop makes are numbered, `estimate_0` and so on: their work is counted together.
 _NUMBER = re.compile(r"_\d+$")
-# Rules whose jobs take long enough to say that one has begun.
+# Rules whose jobs take long enough to report their start.
 _LONG = {"generation", "label_served"}
 
 
 def show_jobs(workflow: Any, amount: Callable[[str, Mapping[str, str]], Amount | None]) -> "JobLines":
     """Let Snakemake's logger show the jobs of `workflow` by name, share of the work and cause of death.
 
-    `amount` says how much work a job does, by its rule and wildcards; None for one that is not counted. It is asked
-    once all jobs of the rule `benchmark` have ended.
+    `amount` returns a job's amount of work from its rule and wildcards, or None if it is not counted. It is called
+    after all jobs of the rule `benchmark` have ended.
     """
     logger = logging.getLogger("snakemake.logging")
     for handler in logger.handlers:
@@ -73,7 +73,7 @@ class _Job:
         return _stage(self.rule)
 
     def written_logs(self) -> list[str]:
-        """Those that the job has written to: what an earlier job left there says nothing of this one."""
+        """The logs that this job has written to, without logs left by an earlier job."""
         return [path for path, before in self.logs.items() if _stamp(path) not in (None, before)]
 
 
@@ -101,7 +101,7 @@ class JobLines(logging.Handler):
         }
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Say what is to be said of an event; a mistake in here must not stop the run."""
+        """Print the lines for an event; an error in here must not stop the run."""
         action = self._actions.get(getattr(record, "event", None))
         try:
             if action and not self._workflow.dryrun:
@@ -110,7 +110,7 @@ class JobLines(logging.Handler):
             self.handleError(record)
 
     def show_failures_again(self) -> None:
-        """At the end of a run, what failed in it."""
+        """Repeat the failures of a run at its end."""
         if self.failures:
             self._logger.error("\n".join([f"{len(self.failures)} failed:", *self.failures.values()]))
 
@@ -136,7 +136,7 @@ class JobLines(logging.Handler):
         self._logger.info(line)
 
     def _total(self, stage: str) -> int | None:
-        """The work of all jobs of a stage in this run; None while benchmarks are still to be made."""
+        """The work of all jobs of a stage in this run; None until the benchmarks are made."""
         if stage not in self._totals:
             planned = list(self._workflow.dag.needrun_jobs(exclude_finished=False))
             if any(job.rule.name == "benchmark" for job in self._workflow.dag.needrun_jobs()):
@@ -163,7 +163,7 @@ class JobLines(logging.Handler):
         self._show_failure(job.name, cause, record.log)
 
     def _fail_group(self, record: _Event) -> None:
-        """Those jobs of the group that say what they died of; where none does, the group."""
+        """Report the jobs of the group that name a cause; if none does, report the group."""
         self._failed_group = f"group {record.groupid}"
         jobs = [self._jobs[info["jobid"]] for info in record.job_error_info if info["jobid"] in self._jobs]
         causes = [(job, path, cause) for job in jobs for path in job.written_logs() if (cause := read_cause(path))]
@@ -202,7 +202,7 @@ def _stamp(path: str) -> tuple[int, int] | None:
 
 
 def _exit_cause(exception: str, has_log: bool) -> str:
-    """What the exit status of a job says that could not speak any more."""
+    """The cause that the exit status shows, for a job that could not report it."""
     match = _STATUS.search(exception)
     if match is None:
         return " ".join(exception.split()) or "no cause is known"
@@ -232,7 +232,7 @@ class Work:
         self._benchmarks, self._groups = config.run.benchmarks, groups
 
     def __call__(self, rule: str, wildcards: Mapping[str, str]) -> Amount | None:
-        """Items, responses or estimates of one job; None where they are not counted, or cannot be."""
+        """The items, responses or estimates of one job; None if they are not counted or cannot be."""
         if groups := self._batches.get(rule):
             estimators = sum(len(self._groups[group.format(**wildcards)]) for group in groups)
             return estimators * len(self._benchmarks), "estimates"

@@ -1,4 +1,4 @@
-"""Package versions where a job is planned and where it runs: results must not depend on the node that it got."""
+"""Compare package versions where a job is planned and where it runs, so that results do not depend on the node."""
 
 import json
 import os
@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from entropy_sentinel.frames.errors import VersionError
 
-# What results depend on and every environment of the project pins alike. vLLM's version is in each trace file.
+# Packages that results depend on and that all environments pin alike. Each trace file records vLLM's version.
 PACKAGES = ("snakemake", "polars", "pydantic", "scikit-learn", "scipy", "math-verify")
 _VARIABLE = "ENTROPY_SENTINEL_VERSIONS"
 
@@ -14,15 +14,15 @@ _VARIABLE = "ENTROPY_SENTINEL_VERSIONS"
 def announce_versions() -> None:
     """Put this host's versions into the environment, which jobs inherit, on whatever node they run.
 
-    A job parses the workflow again: what the submitting host has said stays.
+    A job parses the workflow again; the submitting host's versions are kept.
     """
     os.environ.setdefault(_VARIABLE, json.dumps(installed_versions()))
 
 
 def check_versions() -> None:
-    """Raise VersionError where a package of this job's node differs from the submitting host's.
+    """Raise VersionError if a package version on this job's node differs from the submitting host's.
 
-    A package that one of the two lacks is not compared: the generation environment has no scikit-learn.
+    A package that is missing on either side is not compared: the generation environment has no scikit-learn.
     """
     planned, here = json.loads(os.environ.get(_VARIABLE, "{}")), installed_versions()
     for name in planned.keys() & here.keys():

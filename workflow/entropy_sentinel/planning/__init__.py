@@ -1,1 +1,1 @@
-"""What is left of a study, how long it takes and what it costs, read off its files."""
+"""The remaining work of a study, its time and its cost, read from its files."""

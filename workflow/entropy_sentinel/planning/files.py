@@ -35,7 +35,7 @@ class StudyFiles:
 
     stages: Mapping[str, Mapping[Path, Sequence[Path]]]
     axes: Mapping[str, Sequence[str]]
-    # Of a stage whose files gather others: the column that says which, and the axis that it must be.
+    # For stages whose files gather others: the column that names them, and the axis it must match.
     gathered: Mapping[str, Mapping[str, str]]
 
     @cached_property
@@ -45,23 +45,23 @@ class StudyFiles:
 
     @cached_property
     def modified(self) -> dict[Path, float]:
-        """When each file that is there was last changed, seconds since the epoch."""
+        """The time of the last change of each existing file, in seconds since the epoch."""
         times = ((path, modified(path)) for path in self.inputs)
         return {path: at for path, at in times if at is not None}
 
     @cached_property
     def damaged(self) -> set[Path]:
-        """Files that are there and cannot be read."""
+        """Existing files that cannot be read."""
         return {path for path in self.modified if not _is_whole(path)}
 
     @cached_property
     def to_make(self) -> set[Path]:
-        """Files that are to be made: first those with a reason of their own, then what goes with them."""
+        """Files to make: first those with their own reason, then the files that depend on them."""
         used_by: dict[Path, list[Path]] = {path: [] for path in self.inputs}
         for path, sources in self.inputs.items():
             for source in sources:
                 used_by[source].append(path)
-        # What nothing else is made from is the aim of it all.
+        # Files that no other file is made from are the targets.
         waiting = [path for path, users in used_by.items() if not users and path not in self.modified]
         waiting += [path for path in self.inputs if path in self.damaged or self._is_outdated(path, used_by[path])]
         waiting += [path for stage, columns in self.gathered.items() for path in self._incomplete(stage, columns)]
@@ -76,9 +76,9 @@ class StudyFiles:
         return outputs
 
     def _is_outdated(self, path: Path, users: Sequence[Path]) -> bool:
-        """Whether a file is older than one that it is made from; for a missing file, whether its users are.
+        """Whether a file is older than one of its inputs; for a missing file, whether its users are.
 
-        A newer one does not count where Snakemake has recorded that the file was made from just this content.
+        A newer input does not count if Snakemake has recorded that the file was made from exactly this content.
         """
         made = [
             self.modified[output] for output in ([path] if path in self.modified else users) if output in self.modified
@@ -87,7 +87,7 @@ class StudyFiles:
         return any(not is_as_recorded(source, path) for source in newer)
 
     def _incomplete(self, stage: str, columns: Mapping[str, str]) -> Iterator[Path]:
-        """Files that do not hold just the models, benchmarks or groups of the config, each of them."""
+        """Files whose models, benchmarks or groups differ from those of the config."""
         for path in self.stages[stage]:
             if path in self.modified and path not in self.damaged:
                 held = read(pl.scan_parquet(path).select(pl.col(column).unique().implode() for column in columns))
@@ -160,7 +160,7 @@ def _declared(config: Config) -> dict[str, Made]:
 
 
 def _is_made(config: Config, estimated: Mapping[str, set[str]], stage: str, values: Mapping[str, str]) -> bool:
-    """Whether a file is wanted: an analysis may leave out judges, of whose groups few are then `estimated`."""
+    """Whether a file is needed; `estimated` has the groups of each judge, few if the analyses leave the judge out."""
     if stage == "passes":
         return values["family"] in config.run.asking_families
     if stage == "estimates":
@@ -189,7 +189,7 @@ def generations_file(config: Config, model: str, benchmark: str) -> Path:
 
 
 def modified(path: Path) -> float | None:
-    """When a file was last changed, seconds since the epoch; None where there is none."""
+    """The time of a file's last change in seconds since the epoch; None if it does not exist."""
     try:
         return path.stat().st_mtime
     except OSError:
@@ -197,7 +197,7 @@ def modified(path: Path) -> float | None:
 
 
 def read(frame: pl.LazyFrame) -> pl.DataFrame | None:
-    """A frame of a file's contents; None where the file has gone, is damaged or has other columns."""
+    """Read a file into a frame; None if the file is missing, damaged or has other columns."""
     try:
         return frame.collect()
     except (OSError, pl.exceptions.PolarsError):
@@ -205,13 +205,13 @@ def read(frame: pl.LazyFrame) -> pl.DataFrame | None:
 
 
 def row_count(path: Path) -> int:
-    """Rows of a Parquet file, from its metadata; 0 for one that cannot be read."""
+    """The number of rows of a Parquet file, from its metadata; 0 if it cannot be read."""
     counted: Any = read(pl.scan_parquet(path).select(pl.len()))
     return 0 if counted is None else counted.item()
 
 
 def _is_whole(path: Path) -> bool:
-    """Whether a file can be read as what it is called; of Parquet the description of its columns is read."""
+    """Whether a file can be read as the type its name states; of Parquet, only the schema is read."""
     try:
         return bool(pl.read_parquet_schema(path)) if path.suffix == ".parquet" else path.stat().st_size > 0
     except (OSError, pl.exceptions.PolarsError):
@@ -222,9 +222,9 @@ FOLDER = Path(".snakemake") / "metadata"
 
 
 def is_as_recorded(source: Path, made: Path) -> bool:
-    """Whether `source` has the content from which, by Snakemake's record, `made` was made; False where it has none.
+    """Whether `source` still has the content from which Snakemake recorded making `made`; False without a record.
 
-    Files above LARGEST_BYTES are compared by their dates alone, as Snakemake does.
+    Files above LARGEST_BYTES are compared only by date, as in Snakemake.
     """
     known = _inputs(made).get(str(source))
     if known is None:
@@ -237,7 +237,7 @@ def is_as_recorded(source: Path, made: Path) -> bool:
 
 
 def _inputs(made: Path) -> Mapping[str, str]:
-    """The checksums of what a file was made from, by their names; none where there is no record that can be read."""
+    """The checksums of a file's inputs by name; empty if there is no readable record."""
     try:
         record = json.loads(_place(str(made)).read_text())
     except (OSError, ValueError):
@@ -247,7 +247,7 @@ def _inputs(made: Path) -> Mapping[str, str]:
 
 
 def _place(name: str) -> Path:
-    """Where Snakemake keeps the record of a file: its name in base 64, in folders where that is too long for one."""
+    """The path of Snakemake's record of a file: its name in base 64, split into folders if too long."""
     text, longest = urlsafe_b64encode(name.encode()).decode(), _longest_name() - 1
     parts = [text[start : start + longest] for start in range(0, len(text), longest)]
     return FOLDER.joinpath(*[f"@{part}" for part in parts[:-1]], parts[-1])

@@ -21,7 +21,7 @@ from entropy_sentinel.report.terminal import Part, table
 
 @dataclass(frozen=True)
 class Cost:
-    """Responses of one model, or of the study, and what those that are `left` take, with what follows them."""
+    """Responses of one model or of the study, and the cost of those `left` and of the later stages."""
 
     responses: int = 0
     left: int = 0
@@ -36,7 +36,7 @@ class Cost:
 
 
 def forecast(outlook: Outlook, judged: Sequence[Judging], again: Sequence[Passes]) -> dict[str, Cost]:
-    """What each model takes from now on; benchmarks with an unknown number of items are left out."""
+    """The remaining cost of each model; benchmarks with an unknown number of items are left out."""
     return {model: _cost(outlook, model, judged, again) for model in outlook.config.run.models}
 
 
@@ -61,7 +61,7 @@ def _cost(outlook: Outlook, model: str, judged: Sequence[Judging], again: Sequen
 
 
 def _labels_left(outlook: Outlook, model: str) -> int:
-    """Responses that a judge is still to see, for every judge that is asked and has no prices of its own."""
+    """The number of responses left to judge, over all judges that are asked and have no prices of their own."""
     config = outlook.config
     return sum(
         outlook.responses[model, benchmark].total or 0
@@ -80,7 +80,7 @@ def _has_prices(config: Config, judge: str) -> bool:
 
 
 def _searches_left(outlook: Outlook, model: str) -> float:
-    """Estimates to be made of a model; one that runs n of the 48 configurations is counted as n / 48."""
+    """The number of estimates left for a model; one that runs n of the 48 configurations counts as n / 48."""
     config, names = outlook.config, set(CONFIGURATION_NAMES)
     estimators = training_groups(config)
     return sum(
@@ -106,13 +106,13 @@ _HEADINGS = (
 
 
 def _samples(config: Config) -> str:
-    """Responses per item, `1 sample` or, where models differ, `1 to 10 samples`."""
+    """Responses per item: `1 sample`, or `1 to 10 samples` if models differ."""
     counts = sorted({config.samples_of(model) for model in config.run.models})
     return counted(counts[0], "sample") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} samples"
 
 
 def plan(config: Config) -> list[Part]:
-    """The forecast to show: a table per model and in total, and what it leaves out."""
+    """The forecast as shown: a table with a row per model and a total, and what it leaves out."""
     outlook = Outlook(config, study_files(config))
     rates, judged, again = outlook.rates, judging(outlook), passes(outlook)
     costs = forecast(outlook, judged, again)

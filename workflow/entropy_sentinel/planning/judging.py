@@ -1,4 +1,4 @@
-"""What is left to judge by each judge behind a server, and what that costs."""
+"""The remaining work and cost of each judge behind a server."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ from entropy_sentinel.judges.settings import Llm, account
 from entropy_sentinel.planning.responses import Outlook
 from entropy_sentinel.report.terminal import Part, table
 
-# Tokens around a response in what a judge is shown: the question, the reference, the judge's orders.
+# Tokens of a judge's prompt besides the response: question, reference, instructions.
 _AROUND = 200
 
 
 @dataclass(frozen=True)
 class Judging:
-    """Of one judge and model: responses to judge, those left, and the tokens and dollars that these take.
+    """The responses that one judge labels for one model, those left, and their tokens and dollars.
 
-    Dollars are None where the config has no prices; `most_usd` is for responses and replies at their longest.
+    Dollars are None if the config has no prices; `most_usd` assumes the longest responses and replies.
     """
 
     judge: str
@@ -36,7 +36,7 @@ class Judging:
 
 
 def judging(outlook: Outlook) -> list[Judging]:
-    """What every judge behind a server has to do for every model; a reply that is kept already is not left."""
+    """The work of every judge behind a server for every model; cached replies do not count as left."""
     config, judged = outlook.config, []
     for judge, asking in paid_judges(config).items():
         accounts, asked_with = _accounts(config, judge), judge_settings(config, judge)["llm"]
@@ -47,7 +47,7 @@ def judging(outlook: Outlook) -> list[Judging]:
                     continue
                 responses = outlook.responses[model, benchmark].total or 0
                 total += responses
-                # All of them where the judge is one of several in turn: what others decide is not known yet.
+                # All of them if the judge is one of several in turn, because the others' decisions are not known yet.
                 template, names = Layout(config.study).labels, {"model": model, "benchmark": benchmark}
                 if any(outlook.is_to_make(template, judge=name, **names) for name in asking):
                     paid = accounts.get(account(asked_with, model, benchmark), {}).get("calls", 0)
@@ -57,7 +57,7 @@ def judging(outlook: Outlook) -> list[Judging]:
 
 
 def _is_asked(config: Config, judge: str, asking: list[str], benchmark: str) -> bool:
-    """Whether a judge is shown responses to a benchmark: it has references, and no judge of its own in the way."""
+    """Whether a judge is shown responses to a benchmark, which needs references and no judge of its own."""
     return bool(config.benchmarks[benchmark].reference) and any(
         judge in config.basic_judges(name, benchmark) for name in asking
     )
@@ -84,13 +84,13 @@ _TOKENS = ("prompt_tokens", "completion_tokens")
 
 
 def _accounts(config: Config, judge: str) -> dict[str, dict[str, float]]:
-    """The accounts of a judge by name; none where nothing was asked yet."""
+    """The accounts of a judge by name; empty if it has not been asked yet."""
     path = ledger(config, f"judges.{judge}")
     return {row["account"]: row for row in Ledger(path, Terms()).accounts()} if Path(path).is_file() else {}
 
 
 def shown(config: Config, judged: list[Judging]) -> list[Part]:
-    """The forecast per judge and model, and what is left of each budget."""
+    """The forecast per judge and model as shown, and the rest of each budget."""
     if not judged:
         return []
     headings = ("judge", "model", "responses", "left", "tokens in (M)", "tokens out (M)", "USD", "USD at most")

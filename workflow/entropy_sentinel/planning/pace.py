@@ -1,4 +1,4 @@
-"""The progress of a study, its speed, and the time that is left."""
+"""The progress of a study, its speed, and the remaining time."""
 
 import math
 import time
@@ -19,7 +19,7 @@ SHOWN_FILES = 5
 
 @dataclass(frozen=True)
 class Amount:
-    """Work done of a total, and its speed in units per second; None where that is unknown."""
+    """Work done of a total, and its speed in units per second, None if unknown."""
 
     done: int
     total: int | None
@@ -32,7 +32,7 @@ class Amount:
 
 
 def jobs(files: StudyFiles, now: float) -> dict[str, Amount]:
-    """Files made of each stage at time `now`, seconds since the epoch."""
+    """The number of files made per stage at time `now`, in seconds since the epoch."""
     amounts = {}
     for stage, paths in files.stages.items():
         made = [path for path in paths if path not in files.to_make]
@@ -42,11 +42,11 @@ def jobs(files: StudyFiles, now: float) -> dict[str, Amount]:
 
 
 def all_responses(counts: Iterable[Responses], now: float) -> Amount:
-    """Responses generated at time `now`, those in the parts of jobs under way included."""
+    """Responses generated at time `now`, including those in the parts of running jobs."""
     parts = list(counts)
     total = None if any(part.total is None for part in parts) else sum(part.total or 0 for part in parts)
     under_way = [part.events for part in parts if not part.finished and part.events]
-    # What came after a job's last part is not written yet: its time ends with that part.
+    # Work after a job's last part is not written yet, so its time ends with that part.
     speeds = [speed(events, now, until=max(events)[0]) for events in under_way]
     finished = [event for part in parts if part.finished for event in part.events]
     now_s = sum(filter(None, speeds)) or speed(finished, now)
@@ -56,8 +56,8 @@ def all_responses(counts: Iterable[Responses], now: float) -> Amount:
 def speed(events: Iterable[Event], now: float, until: float | None = None) -> float | None:
     """Amount per second from the first event of the window to `until` (default `now`).
 
-    The first event's own amount is left out: it was done before it was written, a part of it perhaps before the window.
-    None for a single event, and where no more seem to come.
+    The first event's amount is left out: it was done before it was written, perhaps partly before the window. None for
+    a single event, and if work seems to have stopped.
     """
     recent = sorted(event for event in events if event[0] > now - WINDOW_S)
     if len(recent) < 2:
@@ -71,7 +71,7 @@ def speed(events: Iterable[Event], now: float, until: float | None = None) -> fl
 
 
 def progress(config: Config, files: StudyFiles, now: float) -> list[Part]:
-    """How far the study is at time `now`, to show."""
+    """The progress of the study at time `now`, as shown."""
     rows = []
     for stage, amount in jobs(files, now).items():
         rows.append(_row(stage, amount))

@@ -1,4 +1,4 @@
-"""What is left of the passes in which a model is asked again about its responses, and what that takes."""
+"""The remaining passes in which a model is asked again about its responses, and their cost."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -17,7 +17,7 @@ from entropy_sentinel.signals.catalogue import FAMILIES
 
 @dataclass(frozen=True)
 class Passes:
-    """The passes of one family and model that are to be made: responses to be asked about, and contexts of these."""
+    """The passes left for one family and model: the responses to ask about and their contexts."""
 
     family: str
     model: str
@@ -27,7 +27,7 @@ class Passes:
 
 
 def passes(outlook: Outlook) -> list[Passes]:
-    """Of each family and model that have some left; benchmarks with an unknown number of items are left out."""
+    """The passes left per family and model, if any; benchmarks with an unknown number of items are left out."""
     run = outlook.config.run
     pairs = product(run.asking_families, run.models)
     wanted = (_of(outlook, family, model) for family, model in pairs if outlook.config.asked_again(family, model))
@@ -55,12 +55,12 @@ def _of(outlook: Outlook, family: str, model: str) -> Passes:
 
 
 def starts(config: Config, jobs: int) -> int:
-    """How many engines the jobs of a model start, on one GPU."""
+    """The number of engines that the jobs of a model start on one GPU."""
     return min(jobs, 1) if config.generation.engine_idle_s else jobs
 
 
 def _in_parts(output: Path) -> int:
-    """Responses that a job under way has asked about."""
+    """The number of responses that a running job has asked about."""
     parts = sorted(Path(parts_folder(str(output))).glob("part-*.parquet"))
     frames = [read(pl.scan_parquet(part).select(RESPONSE).unique()) for part in parts]
     return sum(len(frame) for frame in frames if frame is not None)

@@ -1,6 +1,6 @@
-"""Responses of a study: how many there are to be, how many are there, and what one takes.
+"""Responses of a study: how many are planned, how many exist, and the cost of each.
 
-Rates are measured in finished files where there are any, and else follow from the config.
+Rates are measured in finished files if there are any, and otherwise taken from the config.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ Event = tuple[float, int]  # when a file was last changed, seconds since the epo
 
 @dataclass(frozen=True)
 class Responses:
-    """Of one model to one benchmark: `total` is None where the number of items is unknown."""
+    """Responses of one model to one benchmark; `total` is None if the number of items is unknown."""
 
     total: int | None
     events: tuple[Event, ...]
@@ -31,17 +31,17 @@ class Responses:
 
     @property
     def done(self) -> int:
-        """Responses in the finished file, or in the parts of a job under way."""
+        """Responses in the finished file, or in the parts of a running job."""
         return self.total or 0 if self.finished else sum(amount for _, amount in self.events)
 
     @property
     def left(self) -> int:
-        """Responses still to be generated; 0 where that is unknown."""
+        """Responses still to be generated; 0 if unknown."""
         return max((self.total or 0) - self.done, 0)
 
 
 def responses(config: Config, files: StudyFiles) -> dict[tuple[str, str], Responses]:
-    """Of each model and benchmark that is run."""
+    """The responses of each model and benchmark that is run."""
     items = item_counts(config)
     return {
         (model, benchmark): _responses(
@@ -68,10 +68,10 @@ def _part_events(output: Path) -> Iterator[Event]:
 
 
 class Outlook:
-    """What a forecast is made from: a config, its files, and of each model the responses and the rates."""
+    """The data of a forecast: a config, its files, and each model's responses and rates."""
 
     def __init__(self, config: Config, files: StudyFiles) -> None:
-        """Read how many responses there are, and how long they are, from the metadata of files."""
+        """Read the number and length of responses from the metadata of files."""
         self.config, self.files = config, files
         self.responses, self.rates = responses(config, files), model_rates(config, files)
 
@@ -80,12 +80,12 @@ class Outlook:
         return int(sampling_of(self.config, model)["max_tokens"])
 
     def is_to_make(self, template: str, **names: str) -> bool:
-        """Whether the file of a template is still to be made."""
+        """Whether a template's file is still to be made."""
         return Path(template.format(**names)) in self.files.to_make
 
 
 def item_counts(config: Config) -> dict[str, int | None]:
-    """Items per benchmark that is run; None where neither an earlier run, the config nor a local file tells."""
+    """Items per benchmark that is run; None if they are unknown from an earlier run, the config and a local file."""
     return {name: _items(config, name) for name in config.run.benchmarks}
 
 
@@ -101,7 +101,7 @@ def _items(config: Config, benchmark: str) -> int | None:
 
 
 def _items_made(path: Path) -> int | None:
-    """Usable items that the source of a finished benchmark has, whatever the limit was then."""
+    """The number of usable items in the source of a finished benchmark, whatever its limit was."""
     try:
         provenance: Mapping[str, int] = read_provenance(path)
     except (OSError, ContractError, ValueError, pl.exceptions.PolarsError):
@@ -122,17 +122,17 @@ class Traces:
 
     @property
     def rates(self) -> dict[str, float]:
-        """Tokens per response and bytes per token; empty where there is no token."""
+        """Tokens per response and bytes per token; empty if there are no tokens."""
         if not self.tokens:
             return {}
         return {"tokens_per_response": self.tokens / self.responses, "bytes_per_token": self.size / self.tokens}
 
 
 def model_rates(config: Config, files: StudyFiles) -> dict[str, tuple[Rates, str]]:
-    """The rates of each model that is run, and where the length of its responses is from.
+    """The rates of each model that is run, and the source of its response lengths.
 
-    The model's own files come first, then what the config says of this model, then the files of the study's other
-    models, then what the config says of all.
+    The model's own files come first, then its settings in the config, then the files of the study's other models, then
+    the config's settings for all models.
     """
     traces = {model: _traces(config, model, files) for model in config.run.models}
     all_traces = sum(traces.values(), Traces())

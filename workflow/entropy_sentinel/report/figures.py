@@ -27,7 +27,7 @@ _PNG_DPI = 192
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure and its caption; `narrow` is shown in its place on a page as narrow as a telephone."""
+    """A figure and its caption; `narrow` replaces the figure on a page as narrow as a phone."""
 
     figure: Figure
     caption: str
@@ -35,12 +35,12 @@ class Drawing:
 
 
 def style() -> AbstractContextManager[None]:
-    """Figures are drawn and written inside `with style():`."""
+    """Set the style of figures: draw and write them inside `with style():`."""
     return rc_context(_STYLE)
 
 
 def new_figure(width: float, height: float, label: str) -> Figure:
-    """A figure of this size in inches; its corner says which study it is of, by its label, if there is one."""
+    """A figure of this size in inches, with the study's label, if any, in its corner."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle(label and f"Study: {label}", x=0.99, ha="right", fontsize=7, color="0.4")
@@ -48,14 +48,14 @@ def new_figure(width: float, height: float, label: str) -> Figure:
 
 
 def message(text: str, label: str) -> Figure:
-    """A figure that says why there is nothing to draw."""
+    """A figure whose text says why there is nothing to draw."""
     figure = new_figure(5, 2, label)
     figure.text(0.5, 0.5, text, ha="center", va="center")
     return figure
 
 
 def nothing(reason: str, label: str) -> Drawing:
-    """A drawing that says, as does its caption, why there is nothing to draw."""
+    """A drawing whose text and caption say why there is nothing to draw."""
     figure = message(reason, label)
     return Drawing(figure, f"{reason}.", narrow=figure)
 
@@ -67,14 +67,14 @@ def plain(axes: Axes) -> None:
 
 
 def legend_of(panels: Iterable[Axes]) -> dict[str, Artist]:
-    """What stands in the legends of panels, once each: what is drawn, by its text."""
+    """The legend entries of all panels without duplicates: handles by text."""
     return {text: artist for axes in panels for artist, text in zip(*axes.get_legend_handles_labels(), strict=True)}
 
 
 def image(figure: Figure, name: str) -> str:
-    """A figure as the address of an image, for a page: SVG, whose bytes depend on the figure and its name alone.
+    """Return a figure as the data URL of an SVG; its bytes depend only on the figure and its name.
 
-    An image of its own, for the names inside several SVGs would clash in one page.
+    It is a separate image because the ids inside several SVGs would clash in one page.
     """
     svg = io.BytesIO()
     with style(), rc_context({"svg.hashsalt": name}):
@@ -85,7 +85,7 @@ def image(figure: Figure, name: str) -> str:
 def write_figure(exhibit: Exhibit, drawing: Drawing, folder: str | Path) -> None:
     """Write the figure to `folder`: .pdf, .png (192 dpi) and .html (a page's part, with the figure as SVG).
 
-    The bytes depend on the figure alone.
+    The bytes depend only on the figure.
     """
     stem = Path(folder) / exhibit.file
     stem.parent.mkdir(parents=True, exist_ok=True)

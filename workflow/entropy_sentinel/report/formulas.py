@@ -1,7 +1,7 @@
 """Formulas in the texts of questions and answers: from LaTeX to the elements of MathML, which browsers show themselves.
 
-Texts are of strangers. What becomes of a formula are elements by their names, a few attributes and text: a page makes
-nodes of these and never reads markup.
+Texts are untrusted. A formula becomes elements with names, a few attributes and text: a page builds nodes from these
+and never parses markup.
 """
 
 import html
@@ -26,9 +26,9 @@ Part = str | dict[str, Any]
 
 
 def parts(text: str | None) -> list[Part] | None:
-    """A text as pieces of text and formulas, each with its `source` and its `math`; null for no text.
+    """Split a text into pieces of text and formulas, each with its `source` and its `math`; null for no text.
 
-    What cannot be read as a formula stays text.
+    A formula that cannot be parsed stays text.
     """
     if text is None:
         return None

@@ -9,7 +9,7 @@ from entropy_sentinel.report.formulas import parts
 from entropy_sentinel.report.pages import render
 
 _TEMPLATE = Path(__file__).with_name("labelling.html.j2")
-# What a person can say, by the key that is pressed.
+# The possible answers, by the key that is pressed.
 ANSWERS = {"1": "correct", "2": "incorrect", "3": "unsure"}
 _TEXTS, _FACTS = ("question", "response", "reference"), ("cut_off", "caution")
 
@@ -53,7 +53,7 @@ def labelling_page(
             "columns": list(columns),
             "file": file,
             "shielded": shielded,
-            # Where the browser keeps the answers: another page for the same responses goes on with them.
+            # The key under which the browser stores answers: another page for the same responses continues with them.
             "store": f"entropy-sentinel-{hashlib.sha256(repr(content).encode()).hexdigest()[:16]}",
         },
     )

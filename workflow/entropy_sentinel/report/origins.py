@@ -14,8 +14,8 @@ Provenance = Sequence[Mapping[str, Any]]
 
 # Facts of a single file, which are expected to differ.
 _OF_ONE_FILE = {"benchmark", "model", "prompts_hash", "stage", "identity", "source_content"}
-# What is shown, and no conflict where files of one model differ in it: the file that each was taken over from, and how
-# much of it had been made before its job was killed.
+# Facts that are shown but are not a conflict if files of one model differ in them: the file that each was taken from,
+# and how much of it existed before its job was killed.
 _EACH_ITS_OWN = {"source", "resumed_responses", "cpu_settings"}
 
 
@@ -81,7 +81,7 @@ def _flat(entry: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
         if isinstance(value, Mapping):
             flat |= _flat(value, f"{prefix}{key} ")
         else:
-            # Traces made elsewhere, or by an earlier release, may hold what is refused now.
+            # Imported traces and traces of an earlier release may contain values that are refused now.
             flat[prefix + key] = "***" if is_secret_name(key) and isinstance(value, str) else without_keys(_text(value))
     return flat
 
@@ -93,7 +93,7 @@ def _text(value: Any) -> str:
 
 
 def _title(key: str) -> str:
-    """A key as words; the names of environment variables stay as they are."""
+    """A key as words; names of environment variables are unchanged."""
     return " ".join(word if word.isupper() else word.replace("_", " ") for word in key.split(" "))
 
 
@@ -107,10 +107,10 @@ def code_version() -> str:
 
 
 def _git(*arguments: str) -> str | None:
-    """What git says of the package's folder; null where it is not installed or the folder is in no tree of its own."""
+    """Git's description of the package's folder; null without git, or if the folder has no work tree of its own."""
     package = Path(__file__).parents[1]
     try:
-        # A copy that is installed inside another project's tree is none of that tree's files.
+        # A copy installed inside another project's work tree does not belong to that tree.
         subprocess.run(["git", "ls-files", "--error-unmatch", __file__], cwd=package, capture_output=True, check=True)
         result = subprocess.run(["git", *arguments], cwd=package, capture_output=True, check=True, text=True)
     except (OSError, subprocess.CalledProcessError):

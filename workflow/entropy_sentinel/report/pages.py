@@ -1,4 +1,4 @@
-"""HTML: pages, and the fragments of tables and figures that pages are put together from. All text is escaped."""
+"""HTML of pages, and of the fragments of tables and figures they contain. All text is escaped."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,17 +24,17 @@ class Exhibit:
 
     @property
     def folder(self) -> str:
-        """Where its files lie beside the page that shows it: `tables`."""
+        """The folder of its files, next to the page that shows it: `tables`."""
         return f"{self.kind}s"
 
     @property
     def published(self) -> "Exhibit":
-        """The published values of this one."""
+        """The published values of this exhibit."""
         return Exhibit(self.kind, f"{self.name}_published", f"{self.title}, beside the paper")
 
     @property
     def heading(self) -> str:
-        """`Table 2: AEE and rho by model`; the title alone where the paper has no such table."""
+        """`Table 2: AEE and rho by model`; only the title if the paper has no such table."""
         number = self.name.partition("_")[0]
         return f"{self.kind.title()} {number}: {self.title}" if number.isdigit() else self.title
 
@@ -43,7 +43,7 @@ _HERE = Path(__file__).parent
 
 
 def render(template: str | Path, **content: object) -> str:
-    """A page from a template, which can extend `page.html.j2` and import `exhibits.html.j2` of this folder."""
+    """Render a page from a template, which can extend `page.html.j2` and import `exhibits.html.j2` of this folder."""
     template = Path(template)
     return _environment(template.parent).get_template(template.name).render(**content)
 
@@ -54,7 +54,7 @@ def fragment(kind: str, *content: object) -> str:
 
 
 def read_fragment(path: str | Path) -> Markup:
-    """A fragment that `fragment` has made, for a page: it is escaped already."""
+    """Read a fragment written by `fragment` for use in a page; it is already escaped."""
     return Markup(Path(path).read_text(encoding="utf-8"))
 
 

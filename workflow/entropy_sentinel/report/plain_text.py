@@ -10,7 +10,7 @@ _SIDES = {"l": "left", "r": "right"}
 def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]], sides: str = "") -> list[str]:
     """The lines of a table; `sides` aligns each column, `l` or `r`, by default `l`."""
     aligned = [_SIDES[side] for side in sides or "l" * len(headings)]
-    # Without rows tabulate takes no sides.
+    # Without rows tabulate accepts no alignment.
     text = tabulate(rows, headings, tablefmt="simple", disable_numparse=True, colalign=aligned if rows else None)
     return str(text).splitlines()
 

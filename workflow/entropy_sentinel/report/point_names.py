@@ -1,7 +1,7 @@
 """Names beside the points of a scatter plot, placed so that they cover neither points, bars nor each other.
 
-Every name has the same choice of places around its point, near ones first. Names are moved in turn to the place that
-costs least beside where the others are, until none moves; of several orders of turns the cheapest result is taken.
+Every name has the same candidate places around its point, near ones first. Names move in turn to the place of lowest
+cost given the others' places, until none moves. Several orders of turns are tried, and the cheapest result is used.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
-# Names stand out from what they lie on. A line around each letter would make an SVG five times as large.
+# A background makes names readable. An outline around each letter would make an SVG five times as large.
 _GROUND: dict[str, Any] = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.5}
 _LINE: dict[str, Any] = {"color": "0.55", "linewidth": 0.6, "zorder": 2}
 # In pixels: half the width of a marker and of a bar, what is left free along the frame, and how far from its point a
@@ -83,7 +83,7 @@ def _places(pixel: np.ndarray, size: np.ndarray) -> np.ndarray:
 def _alone(
     places: np.ndarray, pixel: np.ndarray, point: int, markers: np.ndarray, bars: np.ndarray, frame: np.ndarray
 ) -> np.ndarray:
-    """The cost of each place of a name independent of the other names, (n_places,)."""
+    """The cost of each place of a name, ignoring the other names, (n_places,)."""
     areas = np.prod(places[:, 2:] - places[:, :2], axis=1)
     others = np.delete(markers, point, axis=0)
     crossed = [_CROSSED * _crosses(box, pixel, others).sum() for box in places]
@@ -99,7 +99,7 @@ def _alone(
 
 
 def _cheapest(places: Sequence[np.ndarray], pixels: np.ndarray, costs: Sequence[np.ndarray]) -> np.ndarray:
-    """For each name the number of its place."""
+    """The index of the chosen place of each name."""
     random, best, least = np.random.default_rng(_SEED), np.zeros(len(places), dtype=int), np.inf
     for _ in range(_TRIES):
         chosen = np.array([int(np.argmin(cost)) for cost in costs])
@@ -126,7 +126,7 @@ def _beside(name: int, places: Sequence[np.ndarray], pixels: np.ndarray, chosen:
 
 
 def _lines_across(name: int, places: Sequence[np.ndarray], pixels: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """How many lines of other names each place of a name lies across, (n_places,)."""
+    """The number of other names' lines that each place of a name covers, (n_places,)."""
     crossings = np.zeros(len(places[name]))
     for other, own in enumerate(places):
         if other != name and _DISTANCES[chosen[other] // len(_DIRECTIONS)] > _LINED:

@@ -13,20 +13,20 @@ from entropy_sentinel.report.pages import Exhibit, fragment
 if TYPE_CHECKING:
     import pandas as pd
 
-# A longer LaTeX table is broken over pages.
+# A longer LaTeX table is split over pages.
 _PAGE_ROWS = 40
-# So many columns of numbers do not fit on a page.
+# This many columns of numbers do not fit on a page.
 _MANY_COLUMNS = 14
-# Rows without a value that a note names.
+# The most rows without a value that a note names.
 _MOST_NAMED = 6
 
 
 @dataclass(frozen=True)
 class Table:
-    """Numbers at full precision, one row per row shown, with headings that a person reads.
+    """A table's numbers at full precision, one row per row shown, with readable headings.
 
-    `words` are shown in place of nulls, by row number and column. `published` is shown below the table, as a part of
-    it, where it has rows.
+    `words` are shown instead of nulls, by row number and column. `published` is shown below the table, as a part of it,
+    if it has rows.
     """
 
     caption: str
@@ -37,7 +37,7 @@ class Table:
     published: "Table | None" = None
 
     def cells(self) -> list[list[str]]:
-        """The rows as text: floats rounded to `decimals`, null as "-" or what `words` says."""
+        """The rows as text: floats rounded to `decimals`, null as "-" or its entry in `words`."""
         return [
             [
                 self.words[place, column] if value is None and (place, column) in self.words else self._cell(value)
@@ -53,7 +53,7 @@ class Table:
     def on_a_page(self) -> tuple[list[str], list[list[str]], list[bool]]:
         """Headings, rows and which columns hold numbers, for a page, which is as narrow as its reader's window.
 
-        Where there are many columns of numbers and fewer rows, the rows are the columns.
+        A table with many columns of numbers and fewer rows is transposed.
         """
         headings, cells, numeric = self.frame.columns, self.cells(), self.numeric()
         n_numbers = sum(numeric)
@@ -76,7 +76,7 @@ class Table:
 def headed(
     frame: pl.DataFrame, headings: Mapping[str, str], words: Mapping[str, Callable[[Any], str]] | None = None
 ) -> pl.DataFrame:
-    """The columns of a frame that have a heading, under it; `words` says what is shown for the values of a column."""
+    """Select and rename the columns of a frame that have a heading; `words` has the texts for a column's values."""
     texts = {
         name: pl.Series(name, [None if value is None else of(value) for value in frame[name]], pl.String)
         for name, of in (words or {}).items()
@@ -86,7 +86,7 @@ def headed(
 
 
 def number_frame(rows: Sequence[dict[str, Any]], keys: Sequence[str], numbers: Iterable[str]) -> pl.DataFrame:
-    """Rows under the headings `keys` and `numbers`; a column of nulls alone is a column of numbers."""
+    """Make a frame of rows under the headings `keys` and `numbers`; a column with only nulls counts as numbers."""
     frame = pl.DataFrame(rows, schema=[*keys, *numbers], infer_schema_length=None)
     return frame.cast({pl.Null: pl.Float64})
 
@@ -163,7 +163,7 @@ def _latex(exhibit: Exhibit, table: Table) -> str:
 
 
 def _escape_latex(texts: Sequence[str]) -> list[str]:
-    """Texts as LaTeX shows them as they are: pandas escapes cells, but no captions."""
+    """Escape texts for LaTeX: pandas escapes cells, but not captions."""
     import pandas as pd
 
     cells = pd.DataFrame({"text": [" ".join(text.split()) for text in texts]})

@@ -12,16 +12,16 @@ from rich.text import Text
 
 from entropy_sentinel.frames.printable import one_line, printable
 
-# A log has no width: nothing is wrapped there.
+# A log has no width, so nothing is wrapped there.
 _LOG_WIDTH = 10_000
 
 Part = str | Text | Table
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]], last_is_total: bool = False) -> Table:
-    """A table whose first column is text and whose others are numbers, as text. Headings are wrapped, never cells.
+    """Format a table with text in the first column and numbers in the others. Headings are wrapped, cells never.
 
-    Every cell is on one line, and control characters in it are seen and do nothing.
+    Every cell is on one line. Control characters in it are made visible and have no effect.
     """
     headings, lines = [*map(one_line, headings)], [[*map(one_line, line)] for line in rows]
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
@@ -36,8 +36,8 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]], last_is_total:
 def show(parts: Iterable[Part], file: TextIO | None = None) -> None:
     """Print lines and tables to `file` (default: standard output), an empty line around each table.
 
-    Control characters in lines are seen and do nothing; of tables `table` sees to it. On a terminal a table has a rule
-    and long headings are wrapped to fit; elsewhere it is columns of text.
+    Control characters in lines are made visible and have no effect (`table` does this for tables). On a terminal a
+    table has a rule and long headings are wrapped to fit; elsewhere it is columns of text.
     """
     console = Console(file=file or sys.stdout, highlight=False, markup=False, emoji=False)
     terminal_width, height = console.size
@@ -46,7 +46,7 @@ def show(parts: Iterable[Part], file: TextIO | None = None) -> None:
         if isinstance(part, Table):
             part.box = box.SIMPLE_HEAD if console.is_terminal else None
             if console.is_terminal:
-                # A terminal that is narrower than the numbers breaks the lines: no digit is left out.
+                # A terminal narrower than the numbers breaks the lines, so that no digit is lost.
                 needed = Measurement.get(console, console.options, part).minimum
                 console.size = (max(terminal_width, needed), height)
             console.print("", part, "", sep="\n")

@@ -11,15 +11,15 @@ from entropy_sentinel.statistics.numbers import Numbers
 
 # Nats at which the colour is full: the entropy of 20 equally likely tokens, and the surprise of one of 5 %.
 FULL = 3.0
-# Longer questions, references and answers are cut: the page's size is bounded.
+# Longer questions, references and answers are shortened to bound the page's size.
 _LONGEST = 2000
 
 
 @dataclass(frozen=True)
 class Token:
-    """A generated token: position from 1, text where it is known, log-probability and entropy in nats.
+    """A generated token: position from 1, text if known, log-probability and entropy in nats.
 
-    `alternatives` are the most likely tokens of the step: text where it is known, and probability.
+    `alternatives` are the most likely tokens of the step: text if known, and probability.
     """
 
     position: int
@@ -35,12 +35,12 @@ class Token:
 
     @property
     def probability(self) -> float:
-        """Of the sampled token."""
+        """The probability of the sampled token."""
         return float(np.exp(self.logprob))
 
     @property
     def shown(self) -> str:
-        """Itself as a page shows it: line ends are visible, one without a text is its position."""
+        """The token as a page shows it: line ends are visible; a token without a text is shown as its position."""
         if self.text is None:
             return f"{self.position} "
         return self.text.replace("\n", "\u21b5\n") or "\u00b7"
@@ -67,7 +67,7 @@ def read_tokens(
     most: int,
     alternatives: int,
 ) -> Iterable[Token]:
-    """Yield the tokens of a row of GENERATIONS, without those in the middle where it has more than `most`.
+    """Yield the tokens of a row of GENERATIONS, without the middle ones if it has more than `most`.
 
     `named` has the text of each token, `likely(place)` those of the most likely tokens of a step, as
     `sources.token_texts` reads them. Of each step, `alternatives` likely tokens are kept. Yields nothing for a
@@ -84,7 +84,7 @@ def read_tokens(
         known = likely(place)
         names: list[str | None] = [None] * len(top) if known is None else list(known)
         if known is None:
-            # Without these, of the likely tokens only that one is known which was sampled.
+            # Without these, the sampled token is the only likely token with a known text.
             for rank in np.flatnonzero(top == row["token_logprobs"][place])[:1]:
                 names[rank] = named[place]
         yield Token(

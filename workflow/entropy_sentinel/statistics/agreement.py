@@ -1,4 +1,4 @@
-"""Agreement of two judges, and true shares from an imperfect judge's counts, with intervals.
+"""Agreement of two judges, and the true share from an imperfect judge's counts, with intervals.
 
 Counts may be fractions: those of a weighted sample, scaled to its `effective_size`.
 """
@@ -23,7 +23,7 @@ class Interval(NamedTuple):
     reason: str | None = None
 
     def known(self) -> tuple[float, float, float]:
-        """Estimate, lower and upper; ValueError with the reason where one of them is null."""
+        """Return estimate, lower and upper; raise ValueError with the reason if one of them is null."""
         if self.estimate is None or self.lower is None or self.upper is None:
             raise ValueError(self.reason)
         return self.estimate, self.lower, self.upper
@@ -65,7 +65,7 @@ def wilson(successes: float, n: float, level: float = LEVEL) -> Interval:
     z, share = _z(level), successes / n
     centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    # At the ends the limits are 0 and 1 but for rounding.
+    # At the ends the limits are 0 and 1, except for rounding.
     lower = 0.0 if successes <= 0 else float(max(centre - half, 0))
     return Interval(float(share), lower, 1.0 if successes >= n else float(min(centre + half, 1)))
 
@@ -76,9 +76,9 @@ def kappa(counts: Sequence[Sequence[float]], level: float = LEVEL) -> Interval:
     `counts` is (k, k): rows are the first judge's verdicts, columns the second's in the same order. The standard error
     is that of Fleiss, Cohen and Everitt (1969), equation 13; the interval is clipped to [-1, 1].
 
-    Kappa is null without any pair, and where both judges give one and the same verdict throughout. Where only one of
-    them does, kappa is 0 whatever the other says, and has no interval. Where they never differ the standard error is 0:
-    the lower limit is then that of Wilson's for the agreement, corrected for chance as kappa is.
+    Kappa is null without any pair, and if both judges always give the same single verdict. If only one of them always
+    gives one verdict, kappa is 0 and has no interval. If they never differ, the standard error is 0: the lower limit is
+    then Wilson's for the agreement, corrected for chance as kappa is.
     """
     table = np.asarray(counts, dtype=float)
     n = table.sum()
@@ -140,7 +140,7 @@ def _corrected_limits(
 ) -> tuple[float, float]:
     """Both limits, from counts to which a little is added, as Agresti and Coull (1998) do for a single share.
 
-    Samples so small that the additions leave no difference between the verdicts exclude nothing.
+    If samples are so small that the additions leave no difference between the verdicts, no share is excluded.
     """
     seen = (positive + z**2 / 2) / (n + z**2)
     (caught, n_caught), (spared, n_spared) = (

@@ -1,7 +1,7 @@
 """Which questions look as if they had several right answers, from how often a model gives each; how many of a slice do.
 
-A class of answers is stable if it comes again and again. That several are does not show that they are right: no
-function of a model's own answers tells that from not knowing (Tomov et al., Entropy Is Not Enough, Proposition 1).
+A class of answers is stable if it recurs. Several stable classes need not be right: no function of a model's own
+answers tells ambiguity from not knowing (Tomov et al., Entropy Is Not Enough, Proposition 1).
 """
 
 from typing import Any
@@ -12,23 +12,23 @@ import polars as pl
 from entropy_sentinel.statistics.agreement import Interval, wilson
 from entropy_sentinel.statistics.numbers import Numbers
 
-# With fewer samples of a question nothing is said of it.
+# With fewer samples of a question, its ambiguity is unknown.
 LEAST_SAMPLES = 10
 # A class is stable if the lower 95 % limit of its share, one-sided, is at least this.
 LEAST_MASS, ONE_SIDED = 0.05, 0.90
 # The signal of that name, the same for all responses to a question.
 _STABLE = "stable_classes"
-# With so many stable classes a question looks ambiguous.
+# With at least this many stable classes, a question looks ambiguous.
 SEVERAL = 2
-# A slice is flagged if of so many questions surely more than this share look ambiguous.
+# A slice is flagged if it has this many questions and surely more than this share of them look ambiguous.
 LEAST_QUESTIONS, LARGEST_SHARE = 20, 0.1
 
 
 def stable_classes(counts: Numbers) -> int | None:
     """The number of stable classes of a question; null with fewer than LEAST_SAMPLES samples.
 
-    `counts`, (n_classes,), are the samples in each class. They are counted, whatever their probabilities: the limit is
-    Wilson's, of a share of n samples. Of 10 samples a class is stable that was seen twice, of 30 one seen 4 times.
+    `counts`, (n_classes,), are the samples in each class, regardless of their probabilities. The limit is Wilson's for
+    a share of n samples. A class is stable if seen twice in 10 samples, or 4 times in 30.
     """
     seen = np.asarray(counts, dtype=int)
     n = int(seen.sum())
@@ -43,7 +43,7 @@ def ambiguous_share(n_ambiguous: int, n_questions: int) -> Interval:
 
 
 def why_ambiguous(n_ambiguous: int, n_questions: int) -> str | None:
-    """What speaks against the estimate of a slice of which so many questions look ambiguous; null for nothing."""
+    """Warn about the estimate of a slice with this many questions that look ambiguous; null without a warning."""
     if n_questions < LEAST_QUESTIONS or ambiguous_share(n_ambiguous, n_questions).known()[1] <= LARGEST_SHARE:
         return None
     return (
@@ -53,19 +53,19 @@ def why_ambiguous(n_ambiguous: int, n_questions: int) -> str | None:
 
 
 def ambiguous_questions(responses: pl.DataFrame) -> tuple[int, int] | None:
-    """How many questions get several answers again and again, and of how many it is known; null where it is of none.
+    """The number of questions that look ambiguous, and for how many this is known; null if unknown for all.
 
-    `responses` have the column `item_id`; `stable_classes` is there where a study makes it.
+    `responses` have the column `item_id`, and `stable_classes` if the study makes it.
     """
     if _STABLE not in responses.columns:
         return None
-    # A log may have it as text.
+    # A log may store it as text.
     known = responses.with_columns(pl.col(_STABLE).cast(pl.Float64, strict=False)).drop_nulls(_STABLE).unique("item_id")
     return (int((known[_STABLE] >= SEVERAL).sum()), len(known)) if len(known) else None
 
 
 def ambiguous_shares(responses: pl.DataFrame, domain: str = "benchmark") -> dict[str, dict[str, Any]] | None:
-    """By domain the share of such questions and `n_questions`, those of which it is known; null where of none."""
+    """By domain, the share of questions that look ambiguous and `n_questions` for which it is known, null if none."""
     groups = {}
     for (name,), rows in responses.group_by(domain, maintain_order=True):
         if counts := ambiguous_questions(rows):

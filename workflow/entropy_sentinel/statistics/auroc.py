@@ -1,7 +1,7 @@
 """The AUROC of a feature, and its interval by DeLong, DeLong and Clarke-Pearson (1988).
 
-The interval goes by ranks, as in Sun and Xu (2014). Several answers to one question are alike: their variance is that
-of clusters (Obuchowski 1997), which is DeLong's where every question is answered once.
+The interval is computed from ranks, as in Sun and Xu (2014). Several answers to one question are correlated, so the
+variance is that of clusters (Obuchowski 1997), which equals DeLong's if every question is answered once.
 """
 
 from statistics import NormalDist
@@ -32,7 +32,7 @@ def auroc(feature_values: Numbers, correct: Numbers, larger_is_confident: bool) 
     """AUROC of a feature as a score for incorrect responses, 1 - AUROC for a confidence (paper, Table 1).
 
     Both are (n_responses,), without nulls; `larger_is_confident` is the feature's sign. Returns (auroc, None),
-    or (None, reason) where the labels are of one class.
+    or (None, reason) if all labels are of one class.
     """
     incorrect = ~np.asarray(correct, dtype=bool)
     if not len(incorrect):
@@ -51,8 +51,8 @@ CONFIDENCE = 0.95
 class Auroc(NamedTuple):
     """An AUROC with the ends of its interval, all in [0, 1].
 
-    `reason` says why there is no AUROC. Without one the ends are null too; with one they are null where the interval
-    is undefined: a class of one response has no variance, and classes that do not overlap have none to show.
+    `reason` says why there is no AUROC; the ends are then null too. The ends are also null if the interval is
+    undefined: a class of one response has no variance, and classes that do not overlap show none.
     """
 
     auroc: float | None
@@ -67,9 +67,9 @@ def auroc_interval(
     larger_is_confident: bool,
     items: Numbers | None = None,
 ) -> Auroc:
-    """`statistics.auroc.auroc` with its 95 % interval, cut off at 0 and 1; the arguments are the same.
+    """`statistics.auroc.auroc` with its 95 % interval, clipped to [0, 1]; the arguments are the same.
 
-    `items`, (n_responses,), are numbers of the questions answered; without it, all questions differ.
+    `items`, (n_responses,), are numbers of the questions answered; without `items`, all questions differ.
     """
     area, reason = auroc(feature_values, correct, larger_is_confident)
     if area is None:
@@ -89,7 +89,7 @@ def delong(
     positive_items: np.ndarray | None = None,
     negative_items: np.ndarray | None = None,
 ) -> tuple[float, float]:
-    """The share of pairs in which the positive value is larger, ties counted half, and the variance of it.
+    """The share of pairs in which the positive value is larger, ties counted half, and its variance.
 
     `positive` is (m,), `negative` (n,), and so are the numbers of their items, without which all differ. The variance
     is NaN where a class has one item. A value's rank among all less that in its own class counts the values of the

@@ -1,4 +1,4 @@
-"""The bootstrap: samples drawn with replacement, and intervals from what is measured on them (Efron 1979)."""
+"""The bootstrap: samples drawn with replacement, and intervals from measures on them (Efron 1979)."""
 
 from collections.abc import Iterator, Sequence
 
@@ -9,10 +9,10 @@ MOST_CELLS = 2**22
 
 
 def resamples(items: Sequence[str], n_samples: int, seed: int) -> Iterator[np.ndarray]:
-    """Bootstrap samples of responses to these items, (n_responses,): how often each response is in each of them.
+    """Yield bootstrap samples of responses to these items, (n_responses,), as counts of each response.
 
-    Items are drawn with replacement, as many as there are, and with an item all its responses, which are alike. Comes
-    in parts (some samples, n_responses), the same for the same arguments.
+    As many items as there are, are drawn with replacement, each with all its responses, which are correlated. Yields
+    parts of shape (some samples, n_responses), the same for the same arguments.
     """
     distinct, item = np.unique(np.asarray(items), return_inverse=True)
     n, random = len(distinct), np.random.default_rng(seed)
@@ -24,7 +24,7 @@ def resamples(items: Sequence[str], n_samples: int, seed: int) -> Iterator[np.nd
 
 
 def percentile_interval(samples: np.ndarray, level: float = 0.95) -> tuple[float | None, float | None]:
-    """The percentile interval of a measure over resamples, (n_samples,), those that are NaN left out."""
+    """The percentile interval of a measure over resamples, (n_samples,), ignoring NaN."""
     known = samples[~np.isnan(samples)]
     if not len(known):
         return None, None

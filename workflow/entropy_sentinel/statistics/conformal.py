@@ -1,8 +1,8 @@
 """Split conformal prediction (Papadopoulos et al. 2002; Lei et al. 2018): intervals from the ranks of errors.
 
-Where the calibration scores and the new one are exchangeable, the new one is at most `quantile(scores, level)` with a
-probability of at least `level`, whatever their distribution. That is over all draws of the scores: not given what the
-scores were, nor given anything that was decided by them.
+If the calibration scores and the new score are exchangeable, the new score is at most `quantile(scores, level)` with
+probability at least `level`, whatever their distribution. This probability is over all draws of the scores. It does
+not hold conditionally on the observed scores, or on anything decided by them.
 """
 
 import math
@@ -19,7 +19,7 @@ _ROUNDING = 1e-9
 def quantile(scores: Numbers, level: float) -> np.ndarray:
     """The smallest score that is large enough: of k scores, (..., k), the one of rank ceil(level * (k + 1)), (...).
 
-    Infinite where there is none, for `level` is above `highest_level(k)`.
+    Infinite if no score is large enough, because `level` is above `highest_level(k)`.
     """
     scores = np.asarray(scores, dtype=float)
     k = scores.shape[-1]
@@ -28,14 +28,14 @@ def quantile(scores: Numbers, level: float) -> np.ndarray:
 
 
 def rank(k: int, level: float) -> int:
-    """Which of k calibration scores is the quantile, the smallest being 1; above k where none is large enough."""
+    """The rank of the quantile among k calibration scores, 1 for the smallest; above k if no score is large enough."""
     return max(math.ceil(level * (k + 1) - _ROUNDING), 1)
 
 
 def nonconformity(lower: Numbers, upper: Numbers, true: Numbers) -> np.ndarray:
     """How far each true value is outside its interval, (n,); negative inside, by the distance to the nearer end.
 
-    An interval whose ends are moved outwards by this much just holds the true value (Romano et al. 2019).
+    Moving the ends outwards by this much makes the interval just contain the true value (Romano et al. 2019).
     """
     lower, upper, true = (np.asarray(values, dtype=float) for values in (lower, upper, true))
     outside: np.ndarray = np.maximum(lower - true, true - upper)

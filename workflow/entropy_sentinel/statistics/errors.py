@@ -8,9 +8,9 @@ import polars as pl
 
 from entropy_sentinel.statistics.numbers import Numbers
 
-# Means of one number over different counts differ in their last bits, which must not become a rank.
+# Means of the same number over different counts differ in their last bits, which must not affect ranks.
 RANK_DECIMALS = 12
-# Over fewer domains a rank correlation takes few values, and chance alone often gives 1: no headline.
+# Over fewer domains a rank correlation takes few values and is often 1 by chance, so it is not a headline.
 FEWEST_FOR_RHO = 5
 
 
@@ -25,8 +25,8 @@ def aee(estimated: Numbers, true: Numbers) -> float:
 def rho(estimated: Numbers, true: Numbers) -> tuple[float | None, str | None]:
     """Spearman's rank correlation of estimated and true accuracies over domains (paper, section 4).
 
-    Both are (n_domains,), without nulls. They are rounded to `RANK_DECIMALS` decimals before ranking: what differs in
-    its last bits alone is a tie. Returns (rho, None), or (None, reason) where it is undefined.
+    Both are (n_domains,), without nulls. They are rounded to `RANK_DECIMALS` decimals before ranking, so that values
+    that differ only in their last bits are ties. Returns (rho, None), or (None, reason) if rho is undefined.
     """
     estimated, true = np.round(estimated, RANK_DECIMALS), np.round(true, RANK_DECIMALS)
     if len(estimated) < 2:
@@ -55,7 +55,7 @@ class Errors(NamedTuple):
 def evaluate(estimated: Numbers, true: Numbers) -> Errors:
     """AEE and rho over the domains that have both accuracies; without any, both are null.
 
-    Both are (n_domains,) accuracies in [0, 1], NaN where a domain has none.
+    Both are (n_domains,) accuracies in [0, 1], NaN if unknown.
     """
     estimated, true = np.asarray(estimated, dtype=float), np.asarray(true, dtype=float)
     known = ~(np.isnan(estimated) | np.isnan(true))
@@ -69,8 +69,8 @@ def evaluate(estimated: Numbers, true: Numbers) -> Errors:
 def evaluate_all(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """`evaluate` of each group of rows by the columns `by`, in the order of the first row of each.
 
-    `frame` has accuracies in the columns estimated and true, null where there is none. The result has the columns of
-    `by` and the fields of `Errors`. For hundreds of thousands of groups, which `evaluate` would take minutes for.
+    `frame` has accuracies in the columns estimated and true, null if unknown. The result has the columns of `by` and
+    the fields of `Errors`. Use it for hundreds of thousands of groups, for which `evaluate` would take minutes.
     """
     known = pl.col("estimated").is_not_null() & pl.col("true").is_not_null()
     digits = {name: (pl.col(name).filter(known) * 10**RANK_DECIMALS).round(mode="half_to_even") for name in _BOTH}
@@ -99,7 +99,7 @@ def median(values: Numbers) -> float:
 def quartile_range(values: Numbers) -> float:
     """Interquartile range of at least one value, by the rule "exclusive": quartiles at (n + 1) p.
 
-    The rule that leads from the paper's Table 8 to the IQRs of its Table 3.
+    This rule reproduces the IQRs of the paper's Table 3 from its Table 8.
     """
     lower, upper = np.quantile(values, [0.25, 0.75], method="weibull")
     return float(upper - lower)

@@ -1,4 +1,4 @@
-"""The share of new domains that an estimator is far off on, as the labelled domains show it: a posterior.
+"""The posterior of the share of new domains on which an estimator is far off, given the labelled domains.
 
 A domain is far off if the error of its estimate is above a limit. Only the error that its labels show is known.
 
@@ -92,7 +92,7 @@ def _log_likelihood(if_far: np.ndarray, if_near: np.ndarray, groups: Names | Non
     if len(names) == len(if_far):
         return np.asarray(apart.sum(axis=0))
     members = np.eye(len(names))[:, places]
-    # What is impossible near 0 has the logarithm of the smallest number instead of none, which no sum can hold.
+    # An impossible outcome gets the logarithm of the smallest number, because sums cannot hold minus infinity.
     far, near = (members @ np.log(np.maximum(probability, _TINY))[:, None] for probability in (if_far, if_near))
     together = np.logaddexp(np.log(_SHARES) + far, np.log(1 - _SHARES) + near)
     of_groups = np.logaddexp(np.log(_ALIKE) + together, np.log(1 - _ALIKE) + members @ apart)

@@ -1,9 +1,9 @@
-"""Intervals for the accuracy of slices nobody has labelled, from the errors of an estimator on labelled domains.
+"""Intervals for the accuracy of unlabelled slices, from the errors of an estimator on labelled domains.
 
-An estimate is off for two reasons: the estimator is off on a domain that it has not seen, and the accuracy of the n
-responses of a slice is itself drawn by chance. The first is known from leaving out one labelled domain at a time and
-fitting again, the second from n. Both assume that domains are exchangeable: that the new one is to the labelled ones as
-they are to each other. Nothing in the labels can show that.
+An estimate is off for two reasons: the estimator errs on a domain that it has not seen, and the accuracy of a slice's
+n responses is itself random. The first is measured by holding out one labelled domain at a time and refitting, the
+second follows from n. Both assume that domains are exchangeable: that the new domain relates to the labelled ones as
+they relate to each other. The labels cannot show this.
 
 Two intervals, made from the same errors:
 
@@ -31,7 +31,7 @@ from entropy_sentinel.statistics.predictive import CAUTIOUS, Prior, Spread
 
 PREDICTIVE, PRIOR, CONFORMAL = "predictive", "prior", "conformal"
 
-# What a page says of an interval's basis.
+# The note on a page about an interval's basis.
 NOTES = {
     PREDICTIVE: "The interval is predictive: errors on new domains are assumed to be normal. Their spread comes from "
     "the held-out labelled domains, and from an assumption with the weight of "
@@ -47,7 +47,7 @@ ONE_DOMAIN = 1.64
 
 
 class Intervals(NamedTuple):
-    """Limits in [0, 1], (n_slices,), NaN where there is no estimate, and what they rest on."""
+    """Limits in [0, 1], (n_slices,), NaN without an estimate, and their basis."""
 
     lower: np.ndarray
     upper: np.ndarray
@@ -75,7 +75,7 @@ class Residuals:
 
     @property
     def n_units(self) -> int:
-        """How many domains, or groups, were left out one at a time."""
+        """The number of domains, or groups, that were held out one at a time."""
         return len(self) if self.groups is None else len(np.unique(np.asarray(self.groups)))
 
     @property
@@ -85,12 +85,12 @@ class Residuals:
 
     @property
     def variances(self) -> np.ndarray:
-        """The variances by chance of what the labels say of each domain's accuracy, (k,)."""
+        """The sampling variance of each domain's accuracy by its labels, (k,)."""
         return _sampling_variance(self.true, self.n)
 
     @cached_property
     def spread(self) -> Spread:
-        """What these errors say of the error on a new domain."""
+        """The posterior of the spread of errors, given these errors."""
         prior = self.prior._replace(scale=self.prior.scale * (ONE_DOMAIN if self.n_training <= 1 else 1))
         return Spread.of(self.errors, self.variances, prior, self.groups)
 
@@ -101,11 +101,11 @@ class Residuals:
         return _around(estimates, half, PREDICTIVE if len(self) else PRIOR)
 
     def conformal(self, estimates: Numbers, n: Numbers, level: float) -> Intervals:
-        """The conformal ones; NaN throughout above the level that so many domains reach.
+        """Conformal intervals; all NaN above the highest level that this many domains reach.
 
-        A slice that is smaller than a domain has more chance in it: that domain's error is taken as larger, by the
-        normal quantile of the variance that is more. A larger slice gets no narrower interval, for how much of the
-        errors was chance is not known.
+        A slice that is smaller than a domain has more sampling variance: that domain's error is increased by the normal
+        quantile of the additional variance. A larger slice gets no narrower interval, because it is unknown how much of
+        the errors was chance.
         """
         _check_level(level)
         if not reaches(len(self), level):
@@ -114,7 +114,7 @@ class Residuals:
         return _around(estimates, quantile(self._errors_at(sampling, level), level), CONFORMAL)
 
     def without(self, place: int) -> "Residuals":
-        """The residuals of the other domains, or other groups: what would be known if this one were new."""
+        """The residuals of the other domains or groups, as if this one were new."""
         units = np.arange(len(self)) if self.groups is None else np.asarray(self.groups)
         others = units != units[place]
         estimated, true, n = (np.asarray(numbers)[others] for numbers in (self.estimated, self.true, self.n))
@@ -122,7 +122,7 @@ class Residuals:
         return Residuals(estimated, true, n, self.n_training - 1, self.prior, groups)
 
     def _errors_at(self, sampling: np.ndarray, level: float) -> np.ndarray:
-        """The domains' absolute errors as they would be in slices of this variance of sampling, (n_slices, k)."""
+        """The domains' absolute errors as they would be in slices with this sampling variance, (n_slices, k)."""
         more = np.maximum(sampling[:, None] - _sampling_variance(self.estimated, self.n), 0)
         larger: np.ndarray = np.sqrt(self.errors**2 + NormalDist().inv_cdf((1 + level) / 2) ** 2 * more)
         return larger
@@ -141,7 +141,7 @@ def _around(estimates: Numbers, half: np.ndarray | float, basis: str) -> Interva
 def _sampling_variance(accuracy: Numbers, n: Numbers) -> np.ndarray:
     """The variance of the share of correct ones among n responses, with two correct and two incorrect ones added.
 
-    So that it is not 0 where all seem correct (Agresti and Coull 1998). Infinite for no response.
+    The addition keeps it above 0 if all seem correct (Agresti and Coull 1998). Infinite without responses.
     """
     n = np.asarray(n, dtype=float)
     share = (np.asarray(accuracy, dtype=float) * n + 2) / (n + 4)

@@ -1,4 +1,4 @@
-"""What functions that take numbers accept."""
+"""Types of arguments for functions that take numbers."""
 
 from collections.abc import Sequence
 

@@ -27,9 +27,9 @@ from entropy_sentinel.statistics.numbers import Numbers
 # 7 points short with 30 labels, 1 is Clopper and Pearson, never short and wider. With 3/4 it is at most 2 points short
 # at levels of 90 % and more with 30 labels or more, and 3 points at 80 % (tests/statistics has the sums).
 OWN_SHARE = 0.75
-# With fewer labels no power can be told from chance.
+# With fewer labels the power cannot be estimated.
 FEWEST_FOR_POWER = 4
-# Predictions that differ by less are the same.
+# Predictions that differ by less count as equal.
 _SAME = 1e-12
 # So is a share that is as near to 0 or 1.
 
@@ -58,7 +58,7 @@ def prediction_powered_mean(
     calibrated or not. `weights`, (n,), are how many responses each labelled one stands
     for, 1 / its probability of being chosen; without them all are as likely. `power` is given only to look at another.
 
-    Raises ValueError for a number that is none, a weight of 0 or less, lengths that differ, a level outside (0, 1).
+    Raises ValueError for NaN or infinite numbers, weights of 0 or less, different lengths, a level outside (0, 1).
     """
     y, p, everywhere = (np.asarray(values, dtype=float) for values in (labels, predicted_on_labelled, predicted_on_all))
     u = _checked(y, p, everywhere, level, weights)
@@ -116,7 +116,7 @@ def binomial_interval(share: float, n: float, level: float) -> tuple[float, floa
     def below(p: float) -> float:
         return 1 - OWN_SHARE * at_least(p, seen + 1) - (1 - OWN_SHARE) * at_least(p, seen)
 
-    # A mean of weighted labels that are all the same is rounded: 15 of 15 can come as 0.9999999999999999.
+    # The weighted mean of equal labels has rounding errors: 15 of 15 can give 0.9999999999999999.
     lower = 0.0 if seen <= _SAME * n else brentq(lambda p: above(p) - tail, 0, 1)
     upper = 1.0 if seen >= (1 - _SAME) * n else brentq(lambda p: below(p) - tail, 0, 1)
     return float(lower), float(upper)

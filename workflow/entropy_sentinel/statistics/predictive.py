@@ -1,4 +1,4 @@
-"""What errors on labelled domains say of the error on a new one: the posterior of their spread.
+"""The posterior of the spread of errors on labelled domains, which predicts the error on a new domain.
 
 The error of an estimator on a domain is taken for normal around 0 with a standard deviation s, the spread, the same for
 all domains, the new one included: a bias counts as spread. What is seen of it is the error and the chance in the
@@ -46,9 +46,9 @@ CAUTIOUS = Prior(scale=0.18, freedom=1.5)
 
 # Mean distance from 0 of a standard normal variable.
 MEAN_DISTANCE = math.sqrt(2 / math.pi)
-# Spreads, so near each other and so far out that sums over them are integrals to four digits.
+# Spreads dense and wide enough for sums over them to equal integrals to four digits.
 _SPREADS = np.exp(np.linspace(math.log(0.003), math.log(3000), 481))
-# Newton's steps converge from the left, for the share inside is a concave function of the half width.
+# Newton's steps converge from the left, because the share inside is a concave function of the half width.
 _STEPS, _PRECISION = 60, 1e-10
 # Shares of the variance that may be between groups, as probable each: quantiles of Beta(4, 1), whose mean is .8. Groups
 # are taken for alike until their domains show otherwise: with a uniform prior, intervals of 80 % hold 75 % for three
@@ -81,11 +81,11 @@ class Spread:
             return Spread(_normalised(np.log(self.weights) - more * 0.5 * (np.log(variance) + mean_square / variance)))
 
     def mean_error_below(self, limit: float) -> float:
-        """The probability that the error on new domains is at most `limit` in the mean."""
+        """The probability that the mean error on new domains is at most `limit`."""
         return float(np.interp(math.log(limit / MEAN_DISTANCE), np.log(_SPREADS), self._up_to()))
 
     def mean_error(self, confidence: float) -> float:
-        """What the error on new domains is at most, in the mean, with a probability of `confidence`."""
+        """The upper limit of the mean error on new domains that holds with a probability of `confidence`."""
         return MEAN_DISTANCE * math.exp(np.interp(confidence, self._up_to(), np.log(_SPREADS)))
 
     def mean_over(self, of: Callable[[np.ndarray], np.ndarray]) -> float:
@@ -94,18 +94,18 @@ class Spread:
         return float(of(_SPREADS[there]) @ self.weights[there])
 
     def half_widths(self, variances: Numbers, level: float) -> np.ndarray:
-        """Half the widths of intervals of `level` for the error and a chance of these variances more, (n_slices,)."""
+        """Half the widths of intervals of `level` for the error plus sampling of these variances, (n_slices,)."""
         variances = np.asarray(variances, dtype=float)
         parts = [self._half_widths(variances[at : at + _BATCH], level) for at in range(0, len(variances), _BATCH)]
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def share_inside(self, level: float, mean_error: float) -> float:
-        """The share of new domains that intervals of `level` would hold, if this were the mean error on them."""
+        """The share of new domains whose accuracy intervals of `level` would contain, if this were the mean error."""
         [half] = self.half_widths([0.0], level)
         return float(2 * ndtr(half * MEAN_DISTANCE / mean_error) - 1)
 
     def _up_to(self) -> np.ndarray:
-        """The probability of a spread up to each of the grid: half of its own weight is below it."""
+        """The probability of a spread up to each value of the grid; half of a value's own weight counts as below it."""
         return np.cumsum(self.weights) - self.weights / 2
 
     def _half_widths(self, variances: np.ndarray, level: float) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""How the answers of a model spread over classes of the same meaning: class probabilities and semantic entropy.
+"""The distribution of a model's answers over classes of equal meaning: class probabilities and semantic entropy.
 
 Sources: Kuhn, Gal and Farquhar (2023); Farquhar et al. (2024), whose Rao form of the entropy this is; Tomov et al.,
 Entropy Is Not Enough (2025), Appendix B.1, for the probabilities.
@@ -14,7 +14,7 @@ def class_masses(classes: Numbers, logprobs: Numbers) -> np.ndarray:
     """The logarithm of the summed probabilities of the answers in each class, (n_classes,).
 
     `classes`, (n_samples,), are numbers from 0; `logprobs`, (n_samples,), the log-probability of each sample's answer
-    in nats. A text that was sampled twice counts twice. A class whose number nobody has is -inf.
+    in nats. A text that was sampled twice counts twice. An empty class is -inf.
     """
     number, nats = np.asarray(classes, dtype=int), np.asarray(logprobs, dtype=float)
     member = number == np.arange(number.max() + 1)[:, None]

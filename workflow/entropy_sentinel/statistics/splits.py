@@ -1,4 +1,4 @@
-"""The in-domain split: which items of a benchmark train where the benchmark is in the training group."""
+"""The in-domain split: which items of a benchmark are for training if it is in the training group."""
 
 import math
 

@@ -13,9 +13,9 @@ from entropy_sentinel.estimators.catalogue import in_order, title
 from entropy_sentinel.frames.label import NO_REFERENCE
 from entropy_sentinel.frames.printable import number
 
-# Shares of a domain's responses that are told.
+# Shares of a domain's responses from which they are reported.
 SHARE = 0.05
-# So many estimators are named, of more the number is told.
+# At most this many estimators are named; beyond it only their number is given.
 _NAMED = 3
 
 
@@ -44,10 +44,10 @@ def failures(sweep: pl.DataFrame, validations: Sequence[ModelValidation]) -> lis
 
 
 def gaps(domains: pl.DataFrame) -> list[dict[str, Any]]:
-    """The domains of which at least SHARE of the responses have no label, no features or no end, with these shares.
+    """Domains where at least SHARE of the responses are unlabelled, lack features or are truncated, with the shares.
 
     `domains` is a frame DOMAINS. `model`, `benchmark`, `unlabelled`, `featureless`, `cut_off` in [0, 1], and `reasons`.
-    Responses to items without a reference are not counted as unlabelled: nothing could be compared.
+    Responses to items without a reference do not count as unlabelled, because a judge has nothing to compare them with.
     """
     rows = []
     for row in domains.filter(pl.col("n_responses") > 0).iter_rows(named=True):
@@ -78,11 +78,11 @@ Accuracies = Mapping[str, tuple[float, int]]
 
 @dataclass(frozen=True)
 class Advice:
-    """On one model and one set of training domains, `what`.
+    """Advice for one model on one set of training domains, named by `what`.
 
-    `accuracy` is the set's weighted accuracy, null where a domain has none; `add` the domain that would bring it nearer
-    to the middle of the range, null where it is inside or none would, and `with_it` the accuracy then. `to_label` says
-    that nobody has labelled that domain: its accuracy is an estimate.
+    `accuracy` is the set's weighted accuracy, null if the accuracy of a domain is unknown. `add` is the domain that
+    would bring it closer to the middle of the range, null if it is already inside or no domain helps; `with_it` is the
+    accuracy after adding it. `to_label`: the domain is unlabelled, so its accuracy is an estimate.
     """
 
     model: str
@@ -117,7 +117,7 @@ class Advice:
 
 
 def advise(domains: pl.DataFrame, validations: Collection[ModelValidation], group: TrainingGroup) -> list[Advice]:
-    """For each model advice on the training group, and on all its labelled domains; `domains` is a frame DOMAINS."""
+    """Advise each model on its training group and on all its labelled domains; `domains` is a frame DOMAINS."""
     sets = []
     for validation in validations:
         rows = domains.filter(pl.col("model") == validation.model, pl.col("accuracy").is_not_null())
@@ -135,7 +135,7 @@ def advise(domains: pl.DataFrame, validations: Collection[ModelValidation], grou
 
 
 def _advice(model: str, what: str, names: Collection[str], known: Accuracies, to_label: bool = False) -> Advice:
-    """Advice on the set `names`; what can be added is the rest of `known`."""
+    """Advise on the set `names`; the other domains of `known` can be added."""
     if not names or any(name not in known for name in names):
         return Advice(model, what, None)
     accuracy = _weighted(known, names)

@@ -13,14 +13,14 @@ from entropy_sentinel.frames.signals import Signal
 from entropy_sentinel.signals.catalogue import SIGNALS
 from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO, median, quartile_range
 
-# Group sizes that the paper's Tables 4, 5 and 9 and Figure 4 are over.
+# Group sizes that the paper's Tables 4, 5 and 9 and Figure 4 cover.
 LARGEST_K = 4
 MEASURES: dict[str, str] = {"aee": "AEE", "rho": "rho"}
 IQR_NOTE = "IQR: interquartile range, from two values on."
 
 
 def signals_in(auroc: pl.DataFrame) -> dict[str, Signal]:
-    """The signals that a frame AUROC has, by name; the features are among them in any case."""
+    """The signals of a frame AUROC by name, always including the features."""
     there = {*FEATURES, *auroc["feature"].unique()}
     return {name: signal for name, signal in SIGNALS.items() if name in there}
 
@@ -28,7 +28,7 @@ def signals_in(auroc: pl.DataFrame) -> dict[str, Signal]:
 def spread(values: pl.Series) -> tuple[float | None, float | None]:
     """Median and interquartile range in the unit of the values, ignoring nulls.
 
-    Both are null where no value is left, and the range also where only one is.
+    Both are null if no value is left; the range is also null if only one is.
     """
     present = values.drop_nulls().to_numpy()
     if not len(present):
@@ -49,7 +49,7 @@ def names_in(frame: pl.DataFrame, column: str) -> list[str]:
 
 
 def without_small_rho(sweep: pl.DataFrame) -> pl.DataFrame:
-    """The sweep with rho null, and the reason, where it is over fewer than FEWEST_FOR_RHO domains."""
+    """Set rho to null, with the reason, in rows over fewer than FEWEST_FOR_RHO domains."""
     small = (pl.col("n_domains") < FEWEST_FOR_RHO) & pl.col("rho").is_not_null()
     why = pl.format(f"over {{}} domains; a headline takes {FEWEST_FOR_RHO}, see sweep.parquet", "n_domains")
     return sweep.with_columns(rho=pl.when(~small).then("rho"), reason=pl.when(small).then(why).otherwise("reason"))
@@ -64,8 +64,8 @@ def by_key(sweep: pl.DataFrame) -> dict[tuple[str, ...], dict[str, Any]]:
 def against_simple(sweep: pl.DataFrame, group: TrainingGroup) -> tuple[pl.DataFrame, dict[str, str]]:
     """A group's results of its own configuration and the simple estimators, and these estimators' titles.
 
-    A simple estimator is one that is none of the 48 configurations: the paper's nine baselines in the order of its
-    Table 8, and then the others that were run, in the order of the catalogue.
+    Simple estimators are those outside the 48 configurations: first the paper's nine baselines in the order of its
+    Table 8, then any others that were run, in the order of the catalogue.
     """
     rows = sweep.filter(pl.col("group") == group.group)
     ran = in_order(rows["estimator"].unique())
@@ -99,7 +99,7 @@ def missing_notes(sweep: pl.DataFrame, group: TrainingGroup) -> list[str]:
 
 
 def null_notes(sweep: pl.DataFrame, measures: Iterable[str] = tuple(MEASURES)) -> list[str]:
-    """One line for each of the measures shown and each reason for which it is null, with how often per model."""
+    """One line for each measure shown and each reason why it is null, with the number of nulls per model."""
     notes = []
     for measure in measures:
         nulls = sweep.filter(pl.col(measure).is_null())

@@ -1,7 +1,7 @@
-"""The tables and figures of this analysis: name and title. A name with a number is that of the paper.
+"""Names and titles of this analysis' tables and figures. A number in a name is the paper's.
 
-The function of an exhibit is called `table_<name>` or `figure_<name>` and stands in one of the modules that
-`tables.py` and `figures.py` list. A new one is its function and a line here, in the order of the page.
+The function of an exhibit is called `table_<name>` or `figure_<name>` and is in one of the modules that `tables.py`
+and `figures.py` list. To add an exhibit, write its function and add a line here, in the order of the page.
 """
 
 import csv
@@ -60,5 +60,5 @@ def paper_models() -> tuple[str, ...]:
 
 
 def compared(tables: Iterable[str], models: Iterable[str]) -> list[str]:
-    """Those of `tables` that have a file of published values beside them: none where no model is of the paper's."""
+    """The `tables` that have a file of published values; empty if the study runs none of the paper's models."""
     return [name for name in tables if name in PUBLISHED_IN] if set(paper_models()) & set(models) else []

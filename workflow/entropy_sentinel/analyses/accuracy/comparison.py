@@ -1,7 +1,7 @@
 """Compare this study's values with the published ones, table by table, with known reasons for differences.
 
-`published/*.csv` are the published values, as printed. A comparison has the published rows whose model, benchmark or
-training group this study has under the same name; of errors only those over the paper's ten domains.
+`published/*.csv` hold the published values as printed. A comparison has the published rows whose model, benchmark or
+training group occurs in this study under the same name. Errors are compared only over the paper's ten domains.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -123,10 +123,10 @@ class Published:
 
 
 def compare(name: str, inputs: Mapping[str, Any]) -> Table | None:
-    """This study's values of the table `name` beside the published ones, without rows where it has none of them.
+    """Compare this study's values of the table `name` with the published ones, without rows that this study lacks.
 
-    Null where nothing was published, and in a study of none of the paper's models.
-    `inputs` are those of tables, and `rests_on`, a line that says what this study's values rest on.
+    Null if nothing was published or the study runs none of the paper's models. `inputs` are those of tables and
+    `rests_on`, a line that names what this study's values are based on.
     """
     if not compared([name], inputs["domains"]["model"]):
         return None
@@ -149,7 +149,7 @@ def compare(name: str, inputs: Mapping[str, Any]) -> Table | None:
 
 
 def _responses(domains: pl.DataFrame) -> str:
-    """One line: how many responses there are, here and in the paper. A study can be limited to a part of the items."""
+    """One line: the number of responses here and in the paper. A study can be limited to some of the items."""
     models = counted(domains["model"].n_unique(), "model")
     benchmarks = counted(domains["benchmark"].n_unique(), "benchmark")
     return (
@@ -159,7 +159,7 @@ def _responses(domains: pl.DataFrame) -> str:
 
 
 def _across(frame: pl.DataFrame) -> pl.DataFrame:
-    """A column of AUROC for each benchmark, in place of a row."""
+    """Pivot AUROC from a row to a column for each benchmark."""
     return frame.pivot("benchmark", index=["model", "statistic"], values="auroc", maintain_order=True)
 
 

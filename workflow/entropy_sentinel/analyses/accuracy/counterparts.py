@@ -1,7 +1,7 @@
-"""This study's values in the form of the paper's published ones: the same columns, and only what is comparable.
+"""This study's values in the form of the published ones: the same columns, and only comparable values.
 
-AEE and rho are comparable over the paper's ten domains alone; medians over models where all nine of its models are
-there, medians over training groups where all groups of the size are.
+AEE and rho are comparable only over the paper's ten domains, medians over models only if the study runs all nine of
+its models, and medians over training groups only if it runs all groups of that size.
 """
 
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ def published_values(file: str) -> pl.DataFrame:
 
 
 def _comparable(sweep: pl.DataFrame, scope: str = "all") -> pl.DataFrame:
-    """Results over the paper's ten benchmarks, of its models, as `aee` and `spearman`."""
+    """Results of the paper's models over its ten benchmarks, as `aee` and `spearman`."""
     whole = (pl.col("scope") == "all") & (pl.col("n_domains") == N_BENCHMARKS)
     there = sweep.filter(whole).select("model", "group", "estimator")
     rows = sweep.filter(pl.col("scope") == scope, pl.col("model").is_in(paper_models()))
@@ -52,7 +52,7 @@ def _comparable(sweep: pl.DataFrame, scope: str = "all") -> pl.DataFrame:
 
 
 def _of_all_models(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows where all the paper's models are among them, else none: a median over others is another median."""
+    """The rows if they include all the paper's models, otherwise none: a median over others is not comparable."""
     return rows if set(paper_models()) <= set(rows["model"]) else rows.clear()
 
 
@@ -104,7 +104,7 @@ def methods_over_models(sweep: pl.DataFrame) -> pl.DataFrame:
 
 
 def _whole_sweep(sweep: pl.DataFrame) -> pl.DataFrame:
-    """Results of all 48 configurations for the models and sizes of which every group of the ten benchmarks ran."""
+    """Results of all 48 configurations for the models and sizes whose groups of the ten benchmarks were all run."""
     rows = _comparable(fully_swept(sweep))
     ran = pl.col("group").n_unique().over("model", "k")
     every = pl.col("k").replace_strict({k: comb(N_BENCHMARKS, k) for k in range(1, LARGEST_K + 1)})
@@ -134,13 +134,13 @@ def by_group(sweep: pl.DataFrame, domains: pl.DataFrame) -> pl.DataFrame:
     rows = _of_all_models(_comparable(sweep).filter(pl.col("estimator") == DEFAULT, pl.col("k") <= LARGEST_K))
     accuracies = group_accuracies(domains.filter(pl.col("model").is_in(paper_models())), rows["group"])
     cells = _medians(rows, ["k", "group"]).join(accuracies, on="group")
-    # A group is compared with itself, whatever its rank is here.
+    # A group is compared with the same group, whatever its rank is in this study.
     ranks = pl.DataFrame({"rank": ["best", "worst"]})
     return cells.join(ranks, how="cross")
 
 
 def leave_one_out(sweep: pl.DataFrame) -> pl.DataFrame:
-    """Table 10: `model` with medians and IQRs over its ten groups, over all domains and on the one left out."""
+    """Table 10: `model` with medians and IQRs over its ten groups, over all domains and on the held-out domain."""
     chosen = (pl.col("estimator") == DEFAULT, pl.col("k") == N_BENCHMARKS - 1)
     over_all, left_out = (_comparable(sweep, scope).filter(*chosen) for scope in ("all", "held_out"))
     complete = pl.col("group").n_unique().over("model") == N_BENCHMARKS

@@ -1,4 +1,4 @@
-"""The figures of the catalogue, from the frames of the study; those with a panel for each model are in panels.py."""
+"""The figures of the catalogue, drawn from the study's frames. Figures with a panel per model are in panels.py."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -22,17 +22,17 @@ from entropy_sentinel.report.figures import BLUE, ORANGE, Drawing, new_figure, n
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 
 _BINS = 10
-# A density so many times lower than another is flat on the other's scale.
+# A density this many times lower than another looks flat on the other's scale.
 _FLAT = 5
 
 
 def figure_2_entropy_densities(
     observations: pl.DataFrame, figure_model: str, figure_benchmark: str, label: str
 ) -> Drawing:
-    """Density of the largest entropy of a response, correct against incorrect, one model on one benchmark.
+    """Density of a response's largest entropy, correct against incorrect, for one model on one benchmark.
 
-    `observations` is the model's frame OBSERVATIONS. A class of fewer than two different values has no density:
-    its value is drawn as a line. Where one class's peak would leave the other flat, each has a panel of its own.
+    `observations` is the model's frame OBSERVATIONS. A class with fewer than two different values has no density; its
+    value is drawn as a line. If one class's peak would make the other look flat, each gets its own panel.
     """
     rows = observations.filter(
         pl.col("benchmark") == figure_benchmark, pl.col("label").is_not_null(), pl.col("max").is_not_null()
@@ -81,7 +81,7 @@ def _draw_class(axes: Axes, values: np.ndarray, correct: bool) -> None:
 def figure_4_errors_by_group_accuracy(sweep: pl.DataFrame, domains: pl.DataFrame, default: str, label: str) -> Drawing:
     """AEE on unseen domains against the training group's weighted accuracy, the default, models pooled.
 
-    Beside their median is that of the AEE over all domains, the training domains' test splits among them.
+    The figure also shows the median AEE over all domains, including the training domains' test splits.
     """
     picked = sweep.filter(pl.col("estimator") == default, pl.col("k") <= LARGEST_K, pl.col("aee").is_not_null())
     joined = picked.join(group_accuracies(domains, picked["group"]), on="group").drop_nulls("group_accuracy")
@@ -119,7 +119,7 @@ def _draw_errors(axes: Axes, points: pl.DataFrame, over_all: pl.DataFrame) -> No
 
 
 _COLORS = "RdBu"
-# Cells so far from chance are dark: their numbers are white.
+# Cells this far from chance are dark, so their numbers are white.
 _DARK = 0.32
 _ROW, _COLUMN = 0.27, 0.44  # inches
 
@@ -127,7 +127,7 @@ _ROW, _COLUMN = 0.27, 0.44  # inches
 def figure_auroc_by_domain(auroc: pl.DataFrame, label: str) -> Drawing:
     """AUROC of every signal (columns) in every domain (rows), a panel for every model.
 
-    A domain without an AUROC is a grey row that says which class its responses are of.
+    A domain without an AUROC is a grey row that names the class of its responses.
     """
     models = names_in(auroc, "model")
     if not models:

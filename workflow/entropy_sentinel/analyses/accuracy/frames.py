@@ -109,7 +109,7 @@ DOMAINS = Contract(
 
 
 class StudyFiles(TypedDict):
-    """Files that all exhibits and the page are made from; `estimates` and `validation` are those of all models."""
+    """Files from which all exhibits and the page are made; `estimates` and `validation` are those of all models."""
 
     sweep: str
     domains: str

@@ -1,4 +1,4 @@
-"""Domains many of whose questions get several answers again and again, where several samples tell."""
+"""The headline results of a training group, and warnings about domains whose questions look ambiguous."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
 
 
 def ambiguous(domains: pl.DataFrame) -> Iterator[str]:
-    """What to say of these, in sentences; `domains` is a frame DOMAINS."""
+    """Warn about domains whose questions look ambiguous, in sentences; `domains` is a frame DOMAINS."""
     known = domains.drop_nulls("n_ambiguous").select("model", "benchmark", "n_ambiguous", "n_questions")
     for model, benchmark, *counts in known.iter_rows():
         if why := why_ambiguous(*counts):
@@ -44,14 +44,14 @@ class Score:
 
     @property
     def rho_text(self) -> str:
-        """rho, with the number of domains where these are too few for a headline."""
+        """rho, with the number of domains if they are too few for a headline."""
         few = self.rho is not None and self.headline_rho is None
         return number(self.rho) + (f" over {self.n_domains} domains" if few else "")
 
 
 @dataclass(frozen=True)
 class Recommendation:
-    """What the tool recommends for this training group: the title of the method, why, and its scores by scope."""
+    """The method recommended for this training group: its title, the reason, and its scores by scope."""
 
     method: str
     reason: str
@@ -150,7 +150,7 @@ def _headline(model: str, estimates: pl.DataFrame, sweep: pl.DataFrame, estimato
 
 
 def recommendation(estimates: pl.DataFrame, sweep: pl.DataFrame) -> Recommendation | None:
-    """What is recommended, from the rows of one model and group; None where it was not run or not fitted."""
+    """The recommendation, from the rows of one model and group; None if the method was not run or not fitted."""
     hyperparameters = estimates.filter(pl.col("estimator") == RECOMMENDED)["hyperparameters"].drop_nulls()
     if hyperparameters.is_empty():
         return None
@@ -165,7 +165,7 @@ def scores(sweep: pl.DataFrame, estimator: str) -> dict[str, Score]:
 
 
 def _best_simple(sweep: pl.DataFrame) -> str | None:
-    """The estimator of least AEE on unseen domains that is none of the 48 configurations; the first name of equals.
+    """The simple estimator with the lowest AEE on unseen domains; of equals, the first by name.
 
     It is known after the fact; the recommendation, which is chosen before, is left out.
     """

@@ -1,4 +1,4 @@
-"""The summary for programs, `summary.json`: what `summary.txt` and the top of the report say.
+"""The summary for programs, `summary.json`, with the content of `summary.txt` and the top of the report.
 
 docs/summary.md says what its keys mean.
 """
@@ -96,7 +96,7 @@ def _advice(advice: Advice) -> dict[str, Any]:
 
 
 def _headline(headline: Headline) -> dict[str, Any]:
-    """What one training group says about one model."""
+    """The results of one training group for one model."""
     chosen = headline.recommended
     return {
         "domains": [

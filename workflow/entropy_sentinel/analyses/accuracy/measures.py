@@ -111,7 +111,7 @@ def _of_scope(estimates: pl.DataFrame, scope: str) -> pl.DataFrame:
         told=pl.col("told").drop_nulls().first(),
         method=pl.col("hyperparameters").first().str.json_path_match("$.method"),
     )
-    # Where no domain can be compared, what the estimator says about it goes first.
+    # If no domain can be compared, the estimator's own reason comes first.
     reason = pl.when(pl.col("n_domains") == 0).then(pl.coalesce("told", "reason")).otherwise("reason")
     errors = evaluate_all(domains, by).with_columns(*facts.select("told", "method"), scope=pl.lit(scope))
     return errors.with_columns(reason=reason)
@@ -126,7 +126,7 @@ def write_repeats(
 ) -> None:
     """AEE and rho of the estimators of each group, by id, under each seed; all of one model.
 
-    Other seeds and estimators take the place of those of `settings`.
+    `seeds` and the groups' estimators replace those of `settings`.
     """
     rows = OBSERVATIONS.read(observations)
     REPEATS.write(repeats(rows, groups, settings, seeds), output, {"seeds": list(seeds), "settings": dict(settings)})

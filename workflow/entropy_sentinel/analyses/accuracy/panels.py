@@ -19,17 +19,17 @@ from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend
 from entropy_sentinel.report.point_names import name_points
 
 EDGE: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.6, "zorder": 3}
-# Where both axes begin; they end beyond the largest value by this share of it, and reach as far as this one at least.
+# The start of both axes; by which share of the largest value they extend beyond it; and their smallest end.
 LOW, BEYOND, NEAREST_END = -0.05, 0.09, 0.4
-# Inches of a panel on a narrow page: its words can still be read on a telephone.
+# Width of a panel on a narrow page, in inches: its text stays readable on a phone.
 _NARROW = 4.0
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One model's panel: its title, what draws its points, and the names beside points, by name (true, estimated).
+    """One model's panel: its title, a function that draws its points, and the points (true, estimated) by their names.
 
-    `bars` are those that names leave free: where they stand, and both ends.
+    `bars` are the bars that names must not cover: their position and both ends.
     """
 
     title: str
@@ -39,7 +39,7 @@ class Panel:
 
 
 def panels_drawing(panels: Sequence[Panel], legend_title: str, label: str, caption: str) -> Drawing:
-    """The drawing of at least one panel: three in a row at most, and on a narrow page one below the other."""
+    """Draw at least one panel: up to three in a row, or one below another on a narrow page."""
     columns = min(3, len(panels))
     width = 5.4 if len(panels) == 1 else 4.4 if columns == 2 else 3.8
     wide = _figure(panels, legend_title, label, columns, width)
@@ -47,7 +47,7 @@ def panels_drawing(panels: Sequence[Panel], legend_title: str, label: str, capti
 
 
 def _figure(panels: Sequence[Panel], legend_title: str, label: str, columns: int, width: float) -> Figure:
-    """Panels of this width in inches, so many in a row."""
+    """Draw panels of this width in inches, `columns` in a row."""
     rows = math.ceil(len(panels) / columns)
     figure = new_figure(width * columns, (width + 0.2) * rows + 0.7, label)
     every = figure.subplots(rows, columns, squeeze=False).flatten()
@@ -162,7 +162,7 @@ def _point(row: dict[str, float]) -> tuple[float, float]:
 
 
 def _marks(headline: Headline) -> dict[str, tuple[float, float]]:
-    """Domains without labels have an estimate and no true accuracy: they stand on the axis of the estimates."""
+    """Mark unlabelled domains on the axis of the estimates, because they have no true accuracy."""
     shown = {row["benchmark"]: row["estimated_accuracy"] for row in headline.unlabelled}
     return {name: (LOW, estimated) for name, estimated in shown.items() if estimated is not None}
 
@@ -177,23 +177,23 @@ def _caption(headlines: Sequence[Headline]) -> str:
 
 
 _LABELLED: dict[str, Any] = {"color": BLUE, "marker": "o", "s": 34}
-# Of the kinds of each benchmark, which are too many for names.
+# For the kinds of each benchmark, which are too many to name.
 _OF_BENCHMARKS = [
     {"color": color, "marker": marker, "s": 40}
     for color, marker in zip([BLUE, ORANGE, GREEN, "#CC79A7", "0.35", "#56B4E9", "#B8860B"], "os^DvpP", strict=True)
 ]
 _UNLABELLED: dict[str, Any] = {"color": GREEN, "marker": ">", "s": 60, "clip_on": False}
-# Above names, which lie on white.
+# Drawn above names, which have a white background.
 _BAR: dict[str, Any] = {"fmt": "none", "elinewidth": 1, "capsize": 2, "alpha": 0.6, "zorder": 6}
 _POINT = EDGE | {"zorder": 7}
 
 
 def figure_validation(validations: Sequence[ModelValidation], label: str) -> Drawing:
-    """Estimated against true accuracy of each domain by the recommended estimator that has not seen its labels.
+    """Estimated against true accuracy of each domain, by the recommended estimator without the domain's labels.
 
-    Domains without labels stand on the axis of the estimates; bars are intervals. Kinds of a benchmark share a colour
-    and a marker, and have no names. A model of which no domain was left out has no panel: there is no truth to compare
-    its estimates with.
+    Unlabelled domains are on the axis of the estimates; bars are intervals. Kinds of a benchmark share a colour and a
+    marker, and have no names. A model without a held-out domain has no panel, because its estimates cannot be compared
+    with a true accuracy.
     """
     shown = [validation for validation in validations if _known(validation.left_out)]
     if not shown:

@@ -1,4 +1,4 @@
-"""The report of a study: one HTML page with everything in it, for a browser, a telephone and paper."""
+"""The report of a study: one self-contained HTML page for desktop, phone and print."""
 
 import json
 from collections import Counter
@@ -34,7 +34,7 @@ from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
 def counts(domains: pl.DataFrame) -> list[dict[str, Any]]:
     """The rows of DOMAINS with `cut_off` (share of responses that are), reasons as text, and `unlabelled`.
 
-    `unlabelled` says in words, in the place of counts, that a domain has no label at all; null where it has some.
+    `unlabelled` is text that replaces the counts of a domain without any label, null for other domains.
     """
     rows = []
     for row in domains.iter_rows(named=True):
@@ -52,7 +52,7 @@ def counts(domains: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def asked_judges(labels: Provenance) -> list[dict[str, Any]]:
-    """What each judge that a judge is made of was asked about and labelled, per model and benchmark."""
+    """Counts of responses that each part of a combined judge was asked about and labelled, per model and benchmark."""
     return [
         {"model": entry["model"], "benchmark": entry["benchmark"], "judge": judge, **counts}
         for entry in labels
@@ -61,7 +61,7 @@ def asked_judges(labels: Provenance) -> list[dict[str, Any]]:
 
 
 def savings(labels: Provenance) -> list[str]:
-    """One sentence for each judge that was asked about a part of the responses only, which is what saves money."""
+    """One sentence for each judge that was asked about only some of the responses, which saves money."""
     calls, every = Counter[str](), Counter[str]()
     for entry in labels:
         most = max((counts["asked"] for counts in entry.get("counts", {}).values()), default=0)
@@ -94,7 +94,7 @@ class Study:
 
     @cached_property
     def headlines(self) -> list[Headline]:
-        """What the headline group says, by model."""
+        """The headline group's results, by model."""
         return headlines(self.estimates, self.sweep, self.group)
 
     @cached_property
@@ -104,12 +104,12 @@ class Study:
 
     @cached_property
     def ambiguous(self) -> list[str]:
-        """Domains whose estimates are not to be trusted if their questions have several right answers, in sentences."""
+        """Sentences about domains whose estimates cannot be trusted if their questions have several right answers."""
         return list(ambiguous(self.domains))
 
     @cached_property
     def failures(self) -> list[str]:
-        """What has no result, in sentences."""
+        """Sentences about missing results."""
         return [*(gap.text for gap in self.unjudged), *failures(self.sweep, self.validations)]
 
     def machine_summary(self, label: str, default: str) -> dict[str, Any]:
@@ -119,9 +119,9 @@ class Study:
 
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")
-# The figure that stands at the top.
+# The figure at the top.
 PICTURE = Exhibit("figure", "validation", "").file
-# The tables that have all numbers of the page's top.
+# The tables with all numbers shown at the top of the page.
 NUMBERS = {"domains": Exhibit("table", "validation", "").file, "methods": Exhibit("table", "methods", "").file}
 
 
@@ -192,7 +192,7 @@ def render_report(
 
     `generations` has a provenance dict per (model, benchmark), as has `labels`; `benchmarks` one per benchmark,
     `expected_items` the published counts. `tables` and `figures` are the .html files of exhibits, in the order shown.
-    `pages` are links to those of other analyses, by what they tell and by model, or under "" where there is one.
+    `pages` are links to the pages of other analyses, by topic and by model, or under "" if there is only one.
     """
     return render(
         TEMPLATE,
@@ -214,7 +214,7 @@ def render_report(
 
 
 def _estimated(study: Study, default: str) -> dict[str, Any]:
-    """How far the recommended estimator can be trusted, and what one training group tells."""
+    """The part about how far the recommended estimator can be trusted, and the results of one training group."""
     return {
         "validations": study.validations,
         "level": f"{LEVEL:.0%}",
@@ -247,7 +247,7 @@ def _missing(study: Study) -> dict[str, Any]:
 
 
 def _exhibits(tables: Sequence[str | Path], figures: Sequence[str | Path]) -> dict[str, Any]:
-    """The picture at the top, the names of the tables with its numbers, and all other exhibits."""
+    """The figure at the top, the names of the tables with its numbers, and all other exhibits."""
     shown = {Path(path).stem for path in tables}
     return {
         "pictures": [read_fragment(path) for path in figures if Path(path).stem == PICTURE],

@@ -1,4 +1,4 @@
-"""What the analysis shows: the config's section `analyses.accuracy`."""
+"""Settings of the analysis: the config's section `analyses.accuracy`."""
 
 from collections.abc import Mapping
 from typing import ClassVar, Self
@@ -9,7 +9,7 @@ from entropy_sentinel.analyses.accuracy import catalogue
 from entropy_sentinel.frames.analysis import Analysis, Made, Reads, Studied
 from entropy_sentinel.frames.sections import Names, Whole
 
-# Models and benchmarks that Table 1 shows side by side in the paper: more of them go to Table 6, or nowhere.
+# Models and benchmarks in the paper's Table 1; further models go to Table 6, further benchmarks are not shown.
 _SIDE_BY_SIDE = 3
 
 

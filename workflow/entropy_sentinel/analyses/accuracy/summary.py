@@ -1,4 +1,4 @@
-"""The closing lines of a run, for the terminal; with them benchmarks that a judge could give no label to."""
+"""The closing lines of a run for the terminal, including benchmarks that a judge could not label."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ from entropy_sentinel.report.plain_text import below, text_table
 
 @dataclass(frozen=True)
 class Unjudged:
-    """One model's responses to a benchmark, `n` of which a judge was shown and could label none.
+    """A benchmark where the judge labelled none of the `n` responses of one model that it was shown.
 
-    `reason` is the most frequent one, of `n_reason` responses; `fitting` is the kind of judge that the references ask
-    for, and `is_fitting` whether the judge is of that kind.
+    `reason` is the most frequent reason, given for `n_reason` responses. `fitting` is the kind of judge that suits the
+    references, and `is_fitting` says whether the judge is of that kind.
     """
 
     model: str
@@ -46,7 +46,7 @@ class Unjudged:
 
 
 def unjudged(labels: Sequence[str], benchmarks: Sequence[str]) -> list[Unjudged]:
-    """One for each of the files LABELS without any label; `benchmarks` are the files BENCHMARKS of the study."""
+    """One `Unjudged` for each file LABELS without any label; `benchmarks` are the study's files BENCHMARKS."""
     items = {read_provenance(path)["benchmark"]: path for path in benchmarks}
     return [gap for path in labels for gap in _of(path, items)]
 
@@ -56,7 +56,7 @@ def _of(path: str, items: Mapping[str, str]) -> Iterator[Unjudged]:
     shown = labels.filter(pl.col("reason").ne_missing(NO_REFERENCE))
     if shown.is_empty() or shown["label"].null_count() < len(shown):
         return
-    # Of equally frequent ones the first by the alphabet.
+    # Of equally frequent reasons, the alphabetically first.
     reason, count = shown["reason"].value_counts().sort("count", "reason", descending=[True, False]).row(0)
     told = read_provenance(path)
     fitting = _fitting(items[told["benchmark"]])
@@ -73,7 +73,7 @@ def _fitting(path: str) -> str:
 
 
 def _kinds(judge: Mapping[str, Any]) -> set[str]:
-    """The kinds of the judges that a judge is made of, or its own, by its settings."""
+    """The kinds of the judges that a combined judge consists of, or the judge's own kind, from its settings."""
     parts = judge.get("members", {}).values()
     return set().union(*map(_kinds, parts)) if parts else {judge["kind"]}
 
@@ -87,11 +87,11 @@ def summarise(
     unjudged: Sequence[Unjudged] = (),
     ambiguous: Sequence[str] = (),
 ) -> str:
-    """Plain text: whether to trust the estimates, and those of domains without labels; then the headline group.
+    """The summary as plain text: whether to trust the estimates, estimates of unlabelled domains, the headline group.
 
-    `validations` has one entry per model, `estimates` is a frame ESTIMATES, `sweep` a frame SWEEP; `unjudged` are those
-    that have no labels since the judge gave none, `ambiguous` says of which domains entropies may mislead. Accuracies
-    and AEE are shares in [0, 1].
+    `validations` has one entry per model, `estimates` is a frame ESTIMATES, `sweep` a frame SWEEP. `unjudged` are the
+    benchmarks that the judge could not label; `ambiguous` names domains whose entropies may mislead. Accuracies and AEE
+    are shares in [0, 1].
     """
     group = training_group(groups, headline_group)
     title = f"Accuracy estimated from entropy, trained on {group.benchmarks} ({group.title})"
@@ -102,7 +102,7 @@ def summarise(
 
 
 def _verdicts(validations: Sequence[ModelValidation]) -> str:
-    """For each model whether to trust the recommended estimator, and why."""
+    """Say for each model whether to trust the recommended estimator, and why."""
     lines = ["Can the estimates be trusted? The recommended estimator on each labelled domain without its labels"]
     for validation in validations:
         for scope, verdict, reasons in validation.answers:
@@ -114,7 +114,7 @@ def _verdicts(validations: Sequence[ModelValidation]) -> str:
 
 
 def _unlabelled(validations: Sequence[ModelValidation]) -> list[str]:
-    """What has no label, in one table for all models, with intervals; nothing where all is labelled."""
+    """One table of the unlabelled domains of all models, with intervals; empty if every domain is labelled."""
     rows = [
         (
             validation.model,
@@ -134,12 +134,12 @@ def _unlabelled(validations: Sequence[ModelValidation]) -> list[str]:
 
 
 def _unjudged(unjudged: Sequence[Unjudged]) -> list[str]:
-    """Which judge could label nothing of a benchmark with references, and why."""
+    """Name the judges that could not label any response to a benchmark with references, and why."""
     return ["\n".join(["No label from the judge", *(f"  {gap.text}" for gap in unjudged)])] if unjudged else []
 
 
 def interval(domain: Domain) -> str:
-    """The interval of a domain's estimate as text; "-" where there is none."""
+    """The interval of a domain's estimate as text; "-" if it has no interval."""
     return "-" if domain.lower is None else f"{number(domain.lower, '.2f')} to {number(domain.upper, '.2f')}"
 
 
@@ -169,7 +169,7 @@ def _model(headline: Headline) -> str:
 
 
 def labels(row: dict[str, int]) -> str:
-    """The number of labelled responses, with that of all responses where it is larger."""
+    """The number of labelled responses, followed by the number of all responses if that is larger."""
     every = row["n_labelled"] == row["n_rows"]
     return str(row["n_labelled"]) if every else f"{row['n_labelled']} of {row['n_rows']}"
 

@@ -27,13 +27,13 @@ from entropy_sentinel.statistics.conformal import fewest
 from entropy_sentinel.statistics.errors import median
 from entropy_sentinel.statistics.intervals import NOTES
 
-# Of which a conformal interval can be made.
+# The fewest labelled domains that a conformal interval needs.
 _FEWEST = fewest(LEVEL)
 _LEFT_OUT_NOTE = "Each labelled domain is estimated by what was fitted on the labels of the other ones."
 
 
 def table_validation(validations: Sequence[ModelValidation]) -> Table:
-    """Every domain by the recommended estimator that has not seen its labels, domains without any label first."""
+    """The recommended estimator's results on every domain without its labels, unlabelled domains first."""
     rows = [
         {
             "Model": validation.model,
@@ -68,7 +68,7 @@ def table_validation(validations: Sequence[ModelValidation]) -> Table:
 
 
 def table_methods(validations: Sequence[ModelValidation]) -> Table:
-    """AEE of every method over the labelled domains, each left out, a column for every model."""
+    """AEE of every method over the labelled domains, each held out in turn, with a column per model."""
     names = list(dict.fromkeys(method.estimator for validation in validations for method in validation.methods))
     rows = [
         {"Estimator": title(name)}
@@ -110,9 +110,9 @@ _HEADINGS = {
 
 
 def table_estimates(estimates: pl.DataFrame, groups: Groups, domains: pl.DataFrame) -> Table:
-    """Every domain by every named group's own estimator, domains without any label first.
+    """The results of each named group's own estimator on every domain, unlabelled domains first.
 
-    The share of questions that look ambiguous is shown where it is known of some domain.
+    The share of questions that look ambiguous is shown if it is known for at least one domain.
     """
     named = [training_group(groups, name) for name in groups]
     titles = pl.DataFrame(
@@ -154,7 +154,7 @@ def table_estimates(estimates: pl.DataFrame, groups: Groups, domains: pl.DataFra
 
 
 def table_cut_off(domains: pl.DataFrame) -> Table:
-    """Accuracy of every domain over all labelled responses, and over those that are whole."""
+    """Accuracy on every domain over all labelled responses, and over those that are not truncated."""
     labelled = pl.col("n_truncated_correct") + pl.col("n_truncated_incorrect")
     rows = domains.filter(pl.col("accuracy").is_not_null()).select(
         pl.col("model").alias("Model"),
@@ -264,9 +264,9 @@ def _row(part: pl.DataFrame, default: str) -> dict[str, Any]:
 
 
 class TableFiles(StudyFiles):
-    """Files of the tables; `estimates` are those of all named groups, `repeats` those of all models or none.
+    """Files of the tables: `estimates` of all named groups, and `repeats` of all models or no model.
 
-    The provenance of `generations` and `labels` says what a comparison with the paper rests on.
+    The provenance of `generations` and `labels` shows what a comparison with the paper is based on.
     """
 
     auroc: str
@@ -284,9 +284,9 @@ class TableSettings(Shown):
 
 
 def make_table(name: str, inputs: Mapping[str, Any], label: str) -> Table:
-    """The table of this name from those of `inputs` that its function names, with the study's label as last note.
+    """Make the table of this name from the `inputs` that its function names, with the study's label as the last note.
 
-    Beside it are the published values, where it has any.
+    Published values, if there are any, come with it.
     """
     inputs = {**inputs, "sweep": without_small_rho(inputs["sweep"])}
     functions = globals() | vars(tables_by_model) | vars(tables_of_groups)

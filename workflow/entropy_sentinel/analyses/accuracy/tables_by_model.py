@@ -32,7 +32,7 @@ def table_1_auroc(auroc: pl.DataFrame, auroc_models: Sequence[str], auroc_benchm
 def table_6_auroc_further_models(
     auroc: pl.DataFrame, auroc_models: Sequence[str], auroc_benchmarks: Sequence[str]
 ) -> Table:
-    """Table 1 for all models that are not among `auroc_models`."""
+    """Table 1 for all models outside `auroc_models`."""
     return _auroc(auroc.filter(~pl.col("model").is_in(auroc_models)), auroc_benchmarks)
 
 
@@ -76,14 +76,14 @@ def _auroc(auroc: pl.DataFrame, benchmarks: Sequence[str]) -> Table:
 
 
 def class_of(domain: Mapping[str, Any]) -> str:
-    """What a row of AUROC without a value is shown as: the class of all its responses."""
+    """The text shown for a missing AUROC: the class of all the domain's responses."""
     if domain["n_correct"]:
         return "all correct"
     return "all incorrect" if domain["n_incorrect"] else "no labels"
 
 
 def one_class(auroc: pl.DataFrame) -> list[str]:
-    """One line for each model and benchmark without an AUROC, with the reason and what responses there are."""
+    """One line for each model and benchmark without an AUROC, with the reason and the class of its responses."""
     same = ["model", "benchmark", "reason", "n_correct", "n_incorrect"]
     nulls = auroc.filter(pl.col("auroc").is_null()).unique(same, maintain_order=True)
     return [

@@ -128,10 +128,10 @@ def table_4_by_size(sweep: pl.DataFrame, default: str) -> Table:
 
 
 def table_9_best_and_worst_groups(sweep: pl.DataFrame, domains: pl.DataFrame, default: str) -> Table:
-    """Best and worst training group of each size, by the default's median AEE over models and all domains."""
+    """The best and worst training groups of each size, by the default's median AEE over models and all domains."""
     small = sweep.filter(pl.col("k") <= LARGEST_K)
     ran = small.filter(pl.col("estimator") == default)
-    # A group without an AEE of some models would be ranked on the others alone.
+    # A group that lacks the AEE of some models would be ranked by the other models only.
     has_aee = (pl.col("scope") == "all") & pl.col("aee").is_not_null()
     complete = pl.col("model").filter(has_aee).n_unique().over("group") == ran["model"].n_unique()
     accuracies = dict(group_accuracies(domains, ran["group"]).iter_rows())
@@ -180,7 +180,7 @@ def _best_and_worst(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def table_10_leave_one_out(sweep: pl.DataFrame, domains: pl.DataFrame, default: str) -> Table:
-    """Leave one out: groups of all benchmarks with labels but one, the default, per model over these groups."""
+    """Leave one out: the default's results per model, over the groups of all labelled benchmarks except one."""
     n_benchmarks = domains.drop_nulls("accuracy")["benchmark"].n_unique()
     picked = sweep.filter(pl.col("k") == n_benchmarks - 1, pl.col("estimator") == default)
     rows = []

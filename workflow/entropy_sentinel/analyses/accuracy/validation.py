@@ -1,7 +1,7 @@
-"""Stage `validation`: can the recommended estimator be trusted on a model, by the labels that the study has?
+"""Stage `validation`: use the study's labels to check whether the recommended estimator can be trusted on a model.
 
-It is fitted on all labelled rows of all domains but one, and estimates that one. Fitted on all, it estimates the
-domains that nobody has labelled, with intervals that follow from its errors on the labelled ones. The file is
+Each labelled domain is held out in turn and estimated by an estimator fitted on the others. Fitted on all of them,
+it estimates the unlabelled domains, with intervals from its errors on the labelled ones. The file is
 `{judge}/validation/{model}.json`.
 """
 
@@ -26,18 +26,17 @@ from entropy_sentinel.stages.estimate import by_signals, labelled_rows, read_raw
 from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
 from entropy_sentinel.statistics.intervals import NOTES, Residuals
 
-# Of the intervals shown; nine labelled domains are the fewest that have a conformal one.
+# Level of the intervals shown. A conformal interval of this level needs nine labelled domains.
 LEVEL = 0.9
 
 
 @dataclass(frozen=True)
 class Domain:
-    """A domain of `n` items with responses that have features, estimated by what was fitted on other domains.
+    """A domain of `n` items with responses that have features, estimated by an estimator fitted on other domains.
 
-    `true` is null where nobody has labelled. `estimated`, and `lower` and `upper`, the ends of its interval, are null
-    where there is no estimate, with the `reason`. `basis` is what the interval rests on: statistics/intervals.py.
-    `conformal_lower` and `conformal_upper` are the ends of the conformal one beside it, null also where there are too
-    few domains for it.
+    `true` is null if the domain is unlabelled. `estimated` and its interval, `lower` to `upper`, are null if there is
+    no estimate; `reason` says why. `basis` says what the interval is based on (statistics/intervals.py).
+    `conformal_lower` and `conformal_upper` are the conformal interval, also null if there are too few domains for it.
     """
 
     domain: str
@@ -59,7 +58,7 @@ class Domain:
 
 @dataclass(frozen=True)
 class Method:
-    """How far one estimator is off over the labelled domains, each left out; null where it is off none."""
+    """One estimator's errors over the labelled domains, each held out in turn; null if there are none."""
 
     estimator: str
     n_domains: int
@@ -75,7 +74,7 @@ class Method:
 
 @dataclass(frozen=True)
 class ModelValidation:
-    """The recommended estimator on one model: what came of leaving out each labelled domain, and what is unlabelled.
+    """The recommended estimator on one model: its results on each held-out labelled domain and on unlabelled domains.
 
     `verdict`, `reasons` and `coverage` are those of `estimators.validation`, and so are `error_at_least` and
     `error_at_most`, the limits of the mean error on new domains, null with too few domains. `left_out` are the labelled
@@ -104,7 +103,7 @@ class ModelValidation:
 
     @property
     def answers(self) -> list[tuple[str, str, Sequence[str]]]:
-        """For which new domains each verdict is, the verdict and its reasons; two where benchmarks have kinds."""
+        """Each verdict with the new domains it applies to and its reasons; two verdicts if benchmarks have kinds."""
         whole = self.new_groups
         if whole is None:
             return [("", self.verdict, self.reasons)]
@@ -120,27 +119,27 @@ class ModelValidation:
 
     @property
     def method_title(self) -> str:
-        """The method taken, as tables show it; "-" where there is none."""
+        """The method used, as tables show it; "-" if no method could be fitted."""
         return title(self.method) if self.method else "-"
 
     @property
     def worst(self) -> Domain | None:
-        """The domain with the largest error; null where none was left out."""
+        """The domain with the largest error; null if no domain was held out."""
         known = [(abs(domain.error), domain) for domain in self.left_out if domain.error is not None]
         return max(known, key=lambda pair: pair[0])[1] if known else None
 
     @property
     def headline_rho(self) -> float | None:
-        """rho where it is over enough domains to be a headline."""
+        """rho if it covers enough domains for a headline, otherwise null."""
         return self.recommended.rho if self.recommended.n_domains >= FEWEST_FOR_RHO else None
 
     def of(self, estimator: str) -> Method | None:
-        """The errors of an estimator; null where it was not run."""
+        """The errors of an estimator; null if it was not run."""
         return next((method for method in self.methods if method.estimator == estimator), None)
 
     @property
     def best(self) -> Method | None:
-        """The method of least AEE, known after the fact: of those that estimate most domains, the recommended aside."""
+        """The method of lowest AEE, known afterwards: of those that estimate most domains, except the recommended."""
         others = [
             (method.aee, method)
             for method in self.methods
@@ -156,7 +155,7 @@ class ModelValidation:
 
 
 def read_validations(paths: Sequence[str | Path]) -> list[ModelValidation]:
-    """What `ModelValidation.write` wrote, of several models; DamagedFileError for another file."""
+    """Read what `ModelValidation.write` wrote for several models; raise DamagedFileError for any other file."""
     return [_read(path) for path in paths]
 
 
@@ -179,7 +178,7 @@ def _read(path: str | Path) -> ModelValidation:
 
 
 def interval_notes(validations: Sequence[ModelValidation]) -> list[str]:
-    """What the intervals of domains without labels rest on, a sentence for each kind that there is."""
+    """One sentence for each basis of the unlabelled domains' intervals."""
     bases = {domain.basis for validation in validations for domain in validation.unlabelled}
     return [text for basis, text in NOTES.items() if basis in bases]
 
@@ -194,7 +193,7 @@ def write_validation(observations: str, settings: EstimationSettings, output: st
 
 
 def validation(observations: pl.DataFrame, settings: EstimationSettings) -> ModelValidation:
-    """What is known of the recommended estimator from the observations of one model."""
+    """Validate the recommended estimator on the observations of one model."""
     validations = _validations(observations, settings)
     training = labelled_rows(observations, settings)
     own, recommended = validations[RECOMMENDED], fit(training, [RECOMMENDED])[RECOMMENDED]
@@ -222,7 +221,7 @@ def validation(observations: pl.DataFrame, settings: EstimationSettings) -> Mode
 
 
 def _validations(observations: pl.DataFrame, settings: EstimationSettings) -> dict[str, Validation]:
-    """The validations of all estimators, in their order; each is on the rows that it can see."""
+    """The validations of all estimators, in their order, each on the rows that the estimator can use."""
     validations: dict[str, Validation] = {}
     for seen, names in by_signals(observations, settings["estimators"]):
         training = labelled_rows(seen, settings)
@@ -235,7 +234,7 @@ def _method(validation: Validation) -> Method:
 
 
 def _left_out(own: Validation) -> Iterable[Domain]:
-    """The labelled domains, by falling true accuracy; the interval of each follows from the errors on the others."""
+    """The labelled domains by falling true accuracy, each with an interval from the errors on the others."""
     residuals, place = own.residuals, 0
     domains = []
     for domain in own.domains:
@@ -250,7 +249,7 @@ def _left_out(own: Validation) -> Iterable[Domain]:
 
 
 def _unlabelled(observations: pl.DataFrame, estimator: Estimator | Unfitted, residuals: Residuals) -> Iterable[Domain]:
-    """The domains without any label, each with its estimate or the reason why there is none."""
+    """The unlabelled domains, each with its estimate or the reason why it has no estimate."""
     unlabelled = observations.filter(pl.col("label").is_null().all().over(DOMAIN))
     for (name,), rows in unlabelled.group_by(DOMAIN, maintain_order=True):
         featured = rows.filter(pl.col("feature_reason").is_null())
@@ -266,7 +265,7 @@ def _unlabelled(observations: pl.DataFrame, estimator: Estimator | Unfitted, res
 
 
 def _with_intervals(residuals: Residuals, name: str, n: int, estimated: float, true: float | None) -> Domain:
-    """The domain with the intervals of its estimate that follow from these errors."""
+    """The domain with the intervals of its estimate, computed from these errors."""
     lower, upper, basis = residuals.intervals([estimated], [n], LEVEL)
     ends = residuals.conformal([estimated], [n], LEVEL)
     conformal = [None if np.isnan(end[0]) else float(end[0]) for end in (ends.lower, ends.upper)]

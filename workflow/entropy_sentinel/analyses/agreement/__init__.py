@@ -1,1 +1,1 @@
-"""How far the judges of a study agree, and what the difference does to its estimates."""
+"""Agreement of a study's judges, and how their differences affect its estimates."""

@@ -1,4 +1,4 @@
-"""What the analysis reads off labels and estimates: `agreement/pairs.parquet`, `judged.parquet`, `errors.parquet`."""
+"""Contracts of this analysis' files: `agreement/pairs.parquet`, `judged.parquet`, `errors.parquet`."""
 
 import polars as pl
 

@@ -1,4 +1,4 @@
-"""Stage `pairs`: how far every two judges agree, per model and benchmark and in all."""
+"""Stage `pairs`: agreement of every two judges, per model and benchmark and overall."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
@@ -16,7 +16,7 @@ from entropy_sentinel.statistics.errors import evaluate
 
 
 class LabelsFile(TypedDict):
-    """A file of labels, and whose they are."""
+    """A file of labels, with its judge, model and benchmark."""
 
     judge: str
     model: str
@@ -36,7 +36,7 @@ def _labels(judge: str, model: str, benchmark: str, path: str) -> pl.DataFrame:
 
 
 def pairs(labels: pl.DataFrame, judges: Sequence[str]) -> pl.DataFrame:
-    """A frame of contract PAIRS: a row per two judges, and model and benchmark, then model, then for all.
+    """A frame of contract PAIRS: rows for every two judges by model and benchmark, then by model, then overall.
 
     `labels` has columns judge, model, benchmark, item_id, sample and label (null where a judge cannot say).
     """
@@ -58,9 +58,9 @@ def _parts(both: pl.DataFrame) -> Iterator[tuple[dict[str, str | None], pl.DataF
 
 
 def compared(both: pl.DataFrame) -> dict[str, Any]:
-    """Counts, agreement and kappa of the columns `label` and `label_right`: those columns of PAIRS that say so.
+    """Counts, agreement and kappa of the columns `label` and `label_right`, as columns of PAIRS.
 
-    Intervals reckon with several samples of one item being alike.
+    Intervals account for the similarity of several samples of one item.
     """
     first, second = both["label"], both["label_right"]
     table = [[int(((first == row) & (second == other)).sum()) for other in (True, False)] for row in (True, False)]
@@ -96,14 +96,14 @@ def _independent(both: pl.DataFrame) -> float:
 
 
 class EstimatesFile(TypedDict):
-    """A file of estimates, and the judge from whose labels they were made."""
+    """A file of estimates and the judge whose labels they were made from."""
 
     judge: str
     path: str
 
 
 def write_judged(files: Sequence[EstimatesFile], groups: Groups, judged_output: str, errors_output: str) -> None:
-    """Both frames, of the training groups shown."""
+    """Write both frames for the training groups shown."""
     estimates = pl.concat([_estimates(**file) for file in files])
     own = {group.group: group.estimator for group in (training_group(groups, name) for name in groups)}
     JUDGED.write(judged(estimates, own), judged_output, {})
@@ -121,7 +121,7 @@ def judged(estimates: pl.DataFrame, own: Mapping[str, str]) -> pl.DataFrame:
 
 
 def errors(estimates: pl.DataFrame, own: Mapping[str, str]) -> pl.DataFrame:
-    """A frame of contract ERRORS, from the same."""
+    """A frame of contract ERRORS, from the same arguments as `judged`."""
     unseen = estimates.filter(pl.col("role") == "held_out", pl.col("group").is_in(list(own)))
     return ERRORS.frame(list(_error_rows(unseen, own)))
 

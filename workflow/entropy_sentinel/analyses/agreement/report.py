@@ -19,7 +19,7 @@ _HEADINGS = ("model", "judge", "domains", "AEE", "best estimator", "its AEE")
 
 
 class ReportFiles(TypedDict):
-    """Files of the page: two frames, and exhibits' .html files."""
+    """Files of the page: two frames and the exhibits' .html files."""
 
     pairs: str
     errors: str
@@ -27,7 +27,7 @@ class ReportFiles(TypedDict):
 
 
 class ReportSettings(Shown):
-    """Settings of the page: also the judge of each benchmark that has one of its own."""
+    """Settings of the page, including the judge of each benchmark that has its own."""
 
     own_judges: Mapping[str, str]
 
@@ -54,7 +54,7 @@ def write_report(files: ReportFiles, settings: ReportSettings, page: str, summar
 
 
 def summarise(pairs: pl.DataFrame, errors: pl.DataFrame, groups: Groups, headline_group: str) -> str:
-    """Plain text: how far every two judges agree, and the errors of the estimates under each judge's labels."""
+    """The summary as plain text: agreement of every two judges, and errors of estimates under each judge's labels."""
     group = training_group(groups, headline_group)
     rows = error_rows(errors, group.group)
     parts = [
@@ -96,7 +96,7 @@ def _sentence(row: Mapping[str, Any]) -> str:
 
 
 def _with_interval(row: Mapping[str, Any], name: str) -> str:
-    """`0.970 (0.944 to 0.984)`; with the reason where there is no interval."""
+    """`0.970 (0.944 to 0.984)`, or with the reason if there is no interval."""
     value, lower, upper = (row[key] for key in (name, f"{name}_lower", f"{name}_upper"))
     return f"{number(value)} ({row['reason'] if lower is None else f'{number(lower)} to {number(upper)}'})"
 

@@ -1,4 +1,4 @@
-"""What the analysis shows: the config's section `analyses.agreement`."""
+"""Settings of the analysis: the config's section `analyses.agreement`."""
 
 from typing import Self
 

@@ -1,7 +1,7 @@
 """Stage `assessments`: a baseline assessor that sees only the question, to show what the trace adds.
 
-A logistic regression on TF-IDF of a question's words and pairs of words, fitted on the rows that a training group's
-estimators are fitted on, and applied to all rows that they are applied to.
+A logistic regression on TF-IDF of a question's words and word pairs, fitted on the same rows as a training group's
+estimators and applied to the same rows.
 """
 
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from entropy_sentinel.statistics.numbers import Names, Numbers
 
-# Words, numbers of one digit too, and signs, which are what many questions of mathematics are made of.
+# Words, numbers (single digits included), and signs, which are a large part of many mathematics questions.
 _TOKEN = r"\w+|[^\w\s]"
 
 
 def write_assessments(observations: str, benchmarks: Sequence[str], groups: Sequence[str], output: str) -> None:
-    """P(correct) of one model's responses by the questions alone, for each training group (`a+b`)."""
+    """Write P(correct) of one model's responses from the questions only, for each training group (`a+b`)."""
     rows = OBSERVATIONS.read(observations)
     questions = pl.concat(BENCHMARKS.read(path, ["item_id", "question"]) for path in benchmarks)
     frame, reasons = assess(rows, questions, groups)
@@ -56,7 +56,7 @@ def assess(
 
 
 def fit(questions: Names, correct: Numbers) -> Pipeline:
-    """Fit on one question per response and on whether the response is correct; both classes must occur."""
+    """Fit on one question per response and the response's correctness; both classes must occur."""
     terms = TfidfVectorizer(token_pattern=_TOKEN, ngram_range=(1, 2), sublinear_tf=True)
     with threadpool_limits(1):
         return make_pipeline(terms, LogisticRegression(max_iter=1000)).fit(list(questions), list(correct))

@@ -1,10 +1,9 @@
-"""The tables and figures of this analysis: name and title; and what is read off the curves.
+"""Names and titles of this analysis' tables and figures, and the measures of the curves.
 
-The function of a table is called `table_<name>` and stands in `tables_of_curves.py`; that of a figure is called
-`figure_<name>` and stands in `figures_of_curves.py`.
+Functions of tables are called `table_<name>` (`tables.py`), those of figures `figure_<name>` (`figures.py`).
 """
 
-# The assessor that sees the question alone; the others are estimators, by their names.
+# The assessor that sees only the question. The other assessors are estimators, by name.
 QUESTION_ONLY = "question-only"
 
 TABLES: dict[str, str] = {
@@ -32,7 +31,7 @@ def kept_measure(accuracy: float) -> str:
 
 
 def kept_accuracy_measure(accuracy: float) -> str:
-    """The name of the accuracy of what the threshold for an accuracy keeps, `kept_accuracy_0.9`."""
+    """The name of the accuracy of the responses that the threshold for an accuracy keeps, `kept_accuracy_0.9`."""
     return f"kept_accuracy_{accuracy:g}"
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from entropy_sentinel.statistics.numbers import Numbers
 
-# Shares of counts differ from what they stand for in their last bits: 0.95 is reached by 19 of 20.
+# Tolerance for rounding in the last bits: 19 of 20 reaches 0.95.
 _SAME = 1e-9
 
 
@@ -100,7 +100,7 @@ def _most_kept(
 ) -> np.ndarray:
     """The largest number of responses, ending in each block, with at least the accuracy; 0 if there is none.
 
-    Beyond what is enough before the block, each of its responses adds share - accuracy.
+    Each response of a block adds share - accuracy to the surplus from before the block.
     """
     spare, loss = right_before - accuracy * before, accuracy - share
     whole = spare - loss * size >= -_SAME

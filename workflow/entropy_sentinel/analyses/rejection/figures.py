@@ -18,7 +18,7 @@ from entropy_sentinel.frames.printable import number
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, new_figure, nothing, plain
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 
-# Lines of the estimators in turn, from the colours of Okabe and Ito; each with a dash of its own.
+# Line styles of the estimators in turn: colours of Okabe and Ito, each with its own dash.
 _LINES: tuple[tuple[str, Any], ...] = (
     (BLUE, "-"),
     (ORANGE, "--"),
@@ -37,7 +37,7 @@ _CAPTION = (
 
 
 class Panel(NamedTuple):
-    """Responses with a column of scores for each assessor, and what is written over them."""
+    """Responses with a column of scores per assessor, and the panel's heading."""
 
     title: str
     rows: pl.DataFrame
@@ -51,7 +51,7 @@ def figure_curves_by_domain(
     model: str,
     label: str,
 ) -> Drawing:
-    """A panel for each labelled domain of one model, those of each distribution together first."""
+    """A panel for each labelled domain of one model, after a panel for all domains of each distribution."""
     panels = [
         Panel(_TOGETHER[part.role] if part.benchmark == EVERY else f"{part.benchmark} ({ROLES[part.role]})", part.rows)
         for part in _in_order(by_model[model])
@@ -66,7 +66,7 @@ def figure_curves_by_model(
     accuracies: Sequence[float],
     label: str,
 ) -> Drawing:
-    """Two panels for each model: all unseen domains together, and the test split of all training domains."""
+    """Two panels per model: all unseen domains together, and the test splits of all training domains."""
     panels = [
         Panel(f"{model}: {_TOGETHER[part.role]}", part.rows)
         for model, slices in by_model.items()
@@ -77,7 +77,7 @@ def figure_curves_by_model(
 
 
 def _in_order(slices: Sequence[Slice]) -> list[Slice]:
-    """Those with responses: unseen ones first, all domains before each, domains by falling accuracy."""
+    """The slices with responses: all domains before single ones, unseen before training ones, by falling accuracy."""
     order = list(DISTRIBUTIONS)
     there = [part for part in slices if len(part.rows)]
     return sorted(

@@ -1,4 +1,4 @@
-"""What this analysis makes of a model: `questions/{model}.parquet` and `measures/{model}.parquet`."""
+"""Contracts of this analysis' files per model: `questions/{model}.parquet` and `measures/{model}.parquet`."""
 
 import polars as pl
 
@@ -8,7 +8,7 @@ from entropy_sentinel.frames.response import MODEL_COLUMN
 
 GROUP = Column("group", pl.String, "training group: its benchmarks, sorted and joined with `+`")
 
-# The scores of the assessor that sees the question alone, beside which those of the kept estimators are put.
+# The scores of the assessor that sees only the question, to compare with those of the kept estimators.
 ASSESSMENTS = Contract(stage="assessments", key=("group", *SCORES.key), columns=(GROUP, *SCORES.columns))
 
 MEASURES = Contract(

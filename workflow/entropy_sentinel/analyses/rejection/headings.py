@@ -10,14 +10,14 @@ from entropy_sentinel.analyses.rejection.measures import NO_RESPONSE
 from entropy_sentinel.analyses.rejection.rows import EVERY
 from entropy_sentinel.estimators.catalogue import title
 
-# In the order shown: what a user asks first is how it goes on new kinds of questions.
+# In the order shown: users first ask about new kinds of questions.
 DISTRIBUTIONS: dict[str, str] = {"held_out": "out of distribution", "training": "in distribution"}
 DISTRIBUTION_NOTE = (
     "In distribution: the test split of the benchmarks that the assessor was trained on. Out of distribution: all "
     "responses of domains that it has not seen."
 )
 EVERY_NOTE = "Domain all: these domains together, each response counting alike."
-# Of tables: with 10,000 bootstrap samples another seed moves 95 % of the ends of AUARC by less than 0.006.
+# For tables: with 10,000 bootstrap samples, another seed moves 95 % of AUARC's limits by less than 0.006.
 DECIMALS = 2
 INTERVAL_NOTE = (
     "From and to: 95 % bootstrap interval (percentiles over samples of the items, all responses to an item together)."
@@ -32,7 +32,7 @@ OWN_TITLE = "Own"
 
 
 class RejectionShown(Shown):
-    """What all exhibits and the page of this analysis are told: also who is judged, by training group (`a+b`)."""
+    """Settings of all exhibits and the page of this analysis, including the assessors by training group (`a+b`)."""
 
     assessors: Mapping[str, Sequence[str]]
     accuracies: Sequence[float]
@@ -44,7 +44,7 @@ def assessor_title(name: str) -> str:
 
 
 def short_title(name: str, group: TrainingGroup) -> str:
-    """An assessor as a column that several groups share: the group's own estimator is "Own"."""
+    """An assessor as the heading of a column that several groups share: the group's own estimator is "Own"."""
     return OWN_TITLE if name == group.estimator else assessor_title(name)
 
 
@@ -65,7 +65,7 @@ def domain_notes(measures: pl.DataFrame) -> list[str]:
 def absent_notes(
     measures: pl.DataFrame, groups: Sequence[TrainingGroup], wanted: Mapping[str, Sequence[str]]
 ) -> list[str]:
-    """One line for each set of assessors without scores among those `wanted` by training group (`a+b`), with models."""
+    """One line for each set of assessors in `wanted` (by training group, `a+b`) without scores, with the models."""
     models, by_reason = measures["model"].unique(maintain_order=True), dict[str, list[str]]()
     for group in groups:
         for model in models:

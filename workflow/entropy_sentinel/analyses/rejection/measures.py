@@ -20,7 +20,7 @@ from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from entropy_sentinel.statistics.bootstrap import percentile_interval, resamples
 
-# By assessor and wanted accuracy; None where none reaches it.
+# Thresholds by assessor and wanted accuracy; None if no threshold reaches it.
 Thresholds = Mapping[tuple[str, float], float | None]
 
 # Why there is no measure of a domain that nobody has labelled, among others.
@@ -29,7 +29,7 @@ _COLUMNS = [*RESPONSE, "split", "label", "feature_reason"]
 
 
 class MeasureSettings(TypedDict):
-    """Settings of the measures: who is judged, by training group (`a+b`), and the number of bootstrap samples."""
+    """Settings of the measures: assessors by training group (`a+b`), number of bootstrap samples."""
 
     assessors: Mapping[str, Sequence[str]]
     accuracies: Sequence[float]
@@ -40,7 +40,7 @@ class MeasureSettings(TypedDict):
 def write_measures(
     observations: str, scores: Sequence[str], questions: str, settings: MeasureSettings, output: str
 ) -> None:
-    """The measures of one model, from its observations and the scores of its named groups."""
+    """Write the measures of one model, from its observations and the scores of its named groups."""
     rows = measure(OBSERVATIONS.read(observations, _COLUMNS), read_scores(scores, [questions]), settings)
     MEASURES.write(rows, output, {"settings": dict(settings)})
 
@@ -81,7 +81,7 @@ def _thresholds(slice_: Slice, names: Sequence[str], accuracies: Sequence[float]
 
 
 def _at_thresholds(slice_: Slice, chosen: Thresholds, settings: MeasureSettings) -> Iterator[dict[str, Any]]:
-    """The thresholds on the slice that chose them; on an unseen domain the share they keep, and its accuracy."""
+    """The thresholds themselves on the slice that chose them; on an unseen domain, the share kept and its accuracy."""
     if slice_.role == "training":
         for (name, accuracy), limit in chosen.items() if slice_.benchmark == EVERY else ():
             reason = None if limit is not None else _no_threshold(accuracy)
@@ -93,7 +93,7 @@ def _at_thresholds(slice_: Slice, chosen: Thresholds, settings: MeasureSettings)
     for (name, accuracy), limit in chosen.items():
         share = right = None
         if n:
-            # Above all scores where no threshold was found: nothing is kept.
+            # Above all scores if there is no threshold, so that no response is kept.
             curves = [
                 kept(np.inf if limit is None else limit, slice_.rows[name].to_numpy(), label, drawn) for drawn in parts
             ]
@@ -130,7 +130,7 @@ def _of_slice(slice_: Slice, names: Sequence[str], settings: MeasureSettings) ->
 
 
 def _samples(slice_: Slice, settings: MeasureSettings) -> list[np.ndarray]:
-    """Weights of each response: first the sample itself, then bootstrap samples; the same at each call."""
+    """Weights of each response in the sample itself, then in bootstrap samples; every call returns the same weights."""
     n = len(slice_.rows)
     drawn = resamples(slice_.rows["item_id"].to_list(), settings["resamples"], settings["seed"]) if n else []
     return [np.ones((1, n), dtype=np.int64), *drawn]

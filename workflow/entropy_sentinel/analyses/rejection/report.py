@@ -90,7 +90,7 @@ _LEGEND = (
 
 
 def _kept(of: Mapping[str, Mapping[str, Any]], accuracy: float) -> str:
-    """`0.42 at 0.87 (0.51)` of an assessor's rows by measure; the last alone where the threshold is chosen."""
+    """Format an assessor's rows by measure as `0.42 at 0.87 (0.51)`; only the last where the threshold is chosen."""
     most = number(of[coverage_measure(accuracy)]["value"], ".2f")
     if kept_measure(accuracy) not in of:
         return most
@@ -101,7 +101,7 @@ def _kept(of: Mapping[str, Mapping[str, Any]], accuracy: float) -> str:
 def summarise(
     measures: pl.DataFrame, group: TrainingGroup, assessors: Sequence[str], accuracies: Sequence[float]
 ) -> str:
-    """Plain text: for each model and distribution AUARC of every assessor, what it keeps, and what the trace adds."""
+    """The summary as plain text: AUARC of each assessor by model and distribution, what it keeps, the trace's gain."""
     parts = [f"Responses that can be kept at a wanted accuracy, trained on {group.benchmarks} ({group.title})"]
     for summary in summaries(measures, group, assessors):
         headings = ["assessor", "AUARC", *(f"for {accuracy:g}" for accuracy in accuracies)]
@@ -124,7 +124,7 @@ def summarise(
     return "\n\n".join(parts) + "\n"
 
 
-# What is shown of an assessor for a wanted accuracy: names of measures.
+# Names of the measures shown for an assessor and a wanted accuracy.
 _OF_ACCURACY = {
     "most": coverage_measure,
     "threshold": threshold_measure,
@@ -135,7 +135,7 @@ TEMPLATE = Path(__file__).with_name("report.html.j2")
 
 
 class ReportFiles(TypedDict):
-    """Files of the page: MEASURES of each model, and exhibits' .html files."""
+    """Files of the page: MEASURES of each model and the exhibits' .html files."""
 
     measures: Sequence[str]
     tables: Sequence[str]

@@ -1,4 +1,4 @@
-"""The responses that assessors are judged on: those with a label and features, by domain and by their distribution."""
+"""The responses on which assessors are evaluated: those with a label and features, by domain and distribution."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from entropy_sentinel.frames.errors import ContractError
 from entropy_sentinel.frames.estimate import SCORES
 from entropy_sentinel.frames.response import RESPONSE
 
-# In distribution, by the test split of what the group trains on; out of distribution.
+# In distribution: the test split of the training domains. Out of distribution: unseen domains.
 ROLES = ("training", "held_out")
 # Stands for all domains of a role together.
 EVERY = "*"
@@ -27,9 +27,9 @@ class Slice(NamedTuple):
 
 
 def read_scores(scores: Sequence[str], questions: Sequence[str]) -> pl.DataFrame:
-    """One frame ASSESSMENTS of files SCORES, which say in their provenance of which group they are, and ASSESSMENTS.
+    """Read files SCORES, whose provenance names their group, and files ASSESSMENTS into one frame ASSESSMENTS.
 
-    Two named groups of the same benchmarks share the estimators that both keep.
+    Two named groups with the same benchmarks share the estimators that both keep.
     """
     kept = [
         SCORES.read(path).with_columns(group=pl.lit(read_provenance(path)["group"])).select(ASSESSMENTS.schema.names())
@@ -47,9 +47,9 @@ def scored(scores: pl.DataFrame, group: str, wanted: Sequence[str]) -> list[str]
 def slices(observations: pl.DataFrame, scores: pl.DataFrame, group: str, names: Sequence[str]) -> Iterator[Slice]:
     """The labelled responses of one model by role and domain, all domains first, with a column of scores per assessor.
 
-    A domain without any, such as one that nobody has labelled, is a slice without rows. All assessors are compared on
-    the same responses: one that lacks a signal which an assessor needs is left out. Raises ContractError where an
-    assessor has no score for another.
+    A domain without labelled responses is a slice without rows. All assessors are compared on the same responses:
+    responses that lack a signal needed by an assessor are left out. Raises ContractError if an assessor has no score
+    for one of the other responses.
     """
     trains = pl.col("benchmark").is_in(group.split("+"))
     role = pl.when(trains).then(pl.lit("training")).otherwise(pl.lit("held_out"))

@@ -1,4 +1,4 @@
-"""What the analysis shows: the config's section `analyses.rejection`."""
+"""Settings of the analysis: the config's section `analyses.rejection`."""
 
 from typing import Annotated, Self
 

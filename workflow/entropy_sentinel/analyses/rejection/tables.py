@@ -1,4 +1,4 @@
-"""The tables of the catalogue, from the measures of all models. Values are shares in [0, 1], but gains and PRR."""
+"""The tables of the catalogue, from the measures of all models. Except gains and PRR, values are shares in [0, 1]."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -73,7 +73,7 @@ def table_coverage(
     assessors: Mapping[str, Sequence[str]],
     accuracies: Sequence[float],
 ) -> Table:
-    """The headline group: what a threshold keeps and what could be kept, by model, domain, assessor and accuracy."""
+    """The headline group's share kept by a threshold and largest possible, by model, domain, assessor and accuracy."""
     group = training_group(groups, headline_group)
     own = measures.filter(pl.col("group") == group.group, pl.col("assessor").is_in(assessors[group.group]))
     keys, rows = ["Model", "Questions", "Domain", "Assessor", "Accuracy at least"], []
@@ -160,7 +160,7 @@ def _by_domain(
         yield of, {(row["assessor"], row["measure"]): row for row in part.iter_rows(named=True)}
 
 
-# What a row of the measures is of, the measure aside.
+# The columns that identify a row of the measures, except the measure.
 _OF = ("model", "role", "benchmark", "assessor")
 _OF_PAIR = ("value", "lower", "upper", "kept", "kept_accuracy", "auarc")
 
@@ -172,7 +172,7 @@ def table_best_pairs(
     accuracies: Sequence[float],
     best: int,
 ) -> Table:
-    """The pairs of a model and an assessor of largest coverage at each accuracy, in and out of distribution."""
+    """The pairs of model and assessor with the largest coverage at each accuracy, in and out of distribution."""
     keys = ["Training group", "Questions", "Accuracy at least", "Rank", "Model", "Assessor"]
     numbers = ["Coverage", "from", "to", "Kept", "Accuracy of kept", "AUARC", "Accuracy of all"]
     rows, named = [], [training_group(groups, name) for name in groups]
@@ -201,7 +201,7 @@ def table_best_pairs(
 
 
 def best_pairs(measures: pl.DataFrame, assessors: Sequence[str], accuracy: float, best: int) -> list[dict[str, Any]]:
-    """Rows of MEASURES of the largest coverages at this accuracy; equal ones by their AUARC.
+    """Rows of MEASURES with the largest coverages at this accuracy; ties are ordered by AUARC.
 
     With them `auarc`, and `kept` and `kept_accuracy` by the threshold of the training group, null in distribution.
     """
@@ -216,7 +216,7 @@ def best_pairs(measures: pl.DataFrame, assessors: Sequence[str], accuracy: float
 
 
 class TableSettings(RejectionShown):
-    """Settings of the tables: also how many pairs are ranked."""
+    """Settings of the tables, including the number of pairs ranked."""
 
     best: int
 

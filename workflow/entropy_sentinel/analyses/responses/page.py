@@ -29,7 +29,7 @@ TEMPLATE = Path(__file__).with_name("responses.html.j2")
 class PageFiles(TypedDict):
     """Files of one model's page: a path for each benchmark, and scores of one path or none.
 
-    `asked` are those of the pass `forced_answer`, none where the study has no such pass.
+    `asked` are the files of the pass `forced_answer`, empty if the study does not run it.
     """
 
     observations: str
@@ -90,9 +90,9 @@ def render_page(
     no_texts: str | None,
     alternatives: int,
 ) -> str:
-    """The page as HTML: `domains` are names of benchmarks with responses and the kinds that each is of.
+    """Render the page as HTML; `domains` are names of benchmarks with their responses and each response's kinds.
 
-    `no_texts` says why the tokens have no texts; null where they have.
+    `no_texts` says why the tokens have no texts; null if they have texts.
     """
     return render(
         TEMPLATE,

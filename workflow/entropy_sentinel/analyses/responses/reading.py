@@ -17,7 +17,7 @@ from entropy_sentinel.report.tokens import Token, read_tokens
 from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
 from entropy_sentinel.sources.token_texts import TokenTexts
 
-# The picture's units: bits to the top of it at least, its height, and points that it has at most.
+# The picture's units: the least number of bits at its top, its height, and the largest number of points.
 _BITS, HEIGHT, _MOST_POINTS = 1.0, 60.0, 800
 # Characters of an answer that are shown.
 _LONGEST = 60
@@ -56,14 +56,14 @@ class Trajectory:
         top = max(self.largest, _BITS)
         every = -(-len(self.positions) // _MOST_POINTS)
         known = list(zip(self.positions, self.entropies, strict=True))
-        # Of neighbours that make one point the largest: a peak must not go unseen.
+        # Neighbours are merged into one point with the largest value, so that no peak is lost.
         shown = [max(known[start : start + every], key=lambda point: point[1]) for start in range(0, len(known), every)]
         inner = [f"{t},{HEIGHT * (1 - entropy / top):.1f}" for t, entropy in shown]
         return " ".join([f"{shown[0][0]},{HEIGHT:g}", *inner, f"{shown[-1][0]},{HEIGHT:g}"])
 
 
 def read_trajectories(path: str | Path | None, items: Iterable[str]) -> dict[tuple[str, int], list[Trajectory]]:
-    """Those of the responses to `items` in a file of the pass `forced_answer`; none without a file."""
+    """Read the trajectories of responses to `items` from a file of the pass `forced_answer`; empty without a file."""
     if path is None:
         return {}
     columns = [*SAMPLE, "answer", "answer_text", "eas", "tokens_to_answer", "positions", "entropies"]
@@ -99,12 +99,12 @@ class Response:
 
     @property
     def left_out(self) -> int:
-        """Tokens between the first and the last ones that are shown; none where there is only text."""
+        """The number of tokens left out between the first and the last ones shown; 0 if there is only text."""
         return self.n_tokens - len(self.tokens) if self.tokens else 0
 
     @property
     def verdict(self) -> str:
-        """The judge's verdict, or the reason why there is none."""
+        """The judge's verdict, or the reason why it is missing."""
         if self.label is None:
             return f"no label ({self.label_reason or 'not judged'})"
         return "correct" if self.label else "incorrect"
@@ -112,13 +112,13 @@ class Response:
 
 @dataclass(frozen=True)
 class ResponseFiles:
-    """The files of one model and benchmark. Labels and scores may be missing, or not be there yet."""
+    """The files of one model and benchmark. Labels and scores may not exist, or not yet."""
 
     benchmark: str | Path
     generations: str | Path
     labels: str | Path | None = None
     scores: str | Path | None = None
-    # The pass `forced_answer`, where the study has it.
+    # The pass `forced_answer`, if the study runs it.
     asked: str | Path | None = None
 
 
@@ -166,7 +166,7 @@ def _rows(frame: pl.DataFrame) -> dict[Which, dict[str, Any]]:
 
 
 def estimator_of(scores: str | Path | None, preferred: str | None) -> str | None:
-    """The estimator that P(correct) is taken from: the preferred one, or the first that the file has; null for none."""
+    """The estimator whose P(correct) is used: the preferred one, otherwise the file's first; null if there is none."""
     if scores is None:
         return None
     there = SCORES.read(scores, ["estimator"])["estimator"].unique(maintain_order=True).to_list()
@@ -185,10 +185,10 @@ KINDS: dict[str, tuple[bool | None, bool]] = {
 def choose(observations: pl.DataFrame, scores: pl.DataFrame, per_kind: int) -> dict[Which, list[str]]:
     """Responses of one model and benchmark, each with the kinds that it is one of, in the order of KINDS.
 
-    `observations` are rows of OBSERVATIONS, `scores` of SCORES, of one estimator. Certainty is P(correct); of equals,
-    and where there are no scores, LNTP, the geometric mean of the tokens' probabilities. Responses without features
-    are no candidates. Where none has features, as those of an engine without log-probabilities, they are chosen by
-    their labels alone.
+    `observations` are rows of OBSERVATIONS, `scores` rows of SCORES of one estimator. Certainty is P(correct); ties,
+    and responses without scores, are ordered by LNTP, the geometric mean of the tokens' probabilities. Responses
+    without features are not candidates. If no response has features, for example because the engine returns no
+    log-probabilities, the choice depends only on the labels.
     """
     rows = observations.filter(pl.col("feature_reason").is_null())
     if rows.is_empty():

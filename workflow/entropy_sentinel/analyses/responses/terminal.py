@@ -37,7 +37,7 @@ _ALTERNATIVES = 5
 
 @dataclass(frozen=True)
 class StudyFiles:
-    """Where the files of one model lie, as templates over `{benchmark}`; a missing file of scores is null."""
+    """Paths of one model's files, as templates over `{benchmark}`; null for scores that do not exist."""
 
     items: str
     generations: str
@@ -47,7 +47,7 @@ class StudyFiles:
     estimator: str | None
 
     def of(self, benchmark: str) -> ResponseFiles:
-        """The files of one benchmark; InputError where there are no traces yet."""
+        """The files of one benchmark; raises InputError if it has no traces yet."""
         traces, labels = self.generations.format(benchmark=benchmark), self.labels.format(benchmark=benchmark)
         if not Path(traces).is_file():
             raise InputError(f"{traces}: does not exist; make it: snakemake generations")
@@ -56,7 +56,7 @@ class StudyFiles:
 
 
 def study_files(config: Config, judge: str, model: str) -> StudyFiles:
-    """The files of a model of the study; P(correct) is that of the group that `analyses.responses` says."""
+    """The files of a model of the study; P(correct) is from the group that `analyses.responses` names."""
     layout, groups = Layout(config.study), shown_groups(config)
     group_name = dict(config.analyses)["responses"].group
     name = group_name if group_name in groups else next(iter(groups), None)
@@ -123,7 +123,7 @@ def one_response(study: StudyFiles, benchmark: str, which: Which, by: str, liste
 
 
 def coloured(response: Response, by: str) -> Text:
-    """The tokens of a response, the more orange, the more uncertain: full at 3 nats of `by`."""
+    """Colour the tokens of a response: the more uncertain, the more orange, with full colour at 3 nats of `by`."""
     text = Text()
     for token in response.tokens:
         share = min(1.0, max(0.0, getattr(token, by) / FULL))

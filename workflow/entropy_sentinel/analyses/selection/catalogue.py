@@ -1,7 +1,6 @@
 """The strategies of this analysis, and its tables and figures: names and titles.
 
-The function of a table is called `table_<name>` and stands in `tables.py`; that of a figure `figure_<name>`, in
-`figures.py`.
+Functions of tables are called `table_<name>` (`tables.py`), those of figures `figure_<name>` (`figures.py`).
 """
 
 from dataclasses import dataclass
@@ -9,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Strategy:
-    """A way to choose: by `score`, a column of the candidates, the largest or `lowest` first; without one by chance."""
+    """A way to choose: by `score`, a column of the candidates, largest or `lowest` first; at random without a score."""
 
     title: str
     meaning: str

@@ -25,7 +25,7 @@ NO_ANSWER, NO_NUMBER = "the pass has no row of the response", "the entropy area 
 
 @dataclass(frozen=True)
 class CandidateFiles:
-    """The files of a model on one benchmark: without `labels` no item has a pass rate, without `asked` no EAS."""
+    """The files of a model on one benchmark. Without `labels` items have no pass rate, without `asked` no EAS."""
 
     items: str | Path
     generations: str | Path
@@ -34,10 +34,10 @@ class CandidateFiles:
 
 
 def read_candidates(model: str, files: Iterable[CandidateFiles], tries: int, answer: str) -> pl.DataFrame:
-    """A frame CANDIDATES: the items of all benchmarks that have a reference and a response, each question once.
+    """Read a frame CANDIDATES: items of all benchmarks that have a reference and a response, each question once.
 
-    `tries` is the number of responses that a pass rate is over, `answer` what the area is of: `own` or `reference`.
-    Raises InputError where no item can be trained on, and ConfigError where the pass has not put in that answer.
+    `tries` is the number of responses in a pass rate. `answer` is the answer whose area is read: `own` or `reference`.
+    Raises InputError if no item can be trained on, and ConfigError if the pass was not run with that answer.
     """
     candidates = pl.concat(_of_benchmark(source, tries, answer) for source in files).with_columns(model=pl.lit(model))
     if candidates.is_empty():
@@ -115,9 +115,9 @@ ALL_ALIKE = "all tries are {}"
 
 @dataclass(frozen=True)
 class Selected:
-    """What a strategy has selected of a model's candidates, best first.
+    """A strategy's selection from a model's candidates, best first.
 
-    `rows` have the columns of SELECTIONS; `left_out` says for each reason how many items were no candidates.
+    `rows` have the columns of SELECTIONS; `left_out` counts for each reason the items that were not candidates.
     """
 
     strategy: str
@@ -128,7 +128,7 @@ class Selected:
 
     @property
     def notes(self) -> list[str]:
-        """A sentence where there are fewer candidates than were asked for, and one on those left out."""
+        """Sentences about too few candidates and about items left out."""
         short = (
             f"{self.strategy}: {self.n_candidates:,} candidates, fewer than the {self.size:,} asked for: all are "
             "taken, and nothing is filled in"
@@ -139,9 +139,9 @@ class Selected:
 
 
 def select(candidates: pl.DataFrame, strategy: str, size: int, seed: int, tries: int, answer: str) -> Selected:
-    """The `size` first items by a strategy, or all where there are fewer; `candidates` are of one model.
+    """Select the first `size` items by a strategy, or all if there are fewer; `candidates` are of one model.
 
-    `tries` and `answer` are those that the candidates were read with: the reasons name them.
+    `tries` and `answer` are those with which the candidates were read; the reasons name them.
     """
     how = STRATEGIES[strategy]
     drawn = _in_random_order(CANDIDATES.check(candidates), seed)
@@ -178,7 +178,7 @@ def _eligible(candidates: pl.DataFrame, strategy: str) -> tuple[pl.DataFrame, di
 
 
 def _reason(strategy: str, n_candidates: int, seed: int, tries: int, answer: str) -> pl.Expr:
-    """Why an item was taken, for each row."""
+    """The reason why an item was selected, for each row."""
     if strategy == "random":
         return pl.format(f"number {{}} of {n_candidates} drawn with seed {seed}", "rank")
     place = f"place {{}} of {n_candidates}"

@@ -1,4 +1,4 @@
-"""What this analysis makes of a model: `candidates/{model}.parquet` and `selections/{model}.parquet`."""
+"""Contracts of this analysis' files per model: `candidates/{model}.parquet` and `selections/{model}.parquet`."""
 
 import polars as pl
 

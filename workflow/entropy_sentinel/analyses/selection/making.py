@@ -1,6 +1,6 @@
-"""The selections of a model: its candidates, what each strategy takes of them, and the files for a trainer.
+"""Make a model's candidates, each strategy's selection from them, and the files for a trainer.
 
-A training file is JSON Lines: a chat, or prompt and completion, with where it is from and why it was taken.
+A training file is JSON Lines: a chat, or prompt and completion, with its source and the reason for its selection.
 """
 
 import json
@@ -23,7 +23,7 @@ QUESTION, SOLUTION = "question", "solution"
 
 
 def read_solutions(paths: Iterable[str]) -> dict[str, str]:
-    """What the model is to answer, by question, from the columns `question` and `solution` of files of rows.
+    """Read the target answers by question, from the columns `question` and `solution` of files of rows.
 
     Raises InputError for a row without them.
     """
@@ -46,7 +46,7 @@ def write_training_file(
 ) -> None:
     """Write a line for each row of `selected` (SELECTIONS), in their order, to `path`.
 
-    `prompt` is what the model is asked with: what it is trained on is worded as what it is asked.
+    `prompt` is the prompt used in the study, so that training uses the same wording as evaluation.
     """
     with whole_file(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as lines:
         for row in training_rows(candidates, selected, prompt, solutions):
@@ -58,9 +58,9 @@ def training_rows(
 ) -> Iterator[dict[str, Any]]:
     """The rows of `write_training_file`.
 
-    `messages` end with the question's solution as the assistant's, or with the reference where there are no `solutions`
-    at all; under a prompt of plain text `prompt` and `completion` stand in their place. `scores` has all that
-    strategies go by, null where it is not known. Raises InputError for a question without its solution.
+    `messages` end with the question's solution as the assistant's message, or with the reference if `solutions` is
+    empty. A plain-text prompt gives `prompt` and `completion` instead. `scores` has the scores of all strategies, null
+    if unknown. Raises InputError for a question without a solution.
     """
     known = selected.join(candidates.drop("model"), on=ITEM, how="left", maintain_order="left", validate="m:1")
     for row in known.iter_rows(named=True):
@@ -92,7 +92,7 @@ class SelectionSettings(TypedDict):
 
 
 class SelectionInputs(TypedDict):
-    """Files of a model, one of each kind for each benchmark; `asked` is empty where no strategy reads it.
+    """Files of a model, one of each kind per benchmark; `asked` is empty if no strategy reads it.
 
     `solutions` are those of all benchmarks together.
     """

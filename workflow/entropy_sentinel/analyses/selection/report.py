@@ -69,7 +69,7 @@ def _inputs(files: ReportFiles, models: Sequence[str], settings: ReportSettings)
 
 
 def write_exhibits(inputs: Mapping[str, Any], settings: ReportSettings, folder: Path) -> dict[str, list[str]]:
-    """Write tables and figures below `folder`; their parts of a page, as `tables` and `figures`."""
+    """Write tables and figures below `folder`; return their HTML fragments as `tables` and `figures`."""
     parts: dict[str, list[str]] = {"tables": [], "figures": []}
     for name in settings["tables"]:
         exhibit = Exhibit("table", name, TABLES[name])
@@ -83,7 +83,7 @@ def write_exhibits(inputs: Mapping[str, Any], settings: ReportSettings, folder: 
 
 
 def summarise(inputs: Mapping[str, Any]) -> str:
-    """Plain text: what each strategy selects, and what it lacks."""
+    """The summary as plain text: what each strategy selects, and what it lacks."""
     table = tables.table_selections(inputs["candidates"], inputs["selections"], notes=[])
     shown = pl.DataFrame(table.cells(), schema=table.frame.columns, orient="row")
     widths = [max(map(len, [name, *shown[name]])) for name in shown.columns]

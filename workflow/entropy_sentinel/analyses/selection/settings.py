@@ -1,4 +1,4 @@
-"""What is selected: the options of `entropy-sentinel select`, and the config's section `analyses.selection`."""
+"""The options of `entropy-sentinel select`, and the config's section `analyses.selection`."""
 
 from collections.abc import Sequence
 from typing import Annotated, Literal, Self
@@ -108,7 +108,7 @@ class Selection(Analysis):
 
 
 def lacks(strategy: str, tries: int, samples: int, families: Sequence[str]) -> str | None:
-    """What a strategy needs that a study of these `samples` and `families` has not, and what to set; else None."""
+    """Say what a strategy needs that a study with these `samples` and `families` lacks, and what to set; else None."""
     if strategy == "pass-rate" and samples < tries:
         return f"needs {tries} responses to each item, was {samples}; set generation.samples: {tries}"
     if strategy == "eas" and FORCED_ANSWER not in families:

@@ -1,4 +1,4 @@
-"""How selections differ, and the tables of the catalogue: overlap, difficulty and length, and where items are from."""
+"""The tables of the catalogue: overlap of selections, their difficulty and length, and the sources of their items."""
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
@@ -10,7 +10,7 @@ from entropy_sentinel.analyses.selection.catalogue import STRATEGIES
 from entropy_sentinel.frames.response import ITEM
 from entropy_sentinel.report.tables import Table, headed
 
-# The row of all candidates, beside the selections of a model.
+# The name of the row for all candidates of a model.
 EVERY = "all"
 _PROFILE = {
     "items": pl.len(),
@@ -24,7 +24,7 @@ _PROFILE = {
 def overlaps(selections: pl.DataFrame) -> pl.DataFrame:
     """Compare every two selections of a model: `shared` items, and `jaccard`, their share of the union.
 
-    `jaccard` is null where both are empty.
+    `jaccard` is null if both are empty.
     """
     schema = {"model": pl.String, "first": pl.String, "second": pl.String, "shared": pl.Int64, "jaccard": pl.Float64}
     return pl.DataFrame(list(_overlaps(selections)), schema=schema, orient="row")
@@ -51,7 +51,7 @@ def profiles(candidates: pl.DataFrame, selections: pl.DataFrame) -> pl.DataFrame
 
 
 def domains(candidates: pl.DataFrame, selections: pl.DataFrame) -> pl.DataFrame:
-    """How many items of each benchmark there are, of all candidates and of each selection: a column for each."""
+    """Count the items of each benchmark, with a column for all candidates and one for each selection."""
     rows = chosen(candidates, selections)
     counts = rows.group_by("model", "benchmark", "strategy", maintain_order=True).len()
     return counts.pivot("strategy", index=["model", "benchmark"], values="len").fill_null(0)
@@ -69,7 +69,7 @@ def chosen(candidates: pl.DataFrame, selections: pl.DataFrame) -> pl.DataFrame:
 
 
 def strategy_title(name: str) -> str:
-    """A strategy in words; all candidates, where it is none."""
+    """A strategy in words, or the words for all candidates."""
     return "All candidates" if name == EVERY else STRATEGIES[name].title
 
 
@@ -79,7 +79,7 @@ def _titled(*columns: str) -> pl.Expr:
 
 
 def table_selections(candidates: pl.DataFrame, selections: pl.DataFrame, notes: Sequence[str]) -> Table:
-    """What each strategy selects, beside all candidates."""
+    """Compare each strategy's selection with all candidates."""
     headings = {
         "model": "Model",
         "strategy": "Selection",
@@ -102,7 +102,7 @@ def table_selections(candidates: pl.DataFrame, selections: pl.DataFrame, notes: 
 
 
 def table_overlap(selections: pl.DataFrame) -> Table:
-    """How far every two selections overlap."""
+    """The overlap of every two selections."""
     rows = overlaps(selections).with_columns(_titled("first", "second"))
     headings = {
         "model": "Model",
@@ -119,7 +119,7 @@ def table_overlap(selections: pl.DataFrame) -> Table:
 
 
 def table_domains(candidates: pl.DataFrame, selections: pl.DataFrame) -> Table:
-    """Where the selected items are from."""
+    """The benchmarks of the selected items."""
     rows = domains(candidates, selections)
     names = {name: strategy_title(name) for name in (EVERY, *STRATEGIES) if name in rows.columns}
     return Table("Items by benchmark.", rows.rename({"model": "Model", "benchmark": "Domain", **names}))
