@@ -111,14 +111,20 @@ def _steps(logprobs: Any) -> list[Mapping[str, Any]] | None:
 
 
 def _text_choice(choice: Mapping[str, Any]) -> Reply:
-    """A choice of text completions: lists side by side; the sampled token may be one alternative more."""
+    """A choice of text completions: lists side by side, or steps as of a chat, which llama.cpp returns.
+
+    In lists, the sampled token may be one alternative more.
+    """
     logprobs, text = choice.get("logprobs") or {}, storable(choice.get("text") or "")
-    sampled, response = logprobs.get("token_logprobs"), None
-    if sampled is not None:
+    steps, sampled, response = _steps(logprobs), logprobs.get("token_logprobs"), None
+    tokens = logprobs.get("tokens") or tokens_of(steps or ())
+    if steps is not None:
+        response = trace_of(steps)
+    elif sampled is not None:
         top = logprobs.get("top_logprobs") or [None] * len(sampled)
         response = trace(sampled, [list((entries or {}).values()) for entries in top])
     return Reply(
-        *(None, None, text, finish(choice.get("finish_reason")), response, logprobs.get("tokens") or ()),
+        *(None, None, text, finish(choice.get("finish_reason")), response, tokens),
         token_ids=choice.get("token_ids"),
         unusable=why_unusable(response, text, ()),
     )
