@@ -87,20 +87,8 @@ def left_out(cases: Cases) -> str:
         f"Trained on the other {once['k'].max()} domains.\n\n![Errors of the methods on each domain]({PICTURE})\n\n"
         f"{table(head, rows)}\n"
         "*Labels' own chance* is the error that exact estimates would have: the truth itself is a share of few\n"
-        "labels. Rho is Spearman's rank correlation of estimated and true accuracies over a model's domains.\n\n"
-        f"{_by_domain(once)}"
+        "labels. Rho is Spearman's rank correlation of estimated and true accuracies over a model's domains."
     )
-
-
-def _by_domain(once: Cases) -> str:
-    head = ["model", "domain", "labels", "true", *(METHODS[name] for name in (RECOMMENDED, DEFAULT, FLOOR))]
-    rows = []
-    for (model, domain), part in once.group_by("model", "benchmark", maintain_order=True):
-        by_method = dict(part.select("method", "estimated").iter_rows())
-        one = part.row(0, named=True)
-        estimates = [number(by_method.get(name)) for name in (RECOMMENDED, DEFAULT, FLOOR)]
-        rows.append([model, domain, str(one["n"]), number(one["true"]), *estimates])
-    return table(head, rows)
 
 
 def kinds(validations: Sequence[ModelValidation]) -> str:
