@@ -238,7 +238,7 @@ def test_a_log_with_the_items_of_the_study_is_a_source(tmp_path: Path) -> None:
     assert found["top_logprobs"].to_list() == [[STEP[:3]]] * 2
     assert read_provenance(tmp_path / "out.parquet")["top_k_returned"] == 3
     source.write_text(source.read_text() + "{}\n")
-    with pytest.raises(InputError, match=r"a.jsonl: line 3: is of no known format"):
+    with pytest.raises(InputError, match=r"a.jsonl: line 3: has no known format"):
         write_generations(str(tmp_path / "items.parquet"), settings, 1, str(tmp_path / "out.parquet"))
     without = {"custom_id": IDS[2], **answered, "response": {"body": {"choices": [choice | {"logprobs": None}]}}}
     source.write_text(json.dumps(without))

@@ -317,7 +317,7 @@ def test_files_of_the_same_name_do_not_share_ids(tmp_path: Path) -> None:
 BAD = [
     ("{broken", "must be a JSON object: Expecting property name enclosed in double quotes, column 2"),
     ("[1, 2]", "must be a JSON object, is list: [1, 2]"),
-    ({"a": 1, "b": 2}, "is of no known format (inspect, litellm, openai-batch, "),
+    ({"a": 1, "b": 2}, "no known format (inspect, litellm, openai-batch, "),
     ({"choices": []}, "the `choices` of the reply are empty"),
     ({"choices": [{"index": 0}]}, "a choice must have a `message` or a `text`"),
     (chat(("much", [-1])), "the log-probabilities of step 0 (from 0) must be numbers, were 'much'"),

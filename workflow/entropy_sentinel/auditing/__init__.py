@@ -1,1 +1,1 @@
-"""People label a sample of what a judge has labelled, and what follows for the judge."""
+"""Audit a judge: people label a sample of its responses, and the answers are compared with its labels."""

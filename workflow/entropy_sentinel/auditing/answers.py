@@ -1,4 +1,4 @@
-"""People's answers about the responses of an audit: their file, and labelling in a terminal or a browser."""
+"""Collect people's answers for an audit, in a terminal or a browser, and keep them in a file."""
 
 import csv
 import io
@@ -29,12 +29,12 @@ _KEYS = "   ".join([f"{key} {answer}" for key, answer in ANSWERS.items()] + ["b 
 
 
 def answers_file(study: str, judge: str) -> Path:
-    """Where the answers of an audit are kept."""
+    """Return the file with the answers of an audit."""
     return folder_of(study, judge) / "answers.csv"
 
 
 def read_answers(path: Path) -> Answers:
-    """The answers in a file; InputError with row and field for one that cannot be read."""
+    """Read the answers in a file; raise InputError with row and field for an invalid one."""
     try:
         lines = csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline=""), strict=True)
         table = [row for row in lines if row]
@@ -68,10 +68,10 @@ def write_answers(answers: Answers, path: Path) -> None:
 
 
 def save_answers(new: Answers, path: Path, known: Answers | None = None) -> tuple[Answers, Answers]:
-    """Add `new` to the answers in `path`, which others may be saving to at the same time.
+    """Add `new` to the answers in `path`, to which others may save at the same time.
 
-    Gives all answers, and those that were replaced by others. The latter count no longer and are kept in
-    `replaced_file`, but for answers of `known`, which are the caller's own and changed with intent.
+    Returns all answers, and the replaced ones. Replaced answers no longer count; they are kept in `replaced_file`
+    unless they are among `known`, the caller's own answers, which were changed on purpose.
     """
     with locked(path.with_name(f".{path.name}.lock")):
         kept = read_answers(path) if path.exists() else {}
@@ -87,7 +87,7 @@ def save_answers(new: Answers, path: Path, known: Answers | None = None) -> tupl
 
 
 def replaced_file(path: Path) -> Path:
-    """Where answers are kept that others have replaced: those of people who do not agree."""
+    """Return the file with the answers that other people have replaced."""
     return path.with_name(f"{path.stem}.replaced.csv")
 
 
@@ -105,10 +105,10 @@ def _write(rows: Iterable[Sequence[object]], path: Path) -> None:
 
 
 def add_answers(sample: Sample, given: Path, kept: Path) -> tuple[int, int, int]:
-    """Take the answers in `given` over into `kept`.
+    """Add the answers in the file `given` to the file `kept`.
 
-    Gives how many are on responses of the sample, how many are on others, and how many replace another answer.
-    InputError where none is on a response of the sample.
+    Returns how many are on responses of the sample, how many on others, and how many replace another answer. Raises
+    InputError if none is on a response of the sample.
     """
     new, known = read_answers(given), set(sample.rows.select(RESPONSE).rows())
     used = {response: label for response, label in new.items() if response in known}
@@ -119,9 +119,9 @@ def add_answers(sample: Sample, given: Path, kept: Path) -> tuple[int, int, int]
 
 
 def write_page(sample: Sample, shown: pl.DataFrame, answers: Answers, path: Path, command: str) -> None:
-    """Write the page for `shown`, the sample's material; it begins with `answers`. It holds no verdict of the judge.
+    """Write the page for labelling `shown`, the sample's material, with the existing `answers`.
 
-    It tells that `command` takes over what it saves.
+    The page omits the judge's verdicts. It names `command`, which reads the saved file.
     """
     names = (*RESPONSE, "question", "reference", "response", "cut_off", "caution")
     rows = [{name: row[name] for name in names} for row in shown.iter_rows(named=True)]
@@ -141,10 +141,10 @@ def write_page(sample: Sample, shown: pl.DataFrame, answers: Answers, path: Path
 def label_in_terminal(
     shown: pl.DataFrame, answers: Answers, path: Path, key: Callable[[], str], console: Console
 ) -> Answers:
-    """Show what has no answer yet, one after the other; returns all answers, which stand in `path` as well.
+    """Show the responses without an answer one by one; return all answers, which are also saved in `path`.
 
-    Answers that others save there meanwhile are taken over.
-    `key` waits for a key. It ends with the last answer, with `q`, and where there are no more keys.
+    Answers that others save there meanwhile count too. `key` waits for a key. The function ends after the last answer,
+    with `q`, and if there are no more keys.
     """
     rows = shown.rows(named=True)
     responses = [tuple(row[name] for name in RESPONSE) for row in rows]
@@ -162,7 +162,8 @@ def label_in_terminal(
             answers, replaced = save_answers({responses[place]: ANSWERS[pressed]}, path, answers)
             for other in replaced.values():
                 console.print(
-                    f"somebody has answered '{other}' meanwhile; kept in {replaced_file(path)}", highlight=False
+                    f"somebody else answered '{other}' meanwhile; that answer is kept in {replaced_file(path)}",
+                    highlight=False,
                 )
             place = _next(responses, answers, place + 1)
         else:
@@ -178,7 +179,7 @@ def _pressed(key: Callable[[], str]) -> str:
 
 
 def _next(responses: Sequence[Response], answers: Answers, start: int) -> int | None:
-    """The first response from `start` on that has no answer, or else the first before it."""
+    """Return the first response without an answer from `start` on, or else before it."""
     order = [*range(start, len(responses)), *range(min(start, len(responses)))]
     return next((place for place in order if responses[place] not in answers), None)
 
@@ -189,7 +190,7 @@ def _show(console: Console, row: dict[str, Any], answer: str | None) -> None:
     for title, text in {"Question": row["question"], response: row["response"], "Reference": reference}.items():
         console.print(Panel(Text(printable(text)), title=title, title_align="left"))
     if row["caution"]:
-        console.print(f"This response speaks to the judge: {row['caution']}.", highlight=False)
+        console.print(f"This response addresses the judge: {row['caution']}.", highlight=False)
     if answer is not None:
         console.print(f"your answer so far: {answer}", highlight=False)
     console.print(_KEYS, highlight=False)

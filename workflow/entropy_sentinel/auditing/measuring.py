@@ -1,13 +1,12 @@
-"""Results of an audit: agreement of people and judge, error rates, and each domain's accuracy corrected for them.
+"""Measure a judge with an audit: agreement, error rates, and each domain's accuracy corrected for them.
 
-The sample is stratified, so an answer counts for as many responses as its stratum has per answer. The intervals are
-those of a simple sample of the weights' effective size; they do not use the gain from stratification.
+The sample is stratified, so the weight of an answer is the number of responses per answer in its stratum. The intervals
+are those of a simple random sample with the effective size of the weights; they ignore the gain from stratification.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,8 @@ import polars as pl
 from entropy_sentinel.auditing.answers import LABELS, Answers
 from entropy_sentinel.auditing.sample import STRATUM, Drawn, Sample
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.files import whole_file
-from entropy_sentinel.frames.printable import number, write_csv
+from entropy_sentinel.frames.files import write_whole
+from entropy_sentinel.frames.printable import number, write_table
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.report.terminal import Part, table
 from entropy_sentinel.statistics.agreement import Interval, corrected_share, effective_size, kappa, wilson
@@ -35,9 +34,9 @@ _RATES = {
 class Audit:
     """The figures of an audit.
 
-    `agreement` has a row for all, per verdict, model and benchmark, and per stratum; `domains` one per model and
-    benchmark. `counts` are answers by kind; `covered` is the share of the judge's labels that stand in a stratum with
-    an answer, which all shares are over.
+    `agreement` has a row for all responses, and for each verdict, model, benchmark and stratum; `domains` has one for
+    each model and benchmark. `counts` are the numbers of answers by kind. `covered` is the share of the judge's labels
+    in strata with an answer; all shares are over these.
     """
 
     about: Drawn
@@ -52,7 +51,7 @@ class Audit:
 
 
 def audit(sample: Sample, answers: Answers) -> Audit:
-    """The figures of `answers` to a sample. Raises InputError where there is none that says correct or incorrect."""
+    """Compute the figures of `answers`; raise InputError if none is on a response that the judge has labelled."""
     about = sample.about
     labels = [answers.get(response) for response in sample.rows.select(RESPONSE).rows()]
     rows = sample.rows.with_columns(answer=pl.Series(labels, dtype=pl.String))
@@ -80,7 +79,7 @@ def audit(sample: Sample, answers: Answers) -> Audit:
 
 
 def _share(rows: pl.DataFrame) -> Interval:
-    """The weighted share of rows that are the `same`."""
+    """Return the weighted share of rows that are the `same`."""
     size = effective_size(rows["weight"])
     return wilson(_weighted(rows) * size, size) if size else wilson(0, 0)
 
@@ -102,7 +101,7 @@ def _kappa(judged: pl.DataFrame) -> Interval:
 
 
 def _agreement_rows(judged: pl.DataFrame, strata: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """All, then per verdict, model and benchmark, then every stratum, those without an answer too."""
+    """Yield a row for all, for each verdict, model and benchmark, and for every stratum, also without answers."""
     yield _agreement_row("all", judged, {})
     for name in ("verdict", "model", "benchmark"):
         for (value,), part in judged.sort(name).group_by(name, maintain_order=True):
@@ -127,7 +126,7 @@ def _agreement_row(by: str, rows: pl.DataFrame, whose: dict[str, str]) -> dict[s
 
 
 def _domain_rows(labelled: pl.DataFrame, right: pl.DataFrame, wrong: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Accuracy by the judge's labels, and corrected by its error rates, which are taken to be the same everywhere."""
+    """Yield each domain's accuracy by the judge's labels, and corrected by its error rates, equal in all domains."""
     rates = []
     for rows in (right, wrong):
         size = effective_size(rows["weight"])
@@ -150,7 +149,7 @@ def _domain_rows(labelled: pl.DataFrame, right: pl.DataFrame, wrong: pl.DataFram
 
 
 def write_audit(figures: Audit, folder: Path) -> list[Path]:
-    """Write `agreement.csv`, `domains.csv` and `report.json`, which has all."""
+    """Write `agreement.csv`, `domains.csv` and `report.json`, which has everything."""
     whole = {
         "about": figures.about,
         "answers": figures.counts,
@@ -159,19 +158,15 @@ def write_audit(figures: Audit, folder: Path) -> list[Path]:
         "agreement": figures.agreement.to_dicts(),
         "domains": figures.domains.to_dicts(),
     }
-    writers: dict[str, Callable[[Path], Any]] = {
-        "agreement.csv": partial(write_csv, figures.agreement),
-        "domains.csv": partial(write_csv, figures.domains),
-        "report.json": lambda path: path.write_text(json.dumps(whole, indent=2) + "\n", encoding="utf-8"),
-    }
-    for name, write in writers.items():
-        with whole_file(folder / name) as unfinished:
-            write(unfinished)
-    return [folder / name for name in writers]
+    agreement, domains, report = (folder / name for name in ("agreement.csv", "domains.csv", "report.json"))
+    write_table(figures.agreement, agreement)
+    write_table(figures.domains, domains)
+    write_whole(report, json.dumps(whole, indent=2) + "\n")
+    return [agreement, domains, report]
 
 
 def parts(figures: Audit) -> list[Part]:
-    """Lines and tables for the terminal."""
+    """Return the lines and tables for the terminal."""
     counts = ", ".join(f"{count} {label.replace('_', ' ')}" for label, count in figures.counts.items())
     in_all, *others = figures.agreement.filter(pl.col("by") != "stratum").rows(named=True)
     rates = [[text, *_cells(getattr(figures, name))] for name, text in _RATES.items()]
@@ -179,8 +174,8 @@ def parts(figures: Audit) -> list[Part]:
     unknown = figures.domains.filter(pl.col("reason").is_not_null())["reason"].unique().sort()
     return [
         f"Audit of judge '{figures.about['judge']}' in study '{figures.about['study']}': {counts}.",
-        f"Shares are over the strata that have an answer, {figures.covered:.1%} of the judge's labels; weighted, with "
-        "intervals at 95 %.",
+        f"Weighted shares with 95 % intervals, over the strata with an answer: {figures.covered:.1%} of the judge's "
+        "labels.",
         table(("share of responses", "estimate", "from", "to"), [["agreement with the judge", *_row(in_all)], *rates]),
         *(f"{text}: {reason}." for text, reason in undefined.items() if reason),
         table(
@@ -191,7 +186,7 @@ def parts(figures: Audit) -> list[Part]:
             ],
         ),
         "Accuracy of each domain by the judge's labels, and corrected for its errors (Rogan and Gladen; Lang and "
-        "Reiczigel), which are taken to be equally frequent in all domains:",
+        "Reiczigel). The correction assumes that errors are equally frequent in all domains:",
         table(
             ("model, domain", "labels", "accuracy", "corrected", "from", "to"),
             [

@@ -1,4 +1,4 @@
-"""The responses for a person to label, drawn once per stratum and kept as a file, and the text that is shown.
+"""Draw a stratified sample of responses for people to label, keep it as a file, and read what people see.
 
 A stratum is a model, a benchmark and a verdict of the judge: correct, incorrect, or null.
 """
@@ -35,7 +35,7 @@ AUDIT_SAMPLE = Contract(
 
 
 class Stratum(TypedDict):
-    """A stratum, its `n` responses and how many of them are `drawn`."""
+    """A stratum, with its number of responses, `n`, and how many are `drawn`."""
 
     model: str
     benchmark: str
@@ -45,7 +45,7 @@ class Stratum(TypedDict):
 
 
 class Drawn(TypedDict):
-    """Whose labels a sample is of, and how it was drawn."""
+    """The study and judge of a sample, and how it was drawn."""
 
     study: str
     judge: str
@@ -54,34 +54,34 @@ class Drawn(TypedDict):
 
 
 class About(Drawn):
-    """What the provenance of a sample says."""
+    """The provenance of a sample."""
 
     strata: list[Stratum]
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows of AUDIT_SAMPLE in the order in which they are shown, and about them."""
+    """Rows of AUDIT_SAMPLE in the order of labelling, and their provenance."""
 
     rows: pl.DataFrame
     about: About
 
 
 def folder_of(study: str, judge: str) -> Path:
-    """Where an audit is kept: outside `results`, for a person's work cannot be made again."""
+    """Return the folder of an audit; it is outside `results`, because people's work cannot be rebuilt."""
     return Path("audits") / study / judge
 
 
 def sample_file(study: str, judge: str) -> Path:
-    """The file of an audit's sample."""
+    """Return the file of an audit's sample."""
     return folder_of(study, judge) / "sample.parquet"
 
 
 def draw(population: pl.DataFrame, size: int, seed: int) -> tuple[pl.DataFrame, list[Stratum]]:
-    """Rows of `population` (columns of AUDIT_SAMPLE) at random, and the strata.
+    """Draw rows of `population` (columns of AUDIT_SAMPLE) at random; also return the strata.
 
-    One of each stratum, where `size` is enough, else of the largest; the rest goes by the sizes of the strata.
-    The rows come in random order, so that an audit that stops early has labelled a random part.
+    Each stratum gets one row if `size` is enough, else only the largest do; the rest is in proportion to the sizes of
+    the strata. The order is random, so that an audit that stops early has labelled a random part.
     """
     random = np.random.default_rng(seed)
     strata = population.sort(*STRATUM, *RESPONSE).partition_by(STRATUM, maintain_order=True)
@@ -98,7 +98,7 @@ def draw(population: pl.DataFrame, size: int, seed: int) -> tuple[pl.DataFrame, 
 
 
 def draw_sample(population: pl.DataFrame, study: str, judge: str, size: int, seed: int) -> Sample:
-    """Draw the sample of an audit from `population` (`auditing.sample`) and write its file."""
+    """Draw the sample of an audit from `population` and write its file."""
     rows, strata = draw(population, size, seed)
     about = About(study=study, judge=judge, size=size, seed=seed, strata=strata)
     AUDIT_SAMPLE.write(rows, sample_file(study, judge), about)
@@ -106,18 +106,18 @@ def draw_sample(population: pl.DataFrame, study: str, judge: str, size: int, see
 
 
 def read_sample(study: str, judge: str) -> Sample:
-    """The sample of an audit; IncompleteFileError where there is none that can be read."""
+    """Read the sample of an audit; raise IncompleteFileError if it cannot be read."""
     path = sample_file(study, judge)
-    # Drawn again it would be another sample, and the answers of people go with this one.
+    # It must not be drawn again, because people's answers belong to this sample.
     with given(path):
         return Sample(AUDIT_SAMPLE.read(path), cast(About, read_provenance(path)))
 
 
 def population(config: Config, judge: str) -> pl.DataFrame:
-    """Every response that the judge has labelled or could not label, as rows of AUDIT_SAMPLE.
+    """Return every response that the judge has labelled or could not label, as rows of AUDIT_SAMPLE.
 
-    Without those to items without a reference, unless labelled: a person could not tell either.
-    Raises DamagedFileError for a file that is not there.
+    Unlabelled responses to items without a reference are omitted, because people could not label them either. Raises
+    DamagedFileError for a missing file.
     """
     parts = [_of(config, judge, model, name) for model in config.run.models for name in config.run.benchmarks]
     rows = pl.concat(parts)
@@ -145,7 +145,7 @@ def _of(config: Config, judge: str, model: str, benchmark: str) -> pl.DataFrame:
 
 
 def material_of(config: Config, model: str, benchmark: str) -> pl.DataFrame:
-    """What a person is shown: columns item_id, sample, question, reference (or null), response, cut_off."""
+    """Return what people see: columns item_id, sample, question, reference (or null), response, cut_off."""
     layout, names = Layout(config.study), {"model": model, "benchmark": benchmark}
     responses = GENERATIONS.read(layout.generations.format(**names), ["item_id", "sample", "text", "finish_reason"])
     responses = responses.with_columns(cut_off=CUT_OFF).drop("finish_reason")
@@ -159,9 +159,9 @@ def _cautions(config: Config, judge: str, model: str, benchmark: str) -> pl.Data
 
 
 def material(config: Config, sample: Sample) -> pl.DataFrame:
-    """The sample with what a person is shown, also a label's `caution`, and without the judge's verdicts.
+    """Return the sample with what people see and a label's `caution`, without the judge's verdicts.
 
-    Raises InputError where a response is another than when the sample was drawn.
+    Raises InputError if a response has changed since the sample was drawn.
     """
     pairs = sample.rows.select("model", "benchmark").unique(maintain_order=True).rows()
     texts = pl.concat(

@@ -1,1 +1,1 @@
-"""The command line, a function per subcommand."""
+"""The command line, with a function for each subcommand."""

@@ -1,4 +1,4 @@
-"""Help texts in sections: options by their panel, subcommands by theirs, the same on a terminal and in a pipe."""
+"""Print help in sections, by the panels of options and subcommands, the same on a terminal and in a pipe."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -6,19 +6,19 @@ from typing import Any
 from typer.core import TyperCommand, TyperGroup
 
 Records = dict[str, list[tuple[str, str]]]
-_HELP_WIDTH = 60  # of a subcommand's sentence
+_HELP_WIDTH = 60  # of a subcommand's summary
 
 
 class Command(TyperCommand):
-    """A subcommand whose options are in sections."""
+    """A subcommand with its options in sections."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the arguments, the options of each panel, and those of none."""
+        """Write the arguments, the options of each panel, and the options without a panel."""
         _write(_by_panel(self.get_params(ctx), ctx), formatter)
 
 
 class Group(TyperGroup):
-    """The command, whose subcommands are in sections."""
+    """The command with its subcommands in sections."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the subcommands of each panel, and the options."""
@@ -31,7 +31,7 @@ class Group(TyperGroup):
 
 
 def _by_panel(parameters: Iterable[Any], context: Any) -> Records:
-    """What the help says of each parameter, by section: arguments, panels, further options."""
+    """Return the help of each parameter by section: arguments, panels, other options."""
     sections: Records = {"Arguments": []}
     further: Records = {"Options": []}
     for parameter in parameters:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from entropy_sentinel.commands.options import BASE
+from entropy_sentinel.commands.options import BASE, check_folder
 from entropy_sentinel.frames.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -78,10 +78,7 @@ def command(
     from entropy_sentinel.frames.files import whole_file
     from entropy_sentinel.starting.study import text_of
 
-    if not Path(BASE).is_file():
-        raise ConfigError(
-            f"{BASE}: not found in {Path.cwd()}; run this command in the folder that contains the Snakefile"
-        )
+    check_folder()
     _check_new(study)
     if log and (by is None or rows or model):
         raise ConfigError("--log needs --by COLUMN (and --labels FILE), and excludes ROWS and --model")

@@ -36,7 +36,7 @@ _SECTIONS = {
 }
 _ANALYSES = Path(__file__).parents[1] / "analyses"
 
-# The function of each subcommand, by name, or the app of one with subcommands of its own; and its section.
+# The function of each subcommand by name, or the app if it has subcommands, and its section.
 COMMANDS: dict[str, str] = {}
 _SECTION: dict[str, str] = {}
 for section, places in _SECTIONS.items():
@@ -79,7 +79,7 @@ def about(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command; exits with 0, with 1 for an error that a user can act on, with 2 for a wrong call."""
+    """Run the command; exit with 0, with 1 for an error that a user can fix, or with 2 for a wrong call."""
     _take_any_text()
     try:
         app(arguments, prog_name=app.info.name)
@@ -89,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _take_any_text() -> None:
-    """What the terminal has no letters for is shown as Python writes it; what is closed takes all and shows nothing."""
+    """Escape characters that the terminal cannot show, and discard output to a closed stream."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:

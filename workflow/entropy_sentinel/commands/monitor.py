@@ -17,10 +17,9 @@ from entropy_sentinel.monitor.showing.catalogue import OUTPUTS, Output
 if TYPE_CHECKING:
     from entropy_sentinel.monitor.result import Monitored
 
-# Exit status where something is an alert, and where no slice has enough responses to be one; 4 goes before 5, and both
-# before INCOMPLETE.
+# Exit status of an error, of an alert, and if no slice has enough responses. The precedence is 4, 1, 5, 3 (INCOMPLETE).
 ERROR, ALERT, NOTHING = 1, 4, 5
-# Responses to each alert on a page.
+# Default number of responses for each alert on a page.
 BEHIND = 5
 
 Logs = Annotated[
@@ -103,7 +102,7 @@ def _failures(result: "Monitored", targets: dict[str, Any]) -> Iterator[str]:
             try:
                 OUTPUTS[name].write(result, target)
             except (EntropySentinelError, OSError) as error:
-                # A file names itself.
+                # Errors about a file name the file.
                 yield one_line(f"{'' if OUTPUTS[name].is_file else f'--{name}: '}{type(error).__name__}: {error}")
 
 

@@ -1,4 +1,4 @@
-"""What several subcommands share: the config files of a study, files of responses."""
+"""Arguments and functions that several subcommands share."""
 
 import inspect
 import json
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., None])
 
 BASE = "config.yaml"
-# Exit status where all is done, and some records or responses could not be used.
+# Exit status if some records or responses could not be used.
 INCOMPLETE = 3
 
 ConfigFiles = Annotated[
@@ -125,6 +125,14 @@ def check_table_path(path: Path, suffixes: Sequence[str]) -> None:
         raise InputError(f"--output: must end with {', '.join(suffixes)}, was '{path}'")
 
 
+def check_folder() -> None:
+    """Raise ConfigError if the working folder has no config.yaml."""
+    if not Path(BASE).is_file():
+        raise ConfigError(
+            f"{BASE}: not found in {Path.cwd()}; run this command in the folder that contains the Snakefile"
+        )
+
+
 def load_study(files: Iterable[Path]) -> "Config":
     """Return the checked config of `files` over the working folder's config.yaml; skipped groups go to stderr.
 
@@ -132,10 +140,7 @@ def load_study(files: Iterable[Path]) -> "Config":
     """
     from entropy_sentinel.config.config import load_config, read_config
 
-    if not Path(BASE).is_file():
-        raise ConfigError(
-            f"{BASE}: not found in {Path.cwd()}; run this command in the folder that contains the Snakefile"
-        )
+    check_folder()
     paths = [Path(BASE), *files]
     own = read_config(paths[1:]) if paths[1:] else None
     config = load_config(read_config(paths), " + ".join(map(str, paths)), own)

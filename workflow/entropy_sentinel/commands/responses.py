@@ -1,4 +1,4 @@
-"""`entropy-sentinel estimate`, `score` and `sample`: what an estimator says of responses."""
+"""`entropy-sentinel estimate`, `score` and `sample`: apply an estimator to responses."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -104,6 +104,7 @@ def score(
     object per line.
     """
     from entropy_sentinel.frames.files import check_outputs
+    from entropy_sentinel.frames.printable import write_table
     from entropy_sentinel.monitor.estimating.alerts import general_flags
     from entropy_sentinel.monitor.once import scored
     from entropy_sentinel.monitor.reading.inputs import read_whole
@@ -121,7 +122,7 @@ def score(
     read = read_whole(loaded, list(map(str, logs)), Slicing.of(options))
     scores = scored(loaded, read)
     if output is not None:
-        _write_scores(scores, output)
+        write_table(scores, output)
     if json:
         typer.echo(scores.write_ndjson(), nl=False)
     else:
@@ -133,19 +134,6 @@ def score(
     for flag, reason in general_flags(loaded, read.taken).items():
         say(f"{flag}: {reason}", err=True)
     report(read.problems)
-
-
-def _write_scores(scores: "pl.DataFrame", path: Path) -> None:
-    from entropy_sentinel.frames.files import whole_file
-    from entropy_sentinel.frames.printable import write_csv
-
-    with whole_file(path) as partial:
-        if path.suffix == ".csv":
-            write_csv(scores, partial)
-        elif path.suffix == ".parquet":
-            scores.write_parquet(partial)
-        else:
-            scores.write_ndjson(partial)
 
 
 @taking(SampleOptions, budget=...)
@@ -174,8 +162,8 @@ def sample(
 
     if output is None and html is None and not json:
         raise InputError("--output: name a file for the responses to label, or a page with --html")
-    if output is not None and output.suffix not in SUFFIXES:
-        raise InputError(f"--output: must end with {', '.join(SUFFIXES)}, was '{output}'")
+    if output is not None:
+        check_table_path(output, SUFFIXES)
     given = is_estimator(files[0])
     logs = log_files(files[given:])
     check_outputs({"--output": output, "--html": html}, [*files[:given], *logs])

@@ -156,7 +156,7 @@ def fit(
         return
     about, chosen = fitted.about, fitted.about["chosen"] or {}
     domains = about["group"].split("+")
-    # The validation below names all of many.
+    # The validation below lists all domains.
     named = about["group"] if len(domains) <= 3 else f"{len(domains)} domains"
     say(
         f"{output}: {estimator}, fitted on {about['n_training_rows']:,} responses of {about['model']} to "

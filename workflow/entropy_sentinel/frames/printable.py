@@ -7,10 +7,12 @@ it is read back as it was. A notebook gets lines and tables as HTML, all text es
 """
 
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from entropy_sentinel.frames.files import whole_file
 
 # Polars is imported where a file is written or read: help texts and errors are printable without it, and at once.
 if TYPE_CHECKING:
@@ -48,6 +50,19 @@ def write_csv(frame: "pl.DataFrame", path: str | Path) -> None:
     import polars.selectors as cs
 
     frame.with_columns(as_shown(cs.string())).rename(_shown_names(frame.columns)).write_csv(path)
+
+
+def write_table(frame: "pl.DataFrame", path: str | Path) -> None:
+    """Write a frame in one step as .csv (see `write_csv`), .jsonl or .parquet, according to the name of the file."""
+    import polars as pl
+
+    writers: dict[str, Callable[..., None]] = {
+        ".csv": write_csv,
+        ".jsonl": pl.DataFrame.write_ndjson,
+        ".parquet": pl.DataFrame.write_parquet,
+    }
+    with whole_file(path) as partial:
+        writers[Path(path).suffix](frame, partial)
 
 
 def read_csv(path: str | Path, **options: Any) -> "pl.DataFrame":

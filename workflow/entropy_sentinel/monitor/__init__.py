@@ -1,14 +1,14 @@
-"""Slices of production logs, their estimated accuracy, and what of it calls for attention.
+"""Estimate the accuracy of slices of production logs, and raise alerts.
 
-A line of a log becomes an alert in this order; `running` does it all, `settings` says what can be asked for:
+A line of a log becomes an alert in these steps. `running` calls them all, and `settings` has the options:
 
-    reading     `inputs` makes frames of features; `problems` counts what cannot be used, `times` and `identity` help
-    summing     `collecting` adds them to the `sums` of a slice, which a `state` keeps; `merging` adds all files up
-    estimating  `estimates`: a row for each slice, with its `change`; `alerts`: flags, and the rows that need somebody
-    labelling   `sampling` chooses responses, `to_label` is their file; `labelled` improves the estimates by the labels
-    showing     the `result` at a terminal, as a page with pictures, as files; `catalogue` lists these outputs
+    reading     `inputs` reads frames of features; `problems` counts unusable records; also `times` and `identity`
+    summing     `collecting` adds frames to the `sums` of slices, which a `state` keeps; `merging` adds up all files
+    estimating  `estimates` makes a row for each slice, with its `change`; `alerts` has flags and alerts
+    labelling   `sampling` chooses responses, `to_label` writes their file; `labelled` improves estimates with labels
+    showing     the `result` on a terminal, as a page with pictures, and as files; `catalogue` lists these outputs
 
-`catalogue` has the columns of a row and the statistics that add up. `once` is `estimate` and `score`, without a state.
+`catalogue` has the columns of a row and the statistics of a slice. `once` has `estimate` and `score`, without a state.
 """
 
 import sys

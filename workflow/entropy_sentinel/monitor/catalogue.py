@@ -1,7 +1,7 @@
-"""What a row of the monitor says of a slice: its columns in their order, each with meaning and unit.
+"""The columns of the monitor's rows in their order, each with meaning and unit.
 
-A `Statistic` is made of each response and adds up over files and windows. A new one is one entry: the columns of rows,
-files and tables, the metrics, and what a state must know of a file are read from here.
+A `Statistic` is computed for each response and adds up over files and windows. A new one needs only an entry here:
+rows, files, tables, metrics and states read the catalogue.
 """
 
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ import polars as pl
 
 from entropy_sentinel.statistics.ambiguity import SEVERAL
 
-# Of a log's column `stable_classes`, the number that the family `semantics` gives to all responses to a question: the
-# first response speaks for its question, so that files add up whatever samples they hold.
+# The family `semantics` gives all responses to a question the same `stable_classes`. Only the first response counts, so
+# that files add up whatever samples they contain.
 _FIRST, _STABLE = pl.col("sample") == 0, pl.col("stable_classes").cast(pl.Float64, strict=False)
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the rows; `metric` is its name in the metrics file, empty if it is not there."""
+    """A column of the rows; `metric` is its name in the metrics file, empty if the file omits it."""
 
     name: str
     meaning: str
@@ -27,21 +27,21 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class Statistic(Column):
-    """A number of a slice's responses that adds up.
+    """A sum over a slice's responses.
 
     Attributes:
-        each: True or false, or a number, of each response, null for 0: an expression over the columns of feature files
-            (`features/catalogue.py`), `excluded`, why a response is not estimated, or null, those of traces
-            (`frames/generation.py`), null for responses of feature files, and other columns of logs by their dotted
-            names, as text, null where a log has none of the name. Its sum is kept. What may not be known is counted
-            where it is by a statistic of its own, which is then `of`.
-        of: The statistic that it is a share of: only responses that count there count here, and rows have the sum
-            divided by that one's. Empty for a count: rows have the sum.
-        heading: What stands above it in tables; empty where it is in files alone.
-        form: How tables show it.
-        flag: The flag of a slice of which it is more than a tenth; empty for none.
-        flagged: What is said then: so many per cent "of the responses ...".
-        version: To be raised where `each` changes: what states hold of the one before is then not known any more.
+        each: The value of a response: true, false or a number; null counts as 0. It is an expression over the columns
+            of feature files (`features/catalogue.py`); `excluded`, the reason why a response is not estimated, or null;
+            the columns of traces (`frames/generation.py`), null for feature files; and other columns of logs by their
+            dotted names, as text, null if missing. If a value may be unknown, count the known ones in another statistic
+            and name that in `of`.
+        of: The denominator of a share: only responses that count there count here, and rows have the quotient of the
+            sums. Empty for a count: rows have the sum.
+        heading: Its heading in tables; empty if tables omit it.
+        form: Its format in tables.
+        flag: The flag of slices in which it is more than a tenth; empty for none.
+        flagged: The end of the flag's reason: so many per cent "of the responses ...".
+        version: Raise it when `each` changes; the sums in existing states are then unknown.
     """
 
     each: pl.Expr
@@ -54,12 +54,12 @@ class Statistic(Column):
 
     @property
     def alert(self) -> str:
-        """The name of its flag in `alert_on`."""
+        """Return the name of its flag in `alert_on`."""
         return self.flag.replace(" ", "-")
 
     @property
     def kept_as(self) -> str:
-        """The name of its sums in a state."""
+        """Return the name of its sums in a state."""
         return f"n_{self.name.removesuffix('_share')}" if self.name.endswith("_share") else self.name
 
 
@@ -130,7 +130,7 @@ CATALOGUE: dict[str, Column] = {
         Column("reasons", "The reason of each flag.", ""),
     )
 }
-# What rows of `estimate` have beside where labels are given, after `n_labelled`.
+# Further columns of `estimate` with labels, after `n_labelled`.
 COMPARED: dict[str, Column] = {
     column.name: column
     for column in (
@@ -142,7 +142,7 @@ COMPARED: dict[str, Column] = {
 STATISTICS: dict[str, Statistic] = {
     column.name: column for column in CATALOGUE.values() if isinstance(column, Statistic)
 }
-# By which definitions sums are made: those of two add up where they agree.
+# The version of each definition: sums of equal versions add up.
 VERSIONS = {column.name: column.version for column in STATISTICS.values()}
 
 

@@ -1,4 +1,4 @@
-"""The verbs `estimate` and `score`: responses once, without windows and state, and beside the labels that there are."""
+"""The verbs `estimate` and `score`: read responses once, without windows and state, and compare with labels."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -27,9 +27,9 @@ from entropy_sentinel.verbs.estimation import saved_estimator
 from entropy_sentinel.verbs.inputs import features_table, labels_table, with_labels
 from entropy_sentinel.verbs.labels import labels_within
 
-# Slices beyond are pooled, to bound the memory.
+# Further slices are pooled, to limit memory.
 _MOST_SLICES = 100_000
-# What is estimated where nothing else is asked for.
+# Default slices.
 BY_DEFAULT = ("model", "benchmark")
 _GIVING = "log-3d, recommended or forest-10d-balanced-isotonic"
 
@@ -88,14 +88,14 @@ def estimated(estimator: SavedEstimator, logs: Logs, labels: pl.DataFrame | None
         return result
     read = read_whole(estimator, sources(logs), settings)
     rows = with_labels(read.rows, labels_table(labels)).filter(pl.col("excluded").is_null())
-    # Without columns there is one slice, which has a name.
+    # Without columns there is one slice, with a fixed name.
     keys = [pl.col(f"{BY}{name}") for name in settings.by] or [pl.lit(EVERYTHING)]
     rows = rows.select(*FEATURES, *estimator.signals, "label", **dict(zip(result.by, keys, strict=True)))
     return replace(result, slices=_compared(result, estimator, rows.filter(pl.col("label").is_not_null())))
 
 
 def _compared(result: Monitored, estimator: SavedEstimator, labelled: pl.DataFrame) -> pl.DataFrame:
-    """The slices with what their `labelled` responses say, null where there are none."""
+    """Add the columns COMPARED of the `labelled` responses to the slices, null without labels."""
     names, slices = list(result.by), result.slices
     with one_thread():
         made = [_of_labels(part, estimator, names) for part in labelled.partition_by(names)]
@@ -107,7 +107,7 @@ def _compared(result: Monitored, estimator: SavedEstimator, labelled: pl.DataFra
 
 
 def _of_labels(part: pl.DataFrame, estimator: SavedEstimator, names: Sequence[str]) -> tuple[Any, ...]:
-    """The slice, and of its labelled responses their number, the estimate, the truth and the difference."""
+    """Return the slice, its number of labelled responses, their estimated and true accuracy, and the difference."""
     guess, true = estimator.estimator.accuracy(part), part.filter("label").height / len(part)
     return (*part.select(names).row(0), len(part), guess, true, guess - true)
 
@@ -164,9 +164,9 @@ def scored(estimator: SavedEstimator, read: Read) -> pl.DataFrame:
 
 
 def _p_correct(estimator: Estimator, features: pl.DataFrame) -> np.ndarray:
-    """(n_rows,); InputError where the estimator gives none."""
+    """Return P(correct), (n_rows,); raise InputError if the estimator has none."""
     with one_thread():
-        # One made-up response tells it where there is none.
+        # Without responses, one made-up response shows whether the estimator has P(correct).
         rows = features if len(features) else pl.DataFrame({name: [1.0] for name in SIGNALS})
         p = estimator.p_correct(rows)
     if p is None:

@@ -1,4 +1,4 @@
-"""The config of `workflow/monitor.smk`: logs in parts, one for each file, and the JSON schema of the file."""
+"""Read the config of `workflow/monitor.smk`, where each log file is a part, and write its JSON schema."""
 
 import glob
 import hashlib
@@ -12,7 +12,7 @@ from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.options import checked
 from entropy_sentinel.monitor.settings import MonitorFile, Reading
 
-# Where the bound of a number may be null too, Pydantic keeps its own names.
+# For numbers that may be null, Pydantic writes bounds under its own names.
 _BOUNDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
 
 
@@ -23,13 +23,13 @@ class Partitions:
         """Check the config; raise ConfigError for an invalid key or option, and for a pattern without files."""
         file = checked(MonitorFile, {key: value for key, value in config.items() if value is not None})
         self.estimator, self.folder = file.estimator, file.folder
-        # As they were written: what is not set is not part of what jobs depend on.
+        # As the user wrote them: jobs do not depend on options that are not set.
         self.options = dict(config.get("options") or {})
         self.logs = {_name(path): path for pattern in file.logs for path in _matches(pattern)}
 
     @property
     def reading(self) -> dict[str, Any]:
-        """The options that the jobs of the parts depend on."""
+        """Return the options that the jobs of the parts depend on."""
         return {name: value for name, value in self.options.items() if name in Reading.model_fields}
 
 
@@ -41,7 +41,7 @@ def _matches(pattern: str) -> list[str]:
 
 
 def _name(path: str) -> str:
-    """The name of a file's part: readable, and not that of another file."""
+    """Return a readable and unique name for a file's part."""
     digest = hashlib.sha256(str(Path(path).absolute()).encode()).hexdigest()
     return f"{re.sub(r'[^A-Za-z0-9._-]', '-', Path(path).name)}-{digest[:8]}"
 
@@ -52,7 +52,7 @@ def monitor_schema() -> str:
 
 
 def _with_bounds(schema: Any) -> Any:
-    """The schema with the bounds of numbers under the names that JSON schema has for them."""
+    """Return the schema with JSON schema's names for the bounds of numbers."""
     if isinstance(schema, list):
         return [_with_bounds(part) for part in schema]
     if not isinstance(schema, dict):

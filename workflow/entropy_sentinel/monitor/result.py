@@ -1,4 +1,4 @@
-"""What a monitor has found, with its table of slices and the sentences that every output begins with."""
+"""The result of a monitor, its table of slices, and the sentences at the start of every output."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,18 +14,18 @@ from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.settings import STALE
 from entropy_sentinel.report.tokens import Token
 
-# Slices that are named in a sentence or shown in a table; files have all. And domains that are named.
+# Largest number of slices in a sentence or table (files have all), and of domains in a sentence.
 SHOWN, NAMED = 20, 4
-# The column that rows have where labels were given.
+# A column that rows have only with labels.
 LABELLED = "labelled_accuracy"
 Row = Mapping[str, Any]
-# What stands above a column, and what a row has in it.
+# A column's heading, and its text for a row.
 Shown = tuple[str, Callable[[Row], str]]
 
 
 @dataclass(frozen=True)
 class Response:
-    """A response from its log; `p` is the estimator's prediction, `tokens` are those on the page."""
+    """A response from its log; `p` is the estimator's prediction, `tokens` are the ones on the page."""
 
     item_id: str
     sample: int
@@ -39,12 +39,12 @@ class Response:
 
     @property
     def left_out(self) -> int:
-        """Tokens between the first and the last ones that are shown."""
+        """Return the number of tokens between the first and the last ones on the page."""
         return self.n_tokens - len(self.tokens)
 
     @property
     def named(self) -> bool:
-        """Whether the tokens have texts."""
+        """Return whether the tokens have texts."""
         return all(token.text is not None for token in self.tokens)
 
 
@@ -58,32 +58,32 @@ class Behind:
     note: str
 
     def is_of(self, alert: Mapping[str, Any]) -> bool:
-        """Whether these are the responses behind an alert."""
+        """Return whether these are the responses behind an alert."""
         return (alert["slice"], alert.get("window")) == (self.slice, self.window) and alert["kind"] != STALE
 
 
 @dataclass(frozen=True, repr=False)
 class Monitored:
-    """The rows, the alerts, and where they come from.
+    """The rows, the alerts, and their provenance.
 
-    The columns of the rows are those of the slices (text, null where a response has no value), and those of the
-    catalogue (`monitor/catalogue.py`), which says what each means: with windows also `window` (its begin, UTC; null for
-    responses without a time), with labels also what these say.
+    Rows have the slice columns (text, null if a response has no value) and those of the catalogue
+    (`monitor/catalogue.py`), which explains each. With windows they also have `window` (its start in UTC, null for
+    responses without a time), and with labels the columns of the labelled accuracy.
 
     Attributes:
-        by: The columns that make slices.
+        by: The slice columns.
         slices: A row per slice over the whole time, by rank, the most expected errors first.
-        windows: A row per slice and window, by rank; null where none are asked for.
-        alerts: What calls for attention.
+        windows: A row per slice and window, by rank; null without windows.
+        alerts: The alerts, each as a dict.
         provenance: Where the rows come from; JSON-serialisable.
-        problems: What could not be used of the logs that were given, read now or before.
+        problems: Unusable parts of the given logs, read now or earlier.
         newest: The windows that alerts are about.
         recent: The rows that alerts are about, null without windows: those of the windows `newest`, where thin windows
-            are pooled backwards; `window_from` is the first that is pooled, `n_windows` how many from there to
-            `window`.
-        last_usable: A row per slice of `slices`, in their order: its last window with enough responses, those before it
-            pooled, or null.
-        behind: Responses behind the alerts, where they were asked for.
+            are pooled with earlier ones. `window_from` is the first pooled window, and `n_windows` counts the windows
+            from there to `window`.
+        last_usable: A row per slice of `slices`, in their order: its last window with enough responses, with earlier
+            windows pooled, or null.
+        behind: Responses behind the alerts, if requested.
     """
 
     by: tuple[str, ...]
@@ -99,23 +99,23 @@ class Monitored:
 
     @property
     def frame(self) -> pl.DataFrame:
-        """The rows by slice and window, or by slice without windows."""
+        """Return the rows by slice and window, or by slice without windows."""
         return self.slices if self.windows is None else self.windows
 
     @property
     def now(self) -> pl.DataFrame:
-        """The rows of the newest window, or by slice without windows."""
+        """Return the rows of the newest window, or by slice without windows."""
         return self.slices if self.recent is None else self.recent.filter(pl.col("window").is_in(self.newest[-1:]))
 
     @property
     def silent(self) -> bool:
-        """Whether no slice of the newest window has enough responses."""
+        """Return whether no slice of the newest window has enough responses."""
         least = max(self.provenance["min_responses"], 1)
         return not (self.now["n_estimated"] >= least).any()
 
     @property
     def incomplete(self) -> bool:
-        """Whether something in the logs could not be used."""
+        """Return whether some of the logs could not be used."""
         return bool(self.problems.counts)
 
     def __repr__(self) -> str:
@@ -149,7 +149,7 @@ def table_of(result: Monitored, rows: pl.DataFrame, most: int) -> tuple[list[str
 
 
 def _columns(result: Monitored, rows: pl.DataFrame) -> Iterator[Shown]:
-    """The columns after the slice's name; flags but for those that all slices have."""
+    """Yield the columns after the slice's name; flags of all slices are omitted."""
     about = result.provenance
     yield "responses", lambda row: f"{row['n_estimated']:,}{_pooled(row, about['window'])}"
     yield "estimated", lambda row: number(row["estimated_accuracy"])
@@ -212,7 +212,7 @@ def shown_rows(result: Monitored) -> list[tuple[str, pl.DataFrame]]:
 
 
 def whose(result: Monitored) -> tuple[str, str]:
-    """Return which estimator gave the numbers, and how much was read."""
+    """Return two lines: which estimator was used, and how much was read."""
     about, files = result.provenance["estimator"], result.provenance["files"]
     domains = (about["group"] or "?").split("+")
     named = ", ".join(domains) if len(domains) <= NAMED else f"{len(domains)} domains"

@@ -1,4 +1,4 @@
-"""The monitor, from logs and an estimator to rows and alerts."""
+"""Run the monitor, from logs and an estimator to rows and alerts."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -47,8 +47,8 @@ def monitor(
             state files of parts of the logs.
         by: The columns whose values define slices, combined; without any, all responses are one slice.
         state: A file that keeps the sums of each log for this estimator and settings, so that each log is read once.
-        **options: The fields of `MonitorOptions`, by name: windows, reference, what is an alert, labels, how logs are
-            read. Labels may be a frame, too.
+        **options: The fields of `MonitorOptions`, by name: windows, reference, alerts, labels, how logs are read.
+            Labels may also be a frame.
 
     Returns:
         The rows by slice and by window, the alerts, and their provenance.
@@ -77,7 +77,7 @@ def monitor(
 def collect(estimator: str | Path, logs: Logs, state: str | Path, by: Sequence[str] = (), **options: Any) -> Problems:
     """Read a part of the logs to the file `state`, and estimate nothing; return what could not be used.
 
-    `monitor` takes such files for logs. The options are those of `Reading`, and its errors those of `monitor`.
+    `monitor` reads such files in place of logs. The options are those of `Reading`, and the errors those of `monitor`.
     """
     with _collected(estimator, logs, state, Reading.of({"by": by, **options}), single=False) as run:
         return run.collector.problems()
@@ -87,7 +87,7 @@ def collect(estimator: str | Path, logs: Logs, state: str | Path, by: Sequence[s
 def _collected(
     estimator: SavedEstimator | str | Path, logs: Logs, path: str | Path | None, reading: Reading, single: bool
 ) -> Iterator["_Run"]:
-    """The sums of all logs, in the state at `path`; with `single` also of each response."""
+    """Sum all logs in the state at `path`; with `single` keep each response too."""
     saved, checksum = loaded(estimator, path)
     given = sources(logs, path)
     whose = {"estimator": saved.estimator.name, "checksum": checksum, "reading": reading.as_dict()}
@@ -107,7 +107,7 @@ class _Run:
     state: State
 
     def monitored(self, settings: MonitorOptions) -> Monitored:
-        """The rows, alerts and provenance. Raises InputError for no response, and for none in the reference."""
+        """Return the result; raise InputError without responses, or without responses in the reference."""
         problems = self.collector.problems()
         merged = merge(self.state, settings.by, settings.window, settings.period, settings.max_slices)
         if merged is None:
@@ -138,12 +138,12 @@ class _Run:
         return Labelled(self.state, labels, merged, settings.window, settings.labels_at_random)
 
     def _grains(self) -> list[datetime]:
-        """When the smallest windows begin in which there are responses."""
+        """Return the starts of the smallest windows with responses."""
         grains = pl.concat([part.keys.select("grain").unique() for part in self.state.all_sums()])
         return grains["grain"].drop_nulls().to_list()
 
     def _no_reference(self, settings: MonitorOptions) -> str:
-        """What to say of a reference without a response, and what there is."""
+        """Return the error for a reference without responses, with the period of the logs."""
         grains = self._grains()
         there = f"from {min(grains):%Y-%m-%d} to {max(grains):%Y-%m-%d}" if grains else "without a time"
         return (
@@ -152,7 +152,7 @@ class _Run:
         )
 
     def _since(self, settings: MonitorOptions) -> list[str] | None:
-        """The reference as it is written down; one without a begin begins with the logs."""
+        """Return the reference for the provenance; without a start it begins with the logs."""
         if settings.period is None:
             return None
         start = min(self._grains()) if settings.period.start == EARLIEST else settings.period.start
@@ -184,7 +184,7 @@ class _Run:
 
 
 def _rows(estimates: Estimates, merged: Merged, settings: MonitorOptions, labelled: Labelled | None) -> dict[str, Any]:
-    """What of a `Monitored` has rows, and the alerts about them."""
+    """Return the fields of `Monitored` with rows, and the alerts about them."""
     columns, reference, windows = tuple(merged.slices.columns), settings.period, merged.windows
     if settings.window is None or windows is None:
         slices = estimates.of_slices(merged, labelled)

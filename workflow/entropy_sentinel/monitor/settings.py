@@ -12,24 +12,24 @@ from entropy_sentinel.sources.logs.settings import FormatOptions, ResponseOption
 
 # Windows by name, as Polars cuts them: in UTC, a week from Monday.
 WINDOWS = {"hour": "1h", "day": "1d", "week": "1w", "month": "1mo"}
-# Where a log's time is, in the formats that have one.
+# The time column in the formats that have one.
 TIME = "time"
-# Other times are those of a clock that was never set, or of a number that is no time: 1e9 and 1e18 are of 2001, and no
-# language model was in use then.
+# Other times come from a clock that was never set, or from a number that is not a time: 1e9 and 1e18 are in 2001, long
+# before language models were deployed.
 EARLIEST, LATEST = datetime(2015, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
-# What an alert can be about: BELOW where a limit is given, the others where they are asked for.
+# Kinds of alerts: BELOW is active if a limit is set, the others if `alert_on` names them.
 BELOW, DROP, OUTSIDE, STALE, AMBIGUOUS = "below", "drop", "support", "stale", "ambiguous"
-# Flags of statistics by their words; written out, for their catalogue takes longer to import than a help text may.
+# Written out, because importing the catalogue of statistics would take too long for a help text.
 Kind = Literal["drop", "support", "truncated", "stale", "ambiguous"]
 ALERTS = get_args(Kind)
-# What may be overridden, and is then said in every output.
+# What users may override; every output then states it.
 MODEL, LOGPROBS = "model", "logprobs"
 Level = Annotated[
     Number,
     Field(gt=0, lt=1, description="Level of the intervals."),
     Shown(Panel.SLICES, "SHARE"),
 ]
-# A verb takes a frame of labels too.
+# A verb also accepts a frame of labels.
 Labels = Annotated[Any, WithJsonSchema({"anyOf": [{"type": "string"}, {"items": {"type": "string"}, "type": "array"}]})]
 Patterns = Annotated[
     list[Text],
@@ -50,17 +50,17 @@ class Slicing(ResponseOptions):
 
     @property
     def grain(self) -> str | None:
-        """The smallest window that is kept; null where time does not matter."""
+        """Return the smallest window to keep; null if time does not matter."""
         return None
 
     @property
     def time_column(self) -> str | None:
-        """The column of the time, null where it does not matter."""
+        """Return the column of the time; null if time does not matter."""
         return None
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of slices and time."""
+        """Return the columns of slices and time."""
         return self.by if self.time_column is None else (*self.by, self.time_column)
 
 
@@ -84,27 +84,27 @@ class Reading(Slicing):
 
     @property
     def grain(self) -> str | None:
-        """The windows whose sums are kept: hours, or days, which add up to weeks and months; null without times."""
+        """Return the windows whose sums are kept: hours, or days for days, weeks and months; null without times."""
         if self.window is None and self.reference is None:
             return None
         return "hour" if self.window == "hour" else "day"
 
     @property
     def time_column(self) -> str | None:
-        """The column of the time, null where it does not matter."""
+        """Return the column of the time; null if time does not matter."""
         return None if self.grain is None else self.time or TIME
 
     @property
     def period(self) -> "Reference | None":
-        """The reference."""
+        """Return the reference period, or null."""
         return None if self.reference is None else reference(self.reference, self.grain or "day")
 
     def model_post_init(self, _: Any) -> None:
-        """ConfigError for a reference that is none."""
+        """Raise ConfigError for an invalid reference."""
         _ = self.period
 
     def as_dict(self) -> dict[str, Any]:
-        """What partial results depend on, as JSON has it."""
+        """Return the settings that partial results depend on; JSON-serialisable."""
         own = {"by": list(self.by), "time": self.time_column, "grain": self.grain}
         names = [name for name in Reading.model_fields if name not in (*own, "window", "reference", "strict", "scorer")]
         read = {name: getattr(self, name) for name in names}
@@ -112,16 +112,17 @@ class Reading(Slicing):
 
 
 class Reference(NamedTuple):
-    """A period, from `start` up to and without `end`."""
+    """A period from `start` to `end`, without `end`."""
 
     start: datetime
     end: datetime
 
 
 def reference(text: str, grain: str = "day") -> Reference:
-    """The period of `2026-11-01..2026-11-07`, both days whole, or of one day; hours where these are the `grain`.
+    """Return the period of `2026-11-01..2026-11-07`, including both days, or of one day; hours if `grain` is `hour`.
 
-    `..2026-11-07` is all up to then. ConfigError where it is none, or does not begin and end where a grain does.
+    `..2026-11-07` is everything until then. Raises ConfigError for any other text, and for a period that does not
+    consist of whole grains.
     """
     first, dots, last = (part.strip() for part in text.partition(".."))
     try:
@@ -145,7 +146,7 @@ def reference(text: str, grain: str = "day") -> Reference:
 
 
 def shown(period: Reference) -> str:
-    """A period as it was meant: its first and its last day, hours where it is not of whole days."""
+    """Return a period as text: its first and last day, with hours unless it consists of whole days."""
     if any(moment.hour for moment in period):
         first, last = (f"{moment:%Y-%m-%d %H:%M}" for moment in period)
     else:
@@ -161,7 +162,7 @@ def _moment(text: str) -> datetime:
 
 
 class EstimateOptions(Slicing):
-    """What `estimate` can be asked, as a command and as a verb."""
+    """The options of `estimate`, the command and the verb."""
 
     level: Level = 0.9
     min_responses: Annotated[Whole, Shown(Panel.SLICES, "N")] = Field(
@@ -170,7 +171,7 @@ class EstimateOptions(Slicing):
 
 
 class MonitorOptions(Reading):
-    """What `monitor` can be asked, as a command, as a verb and in a workflow. Adding an option is a field here."""
+    """The options of `monitor`: command, verb and workflow. A new option is a field here."""
 
     level: Level = 0.9
     min_responses: Annotated[Whole, Shown(Panel.SLICES, "N")] = Field(
@@ -217,7 +218,7 @@ class MonitorOptions(Reading):
     )
 
     def model_post_init(self, context: Any) -> None:
-        """ValueError for what does not go together."""
+        """Raise ValueError for options that contradict each other."""
         super().model_post_init(context)
         if DROP in self.alert_on and self.reference is None:
             raise ValueError(
@@ -226,7 +227,7 @@ class MonitorOptions(Reading):
 
 
 class SampleOptions(FormatOptions, Slicing):
-    """What `sample` can be asked, as a command and as a verb."""
+    """The options of `sample`, the command and the verb."""
 
     budget: Annotated[Whole, Shown(Panel.SLICES, "N", "-n")] = Field(
         100, ge=1, le=10**9, description="How many responses to label in total."

@@ -1,4 +1,4 @@
-"""Labelling in a browser: one page with everything in it, to be opened from the disk; it saves a CSV file."""
+"""Make a self-contained page for labelling in a browser; it opens from the disk and saves a CSV file."""
 
 import hashlib
 from collections.abc import Sequence
@@ -25,12 +25,18 @@ def labelling_page(
     command: str,
     shielded: bool = False,
 ) -> str:
-    """The page's HTML for `rows`, each with `question`, `response`, and perhaps `reference`, `cut_off` and `caution`.
+    """Return the HTML of a page for labelling `rows`.
 
-    It begins with the answers `given`, a value of ANSWERS or null for each row. `columns` are those of the file that it
-    saves, of which the last is `label`; `keys` tell a row from others. `saved` is what stands there for each answer;
-    rows whose answer has none are left out. `command` is what the file, called `file`, is given to; `shielded` says
-    whether texts in it are as `frames.printable` writes them.
+    Args:
+        title: The title of the page.
+        rows: Each with `question` and `response`, and optionally `reference`, `cut_off` and `caution`.
+        keys: The columns that identify a row.
+        columns: The columns of the saved file; the last one is `label`.
+        given: The answers at the start: a value of ANSWERS or null for each row.
+        saved: The label in the file for each answer; rows with any other answer are omitted.
+        file: The name of the saved file.
+        command: The command that reads the file.
+        shielded: Whether the file escapes texts like `frames.printable.write_csv`.
     """
     content = [(row["response"], *(row[name] for name in keys)) for row in rows]
     wanted = dict.fromkeys([*_FACTS, *keys, *columns])

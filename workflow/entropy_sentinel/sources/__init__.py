@@ -1,1 +1,1 @@
-"""What comes from outside: the hub, local rows, logs, traces and labels made elsewhere."""
+"""Readers of external data: the hub, local rows, logs, and imported traces and labels."""

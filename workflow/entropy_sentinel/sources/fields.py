@@ -1,6 +1,6 @@
-"""Fields of a row from outside, format strings over them, and its right answers with their counts.
+"""Read the fields of an external row: format strings over its columns, its right answers and their counts.
 
-What is neither text nor a number is refused.
+A value that is neither text nor a number is an error.
 """
 
 import json
@@ -16,16 +16,16 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.settings import FIELD
 
 Row = Mapping[str, Any]
-# The sign and the point of a number stay: -5 is not 5, and 3.5 not 35.
+# Keeps the sign and the decimal point of a number: -5 is not 5, and 3.5 is not 35.
 _PUNCTUATION = re.compile(rf"(?<!\w)-(?=\d)|(?<=\d)\.(?=\d)|([{re.escape(string.punctuation)}])")
 
 
 def fill_first(templates: Iterable[str], row: Row, where: str) -> str | None:
-    """The first format string whose columns are all filled, filled in and stripped; None if there is none.
+    """Fill in the first format string whose columns all have a value, and strip it; return None if there is none.
 
-    `{column[part]}` is a part of a column: of one with named parts by its name, of a list by its number from 0. A list
-    is joined with commas. Raises InputError, beginning with `where` (file and row), for a column or part that is not
-    there, and for what is neither text nor a number.
+    `{column[part]}` is a part of a column: a named part, or an element of a list by its number from 0. A list is joined
+    with commas. Raises InputError, which begins with `where` (file and row), for a missing column or part, and for a
+    value that is neither text nor a number.
     """
     return next((text for template in templates if (text := _fill(template, row, where)) is not None), None)
 
@@ -40,7 +40,7 @@ def column(row: Row, name: str, where: str) -> Any:
 def is_empty(value: Any) -> bool:
     """Return whether a field is empty: null, NaN, blank text, or a list or struct (picture) of empty fields."""
     waiting = [value]
-    while waiting:  # not by recursion, for rows may be nested as deep as Python's stack
+    while waiting:  # no recursion: rows may be nested as deep as Python's stack
         value = waiting.pop()
         if isinstance(value, Mapping):
             waiting.extend(value.values())
@@ -82,7 +82,7 @@ def look_up(name: str, row: Row, where: str) -> Any:
 
 
 def _parts(value: Any) -> str:
-    """What parts a value has, for the message about one that it lacks."""
+    """Describe the parts of a value, for the message about a missing part."""
     if isinstance(value, Mapping):
         return f"its parts are {_names(value)}"
     if isinstance(value, list):
@@ -91,7 +91,7 @@ def _parts(value: Any) -> str:
 
 
 def _text(value: Any, where: str) -> str:
-    """A filled field as text; several answers are joined with a comma."""
+    """Return a non-empty field as text; a list is joined with commas."""
     if isinstance(value, list):
         return ", ".join(one_text(part, where) for part in value if not is_empty(part))
     if isinstance(value, Mapping):
@@ -116,17 +116,17 @@ def one_text(value: Any, where: str) -> str:
 
 
 def _names(fields: Mapping[str, Any]) -> str:
-    """Their names for a message, which must be storable whatever the row holds."""
+    """List the names for a message; names that are not valid Unicode are escaped."""
     return ", ".join(fields).encode(errors="backslashreplace").decode()
 
 
 def read_answers(columns: str | Sequence[str], row: Row, where: str) -> list[list[str]] | None:
-    """The right answers of a row, each with all its names, the one that is shown first; None where it has none.
+    """Return the right answers of a row, each a list of its names with the displayed one first; None without answers.
 
-    They are the list in one column, or those of several columns, one in each. An answer is a text or a list of its
-    names. Tables of text have a list as its JSON text. Answers whose names are the same after `normalised` become one
-    answer: `Paris` and `PARIS!`. Raises InputError, beginning with `where` (file and row), for an
-    answer without a name, and for what is neither text nor a number.
+    The answers are the list in one column, or the values of several columns. An answer is a text or a list of its
+    names; tables of text have a list as JSON. Answers whose names are the same after `normalised`, such as `Paris` and
+    `PARIS!`, become one answer. Raises InputError, which begins with `where` (file and row), for an answer without a
+    name, and for a value that is neither text nor a number.
     """
     if isinstance(columns, str):
         named = f"{where}: answers ({columns})"
@@ -143,10 +143,10 @@ def read_answers(columns: str | Sequence[str], row: Row, where: str) -> list[lis
 def read_counts(
     column: str, answers: Sequence[Sequence[str]] | None, row: Row, where: str, zero: bool
 ) -> list[float] | None:
-    """Return how often each of a row's `answers` is seen, from its `column`; None if that is empty.
+    """Return how often each of a row's `answers` occurs, from the list in `column`; None if that is empty.
 
-    Raises InputError, beginning with `where`, if counts and answers differ in number, for a count that is not a number
-    of 0 or more, and, unless `zero` is allowed, for a 0.
+    Raises InputError, which begins with `where`, if there are not as many counts as answers, for a count that is not a
+    number of at least 0, and for 0 unless `zero` allows it.
     """
     named = f"{where}: counts ({column})"
     counts = _several(look_up(column, row, where), named)
@@ -168,7 +168,7 @@ def read_counts(
 
 
 def _several(value: Any, named: str) -> list[Any]:
-    """A list as it is or as its JSON text says it; what is none as the only one; nothing where there is nothing."""
+    """Return a list, also from its JSON text; any other value as a list of one, and an empty value as no element."""
     if isinstance(value, str) and value.lstrip().startswith("["):
         try:
             value = json.loads(value)
@@ -180,7 +180,7 @@ def _several(value: Any, named: str) -> list[Any]:
 
 
 def _answer_names(answer: Any, named: str) -> list[str]:
-    """The names of one answer, each once."""
+    """Return the distinct names of one answer."""
     names = _several(answer, named)
     if not names or any(is_empty(name) for name in names):
         raise InputError(f"{named} must be a text or a list of its non-empty names, was {answer!r}"[:300])
@@ -188,7 +188,7 @@ def _answer_names(answer: Any, named: str) -> list[str]:
 
 
 def _distinct(answers: Iterable[list[str]]) -> list[list[str]]:
-    """Each answer once: one whose names are all names of an earlier answer, or the other way round, is joined to it."""
+    """Merge answers if all names of one are also names of the other."""
     distinct: list[list[str]] = []
     for names in answers:
         texts = set(map(normalised, names))
@@ -203,10 +203,10 @@ def _distinct(answers: Iterable[list[str]]) -> list[list[str]]:
 
 
 def normalised(text: str) -> str:
-    """Text without case, punctuation, the articles a, an, the, and runs of white space.
+    """Return a text in lower case, without punctuation, the articles a, an, the, and repeated white space.
 
-    As SQuAD's evaluation has it (Rajpurkar et al., 2016), but that the sign and the point of a number stay, and that a
-    text of which nothing would be left, such as the option "A", stays as it is, in lower case.
+    This is the normalisation of SQuAD's evaluation (Rajpurkar et al., 2016), except that it keeps the sign and the
+    decimal point of a number. If nothing would be left, as for the option "A", it returns the text in lower case.
     """
     lower = " ".join(text.lower().split())
     bare = _PUNCTUATION.sub(lambda match: "" if match[1] else match[0], lower)

@@ -1,7 +1,7 @@
-"""Traces, labels and passes made elsewhere: files that are checked, completed and taken over as this pipeline's own.
+"""Import traces, labels and passes that were made elsewhere: check their files and complete their columns.
 
-What cannot be used is an InputError with file, row, step (from 0) and column. Rows of items that the study leaves out,
-by its limit or because the row lacks a question, are set aside and counted.
+An unusable value is an InputError with file, row, step (from 0) and column. Rows on items that the study does not use,
+because of its limit or because the row has no question, are skipped and counted.
 """
 
 import logging
@@ -34,21 +34,21 @@ log = logging.getLogger(__name__)
 
 # Columns that a file of traces must have.
 _REQUIRED = dict.fromkeys(("item_id", "text", "finish_reason", "token_logprobs", "top_logprobs"), False)
-# Those of them that files of text alone lack.
+# The required columns that files without log-probabilities lack.
 _STEPS = ("token_logprobs", "top_logprobs")
-# Settings that the provenance has.
+# Settings that the provenance records.
 _FROM_CONFIG = ("version", "model", "benchmark", "engine", "source", "samples")
-# Other words for `stop` and `length`, in any case, and no word: only its word shows that a response was truncated.
+# No reason, and words for `stop` and `length` in any case: only the exact word shows whether a response was truncated.
 _OTHER_WORDS = ("", "stop", "length", *(word.lower() for word in OTHER_STOPS))
-# The least and the largest number of each unit: entropies and areas, log-probabilities, probabilities.
+# The smallest and largest number of each unit: entropies and areas, log-probabilities, probabilities.
 _LIMITS = {"bits": (0.0, float("inf")), "nats": (float("-inf"), 0.0), "1": (0.0, 1.0)}
 
 
 def import_generations(items: pl.DataFrame, settings: SourceSettings, output: str) -> None:
-    """Take over the traces in the file `settings["source"]` on `items` (contract BENCHMARKS), in benchmark order.
+    """Import the traces in the file `settings["source"]` for `items` (contract BENCHMARKS), in benchmark order.
 
-    Items without a response and rows of items that are not among `items` are counted in the log and in the provenance.
-    Raises InputError for what cannot be used.
+    The log and the provenance count the items without a response, and the rows on other items. Raises InputError for an
+    unusable value.
     """
     source = settings["source"]
     facts = source_provenance(source, settings)
@@ -80,9 +80,9 @@ def import_generations(items: pl.DataFrame, settings: SourceSettings, output: st
 
 
 def _from_log(source: str, bare: bool) -> pl.DataFrame:
-    """The responses of a log, in the columns of GENERATIONS; InputError for the first that cannot be used.
+    """Return the responses of a log in the columns of GENERATIONS; raise InputError for the first unusable one.
 
-    Where it is `bare` they have no log-probabilities.
+    With `bare` they have no log-probabilities.
     """
     from entropy_sentinel.sources.logs.reading import Logs
     from entropy_sentinel.sources.logs.settings import ReadOptions
@@ -103,8 +103,7 @@ def _from_log(source: str, bare: bool) -> pl.DataFrame:
 def complete_generations(frame: pl.DataFrame) -> pl.DataFrame:
     """Fill in the columns of contract GENERATIONS that a file of traces lacks.
 
-    Seed -1, prompt hash "", 0 prompt tokens, and 0 tokens of a response without log-probabilities say that they are not
-    known.
+    Seed -1, prompt hash "", 0 prompt tokens, and 0 tokens of a response without log-probabilities mean "unknown".
     """
     known = {
         "seed": -1,
@@ -119,9 +118,9 @@ def complete_generations(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def source_provenance(source: str, settings: SourceSettings) -> dict[str, Any]:
-    """What the file says about its origin; else nobody knows how its tokens were drawn.
+    """Return the provenance of imported traces: that of the file, or else `sampling` unknown.
 
-    Raises InputError where neither says of which kind the log-probabilities are.
+    Raises InputError if neither the file nor the settings state the kind of the log-probabilities.
     """
     try:
         own = read_provenance(source)
@@ -129,7 +128,7 @@ def source_provenance(source: str, settings: SourceSettings) -> dict[str, Any]:
         own = {}
     mode = own.get("logprobs_mode") or settings["logprobs_mode"]
     if mode == NO_LOGPROBS and settings["logprobs_mode"] != NO_LOGPROBS:
-        # Said in the config, it is known before anything runs.
+        # The config must say so, because planning needs to know it before anything runs.
         raise InputError(
             f"{source}: has no log-probabilities; set models.{settings['model']}.source_logprobs_mode: none"
         )
@@ -151,7 +150,7 @@ def source_provenance(source: str, settings: SourceSettings) -> dict[str, Any]:
 
 
 def _checks(samples: int, numbered: bool) -> dict[str, tuple[pl.Expr, str]]:
-    """Per column: which rows of a file of traces cannot be used, and what they must be."""
+    """Return for each column an expression for the unusable rows of a file of traces, and what they must be."""
     steps, reason = pl.col("token_logprobs").list.len(), pl.col("finish_reason")
     too_many = f"must be below generation.samples, {samples}"
     if not numbered:
@@ -173,10 +172,10 @@ def _checks(samples: int, numbered: bool) -> dict[str, tuple[pl.Expr, str]]:
 
 
 def import_labels(responses: pl.DataFrame, source: str) -> tuple[pl.DataFrame, int]:
-    """The labels in the file `source` of `responses` (item_id, sample): a frame of contract LABELS.
+    """Return the labels of `responses` (item_id, sample) from a file, and the number of skipped rows.
 
-    A response that the file does not label gets null, with the reason. Also the number of rows of items without a
-    response, which are set aside. Raises InputError for what cannot be used.
+    The labels are a frame of contract LABELS; a response without a label in the file has null, with the reason. Rows on
+    items without a response are skipped. Raises InputError for an unusable value.
     """
     labels = read_columns(source, LABELS, {"item_id": False, "label": True})
     if "sample" in pl.read_parquet_schema(source):
@@ -192,10 +191,10 @@ def import_labels(responses: pl.DataFrame, source: str) -> tuple[pl.DataFrame, i
 
 
 def import_pass(responses: pl.DataFrame, source: str, asks: EnginePass) -> tuple[pl.DataFrame, int]:
-    """The rows of the file `source` on `responses` (columns RESPONSE), in their order: a frame of `asks.contract`.
+    """Return the rows of a pass for `responses` (columns RESPONSE) from a file, and the number of skipped rows.
 
-    A response may have no row. Also the number of rows on items without a response, which are set aside. Raises
-    InputError for what cannot be used.
+    The rows are a frame of `asks.contract` in the order of the responses; a response may have no row. Rows on items
+    without a response are skipped. Raises InputError for an unusable value.
     """
     contract = asks.contract
     required = {
@@ -228,7 +227,7 @@ def _of_floats(dtype: Dtype | DataTypeClass) -> bool:
 
 
 def _beyond(values: pl.Expr, dtype: Dtype | DataTypeClass, low: float, high: float) -> pl.Expr:
-    """Whether any number of each row is not finite, or not within the limits; numbers may lie in lists of lists."""
+    """Return whether a row has a number that is not finite or not within the limits, also in nested lists."""
     if isinstance(dtype, pl.List):
         return values.list.eval(_beyond(pl.element(), dtype.inner, low, high)).list.any()
     return ~(values.is_finite() & values.is_between(low, high))

@@ -1,7 +1,7 @@
-"""A table that a user gives: its columns in the dtypes of a contract, its rows and steps checked.
+"""Read a user's table in the dtypes of a contract, and check its rows and steps.
 
-Nothing is repaired by a guess. Columns that a contract does not know are left out. What cannot be used is an InputError
-with file, row and column.
+Nothing is guessed. Columns that the contract lacks are dropped. An unusable value is an InputError with file, row and
+column.
 """
 
 import logging
@@ -18,13 +18,13 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import TOP_K
 from entropy_sentinel.frames.response import RESPONSE, SAMPLE
 
-# Traces are looked at by this many responses at a time: as arrays they take several times their memory.
+# Number of responses whose traces are checked at a time: as arrays they take several times their memory.
 RESPONSES_AT_A_TIME = 1000
 log = logging.getLogger(__name__)
 
 
 class ImpossibleStep(NamedTuple):
-    """Row and step, both from 0, and which column must be what there."""
+    """A step that cannot be: its row and number, both from 0, the column, and what it must be and was."""
 
     row: int
     step: int
@@ -34,9 +34,9 @@ class ImpossibleStep(NamedTuple):
 
 
 def of_one_width(top: pl.Series) -> pl.Series | ImpossibleStep:
-    """The lists `top`, one per response and in it one per step, as arrays of one width: as most steps have entries.
+    """Convert `top`, for each response a list of steps, to arrays with as many entries as most steps have.
 
-    The first step that has another number of entries, where there is one. Any width will do: it is the k of the traces.
+    Returns the first step with another number of entries instead, if there is one.
     """
     steps = top.explode(empty_as_null=False, keep_nulls=False)
     lengths = steps.arr.to_list().list.len() if isinstance(steps.dtype, pl.Array) else steps.list.len()
@@ -53,9 +53,9 @@ def of_one_width(top: pl.Series) -> pl.Series | ImpossibleStep:
 
 
 def impossible_step(traces: pl.DataFrame) -> ImpossibleStep | None:
-    """The first impossible step of `traces`, which has the columns token_logprobs and top_logprobs of GENERATIONS.
+    """Return the first impossible step of `traces` (columns token_logprobs and top_logprobs of GENERATIONS), or None.
 
-    A NaN is none: there an engine has failed, and the features are null with that reason.
+    NaN is allowed: the engine failed at that step, so the features become null with that reason.
     """
     for number, part in enumerate(traces.iter_slices(RESPONSES_AT_A_TIME)):
         ends = part["token_logprobs"].list.len().to_numpy().cumsum()
@@ -72,7 +72,7 @@ def impossible_step(traces: pl.DataFrame) -> ImpossibleStep | None:
 
 
 def _checks(top: pl.Series, sampled: np.ndarray) -> Iterator[tuple[str, str, np.ndarray]]:
-    """Column, what it must be, and at which steps it is not: of `top` (n_steps, k) and `sampled` (n_steps,), nats."""
+    """Yield each check of `top` (n_steps, k) and `sampled` (n_steps,), nats: column, what it must be, failing steps."""
     nulls = top.arr.eval(pl.element().is_null(), as_list=True).list.any().fill_null(True).to_numpy()
     values = top.to_numpy()
     rising = (values[:, 1:] > values[:, :-1]).any(axis=1)
@@ -87,9 +87,9 @@ def _checks(top: pl.Series, sampled: np.ndarray) -> Iterator[tuple[str, str, np.
 
 
 def read_columns(source: str, contract: Contract, required: Mapping[str, bool]) -> pl.DataFrame:
-    """The contract's columns of a Parquet file, in its dtypes, `sample` counted per item where there is none.
+    """Read the contract's columns of a Parquet file, in its dtypes; a missing `sample` is counted per item.
 
-    `required` says of each column that must be there whether it may be null.
+    `required` has the columns that the file must have, and whether each may be null.
     """
     try:
         raw = pl.read_parquet(source)
@@ -109,7 +109,7 @@ def read_columns(source: str, contract: Contract, required: Mapping[str, bool]) 
     refuse_rows(frame, source, nulls)
     if "sample" not in frame.columns:
         frame = frame.with_columns(sample=pl.int_range(pl.len(), dtype=pl.UInt16).over("item_id"))
-    # Of which model and benchmark it is, the study says.
+    # The study knows the model and the benchmark.
     key = [name for name in contract.key if name in SAMPLE or name not in RESPONSE]
     twice = pl.struct(key).is_first_distinct().not_()
     refuse_rows(frame, source, {"item_id": (twice, f"must occur once per {' and '.join(key[1:])}")})
@@ -117,7 +117,7 @@ def read_columns(source: str, contract: Contract, required: Mapping[str, bool]) 
 
 
 def with_missing(frame: pl.DataFrame, contract: Contract, values: Mapping[str, Any] | None = None) -> pl.DataFrame:
-    """`frame` with all columns of the contract; those that it lacks from `values`, or null."""
+    """Return `frame` with all columns of the contract; missing ones are taken from `values`, or null."""
     new = {name: (values or {}).get(name) for name in contract.schema if name not in frame.columns}
     filled = {
         name: (value if isinstance(value, pl.Expr) else pl.lit(value)).cast(contract.schema[name])
@@ -127,7 +127,7 @@ def with_missing(frame: pl.DataFrame, contract: Contract, values: Mapping[str, A
 
 
 def refuse_rows(frame: pl.DataFrame, source: str, checks: Mapping[str, tuple[pl.Expr, str]]) -> None:
-    """Raise InputError for the first row that a check finds."""
+    """Raise InputError for the first row that fails a check."""
     for column, (wrong, must) in checks.items():
         rows = frame.select(wrong.fill_null(False)).to_series().arg_true()
         if len(rows):
@@ -135,20 +135,20 @@ def refuse_rows(frame: pl.DataFrame, source: str, checks: Mapping[str, tuple[pl.
 
 
 def has_null(column: str) -> pl.Expr:
-    """Whether the list of a row holds null."""
+    """Return whether the list of a row contains null."""
     return pl.col(column).list.eval(pl.element().is_null()).list.any()
 
 
 def of_none(responses: pl.DataFrame) -> pl.Expr:
-    """Whether a row is on an item of `responses` (item_id, sample), and on none of these."""
+    """Return whether a row is on an item of `responses` (item_id, sample), but on none of its samples."""
     answered = pl.col("item_id").is_in(responses["item_id"].implode())
     return answered & ~pl.struct(SAMPLE).is_in(responses.select(pl.struct(SAMPLE)).to_series().implode())
 
 
 def of_items(frame: pl.DataFrame, known: pl.Series, source: str) -> tuple[pl.DataFrame, int]:
-    """The rows of `frame` on the item ids `known`, and how many others are set aside.
+    """Return the rows of `frame` on the item ids `known`, and the number of other rows.
 
-    Raises InputError for the first id that no row of the benchmark can have, and where no row is left.
+    Raises InputError for the first id that no item of the benchmark can have, and if no row is left.
     """
     benchmark = known[0].rpartition("-")[0]
     possible = pl.col("item_id").str.contains(rf"^{re.escape(benchmark)}-[0-9]{{5,}}$")
@@ -166,7 +166,7 @@ def of_items(frame: pl.DataFrame, known: pl.Series, source: str) -> tuple[pl.Dat
 
 
 def _column(given: pl.Series, column: Column, source: str) -> pl.Series:
-    """A column in the contract's dtype; traces with the width that they have."""
+    """Return a column in the contract's dtype; `top_logprobs` keeps its number of entries."""
     inner = given.dtype.inner if isinstance(given.dtype, pl.List) else None
     if column.name == "top_logprobs" and isinstance(inner, pl.List | pl.Array) and inner.inner.is_numeric():
         made = of_one_width(given)
@@ -177,7 +177,7 @@ def _column(given: pl.Series, column: Column, source: str) -> pl.Series:
 
 
 def _cast(column: pl.Series, dtype: Dtype, source: str) -> pl.Series:
-    """The column in the contract's dtype; InputError for the first row that has no such value."""
+    """Return the column in the contract's dtype; raise InputError for the first value that does not convert."""
     if dtype == pl.Boolean and column.dtype not in (pl.Boolean, pl.Null):
         raise InputError(f"{source}: column '{column.name}' must be Boolean, was {column.dtype}")
     try:
@@ -188,7 +188,7 @@ def _cast(column: pl.Series, dtype: Dtype, source: str) -> pl.Series:
 
 
 def _whole_numbers(column: pl.Series, dtype: Dtype) -> pl.Series:
-    """The column in another dtype; PolarsError where it has no such value. Half a sample is no sample."""
+    """Convert a column; raise PolarsError for a value that does not convert, such as 0.5 to an integer."""
     cast = column.cast(dtype)
     if dtype.is_integer() and column.dtype.is_float() and not cast.cast(column.dtype).equals(column):
         raise pl.exceptions.InvalidOperationError("not a whole number")

@@ -1,7 +1,7 @@
-"""The Hugging Face hub: the commit that an id stands for, and its files. The only module that imports huggingface_hub.
+"""Find commits and files on the Hugging Face hub. This is the only module that imports huggingface_hub.
 
 With HF_HUB_OFFLINE=1 everything comes from the local cache, which `snakemake prefetch` fills. Error messages never
-repeat what the hub answered: it may hold parts of a request.
+quote the hub's answer, because it may contain parts of a request.
 """
 
 import json
@@ -16,7 +16,7 @@ import huggingface_hub
 from huggingface_hub import constants, errors
 
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.frames.files import write_whole
 
 log = logging.getLogger(__name__)
 
@@ -24,11 +24,11 @@ Kind = Literal["dataset", "model"]
 
 
 def pinned_commit(kind: Kind, repo_id: str, revision: str | None, folder: str | Path) -> str:
-    """The commit that a study uses: the one that `revision` stood for when the study first used it.
+    """Return the commit that a study uses: the one that `revision` meant when the study first used it.
 
-    `folder` is `results/<study>/revisions`; the record is one JSON file per id. A branch that has moved since changes
-    nothing: to accept what it is now, set `revision` to another value, such as the new commit, or delete the record.
-    Raises InputError as `resolve` does, and for a record that cannot be read: what it held is not known.
+    `folder` is `results/<study>/revisions`; the record is one JSON file per id. If a branch moves later, the study
+    keeps its commit: to use the new one, set `revision` to another value, such as the new commit, or delete the record.
+    Raises InputError like `resolve`, and for an unreadable record.
     """
     record = Path(folder) / f"{kind}s" / f"{repo_id.replace('/', '--')}.json"
     recorded = _read_record(record) if record.exists() else None
@@ -42,7 +42,7 @@ def pinned_commit(kind: Kind, repo_id: str, revision: str | None, folder: str | 
 
 
 def _read_record(path: Path) -> dict[str, Any]:
-    """The record of `pinned_commit`; InputError where it is damaged."""
+    """Read a record of `pinned_commit`; raise InputError if it is damaged."""
     try:
         recorded = json.loads(path.read_text())
         return {key: recorded[key] for key in ("revision", "commit")}
@@ -54,9 +54,9 @@ def _read_record(path: Path) -> dict[str, Any]:
 
 
 def resolve(kind: Kind, repo_id: str, revision: str | None) -> str:
-    """The commit (40 hex digits) that a commit, tag or branch stands for; None is the default branch.
+    """Return the commit (40 hex digits) of a commit, tag or branch; None is the default branch.
 
-    Raises InputError where there is no such thing, no access to it, no network, or, offline, no copy in the cache.
+    Raises InputError if it does not exist, without access or network, and, offline, without a copy in the cache.
     """
     api, offline = huggingface_hub.HfApi(), constants.is_offline_mode()
     with _plain_errors(kind, repo_id, revision):
@@ -64,15 +64,15 @@ def resolve(kind: Kind, repo_id: str, revision: str | None) -> str:
             api.auth_check(repo_id, repo_type=kind)  # metadata of a gated repository is public, its files are not
         repository: dict[str, Any] = {"repo_id": repo_id, "repo_type": kind, "local_files_only": offline}
         commit = api.resolve_revision(**repository, revision=revision).resolved
-        if offline:  # a commit hash resolves to itself, whether it is in the cache or not
+        if offline:  # a commit hash resolves to itself, even if it is not in the cache
             api.snapshot_download(**repository, revision=commit, ignore_patterns=["*"])
     return commit
 
 
 def snapshot(kind: Kind, repo_id: str, commit: str, ignore: Iterable[str] = ()) -> str:
-    """The folder in the cache with all files of a commit, but those that a pattern in `ignore` matches.
+    """Return the cache folder with the files of a commit, except those that match a pattern in `ignore`.
 
-    What is not there is downloaded. Raises InputError as `resolve` does.
+    Missing files are downloaded. Raises InputError like `resolve`.
     """
     with _plain_errors(kind, repo_id, commit):
         return huggingface_hub.HfApi().snapshot_download(
@@ -86,13 +86,12 @@ def snapshot(kind: Kind, repo_id: str, commit: str, ignore: Iterable[str] = ()) 
 
 def write_json(path: str | Path, content: dict[str, str | None]) -> None:
     """Write a small JSON file in one step: a reader sees the whole file or none."""
-    with whole_file(path) as partial:
-        partial.write_text(json.dumps(content, indent=2) + "\n")
+    write_whole(path, json.dumps(content, indent=2) + "\n")
 
 
 @contextmanager
 def _plain_errors(kind: Kind, repo_id: str, revision: str | None) -> Iterator[None]:
-    """Turn what huggingface_hub raises into an InputError that says what to do."""
+    """Turn the errors of huggingface_hub into InputErrors that say what to do."""
     page = f"https://huggingface.co/{'datasets/' if kind == 'dataset' else ''}{repo_id}"
     try:
         yield
@@ -133,9 +132,9 @@ def _no_connection(error: str) -> str:
 
 
 def cached_file(repo_id: str, name: str, commit: str | None) -> Path | None:
-    """A model's file from the cache of the hub, null where it is not there; nothing is downloaded."""
+    """Return a model's file in the hub's cache, or None if it is not there; nothing is downloaded."""
     try:
         path = huggingface_hub.try_to_load_from_cache(repo_id, name, revision=commit)
-    except ValueError:  # a path that is no id of the hub
+    except ValueError:  # a path instead of an id of the hub
         return None
     return Path(path) if isinstance(path, str) else None

@@ -1,8 +1,8 @@
-"""Rows of a benchmark as items: question, reference, and the options of multiple-choice questions below it.
+"""Convert the rows of a benchmark to items: question, reference, and the options of a multiple-choice question.
 
-Data sets give options as a list, as a column for each, or by letter; and name the right one by its letter, its number
-or its text. An item has them in one form: `A. text` lines, which models are asked and the judge `choice` reads, and the
-letter of the right one, `(A)`, as its reference.
+Data sets give options as a list, in one column each, or by letter, and name the right one by letter, number or text. An
+item has one form: `A. text` lines below the question, which models see and the judge `choice` reads, and the letter of
+the right option, `(A)`, as the reference.
 """
 
 import hashlib
@@ -29,17 +29,17 @@ from entropy_sentinel.sources.fields import (
 from entropy_sentinel.sources.rows import kind_of, local_rows
 from entropy_sentinel.sources.settings import READINGS, ItemsSettings, Reading, named_columns
 
-LETTERS = "ABCDEFGHIJ"  # those that the judge `choice` knows
+LETTERS = "ABCDEFGHIJ"  # the letters that the judge `choice` reads
 _WORDS = dict(zip(READINGS, ("letter", "number from 0", "number from 1", "text"), strict=True))
-# Rows of a local file that are looked at when a study is planned.
+# Number of rows of a local file that planning checks.
 FIRST_ROWS = 100
 
 
 def read_options(columns: Sequence[str], row: Row, where: str) -> list[str]:
-    """The options of a row, each on one line; none where they are all empty. Empty ones at the end are left out.
+    """Return the options of a row, each on one line, without empty ones at the end; all empty gives no options.
 
-    Raises InputError, beginning with `where` (file and row), for one option, for more than there are letters, for an
-    empty one before others, and for what is neither text nor a number.
+    Raises InputError, which begins with `where` (file and row), for a single option, for more options than letters, for
+    an empty option before others, and for a value that is neither text nor a number.
     """
     values = [value for name in columns for value in _offered(look_up(name, row, where), f"{where}: '{name}'")]
     while values and is_empty(values[-1]):
@@ -53,7 +53,7 @@ def read_options(columns: Sequence[str], row: Row, where: str) -> list[str]:
 
 
 def _offered(value: Any, where: str) -> Sequence[Any]:
-    """The options in one column: a list, one text, or texts by letter, {"A": ..., "B": ...}."""
+    """Return the options in one column: a list, one text, or texts by letter, {"A": ..., "B": ...}."""
     if isinstance(value, Mapping):
         if [str(key).upper() for key in value] != list(LETTERS[: len(value)]):
             keys = ", ".join(map(str, value))
@@ -63,7 +63,7 @@ def _offered(value: Any, where: str) -> Sequence[Any]:
 
 
 def lettered(question: str, options: Sequence[str]) -> str:
-    """The question with a line for each option below it."""
+    """Return the question with a line for each option below it."""
     lines = [f"{letter}. {text}" for letter, text in zip(LETTERS, options, strict=False)]
     return "\n".join([question, *lines])
 
@@ -71,10 +71,10 @@ def lettered(question: str, options: Sequence[str]) -> str:
 def right_options(
     references: Sequence[str | None], options: Sequence[Sequence[str]], reading: Reading | None, places: Sequence[str]
 ) -> list[int | None]:
-    """For each item the number, from 0, of the option that its reference names; None without a reference or options.
+    """Return for each item the number, from 0, of the option that its reference names; None without either of them.
 
-    `reading` is one of READINGS; without it the one that fits all items. `places` are what errors begin with, by item.
-    Raises InputError for a reference that names no option, and where more readings than one fit and differ.
+    `reading` is one of READINGS; by default it is the one that fits all items. Errors begin with the item's entry in
+    `places`. Raises InputError for a reference that names no option, and if several readings fit but disagree.
     """
     known_rows = [(place, known) for place, known in enumerate(references) if known is not None and options[place]]
     readings = [reading] if reading else READINGS
@@ -105,7 +105,7 @@ def right_options(
 
 
 def drawn_order(n_options: int, seed: int, item_id: str) -> list[int]:
-    """The numbers of the options in an order that is drawn for the item, the same for the same seed."""
+    """Return the option numbers in a random order for the item; the same seed gives the same order."""
 
     def lot(option: int) -> bytes:
         return hashlib.blake2b(f"{seed} {item_id} option {option}".encode()).digest()
@@ -145,7 +145,7 @@ _READ: Mapping[Reading, Callable[[str, Sequence[str]], int | None]] = dict(
 
 
 class Item(TypedDict):
-    """A row as contract BENCHMARKS has it."""
+    """A row of contract BENCHMARKS."""
 
     item_id: str
     question: str
@@ -157,10 +157,10 @@ class Item(TypedDict):
 
 
 def read_items(rows: Iterable[Row], settings: ItemsSettings, source: str) -> tuple[list[Item], dict[str, list[int]]]:
-    """Map rows to items by the settings' format strings; also the numbers of the rows left out, by reason.
+    """Convert rows to items by the settings' format strings; also return the numbers of dropped rows, by reason.
 
-    A row without a reference is an item whose reference is None. An item's id carries its row number in the source, so
-    that a filter or a limit never renames an item. Options stand below the question, and the reference is a letter.
+    Without a reference in the row, the item's reference is None. An item's id contains its row number in the source, so
+    filters and limits never rename items. With options, they are below the question, and the reference is a letter.
     """
     items, options, left_out = _mapped(rows, settings, source)
     if settings.get("options"):
@@ -169,15 +169,15 @@ def read_items(rows: Iterable[Row], settings: ItemsSettings, source: str) -> tup
 
 
 def items_frame(items: list[Item], settings: ItemsSettings) -> pl.DataFrame:
-    """The items that a study has of all of a benchmark's, by its limit, as a frame of contract BENCHMARKS."""
+    """Return the items that a study uses, according to its limit, as a frame of contract BENCHMARKS."""
     chosen = items if settings["limit"] is None else draw(items, settings["limit"], settings["seed"])
     return BENCHMARKS.frame(chosen).with_columns(duplicate_of=pl.col("item_id").first().over("question"))
 
 
 def check_first_rows(settings: ItemsSettings) -> None:
-    """Raise InputError where a local file's first rows have not what the settings name, or lack a table's column.
+    """Raise InputError if the first rows of a local file lack what the settings name.
 
-    Lines of JSON may each have columns of their own, so of these only what their rows are asked for must be there.
+    A table must have all named columns. Lines of JSON may have different columns, so only the used ones are checked.
     """
     path = settings["path"]
     assert path is not None
@@ -191,7 +191,7 @@ def check_first_rows(settings: ItemsSettings) -> None:
 def _mapped(
     rows: Iterable[Row], settings: ItemsSettings, source: str
 ) -> tuple[list[Item], list[list[str]], dict[str, list[int]]]:
-    """Items and the options of each, as the rows give them, and the numbers of the rows left out, by reason."""
+    """Return the items, the options of each in the order of the row, and the numbers of dropped rows by reason."""
     items: list[Item] = []
     options: list[list[str]] = []
     left_out: dict[str, list[int]] = {}
@@ -207,7 +207,7 @@ def _mapped(
 
 
 def _item(number: int, row: Row, settings: ItemsSettings, where: str) -> Item | str:
-    """A row as an item, or why it is left out."""
+    """Return a row as an item, or the reason to drop it."""
     if any(not is_empty(column(row, name, where)) for name in settings["only_if_empty"]):
         return "a picture is needed"
     question = fill_first(settings["question"], row, where)
@@ -231,7 +231,7 @@ def _item(number: int, row: Row, settings: ItemsSettings, where: str) -> Item | 
 
 
 def _offer(items: list[Item], options: list[list[str]], settings: ItemsSettings, source: str) -> None:
-    """Write the options of each item below its question, and the letter of the right one in place of its reference."""
+    """Add the options of each item to its question, and replace its reference with the letter of the right one."""
     places = [f"{source}: row {int(item['item_id'].rpartition('-')[2])}" for item in items]
     right = right_options([item["reference"] for item in items], options, settings.get("reference_is"), places)
     for item, offered, correct in zip(items, options, right, strict=True):
@@ -244,7 +244,7 @@ def _offer(items: list[Item], options: list[list[str]], settings: ItemsSettings,
 
 
 def _reference(row: Row, settings: ItemsSettings, where: str) -> str | None:
-    """The reference answer of a row: what follows the last mark, where the settings name one; None if there is none."""
+    """Return the reference answer of a row, or None; if the settings name a mark, only the text after the last one."""
     reference = fill_first(settings["reference"], row, where)
     if reference and (mark := settings["reference_after"]):
         reference = reference.rpartition(mark)[2].strip() if mark in reference else None
@@ -252,6 +252,6 @@ def _reference(row: Row, settings: ItemsSettings, where: str) -> str | None:
 
 
 def draw(items: list[Item], limit: int, seed: int) -> list[Item]:
-    """`limit` items drawn by a hash of seed and item id, in benchmark order: a smaller draw is part of a larger one."""
+    """Draw `limit` items by a hash of seed and id, in benchmark order; a smaller draw is a subset of a larger one."""
     chosen = sorted(items, key=lambda item: hashlib.blake2b(f"{seed} {item['item_id']}".encode()).digest())[:limit]
     return sorted(chosen, key=lambda item: item["item_id"])

@@ -1,4 +1,4 @@
-"""The one place where files from outside are opened to read their bytes; Polars and PyArrow open Parquet themselves."""
+"""Open external files as bytes. Only this module does so, except that Polars and PyArrow open Parquet themselves."""
 
 import gzip
 import io
@@ -18,7 +18,7 @@ Stream = io.BufferedReader | gzip.GzipFile
 
 @contextmanager
 def opened(path: str | Path) -> Iterator[Stream]:
-    """Open a file as bytes, unpacked if it is gzip, whatever its name; `-` is standard input."""
+    """Open a file as bytes; gzip is detected and unpacked whatever the name, and `-` is standard input."""
     with standard_input() if str(path) == STANDARD_INPUT else open(path, "rb") as raw:
         stream: Stream = io.BufferedReader(raw)  # type: ignore[arg-type] # standard input is no mere BinaryIO
         packed = stream.peek(2)[:2] == _PACKED

@@ -1,4 +1,4 @@
-"""Rows of a benchmark, from a data set of the hub or from a local file. The only module that imports datasets."""
+"""Read the rows of a benchmark from a data set of the hub or a local file. Only this module imports datasets."""
 
 import json
 import zlib
@@ -12,12 +12,12 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.opening import opened
 from entropy_sentinel.sources.settings import FORMATS
 
-# Far more than a row or a paragraph has: a line that is read is held several times over.
+# Much longer than any real row; reading a line takes several times its size in memory.
 LONGEST_LINE = 64 << 20
 
 
 def kind_of(path: str) -> str | None:
-    """Return which of FORMATS a local file has, by its name; None for any other."""
+    """Return the one of FORMATS that a local file's name ends with; None for any other name."""
     return next((suffix for suffix in Path(path).suffixes if suffix in FORMATS), None)
 
 

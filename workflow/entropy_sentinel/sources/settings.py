@@ -10,14 +10,14 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_validator, mo
 
 from entropy_sentinel.frames.sections import DISTINCT, Name, Number, Positive, Revision, Settings, Text
 
-# Ends of the names of files with traces made elsewhere, the first that is there.
+# Suffixes of files with imported traces; the first existing one counts.
 SOURCE_ENDS = (".parquet", ".jsonl", ".jsonl.gz", ".json", ".json.gz", ".eval")
 
 _FORMATTER = string.Formatter()
 
-# Ends of the names of local files; `.gz` may follow the first two.
+# Suffixes of local files; `.gz` may follow the first two.
 FORMATS = (".jsonl", ".csv", ".parquet")
-# What a format string may have in braces: a column, `{column}`, or a part of one by key or index, `{column[part]}`.
+# The braces of a format string: a column, `{column}`, or a part of one by key or index, `{column[part]}`.
 FIELD = re.compile(r"([^\[\].{}]+)((?:\[[^\[\]{}]+\])*)")
 # Ways in which a reference can name one of several options.
 Reading = Literal["letter", "index", "number", "text"]
@@ -25,7 +25,7 @@ READINGS: tuple[Reading, ...] = get_args(Reading)
 _LISTED = BeforeValidator(
     lambda names: [names] if isinstance(names, str) else names, json_schema_input_type=str | list[str]
 )
-# What says where rows are, by the key that gives them; what one file says takes the place of what others say.
+# The keys of each kind of source; a source in one config file replaces that of others.
 _SOURCES = {"path": ("path",), "dataset": ("dataset", "configs", "split", "revision")}
 
 
@@ -56,9 +56,9 @@ def _columns(named: str | list[str] | None) -> list[str]:
 
 
 def with_own_sources(benchmarks: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the section `benchmarks`, where a source in the user's `own` files replaces the sources of the others.
+    """Return the section `benchmarks`, with the sources in the user's `own` files instead of other sources.
 
-    A section of `own` that names both kinds of source, even if one is null, is unchanged.
+    A benchmark of `own` that names both kinds of source, even if one is null, is unchanged.
     """
     return {name: _with_own_source(benchmark, own.get(name)) for name, benchmark in benchmarks.items()}
 
@@ -93,14 +93,14 @@ class Tolerance(Settings):
 class Benchmark(Settings):
     """One benchmark: where its rows are and which columns hold question and reference.
 
-    `question` and `reference` are format strings over the row's columns, `{column}`; of several, the first whose
-    columns are all filled is taken. Without `reference` no judge is asked, and nothing is trained on it. `options` are
+    `question` and `reference` are format strings over the row's columns, `{column}`; the first one whose columns are
+    all filled is used. Without `reference`, judges are not asked and estimators not trained on it. `options` are
     written below the question, `A. text`, and the reference becomes the letter of one, `(A)`.
     """
 
-    # What the items do not depend on.
+    # Keys that the items do not depend on.
     BESIDE: ClassVar[set[str]] = {"expected_items", "limit", "tolerance", "judge"}
-    # Keys that came later: one that is not set is none of a job's settings, for files made before stay as they are.
+    # Later keys: a job's settings omit them unless they are set, so that older files stay valid.
     LATER: ClassVar[frozenset[str]] = frozenset(
         ("options", "reference_is", "shuffle_options", "group", "answers", "counts", "only_if_counted")
     )
@@ -226,7 +226,7 @@ class Benchmark(Settings):
 
 
 class ItemsSettings(TypedDict):
-    """What the items of a benchmark depend on; Snakemake compares it. Only keys in `LATER` may be missing."""
+    """The settings that the items of a benchmark depend on; Snakemake compares them. Keys in `LATER` may be missing."""
 
     version: int
     benchmark: str
@@ -252,17 +252,17 @@ class ItemsSettings(TypedDict):
 
 
 class JobSettings(TypedDict):
-    """Which responses a job makes."""
+    """The responses that a job makes."""
 
     version: int
     model: str
     benchmark: str
-    content: NotRequired[str]  # of the file that it is made from (jobs/content.py)
+    content: NotRequired[str]  # of the source file (jobs/content.py)
     commit: NotRequired[str]  # of weights on the hub, found by the job
 
 
 class SourceSettings(JobSettings):
-    """What imported traces depend on; Snakemake compares it."""
+    """The settings that imported traces depend on; Snakemake compares them."""
 
     engine: Literal["source"]
     source: str

@@ -1,6 +1,6 @@
-"""The texts of a response's tokens: those that its trace holds, or else those of the model's tokenizer.
+"""Find the texts of a response's tokens: in its trace, or else with the model's tokenizer.
 
-A tokenizer is never downloaded.
+Tokenizers are never downloaded.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,28 +12,25 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 _FILE = "tokenizer.json"
-# Texts as long as this are no words: runs of spaces, for one.
+# Longer texts, such as runs of spaces, are truncated.
 _LONGEST_TOKEN = 60
 
 
 class TokenTexts:
-    """The texts of one model's tokens; a text is null if unknown.
-
-    `missing` says why there is no tokenizer; null if there is one.
-    """
+    """The texts of one model's tokens, null if unknown; `missing` says why there is no tokenizer, or is null."""
 
     def __init__(self, origin: Mapping[str, Any]) -> None:
         """Read the tokenizer; `origin` is the provenance of a file of traces, with `weights`: a folder or a hub id."""
         self._tokenizer, self.missing = _tokenizer(str(origin.get("weights") or ""), origin.get("commit"))
 
     def of(self, row: Mapping[str, Any]) -> tuple[list[str | None], Callable[[int], list[str | None] | None]]:
-        """Return the texts of a row's tokens, and the function that gives those of the likely tokens at a step."""
+        """Return the texts of a row's tokens, and a function that returns those of the likely tokens at a step."""
         return self.of_response(row), partial(self.of_alternatives, row)
 
     def of_response(self, row: Mapping[str, Any]) -> list[str | None]:
         """Return the texts of the tokens of a row of GENERATIONS, (n_tokens,).
 
-        The tokenizer puts a character of several tokens at the last one.
+        A character that consists of several tokens is the text of the last one.
         """
         if row["tokens"] is not None:
             return [text[:_LONGEST_TOKEN] for text in row["tokens"]]
@@ -62,7 +59,7 @@ class TokenTexts:
 
 @cache
 def _tokenizer(weights: str, commit: str | None) -> "tuple[Tokenizer | None, str | None]":
-    """A model's tokenizer from its folder or the hub's cache, or the reason why there is none."""
+    """Return a model's tokenizer from its folder or the hub's cache, or the reason why there is none."""
     if not weights:
         return None, "the traces do not say which weights they are of"
     try:

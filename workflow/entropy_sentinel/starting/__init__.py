@@ -1,1 +1,1 @@
-"""The config of a new study, written from what is found in files of rows or in a log."""
+"""Write the config of a new study, from files of rows or a log."""

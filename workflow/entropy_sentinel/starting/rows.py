@@ -1,7 +1,7 @@
-"""Files of rows and logs that a new study starts from.
+"""Read the files of rows and the logs for a new study.
 
-Of rows: which of their columns are the question, the reference and the options, by their names. Of a log: the
-questions, traces and labels of each domain, as the files that a study reads.
+In files of rows, the columns of question, reference and options are detected by name. A log is split into the files of
+a study: questions, traces and labels of each domain.
 """
 
 import json
@@ -23,7 +23,7 @@ from entropy_sentinel.sources.settings import FORMATS
 from entropy_sentinel.verbs.labels import read_labels
 from entropy_sentinel.verbs.reading import read_logs
 
-# Names that data sets use, the likeliest first; letters' case does not matter.
+# Names that data sets use, the likeliest first; case does not matter.
 QUESTION = ("question", "problem", "prompt", "query", "question_concat", "input", "instruction", "text", "q")
 REFERENCE = (
     *(
@@ -39,18 +39,18 @@ REFERENCE = (
     *("target", "solution", "label", "output", "a"),
 )
 OPTIONS = ("options", "choices")
-# What stands before the final answer in references that reason first, as in GSM8K.
+# The mark before the final answer in references with reasoning, as in GSM8K.
 MARK = "####"
-# Rows that are looked at.
+# Number of rows to inspect.
 _ROWS = 500
 
 
 @dataclass(frozen=True)
 class Rows:
-    """A file of rows and its columns: `reference` and `options` are None where there are none.
+    """A file of rows and its columns; `reference` and `options` may be None.
 
-    `reference_is` is set where the rows alone do not say which option a reference names; `marked` says that final
-    answers stand after MARK; `n` is the number of rows, at most 500.
+    `reference_is` is set if the rows do not show how references name options; `marked` means that final answers are
+    after MARK; `n` is the number of inspected rows, at most 500.
     """
 
     path: str
@@ -95,7 +95,7 @@ def look_at(path: str, question: str | None = None, reference: str | None = None
 
 
 def name_of(path: str) -> str:
-    """A name for a benchmark or model by that of its file: without its ends, and without what no name may have."""
+    """Return a name for a benchmark or model from its file's name, without suffixes and forbidden characters."""
     stem = Path(path).name
     for end in (".gz", *FORMATS, ".json", ".yaml", ".yml"):
         stem = stem.removesuffix(end)
@@ -104,20 +104,20 @@ def name_of(path: str) -> str:
 
 
 def free_name(name: str, taken: Iterable[str]) -> str:
-    """The name, with a number where it is taken."""
+    """Return the name, with a number if it is taken."""
     names = list(taken)
     numbered = (name if number == 1 else f"{name}-{number}" for number in range(1, len(names) + 2))
     return next(candidate for candidate in numbered if candidate not in names)
 
 
 def _named(columns: Sequence[str], likely: Sequence[str]) -> str | None:
-    """The column with the likeliest name; one whose name no format string can hold does not count."""
+    """Return the column with the likeliest name, except names that a format string cannot contain."""
     by_name = {name.casefold(): name for name in columns if not set(name) & set("{}[].:!")}
     return next((by_name[name] for name in likely if name in by_name), None)
 
 
 def _options(rows: Sequence[Mapping[str, Any]], column: str | None) -> str | None:
-    """The column with the options, or the part of it that is a list."""
+    """Return the column with the options, or the part of it that is a list."""
     values = [row.get(column) for row in rows if not is_empty(row.get(column))] if column else []
     if not values:
         return None
@@ -127,7 +127,7 @@ def _options(rows: Sequence[Mapping[str, Any]], column: str | None) -> str | Non
 
 
 def _reading(rows: Sequence[Mapping[str, Any]], options: str, reference: str, path: str) -> str | None:
-    """What `reference_is` must be: None where the rows say it; `index`, to be checked, where they allow it and more."""
+    """Return `reference_is`: None if the rows show it; `index`, which the user must check, if several readings fit."""
     full = [row for row in rows if reference in row]
     offered = [read_options([options], row, path) for row in full]
     references = [fill_first([f"{{{reference}}}"], row, path) for row in full]
@@ -149,17 +149,17 @@ def split_log(
 
     `benchmarks/{domain}.jsonl` has the questions, `traces/{domain}.parquet` the responses,
     `labels/{model}/{domain}.parquet` the labels. Returns the model's name, the rows by domain, and the domains with a
-    label. Without `labels`, those of the log itself by its `scorer`. What cannot be used is left out; names that
-    config.yaml, `base`, has are numbered. Raises InputError for a log without the column, without questions or labels,
-    and for one of several models.
+    label. Without `labels`, it takes the log's own, by its `scorer`. Unusable responses are dropped; names that
+    config.yaml, `base`, already has get a number. Raises InputError for a log without the column, questions or labels,
+    and for a log of several models.
     """
     frame = read_logs(log, columns=[QUESTION_OF_A_LOG, by], scorer=scorer)
     shown = ", ".join(log)
     if by not in frame.columns or not frame[by].count():
-        raise InputError(f"{shown}: has no column '{by}' to tell domains apart; name another with --by")
+        raise InputError(f"{shown}: has no column '{by}', which must have the domains; name another with --by")
     models = frame["model"].drop_nulls().unique().sort().to_list()
     if len(models) != 1:
-        raise InputError(f"{shown}: must be of one model, is of {len(models)} ({', '.join(models)})")
+        raise InputError(f"{shown}: must have one model, has {len(models)} ({', '.join(models)})")
     usable = frame.filter(
         pl.col(UNUSABLE).is_null() & pl.col(by).is_not_null() & pl.col(QUESTION_OF_A_LOG).is_not_null()
     )
@@ -171,7 +171,7 @@ def split_log(
         )
         usable = usable.drop("label", strict=False).join(known, on="item_id", how="left", maintain_order="left")
     if usable.schema.get("label") is None:
-        raise InputError(f"{shown}: brings no labels itself; name files of labels with --labels")
+        raise InputError(f"{shown}: has no labels; name files of labels with --labels")
     model = free_name(name_of(models[0]), base["models"])
     named, labelled = dict[str, Rows](), set[str]()
     for (value,), part in usable.group_by(by, maintain_order=True):
@@ -182,7 +182,7 @@ def split_log(
 
 
 def _write(part: pl.DataFrame, name: str, model: str, folder: Path) -> Rows:
-    """The three files of one domain; its items are numbered as the stage `benchmarks` does."""
+    """Write the three files of one domain; items are numbered like in the stage `benchmarks`."""
     rows = folder / "benchmarks" / f"{name}.jsonl"
     traces, labels = folder / "traces" / f"{name}.parquet", folder / "labels" / model / f"{name}.parquet"
     for path in (rows, traces, labels):

@@ -1,4 +1,4 @@
-"""The config of a small study, with comments: benchmarks from files of rows, models, and names for them."""
+"""Write the config of a small study, with comments: its benchmarks, its models, and their names."""
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -17,10 +17,10 @@ from entropy_sentinel.starting.rows import MARK, Rows, free_name, name_of
 
 @dataclass(frozen=True)
 class Start:
-    """A study to write: rows by the name of their benchmark, and the lines that say what each model is, by its name.
+    """A study to write: rows by the name of the benchmark, and config lines by the name of the model.
 
-    A model of config.yaml is named and has no lines. `labels` is the folder of labels made elsewhere, and
-    `with_labels` the benchmarks that have some there.
+    A model of config.yaml has no lines. `labels` is the folder of imported labels, and `with_labels` are the
+    benchmarks with labels there.
     """
 
     name: str
@@ -31,20 +31,20 @@ class Start:
 
     @property
     def labelled(self) -> list[str]:
-        """The benchmarks that can be learned from: those with references, or with labels."""
+        """Return the benchmarks with references or labels, on which estimators can be trained."""
         return [name for name, rows in self.benchmarks.items() if rows.reference or name in self.with_labels]
 
 
 def text_of(start: Start, file: str) -> str:
-    """The config file as text, for `file`; ConfigError where there is nothing to train on, or nothing else."""
+    """Return the text of the config `file`; raise ConfigError without two domains or without a labelled one."""
     if len(start.benchmarks) < 2 or not start.labelled:
         raise ConfigError(
-            f"{file}: a study needs two domains at least, one of them with references or labels to learn from; there "
-            f"are {len(start.benchmarks)}, {len(start.labelled)} with such; --reference names a column, --labels a file"
+            f"{file}: a study needs at least two domains, one of them with references or labels; it has "
+            f"{len(start.benchmarks)}, of which {len(start.labelled)} with them. Name a column with --reference, or a "
+            "file with --labels"
         )
     lines = [
-        "# A study written by `entropy-sentinel init`. Other settings are those of config.yaml, which explains",
-        "# each key.",
+        "# A study written by `entropy-sentinel init`. Other settings come from config.yaml, which explains each key.",
         f"#   entropy-sentinel plan -c {file}",
         f"#   snakemake --cores 2 --resources gpu=1 --configfile {file}     # --dry-run shows what it would do",
         f"study: {scalar(start.name)} # results go to results/{start.name}/",
@@ -71,20 +71,20 @@ def text_of(start: Start, file: str) -> str:
 
 def _judges(start: Start) -> list[str]:
     if start.labels:
-        return ["  judges: [people] # whose labels lie in a folder, see below"]
+        return ["  judges: [people] # labels in a folder, see below"]
     return [
         "  judges: [math-verify] # numbers and formulas; for texts name one of kind llm, see `judges` in config.yaml"
     ]
 
 
 def _trained(start: Start) -> list[str]:
-    """What estimators learn from: a named group where one is left over, else one benchmark after the other."""
+    """Return the lines about the training groups."""
     first = start.labelled[: max(1, min(3, len(start.labelled) // 2))]
     sizes = [] if start.labels else ["{size: 1, configurations: default}"]
     if len(start.labelled) > 2:
         sizes.append("{size: all-but-one, configurations: default}")
     return [
-        "  groups: [training] # what estimators learn from, see `groups`; they estimate all other benchmarks",
+        "  groups: [training] # estimators are trained on them, see `groups`, and estimate all other benchmarks",
         f"  sizes: [{', '.join(sizes)}] # further groups: one benchmark, all but one, each in turn",
         "  analyses: [accuracy, rejection, responses]",
         "",
@@ -118,7 +118,7 @@ def _benchmark(name: str, rows: Rows, wants_references: bool) -> list[str]:
     elif rows.reference:
         lines.append(f"    reference: {_column(rows.reference)}")
     if rows.marked:
-        lines.append(f"    reference_after: {scalar(MARK)} # the final answer stands after it")
+        lines.append(f"    reference_after: {scalar(MARK)} # the final answer follows this mark")
     if rows.options:
         lines += [f"    options: {scalar(rows.options)} # written below the question", "    judge: choice"]
     if rows.reference_is:
@@ -135,7 +135,7 @@ def _column(name: str) -> str:
 
 
 def named_rows(files: Iterable[Rows], taken: Iterable[str]) -> dict[str, Rows]:
-    """Rows by names of their own: none twice, and none that config.yaml has."""
+    """Name each file of rows, without duplicates and without the names in config.yaml (`taken`)."""
     named: dict[str, Rows] = {}
     for rows in files:
         named[free_name(name_of(rows.path), [*taken, *named])] = rows
@@ -143,10 +143,10 @@ def named_rows(files: Iterable[Rows], taken: Iterable[str]) -> dict[str, Rows]:
 
 
 def named_models(models: Iterable[str], benchmarks: Iterable[str], base: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The lines of each model's section by its name; `base` are config.yaml's models, which have none.
+    """Return the config lines of each model by its name; the models of config.yaml, `base`, have none.
 
-    `models` are folders, ids of the hub, and names of config.yaml. Raises ConfigError for a folder that has neither
-    weights nor traces of all benchmarks.
+    `models` are folders, ids of the hub, and names in config.yaml. Raises ConfigError for a folder without weights and
+    without traces of all benchmarks.
     """
     known = {model.get("id"): name for name, model in base.items()}
     named: dict[str, list[str]] = {}
@@ -177,15 +177,15 @@ def _model(place: str, benchmarks: Sequence[str]) -> list[str]:
 
 
 def source_lines(folder: str) -> list[str]:
-    """The section of a model whose traces were made elsewhere."""
+    """Return the config lines of a model with imported traces."""
     return [
         f"source: {scalar(folder)} # folder with imported traces, one file per benchmark",
-        "# What its log-probabilities are, where the files do not say so: those before temperature.",
+        "# The kind of its log-probabilities, if the files do not state it: from before temperature.",
         "source_logprobs_mode: raw_logprobs",
     ]
 
 
 def scalar(text: str) -> str:
-    """A text as YAML, for a key or a value: in quotes where YAML would read a number, a day, a switch or null."""
+    """Return a text as YAML key or value, in quotes if YAML would read a number, date, boolean or null."""
     (line,) = yaml.safe_dump([text], default_flow_style=True, allow_unicode=True, width=math.inf).splitlines()
     return line.removeprefix("[").removesuffix("]")

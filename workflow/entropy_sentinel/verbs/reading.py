@@ -159,7 +159,7 @@ def read_features(
     logs = Logs([path for path in given_files if path not in made] if replies is None else [replies], settings)
     batches = (batch for path in made for batch in feature_batches(path))
     frames = [frame for batch in batches if len(frame := logs.selection.of(batch))]
-    frames += _features(logs, None, texts, signals)
+    frames += feature_frames(logs, texts=texts, signals=signals)
     _warn(logs.summary)
     return combined(_some(frames, logs.summary))
 
@@ -172,13 +172,21 @@ def features_of(
     `vocabulary` is the number of tokens that the model chooses from, where it is known. With `texts` the responses
     themselves are in the column `response`; `signals` are names of further ones.
     """
-    return combined(_some(list(_features(logs, vocabulary, texts, signals)), logs.summary))
+    return combined(_some(list(feature_frames(logs, vocabulary, texts, signals)), logs.summary))
 
 
-def _features(logs: Logs, vocabulary: int | None, texts: bool, signals: Sequence[str]) -> Iterator[pl.DataFrame]:
+def feature_frames(
+    logs: Logs,
+    vocabulary: int | None = None,
+    texts: bool = False,
+    signals: Sequence[str] = (),
+    of_traces: Sequence[str] = (),
+) -> Iterator[pl.DataFrame]:
+    """Yield the features of logs as `features_of` returns them, with the columns `of_traces` of the traces."""
     for frame in logs:
         frame = frame.with_columns(response="text") if texts else frame
-        yield with_signals(compute_features(frame, vocabulary), frame, signals)
+        features = with_signals(compute_features(frame, vocabulary), frame, signals)
+        yield features.with_columns(frame.select(of_traces)) if of_traces else features
 
 
 def _some(frames: list[pl.DataFrame], summary: Summary) -> list[pl.DataFrame]:

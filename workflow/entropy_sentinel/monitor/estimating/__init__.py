@@ -1,1 +1,1 @@
-"""Sums to estimates: a row per slice and window, what has changed, and what calls for attention."""
+"""Turn sums into estimates: a row per slice and window, changes, flags and alerts."""

@@ -1,4 +1,4 @@
-"""What speaks against the numbers of a slice, flags with their reasons, and which rows call for somebody, alerts."""
+"""Flags, which warn about the numbers of a slice and have a reason, and alerts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -16,19 +16,19 @@ from entropy_sentinel.monitor.summing.merging import Merged, Recent, pooled_word
 from entropy_sentinel.monitor.summing.sums import Sums, support_of
 from entropy_sentinel.statistics.ambiguity import why_ambiguous
 
-# Flags of a slice, beside those of statistics (`monitor.catalogue`).
+# Flags of a slice; statistics have further ones (`monitor.catalogue`).
 FEW, OUTSIDE_SUPPORT, EXCLUDED, POOLED = "few responses", "outside support", "excluded", "pooled"
-# Flags of all slices, which the estimator or the user has brought.
+# Flags of all slices, because of the estimator or the user's options.
 CAUTION, NO_SUPPORT, OVERRIDDEN = "training accuracy", "support unknown", "overridden"
 NO_VALIDATION = "no validation"
-# Above this share of truncated responses, or without an estimate, the rest does not stand for the slice.
+# With a larger share of truncated responses, or without an estimate, the rest does not represent the slice.
 LARGEST_SHARE = 0.1
 
 # Flags with their reasons.
 Reasons = dict[str, str]
-# A drop is one that chance alone would show in fewer than this share of the alerts (false discovery rate).
+# The false discovery rate of drops: the expected share of alerts that are due to chance.
 FALSE_DISCOVERIES = 0.05
-# Kinds that are flags of rows; that of a statistic has its flag's name.
+# Kinds of alerts that are flags of rows; the kind of a statistic has the name of its flag.
 _FLAGS = {OUTSIDE: OUTSIDE_SUPPORT, AMBIGUOUS: AMBIGUOUS} | {
     statistic.alert: statistic.flag for statistic in STATISTICS.values() if statistic.flag
 }
@@ -53,7 +53,7 @@ class Flags:
         ]
 
     def _own(self, row: Mapping[str, Any], questions: tuple[int, int]) -> Reasons:
-        """Flags that a row's numbers show; of its `questions` so many look ambiguous, and could."""
+        """Return the flags from a row's numbers; `questions` are the numbers of ambiguous questions and of all."""
         flags = {}
         if row["n_estimated"] < self._few:
             flags[FEW] = f"{counted(row['n_estimated'], 'response')} with an estimate, fewer than {self._few}"
@@ -67,7 +67,7 @@ class Flags:
         return flags
 
     def _outside(self, sums: Sums, accuracy: np.ndarray) -> list[str | None]:
-        """Why each slice is outside of what the estimator has seen, or null."""
+        """Return why each slice is outside the estimator's training data, or null."""
         if self._support is None:
             return [None] * len(sums)
         reasons = self._support.flags(sums.histogram, accuracy)
@@ -109,13 +109,13 @@ def general_flags(saved: SavedEstimator, taken: Mapping[str, int]) -> Reasons:
 
 
 def alerts(rows: pl.DataFrame, slices: Sequence[str], rules: MonitorOptions) -> list[dict[str, Any]]:
-    """The alerts in rows of slices, or of their newest windows, in their order; JSON-serialisable.
+    """Return the alerts about rows of slices, or of their newest windows, in their order; JSON-serialisable.
 
     A drop is a fall of at least `least_drop` whose q is below FALSE_DISCOVERIES. Slices with fewer than `min_responses`
-    estimated responses are no alert.
+    estimated responses raise no alert.
 
-    Each has `kind`, `slice` (column to value), `window` where there is one, the first of those that are pooled and
-    their number, the row's numbers, and `message`.
+    An alert has `kind`, `slice` (column to value), the row's numbers, and `message`; with windows also `window`, the
+    first pooled window and the number of pooled windows.
     """
     calls = []
     for row in rows.iter_rows(named=True):

@@ -1,21 +1,22 @@
-"""Whether a slice has changed: a test of the change that is shown, of the estimate of two sets of responses.
+"""Test whether the estimate of a slice has changed between two sets of responses.
 
-The estimate is a function f of the mean values of a set's responses, one value or several: of `median-of-seven` the
-median of seven means. Sets of n1 and n0 responses have the estimates f(m1) and f(m0). Were there no change, each of the
-N = n1 + n0 responses might as well be of the other set (Pitman 1937): with m and S the mean and the covariance (over
-N - 1) of all N together, the difference d of the two means is near normal with covariance S (1 / n1 + 1 / n0), and the
-change would be
+The estimate is a function f of the mean values of a set's responses, one value or several; for `median-of-seven` it is
+the median of seven means. Sets of n1 and n0 responses have the estimates f(m1) and f(m0). Without a change, each of the
+N = n1 + n0 responses could equally be in the other set (Pitman 1937). Let m and S be the mean and the covariance (over
+N - 1) of all N responses. Then the difference d of the two means is approximately normal with covariance
+S (1 / n1 + 1 / n0), and the change is
 
     T(d) = f(m + n0 / N d) - f(m - n1 / N d)
 
-The p is the probability of a T(d) as far from 0 as the change seen, to both sides. S is known from sums of values and
-of products of two values, so that no response need be kept.
+The two-sided p is the probability that T(d) is at least as far from 0 as the observed change. S follows from sums of
+values and of products of two values, so responses need not be kept.
 
 T is linear in d for one value and for a mean of several. Then T is normal too, and for values of 0 and 1 this is the
-"N - 1" chi-squared test of two shares (Campbell 2007). For a median it is not: the member in the middle changes with d.
-There the normal distribution is cut into parallel lines (line sampling: Koutsourelakis, Pradlwarter and Schueller
-2004): on each the place where T reaches the change is found, and what lies beyond is a normal tail, exact however
-small. The lines are the same in every run. Many slices: Benjamini and Hochberg (1995).
+"N - 1" chi-squared test of two shares (Campbell 2007). For a median, T is not linear: the member in the middle changes
+with d. The normal distribution is then cut into parallel lines (line sampling: Koutsourelakis, Pradlwarter and
+Schueller 2004). On each line we find the point where T reaches the change; the probability beyond it is a normal tail,
+exact however small. The lines are the same in every run. For many slices, p is adjusted by Benjamini and Hochberg
+(1995).
 """
 
 from collections.abc import Callable
@@ -26,15 +27,15 @@ from scipy.stats import false_discovery_control, norm
 
 from entropy_sentinel.monitor.summing.sums import covariance
 
-# Lines on which a T that is not linear is followed: p is then known to some 4 % of itself.
+# Number of lines for a T that is not linear: the error of p is about 4 %.
 LINES = 256
-# How far a line is followed, in standard deviations, and how often the part that holds the place is halved; in what is
-# left, 0.05 long, T is taken for straight.
+# Length of a line to each side, in standard deviations, and number of halvings of the part with the crossing; T is
+# interpolated linearly in the remaining part, of length 0.05.
 _REACH, _HALVINGS = 12.0, 9
-# A share of the draws themselves that is no sign of a change, however it came about: no lines are followed then, which
-# take ten times as long. Here it is the p to some 0.03.
+# If a larger share of the draws reaches the change, that share is the p, with an error of about 0.03: lines would take
+# ten times as long, and such a p is no sign of a change.
 _PLAIN = 0.3
-# Differences of estimates that are rounding alone.
+# Smaller differences of estimates are rounding errors.
 _NOTHING = 1e-12
 
 # Accuracies (n,) of slices from their mean values, (n, k); and a set of responses: n, sums (k,), sums of products.
@@ -64,7 +65,7 @@ def p_of_change(accuracies_of: Accuracies, now: Side, then: Side) -> float:
         return float(2 * norm.sf(seen / size))
     if (share := np.mean(np.abs(changes) >= seen)) > _PLAIN:
         return float(share)
-    # Where T stands still around 0, as of an estimate that is held at 1, all values together lead out of there.
+    # If T is constant around 0, for example for an estimate clipped to 1, moving all values together changes it.
     along = slope if size > _NOTHING else root.sum(axis=0)
     along = along / np.linalg.norm(along)
     across = z - np.outer(z @ along, along)
@@ -74,7 +75,7 @@ def p_of_change(accuracies_of: Accuracies, now: Side, then: Side) -> float:
 
 
 def _places(change: Accuracies, across: np.ndarray, along: np.ndarray, level: np.ndarray) -> np.ndarray:
-    """(n,) how far along each line T comes to its level; infinite where it does not. T rises along a line."""
+    """Return where T reaches its level along each line, (n,), infinite if it does not. T rises along a line."""
     low, high = np.full(len(across), -_REACH), np.full(len(across), _REACH)
 
     def at(place: np.ndarray) -> np.ndarray:
@@ -95,9 +96,9 @@ def _places(change: Accuracies, across: np.ndarray, along: np.ndarray, level: np
 
 @cache
 def _draws(k: int) -> np.ndarray:
-    """(LINES, k) standard normal numbers, always the same, with a mean of 0 and a covariance of just the unit matrix.
+    """Return fixed standard normal numbers, (LINES, k), with mean 0 and exactly the unit matrix as covariance.
 
-    So that of a T that is linear they show the very slope. One value has one line.
+    They therefore give the exact slope of a linear T.
     """
     half = np.random.default_rng(k).standard_normal((LINES // 2, k))
     both = np.concatenate([half, -half])
@@ -106,7 +107,7 @@ def _draws(k: int) -> np.ndarray:
 
 
 def _root(matrix: np.ndarray) -> np.ndarray:
-    """R with R R' = `matrix`, (k, k), which rounding may have left with variances below 0."""
+    """Return R with R R' = `matrix`, (k, k), whose smallest variances may be negative from rounding."""
     variances, directions = np.linalg.eigh(matrix)
     root: np.ndarray = directions * np.sqrt(np.clip(variances, 0, None))
     return root

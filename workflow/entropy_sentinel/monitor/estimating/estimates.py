@@ -1,4 +1,4 @@
-"""A row per slice, or per slice and window: the estimated accuracy, its interval, what speaks against it, its rank."""
+"""Make a row per slice, or per slice and window: the estimated accuracy, its interval, flags and rank."""
 
 from collections.abc import Mapping
 
@@ -21,9 +21,9 @@ class Estimates:
     """Makes the rows of slices from their sums, for one estimator."""
 
     def __init__(self, saved: SavedEstimator, level: float, min_responses: int, taken: Mapping[str, int]) -> None:
-        """Intervals are of `level`; a slice of fewer than `min_responses` has few.
+        """Set the `level` of the intervals; slices with fewer than `min_responses` responses are flagged.
 
-        `taken` counts responses by what they are of and the estimator is not: its validation does not hold for them.
+        `taken` counts the responses that do not match the estimator, by kind: its validation does not apply to them.
         """
         self._estimator, self._level, self._few = saved.estimator, level, min_responses
         validation = None if taken else saved.validation
@@ -33,7 +33,7 @@ class Estimates:
 
     @property
     def general_flags(self) -> dict[str, str]:
-        """Flags of every slice, with their reasons."""
+        """Return the flags of all slices, with their reasons."""
         return self._flags.general
 
     def of_slices(self, merged: Merged, labelled: Labelled | None = None, recent: Recent | None = None) -> pl.DataFrame:
@@ -110,11 +110,11 @@ class Estimates:
         return accuracy
 
     def _accuracies_of(self, means: np.ndarray) -> np.ndarray:
-        """(n,) the accuracies that mean values (n, k) stand for."""
+        """Return the accuracies, (n,), of mean values, (n, k)."""
         return self._estimator.accuracies_of(means if means.shape[1] > 1 else means[:, 0])
 
     def _with_change(self, frame: pl.DataFrame, now: Sums, then: Sums, which: np.ndarray | None = None) -> pl.DataFrame:
-        """`change`, its p where both sides have enough responses, and q over the slices (of a window)."""
+        """Add `change`, its p if both sides have enough responses, and its q over the slices (of a window)."""
         sides = [(sums.n_estimated, sums.values, sums.products) for sums in (now, then)]
         there = np.minimum(now.n_estimated, then.n_estimated)
         compared = (there > 0) & (True if which is None else which)
@@ -137,7 +137,7 @@ def _labelled(frame: pl.DataFrame, more: pl.DataFrame | None) -> pl.DataFrame:
 
 
 def _ranked(frame: pl.DataFrame, window: str | None = None) -> pl.DataFrame:
-    """Rows with their `rank`, 1 for the most expected errors (of a window), in that order."""
+    """Add `rank`, 1 for the most expected errors (of a window), and sort by it."""
     rank = (-pl.col("expected_errors")).rank("ordinal").cast(pl.Int64)
     names = [name for name in frame.columns if name not in ("flags", "reasons")]
     frame = frame.with_columns(rank=rank.over(window) if window else rank)

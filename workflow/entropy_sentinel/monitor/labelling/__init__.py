@@ -1,1 +1,1 @@
-"""Which responses to label, the file and page to label them in, and what the labels make of the estimates."""
+"""Choose responses to label, write the file and page for labelling, and improve estimates with the labels."""

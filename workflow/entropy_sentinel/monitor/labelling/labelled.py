@@ -1,4 +1,4 @@
-"""What a few labels make of the estimates, by slice and by slice and window, with the predictions of all responses."""
+"""Improve the estimates of slices and windows with a few labels and the predictions of all responses."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -30,13 +30,13 @@ COLUMNS = {
     "improved_upper": pl.Float64,
     "labels_worth": pl.Float64,
 }
-# What COLUMNS say where there is no label.
+# The values of COLUMNS without labels.
 _UNLABELLED: list[int | float | None] = [0, None, None, None, None, None]
-# Which number to read, by the headings of the tables, and what to know of it.
+# Which accuracy to read, named like the headings of the tables, and a note about it.
 READING = {"read": pl.String, "read_because": pl.String}
 ESTIMATED, LABELS = "estimated", "with labels"
-# Labels whose weights add up to less than this share of a slice's responses were drawn from a part of it, such as one
-# of its weeks, and say little of the rest.
+# Labels whose weights add up to a smaller share of a slice's responses come from only a part of it, such as one week,
+# and do not represent the rest.
 LEAST_SHARE = 0.6
 
 
@@ -56,13 +56,13 @@ def improved(
     weights: Sequence[float] | None = None,
     level: float = 0.9,
 ) -> Improved | None:
-    """The accuracy of a slice from labels of some responses and predictions of all; None where no label is there.
+    """Estimate the accuracy of a slice from labels of some responses and predictions of all; None without labels.
 
-    `labels`, `predicted_on_labelled` and `weights` are (n,), `predicted_on_all` is (N,) with the n among them. A
-    prediction is P(correct), or the estimator's values of a response, (n, n_values), whose mean is taken. Without
-    weights, or where all are null, the labelled are taken for as likely to have been chosen.
+    `labels`, `predicted_on_labelled` and `weights` are (n,), `predicted_on_all` is (N,) and includes these n. A
+    prediction is P(correct), or the mean of the estimator's values of a response, (n, n_values). Without weights, or if
+    all are null, all responses were equally likely to be labelled.
 
-    Raises InputError where some have a weight, and others none.
+    Raises InputError if only some labels have a weight.
     """
     known = np.array([label is not None for label in labels], dtype=bool)
     if not known.any():
@@ -80,7 +80,7 @@ def improved(
 
 
 class Labelled:
-    """Labelled responses, and the predictions of all responses of the slices that have labels.
+    """Labelled responses, and the predictions of all responses in slices with labels.
 
     `labels` has some columns of RESPONSE, `label`, and `weight`. Labels without an estimated response are counted.
     """
@@ -88,10 +88,10 @@ class Labelled:
     def __init__(
         self, state: State, labels: pl.DataFrame, merged: Merged, window: str | None, at_random: bool = False
     ) -> None:
-        """Put labels to responses.
+        """Match labels with responses.
 
-        Labels need weights, but where `at_random` says that all responses were as likely to be labelled, and where all
-        responses of the slices that have labels do have one. Raises InputError for labels without.
+        Labels need weights unless all responses were equally likely to be labelled (`at_random`), or all responses in
+        slices with labels have one. Raises InputError for missing weights.
         """
         self._merged = merged
         key = [name for name in RESPONSE if name in labels.columns]
@@ -144,7 +144,7 @@ class Labelled:
 
 
 def _require_weights(labels: pl.DataFrame) -> None:
-    """InputError where it is not known how many responses a label stands for."""
+    """Raise InputError if a label has no weight, so that the number of responses it represents is unknown."""
     if without := labels[WEIGHT].null_count():
         raise InputError(
             f"labels: {without:,} of {len(labels):,} have no '{WEIGHT}' (how many responses each label "
@@ -167,7 +167,7 @@ def with_reading(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _why_wider(row: Mapping[str, Any]) -> str | None:
-    """Why the interval with labels is wider than that of the estimate, or that the two contradict each other."""
+    """Return why the interval with labels is wider than that of the estimate, or that they contradict each other."""
     if row["lower"] is None:
         return None
     n, own, better = row["n_labelled"], row["upper"] - row["lower"], row["improved_upper"] - row["improved_lower"]
@@ -187,7 +187,7 @@ def _why_wider(row: Mapping[str, Any]) -> str | None:
 
 
 def _within(responses: pl.DataFrame, *when: datetime | None) -> pl.DataFrame:
-    """Those of the windows from the first to the last, or without one; all where none are named."""
+    """Return the responses of the windows `when`, from the first to the last, or without a window; by default all."""
     if not when:
         return responses
     first, last = when
@@ -196,7 +196,7 @@ def _within(responses: pl.DataFrame, *when: datetime | None) -> pl.DataFrame:
 
 
 def _row(labelled: pl.DataFrame, everywhere: pl.DataFrame, level: float) -> list[int | float | None]:
-    """Numbers of COLUMNS, the improved ones null where the labels do not stand for the slice."""
+    """Return the values of COLUMNS; the improved ones are null if the labels do not represent the slice."""
     weights = labelled[WEIGHT]
     accuracies = improved(labelled["label"].to_list(), labelled["p"], everywhere["p"], weights.to_list(), level)
     if accuracies is None:

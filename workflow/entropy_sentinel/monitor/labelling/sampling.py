@@ -1,7 +1,7 @@
-"""Which responses to label next: some of each slice, drawn by P(correct), with the weight of each.
+"""Choose the responses to label next: some of each slice, drawn by P(correct), each with a weight.
 
-A slice has strata of P(correct), and a stratum as many labels as its size times the standard deviation of a label says
-(Neyman 1934): most where P(correct) is near 1/2, for there a label says most.
+A slice is divided into strata of P(correct). The number of labels of a stratum is proportional to its size times the
+standard deviation of a label (Neyman 1934), which is largest if P(correct) is near 1/2.
 """
 
 from collections.abc import Sequence
@@ -27,18 +27,18 @@ from entropy_sentinel.statistics.prediction_powered import binomial_interval, ef
 from entropy_sentinel.verbs.estimation import saved_estimator
 from entropy_sentinel.verbs.inputs import WEIGHT
 
-# Of a row, beside the columns of a log, which may have any name: the number of its slice, and its place in the order.
+# Columns for the number of a row's slice, and for its random order; a log may use any other name.
 SLICE, ORDER = "(slice)", "(order)"
-# Strata of a slice: at most so many, and each with room for so many labels.
+# Largest number of strata of a slice, and numbers of labels of a stratum.
 MOST_STRATA, LABELS_A_STRATUM, FEWEST_IN_STRATUM = 4, 4, 2
-# An estimator may be wrong where it is sure: no stratum is taken for surer than an accuracy of this, or 1 less it.
+# A certain estimator may be wrong: P(correct) of a stratum is limited to this, and to 1 minus this.
 SUREST = 0.95
-# Labels that every slice gets, however small, where nothing else is asked for.
+# Default of the least number of labels per slice.
 LABELS_A_SLICE = 5
 
 
 def candidates(rows: pl.DataFrame, options: SampleOptions) -> pl.DataFrame:
-    """The responses that can be estimated, sorted by SLICE and ORDER; InputError where none can be."""
+    """Return the responses with an estimate, sorted by SLICE and ORDER; raise InputError without any."""
     rows = rows.filter(pl.col("excluded").is_null())
     if rows.is_empty():
         raise InputError("logs: no response has features, so none can be chosen")
@@ -49,11 +49,11 @@ def candidates(rows: pl.DataFrame, options: SampleOptions) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Drawn:
-    """The responses of one slice that are to be labelled.
+    """The responses of one slice to label.
 
-    `rows` are their places in the slice, (n,); `strata` is the stratum of each response of the slice, (n_responses,),
-    0 where the model is least likely to be correct; `sizes` and `counts` are the responses and the labels of each
-    stratum, (n_strata,).
+    `rows` are their positions in the slice, (n,). `strata` is the stratum of each response of the slice,
+    (n_responses,); in 0 the model is least likely to be correct. `sizes` and `counts` are the numbers of responses and
+    labels of each stratum, (n_strata,).
     """
 
     rows: np.ndarray
@@ -63,12 +63,12 @@ class Drawn:
 
     @property
     def inclusion(self) -> np.ndarray:
-        """The probability with which each chosen response was to be chosen, (n,)."""
+        """Return the inclusion probability of each chosen response, (n,)."""
         probabilities: np.ndarray = (self.counts / self.sizes)[self.strata[self.rows]]
         return probabilities
 
     def expected_width(self, p: np.ndarray, level: float) -> float | None:
-        """The width of the slice's interval with these labels and P(correct), (n_responses,), if that is calibrated."""
+        """Return the width of the slice's interval with these labels and calibrated P(correct), (n_responses,)."""
         n, total, mean = int(self.counts.sum()), len(p), float(p.mean())
         if not n:
             return None
@@ -86,10 +86,10 @@ class Drawn:
 
 
 def counts_of(p: np.ndarray, slices: Sequence[np.ndarray], budget: int, per_slice: int) -> np.ndarray:
-    """Labels of each slice: as sqrt(size) times the standard deviation of a label (power allocation: Bankier 1988).
+    """Return the number of labels of each slice, in proportion to sqrt(size) times the standard deviation of a label.
 
-    So that small slices become known too, and not the total alone. `p` is (n_responses,), a slice the places of its
-    responses. InputError where not every slice can get `per_slice`.
+    This power allocation (Bankier 1988) also serves small slices, not only the total. `p` is (n_responses,); a slice is
+    the positions of its responses. Raises InputError if the budget is too small for `per_slice` labels in each slice.
     """
     sizes = [len(place) for place in slices]
     least = np.minimum(per_slice, sizes)
@@ -103,7 +103,7 @@ def counts_of(p: np.ndarray, slices: Sequence[np.ndarray], budget: int, per_slic
 
 
 def draw(p: np.ndarray, order: np.ndarray, n: int) -> Drawn:
-    """`n` of one slice's responses: the first of each stratum by `order`; both are (n_responses,)."""
+    """Draw `n` responses of one slice: the first of each stratum by `order`; `p` and `order` are (n_responses,)."""
     strata = _strata(p, n)
     sizes = np.bincount(strata)
     shares = [size * _deviation(p[strata == stratum]) for stratum, size in enumerate(sizes)]
@@ -114,20 +114,20 @@ def draw(p: np.ndarray, order: np.ndarray, n: int) -> Drawn:
 
 
 def _strata(p: np.ndarray, n: int) -> np.ndarray:
-    """(n_responses,) the stratum of each, from 0: as many responses in each, where P(correct) tells them apart."""
+    """Return the stratum of each response, from 0, (n_responses,); strata are equally large unless P(correct) ties."""
     count = max(1, min(MOST_STRATA, n // LABELS_A_STRATUM))
     edges = np.unique(np.quantile(p, np.arange(1, count) / count))
     return np.unique(np.searchsorted(edges, p, side="left"), return_inverse=True)[1]
 
 
 def _deviation(p: np.ndarray | float) -> float:
-    """The standard deviation of a label of which P(correct) is known, root mean square."""
+    """Return the standard deviation of a label given P(correct), root mean square."""
     sure = np.clip(p, 1 - SUREST, SUREST)
     return float(np.sqrt(np.mean(sure * (1 - sure))))
 
 
 def width_alone(p: np.ndarray, n: int, level: float) -> float | None:
-    """The width of the interval of n labels, drawn without strata, without predictions."""
+    """Return the width of the interval from n labels, without strata and predictions."""
     if not n:
         return None
     lower, upper = binomial_interval(float(p.mean()), float(n), level)
@@ -198,7 +198,7 @@ def sample(
 
 
 def _responses(rows: pl.DataFrame, by: list[str], places: list[np.ndarray], drawn: list[Drawn]) -> pl.DataFrame:
-    """The rows for a person to label, those of a slice together, in an order that says nothing of P(correct)."""
+    """Return the rows to label by slice, in an order that does not reveal P(correct)."""
     chosen: list[pl.DataFrame] = [
         rows[place[draw.rows]].with_columns(
             stratum=pl.Series(draw.strata[draw.rows], dtype=pl.Int64),
@@ -215,7 +215,7 @@ def _responses(rows: pl.DataFrame, by: list[str], places: list[np.ndarray], draw
 def _expected(
     saved: SavedEstimator, rows: pl.DataFrame, p: np.ndarray, places: list[np.ndarray], drawn: list[Drawn], level: float
 ) -> dict[str, pl.Series]:
-    """What is estimated of each slice, and how wide its interval is, and will be."""
+    """Return for each slice its estimate, and the present and expected widths of its interval."""
     values = values_of(saved.estimator, rows)
     estimates = [saved.estimator.accuracy_of(values[place].mean(axis=0)) for place in places]
     both = list(zip(places, drawn, strict=True))
@@ -229,7 +229,7 @@ def _expected(
 
 
 def _widths_before(saved: SavedEstimator, estimates: list[float], sizes: list[int], level: float) -> list[float | None]:
-    """The widths of the estimator's own intervals; null where it has not been validated."""
+    """Return the widths of the estimator's own intervals, null without a validation."""
     if not (validation := saved.about.get("validation")):
         return [None] * len(estimates)
     intervals = Validation.from_dict(validation).residuals.intervals(estimates, sizes, level)

@@ -1,4 +1,4 @@
-"""The file and the page in which people write labels: what they have filled in is never lost."""
+"""Write the file and the page for labelling, without losing existing labels."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -8,36 +8,32 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.files import is_stream, whole_file, write_whole
-from entropy_sentinel.frames.printable import read_csv, write_csv
+from entropy_sentinel.frames.files import is_stream, write_whole
+from entropy_sentinel.frames.printable import read_csv, write_table
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.labelling.chosen import Sample
 from entropy_sentinel.report.labelling import labelling_page
 from entropy_sentinel.verbs.inputs import WEIGHT
 
 LABEL = "label"
-# What a spreadsheet may have put between the cells when it saved the file.
+# Separators that a spreadsheet may use.
 _SEPARATORS = ",;\t"
 
 Row = dict[str, Any]
-_WRITERS: dict[str, Callable[[pl.DataFrame, Path], None]] = {".csv": write_csv, ".jsonl": pl.DataFrame.write_ndjson}
-SUFFIXES = tuple(_WRITERS)
-# What `read_labels` takes for an answer; of those that a person is unsure about there is no label.
+# The text of an answer for `read_labels`; 'unsure' gives no label.
 _SAVED = {"correct": "true", "incorrect": "false"}
 
 
 def write_to_label(responses: pl.DataFrame, path: str | Path) -> int:
-    """Write the responses to label, `Sample.responses`, to a .csv or .jsonl file; returns how many have a label there.
+    """Write `Sample.responses` to a .csv or .jsonl file; return how many labels of an existing file were kept.
 
-    Labels that the file has are kept as they were written, and so is what people have added in columns of their own.
-    Raises InputError where one of its labels is on a response that is not among these, or where it cannot be read as
-    such a file: nothing is written then.
+    Existing labels and the columns that people have added are kept as written. Raises InputError, and writes nothing,
+    if an existing label is on a response that is not among these, or if the file is not a file of labels.
     """
     path = Path(path)
     there = path.is_file() and not is_stream(path) and path.stat().st_size
     rows = _filled(path, responses.columns) if there else []
-    with whole_file(path) as partial:
-        _WRITERS[path.suffix](_with_work(responses, rows, path), partial)
+    write_table(_with_work(responses, rows, path), path)
     return sum(_is_filled(row[LABEL]) for row in rows)
 
 
@@ -46,7 +42,7 @@ def _is_filled(value: Any) -> bool:
 
 
 def _filled(path: Path, written: Sequence[str]) -> list[Row]:
-    """The rows of a file that have a label, or something else beside what was `written` for a person."""
+    """Return the rows of a file with a label, or with a value in a column that was not `written` before."""
     remedy = "it may contain somebody's work: name another file, or move this one away"
     try:
         rows = _READERS[path.suffix](path)
@@ -59,7 +55,7 @@ def _filled(path: Path, written: Sequence[str]) -> list[Row]:
 
 
 def _with_work(responses: pl.DataFrame, rows: Sequence[Row], path: Path) -> pl.DataFrame:
-    """The responses with the labels and further columns of `rows`."""
+    """Add the labels and further columns of `rows` to the responses."""
     if not rows:
         return responses
     key = [name for name in RESPONSE if name in responses.columns and all(name in row for row in rows)]
@@ -84,7 +80,7 @@ def _read_csv(path: Path) -> list[Row]:
     head = path.read_text(encoding="utf-8").partition("\n")[0]
     separator = max(_SEPARATORS, key=head.count)
     table = read_csv(path, separator=separator, infer_schema=False)
-    # Of a file without rows the names of its columns are all there is.
+    # A file without rows has only the names of its columns.
     return table.to_dicts() or [dict.fromkeys(table.columns)]
 
 
@@ -96,12 +92,13 @@ def _read_jsonl(path: Path) -> list[Row]:
 
 
 _READERS: dict[str, Callable[[Path], list[Row]]] = {".csv": _read_csv, ".jsonl": _read_jsonl}
+SUFFIXES = tuple(_READERS)
 
 
 def write_page(sample: Sample, path: str | Path) -> None:
-    """Write the page, which does not say what is estimated; what it saves are labels for `monitor` or `fit`.
+    """Write the page for labelling, which does not reveal estimates; it saves labels for `monitor` or `fit`.
 
-    InputError where the responses have no texts, being read from features.
+    Raises InputError if the responses have no texts, because they were read from features.
     """
     rows = sample.responses
     if rows["response"].null_count() == len(rows):

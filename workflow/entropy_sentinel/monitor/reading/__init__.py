@@ -1,1 +1,1 @@
-"""Logs, traces and features as frames of responses: what a monitor reads, and what in it is no use."""
+"""Read logs, traces and features as frames of responses, and count what cannot be used."""

@@ -1,13 +1,13 @@
-"""Which files and responses were read before: a log that was copied or has grown, two exports of a day.
+"""Recognise files and responses that were read before: a log that was copied or has grown, two exports of a day.
 
-A file is known by the SHA-256 of its content, unpacked. A response is known by its model, id, sample, time and features
-together: the same prompt asked again has another time, and its answer another id. One that the log gives no id is known
-by its place in the file (`sources.logs.numbers`), which says little, for every file has a first line: such responses
-count as read before only where all of a file were.
+A file is identified by the SHA-256 of its unpacked content, a response by its model, id, sample, time and features: if
+the same prompt is asked again, the time differs, and the answer has another id. A response without an id in the log is
+identified by its place in the file (`sources.logs.numbers`). Every file has a first line, so such responses count as
+read before only if all responses of the file were.
 
-Numbers of 64 bits stand for responses. They are sums of a text's bytes, each times a number of its place, and a mixing
-of the sum's bits (splitmix64: Steele, Lea and Flood 2014); the same on all machines and in all versions, for a state
-keeps them. Of a hundred million responses two have the same number with a probability of 0.0003.
+A response is represented by a 64-bit hash: the sum of the bytes of its text, each multiplied by a factor for its place,
+then mixed (splitmix64: Steele, Lea and Flood 2014). It is the same on all machines and in all versions, because states
+keep it. Among a hundred million responses, two have the same hash with a probability of 0.0003.
 """
 
 import gzip
@@ -25,7 +25,7 @@ from entropy_sentinel.sources.logs.selection import columns_called, first_of
 from entropy_sentinel.sources.opening import Stream, opened
 
 _BLOCK = 1 << 20
-# Columns of a frame: the number of the response, that of its id alone, and whether the id is its place.
+# Columns of a frame: the hash of the response, that of only its id, and whether the id is its place.
 RESPONSE, ID, PLACED = "response_number", "id_number", "id_is_place"
 NUMBERS = {RESPONSE: pl.UInt64, ID: pl.UInt64, PLACED: pl.Boolean}
 
@@ -40,9 +40,9 @@ class Content:
 
 
 def content(path: str, sizes: Iterable[int] = ()) -> Content:
-    """Return the content of a file; `sizes` are the lengths whose SHA-256 is needed, if the file is that long.
+    """Return the content of a file; `sizes` are the lengths whose SHA-256 is needed if the file is that long.
 
-    For an incomplete or damaged packed file it is the part that can be unpacked.
+    For an incomplete or damaged packed file, it is the part that can be unpacked.
     """
     with opened(path) as stream:
         return _digests(stream, sorted({size for size in sizes if size}))
@@ -60,7 +60,7 @@ def _digests(stream: Stream, sizes: list[int]) -> Content:
 
 
 def _block(stream: Stream, size: int) -> bytes:
-    """The next bytes, `size` at most; none at the end, or where the rest cannot be unpacked."""
+    """Return at most `size` bytes; none at the end, or if the rest cannot be unpacked."""
     try:
         return stream.read1(size)
     except (gzip.BadGzipFile, EOFError, zlib.error):
@@ -71,7 +71,7 @@ class Seen:
     """A set of 64-bit numbers, in sorted arrays each more than twice as long as the next."""
 
     def __init__(self, parts: Sequence[np.ndarray] = ()) -> None:
-        """Begin with these numbers."""
+        """Start with these numbers."""
         self._runs: list[np.ndarray] = []
         for part in parts:
             self.add(part)
@@ -94,17 +94,17 @@ class Seen:
 
 
 class Others:
-    """The responses of other files, and how many of one file's responses are among them."""
+    """Compares the responses of one file with those of all other files, and counts the common ones."""
 
     def __init__(self, responses: Seen, ids: Seen, replaced: Seen) -> None:
-        """Begin a file; `responses` and `ids` are the numbers of all that count, `replaced` those it takes over."""
+        """Start a file: `responses` and `ids` are hashes of all files that count, `replaced` of those it replaces."""
         self._responses, self._ids, self._replaced = responses, ids, replaced
         self._n, self._n_same, self._n_same_place = 0, 0, 0
-        # Responses whose id another file has for something else.
+        # Responses whose id another file uses for a different response.
         self.n_other = 0
 
     def new(self, batch: pl.DataFrame, time: str) -> pl.DataFrame:
-        """The responses that no other file has, with the columns NUMBERS; those with a place for an id are kept."""
+        """Return the responses that no other file has or that are identified by place, with the columns NUMBERS."""
         numbered = batch.with_columns(**numbers(batch, time))
         return numbered.filter(~self.count(numbered) | pl.col(PLACED))
 
@@ -121,30 +121,30 @@ class Others:
 
     @property
     def all_same(self) -> bool:
-        """Whether all responses of the file are in another one."""
+        """Return whether all responses of the file are in another one."""
         return self._n == self._n_same > 0
 
     @property
     def any_same(self) -> bool:
-        """Whether a response of the file is, or seems to be, in another one."""
+        """Return whether a response of the file is, or seems to be, in another one."""
         return self._n_same > 0
 
     @property
     def n_same(self) -> int:
-        """How many responses another file has."""
+        """Return how many responses another file has too."""
         return self._n_same if self.all_same else self._n_same - self._n_same_place
 
 
 class Overlap:
-    """The responses of files, by their numbers; `numbers` gives the columns NUMBERS of a file."""
+    """The responses of files as hashes; `numbers` returns the columns NUMBERS of a file."""
 
     def __init__(self, files: Collection[str], numbers: Callable[[str], pl.DataFrame]) -> None:
-        """`files` are the keys of those that count, now and whenever it is asked."""
+        """`files` is a live collection of the keys of the files that count."""
         self._files, self._numbers = files, numbers
         self._seen: tuple[Seen, Seen] | None = None
 
     def others(self, replaced: Iterable[str]) -> Others:
-        """The responses of all files but for what a new one replaces."""
+        """Return the responses of all files except those that a new one replaces."""
         if self._seen is None:
             frames = [self._numbers(key) for key in self._files]
             responses, ids = ([frame[name].to_numpy() for frame in frames] for name in (RESPONSE, ID))
@@ -153,18 +153,18 @@ class Overlap:
         return Others(*self._seen, Seen(old))
 
     def add(self, key: str) -> None:
-        """Note the responses of a file that counts from now on; what it replaces is among them."""
+        """Add the responses of a new file, which include those of the files that it replaces."""
         if self._seen is not None:
             new = self._numbers(key)
             for seen, name in zip(self._seen, (RESPONSE, ID), strict=True):
                 seen.add(new[name].to_numpy())
 
     def forget(self) -> None:
-        """Look anew at the files that count."""
+        """Read the files that count again at the next call."""
         self._seen = None
 
     def within(self, new: pl.DataFrame) -> Iterator[str]:
-        """The files that have no responses but these."""
+        """Yield the files whose responses are all among these."""
         there = Seen([new[RESPONSE].to_numpy()])
         for key in self._files:
             mine = self._numbers(key)[RESPONSE].to_numpy()
@@ -172,7 +172,7 @@ class Overlap:
                 yield key
 
     def n_twice(self) -> int:
-        """How many responses count more than once, as those of parts that were added up before they were seen here."""
+        """Return how many responses count more than once, because separate parts already contained them."""
         responses = pl.concat([self._numbers(key) for key in self._files]).filter(~pl.col(PLACED))[RESPONSE]
         return len(responses) - responses.n_unique()
 
@@ -191,14 +191,14 @@ def numbers(batch: pl.DataFrame, time: str) -> dict[str, pl.Series]:
             responses ^ moments(first_of(batch, [time])).to_physical().fill_null(-1).to_numpy().view(np.uint64)
         )
     for name in FEATURES:
-        # Rounded: how many responses are computed at a time may move the last bit.
+        # Rounded, because the size of a batch may change the last bit.
         value = batch[name].cast(pl.Float32).fill_null(float("nan")).to_numpy() + np.float32(0)
         responses = _mixed(responses ^ value.view(np.uint32))
     return {RESPONSE: pl.Series(responses), ID: pl.Series(ids), PLACED: placed}
 
 
 def _of_texts(texts: pl.Series) -> np.ndarray:
-    """(n,) a number for each text."""
+    """Return a hash of each text, (n,)."""
     lengths = texts.str.len_bytes().to_numpy().astype(np.int64)
     content = np.frombuffer("".join(texts.to_list()).encode(), dtype=np.uint8).astype(np.uint64)
     ends = lengths.cumsum()
@@ -210,7 +210,7 @@ def _of_texts(texts: pl.Series) -> np.ndarray:
 
 
 def _mixed(numbers: np.ndarray) -> np.ndarray:
-    """Numbers whose bits depend on all bits of the given ones; all arithmetic is modulo 2^64."""
+    """Mix the bits of numbers, so that each depends on all; the arithmetic is modulo 2^64."""
     x = numbers + np.uint64(0x9E3779B97F4A7C15)
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

@@ -1,4 +1,4 @@
-"""A file of logs, traces or features as frames of bounded size: features, slice, window, and why a row is no use."""
+"""Read logs, traces or features as frames: features, slice, window, and the reason why a row is unusable."""
 
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -9,7 +9,6 @@ import polars as pl
 
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
-from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.features.files import feature_batches, holds_features
 from entropy_sentinel.frames.errors import ConfigError, IncompleteFileError, InputError
 from entropy_sentinel.frames.files import url_of
@@ -22,7 +21,6 @@ from entropy_sentinel.monitor.reading.identity import NUMBERS, Others
 from entropy_sentinel.monitor.reading.problems import Excluding, Problems
 from entropy_sentinel.monitor.reading.times import DTYPE, Clock
 from entropy_sentinel.monitor.settings import TIME, Slicing
-from entropy_sentinel.signals.computing import with_signals
 from entropy_sentinel.sources.logs.numbers import UNNAMED
 from entropy_sentinel.sources.logs.reader import QUESTION
 from entropy_sentinel.sources.logs.reading import Logs as OpenLogs
@@ -31,19 +29,18 @@ from entropy_sentinel.sources.logs.settings import FormatOptions
 from entropy_sentinel.sources.logs.summary import Summary
 from entropy_sentinel.verbs.estimation import saved_estimator
 from entropy_sentinel.verbs.inputs import features_table, is_table, log_files, named
-from entropy_sentinel.verbs.reading import open_logs
+from entropy_sentinel.verbs.reading import feature_frames, open_logs
 
 Logs = str | Path | pl.DataFrame | Sequence[str | Path]
 Source = str | Path | pl.DataFrame
-# Files whose columns an error names.
+# Number of files whose columns an error names.
 _LOOKED_AT = 3
 _NO_SLICES = {*FEATURE_FRAME.schema, *LOGPROBS}
-# Rows of a file of features that are held at a time.
+# Rows of features to read at a time.
 FEATURES_AT_A_TIME = 20_000
-# Columns of a frame, before the name of the log's own column.
+# Prefix of the slice columns of a frame.
 BY = "by."
-# What statistics are made of: columns of feature files, those of traces alone, which features do not have, and those
-# that a log has beside them.
+# The columns that statistics use: those of feature files, those that only traces have, and other columns of a log.
 _OF_FEATURES = [name for name in made_of() if name in FEATURE_FRAME.schema]
 _OF_TRACES = [name for name in made_of() if name in GENERATIONS.schema and name not in _OF_FEATURES]
 _OF_LOGS = [name for name in made_of() if name not in (*_OF_FEATURES, *_OF_TRACES)]
@@ -63,7 +60,7 @@ def loaded(estimator: SavedEstimator | str | Path, state: str | Path | None) -> 
 
 
 def sources(logs: Logs, state: str | Path | None = None) -> list[Source]:
-    """Frames, states of parts of the logs, and logs, each path once; without the run's own `state` and its journal."""
+    """List frames, states of parts, and logs, each path once, except the run's own `state` and its journal."""
     if is_table(logs):
         return [features_table(logs)]
     own = set() if state is None else {Path(state).resolve(), Path(f"{state}-journal").resolve()}
@@ -77,9 +74,9 @@ def sources(logs: Logs, state: str | Path | None = None) -> list[Source]:
 def check_columns(
     reading: Slicing, seen: Collection[str], sources: Sequence[str | Path | pl.DataFrame], any_responses: bool
 ) -> None:
-    """InputError for a column of `reading` that is not `seen`, with those that are there.
+    """Raise InputError for a column of `where` that was not `seen`, and with `any_responses` also for slices and time.
 
-    Where there are `any_responses`, the columns of slices and time; those of `where` in any case.
+    The error lists the columns of the first sources.
     """
     wanted = [pair.partition("=")[0] for pair in reading.where] + [*(reading.columns if any_responses else ())]
     for name in wanted:
@@ -89,7 +86,7 @@ def check_columns(
 
 
 def _columns_of(source: str | Path | pl.DataFrame) -> Sequence[str]:
-    """The columns of the first responses that can make slices."""
+    """Return the columns of the first responses that may define slices."""
     if not isinstance(source, pl.DataFrame) and not Path(source).is_file():
         return []
     if isinstance(source, pl.DataFrame) or holds_features(str(source)):
@@ -121,9 +118,9 @@ class Inputs:
         others: Others | None = None,
         texts: bool = False,
     ) -> None:
-        """With `others`, responses that these have are left out, and frames have the columns NUMBERS.
+        """With `others`, responses that these contain are dropped, and frames have the columns NUMBERS.
 
-        With `texts`, frames have QUESTION and `response`, null where a file has no texts.
+        With `texts`, frames have QUESTION and `response`, null if a file has no texts.
         """
         self._texts = (QUESTION, "response") if texts else ()
         self._model = about.get("model")
@@ -133,9 +130,10 @@ class Inputs:
         self.excluding = Excluding(about, reading, problems)
 
     def frames(self, source: str | pl.DataFrame) -> Iterator[pl.DataFrame]:
-        """Rows of signals, RESPONSE, what statistics need, `excluded` (why, or null), `grain`, and `by.COLUMN` as text.
+        """Yield frames of signals, RESPONSE, the columns of statistics, `excluded`, `grain`, and `by.COLUMN` as text.
 
-        What cannot be used is counted, the rest of a file too that is damaged somewhere; if strict it is an InputError.
+        `excluded` is the reason why a row is not estimated, or null. Unusable records and the rest of a damaged file
+        are counted, or raise InputError if strict.
         """
         clock = None if self._reading.grain is None else Clock(self._reading.grain, self._problems)
         try:
@@ -169,7 +167,7 @@ class Inputs:
                 if column not in batch.columns:
                     raise InputError(f"{name}: column '{column}' is missing; columns: {', '.join(batch.columns)}")
             place = pl.format("{}: row {}", pl.lit(name), start + pl.int_range(pl.len()))
-            # Features do not have them: a column of such a name is of something else.
+            # Files of features lack these columns, so one with such a name means something else.
             unknown = {name: pl.lit(None, GENERATIONS.schema[name]) for name in _OF_TRACES}
             unknown |= {name: pl.lit(None, pl.String) for name in self._texts if name not in batch.columns}
             yield selection.of(
@@ -179,15 +177,13 @@ class Inputs:
         self._count_left_out(selection)
 
     def _logs(self, path: str) -> Iterator[pl.DataFrame]:
-        # What tells responses of two files apart has the time in it.
+        # Responses of two files are compared by their times too.
         more = [self._time] if self._others is not None else []
         question = self._texts[:1]
         logs = opened_log(path, self._reading, self._problems.strict, [*more, *self._signals, *_OF_LOGS, *question])
         try:
-            for frame in logs:
-                features = with_signals(compute_features(frame), frame, self._signals)
-                texts = {"response": frame["text"], QUESTION: first_of(frame, [QUESTION])} if self._texts else {}
-                yield features.with_columns(frame.select(_OF_TRACES), **texts)
+            for frame in feature_frames(logs, None, bool(self._texts), self._signals, _OF_TRACES):
+                yield frame.with_columns(first_of(frame, [QUESTION]).alias(QUESTION)) if self._texts else frame
         finally:
             self._count_records(logs.summary)
             self._count_left_out(logs.selection)
@@ -217,21 +213,21 @@ class Inputs:
         return frame.select(*columns, "excluded", "grain", *numbers, *keys, *self._texts)
 
     def _column(self, batch: pl.DataFrame, name: str) -> pl.Series:
-        """A column of the log; nulls where this frame has none of the name."""
+        """Return a column of the log; null if the frame lacks it."""
         column = first_of(batch, [name])
         if column.null_count() < len(column):
             self.seen.add(name)
         return column
 
     def _grain(self, batch: pl.DataFrame, clock: Clock | None) -> pl.Series:
-        """The smallest window of each row, null where it has no time."""
+        """Return the smallest window of each row, null without a time."""
         if clock is None:
             return pl.Series([None] * len(batch), dtype=DTYPE)
         return clock.windows(self._column(batch, self._time), batch[PLACE])
 
 
 class Read(NamedTuple):
-    """Rows of `Inputs.frames`, the problems, and counts of the responses `taken` although they do not match."""
+    """Rows of `Inputs.frames`, the problems, and counts of the responses `taken` that do not match the estimator."""
 
     rows: pl.DataFrame
     problems: Problems
@@ -241,7 +237,7 @@ class Read(NamedTuple):
 def read_whole(saved: SavedEstimator, sources: Sequence[Source], options: Slicing, texts: bool = False) -> Read:
     """Read the responses of files and frames of features, for an estimator.
 
-    Raises InputError if there is none, or if a requested column is empty, and ProvenanceError if all responses are of
+    Raises InputError without responses and for an empty requested column, and ProvenanceError if all responses have
     another model or kind of log-probabilities.
     """
     problems = Problems(options.strict)

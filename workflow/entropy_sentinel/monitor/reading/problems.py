@@ -1,4 +1,4 @@
-"""What in the logs could not be used, counted by kind, and which responses are not for the estimator."""
+"""Count the unusable parts of logs by kind, and find the responses that do not match the estimator."""
 
 import shlex
 from collections import Counter
@@ -13,10 +13,10 @@ from entropy_sentinel.frames.generation import LOGPROBS, REFUSED
 from entropy_sentinel.sources.logs.selection import PLACE
 from entropy_sentinel.sources.logs.settings import Matching
 
-# Places that are shown of a kind; and kinds that are told apart, for a name in one can be anything.
+# Numbers of places to show for a kind, and of kinds to count, because a kind may contain any name.
 SHOWN, MOST_KINDS = 3, 50
 _FURTHER = "other problems"
-# Reasons for which a response has no features that are no fault of the log.
+# Reasons for missing features that are not errors of the log.
 HARMLESS = ("empty response", "no token after the thinking", REFUSED)
 
 
@@ -31,7 +31,7 @@ class Problems:
     counts: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
     places: dict[str, list[str]] = field(default_factory=dict)
-    # What came of a kind, and what to do about it.
+    # By kind: the consequence and the remedy.
     remedies: dict[str, str] = field(default_factory=dict)
 
     def add(self, kind: str, places: Sequence[str], count: int | None = None, remedy: str = "") -> None:
@@ -75,7 +75,7 @@ class Problems:
         for part in parts:
             made.counts.update(part["problems"])
             made.notes.update(part["notes"])
-            made.remedies |= part.get("remedies", {})  # files of earlier releases do not have it
+            made.remedies |= part.get("remedies", {})  # missing in states of earlier releases
             for kind, places in part["places"].items():
                 shown = made.places.setdefault(kind, [])
                 shown.extend(places[: SHOWN - len(shown)])
@@ -83,15 +83,15 @@ class Problems:
 
 
 def _words(count: int, kind: str) -> str:
-    """How many of a kind there are, whose first word is a plural: "1 response without a time"."""
+    """Return a count with its kind, whose first word is a plural: "1 response without a time"."""
     things, space, rest = kind.partition(" ")
     return f"{count:,} {things.removesuffix('s') if count == 1 else things}{space}{rest}"
 
 
 class Excluding:
-    """Compares responses with what an estimator was fitted on, `about` it.
+    """Compares responses with what an estimator was fitted on, according to its provenance `about`.
 
-    `rejected` counts the responses that differ, by kind; `taken` those that differ but are used anyway.
+    `rejected` counts the responses that differ, by kind, and `taken` those that differ but are used anyway.
     """
 
     def __init__(self, about: Mapping[str, Any], matching: Matching, problems: Problems) -> None:
@@ -110,12 +110,12 @@ class Excluding:
         return others.select(pl.coalesce("model", "reason", "logprobs")).to_series()
 
     def _other_model(self) -> pl.Expr:
-        """What a row is of where that is another model; null where it is the estimator's."""
+        """Return a row's model in words if it is not the estimator's, else null."""
         other = pl.col("model").ne_missing(self._model) & pl.lit(self._model is not None)
         return pl.when(other).then(pl.format("of model '{}'", pl.col("model").fill_null("unknown")))
 
     def _other_logprobs(self, batch: pl.DataFrame) -> pl.Expr:
-        """What a row with features is of where its log-probabilities are others."""
+        """Return a row's kind of log-probabilities in words if it is not the estimator's, else null."""
         differences = []
         for name in LOGPROBS:
             if name in batch.columns and (wanted := self._logprobs.get(name)) is not None:
@@ -155,7 +155,7 @@ def nothing_fits(rejected: Mapping[str, int], about: Mapping[str, Any]) -> Prove
 
 
 def overridden(about: Mapping[str, Any], taken: Mapping[str, int]) -> str:
-    """Return the warning if `taken` responses (counts by kind) differ from what the estimator is `about`."""
+    """Return the warning about `taken` responses (counts by kind), which do not match the estimator."""
     what = ", ".join(f"{count:,} {kind}" for kind, count in taken.items())
     return (
         f"the estimator was fitted and validated on model '{about.get('model') or 'unknown'}', and these "
@@ -165,7 +165,7 @@ def overridden(about: Mapping[str, Any], taken: Mapping[str, int]) -> str:
 
 
 def _why(kind: str, about: Mapping[str, Any], some: bool = False) -> str:
-    """What the estimator is instead, and the options that take these responses or, where they are `some`, no other."""
+    """Return what the estimator has instead, and the options to use these responses or, with `some`, to skip them."""
     what, _, value = kind.partition(" ")[2].partition(" ")
     wanted = about["model"] if what == "model" else about["logprobs"][what]
     remedies = [f"--where {shlex.quote(f'{what}={wanted}')} skips them"] if some else []

@@ -1,4 +1,4 @@
-"""The times of a log, whatever their form, and the windows that they are in; times that cannot be are counted."""
+"""Read the times of a log in any form, find their windows, and count impossible times."""
 
 from datetime import UTC, datetime
 
@@ -10,15 +10,14 @@ from entropy_sentinel.monitor.settings import EARLIEST, LATEST, WINDOWS
 DTYPE = pl.Datetime("us", "UTC")
 _ISO = ("%+", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d")
 IMPLAUSIBLE = f"responses with a time before {EARLIEST.year} or after {LATEST.year - 1}"
-# A clock that is set right, or servers whose logs were laid behind each other; replies of a minute are no jump.
+# A larger step back means a corrected clock or concatenated logs; replies out of order differ by minutes.
 JUMP_S = 3600
 
 
 def moments(column: pl.Series) -> pl.Series:
-    """The moments in UTC, (n,), of dates, ISO 8601 texts (UTC where they name no zone) and numbers since 1970.
+    """Return the UTC times, (n,), of dates, ISO 8601 texts (UTC without a zone) and numbers since 1970, or null.
 
-    A number is of seconds, milliseconds, microseconds or nanoseconds, whichever makes a plausible date. Null for what
-    is no time.
+    A number is in seconds, milliseconds, microseconds or nanoseconds, whichever gives a plausible date.
     """
     if isinstance(column.dtype, pl.Datetime):
         zoned = column.dt.replace_time_zone("UTC") if column.dtype.time_zone is None else column
@@ -33,7 +32,7 @@ def moments(column: pl.Series) -> pl.Series:
 
 
 def plausible(times: pl.Expr) -> pl.Expr:
-    """Return whether a log can have these times."""
+    """Return whether times are plausible for a log."""
     return times.is_between(EARLIEST, LATEST, closed="left")
 
 
@@ -76,7 +75,7 @@ def _of_texts(column: pl.Series) -> pl.Series:
 
 
 def _of_text(text: str) -> datetime | None:
-    """A rarer form of ISO 8601, or a number as text."""
+    """Read a rarer form of ISO 8601, or a number as text."""
     try:
         moment = datetime.fromisoformat(text)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
@@ -90,14 +89,14 @@ def _of_text(text: str) -> datetime | None:
 
 
 class Clock:
-    """The times of one file in order, in windows of `grain`."""
+    """Sorts the times of one file, in their order, into windows of `grain`."""
 
     def __init__(self, grain: str, problems: Problems) -> None:
         self._grain, self._problems = grain, problems
         self._last: datetime | None = None
 
     def windows(self, raw: pl.Series, places: pl.Series) -> pl.Series:
-        """The smallest window of each time of a log, null where there is none, which is counted."""
+        """Return the smallest window of each time; null, and counted, if it is missing or impossible."""
         times = pl.DataFrame({"raw": raw, "time": moments(raw), "place": places})
         times = times.with_columns(good=pl.col("time").is_not_null() & plausible(pl.col("time")))
         for kind, which in {

@@ -1,1 +1,1 @@
-"""What a monitor has found, at a terminal, as a page, as files, and as the responses behind an alert."""
+"""Show the result of a monitor: on a terminal, as a page, as files, and the responses behind an alert."""

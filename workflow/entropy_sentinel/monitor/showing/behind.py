@@ -1,7 +1,7 @@
-"""The responses behind alerts, with their texts: the least certain of each alert's slice, read again from the logs.
+"""Find the responses behind alerts: the least certain ones of each alert's slice, with their texts.
 
-Sums and states hold no texts. What is known of single responses is who they are and what the estimator says of them;
-by that a few are chosen, and the logs that they stand in are gone through once more.
+Sums and states contain no texts, only ids and predictions of single responses. A few responses are chosen by their
+predictions, and their logs are read again.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ from entropy_sentinel.sources.logs.reader import QUESTION
 from entropy_sentinel.sources.logs.selection import PLACE
 from entropy_sentinel.sources.token_texts import TokenTexts
 
-# What bounds the page: slices whose responses are shown, tokens of a response, and likely ones to each.
+# Limits of the page: slices with responses, tokens of a response, and alternatives per token.
 MOST_SLICES, MOST_TOKENS, ALTERNATIVES = 10, 200, 3
 _WHO = ("benchmark", "item_id", "sample")
 
@@ -32,11 +32,11 @@ _WHO = ("benchmark", "item_id", "sample")
 def behind(
     alerts: Sequence[Mapping[str, Any]], window: str | None, state: State, reading: Reading, most: int
 ) -> list[Behind]:
-    """For each slice and window with an alert, `most` of its responses, those first that are least likely correct.
+    """Return at most `most` responses for each slice and window with an alert, the least likely correct ones first.
 
-    Of MOST_SLICES at most. A log that is not where it was, or holds features alone, is said in `note`.
+    It covers at most MOST_SLICES slices. `note` names logs that were moved or contain only features.
     """
-    # Of a slice that is stale there is nothing new.
+    # A stale slice has no new responses.
     about = [alert for alert in alerts if alert["kind"] != STALE]
     wanted = list({repr((alert["slice"], alert.get("window"))): alert for alert in about}.values())[:MOST_SLICES]
     chosen = [_chosen(alert, window, state, reading, most) for alert in wanted]
@@ -49,7 +49,7 @@ def behind(
 
 
 def _chosen(alert: Mapping[str, Any], window: str | None, state: State, reading: Reading, most: int) -> pl.DataFrame:
-    """The least certain responses of an alert's slice: `key` of the file, what they are called there, and `p`."""
+    """Return the least certain responses of an alert's slice: the `key` of the file, their ids, and `p`."""
     same = [pl.col(f"{BY}{name}").eq_missing(pl.lit(alert["slice"][name], pl.String)) for name in reading.by]
     if window is not None and alert.get("window") is not None:
         # Windows with too few responses are pooled with those before.
@@ -66,7 +66,7 @@ def _chosen(alert: Mapping[str, Any], window: str | None, state: State, reading:
 def _read_all(
     chosen: Sequence[pl.DataFrame], state: State, reading: Reading
 ) -> tuple[dict[tuple[Any, ...], Response], dict[str, str]]:
-    """The responses by file and name, and for each file that does not have its own why."""
+    """Return the responses by file and id, and the reason for each unreadable file."""
     responses: dict[tuple[Any, ...], Response] = {}
     missing: dict[str, str] = {}
     rows = pl.concat(chosen).unique(["key", *_WHO], maintain_order=True) if chosen else pl.DataFrame()
@@ -83,7 +83,7 @@ def _read_all(
 
 
 def _why_not(path: str) -> str:
-    """Why a file cannot have the texts; empty where it can."""
+    """Return why a file has no texts; empty if it may have them."""
     if not Path(path).is_file():
         return f"'{path}' cannot be read a second time"
     return f"'{path}' contains features, which have no texts" if holds_features(path) else ""
@@ -92,7 +92,7 @@ def _why_not(path: str) -> str:
 def _read(
     path: str, reading: Reading, wanted: Mapping[tuple[Any, ...], float]
 ) -> Iterator[tuple[tuple[Any, ...], Response]]:
-    """The responses of a log that are `wanted`, by what they are called; ends when all are found."""
+    """Yield the `wanted` responses of a log with their ids; stop when all are found."""
     own = Path(path).suffix == ".parquet" and PROVENANCE_KEY in pl.read_parquet_metadata(path)
     texts, left = TokenTexts(read_provenance(path) if own else {}), dict(wanted)
     for frame in opened_log(path, reading, strict=False, more=(QUESTION,)):

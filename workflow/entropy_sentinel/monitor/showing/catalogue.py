@@ -1,7 +1,7 @@
-"""What is made of a monitor's findings, beside what the terminal shows: files, and whatever else they can go to.
+"""The catalogue of a monitor's outputs besides the terminal: files and other targets.
 
-Adding one is an entry here and the function that it names, which gets what was found (`Monitored`) and the target. The
-command has an option for each entry, and a workflow makes `files`, where there are any.
+A new output is an entry here and the function that it names, which receives the result (`Monitored`) and the target.
+The command has an option for each entry, and a workflow makes the `files` of an entry.
 """
 
 from collections.abc import Callable
@@ -14,10 +14,10 @@ _ROOM = "entropy_sentinel.monitor.showing"
 
 @dataclass(frozen=True)
 class Output:
-    """One thing that findings can be made into.
+    """An output of a monitor's result.
 
-    `function` writes them to a target: a path, where `is_file`, else any text, as an address. `files` are the names
-    that a workflow gives to the targets. `checks` names a function that refuses a target before a log is read.
+    `function` writes the result to a target: a path if `is_file`, else a text such as an address. `files` are the names
+    of the targets in a workflow. `checks` names a function that refuses an invalid target before a log is read.
     `variable` is the environment variable that names the target if the option does not.
     """
 
@@ -33,12 +33,12 @@ class Output:
 
     @property
     def module(self) -> str:
-        """The module of the function."""
+        """Return the module of the function."""
         return self.function.rpartition(".")[0]
 
     @property
     def write(self) -> Callable[[Any, Any], None]:
-        """The function: of what was found, and the target."""
+        """Return the function, which takes the result and the target."""
         return _function(self.function)
 
     def check(self, target: Any) -> None:

@@ -1,4 +1,4 @@
-"""A monitor's rows as files: CSV, Parquet, JSON, Prometheus text; its alerts as JSON."""
+"""Write a monitor's rows as CSV, Parquet, JSON or Prometheus text, and its alerts as JSON."""
 
 import json
 import re
@@ -23,26 +23,26 @@ from entropy_sentinel.monitor.summing.merging import NOTHING
 
 PREFIX = "entropy_sentinel_"
 
-# Labels by name, and the value that they are of.
+# Labels by name, and their value.
 Sample = tuple[Mapping[str, Any], float]
 _STAGE = "monitor"
 
 
 def metrics(result: Monitored) -> str:
-    """Return the text of the file."""
+    """Return the Prometheus text of a result."""
     registry = CollectorRegistry()
     registry.register(_Families(result))
     return generate_latest(registry).decode()
 
 
 class _Families(Collector):
-    """What a monitor has found, as the client wants to be asked for it."""
+    """The result of a monitor, in the interface of the Prometheus client."""
 
     def __init__(self, result: Monitored) -> None:
         self._result, self._names = result, label_names(result.by)
 
     def collect(self) -> Iterator[Metric]:
-        """The families of which there is a sample."""
+        """Yield the families that have a sample."""
         yield from (family for family in self._all() if family.samples)
 
     def _all(self) -> Iterator[Metric]:
@@ -54,7 +54,7 @@ class _Families(Collector):
         yield self._about()
 
     def _when(self) -> Iterator[Metric]:
-        """When the monitor ran, of which window the numbers are, when there was enough of each slice."""
+        """Yield the time of the run, the window of the numbers, and the last usable window of each slice."""
         result, made = self._result, datetime.fromisoformat(self._result.provenance["made"]).timestamp()
         yield _gauge("last_run_timestamp_seconds", "When the monitor ran.", [({}, int(made))], "seconds")
         newest: list[Sample] = [({}, int(begin.timestamp())) for begin in result.newest[-1:]]
@@ -70,14 +70,14 @@ class _Families(Collector):
             yield _gauge("last_usable_window_start_seconds", meaning, samples, "seconds")
 
     def _slices(self) -> Iterator[Metric]:
-        """How many slices there are, and of how many something can be said now."""
+        """Yield the numbers of all slices, and of those with enough responses now."""
         result = self._result
         enough = (result.now["n_estimated"] >= max(result.provenance["min_responses"], 1)).sum()
         yield _gauge("slices", "Slices over the whole time.", [({}, len(result.slices))])
         yield _gauge("usable_slices", "Slices with enough responses in the newest windows.", [({}, enough)])
 
     def _numbers(self) -> Iterator[Metric]:
-        """The numbers of slices that have a name in the catalogue."""
+        """Yield the numbers of slices whose column has a metric in the catalogue."""
         rows = self._result.now
         labels = self._labels_of(rows)
         for column in CATALOGUE.values():
@@ -86,7 +86,7 @@ class _Families(Collector):
                 yield _gauge(column.metric, column.meaning, ((of, value) for of, value in values if value is not None))
 
     def _flags(self) -> Iterator[Sample]:
-        """The flags of the rows, and of slices of which there may be no row any more."""
+        """Yield the flags of the rows, and of stale slices, which may have no row."""
         stale = self._result.slices.filter(pl.col("flags").list.contains(STALE))
         stale = stale.with_columns(flags=pl.lit([STALE], pl.List(pl.String)))
         rows = pl.concat([part.select(*self._result.by, "flags") for part in (self._result.now, stale)])
@@ -109,7 +109,7 @@ class _Families(Collector):
         return [self._labels(row) for row in rows.iter_rows(named=True)]
 
     def _labels(self, values: Mapping[str, Any]) -> dict[str, str]:
-        """A slice's values by the names of their labels."""
+        """Return a slice's values by the names of their labels."""
         there = {name: values[column] for name, column in self._names.items()}
         return {name: NOTHING if value is None else str(value) for name, value in there.items()}
 
@@ -119,7 +119,7 @@ def label_names(columns: Sequence[str]) -> dict[str, str]:
     names: dict[str, str] = {}
     for column in columns:
         name = re.sub(r"[^a-zA-Z0-9_]", "_", column)
-        # Names that begin with two underscores are Prometheus' own, those that begin with a digit none at all.
+        # Prometheus reserves names that begin with two underscores, and forbids those that begin with a digit.
         name = re.sub(r"^(?=[0-9])", "_", name)
         name = re.sub(r"^__+", "_", name)
         number, free = 1, name
@@ -130,7 +130,7 @@ def label_names(columns: Sequence[str]) -> dict[str, str]:
 
 
 def _gauge(name: str, meaning: str, samples: Iterable[Sample], unit: str = "") -> Metric:
-    """A gauge with its samples."""
+    """Return a gauge with its samples."""
     made = GaugeMetricFamily(f"{PREFIX}{name}", meaning, unit=unit)
     for labels, value in samples:
         made.add_sample(made.name, dict(labels), value)

@@ -1,4 +1,4 @@
-"""A monitor's findings as one HTML page that needs no other file; all text is escaped."""
+"""Write a monitor's result as a self-contained HTML page; all text is escaped."""
 
 from datetime import datetime
 from pathlib import Path
@@ -18,7 +18,7 @@ from entropy_sentinel.report.tokens import FULL, cut, parts
 from entropy_sentinel.statistics.intervals import NOTES
 
 _TEMPLATE = Path(__file__).with_name("monitor.html.j2")
-# Rows of a table that a page has: with a million slices it must stay one that a browser opens.
+# Largest table of a page, so that browsers can open it even with a million slices.
 MOST_ROWS = 10 * SHOWN
 
 
@@ -58,7 +58,7 @@ def page(result: Monitored) -> str:
 
 
 def _alerts(result: Monitored) -> list[dict[str, Any]]:
-    """A slice and window with all that is said of it, and the responses behind it; the newest window first."""
+    """Return the alerts by slice and window, with the responses behind them, the newest window first."""
     entries: dict[str, dict[str, Any]] = {}
     for alert in sorted(result.alerts, key=lambda alert: alert.get("window") or "", reverse=True):
         name = slice_name(alert["slice"].values())
@@ -114,7 +114,7 @@ def _table(result: Monitored, heading: str, rows: pl.DataFrame) -> dict[str, Any
 
 
 def _facts(result: Monitored) -> dict[str, str]:
-    """What the page rests on."""
+    """Return the facts about the estimator and the files."""
     about = result.provenance
     estimator, files = about["estimator"], about["files"]
     return {

@@ -1,6 +1,6 @@
-"""A monitor's pictures as numbers for the page's template: slices in per cent of a bar, estimates over time in panels.
+"""Compute a monitor's pictures as numbers for the page's template: slices as bars, estimates over time in panels.
 
-The page draws them itself: so they follow its width and its colours, and need no package.
+The template draws them, so they follow the page's width and colours, and need no package.
 """
 
 from bisect import bisect_left
@@ -16,16 +16,16 @@ from entropy_sentinel.monitor.estimating.alerts import FALSE_DISCOVERIES
 from entropy_sentinel.monitor.reading.times import start_after, windows_between
 from entropy_sentinel.monitor.result import Monitored, slice_name
 
-# What one picture shows; tables and files have all.
+# Largest number of slices in a picture; tables and files have all.
 RANKED = 20
-# The column that is there where labels were given, null where they do not stand for the slice.
+# A column that exists with labels, null if they do not represent the slice.
 LABELLED = "improved_accuracy"
 ESTIMATE = ("estimated_accuracy", "lower", "upper")
 _ERRORS = ("expected_errors", "expected_errors_lower", "expected_errors_upper")
 _WITH_LABELS = (LABELLED, "improved_lower", "improved_upper")
-# Panels, and windows of each; tables and files have all.
+# Largest numbers of panels, windows and ticks; tables and files have all windows.
 MOST_PANELS, MOST_WINDOWS, MOST_TICKS = 12, 100, 4
-# A panel's box: accuracy 0 is at BOTTOM and 1 at TOP, with room for half a dot beyond each, and for text.
+# The box of a panel: accuracy 0 is at BOTTOM and 1 at TOP, with a margin for dots and text.
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 320, 150, 36, 310, 12, 120
 Point = tuple[float, float]
 
@@ -34,7 +34,7 @@ Point = tuple[float, float]
 class Mark:
     """A number with its interval on a bar: `at`, `low` and `high` in per cent of its length, `text` beside it.
 
-    `kind` is what it is drawn as: `estimate`, `errors` or `labels`. Without an interval all three places are one.
+    `kind` is its style: `estimate`, `errors` or `labels`. Without an interval, all three positions are equal.
     """
 
     kind: str
@@ -45,7 +45,7 @@ class Mark:
 
     @classmethod
     def of(cls, row: Mapping[str, Any], kind: str, names: Sequence[str], full: float, form: str) -> "Mark":
-        """The mark of the columns `names`, a value and its limits, on a bar whose end is `full`."""
+        """Return the mark of the columns `names`, a value and its limits, on a bar that ends at `full`."""
         value, lower, upper = (row[name] for name in names)
         text = f"{value:{form}}" + ("" if lower is None else f" ({lower:{form}} to {upper:{form}})")
         ends = (value, value if lower is None else lower, value if upper is None else upper)
@@ -54,7 +54,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Line:
-    """A slice's name and its bars, each with one or several marks."""
+    """The name of a slice and its bars, each with one or more marks."""
 
     name: str
     bars: tuple[tuple[Mark, ...], ...]
@@ -62,7 +62,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Ranges:
-    """Slices below each other; `scales` gives what each bar shows, and its ends."""
+    """A picture with a line per slice; `scales` has the title and the ends of each bar."""
 
     scales: tuple[tuple[str, str, str], ...]
     lines: tuple[Line, ...]
@@ -121,7 +121,7 @@ def name_of(result: Monitored, row: Mapping[str, Any]) -> str:
 
 
 def _labelled_rows(result: Monitored) -> tuple[pl.DataFrame, str]:
-    """Slices whose labels stand for them, or else those of the newest window, and what they are of."""
+    """Return the slices that labels represent, or else those of the newest window, and their period in words."""
     sets = {"": result.slices}
     if result.newest:
         newest = result.newest[-1]
@@ -136,9 +136,9 @@ def _labelled_rows(result: Monitored) -> tuple[pl.DataFrame, str]:
 class Panel:
     """Estimates of one slice, in units of a box of WIDTH x HEIGHT.
 
-    `points` are x, y, whether it has changed, and what is said of it. `bands` are outlines of intervals, and `lines`
-    estimates, each of neighbouring windows, as SVG has the points of a line. `ticks` are x and text; `reference` is x
-    and width of the reference, or null.
+    `points` are x, y, whether the estimate has changed, and the text. `bands` are outlines of intervals, and `lines`
+    estimates, each for consecutive windows, as the points of an SVG line. `ticks` are x and text; `reference` is x and
+    width of the reference, or null.
     """
 
     name: str
@@ -189,7 +189,7 @@ def over_time(result: Monitored) -> OverTime | None:
 
 @dataclass(frozen=True)
 class _Axis:
-    """The time from the begin of the first window to the end of the last; `edges` are those of all windows between."""
+    """The time axis, from the start of the first window to the end of the last; `edges` are those of all windows."""
 
     edges: list[datetime]
 
@@ -198,21 +198,21 @@ class _Axis:
         return cls(windows_between(windows[0], start_after(windows[-1], 1, kind), kind).to_list())
 
     def number(self, window: datetime) -> int:
-        """The number of a window, from 0, by its begin."""
+        """Return the number of a window, from 0, by its start."""
         return bisect_left(self.edges, window)
 
     def x(self, when: datetime) -> float:
-        """Where a moment is in the box."""
+        """Return the position of a time in the box."""
         share = (when - self.edges[0]) / (self.edges[-1] - self.edges[0])
         return round(LEFT + min(max(share, 0.0), 1.0) * (RIGHT - LEFT), 1)
 
     def middle(self, number: int) -> float:
-        """Where the middle of a window is in the box."""
+        """Return the position of the middle of a window in the box."""
         begin, end = self.edges[number : number + 2]
         return self.x(begin + (end - begin) / 2)
 
     def ticks(self) -> Iterator[tuple[float, str]]:
-        """A few windows by their begin, evenly spread, each at its middle; the first, and a new year, with its year."""
+        """Yield evenly spread windows: position and start; the first one and a new year show the year."""
         n, year = len(self.edges) - 1, None
         hours = self.edges[1] - self.edges[0] < timedelta(days=1)
         for number in range(0, n, -(-n // MOST_TICKS)):
@@ -223,7 +223,7 @@ class _Axis:
 
 
 def _panel(name: str, rows: pl.DataFrame, axis: _Axis, reference: Point | None) -> Panel:
-    """Points stand in the middle of their windows; a window without an estimate interrupts the line."""
+    """Return a panel; points are in the middle of windows, and a window without an estimate breaks the line."""
     points, runs, last = [], list[list[tuple[float, float, float, float]]](), None
     for row in rows.iter_rows(named=True):
         when, number = row["window"], axis.number(row["window"])
@@ -238,7 +238,7 @@ def _panel(name: str, rows: pl.DataFrame, axis: _Axis, reference: Point | None) 
     return Panel(
         name,
         tuple(points),
-        # The interval of neighbouring windows: its upper side, and back along the lower one.
+        # The outline of the intervals of consecutive windows: along the upper limits, and back along the lower ones.
         tuple(
             _path([*((x, upper) for x, _, _, upper in run), *((x, lower) for x, _, lower, _ in reversed(run))])
             for run in runs

@@ -1,4 +1,4 @@
-"""The verb `plot`: the pictures of the monitor's page, and of an estimator's validation, in a notebook."""
+"""The verb `plot`: show the pictures of the monitor's page, or of an estimator's validation, in a notebook."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,7 +65,7 @@ def _picture(ranges: list[Ranges | None], panels: Any, nothing: str) -> Picture:
 
 
 def _left_out(validation: Validation | None) -> Ranges | None:
-    """Each labelled domain as estimated without its labels, the most accurate first."""
+    """Return the estimate of each held-out domain, the most accurate first."""
     domains = [] if validation is None else [domain for domain in validation.domains if domain.estimated is not None]
     if validation is None or not domains:
         return None

@@ -1,4 +1,4 @@
-"""A monitor's findings for a person at a terminal, and the sentences that the page has too."""
+"""Show a monitor's result on a terminal; some sentences are on the page too."""
 
 import polars as pl
 

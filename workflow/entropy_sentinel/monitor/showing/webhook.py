@@ -1,7 +1,7 @@
-"""Alerts to a webhook: as JSON, or as a message that Slack and other chats take.
+"""Send alerts to a webhook, as JSON or as a message for Slack and compatible chats.
 
-The address of a webhook is a secret: whoever has it can post. No message or error has any part of it, which is why
-errors are told by their kind alone.
+The address of a webhook is a secret: whoever has it can post. No message or error contains any part of it, so errors
+show only their type.
 """
 
 import json
@@ -18,7 +18,7 @@ from entropy_sentinel import __version__
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.monitor.result import SHOWN, Monitored, alerts, whose
 
-# From the look-up of the host's name to the answer.
+# Limit for everything from the look-up of the host's name to the answer.
 TIMEOUT_S = 10.0
 # Slack's control characters: a slice may be called <!channel>.
 _ESCAPED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
@@ -63,14 +63,14 @@ def message(result: Monitored) -> str:
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """A redirect is an error: it would lose the body, or take it elsewhere."""
+    """Treats redirects as errors: they would lose the body, or send it elsewhere."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
 
 
 def _post(content: Mapping[str, Any], address: str) -> None:
-    """Post JSON. In a thread, since the time-outs of sockets limit neither look-ups of names nor slow answers."""
+    """Post JSON, in a thread because socket time-outs limit neither name look-ups nor slow answers."""
     headers = {"Content-Type": "application/json", "User-Agent": f"entropy-sentinel/{__version__}"}
     request = Request(address, json.dumps(content).encode(), headers)
     outcome: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -86,12 +86,12 @@ def _post(content: Mapping[str, Any], address: str) -> None:
 def _problem(request: Request) -> str:
     """Send the request and return why it failed, or nothing."""
     try:
-        # The one who waits gives up first, and says so.
+        # Longer than the caller waits, so that the caller reports the time-out.
         build_opener(_NoRedirects).open(request, timeout=2 * TIMEOUT_S).close()
     except HTTPError as error:
         error.close()
         known = error.code in [*HTTPStatus]
         return f"the server answered {error.code}" + (f" {HTTPStatus(error.code).phrase}" if known else "")
-    except Exception as error:  # whatever it is, the other results must be written
+    except Exception as error:  # of any type: the other outputs must still be written
         return type(error.reason if isinstance(error, URLError) else error).__name__
     return ""

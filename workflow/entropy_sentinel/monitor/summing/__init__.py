@@ -1,1 +1,1 @@
-"""Responses to sums by slice and window, which add up over files and are kept between runs."""
+"""Sum responses by slice and window; sums add up over files and are kept between runs."""

@@ -1,4 +1,4 @@
-"""Logs to the sums of a state: what is there is not read again, and something must be of use."""
+"""Add logs to the sums of a state: known files are not read again, and something must be usable."""
 
 import logging
 import shutil
@@ -25,9 +25,9 @@ from entropy_sentinel.monitor.summing.sums import Accumulator, responses, score,
 from entropy_sentinel.sources.opening import STANDARD_INPUT, standard_input
 
 log = logging.getLogger(__name__)
-# What is said of responses that stand in the sums of two parts.
+# A problem: the sums of two parts contain the same responses.
 _IN_TWO_PARTS = "responses that are in two parts and count twice; a single run over the files counts them once"
-# What is said of files that were read when a statistic was not there, or made in another way.
+# A note: files were read before a statistic existed, or with an earlier definition of it.
 _NOT_KNOWN = (
     "files read by an earlier version, whose '{}' is unknown, as for the slices in them; give these files again "
     "to get it"
@@ -40,10 +40,10 @@ def check_use(
     reading: Reading,
     about: Mapping[str, Any],
 ) -> None:
-    """Raise where nothing of `files` is of use, those of the `sources` that are given now among them.
+    """Raise an error if nothing in `files`, which include the current `sources`, is usable.
 
-    ProvenanceError where all responses are of another model or log-probabilities than the estimator is, by what its
-    file says `about` it; InputError for a column that no response has a value in.
+    It is a ProvenanceError if all responses have another model or log-probabilities than the estimator, according to
+    its provenance `about`, and an InputError for a column that is empty for every response.
     """
     n_responses = sum(file.n_responses for file in files)
     seen = {name for file in files for name in file.seen}
@@ -54,16 +54,16 @@ def check_use(
 
 
 class _Changed(Exception):
-    """A file has grown while it was read."""
+    """A file has changed while it was read."""
 
 
 class Collector:
     """Adds files to a state.
 
-    `given` are the files that this run was given, by their keys in the state: `read` of them now, `n_known` before.
+    `given` are the files of this run, by their keys in the state; `read` were read now, `n_known` before.
 
-    `lasting` says whether the state is to be used again: only then are files told apart by their content. Single
-    responses are kept where it is, and where `single` ones are asked for: to put labels to, or to show.
+    Files are identified by their content only if the state is `lasting`, which means that it is used again. Single
+    responses are kept then, and with `single`, to match labels or to show them.
     """
 
     def __init__(self, saved: SavedEstimator, reading: Reading, state: State, lasting: bool, single: bool) -> None:
@@ -76,9 +76,9 @@ class Collector:
         self.n_known = 0
 
     def add(self, sources: Iterable[Source]) -> None:
-        """Read what is not known yet. Raises InputError for an unreadable file."""
+        """Read the files that are not known yet; raise InputError for an unreadable one."""
         self._sources = sources = list(sources)
-        # One file alone, and never again: there is nothing that it could be the same as.
+        # A single file and no later run: no other file can contain the same responses.
         self._compare = self._lasting or len(sources) > 1
         with one_thread():
             for source in sources:
@@ -92,7 +92,7 @@ class Collector:
                     self._add_file(str(source))
 
     def problems(self) -> Problems:
-        """What of the files that this run was given could not be used."""
+        """Return the unusable parts of the files of this run."""
         given = [about for key, about in self.given.items() if key in self._state.files]
         problems = Problems.total(about.problems for about in given)
         if any(about.of_part for about in given) and (twice := self._state.overlap.n_twice()):
@@ -104,7 +104,7 @@ class Collector:
         return problems
 
     def check(self) -> None:
-        """Raise where nothing of this run is of use, as `fitting.check_use` says, and forget what it has added."""
+        """Raise the error of `check_use` if nothing is usable, after removing the files that this run has added."""
         try:
             check_use(self._state.files.values(), self._sources, self._reading, self._saved.about)
         except EntropySentinelError:
@@ -125,7 +125,7 @@ class Collector:
             try:
                 self._add_content(path, path, look)
             except _Changed:
-                log.warning("%s: is growing; reading a copy of its present content", path)
+                log.warning("%s: is growing; reading a copy of its current content", path)
                 self._add_copy(path)
 
     def _add_copy(self, path: str) -> None:
@@ -142,7 +142,7 @@ class Collector:
             self._add_content(str(copy), "standard input", None)
 
     def _add_content(self, path: str, name: str, look: list[int] | None) -> None:
-        """Read a file unless its content is known; `look` is what it looked like, null where none is to be noted."""
+        """Read a file unless its content is known; `look` is its size and time, null if they are not remembered."""
         digests = content(path, {file.n_bytes for file in self._state.files.values()})
         replaces: list[str] = []
         if lacking := self._state.lacking(digests.key):

@@ -1,9 +1,8 @@
-"""The sums of all files, by slice, by slice and window, and by slice in the reference and since; the newest windows.
+"""Add up the sums of all files by slice, by window, and before and after the reference; find the newest windows.
 
-Alerts are about the newest windows. Where they are thin, they are pooled backwards until there are enough responses: a
-slice of which a day has six responses would never have enough to say anything. Windows are pooled over a bounded time,
-so that what is shown as new is new; a slice that had enough once and has too few now is `stale`. Pooled windows never
-reach back into the reference or behind it.
+Alerts are about the newest windows. If they have too few responses, earlier windows are pooled with them: a slice with
+six responses a day would otherwise never have enough. The pooled time is limited, so that the numbers stay recent; a
+slice that once had enough responses and now has too few is `stale`. Pooled windows never reach back into the reference.
 """
 
 from collections.abc import Sequence
@@ -22,21 +21,21 @@ from entropy_sentinel.monitor.settings import WINDOWS, Reference
 from entropy_sentinel.monitor.summing.state import State
 from entropy_sentinel.monitor.summing.sums import HELD, Sums, places
 
-# The slice that pools those that are too small to be kept, and what metrics say of a response without a value. A value
-# that is one of the two by chance is shown in quotes.
+# The slice that pools all small slices, and the label of a missing value in metrics. An equal value of a log is shown
+# in quotes.
 OTHERS, NOTHING = "(others)", "(none)"
-# Rows of the table by slice and window, whose histograms are held in memory: 270 MB.
+# Largest table by slice and window; its histograms take 270 MB of memory.
 MOST_ROWS = 200_000
 
-# The column of the one slice that there is where no column is asked for, and its value.
+# The column and the value of the only slice if no column is requested.
 ALL, EVERYTHING = "slice", "all"
 
-# Windows that alerts are about: the newest, which may have only begun, and the one before it.
+# Alerts are about the newest window, which may have just begun, and the one before.
 NEWEST_WINDOWS = 2
 
 
 class Windows(NamedTuple):
-    """Slices and windows: `rows` has `slice`, a row number of `Merged.slices`, and `window`; `sums` are their sums."""
+    """Sums by slice and window: `rows` has `slice`, a row number of `Merged.slices`, and `window`."""
 
     rows: pl.DataFrame
     sums: Sums
@@ -44,11 +43,10 @@ class Windows(NamedTuple):
 
 @dataclass(frozen=True)
 class Merged:
-    """Sums of n slices, the largest first and OTHERS last if it is there, and of their windows.
+    """Sums of n slices, the largest first and OTHERS, if it exists, last, and of their windows.
 
-    `slices` (n,) rows of the columns of slices; `total`, `before` (in the reference) and `since` (after it) are sums
-    (n,), `windows` those by window where windows are asked for. `n_pooled` is how many slices OTHERS pools, `kept` the
-    keys of the other ones.
+    `slices` (n,) has the slice columns. `total`, `before` (in the reference) and `since` (after it) are sums, (n,);
+    `windows` has those by window, if requested. OTHERS pools `n_pooled` slices; `kept` has the keys of the other ones.
     """
 
     slices: pl.DataFrame
@@ -60,7 +58,7 @@ class Merged:
     kept: pl.DataFrame
 
     def slices_of(self, keys: pl.DataFrame) -> np.ndarray:
-        """(n,) the row of `slices` of each of these keys."""
+        """Return the row of `slices` of each key, (n,)."""
         of = places(_keys(keys, self.kept.columns).select(self.kept.columns), self.kept)
         return np.where(of < 0, len(self.kept), of)
 
@@ -68,10 +66,10 @@ class Merged:
 def merge(
     state: State, by: Sequence[str], window: str | None, reference: Reference | None, max_slices: int
 ) -> Merged | None:
-    """Add up the sums of all files in two passes; None if there are no responses.
+    """Add up the sums of all files in two passes; return None without responses.
 
-    Slices beyond the `max_slices` with the most responses (of equals the first by name) are pooled, and further ones
-    where the table by slice and window would be longer than MOST_ROWS.
+    It keeps the `max_slices` slices with the most responses (ties by name), or fewer if the table by slice and window
+    would be longer than MOST_ROWS, and pools the others.
     """
     columns = [f"{BY}{name}" for name in by or (ALL,)]
     sizes, windows = _sizes(state, columns, window)
@@ -100,7 +98,7 @@ def merge(
 
 
 def _named(kept: pl.DataFrame, pooled: bool) -> pl.DataFrame:
-    """Slices by the names that they have in the table, with OTHERS where some are `pooled`."""
+    """Return the slices with their names in the table, and with OTHERS if some are `pooled`."""
     slices = kept.with_columns(map(_unambiguous, kept.columns))
     if pooled:
         slices = pl.concat([slices, pl.DataFrame({name: [OTHERS] for name in kept.columns})])
@@ -108,14 +106,14 @@ def _named(kept: pl.DataFrame, pooled: bool) -> pl.DataFrame:
 
 
 def _unambiguous(column: str) -> pl.Expr:
-    """Values of slices, in further quotes where they are one of our own names, in quotes or not."""
+    """Return values of slices, with more quotes around OTHERS and NOTHING, also if they already have quotes."""
     quoted = pl.concat_str(pl.lit('"'), column, pl.lit('"'))
     own = pl.col(column).str.strip_chars('"').is_in([OTHERS, NOTHING])
     return pl.when(own).then(quoted).otherwise(column).alias(column)
 
 
 def _shown(column: str) -> str:
-    """The name of a slice column in the table, where others have names too."""
+    """Return the name of a slice column in the table; `slice_NAME` if the table already has a column NAME."""
     name = column.removeprefix(BY)
     return f"slice_{name}" if name in {**CATALOGUE, **COMPARED} else name
 
@@ -125,7 +123,7 @@ def _keys(keys: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
 
 
 def _sizes(state: State, columns: Sequence[str], window: str | None) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """All slices with their number of responses `n`, the largest first; all windows."""
+    """Return all slices with their number of responses `n`, the largest first, and all windows."""
     sizes, windows = _Distinct([*columns], pl.col("n").sum()), _Distinct(["window"])
     for part in state.all_sums():
         keys = _keys(part.keys, columns)
@@ -138,7 +136,7 @@ def _sizes(state: State, columns: Sequence[str], window: str | None) -> tuple[pl
 
 
 class _Distinct:
-    """Distinct rows of many frames, brought together whenever they have doubled: each is looked at a few times."""
+    """Collects the distinct rows of many frames; it merges them whenever they have doubled, so in linear time."""
 
     def __init__(self, by: Sequence[str], *sums: pl.Expr) -> None:
         self._by, self._sums = by, sums
@@ -152,7 +150,7 @@ class _Distinct:
             self.rows()
 
     def rows(self) -> pl.DataFrame:
-        """The rows so far."""
+        """Return the distinct rows so far."""
         if not self._waiting:
             return pl.DataFrame()
         whole = pl.concat(self._waiting).group_by(self._by).agg(*self._sums)
@@ -161,7 +159,7 @@ class _Distinct:
 
 
 def _most(max_slices: int, n_windows: int) -> int:
-    """How many slices are kept beside OTHERS."""
+    """Return the number of slices to keep besides OTHERS."""
     most = min(max_slices, MOST_ROWS // n_windows - 1)
     if most < 1:
         raise InputError(f"window: the logs have {n_windows:,} windows; choose a longer one")
@@ -174,7 +172,7 @@ def _periods(reference: Reference) -> dict[str, pl.Expr]:
 
 
 def _add_windows(sums: dict[str, Sums], grid: pl.DataFrame, rows: pl.DataFrame, part: Sums) -> pl.DataFrame:
-    """Add a part to the sums by slice and window; the rows of these, with those that are new."""
+    """Add a part to the sums by slice and window; return their rows, including new ones."""
     new = rows.unique(maintain_order=True).join(grid, on=grid.columns, how="anti", nulls_equal=True)
     if len(new):
         more, known = Sums.zeros(len(new), part), sums.get("windows")
@@ -188,12 +186,12 @@ def _add_windows(sums: dict[str, Sums], grid: pl.DataFrame, rows: pl.DataFrame, 
 class Recent:
     """The newest windows of slices.
 
-    `rows` (n,) has `slice`, a row number of `Merged.slices`; `window`, the newest that is pooled; `window_from`, the
-    oldest in which the slice has responses; `n_windows`, from the one to the other; `sums` (n,) are theirs. A slice has
-    a row for the newest window, and one for the window before it where the newest needed no other.
+    `rows` (n,) has `slice`, a row number of `Merged.slices`; `window`, the newest pooled window; `window_from`, the
+    oldest one with responses of the slice; and `n_windows`, the number of windows between them, inclusive. `sums` (n,)
+    are their sums. A slice has a row for the newest window, and one for the window before it unless that was pooled.
 
-    `last_usable` (n_slices,) is the last window that had enough responses, those before it pooled, null where none had;
-    `stale` (n_slices,) whether that is too long ago. `newest` are the windows of the rows, the newest last.
+    `last_usable` (n_slices,) is the last window with enough responses after pooling, or null, and `stale` (n_slices,)
+    whether it is too long ago. `newest` are the windows of the rows, the newest last.
     """
 
     rows: pl.DataFrame
@@ -217,7 +215,7 @@ def recent(
         if reference is not None and end >= reference.end:
             begin = max(begin, reference.end)
         part = _pooled(counts.filter(pl.col("window").is_between(begin, end)), least).with_columns(window=pl.lit(end))
-        if end != newest[-1]:  # for slices whose newest window needs no other
+        if end != newest[-1]:  # only for slices whose newest window was not pooled
             alone = rows.filter(pl.col("window_from") == newest[-1], pl.col("n") >= least)
             part = part.join(alone, on="slice", how="semi")
         rows = pl.concat([rows, part], how="diagonal_relaxed")
@@ -236,7 +234,7 @@ def recent(
 
 
 def _newest(counts: pl.DataFrame, span: str, least: int) -> list[datetime]:
-    """The newest two windows; one that has few responses with all those before it is of a clock that is wrong."""
+    """Return the newest two windows, without later ones that are too thin even if pooled: their clock is wrong."""
     if counts.is_empty():
         return []
     whole = counts.group_by("window").agg(pl.col("n").sum()).sort("window")
@@ -246,7 +244,7 @@ def _newest(counts: pl.DataFrame, span: str, least: int) -> list[datetime]:
 
 
 def _pooled(counts: pl.DataFrame, least: int) -> pl.DataFrame:
-    """By slice the newest windows that have `least` responses together, or all: `window_from`, `n`, their `places`."""
+    """Pool for each slice the newest windows until they have `least` responses: `window_from`, `n`, `places`."""
     newest_first = counts.sort("slice", "window", descending=[False, True])
     after = pl.col("n").cum_sum().over("slice") - pl.col("n")
     taken = newest_first.filter(after < least)
@@ -258,7 +256,7 @@ def _pooled(counts: pl.DataFrame, least: int) -> pl.DataFrame:
 def _last_usable(
     counts: pl.DataFrame, span: str, least: int, n_slices: int, reference: Reference | None
 ) -> list[datetime | None]:
-    """Of each slice; as for what is shown, windows after the reference are not pooled with those before its end."""
+    """Return the last usable window of each slice; windows before and after the end of the reference are not pooled."""
     after = pl.lit(False) if reference is None else pl.col("window") >= reference.end
     pooled = pl.col("n").rolling_sum_by("window", span).over("slice", after)
     rolling = counts.sort("slice", "window").with_columns(pooled)
@@ -268,7 +266,7 @@ def _last_usable(
 
 
 def _stale(lately: pl.DataFrame, last_usable: list[datetime | None], least: int) -> np.ndarray:
-    """(n_slices,) which had enough responses in some window, and have fewer lately."""
+    """Return the slices, (n_slices,), that once had enough responses and have too few `lately`."""
     counts = lately.group_by("slice").agg(pl.col("n").sum())
     enough = set(counts.filter(pl.col("n") >= least)["slice"].to_list())
     return np.array([last is not None and number not in enough for number, last in enumerate(last_usable)], dtype=bool)

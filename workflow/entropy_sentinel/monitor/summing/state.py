@@ -1,15 +1,14 @@
-"""A state: the sums of every file that was read, so that a later run reads only what is new.
+"""A state: the sums of every file that was read, so that a later run reads only new files.
 
-A file's frames are in parts: SUMS by slice and smallest window; RESPONSES, their ids and predictions, to which labels
-may come later; NUMBERS, by which a response is known in another file (`identity`). A row about the state itself,
-without a key, has the estimator's checksum, and how responses were read. `state_file` has the tables.
+The frames of a file are in parts: SUMS by slice and smallest window; RESPONSES, ids and predictions to match with later
+labels; NUMBERS, hashes to recognise the responses in other files (`identity`). A row with an empty key describes the
+state: the estimator's checksum, and how responses were read. `state_file` has the tables.
 
-A file's key is the SHA-256 of its content, unpacked: a file that was moved, copied or packed is known again. A file
-that begins with the whole content of an earlier one, as a log that has grown, is read whole and replaces it; the
-replaced key is kept, for its content may lie elsewhere too. Responses that another file has count once. A file is added
-in one transaction, so a killed run leaves nothing that counts. The row of a file names the statistics that its sums
-have, with their versions (`monitor.catalogue`): where one is not known, the file is read again if it is given, and else
-what is known of it counts.
+The key of a file is the SHA-256 of its unpacked content, so a file that was moved, copied or packed is recognised. A
+file that begins with the whole content of an earlier one, such as a log that has grown, is read whole and replaces it.
+The replaced key is kept, because its content may also be elsewhere. Responses in several files count once. A file is
+added in one transaction, so a killed run leaves nothing behind. The row of a file lists its statistics with their
+versions (`monitor.catalogue`). If one is unknown, the file is read again when given; otherwise its other sums count.
 """
 
 from collections.abc import Iterator
@@ -34,12 +33,12 @@ _STATE = ""
 
 @dataclass
 class FileSums:
-    """What is known of one file beside its sums.
+    """The row of a file: everything but its sums.
 
-    `replaces` are keys of what it begins with. `seen` are columns with a value, `problems` is `Problems.as_dict`,
-    `rejected` counts responses by what they are of and the estimator is not, `taken` those taken all the same.
-    `of_part` says that another state read it. `checksums` are those of its frames, by part; `statistics` the versions
-    of those that its sums have.
+    `replaces` are keys of earlier content that it begins with. `seen` are the columns with a value, `problems` is
+    `Problems.as_dict`. `rejected` counts the responses that do not match the estimator, by kind, and `taken` those used
+    anyway. `of_part` means that it comes from another state. `checksums` are those of its frames, by part;
+    `statistics` are the versions of its statistics.
     """
 
     path: str
@@ -57,19 +56,19 @@ class FileSums:
 
     @property
     def unknown(self) -> list[str]:
-        """The statistics that its sums do not have, or of another version."""
+        """Return the statistics that its sums lack or have in another version."""
         return [name for name, version in VERSIONS.items() if self.statistics.get(name) != version]
 
 
 class State:
-    """The sums of one estimator and one way of reading, locked as long as it is open.
+    """The sums for one estimator and one way of reading, locked while it is open.
 
-    `files` are those that count, by their keys. Raises DamagedFileError where the file is not as it was written, and
-    EntropySentinelError where it cannot be read or written.
+    `files` are those that count, by their keys. Raises DamagedFileError if the file was changed, and
+    EntropySentinelError if it cannot be read or written.
     """
 
     def __init__(self, file: StateFile, whose: dict[str, Any]) -> None:
-        """Read what a file holds, or begin there. ProvenanceError where it holds sums of something else."""
+        """Read a file, or start it; raise ProvenanceError if it has another estimator or way of reading."""
         self._file, self._whose = file, whose
         about = file.about()
         if _STATE in about:
@@ -82,39 +81,39 @@ class State:
     @classmethod
     @contextmanager
     def opened(cls, path: Path | None, whose: dict[str, Any]) -> Iterator["State"]:
-        """The state in a file, made where there is none, for this process alone; without a path a temporary one.
+        """Open or create the state in a file, for this process only; without a path it is temporary.
 
-        `whose` has the `estimator` by name, the `checksum` of its file, and how responses are read, `reading`. Raises
-        ConfigError for what is no state.
+        `whose` has the name of the `estimator`, the `checksum` of its file, and `reading`, how responses are read.
+        Raises ConfigError for a file that is not a state.
         """
         with opened(path) as file:
             yield cls(file, whose)
 
     def known(self, path: str) -> FileSums | None:
-        """The file at a path if all is known of it, and its size and time are as they were: it is not opened."""
+        """Return the file at a path, without opening it, if its size and time are unchanged and it is fully known."""
         key = self._file.place(path)
         return None if self.lacking(key) else self.holder(key)
 
     def holder(self, key: str) -> FileSums | None:
-        """The file that has the content of this key: that of the key, or one that begins with it."""
+        """Return the file with this key, or a file that begins with its content."""
         return self.files.get(key) or next((about for about in self.files.values() if key in about.replaces), None)
 
     def lacking(self, key: str) -> list[str]:
-        """The statistics that are not known of the file with just this content."""
+        """Return the unknown statistics of the file with this key."""
         return self.files[key].unknown if key in self.files else []
 
     def remember(self, path: str, look: list[int], key: str) -> None:
-        """Note that the file, which looked so, holds what `key` names."""
+        """Record the key of a file and its size and time, `look`."""
         self._file.remember(path, look, key)
 
     def begun_by(self, content: Content) -> list[str]:
-        """The keys of all that was read before whose whole content this one begins with."""
+        """Return the keys of the earlier files whose whole content this one begins with."""
         begun = [key for key in content.beginnings if key in self.files and key != content.key]
         return sorted({*begun, *(replaced for key in begun for replaced in self.files[key].replaces)})
 
     @contextmanager
     def writing(self, about: FileSums) -> Iterator["Writer"]:
-        """A writer of the frames of a file, which counts when the block has ended."""
+        """Yield a writer of a file's frames; the file counts once the block has ended."""
         with self._file.transaction():
             yield (writer := Writer(self._file, about.key))
             about.checksums = writer.checksums
@@ -127,9 +126,9 @@ class State:
         self.overlap.add(about.key)
 
     def take_over(self, path: Path) -> list[FileSums]:
-        """Add the files of another state of the same estimator and reading, as of a part of the logs; those that count.
+        """Add the files of another state with the same estimator and reading; return those that count.
 
-        A file all of whose responses are in another counts for nothing. Of sums, single responses cannot be taken off.
+        A file whose responses are all in another one is skipped. Single responses cannot be subtracted from sums.
         """
         with State.opened(path, self._whose) as part:
             for about in part.files.values():
@@ -137,7 +136,7 @@ class State:
             return list(filter(None, map(self.holder, part.files)))
 
     def _take_over(self, about: FileSums, part: "State") -> None:
-        """Add a file of another state, unless its responses are there."""
+        """Add a file of another state unless this one has its responses."""
         if self.lacking(about.key) and not about.unknown:
             self.forget(about.key)
         new, others = part.numbers(about.key), self.others(about)
@@ -157,47 +156,47 @@ class State:
             writer.write(NUMBERS, new)
 
     def others(self, about: FileSums) -> Others:
-        """The responses of all files but for what this one replaces."""
+        """Return the responses of all files except those that this one replaces."""
         return self.overlap.others(about.replaces)
 
     def sums(self, key: str) -> Iterator[Partial]:
-        """The sums of a file, in parts of bounded size."""
+        """Return the sums of a file, in parts of bounded size."""
         known = STATISTICS.keys() - set(self.files[key].unknown)
         return (Partial.of(frame, known) for frame in self._frames(key, SUMS))
 
     def responses(self, key: str) -> Iterator[pl.DataFrame]:
-        """The responses of a file that are estimated: RESPONSE, `by.COLUMN`, `grain` and the prediction `p`."""
+        """Return the estimated responses of a file: RESPONSE, `by.COLUMN`, `grain` and the prediction `p`."""
         return self._frames(key, RESPONSES)
 
     def all_sums(self) -> Iterator[Partial]:
-        """The sums of all files."""
+        """Yield the sums of all files."""
         return (part for key in self.files for part in self.sums(key))
 
     def all_responses(self) -> Iterator[pl.DataFrame]:
-        """The estimated responses of all files."""
+        """Yield the estimated responses of all files."""
         return (frame for key in self.files for frame in self.responses(key))
 
     def numbers(self, key: str) -> pl.DataFrame:
-        """The numbers of a file's responses, columns `identity.NUMBERS`."""
+        """Return the columns `identity.NUMBERS` of a file's responses."""
         return pl.concat([pl.DataFrame(schema=NUMBERS_OF), *self._frames(key, NUMBERS)])
 
     def forget(self, key: str) -> None:
-        """Forget a file, so that it is read again."""
+        """Remove a file, so that it is read again."""
         self.drop(key)
         self.overlap.forget()
 
     def drop(self, key: str) -> None:
-        """Forget a file whose responses count in another one."""
+        """Remove a file; its responses remain in `overlap`."""
         self.files.pop(key, None)
         self._file.delete(key)
 
     def _frames(self, key: str, part: str) -> Iterator[pl.DataFrame]:
-        """The frames of a part of a file."""
+        """Return the frames of a part of a file."""
         return self._file.frames(key, part, self.files[key].checksums.get(part))
 
 
 def _check_same(path: Path | None, then: dict[str, Any], now: dict[str, Any]) -> None:
-    """ProvenanceError where a state is of something else than what is asked now."""
+    """Raise ProvenanceError if a state has another estimator or way of reading than this run."""
     remedy = f"name another file, or delete {path} and give all the logs again"
     if then["checksum"] != now["checksum"]:
         raise ProvenanceError(

@@ -1,10 +1,10 @@
-"""The SQLite file of a state: its tables, its lock, and checksums of all that it holds.
+"""The SQLite file of a state: its tables, its lock, and checksums of all content.
 
-    about       a row for each file of a log, and one about the state: JSON
+    about       a row for each log file, and one about the state: JSON
     frames      the frames of these files, in parts: Parquet
-    places      where files lay, their sizes and times: a file that looks the same is not opened
+    places      paths, sizes and times of files: a file that looks unchanged is not opened
 
-Two runs at once wait for each other.
+Simultaneous runs wait for each other.
 """
 
 import hashlib
@@ -32,19 +32,18 @@ CREATE TABLE IF NOT EXISTS frames (key TEXT, part TEXT, number INTEGER, content 
 CREATE TABLE IF NOT EXISTS places (path TEXT PRIMARY KEY, size INTEGER, changed_ns INTEGER, key TEXT);
 """
 STATE = Kind("a state of the monitor", 0x45536D73, 1, _TABLES)
-# The first bytes of every SQLite file, and where its application id stands.
+# The first bytes of every SQLite file, and the position of its application id.
 _MAGIC, _APPLICATION = b"SQLite format 3\0", slice(68, 72)
-# A waiting process looks this often whether the other one has ended, seconds.
+# Time between attempts of a waiting process, seconds.
 _POLL_S = 1.0
-# Whatever a changed byte has made of a content, it comes as bytes, which then have another checksum.
+# The content as bytes, even if a damaged byte has changed its type: the checksum then differs.
 _CONTENT = "CAST(ifnull(content, '') AS BLOB)"
 
 
 class StateFile:
-    """An open file of a state, for this process alone; `path` is null for a temporary one.
+    """An open file of a state, for this process only; `path` is null for a temporary one.
 
-    Raises DamagedFileError where the file is not as it was written, and EntropySentinelError where it cannot be read or
-    written.
+    Raises DamagedFileError if the file was changed, and EntropySentinelError if it cannot be read or written.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path | None) -> None:
@@ -52,19 +51,19 @@ class StateFile:
         self._connection, self.path = connection, path
 
     def place(self, path: str) -> str:
-        """The key of the file at a path, if its size and time are as they were; else empty."""
+        """Return the key of the file at a path if its size and time are unchanged; else an empty text."""
         place = "SELECT key FROM places WHERE (path, size, changed_ns) = (?, ?, ?)"
         key: str = next(self.rows(place, _place(path), *on_disk(path)), [""])[0]
         return key
 
     def remember(self, path: str, look: list[int], key: str) -> None:
-        """Note that the file, which looked so, holds what `key` names."""
-        # It only saves time: a state that cannot be written is still read.
+        """Record the key of a file and its size and time, `look`."""
+        # It only saves time, so a state that cannot be written can still be read.
         with suppress(EntropySentinelError):
             self.execute("INSERT OR REPLACE INTO places VALUES (?, ?, ?, ?)", _place(path), *look, key)
 
     def frames(self, key: str, part: str, checksum: str | None) -> Iterator[pl.DataFrame]:
-        """The frames of a part of a file, after a look at their `checksum`; none without one."""
+        """Yield the frames of a part of a file after checking their `checksum`; none without a checksum."""
         if checksum is None:
             return
         contents = f"SELECT {_CONTENT} FROM frames WHERE key = ? AND part = ? ORDER BY number"
@@ -77,25 +76,25 @@ class StateFile:
             yield pl.read_parquet(content)
 
     def about(self) -> dict[str, Any]:
-        """What is known of each file, by its key, in the order of these."""
+        """Return the row of each file by its key, sorted by key."""
         rows = list(self.rows(f"SELECT key, {_CONTENT}, sha256 FROM about ORDER BY key"))
         if any(digest != _digest(key, content) for key, content, digest in rows):
             raise _damaged(self.path, "a row does not match its SHA-256")
         return {key: json.loads(content) for key, content, _ in rows}
 
     def put(self, key: str, about: dict[str, Any]) -> None:
-        """Write down what is known of a file."""
+        """Write the row of a file."""
         content = json.dumps(about).encode()
         self.execute("INSERT INTO about VALUES (?, ?, ?)", key, content, _digest(key, content))
 
     def delete(self, key: str) -> None:
-        """Forget a file."""
+        """Delete a file."""
         self.execute("DELETE FROM about WHERE key = ?", key)
         self.execute("DELETE FROM frames WHERE key = ?", key)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """What the block writes counts when it has ended; where it fails, nothing does."""
+        """Commit what the block writes, or nothing if it raises."""
         self.execute("BEGIN")
         try:
             yield
@@ -106,25 +105,25 @@ class StateFile:
             raise
 
     def rows(self, statement: str, *values: Any) -> Iterator[Any]:
-        """The rows that a statement gives."""
+        """Yield the rows that a statement selects."""
         with _errors(self.path):
             yield from self._connection.execute(statement, values)
 
     def execute(self, statement: str, *values: Any) -> None:
-        """Do what a statement says."""
+        """Execute a statement."""
         list(self.rows(statement, *values))
 
 
 @contextmanager
 def opened(path: Path | None) -> Iterator[StateFile]:
-    """The file of a state, made where there is none; without a path a temporary one. ConfigError for no state."""
+    """Open or create a state file, temporary without a path; raise ConfigError for a file that is not a state."""
     if path is not None:
         if path.is_dir():
             raise ConfigError(f"state: must be a file, was the folder {path}; name a new file, and give all the logs")
         path.parent.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         with _errors(path):
-            # Without a name, SQLite makes a file that nobody sees and that goes with the process.
+            # Without a name, SQLite uses a hidden temporary file.
             connection = sqlite3.connect(path or "", timeout=_POLL_S, isolation_level=None)
             stack.enter_context(closing(connection))
             _lock(connection, path)
@@ -133,7 +132,7 @@ def opened(path: Path | None) -> Iterator[StateFile]:
 
 
 class Writer:
-    """Adds frames to a file of a state; `checksums` are those of its parts, each of all frames."""
+    """Adds the frames of a file to a state; `checksums` covers all frames of each part."""
 
     def __init__(self, file: StateFile, key: str) -> None:
         self._file, self._key = file, key
@@ -141,7 +140,7 @@ class Writer:
         self._numbers = count()
 
     def write(self, part: str, frame: pl.DataFrame) -> None:
-        """Add a frame; an empty one adds nothing."""
+        """Add a frame unless it is empty."""
         if len(frame):
             frame.write_parquet(content := BytesIO(), compression="zstd")
             row = self._key, part, next(self._numbers), content.getvalue()
@@ -149,18 +148,18 @@ class Writer:
             self._digests.setdefault(part, hashlib.sha256()).update(content.getvalue())
 
     def discard(self) -> None:
-        """Discard what was written."""
+        """Delete the frames written so far."""
         self._file.delete(self._key)
         self._digests.clear()
 
     @property
     def checksums(self) -> dict[str, str]:
-        """By part, of those that have a frame."""
+        """Return the checksum of each part with a frame."""
         return {part: digest.hexdigest() for part, digest in self._digests.items()}
 
 
 def is_state(path: str | Path) -> bool:
-    """Whether a file is a state. Not for one that this process has open: closing it again would give up the lock."""
+    """Return whether a file is a state. Do not call it for an open state: closing the file would release the lock."""
     if not Path(path).is_file():
         return False
     with Path(path).open("rb") as file:
@@ -169,7 +168,7 @@ def is_state(path: str | Path) -> bool:
 
 
 def on_disk(path: str) -> list[int]:
-    """What a look at a file tells: its size and the time of its last change."""
+    """Return the size of a file and the time of its last change."""
     status = Path(path).stat()
     return [status.st_size, status.st_mtime_ns]
 
@@ -183,7 +182,7 @@ def _digest(key: str, content: bytes) -> bytes:
 
 
 def _lock(connection: sqlite3.Connection, path: Path | None) -> None:
-    """Take the lock, which the kernel gives back when the process ends; wait for another that has it."""
+    """Take the lock, or wait for the run that has it; the kernel releases it when the process ends."""
     connection.execute("PRAGMA locking_mode = EXCLUSIVE")
     waiting = False
     while True:
@@ -200,7 +199,7 @@ def _lock(connection: sqlite3.Connection, path: Path | None) -> None:
 
 @contextmanager
 def _errors(path: Path | None) -> Iterator[None]:
-    """SQLite's errors as ours, which say what to do."""
+    """Turn SQLite's errors into ours, which say what to do."""
     try:
         yield
     except sqlite3.Error as error:
@@ -208,7 +207,7 @@ def _errors(path: Path | None) -> Iterator[None]:
 
 
 def _unusable(path: Path | None, error: sqlite3.Error) -> EntropySentinelError:
-    # Of a text that is not UTF-8 Python says so itself, without SQLite's code.
+    # For a text that is not UTF-8, Python raises the error, without SQLite's code.
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
     if code == sqlite3.SQLITE_NOTADB:
         return ConfigError(f"state: must be {STATE.name} or a new file, was {path}; name another file")

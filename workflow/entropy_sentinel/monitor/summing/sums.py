@@ -1,4 +1,4 @@
-"""What is known of a slice's responses, in a form that adds up: the sums of parts are those of the whole."""
+"""Sums over the responses of a slice: those of the parts add up to those of the whole."""
 
 from collections.abc import Container, Sequence
 from typing import Any, NamedTuple
@@ -15,9 +15,9 @@ from entropy_sentinel.monitor.reading.inputs import BY
 from entropy_sentinel.signals.catalogue import SIGNALS
 
 _PLACES = {name: place for place, name in enumerate(STATISTICS)}
-# Sums of more than one number each.
+# Sums with several numbers per slice.
 _LISTS = ("values", "products", "histogram")
-# Slices and windows whose sums are held in memory while a file is read: about 30 MB of histograms.
+# Slices and windows in memory while a file is read: about 30 MB of histograms.
 HELD = 20_000
 
 
@@ -43,10 +43,9 @@ def one_value(given: Any) -> np.ndarray:
 class Sums(NamedTuple):
     """Sums over the responses of each of n slices.
 
-    `statistics` (n, s) are those of STATISTICS, NaN where a part is not known, whose sum is not known either. `values`
-    (n, k) are sums of the estimator's values, `products` (n, k (k + 1) / 2) of the products of two of them, those of
-    `pairs(k)`. `histogram` (n, m) counts responses by feature and bin, flat; m is 0 where the estimator's file has no
-    bins.
+    `statistics` (n, s) has those of STATISTICS, NaN if unknown for a part. `values` (n, k) are sums of the estimator's
+    values, and `products` (n, k (k + 1) / 2) of their products in the order of `pairs(k)`. `histogram` (n, m) counts
+    responses by feature and bin, flat; m is 0 if the estimator's file has no bins.
     """
 
     statistics: np.ndarray
@@ -59,11 +58,11 @@ class Sums(NamedTuple):
 
     @classmethod
     def zeros(cls, n: int, like: "Sums") -> "Sums":
-        """Sums over no responses, with as many values and bins as `like` has."""
+        """Return sums over no responses, with as many values and bins as `like` has."""
         return cls(*(np.zeros((n, part.shape[1]), dtype=part.dtype) for part in like))
 
     def grouped(self, groups: np.ndarray, n_groups: int) -> "Sums":
-        """The sums of groups of slices: row i goes to group `groups[i]`, and nowhere where that is negative."""
+        """Return the sums of groups of slices: row i belongs to group `groups[i]`, or to none if negative."""
         rows = np.flatnonzero(groups >= 0)
         rows = rows[np.argsort(groups[rows], kind="stable")]
         made = Sums.zeros(n_groups, self)
@@ -75,7 +74,7 @@ class Sums(NamedTuple):
         return made
 
     def add(self, groups: np.ndarray, other: "Sums") -> None:
-        """Add the rows of `other` to these, row i to `groups[i]`, and nowhere where that is negative."""
+        """Add row i of `other` to row `groups[i]`, or drop it if that is negative."""
         there, place = np.unique(groups[groups >= 0], return_inverse=True)
         numbers = np.full(len(groups), -1)
         numbers[groups >= 0] = place
@@ -84,37 +83,37 @@ class Sums(NamedTuple):
             total[there] += part
 
     def rows(self, which: np.ndarray) -> "Sums":
-        """Those of some slices."""
+        """Return the sums of some slices."""
         return Sums(*(part[which] for part in self))
 
     def mean(self) -> np.ndarray:
-        """(n, k) the mean values; NaN where nothing is estimated."""
+        """Return the mean values, (n, k), NaN without estimated responses."""
         with np.errstate(invalid="ignore", divide="ignore"):
             means: np.ndarray = self.values / self.n_estimated[:, None]
         return means
 
     @property
     def n_responses(self) -> np.ndarray:
-        """(n,) how many responses there are."""
+        """Return the numbers of responses, (n,)."""
         return self.sum_of("n_responses").astype(np.int64)
 
     @property
     def n_estimated(self) -> np.ndarray:
-        """(n,) how many of them are estimated."""
+        """Return the numbers of estimated responses, (n,)."""
         return self.sum_of("n_estimated").astype(np.int64)
 
     @property
     def of_questions(self) -> list[tuple[int, int]]:
-        """Of each slice how many questions look ambiguous, and how many could; none where that is not known."""
+        """Return for each slice the number of ambiguous questions, and of all questions; 0 if unknown."""
         counts = np.nan_to_num(np.column_stack([self.sum_of("ambiguous_share"), self.sum_of("n_questions")]))
         return [(ambiguous, n) for ambiguous, n in counts.astype(int).tolist()]
 
     def sum_of(self, statistic: str) -> np.ndarray:
-        """(n,) the sums of a statistic."""
+        """Return the sums of a statistic, (n,)."""
         return self.statistics[:, _PLACES[statistic]]
 
     def column(self, statistic: Statistic) -> pl.Series:
-        """(n,) what rows say of a statistic: a count, or a share, null where it is of no responses or not known."""
+        """Return a statistic for the rows, (n,): a count, or a share, null without responses or if unknown."""
         total = pl.Series(statistic.name, self.sum_of(statistic.name)).fill_nan(None)
         if not statistic.of:
             return total.cast(pl.Int64)
@@ -130,14 +129,14 @@ class Partial(NamedTuple):
 
     @classmethod
     def together(cls, parts: Sequence["Partial"]) -> "Partial":
-        """The sums of several, one row per slice and window."""
+        """Add up several parts, to one row per slice and window."""
         keys = pl.concat([part.keys for part in parts])
         sums = Sums(*map(np.concatenate, zip(*(part.sums for part in parts), strict=True)))
         groups, unique = numbered(keys)
         return cls(unique, sums.grouped(groups, len(unique)))
 
     def frame(self) -> pl.DataFrame:
-        """One table of all."""
+        """Return keys and sums as one table."""
         totals = {statistic.kept_as: self.sums.sum_of(name) for name, statistic in STATISTICS.items()}
         lists = {name: getattr(self.sums, name) for name in _LISTS}
         return self.keys.with_columns(
@@ -150,7 +149,7 @@ class Partial(NamedTuple):
 
     @classmethod
     def of(cls, frame: pl.DataFrame, known: Container[str] = STATISTICS) -> "Partial":
-        """Back from `frame`, which has the statistics `known`, as they are made now; the others are NaN."""
+        """Read the table that `frame` returned; statistics that are not `known` are NaN."""
         unknown, none = np.full(len(frame), np.nan), np.zeros((len(frame), 0), dtype=np.uint32)
         totals = [
             frame[statistic.kept_as].to_numpy() if name in known else unknown for name, statistic in STATISTICS.items()
@@ -160,7 +159,7 @@ class Partial(NamedTuple):
 
 
 def pairs(k: int) -> list[tuple[int, int]]:
-    """Which two of k values a sum of products is of."""
+    """Return the pairs of k values, in the order of the sums of products."""
     return [(i, j) for i in range(k) for j in range(i, k)]
 
 
@@ -179,7 +178,7 @@ def numbered(keys: pl.DataFrame) -> tuple[np.ndarray, pl.DataFrame]:
 
 
 def places(keys: pl.DataFrame, among: pl.DataFrame) -> np.ndarray:
-    """(n,) the row of `among`, whose rows are unique, that is like each of `keys`; -1 where there is none."""
+    """Return the row of `among`, whose rows are unique, that equals each of `keys`, (n,), or -1."""
     matches = keys.join(
         among.with_row_index("place"), on=keys.columns, how="left", nulls_equal=True, maintain_order="left"
     )
@@ -187,7 +186,7 @@ def places(keys: pl.DataFrame, among: pl.DataFrame) -> np.ndarray:
 
 
 def responses(frame: pl.DataFrame, estimator: Estimator) -> pl.DataFrame:
-    """What labels are put to: of each estimated response what identifies it, its keys, and the prediction `p`."""
+    """Return for each estimated response its id, its keys, and the prediction `p`, to match with labels."""
     usable = frame.filter(pl.col("excluded").is_null())
     p = pl.Series(predictions(estimator, usable) if len(usable) else [], dtype=pl.Float64)
     return usable.select(*RESPONSE, pl.col(f"^{BY}.*$"), "grain", p=p)
@@ -221,7 +220,7 @@ def score(frame: pl.DataFrame, estimator: Estimator, support: Support | None) ->
 
 
 def of_each(frame: pl.DataFrame) -> list[np.ndarray]:
-    """Of each statistic what adds up, (n,): of each response in a frame of `inputs` true or false, or a number."""
+    """Return for each statistic the value of every response, (n,), in a frame of `inputs`."""
     numbers = {name: statistic.each.cast(pl.Float64).fill_null(0.0) for name, statistic in STATISTICS.items()}
     columns = frame.select(**numbers)
     return [
@@ -231,14 +230,14 @@ def of_each(frame: pl.DataFrame) -> list[np.ndarray]:
 
 
 class Accumulator:
-    """Sums of the frames of a file, in parts of at most HELD slices and windows."""
+    """Adds up the frames of a file, in parts of at most HELD slices and windows."""
 
     def __init__(self) -> None:
         self._waiting: list[Partial] = []
         self._rows = 0
 
     def add(self, part: Partial) -> Partial | None:
-        """Add a frame's sums; what is given back is full, and has left."""
+        """Add a frame's sums; return the sums so far, and start again, if they are full."""
         self._waiting.append(part)
         self._rows += len(part.keys)
         if self._rows <= HELD:
@@ -251,12 +250,12 @@ class Accumulator:
         return None
 
     def rest(self) -> Partial | None:
-        """What is left; None where nothing is."""
+        """Return the remaining sums, or None."""
         return Partial.together(self._waiting) if self._waiting else None
 
 
 def n_values(estimator: Estimator) -> int:
-    """How many values the estimator has for a response."""
+    """Return how many values the estimator has for a response."""
     values = estimator.values(pl.DataFrame({name: [1.0] for name in SIGNALS}))
     return 1 if values.ndim == 1 else values.shape[1]
 

@@ -1,1 +1,1 @@
-"""Logs of a model in use, in the formats that servers, clients and proxies write them."""
+"""Read logs of a deployed model, in the formats of servers, clients and proxies."""

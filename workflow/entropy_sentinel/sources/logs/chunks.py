@@ -1,4 +1,4 @@
-"""The chunks of a streamed reply, joined to the choices that they are parts of."""
+"""Join the chunks of a streamed reply to its choices."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ _LISTS = ("content", "refusal", "tokens", "token_logprobs", "top_logprobs", "tex
 
 
 def add_part(choice: dict[str, Any], part: Mapping[str, Any]) -> None:
-    """Add a part of a choice, as a chunk has it, to the parts before it.
+    """Add a chunk's part of a choice to the earlier parts.
 
     Args:
         choice: `{}` at first, later the choice so far, in the form of a reply that was not streamed. A choice without a

@@ -1,8 +1,8 @@
-"""LiteLLM's StandardLoggingPayload: what its callbacks get, and its S3, GCS and generic API loggers write.
+"""Read LiteLLM's StandardLoggingPayload, from its callbacks and its S3, GCS and generic API loggers.
 
-A stream is logged as the whole reply. Calls that are no completion (embeddings, images) are passed over; failed ones
-are refused requests. Of what the metadata say of the sender, only the names of key and team are kept as columns: no
-hash of a key, no address of a person, unless they are asked for by name.
+A stream is logged as the whole reply. Calls other than completions (embeddings, images) are skipped; failed calls are
+refused requests. Of the metadata about the sender, only the names of key and team become columns. Hashes of keys and
+addresses of people do so only if the user names these columns.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ class LiteLLMReader(Reader):
     """One call per record."""
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
-        """The responses of the call."""
+        """Yield the responses of the call."""
         payload = record.get("standard_logging_object") or record
         call = str(payload.get("call_type") or "")
         if not any(kind in call for kind in _COMPLETIONS):

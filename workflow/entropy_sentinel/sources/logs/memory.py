@@ -1,4 +1,4 @@
-"""Replies that a program holds, as records of a log: dicts, objects of a client, rows of a frame."""
+"""Read replies in memory like the records of a log: dicts, a client's objects, rows of a frame."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
@@ -9,30 +9,30 @@ import polars as pl
 
 from entropy_sentinel.frames.errors import InputError
 
-# Replies without a name of their own belong to this benchmark, as those of a file to the file's name.
+# The benchmark of replies that name none; for a file it is the file's name.
 NAME = "replies"
 _FORMS = (
     "files, or replies: dicts, objects with `model_dump` as OpenAI's and LiteLLM's clients give them, lists of "
     "these, or a frame of Polars, pandas or Arrow"
 )
 _PLAIN = {str, int, float, bool, type(None)}
-# What pandas puts where there is nothing; told by name, for pandas need not be installed.
+# Missing values of pandas, recognised by name because pandas may not be installed.
 _MISSING = ("NaTType", "NAType")
 
 
 class ClientReply(Protocol):
-    """A reply as the clients of OpenAI and LiteLLM give it."""
+    """A reply of the clients of OpenAI and LiteLLM."""
 
     def model_dump(self) -> dict[str, Any]:
-        """The reply as a dict."""
+        """Return the reply as a dict."""
 
 
-# A reply, several, or a table of them; those of pandas and Arrow are told by what they can do.
+# A reply, several, or a table of them; tables of pandas and Arrow are recognised by their methods.
 Replies = pl.DataFrame | pl.LazyFrame | Mapping[str, Any] | ClientReply | Iterable[Any]
 
 
 class Held:
-    """Records in the place of a file's; as a path it is the name of none."""
+    """Records in memory, used like a file; its path is only a name."""
 
     def __init__(self, rows: Iterable[Any]) -> None:
         """Hold the `rows`, each a mapping or an object that can be dumped to one."""
@@ -45,14 +45,14 @@ class Held:
         return NAME
 
     def records(self) -> Iterator[tuple[str, Any]]:
-        """Where each record is, and its content; what is no mapping is given as it is."""
+        """Yield the position and the content of each record; a value that is not a mapping is unchanged."""
         for number, row in enumerate(self._rows):
             content = plain(row)
             yield f"{NAME}: entry {number + 1}", _without_missing(content) if isinstance(content, dict) else content
 
 
 def held(logs: Any) -> Held | None:
-    """Replies in memory; None for files. InputError for what is neither, or for both at once."""
+    """Return replies in memory, or None for files; raise InputError for anything else, and for a mixture."""
     if isinstance(logs, Held):
         return logs
     if isinstance(logs, str | PathLike):
@@ -75,7 +75,7 @@ def held(logs: Any) -> Held | None:
 
 
 def plain(value: Any) -> Any:
-    """A value of dicts, lists, texts and numbers alone, as JSON would have it; dates stay dates."""
+    """Convert a value to dicts, lists, texts and numbers, like JSON; dates remain dates."""
     if type(value) in _PLAIN:
         return value
     if isinstance(value, Mapping):
@@ -94,5 +94,5 @@ def plain(value: Any) -> Any:
 
 
 def _without_missing(record: dict[str, Any]) -> dict[str, Any]:
-    """A record in which what is missing from a frame, NaN there, is null."""
+    """Replace NaN, a frame's missing value, with null."""
     return {name: None if isinstance(value, float) and value != value else value for name, value in record.items()}

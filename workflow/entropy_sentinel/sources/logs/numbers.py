@@ -1,70 +1,59 @@
-"""Who a response is, where the log does not say it all: benchmark, id, number among those of the same id."""
+"""Complete what identifies a response: its benchmark, its id, and its number among the responses with that id."""
 
 from collections import Counter
 
 import polars as pl
 
 from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.sources.logs.selection import own_name
 from entropy_sentinel.sources.logs.summary import WholeFileError
 
+# A frame's name for the log's own benchmark.
+_BENCHMARK = own_name("benchmark")
 _MOST = 2**16
-# The model of a response whose log does not name it.
+# The model of a response if its log names none.
 UNNAMED = "(not named)"
 # Model, benchmark and id.
 Key = tuple[str, str, str]
 
 
 class Numbers:
-    """Ids and samples of the responses of one reading.
+    """Ids and sample numbers of the responses of one reading; `repeats` counts the ids that occurred before.
 
-    A response without an id gets its file's name and its place, `NAME-00012`. One whose id was there before, for the
-    same model and benchmark, is one more sample of it: an item that was asked again, or a reply that was logged twice.
+    A response without an id gets the file's name and its position, `NAME-00012`. If an id repeats for the same model
+    and benchmark, the response is another sample of it: the item was asked again, or the reply was logged twice.
     """
 
     def __init__(self) -> None:
-        """Begin a reading."""
-        self._places, self._repeats = Counter[str](), 0
-        # Of every model, benchmark and id the numbers that are taken, as bits.
+        """Start a reading."""
+        self.repeats = 0
+        self._places = Counter[str]()
+        # The sample numbers in use, as bits, by model, benchmark and id.
         self._taken: dict[Key, int] = {}
-        # What the last frame adds to these, until it is kept.
-        self._new_places, self._new_repeats, self._new_taken = Counter[str](), 0, dict[Key, int]()
 
     def complete(self, frame: pl.DataFrame, file: str, model: str) -> pl.DataFrame:
-        """Fill in `item_id`, `sample`, `model` and `benchmark`: the log's own, or else the file's name.
+        """Fill in `item_id`, `sample`, `model` and `benchmark` from the log, or else from the file's name.
 
-        The numbers count as taken once `keep` is called: until then the frame may turn out to be of no use.
+        Call it when nothing else can fail: it takes the numbers, and counts in `repeats` the ids that occurred before.
         """
-        self._new_places, self._new_repeats, self._new_taken = Counter(), 0, {}
-        own = pl.col("column.benchmark").cast(pl.String) if "column.benchmark" in frame.columns else pl.lit(None)
+        own = pl.col(_BENCHMARK).cast(pl.String) if _BENCHMARK in frame.columns else pl.lit(None)
         named = frame.with_columns(model=pl.col("model").fill_null(model), benchmark=pl.coalesce(own, pl.lit(file)))
-        ids, samples, place = [], [], self._places[file]
-        for *group, item_id, sample in named.select(RESPONSE).iter_rows():
+        ids, samples = [], []
+        for place, (*group, item_id, sample) in enumerate(named.select(RESPONSE).iter_rows(), self._places[file]):
             ids.append(f"{file}-{place:05d}" if item_id is None else item_id)
-            place += 1
             samples.append(self._number((*group, ids[-1]), sample))
-        self._new_places[file] = len(ids)
+        self._places[file] += len(ids)
         return named.with_columns(
             item_id=pl.Series(ids, dtype=pl.String), sample=pl.Series(samples, dtype=pl.UInt16)
-        ).drop("column.benchmark", strict=False)
-
-    def keep(self) -> None:
-        """The last frame is used: its numbers are taken."""
-        self._places += self._new_places
-        self._repeats += self._new_repeats
-        self._taken |= self._new_taken
-
-    def new_repeats(self) -> int:
-        """How many ids were there before, since this was last asked."""
-        repeats, self._repeats = self._repeats, 0
-        return repeats
+        ).drop(_BENCHMARK, strict=False)
 
     def _number(self, key: Key, number: int | None) -> int:
-        """The number that was asked for, or the lowest that is free."""
-        taken = self._new_taken.get(key) or self._taken.get(key, 0)
+        """Return the requested number if it is free, else the lowest free one."""
+        taken = self._taken.get(key, 0)
         if number is None or taken >> number & 1:
-            self._new_repeats += bool(taken)
+            self.repeats += bool(taken)
             number = (~taken & (taken + 1)).bit_length() - 1
         if number >= _MOST:
             raise WholeFileError(f"the id '{key[-1]}' occurs more than {_MOST:,} times, so it is not an id")
-        self._new_taken[key] = taken | 1 << number
+        self._taken[key] = taken | 1 << number
         return number

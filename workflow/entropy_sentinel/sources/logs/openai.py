@@ -1,13 +1,13 @@
-"""Replies of OpenAI's APIs and of the servers of the same form: alone, in batches, with their requests, in chunks.
+"""Read replies of OpenAI's APIs and of compatible servers: alone, in batches, with their requests, in chunks.
 
-- `n` choices are as many samples of the same id.
+- `n` choices are `n` samples of the same id.
 - A refusal is the text, with its own log-probabilities. A tool call has no text, and often no log-probabilities.
-- Log-probabilities cover all tokens, those of reasoning too where the server gives them; `trace_after` leaves it out.
-- vLLM lists the sampled token first, and in place of the k-th where it is not among the k most likely.
-- Of the Responses API, log-probabilities stand with each text of the output; texts of several messages are joined, with
-  their traces. Items that are no message (reasoning, tool calls) have none.
-- Chunks of several streams may be mixed. A choice is whole with its finish reason; one that has none at the end of the
-  file was interrupted, and its finish reason is `unknown`.
+- Log-probabilities cover all tokens, including reasoning if the server returns it; `trace_after` leaves that out.
+- vLLM lists the sampled token first. If it is not among the k most likely, it replaces the k-th.
+- In the Responses API, each text of the output has its log-probabilities; the texts of several messages are joined, and
+  their traces too. Other items (reasoning, tool calls) have none.
+- Chunks of several streams may be mixed. A choice is complete with its finish reason; without one at the end of the
+  file, its stream was interrupted, and the finish reason is `unknown`.
 """
 
 import json
@@ -26,7 +26,7 @@ class ReplyReader(Reader):
     """One reply per record."""
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
-        """A reply of n choices is n responses."""
+        """Yield a response for each choice of the reply."""
         columns = self.columns(record, facts_of(record))
         for reply in choices(record):
             reply.columns = columns
@@ -34,13 +34,13 @@ class ReplyReader(Reader):
 
 
 def facts_of(body: Mapping[str, Any]) -> dict[str, Any]:
-    """What a reply says that may make slices."""
+    """Return the columns of a reply that may define slices."""
     named = {name: body[name] for name in ("system_fingerprint", "service_tier", "metadata") if name in body}
     return time_column(body.get("created")) | usual_columns(named)
 
 
 def choices(body: Any) -> Iterator[Reply]:
-    """The responses in the body of a reply; that of an error is one that was refused. InputError for anything else."""
+    """Yield the responses in the body of a reply, or a refused one for an error; InputError for anything else."""
     if isinstance(body, Mapping) and body.get("error") and not body.get("choices"):
         yield error_reply(body["error"], body)
         return
@@ -57,12 +57,12 @@ def choices(body: Any) -> Iterator[Reply]:
 
 
 def error_reply(error: Any, body: Mapping[str, Any]) -> Reply:
-    """A request that was answered with an error."""
+    """Return the response to a request that failed."""
     return Reply(body.get("id"), body.get("model"), "", refused(error), None)
 
 
 def message_choice(choice: Mapping[str, Any], message: Any) -> Reply:
-    """A choice with a message, whole or put together from a stream's deltas."""
+    """Return the response of a choice with a message, which may be joined from a stream's chunks."""
     if not isinstance(message, Mapping):
         raise InputError("a choice must have a `message` or a `text`")
     facts = [
@@ -75,7 +75,7 @@ def message_choice(choice: Mapping[str, Any], message: Any) -> Reply:
         if there
     ]
     content = message.get("content")
-    if isinstance(content, list):  # in parts, as some servers have it
+    if isinstance(content, list):  # some servers send it in parts
         content = "".join(part.get("text") or "" for part in content)
     text = storable(content or message.get("refusal") or "")
     steps = _steps(choice.get("logprobs"))
@@ -90,7 +90,7 @@ def message_choice(choice: Mapping[str, Any], message: Any) -> Reply:
 
 
 def trace_of(steps: Sequence[Mapping[str, Any]]) -> Trace:
-    """The log-probabilities of steps {token, logprob, top_logprobs}; a step may lack its alternatives."""
+    """Return the log-probabilities of steps {token, logprob, top_logprobs}; a step may lack its alternatives."""
     return trace(
         [step["logprob"] for step in steps],
         [[entry["logprob"] for entry in step.get("top_logprobs") or ()] for step in steps],
@@ -98,12 +98,12 @@ def trace_of(steps: Sequence[Mapping[str, Any]]) -> Trace:
 
 
 def tokens_of(steps: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The tokens of steps as text."""
+    """Return the tokens of steps as text."""
     return [step["token"] for step in steps]
 
 
 def _steps(logprobs: Any) -> list[Mapping[str, Any]] | None:
-    """The steps of content and refusal, one after the other; None where there are none."""
+    """Return the steps of content and refusal in sequence; None without either."""
     if not isinstance(logprobs, Mapping):
         return None
     parts = [logprobs.get("content"), logprobs.get("refusal")]
@@ -111,9 +111,9 @@ def _steps(logprobs: Any) -> list[Mapping[str, Any]] | None:
 
 
 def _text_choice(choice: Mapping[str, Any]) -> Reply:
-    """A choice of text completions: lists side by side, or steps as of a chat, which llama.cpp returns.
+    """Return the response of a text completion: parallel lists, or, from llama.cpp, steps as in a chat completion.
 
-    In lists, the sampled token may be one alternative more.
+    In parallel lists, the sampled token may be an additional alternative.
     """
     logprobs, text = choice.get("logprobs") or {}, storable(choice.get("text") or "")
     steps, sampled, response = _steps(logprobs), logprobs.get("token_logprobs"), None
@@ -131,10 +131,10 @@ def _text_choice(choice: Mapping[str, Any]) -> Reply:
 
 
 class ResponseReader(Reader):
-    """One reply per record; of a stream, the event that closes it, which has all of it."""
+    """One reply per record; for a stream, its closing event, which contains the whole reply."""
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
-        """A reply is one response."""
+        """Yield the response of the reply."""
         kind = str(record.get("type", ""))
         if kind.startswith("response.") and kind not in CLOSING:
             raise Ignored("events within a stream")
@@ -145,12 +145,12 @@ class ResponseReader(Reader):
 
 
 def facts_of_response(body: Mapping[str, Any]) -> dict[str, Any]:
-    """What a reply says that may make slices: it repeats its request's settings."""
+    """Return the columns of a reply that may define slices; it repeats the settings of its request."""
     return time_column(body.get("created_at")) | request_columns(body)
 
 
 def response_of(body: Any) -> Reply:
-    """The response in the body of a reply; that of an error is one that was refused. InputError for anything else."""
+    """Return the response in the body of a reply, or a refused one for an error; InputError for anything else."""
     if isinstance(body, Mapping) and body.get("error"):
         return error_reply(body["error"], body)
     if not isinstance(body, Mapping) or not isinstance(body.get("output"), list):
@@ -187,7 +187,7 @@ def _finish_of(body: Mapping[str, Any]) -> str:
 
 
 def parsed(body: Any) -> Any:
-    """A body that was logged as text, as JSON; any other unchanged."""
+    """Parse a body that was logged as JSON text; return any other unchanged."""
     if not isinstance(body, str):
         return body
     try:
@@ -197,7 +197,7 @@ def parsed(body: Any) -> Any:
 
 
 def responses_in(body: Any) -> tuple[list[Reply], dict[str, Any]]:
-    """The responses in a body, and what it says that may make slices; Ignored for one of another kind."""
+    """Return the responses in a body and its columns that may define slices; raise Ignored for other kinds."""
     body = parsed(body)
     if isinstance(body, Mapping) and body.get("object") == "list":
         raise Ignored("lists, for example of embeddings")
@@ -208,10 +208,10 @@ def responses_in(body: Any) -> tuple[list[Reply], dict[str, Any]]:
 
 
 class BatchReader(Reader):
-    """One request per record, known by its `custom_id`."""
+    """One request per record, identified by its `custom_id`."""
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
-        """The responses to the request; one with an error is refused."""
+        """Yield the responses to the request, or a refused one for an error."""
         answered = record.get("response") or {}
         error = record.get("error") or ({} if answered.get("body") else {"message": "no response"})
         if error:
@@ -228,11 +228,11 @@ class PairReader(Reader):
     """One exchange per record."""
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
-        """The responses to the request."""
+        """Yield the responses to the request."""
         request = parsed(record["request"])
         request = request.get("body", request) if isinstance(request, Mapping) else {}
         response = parsed(record["response"])
-        # A log of HTTP has the body below the status.
+        # In an HTTP log the body is a field beside the status.
         wrapped = isinstance(response, Mapping) and "body" in response and "choices" not in response
         responses, facts = responses_in(response["body"] if wrapped else response)
         named = next((name for name in IDS if record.get(name) is not None), None)
@@ -248,7 +248,7 @@ class PairReader(Reader):
 
 @dataclass
 class _Stream:
-    """A choice of a stream so far, with its first chunk and the number of chunks that could not be read."""
+    """A choice of a stream so far, with its first chunk and the number of unreadable chunks."""
 
     first: Mapping[str, Any]
     choice: dict[str, Any] = field(default_factory=dict)
@@ -259,16 +259,16 @@ class StreamReader(Reader):
     """Many records per response."""
 
     def __init__(self) -> None:
-        """Begin a file."""
+        """Start a file."""
         self._open: dict[tuple[Any, int], _Stream] = {}
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
-        """The responses that this chunk ends; the chunk that has the usage alone ends none."""
+        """Yield the responses that this chunk completes; a chunk with only the usage completes none."""
         ended = []
         for part in record["choices"]:
             key = (record.get("id"), part.get("index", 0))
             stream = self._open.setdefault(key, _Stream(record))
-            # Until all of the chunk is in it: without one of its chunks a response is not the one that was given.
+            # Counts as broken until the whole chunk is added: a response with a missing chunk is not what was sent.
             stream.broken += 1
             add_part(stream.choice, part)
             stream.broken -= 1
@@ -277,7 +277,7 @@ class StreamReader(Reader):
         yield from map(self._whole, ended)
 
     def rest(self) -> Iterator[Callable[[], Reply]]:
-        """The responses whose stream was interrupted."""
+        """Yield the responses whose stream was interrupted."""
         for key in list(self._open):
             yield partial(self._whole, key)
 

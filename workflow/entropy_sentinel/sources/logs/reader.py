@@ -1,4 +1,4 @@
-"""What brings the records of a file to replies, a `Reader` for each format, and which columns it keeps of a record."""
+"""The base class of a format's reader, which converts records to replies, and the columns that it keeps."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -7,25 +7,25 @@ from typing import Any
 from entropy_sentinel.frames.secrets import is_secret_name
 from entropy_sentinel.sources.logs.reply import Reply, scalar, storable
 
-# Names of a log's own id, the first that is there.
+# Names of a log's own id; the first existing one counts.
 IDS = ("item_id", "prompt_id", "custom_id", "request_id", "id")
-# The column that `columns` asks for it by.
+# The name under which `columns` requests the question.
 QUESTION = "question"
-# Where requests stand in a record, and what they call a text that is no list of messages.
+# The fields of a record that contain its request, and the request's names of a text prompt.
 _REQUESTS = ("request", "body", "kwargs")
 _TEXTS = ("question", "prompt", "input", "instruction", "query")
-# Columns of a table in which there may be a question.
+# Columns of a table that may contain a question.
 ASKED = {"messages", *_REQUESTS, *_TEXTS}
-# A longer text is an answer or a prompt, and no slice.
+# A longer text is an answer or a prompt, not a slice.
 LONGEST_VALUE = 200
-# What a proxy writes among the metadata of a call about who sent it: hashes of keys, addresses of people.
+# Metadata of a proxy about the sender of a call: hashes of keys, addresses of people.
 _PRIVATE = ("user_api_key", "requester_")
-# What requests say of how tokens were drawn, and on whose behalf.
+# Fields of requests about the sampling and the user.
 OF_REQUESTS = ("user", "temperature", "top_p", "safety_identifier", "prompt_cache_key", "service_tier")
 
 
 def question_of(record: Any) -> str | None:
-    """The last message of the user, or the prompt, in a record or in the request within it; None where it has none."""
+    """Return the user's last message or the prompt in a record, or in the request within it; None without one."""
     if not isinstance(record, Mapping):
         return None
     messages = record.get("messages")
@@ -43,7 +43,7 @@ def question_of(record: Any) -> str | None:
 
 
 def _text(content: Any) -> str:
-    """The text of a message, which may be in parts."""
+    """Return the text of a message, which may be in parts."""
     if isinstance(content, str):
         return content
     parts: Iterable[Any] = content if isinstance(content, list) else ()
@@ -51,14 +51,14 @@ def _text(content: Any) -> str:
 
 
 def usual_columns(record: Mapping[str, Any], leave_out: Iterable[str] = ()) -> dict[str, Any]:
-    """The scalars of a record, and under `metadata.NAME` those of its metadata; neither secrets nor long texts."""
+    """Return the scalars of a record, and of its metadata as `metadata.NAME`, without secrets and long texts."""
     leave_out = set(leave_out)
     columns = {name: value for name, value in record.items() if name not in leave_out and name != "metadata"}
     return _kept(columns) | ({} if "metadata" in leave_out else metadata_columns(record))
 
 
 def metadata_columns(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The scalars of a record's metadata under `metadata.NAME`; neither secrets, nor long texts, nor who sent it."""
+    """Return the scalars of a record's metadata as `metadata.NAME`, without secrets, long texts and the sender."""
     values = record.get("metadata")
     if not isinstance(values, Mapping):
         return {}
@@ -66,19 +66,19 @@ def metadata_columns(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_private(name: str) -> bool:
-    """Whether a column `metadata.NAME` says who sent the request."""
+    """Return whether a column `metadata.NAME` identifies the sender of the request."""
     return name.removeprefix("metadata.").startswith(_PRIVATE)
 
 
 def request_columns(request: Any) -> dict[str, Any]:
-    """What a request to an OpenAI-compatible server says that may make slices."""
+    """Return the columns of a request to an OpenAI-compatible server that may define slices."""
     if not isinstance(request, Mapping):
         return {}
     return usual_columns({name: request[name] for name in (*OF_REQUESTS, "metadata") if name in request})
 
 
 def time_column(seconds: Any) -> dict[str, Any]:
-    """The column `time` from seconds since 1970, UTC; nothing where there are none."""
+    """Return the column `time` from seconds since 1970, UTC; no column for any other value."""
     if type(seconds) not in (int, float) or not 0 < seconds < 1e11:
         return {}
     return {"time": datetime.fromtimestamp(seconds, UTC)}
@@ -98,12 +98,12 @@ def _slice(name: str, value: Any) -> Any:
 
 
 class Reader:
-    """Brings the records of one file to replies.
+    """Converts the records of one file to replies.
 
     Attributes:
         wanted: Dotted names of the columns to keep; null for the usual ones.
-        further: Names of columns that are kept beside these, where a record has them.
-        scorer: The scorer whose scores are labels; null for the only one.
+        further: Names of additional columns to keep if a record has them.
+        scorer: The scorer whose scores are labels; null if there is only one.
     """
 
     wanted: Sequence[str] | None = None
@@ -111,17 +111,17 @@ class Reader:
     scorer: str | None = None
 
     def replies(self, record: Mapping[str, Any]) -> Iterable[Reply]:
-        """The responses in a record; InputError for one that cannot be used, Ignored for what is no response."""
+        """Return the responses in a record; raise InputError if it is unusable, Ignored if it is not a response."""
         raise NotImplementedError
 
     def rest(self) -> Iterable[Callable[[], Reply]]:
-        """What makes the responses that are left when the file is at its end, each by itself: one may fail."""
+        """Return a function for each response that is left at the end of the file; a function may raise."""
         return ()
 
     def columns(self, record: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
-        """The columns that were asked for, by the name of a usual one or by their place; or else the `usual` ones.
+        """Return the requested columns, by the name of a usual one or their dotted name; by default the `usual` ones.
 
-        The metadata of every format is among these. What is asked for as `question` is looked for in the request, too.
+        The metadata of every format is among the usual ones. A `question` is also looked up in the request.
         """
         usual = {**metadata_columns(record), **usual}
         names = [*(usual if self.wanted is None else self.wanted), *self.further]
@@ -132,7 +132,7 @@ class Reader:
 
 
 def look_up(record: Any, name: str) -> Any:
-    """What stands at a dotted name, `request.messages.0.content`; None where there is nothing."""
+    """Return the value at a dotted name, such as `request.messages.0.content`, or None."""
     if isinstance(record, Mapping) and name in record:
         return record[name]
     for part in name.split("."):

@@ -1,4 +1,4 @@
-"""Logs as frames of bounded size: files, folders' files and standard input, in any format of the catalogue."""
+"""Read logs as frames of bounded size, from files and standard input, in any format of the catalogue."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -26,7 +26,7 @@ from entropy_sentinel.sources.logs.summary import ANY_ERROR, Summary, WholeFileE
 from entropy_sentinel.sources.logs.traces import LABELLED, Responses, combined, gathered, to_frame
 from entropy_sentinel.sources.opening import STANDARD_INPUT
 
-# What bounds a frame: about 10 MB of traces with 20 alternatives.
+# Limits of a frame: about 10 MB of traces with 20 alternatives.
 TOKENS_AT_A_TIME, RESPONSES_AT_A_TIME = 100_000, 1000
 ASSUMED_MODE = "raw_logprobs"
 
@@ -34,7 +34,7 @@ ASSUMED_MODE = "raw_logprobs"
 class Logs:
     """The responses of files, as frames: GENERATIONS with `model`, `benchmark`, LOGPROBS, UNUSABLE and slice columns.
 
-    A frame has as many entries to a step as the largest k in it; `top_k_returned` is each response's own. `summary`
+    A frame has as many entries per step as the largest k in it; `top_k_returned` is each response's own. `summary`
     counts what was read so far.
     """
 
@@ -77,7 +77,7 @@ class Logs:
         return table.is_flat(schema, (*(self._columns or ()), *self._further), self._options.trace_after)
 
     def _own(self, path: str) -> Iterator[pl.DataFrame]:
-        """Traces of this pipeline, which say themselves what they are."""
+        """Yield traces of this pipeline, whose file states its model and log-probabilities."""
         origin = read_provenance(path)
         logprobs, start = {name: pl.lit(origin.get(name)) for name in LOGPROBS}, 0
         for batch in read_traces(path):
@@ -103,7 +103,7 @@ class Logs:
             start += len(batch)
 
     def _flat_frame(self, batch: pl.DataFrame, path: str, start: int, rows: np.ndarray) -> pl.DataFrame:
-        """Some `rows` of a batch as a frame; the batch begins with row `start` of the file."""
+        """Return some `rows` of a batch as a frame; the batch begins with row `start` of the file."""
         responses = table.responses(batch if len(rows) == len(batch) else batch[rows], self._columns)
         responses = replace(responses, rows=responses.rows.with_columns(**self._places(path, start + rows)))
         frame = self._frame(responses, _name(path))
@@ -114,11 +114,11 @@ class Logs:
         self._bad(BadRecord(f"{path}: row {start + row[0]}", reason_of(error)))
 
     def _places(self, path: str, rows: np.ndarray) -> dict[str, pl.Expr]:
-        """The column PLACE of `rows` of a file, where it is asked for."""
+        """Return the column PLACE of `rows` of a file, if it is requested."""
         return {PLACE: pl.format("{}: row {}", pl.lit(path), pl.Series(rows))} if self._options.places else {}
 
     def _records(self, path: str | Held) -> Iterator[pl.DataFrame]:
-        """Records of any format, each recognised by itself unless the user has named one."""
+        """Yield frames of records; the format of each record is detected unless the user names one."""
         build, waiting, tokens, ending = partial(self._gathered, _name(path)), list[Reply](), 0, None
         try:
             for reply in self._replies(path):
@@ -127,7 +127,7 @@ class Logs:
                 if tokens >= TOKENS_AT_A_TIME or len(waiting) >= RESPONSES_AT_A_TIME:
                     yield from frames(waiting, build, self._bad_reply)
                     waiting, tokens = [], 0
-        except IncompleteFileError as error:  # after what stands before
+        except IncompleteFileError as error:  # raised after the records before it
             ending = error
         if waiting:
             yield from frames(waiting, build, self._bad_reply)
@@ -144,7 +144,7 @@ class Logs:
         self._bad(BadRecord(replies[0].place, reason_of(error)))
 
     def _replies(self, path: str | Held) -> Iterator[Reply]:
-        """The responses in a file; bad records are counted."""
+        """Yield the responses in a file, and count bad records."""
         readers, where = dict[str, Reader](), str(path)
         for record in records(path, self._options.max_record_mb):
             where = record.where
@@ -183,7 +183,7 @@ class Logs:
         format = recognise(record.content)
         if format is None:
             raise InputError(
-                f"is of no known format ({', '.join(FORMATS)}); its fields: {', '.join(record.content)[:200] or 'none'}"
+                f"has no known format ({', '.join(FORMATS)}); its fields: {', '.join(record.content)[:200] or 'none'}"
             )
         return format.name
 
@@ -194,21 +194,20 @@ class Logs:
         self.summary.add_bad(record)
 
     def _frame(self, responses: Responses, file: str) -> pl.DataFrame:
-        """A batch as a frame, with what the log alone does not say, counted; nothing is where it raises."""
+        """Return a batch as a complete frame and count it; nothing is counted if it raises."""
         frame, counted = to_frame(responses, self._options.top_k)
-        frame = _named(self._numbers.complete(frame, file, self._options.model or UNNAMED))
-        frame = frame.with_columns(
+        frame = _named(frame).with_columns(
             run=pl.lit(0, pl.UInt16),
             prompt_hash=pl.lit(""),
             logprobs_mode=pl.lit(self._options.logprobs_mode or ASSUMED_MODE),
         )
+        frame = self._numbers.complete(frame, file, self._options.model or UNNAMED)
         own = [*GENERATIONS.schema.names(), "model", "benchmark", *LOGPROBS, UNUSABLE]
         slices = [column for column in frame.columns if column not in own]
         frame = frame.select(*own, *slices)
-        self._numbers.keep()
         self.summary.unsorted_steps += counted.unsorted_steps
         self.summary.short_steps += counted.short_steps
-        self.summary.repeated_ids += self._numbers.new_repeats()
+        self.summary.repeated_ids = self._numbers.repeats
         self.summary.columns |= dict.fromkeys(name for name in slices if name not in (PLACE, *LABELLED))
         stated = f"{self._options.logprobs_mode}, as you say"
         self._count(frame, stated if self._options.logprobs_mode else f"{ASSUMED_MODE}, assumed")
@@ -230,23 +229,23 @@ class Logs:
 
 
 def of_replies(replies: Any) -> pl.DataFrame:
-    """The responses of replies in memory, in one frame; InputError for files, and where one cannot be read."""
+    """Return the responses of replies in memory as one frame; raise InputError for files and unreadable replies."""
     given = held(replies)
     if given is None:
-        raise InputError("features: takes traces or replies; of files, es.read_features(paths)")
+        raise InputError("features: must be traces or replies; for files use es.read_features(paths)")
     frames = list(Logs([given], ReadOptions(strict=True)))
     if not frames:
-        raise InputError("features: there is no response in the replies")
+        raise InputError("features: the replies contain no response")
     return combined(frames)
 
 
 def _cut(frame: pl.DataFrame, top_k: int | None) -> pl.DataFrame:
-    """Traces of this pipeline with `top_k` entries to a step, which are sorted there."""
+    """Cut the steps of traces of this pipeline, whose entries are sorted, to `top_k` entries."""
     width = top_k_of(frame.schema)
     if top_k is None or top_k == width:
         return frame
     if top_k > width:
-        raise InputError(f"top_k: {top_k} alternatives to a token are asked for, the traces have {width}")
+        raise InputError(f"top_k: must be at most {width}, the alternatives per token in the traces; was {top_k}")
     return frame.with_columns(
         top_logprobs=pl.col("top_logprobs").list.eval(pl.element().arr.slice(0, top_k, as_array=True)),
         **{name: pl.lit(None, frame.schema[name]) for name in ("top_token_ids", "top_tokens")},
@@ -255,17 +254,17 @@ def _cut(frame: pl.DataFrame, top_k: int | None) -> pl.DataFrame:
 
 
 def _named(frame: pl.DataFrame) -> pl.DataFrame:
-    """The log's columns by their names, `log_` before one that the frame has itself."""
+    """Give the log's columns their names, with `log_` before the name of a column of the frame."""
     names = [name for name in frame.columns if name.startswith("column.")]
     return frame.rename({name: own_name(name.removeprefix("column.")) for name in names})
 
 
 def _known(reply: Reply, format: str, place: str) -> Reply:
-    """A response that a frame can hold, with where it comes from."""
+    """Return a response that a frame can hold, with its format and place."""
     reply.format, reply.place = format, place
     return reply.checked()
 
 
 def _name(path: str | Held) -> str:
-    """What the responses of a file belong to where they do not say: the file's name without its ends."""
+    """Return the default benchmark of a file's responses: the file's name without its suffixes."""
     return "log" if path == STANDARD_INPUT else Path(path).name.split(".")[0] or "log"

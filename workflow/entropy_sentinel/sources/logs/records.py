@@ -1,7 +1,6 @@
-"""Records of a log, one at a time: JSON Lines, server-sent events, JSON documents and arrays, rows of Parquet and CSV.
+"""Read the records of a log: JSON Lines, server-sent events, JSON documents and arrays, rows of Parquet and CSV.
 
-A record that cannot be read is given as a BadRecord in its place, and the next ones follow. No more than one record is
-held at a time.
+An unreadable record becomes a BadRecord, and reading continues with the next. Only one record is in memory at a time.
 """
 
 import codecs
@@ -11,6 +10,7 @@ import json
 import zlib
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
@@ -25,27 +25,27 @@ from entropy_sentinel.sources.opening import STANDARD_INPUT, Stream, opened
 MB = 1_000_000
 _BLOCK = 1 << 20
 _WHITE = b" \t\r\n"
-_MARK = b"\xef\xbb\xbf"  # with which some programs begin a file in UTF-8
-# Lines of a server's own text log, which people try first.
+_MARK = b"\xef\xbb\xbf"  # some programs write it at the start of a UTF-8 file
+# Lines of a server's text log, which users often try first.
 _SERVER_LOG = (b"Generated response ", b"Received request ")
-# Cells that are JSON, where they are filled in, and those that are whole numbers.
+# Columns of JSON, and of whole numbers.
 _JSON_CELLS = ("token_logprobs", "top_logprobs", "tokens", "token_ids", "metadata")
 _WHOLE_CELLS = ("sample", "prompt_tokens", "seed")
 _LONGEST_HEAD = 1 << 20
 _DELIMITERS = (",", ";", "\t")
-# Ends of the names of files that are taken from a folder; `.gz` may follow all but Parquet.
+# Suffixes of the files to read in a folder; `.gz` may follow all but Parquet.
 SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".json", ".csv", ".eval")
 
 
 class Found(NamedTuple):
-    """A record and where it is: file and line, entry or row."""
+    """A record with its place: file and line, entry or row."""
 
     where: str
     content: dict[str, Any]
 
 
 class BadRecord(NamedTuple):
-    """What is no record, where it is, and what is wrong with it."""
+    """The place of an unusable record, and the problem."""
 
     where: str
     problem: str
@@ -63,7 +63,7 @@ def too_long(longest: int) -> str:
 
 
 def json_records(stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
-    """An array; or lines; or documents, where the first line is the beginning of one."""
+    """Yield the records of an array, of lines, or of documents if the first line is only the start of one."""
     beginning = stream.peek(1).removeprefix(_MARK).lstrip()
     if beginning.startswith(b"["):
         yield from _documents(b"", stream, name, longest)
@@ -76,7 +76,7 @@ def json_records(stream: Stream, name: str, longest: int) -> Iterator[Found | Ba
 
 
 def _lines(first: bytes, stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
-    """JSON Lines and server-sent events: of the latter, `data:` is the record, and all other fields go."""
+    """Yield the records of JSON Lines, and of the `data:` fields of server-sent events."""
     number, line = 1, first
     while line:
         content = line.strip()
@@ -94,22 +94,22 @@ def _lines(first: bytes, stream: Stream, name: str, longest: int) -> Iterator[Fo
 
 
 def _skip_line(begun: bytes, stream: Stream) -> None:
-    """Go to the end of a line, by the block."""
+    """Skip to the end of a line, in blocks."""
     while begun and not begun.endswith(b"\n"):
         begun = stream.readline(_BLOCK)
 
 
 def _skip_blank(stream: Stream) -> int:
-    """Go over the blank lines that follow, by the block; how many they were."""
-    count = 0
+    """Skip the following blank lines, in blocks; return their number."""
+    n_lines = 0
     while ahead := stream.peek(1):
         blank = ahead[: len(ahead) - len(ahead.lstrip(_WHITE))]
         whole = blank.rfind(b"\n") + 1
-        count += blank.count(b"\n")
+        n_lines += blank.count(b"\n")
         stream.read(whole)
         if whole < len(ahead):
             break
-    return count
+    return n_lines
 
 
 def _record(content: bytes, where: str) -> Found | BadRecord:
@@ -125,9 +125,9 @@ def _record(content: bytes, where: str) -> Found | BadRecord:
 
 
 def _documents(first: bytes, stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
-    """Objects one after the other, or in an array, over any number of lines; no more than one is held at a time.
+    """Yield the objects of a sequence or an array, over any number of lines, with one in memory at a time.
 
-    After an error in one there is no telling where the next begins, so the rest of the file is one bad record.
+    After an error the start of the next object is unknown, so the rest of the file is one bad record.
     """
     decoder, text, number = json.JSONDecoder(), codecs.getincrementaldecoder("utf-8")("replace"), 1
     waiting, block = text.decode(first), _BLOCK
@@ -156,38 +156,48 @@ def _documents(first: bytes, stream: Stream, name: str, longest: int) -> Iterato
             return
 
 
-def csv_rows(lines: Iterator[str], name: str, longest: int) -> Iterator[tuple[int, dict[str, Any] | str]]:
-    """The rows of a table, from 1, or why one cannot be read; an empty cell is null.
+def _csv(stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
+    """Yield the rows of a CSV file, from 1; a line that is too long ends it, and an empty cell is null.
 
-    A cell holds at most `longest` characters. InputError where the table has no columns of traces: then no row can be
-    read.
+    Raises InputError if the columns of traces are missing, because then no row can be read.
     """
-    # The limit is of the module; it is as it was when nobody reads.
+    # The limit is global: restore it.
     before = csv.field_size_limit(longest)
     try:
-        names, delimiter = _head(next(lines, ""))
-        if missing := [column for column in TRACES if column not in names]:
-            raise InputError(
-                f"{name}: a CSV file of responses must have the columns {' and '.join(TRACES)}, lists of numbers as "
-                f"JSON; {missing[0]} is missing, columns: {', '.join(names)[:300] or 'none'}"
-            )
-        yield from _csv_rows(csv.reader(lines, delimiter=delimiter, strict=True), names)
+        with io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="") as text:
+            lines = _bounded(text, name, longest)
+            names, delimiter = _head(next(lines, ""))
+            if missing := [column for column in TRACES if column not in names]:
+                raise InputError(
+                    f"{name}: a CSV file of responses must have the columns {' and '.join(TRACES)}, lists of numbers "
+                    f"as JSON; {missing[0]} is missing, columns: {', '.join(names)[:300] or 'none'}"
+                )
+            yield from _csv_rows(csv.reader(lines, delimiter=delimiter, strict=True), names, name)
     finally:
         csv.field_size_limit(before)
 
 
+def _bounded(text: TextIO, name: str, longest: int) -> Iterator[str]:
+    number = 0
+    while line := text.readline(longest + 1):
+        number += 1
+        if len(line) > longest:
+            raise IncompleteFileError(f"{name}: line {number} {too_long(longest)}, with everything after it")
+        yield line
+
+
 def is_log(path: Path) -> bool:
-    """Whether a CSV file, or one that is packed, begins with the columns of log-probabilities."""
+    """Return whether a CSV file, which may be packed, has the columns of log-probabilities."""
     try:
         with opened(path) as stream:
             head = stream.readline(_LONGEST_HEAD)
     except (OSError, EOFError, zlib.error):
-        return True  # whoever reads it says what is wrong
+        return True  # reading it raises the error
     return set(TRACES) <= set(_head(head.decode("utf-8-sig", errors="replace"))[0])
 
 
 def _head(line: str) -> tuple[list[str], str]:
-    """The names of the columns and what stands between them, from the first line."""
+    """Return the names of the columns and their delimiter, from the first line."""
     delimiter = max(_DELIMITERS, key=line.count)
     try:
         return next(csv.reader([line], delimiter=delimiter), []), delimiter
@@ -195,42 +205,41 @@ def _head(line: str) -> tuple[list[str], str]:
         return [], delimiter
 
 
-def _csv_rows(reader: Any, names: list[str]) -> Iterator[tuple[int, dict[str, Any] | str]]:
-    number = 0
-    while True:
-        number += 1
+def _csv_rows(reader: Any, names: list[str], file: str) -> Iterator[Found | BadRecord]:
+    for number in count(1):
+        where = f"{file}: row {number}"
         try:
             cells = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            yield number, f"must be a row of CSV: {error}"
+            yield BadRecord(where, f"must be a row of CSV: {error}")
             continue
         if len(cells) == len(names):
-            yield number, _csv_record(dict(zip(names, cells, strict=True)))
+            yield _csv_record(dict(zip(names, cells, strict=True)), where)
         elif cells:
-            yield number, f"must have {len(names)} cells like the first line, has {len(cells)}"
+            yield BadRecord(where, f"must have {len(names)} cells like the first line, has {len(cells)}")
 
 
-def _csv_record(cells: dict[str, str]) -> dict[str, Any] | str:
+def _csv_record(cells: dict[str, str], where: str) -> Found | BadRecord:
     record: dict[str, Any] = {name: value or None for name, value in cells.items()}
     for name in _JSON_CELLS:
         if record.get(name) is not None:
             try:
                 record[name] = json.loads(record[name])
             except (ValueError, RecursionError):
-                return f"'{name}' must be JSON, such as [-0.1, -2.3], was {record[name][:80]!r}"
+                return BadRecord(where, f"'{name}' must be JSON, such as [-0.1, -2.3], was {record[name][:80]!r}")
     for name in _WHOLE_CELLS:
         if (value := record.get(name)) is not None and value.removeprefix("-").isdecimal():
             record[name] = int(value)
-    return record
+    return Found(where, record)
 
 
 def records(path: str | Held, max_record_mb: float = LONGEST_MB) -> Iterator[Found | BadRecord]:
-    """The records of a file, `.gz` too; `-` is standard input. Those that are held in memory stand in a file's place.
+    """Yield the records of a file, also `.gz`, of standard input (`-`), or of replies in memory.
 
-    JSON Lines are read line by line, an array entry by entry. A record of more than `max_record_mb` is bad, and no more
-    of it than that is held. IncompleteFileError where the file cannot be read or unpacked.
+    JSON Lines are read line by line, an array entry by entry. A record of more than `max_record_mb` is bad; only that
+    much of it is in memory. Raises IncompleteFileError if the file cannot be read or unpacked.
     """
     if isinstance(path, Held):
         yield from (checked(content, where) for where, content in path.records())
@@ -247,7 +256,7 @@ def records(path: str | Held, max_record_mb: float = LONGEST_MB) -> Iterator[Fou
 
 
 def _reader(stream: Stream, name: str) -> Callable[[Stream, str, int], Iterator[Found | BadRecord]]:
-    """What gives the records in a stream, by its first bytes and its name."""
+    """Return the function that yields the records of a stream, by its first bytes and its name."""
     if kind := container(stream.peek(1)):
         module, _, function = kind.records.rpartition(".")
         records_of: Callable[[Stream, str, int], Iterator[Found | BadRecord]] = getattr(import_module(module), function)
@@ -256,38 +265,19 @@ def _reader(stream: Stream, name: str) -> Callable[[Stream, str, int], Iterator[
 
 
 def brings_labels(path: str | Path) -> bool:
-    """Whether a file is a log of an evaluation, whose samples have scores."""
+    """Return whether a file is the log of an evaluation, whose samples have scores."""
     if str(path) == STANDARD_INPUT:
         return False
     try:
         with opened(path) as stream:
             return container(stream.peek(1)) is not None
     except (OSError, EOFError, zlib.error):
-        return False  # whoever reads it says what is wrong
-
-
-def _csv(stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
-    """Rows of a table in CSV; a line that is too long ends it."""
-    with io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="") as text:
-        for number, row in csv_rows(_bounded(text, name, longest), name, longest):
-            where = f"{name}: row {number}"
-            yield BadRecord(where, row) if isinstance(row, str) else Found(where, row)
-
-
-def _bounded(text: TextIO, name: str, longest: int) -> Iterator[str]:
-    number = 0
-    while line := text.readline(longest + 1):
-        number += 1
-        if len(line) > longest:
-            raise IncompleteFileError(f"{name}: line {number} {too_long(longest)}, with everything after it")
-        yield line
+        return False  # reading it raises the error
 
 
 def _parquet_rows(path: str) -> Iterator[Found]:
-    """Rows of a Parquet file as records."""
-    number = 0
+    """Yield the rows of a Parquet file, from 0."""
     with given(path):
-        for batch in read_batches(path):
-            for row in batch.iter_rows(named=True):
-                yield Found(f"{path}: row {number}", row)
-                number += 1
+        rows = (row for batch in read_batches(path) for row in batch.iter_rows(named=True))
+        for number, row in enumerate(rows):
+            yield Found(f"{path}: row {number}", row)

@@ -1,4 +1,4 @@
-"""One response of a log in the form that all formats are brought to."""
+"""One response of a log, the same for all formats."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ import numpy as np
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import OTHER_STOPS, REFUSED
 
-# Whole numbers of a response, and the largest that a frame can hold; they begin at 0, a seed that is not known is -1.
+# Integer fields and the largest value that a frame can hold. The smallest is 0, or -1 for an unknown seed.
 LARGEST = {"sample": 2**16 - 1, "prompt_tokens": 2**32 - 1, "seed": 2**63 - 1, "trace_start": 2**32 - 1}
 NO_LOGPROBS = "no log-probabilities in the log"
 NO_TOKENS = "no tokens in the log, so the end of the thinking is unknown"
@@ -35,7 +35,7 @@ class Trace(NamedTuple):
 
 @dataclass
 class Reply:
-    """One response. What the log does not have is empty, or None."""
+    """One response. Fields that the log lacks are empty or None."""
 
     item_id: str | None
     model: str | None
@@ -47,19 +47,19 @@ class Reply:
     sample: int | None = None
     prompt_tokens: int = 0
     seed: int = -1
-    # How many of the alternatives are the k most likely; None for as many as most steps have.
+    # How many of the alternatives are the k most likely; None means as many as most steps have.
     k: int | None = None
-    # Whether the sampled token may stand in the place of the k-th most likely, first in the list.
+    # Whether the sampled token may be first in the list and replace the k-th most likely one.
     displaces: bool = False
     unusable: str | None = None
     facts: Sequence[str] = ()
     columns: dict[str, Any] = field(default_factory=dict)
-    # Whether it is correct, where the log says it; or why there is no label.
+    # Whether it is correct, if the log states it, or why there is no label.
     label: bool | None = None
     label_reason: str | None = None
-    # The first token that the features are over, where the log says it.
+    # The first token that the features use, if the log states it.
     trace_start: int = 0
-    # Its format's name, and where it stands: file and line.
+    # The name of its format, and its place: file and line.
     format: str = ""
     place: str = ""
 

@@ -1,4 +1,4 @@
-"""The columns of responses by the names that a user gives them, and the responses that a user asks for."""
+"""Apply the options `column` and `where`: rename columns, and select responses."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -10,10 +10,10 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS, UNUSABLE
 from entropy_sentinel.sources.logs.settings import LogOptions
 
-# The column that says where a response stands, file and line, where that is asked for.
+# The optional column with the place of a response, file and line.
 PLACE = "place_in_log"
-# Columns that a frame of traces or features has of its own: a log's column of this name is called `log_NAME`, and one
-# that is called so already `log_log_NAME`.
+# Columns of a frame of traces or features. A log's column of this name becomes `log_NAME`, and a log's own `log_NAME`
+# becomes `log_log_NAME`.
 _TAKEN = {
     *GENERATIONS.schema,
     *FEATURE_FRAME.schema,
@@ -25,9 +25,9 @@ _TAKEN = {
     "label",
     "label_reason",
 }
-# What logs call a column that others call otherwise.
+# Other names of a column in logs.
 _ALSO = {"time": ("timestamp",)}
-# Kinds of responses that are told apart; a column may have any number of values.
+# Largest number of kinds to count separately; a column may have any number of values.
 _MOST_KINDS = 20
 
 
@@ -38,7 +38,7 @@ class Selection:
     """
 
     def __init__(self, options: LogOptions) -> None:
-        """Prepare to look at frames."""
+        """Prepare the two options."""
         self._places, self._values = _grouped(options.column), _grouped(options.where)
         self.left_out, self.seen = Counter[str](), set[str]()
 
@@ -101,14 +101,14 @@ def own_name(name: str) -> str:
 
 
 def _is_taken(name: str) -> bool:
-    """Whether a frame has a column of this name itself, or may give it to a log's column of a name that it has."""
+    """Return whether a frame has a column of this name, or renames a log's column to it."""
     while name.startswith("log_"):
         name = name.removeprefix("log_")
     return name in _TAKEN
 
 
 def _grouped(pairs: Iterable[str]) -> dict[str, list[str]]:
-    """What stands behind the first `=` of these texts, by what stands before it."""
+    """Group the values after the first `=` of these texts by the name before it."""
     values_of: dict[str, list[str]] = {}
     for name, _, value in (pair.partition("=") for pair in pairs):
         values_of.setdefault(name, []).append(value)

@@ -1,8 +1,8 @@
-"""How logs are read, options of all that reads them, and the formats of logs: the name, what it is, who reads it.
+"""The options for reading logs, and the catalogue of log formats.
 
-A format is an entry of FORMATS: how a record shows that it is of it, and a class `Reader` (`sources.logs.reader`). The
-first entry that recognises a record has it, so the more special ones stand first. Parquet files of this pipeline speak
-for themselves.
+A format is an entry of FORMATS: a test that recognises its records, and a subclass of `Reader` (`sources.logs.reader`).
+The first entry that recognises a record is used, so special formats come first. Parquet files of this pipeline need no
+entry.
 """
 
 import re
@@ -17,11 +17,11 @@ from entropy_sentinel.frames.sections import Number, Whole
 
 Record = Mapping[str, Any]
 
-# The longest record that is read unless the user says otherwise. A token with 20 alternatives is some 6 kB of JSON as
-# OpenAI's servers write it, so this is a response of 40,000 tokens; as objects in memory it takes ten times as much.
+# Default limit of a record. A token with 20 alternatives is about 6 kB of JSON from OpenAI's servers, so this is a
+# response of 40,000 tokens; as Python objects it takes ten times as much memory.
 LONGEST_MB = 256
 _ROOM = "entropy_sentinel.sources.logs"
-# What log-probabilities can be, as vLLM calls it: before or after temperature and the like.
+# vLLM's names for log-probabilities before and after temperature and similar settings.
 Mode = Literal["raw_logprobs", "processed_logprobs"]
 
 
@@ -133,7 +133,7 @@ def recognise(record: Record) -> Format | None:
 
 
 def _as_pairs(given: Any) -> Any:
-    """A mapping of names to a value or several as `NAME=VALUE` texts; anything else as it is."""
+    """Convert a mapping of names to one or several values to `NAME=VALUE` texts; return anything else unchanged."""
     if not isinstance(given, Mapping):
         return [given] if isinstance(given, str) else given
     several = {name: value if isinstance(value, list | tuple) else [value] for name, value in given.items()}

@@ -1,4 +1,4 @@
-"""What was understood of a log, for a person to check before trusting what follows, and which record is to blame."""
+"""Summarise how a log was read, for a person to check, and find the record that causes an error."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -11,10 +11,10 @@ import polars as pl
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.logs.records import BadRecord
 
-# Whatever a record makes a reader or a library raise; what is written in Rust panics with an error of its own.
+# Any error that a record causes in a reader or a library; libraries in Rust raise their own panics.
 ANY_ERROR = (Exception, pl.exceptions.PanicException)
 Rows = TypeVar("Rows", list[Any], np.ndarray)
-# Bad records that are shown one by one; all are counted.
+# Number of bad records to show; all are counted.
 SHOWN = 5
 
 
@@ -25,9 +25,10 @@ class WholeFileError(InputError):
 def frames(
     rows: Rows, build: Callable[[Rows], pl.DataFrame], bad: Callable[[Rows, BaseException], None]
 ) -> Iterator[pl.DataFrame]:
-    """Yield the frame that `build` makes of `rows`, or if it fails those of their halves, and so on.
+    """Yield the frame that `build` makes of `rows`; if it raises, try each half, and so on.
 
-    A single row that fails goes to `bad` with the error: one of 1,000 is found in 20 tries. WholeFileError is raised.
+    A single row that fails is passed to `bad` with the error; finding one in 1,000 takes 20 tries. WholeFileError is
+    not caught.
     """
     try:
         made = build(rows)
@@ -48,7 +49,7 @@ def frames(
 
 
 def _check_without_rows(rows: Rows, build: Callable[[Rows], pl.DataFrame]) -> None:
-    """Raise WholeFileError where no frame can be made of nothing either: it is the columns, and no row is to blame."""
+    """Raise WholeFileError if `build` fails without rows too: then the columns are the cause, not a row."""
     try:
         build(rows[:0])
     except ANY_ERROR as error:
@@ -73,13 +74,13 @@ class Summary:
     tokens: int = 0
     formats: Counter[str] = field(default_factory=Counter)
     models: Counter[str] = field(default_factory=Counter)
-    # Responses by the number of alternatives to a token.
+    # Responses by the number of alternatives per token.
     top_k: Counter[int] = field(default_factory=Counter)
-    # Responses with a refusal, tool calls, reasoning; or truncated, or interrupted.
+    # Responses with a refusal, tool calls or reasoning, and truncated or interrupted ones.
     facts: Counter[str] = field(default_factory=Counter)
-    # Responses that can have no features, by the reason.
+    # Responses without features, by reason.
     unusable: Counter[str] = field(default_factory=Counter)
-    # Kinds of log-probabilities, and whether the files or the user say so, or nobody.
+    # Kinds of log-probabilities, as stated by the file or the user, or assumed.
     modes: Counter[str] = field(default_factory=Counter)
     columns: dict[str, None] = field(default_factory=dict)
     unsorted_steps: int = 0
@@ -87,7 +88,7 @@ class Summary:
     displaced_steps: int = 0
     repeated_ids: int = 0
     ignored: Counter[str] = field(default_factory=Counter)
-    # Responses that are not asked for, by the value that they have instead.
+    # Responses that --where excludes, by their value.
     left_out: Counter[str] = field(default_factory=Counter)
     n_bad: int = 0
     bad: list[BadRecord] = field(default_factory=list)
@@ -122,7 +123,7 @@ class Summary:
         return [(name, value) for name, value in named.items() if value]
 
     def lines(self) -> list[str]:
-        """The first bad records, one line each."""
+        """Return a line for each of the first bad records."""
         shown = [f"{record.where}: {record.problem}" for record in self.bad]
         return [*shown, f"... and {self.n_bad - len(shown):,} more"] if self.n_bad > len(shown) else shown
 
@@ -138,7 +139,7 @@ def _number(count: int) -> str:
 
 
 def _counts(counter: Counter[Any]) -> str:
-    """The most common first, `a (10), b (2)`; a single number of alternatives by itself."""
+    """List counts, `a (10), b (2)`, the largest first; a single number of alternatives has no count."""
     if len(counter) == 1 and isinstance(next(iter(counter)), int):
         return str(next(iter(counter)))
     ordered = sorted(counter.items(), key=lambda pair: (-pair[1], str(pair[0])))

@@ -1,9 +1,9 @@
-"""Any table of responses: JSON Lines and CSV by the row, Parquet of plain numbers by the column.
+"""Read any table of responses: JSON Lines and CSV by row, Parquet of plain numbers by column.
 
-`token_logprobs` is a list of numbers per response. `top_logprobs` has per token a list of numbers, of {logprob:
-number}, or a mapping of tokens to numbers. Known beside them: an id, `text`, `finish_reason`, `model`, `sample`,
-`tokens`, `token_ids`, `prompt_tokens`, `seed`, `trace_start`. All other columns with one value per response may make
-slices.
+`token_logprobs` is a list of numbers per response. `top_logprobs` has for each token a list of numbers, a list of
+{logprob: number}, or a mapping of tokens to numbers. Other known columns: an id, `text`, `finish_reason`, `model`,
+`sample`, `tokens`, `token_ids`, `prompt_tokens`, `seed`, `trace_start`. All other columns with one value per response
+may define slices.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -94,7 +94,7 @@ def is_flat(schema: Mapping[str, Any], columns: Sequence[str] = (), trace_after:
 
 
 def _is_within(name: str, schema: Mapping[str, Any]) -> bool:
-    """Whether what is asked for by this name may stand within a column of another name."""
+    """Return whether the requested value may be inside a column of another name."""
     return name not in schema and (name.split(".")[0] in schema or name == QUESTION and bool(ASKED & set(schema)))
 
 
@@ -122,7 +122,7 @@ def bad_rows(batch: pl.DataFrame) -> Iterator[tuple[int, str]]:
 
 def responses(batch: pl.DataFrame, wanted: Sequence[str] | None) -> Responses:
     """Return the responses of valid rows; a null entry counts as missing."""
-    if batch["token_logprobs"].null_count():  # alternatives to no token
+    if batch["token_logprobs"].null_count():  # alternatives without a token
         batch = batch.with_columns(pl.when(pl.col("token_logprobs").is_not_null()).then("top_logprobs"))
     sampled, top = (batch[name].explode(empty_as_null=False, keep_nulls=False) for name in TRACES)
     if isinstance(top.dtype, pl.Array):
@@ -130,7 +130,7 @@ def responses(batch: pl.DataFrame, wanted: Sequence[str] | None) -> Responses:
     top = top.cast(pl.List(pl.Float32))
     if top.explode(empty_as_null=False, keep_nulls=False).null_count():
         top = top.list.drop_nulls()
-    # A row without alternatives has a step of none for each token.
+    # A row without alternatives has an empty step for each token.
     lengths = batch["token_logprobs"].list.len().fill_null(0).to_numpy().astype(np.int64)
     given = np.repeat(batch["top_logprobs"].is_not_null().to_numpy(), lengths)
     counts = np.zeros(len(given), dtype=np.int64)
@@ -148,7 +148,7 @@ def responses(batch: pl.DataFrame, wanted: Sequence[str] | None) -> Responses:
 
 
 def _known(schema: pl.Schema) -> list[pl.Expr]:
-    """The columns of `ROWS`, from those of the table or as not known."""
+    """Return the columns of `ROWS` from the table, or their values for unknown."""
 
     def own(*names: str, otherwise: Any = None) -> pl.Expr:
         there = [pl.col(name) for name in names if name in schema]
@@ -181,7 +181,7 @@ def _known(schema: pl.Schema) -> list[pl.Expr]:
 
 
 def _whole(name: str) -> pl.Expr:
-    """A column of whole numbers; null where the value is none of those that it may be."""
+    """Return a column of integers; null for a value outside its range or not an integer."""
     number = pl.col(name).cast(pl.Int64, strict=False)
     same = number == pl.col(name).cast(pl.Float64, strict=False)
     return pl.when(number.is_between(-(name == "seed"), LARGEST[name]) & same).then(number)

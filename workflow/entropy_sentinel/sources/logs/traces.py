@@ -1,8 +1,8 @@
-"""Replies as frames of GENERATIONS with one width of top k, in which a step without so many entries has nulls.
+"""Convert replies to frames of GENERATIONS with one top k; a step with fewer entries is padded with nulls.
 
-Sorting, cutting and padding are done here, for all formats: entries of a step are sorted, largest first; a response has
-as many as most of its steps have, or as its format says; further ones (a sampled token that is not among the k most
-likely) are left out.
+This module sorts, cuts and pads for all formats. The entries of a step are sorted, largest first. A response has as
+many entries as most of its steps, or as its format states; further ones (a sampled token that is not among the k most
+likely) are dropped.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from entropy_sentinel.frames.arrow import split
 from entropy_sentinel.frames.generation import GENERATIONS, top_k_of
 from entropy_sentinel.sources.logs.reply import NO_ALTERNATIVES, NO_TOKENS, Reply, Trace, most_common, storable
 
-# Columns of a batch's rows that every format has, in its dtypes; those of the log are named `column.NAME` beside them.
+# Columns of a batch in every format, with their dtypes. Columns of the log are named `column.NAME`.
 ROWS: dict[str, pl.DataType | type[pl.DataType]] = {
     "item_id": pl.String,
     "model": pl.String,
@@ -30,17 +30,17 @@ ROWS: dict[str, pl.DataType | type[pl.DataType]] = {
     "trace_start": pl.UInt32,
     "unusable": pl.String,
 }
-# Columns beside these of a batch whose log brings labels: null, and why, where a response has none.
+# Further columns if the log has labels; a null label has a reason.
 LABELLED = {"label": pl.Boolean, "label_reason": pl.String}
 
 
 @dataclass(frozen=True)
 class Responses:
-    """Responses of a batch: a frame with what is no trace, and their traces one after the other.
+    """Responses of a batch: a frame of everything but the traces, and the concatenated traces.
 
-    `rows` (n,) has the columns of ROWS, and those of the log as `column.NAME`. `lengths` are the tokens of each, `k`
-    their alternatives where the format says so (else -1), `displaces` where the sampled token may stand first in place
-    of the k-th.
+    `rows` (n,) has the columns of ROWS, and those of the log as `column.NAME`. `lengths` are numbers of tokens, `k`
+    numbers of alternatives if the format states them (else -1), and `displaces` whether the sampled token may be first
+    and replace the k-th.
     """
 
     rows: pl.DataFrame
@@ -51,9 +51,9 @@ class Responses:
 
 
 def gathered(replies: Sequence[Reply], trace_after: str | None, place: str | None = None) -> Responses:
-    """Replies as a batch; the features are over what follows the last `trace_after` among a reply's tokens.
+    """Return replies as a batch; the features use the tokens after the last `trace_after` of each reply.
 
-    `place` is the name of a column for where each stands, if one is wanted.
+    `place` is the name of an optional column with the place of each reply.
     """
     starts = [start_of(reply, trace_after) for reply in replies]
     if trace_after is not None:
@@ -64,7 +64,7 @@ def gathered(replies: Sequence[Reply], trace_after: str | None, place: str | Non
         "item_id": [None if reply.item_id is None else storable(str(reply.item_id)) for reply in replies],
         "model": [None if reply.model is None else storable(str(reply.model)) for reply in replies],
         "trace_start": starts,
-        # One text for each token, or none at all: the reasoning of some servers is not among the tokens.
+        # One text per token, or null: some servers leave reasoning out of the tokens.
         "tokens": [_texts(reply) for reply in replies],
         **{
             name: [getattr(reply, name) for reply in replies]
@@ -98,7 +98,7 @@ def _texts(reply: Reply) -> list[str] | None:
 def start_of(reply: Reply, trace_after: str | None) -> int:
     """Return the position after the last `trace_after` among a reply's tokens, or their number if it does not occur.
 
-    Without `trace_after` it is the position in the log.
+    Without `trace_after`, return the position that the log states.
     """
     if trace_after is None or reply.trace is None:
         return reply.trace_start
@@ -107,7 +107,7 @@ def start_of(reply: Reply, trace_after: str | None) -> int:
 
 
 def _column(name: str, values: list[Any]) -> pl.Series:
-    """Values of one type as they are, of several as text."""
+    """Return a column; values of several types become text."""
     kinds = {type(value) for value in values if value is not None}
     if len(kinds) > 1 and kinds != {int, float}:
         values = [None if value is None else str(value) for value in values]
@@ -115,7 +115,7 @@ def _column(name: str, values: list[Any]) -> pl.Series:
 
 
 def _widths(responses: Responses, lengths: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """(n,) the k of each response."""
+    """Return the k of each response, (n,)."""
     if len(counts) and (counts == counts[0]).all():
         return np.where(responses.k >= 0, responses.k, np.where(lengths > 0, counts[0], 0))
     ends = lengths.cumsum()
@@ -124,9 +124,9 @@ def _widths(responses: Responses, lengths: np.ndarray, counts: np.ndarray) -> np
 
 
 def _matrix(counts: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """(n_steps, most entries) the entries, -inf after the last, and which are entries; None where all are."""
+    """Return the entries, (n_steps, most entries), padded with -inf, and a mask of the entries, None if all are."""
     width = max(int(counts.max(initial=0)), 1)
-    if len(values) == len(counts) * width:  # as it is, without a copy of indices
+    if len(values) == len(counts) * width:  # avoids the indices
         return values.reshape(-1, width), None
     there = np.arange(width) < counts[:, None]
     matrix = np.full(there.shape, -np.inf, dtype=np.float32)
@@ -135,7 +135,7 @@ def _matrix(counts: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def _displaced(matrix: np.ndarray, counts: np.ndarray, sampled: np.ndarray) -> np.ndarray:
-    """(n_steps,) whether the sampled token stands first and is the least likely of several."""
+    """Return whether the sampled token is first and the least likely of several, (n_steps,)."""
     first = matrix[:, 0]
     least = np.where(np.arange(matrix.shape[1]) < counts[:, None], matrix, np.inf).min(axis=1)
     displaced: np.ndarray = (first == sampled) & (first == least) & (first < matrix.max(axis=1))
@@ -143,7 +143,7 @@ def _displaced(matrix: np.ndarray, counts: np.ndarray, sampled: np.ndarray) -> n
 
 
 def _in_order(matrix: np.ndarray) -> tuple[np.ndarray, int]:
-    """The steps with their entries largest first, and how many were out of order. One with a NaN stays as it is."""
+    """Sort the entries of each step, largest first, except steps with NaN; also return how many were unsorted."""
     rising = matrix[:, 1:] > matrix[:, :-1]
     if not rising.any():
         return matrix, 0
@@ -154,7 +154,7 @@ def _in_order(matrix: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def _array(matrix: np.ndarray, there: np.ndarray | None, width: int) -> pl.Series:
-    """(n_steps,) Array(width) with nulls for what is not there."""
+    """Return the entries as Array(width), (n_steps,), null if missing."""
     flat = pl.Series(np.ascontiguousarray(matrix).ravel(), dtype=pl.Float32)
     if there is not None and not there.all():
         flat = pl.select(pl.when(pl.Series(there.ravel())).then(flat)).to_series()
@@ -166,7 +166,7 @@ def _array_of_none(width: int) -> pl.Series:
 
 
 class Counted(NamedTuple):
-    """Number of steps that were out of order, and of steps that lack entries."""
+    """Numbers of steps that were unsorted, and of steps with too few entries."""
 
     unsorted_steps: int
     short_steps: int
@@ -185,7 +185,7 @@ def to_frame(responses: Responses, cut: int | None) -> tuple[pl.DataFrame, Count
     if cut:
         k = np.minimum(k, cut)
     matrix, there = _matrix(counts, values)
-    # Where all steps have all entries, as a rule, nothing is looked at entry by entry.
+    # Usually all steps have all entries, and no entry needs a mask.
     if there is None and (k[lengths > 0] < matrix.shape[1]).any():
         there = np.ones(matrix.shape, dtype=bool)
     displaced = np.zeros(len(of_row), dtype=bool)
@@ -208,7 +208,7 @@ def to_frame(responses: Responses, cut: int | None) -> tuple[pl.DataFrame, Count
 
 
 def _judged(frame: pl.DataFrame, few: np.ndarray, cut: int | None) -> pl.DataFrame:
-    """The frame with it said of what is unusable: `few` (n,) are responses with fewer entries than `cut`."""
+    """Add the reasons of unusable responses; `few` (n,) marks those with fewer entries than `cut`."""
     too_few = pl.format("the log has {} alternatives per token, {} are needed", "top_k_returned", pl.lit(cut))
     none = (pl.col("n_tokens") > 0) & (pl.col("top_k_returned") == 0)
     return frame.with_columns(
@@ -216,7 +216,7 @@ def _judged(frame: pl.DataFrame, few: np.ndarray, cut: int | None) -> pl.DataFra
         .then(too_few)
         .otherwise(pl.coalesce("unusable", pl.when(none).then(pl.lit(NO_ALTERNATIVES)))),
     ).with_columns(
-        # Without a trace it has no k.
+        # A response without a trace has no k.
         top_k_returned=pl.when(pl.col("unusable").is_null() & (pl.col("n_tokens") > 0)).then("top_k_returned"),
         **{name: pl.lit(None, GENERATIONS.schema[name]) for name in ("top_token_ids", "top_tokens")},
     )
@@ -231,7 +231,7 @@ def combined(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _widened(frame: pl.DataFrame, width: int) -> pl.DataFrame:
-    """A frame of traces with `width` entries to a step, nulls where a response has fewer."""
+    """Return a frame of traces with `width` entries per step, padded with nulls."""
     missing = [pl.lit(None, pl.Float32)] * (width - top_k_of(frame.schema))
     if not missing:
         return frame

@@ -1,7 +1,7 @@
-"""vLLM's RequestOutput as JSON, from offline generation.
+"""Read vLLM's RequestOutput as JSON, from offline generation.
 
-Every step has the sampled token and the k most likely, so k entries or k + 1: token ids with a `logprob`, or with the
-number itself; or FlatLogprobs, whose steps are slices of flat lists. The engine does not say which model it is.
+Every step has the sampled token and the k most likely ones, so k or k + 1 entries: token ids with a `logprob` or the
+number itself. In FlatLogprobs, steps are slices of flat lists. The output does not name the model.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -68,7 +68,7 @@ def _value(entry: Any) -> Any:
 
 
 def _tokens(token_ids: Sequence[int] | None, steps: Sequence[Mapping[str, Any]] | None) -> list[str]:
-    """The sampled tokens as text, where every step has them."""
+    """Return the sampled tokens as text, or none unless every step has one."""
     entries = [step[str(token_id)] for token_id, step in zip(token_ids or (), steps or (), strict=False)]
     decoded = [entry.get("decoded_token") if isinstance(entry, Mapping) else None for entry in entries]
     return [] if None in decoded else [str(text) for text in decoded]
