@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from calling import run
 from forged import Json, field, forge, parts, signed
 from rows import SETTINGS, rows
 from tiny import TINY
 
-from entropy_sentinel.commands.main import main
 from entropy_sentinel.estimators.saved import load_estimator, save_estimator
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.frames.errors import InputError
@@ -81,13 +81,8 @@ def test_a_command_says_so_in_a_line(
     good: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     evil = forge(good("atc-max"), tmp_path / "evil", field("confidence", {"system": {"command": "true"}}))
-    with pytest.raises(SystemExit) as ended:
-        main(["estimate", str(evil), str(TINY.log)])
-    assert ended.value.code == 1
-    assert capsys.readouterr().err == (
-        f"InputError: {evil}: contains a system, which cannot be part of an estimator; it was not loaded, because such "
-        "a file is not safe; use only files that you trust\n"
-    )
+    status, _, said = run(capsys, "estimate", evil, TINY.log)
+    assert (status, said.count("\n"), said.startswith(f"InputError: {evil}: contains a system, ")) == (1, 1, True)
 
 
 def within_itself(parameters: Json) -> Json:

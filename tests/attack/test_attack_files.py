@@ -142,11 +142,6 @@ def _bytes(change: Callable[[bytes], bytes]) -> Callable[[Path, WholeStudy], Non
     return lambda path, _: path.write_bytes(change(path.read_bytes())) and None
 
 
-def _zeros(content: bytes) -> bytes:
-    half = len(content) // 2
-    return content[:60] + bytes(half) + content[60 + half :]
-
-
 def _saying(provenance: str | None) -> Callable[[Path, WholeStudy], None]:
     metadata = None if provenance is None else {PROVENANCE_KEY: provenance}
     return lambda path, _: pl.read_parquet(path).write_parquet(path, metadata=metadata)

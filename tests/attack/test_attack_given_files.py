@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 import pytest
 from attack_cases import PLANTED
+from calling import run
 from tiny import TINY
 
 import entropy_sentinel as es
-from entropy_sentinel.commands.main import main
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.verbs.reading import write_features
 
@@ -86,13 +86,8 @@ def test_on_the_command_line(command: str, tmp_path: Path, capsys: pytest.Captur
         "monitor": [str(mine), str(path), "--strict"],
         "sample": [str(mine), str(path), "--budget", "5", "--strict", "--output", str(tmp_path / "label.csv")],
     }[command]
-    with pytest.raises(SystemExit) as ended:
-        main([command, *arguments])
-    assert ended.value.code == 1
-    said = capsys.readouterr().err
-    assert f"{path}: " in said
-    assert "get a complete copy" in said
-    assert "delete" not in said
+    status, _, said = run(capsys, command, *arguments)
+    assert (status, f"{path}: " in said, "get a complete copy" in said, "delete" in said) == (1, True, True, False)
     assert not Path(output).exists()
 
 

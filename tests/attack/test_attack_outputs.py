@@ -10,10 +10,10 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from calling import run
 from tiny import TINY
 
 import entropy_sentinel as es
-from entropy_sentinel.commands.main import main
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.verbs.reading import write_features
 
@@ -60,9 +60,8 @@ def here(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def call(what: str, out: str | Path, capsys: pytest.CaptureFixture) -> tuple[int, str]:
     """Exit status and errors."""
-    with pytest.raises(SystemExit) as end:
-        main([str(out) if word == "OUT" else word for word in CALLS[what].split()])
-    return end.value.code, capsys.readouterr().err
+    status, _, errors = run(capsys, *(out if word == "OUT" else word for word in CALLS[what].split()))
+    return status, errors
 
 
 def inputs(what: str) -> Iterator[str]:
@@ -103,16 +102,13 @@ def test_no_input_is_overwritten(what: str, by: str, here: Path, capsys: pytest.
 
 def test_a_name_that_is_made_is_no_input(here: Path, capsys: pytest.CaptureFixture) -> None:
     """`--split` writes `mine-top5.parquet` and `mine-top20.parquet` in the place of `mine.parquet`."""
-    with pytest.raises(SystemExit) as end:
-        main(["features", "log.jsonl", "traces", "--split", "-o", "mine.parquet"])
-    assert end.value.code == 0
+    assert run(capsys, "features", "log.jsonl", "traces", "--split", "-o", "mine.parquet")[0] == 0
     os.replace("log.jsonl", "mine-top20.parquet.jsonl")
     os.replace("mine-top20.parquet", "log.parquet")
     os.link("log.parquet", "mine-top20.parquet")
     before = contents(here)
-    with pytest.raises(SystemExit) as end:
-        main(["features", "log.parquet", "traces", "mine-top20.parquet.jsonl", "--split", "-o", "mine.parquet"])
-    assert end.value.code == 1
+    again = ("features", "log.parquet", "traces", "mine-top20.parquet.jsonl", "--split", "-o", "mine.parquet")
+    assert run(capsys, *again)[0] == 1
     assert contents(here) == before
 
 
@@ -178,10 +174,8 @@ def test_labels_are_not_emptied_by_the_next_sample(here: Path, capsys: pytest.Ca
     assert pl.read_csv("to_label.csv")["label"].to_list() == [True] * 20
     # Another budget chooses others: nothing is written, and it is said why.
     before = contents(here)
-    with pytest.raises(SystemExit) as end:
-        main(["sample", "log-3d.estimator", "traces", "--budget", "10", "-o", "to_label.csv"])
-    assert end.value.code == 1
-    assert "not among the responses to label now" in capsys.readouterr().err
+    status, _, said = run(capsys, "sample", "log-3d.estimator", "traces", "--budget", 10, "-o", "to_label.csv")
+    assert (status, "of its 20 completed rows" in said) == (1, True)
     assert contents(here) == before
 
 
@@ -194,22 +188,16 @@ def test_labels_are_not_emptied_by_the_next_sample(here: Path, capsys: pytest.Ca
 )
 def test_a_file_is_no_folder(asked: list[str], said: str, here: Path, capsys: pytest.CaptureFixture) -> None:
     before = contents(here)
-    with pytest.raises(SystemExit) as end:
-        main(["monitor", "log-3d.estimator", "log.jsonl", *asked])
-    told = capsys.readouterr().err
-    assert (end.value.code, told.count("\n")) == (1, 1)
+    status, _, told = run(capsys, "monitor", "log-3d.estimator", "log.jsonl", *asked)
+    assert (status, told.count("\n")) == (1, 1)
     assert said in told
     assert contents(here) == before
 
 
 def test_a_state_is_no_output(here: Path, capsys: pytest.CaptureFixture) -> None:
     watch = ["monitor", "log-3d.estimator", "traces", "--state", "state"]
-    with pytest.raises(SystemExit) as end:
-        main(watch)
-    assert end.value.code == 0
+    assert run(capsys, *watch)[0] == 0
     before = contents(here)
-    with pytest.raises(SystemExit) as end:
-        main([*watch, "--alerts", "state"])
-    assert end.value.code == 1
-    assert "InputError: --alerts: state is an input" in capsys.readouterr().err
+    status, _, said = run(capsys, *watch, "--alerts", "state")
+    assert (status, "InputError: --alerts: state is an input" in said) == (1, True)
     assert contents(here) == before

@@ -7,11 +7,11 @@ from typing import Any
 
 import polars as pl
 import pytest
+from calling import run
 from production import fitted, line, log_file, saved, traffic
 from prometheus_client.parser import text_string_to_metric_families
 
 import entropy_sentinel as es
-from entropy_sentinel.commands.main import main
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.monitor.showing.outputs import metrics
 
@@ -60,11 +60,10 @@ def log(tmp_path: Path) -> Path:
     return log_file(tmp_path / "log.jsonl", records)
 
 
-def run(capsys: pytest.CaptureFixture, *arguments: Any) -> tuple[int, str]:
-    with pytest.raises(SystemExit) as end:
-        main(list(map(str, arguments)))
-    printed = capsys.readouterr()
-    return end.value.code, printed.out + printed.err
+def said_by(capsys: pytest.CaptureFixture, *arguments: Any) -> tuple[int, str]:
+    """Exit status, and output and errors together."""
+    status, output, errors = run(capsys, *arguments)
+    return status, output + errors
 
 
 def cells(path: Path) -> list[str]:
@@ -81,13 +80,13 @@ def test_nothing_raw_reaches_the_terminal_or_a_spreadsheet(
 ) -> None:
     rows, metrics, slices = tmp_path / "rows.csv", tmp_path / "m.prom", tmp_path / "slices.csv"
     watch = ("monitor", estimator, log, "--by", "route", "--fail-below", 0.99, "--min-responses", 1)
-    status, said = run(capsys, *watch, "-o", rows, "--metrics", metrics)
+    status, said = said_by(capsys, *watch, "-o", rows, "--metrics", metrics)
     assert status == 4
     assert "␛[2J␛]0;owned␇" in said
     assert not RAW.search(said)
     # A line of a log is no line of ours.
     assert not [one for one in said.splitlines() if one.startswith("ALERT all")]
-    _, table = run(capsys, "estimate", estimator, log, "--by", "route", "-o", slices)
+    _, table = said_by(capsys, "estimate", estimator, log, "--by", "route", "-o", slices)
     assert not RAW.search(table)
     for path in (rows, slices):
         assert "'" + FORMULA in cells(path)
@@ -106,7 +105,7 @@ def test_what_is_to_be_labelled_holds_no_formula_and_its_labels_find_their_respo
     log: Path, estimator: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     target = tmp_path / "to_label.csv"
-    status, said = run(capsys, "sample", estimator, log, "--by", "route", "-n", 57, "--per-slice", 1, "-o", target)
+    status, said = said_by(capsys, "sample", estimator, log, "--by", "route", "-n", 57, "--per-slice", 1, "-o", target)
     assert status == 0
     assert not RAW.search(said)
     assert [one for one in cells(target) if is_formula(one)] == []
@@ -150,21 +149,21 @@ def test_columns_of_such_names_do_no_harm_where_nobody_asks_for_them(
 ) -> None:
     records = [line(number) | {"a\nb": "x", "c\0d": "y", "=e": "z", "\x1b[31m": "w"} for number in range(9)]
     log, features = log_file(tmp_path / "log.jsonl", records), tmp_path / "f.parquet"
-    status, said = run(capsys, "features", log, "-o", features)
+    status, said = said_by(capsys, "features", log, "-o", features)
     assert status == 0
     assert not RAW.search(said)
     for what in (log, features):
         few = ["--min-responses", "5", "-o", tmp_path / "rows.csv"]
-        status, said = run(capsys, "monitor", estimator, what, "--by", "route", *few)
+        status, said = said_by(capsys, "monitor", estimator, what, "--by", "route", *few)
         assert status == 0
         assert not RAW.search(said)
-        status, said = run(capsys, "monitor", estimator, what, "--by", "=e", *few)
+        status, said = said_by(capsys, "monitor", estimator, what, "--by", "=e", *few)
         assert (status, cells(tmp_path / "rows.csv")[0]) == (0, "'=e")
 
 
 def test_errors_too(estimator: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     log = log_file(tmp_path / "log.jsonl", [line(number, model="\x1b[2Jother\u202e") for number in range(5)])
-    status, said = run(capsys, "estimate", estimator, log)
+    status, said = said_by(capsys, "estimate", estimator, log)
     assert status == 1
     assert "other" in said
     assert not RAW.search(said)

@@ -157,22 +157,6 @@ def test_a_log_with_a_bad_line_is_read_but_not_strictly(tmp_path: Path, capsys: 
     assert run(capsys, "fit", log, "-l", EXAMPLE.labels, "-e", "atc-max", "--strict", "-o", kept)[0] == 1
 
 
-def test_another_model_is_refused_unless_it_is_allowed_and_then_said(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
-    kept, log, table = tmp_path / "kept", tmp_path / "log.jsonl", tmp_path / "slices.csv"
-    log.write_text(Path(EXAMPLE.log).read_text().replace("tiny-1m", "other"))
-    assert run(capsys, "fit", *TRAINING, "-l", EXAMPLE.labels, "-e", "atc-max", "-o", kept)[0] == 0
-    status, _, err = run(capsys, "estimate", kept, log)
-    assert (status, "12 of model 'other': the estimator has model tiny-1m (--any-model takes" in err) == (1, True)
-    status, _, err = run(capsys, "estimate", kept, log, "--any-model")
-    assert (status, "12 of top_k_returned 5, not 20: the estimator has top_k_returned 20" in err) == (1, True)
-    status, out, _ = run(capsys, "estimate", kept, log, "--any-model", "--any-logprobs", "-o", table)
-    said = "these responses differ: 12 of model 'other', 12 of top_k_returned 5, not 20"
-    assert (status, said in out) == (0, True)
-    assert ["overridden" in one for one in pl.read_csv(table)["flags"]] == [True]
-
-
 def test_the_domains_of_a_log_are_the_values_of_a_column(
     tmp_path: Path, capsys: pytest.CaptureFixture, caplog: pytest.LogCaptureFixture
 ) -> None:

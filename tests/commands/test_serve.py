@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from calling import run
 from snakemake.utils import update_config
 
-from entropy_sentinel.commands.main import main
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.generations import config_snippet, generation_settings, served_settings
 from entropy_sentinel.engines.server import flag, server_command, server_environment
@@ -55,9 +55,9 @@ def test_files_that_are_no_config_are_named(tmp_path: Path) -> None:
 
 
 def test_command_is_the_offline_engine_as_a_server(capsys: pytest.CaptureFixture) -> None:
-    with pytest.raises(SystemExit, match="0"):
-        main(["serve", "tiny-1m", "--configfile", "demo/config.yaml", "--port", "8123", "--print"])
-    assert capsys.readouterr().out.split() == [
+    status, printed, _ = run(capsys, "serve", "tiny-1m", "--configfile", "demo/config.yaml", "--port", 8123, "--print")
+    assert status == 0
+    assert printed.split() == [
         *("OMP_NUM_THREADS=1", "MKL_NUM_THREADS=1", "VLLM_CPU_KVCACHE_SPACE=1", "VLLM_CPU_OMP_THREADS_BIND=nobind"),
         *("VLLM_ENABLE_V1_MULTIPROCESSING=0", "HF_HUB_OFFLINE=1", "TORCH_COMPILE_DISABLE=1"),
         *(sys.executable, "-m", "vllm.entrypoints.openai.api_server"),
@@ -115,9 +115,8 @@ def test_snippet_puts_the_server_in_the_engines_place(tmp_path: Path, model: str
 
 
 def test_what_cannot_be_served_is_told(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    with pytest.raises(SystemExit, match="1"):
-        main(["serve", "phi"])
-    assert capsys.readouterr().err.startswith("ConfigError: no model 'phi'; known: phi-3.5-mini, ")
-    with pytest.raises(SystemExit, match="1"):
-        main(["serve", "mine", "--configfile", with_model(tmp_path, "{api: {model: openai/x}}")])
-    assert "models.mine: must have 'id' or 'path' to be served, has 'api'" in capsys.readouterr().err
+    status, _, said = run(capsys, "serve", "phi")
+    assert (status, said.startswith("ConfigError: no model 'phi'; known: phi-3.5-mini, ")) == (1, True)
+    more = with_model(tmp_path, "{api: {model: openai/x}}")
+    status, _, said = run(capsys, "serve", "mine", "--configfile", more)
+    assert (status, "models.mine: must have 'id' or 'path'" in said) == (1, True)

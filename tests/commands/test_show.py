@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from calling import run
 from study_trees import small_study
 
-from entropy_sentinel.commands.main import main
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.generation import GENERATIONS
 
@@ -29,15 +29,9 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def ends_with(code: int, *arguments: str) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(("show", *arguments))
-    assert (ended.value.code or 0) == code
-
-
 def test_a_response_is_shown_before_it_is_judged(capsys: pytest.CaptureFixture) -> None:
-    ends_with(0, "qwen3-4b", "gsm8k", "gsm8k-00003", "--tokens", "1", "--by", "surprise")
-    text = capsys.readouterr().out
+    status, text, _ = run(capsys, "show", "qwen3-4b", "gsm8k", "gsm8k-00003", "--tokens", 1, "--by", "surprise")
+    assert status == 0
     assert "gsm8k-00003, sample 0: no label (not judged)" in text
     assert "There is no P(correct)" in text
     assert "2 tokens, ended by length" in text
@@ -59,8 +53,8 @@ def test_a_response_is_shown_before_it_is_judged(capsys: pytest.CaptureFixture) 
     ],
 )
 def test_errors_say_what_is_there(arguments: list[str], error: str, capsys: pytest.CaptureFixture) -> None:
-    ends_with(1, *arguments)
-    assert error in capsys.readouterr().err
+    status, _, errors = run(capsys, "show", *arguments)
+    assert (status, error in errors) == (1, True)
 
 
 @pytest.mark.parametrize("command", [("show", "tiny-1m", "averages"), ("audit",), ("audit", "report")])
@@ -69,8 +63,6 @@ def test_of_a_study_without_results_it_names_those_that_have_some(
 ) -> None:
     """What people meet after `make demo`: the folder's config.yaml is another study."""
     (study / "results/paper").rename(study / "results/demo")
-    with pytest.raises(SystemExit) as ended:
-        main(command)
-    assert ended.value.code == 1
-    message = capsys.readouterr().err
+    status, _, message = run(capsys, *command)
+    assert status == 1
     assert all(fact in message for fact in ("results/paper", "results of demo", "-c demo/config.yaml"))

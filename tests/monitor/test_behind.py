@@ -9,7 +9,6 @@ from production import line, log_file, saved, traffic, written
 from tiny import TINY
 
 import entropy_sentinel as es
-from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.showing.behind import MOST_SLICES, MOST_TOKENS
 from entropy_sentinel.monitor.showing.page import page
@@ -139,5 +138,3 @@ def test_the_page_escapes_them_and_is_bounded(estimator: Path, tmp_path: Path) -
 
 def test_none_are_asked_for(estimator: Path, log: Path) -> None:
     assert alerted(estimator, log, responses=0).behind == []
-    with pytest.raises(ConfigError, match="responses: must be 0 or more and at most 10000, was -1"):
-        alerted(estimator, log, responses=-1)

@@ -45,14 +45,18 @@ def wanted(estimator, features: pl.DataFrame, labels: pl.DataFrame, level: float
 
 
 def test_labels_and_predictions_of_a_slice(features, labels) -> None:
-    estimator = fitted()
+    estimator, route = fitted(), pl.col("route")
     found = es.monitor(estimator, features, by=["route"], labels=labels).slices
-    for route in ("shop", "school"):
-        row = found.row(by_predicate=pl.col("route") == route, named=True)
-        same = wanted(estimator, features.filter(pl.col("route") == route), labels)
-        assert [row[name] for name in ALL] == pytest.approx(same, abs=1e-12)
-    row = found.row(by_predicate=pl.col("route") == "support", named=True)
-    assert [row[name] for name in ALL] == [0, None, None, None, None, None]
+    pooled = es.monitor(estimator, features, by=["route"], labels=labels, max_slices=1).slices
+    whole = es.monitor(estimator, features, labels=labels).slices
+    for slices, name, rows in (
+        *((found, name, features.filter(route == name)) for name in ("shop", "school")),
+        (pooled, "(others)", features.filter(route != "shop")),
+        (whole.rename({"slice": "route"}), "all", features),
+    ):
+        same = wanted(estimator, rows, labels)
+        assert list(slices.filter(route == name).select(ALL).row(0)) == pytest.approx(same, abs=1e-12), name
+    assert found.filter(route == "support").select(ALL).row(0) == (0, None, None, None, None, None)
 
 
 def test_labels_of_a_window_and_of_what_was_read_before(features, labels, tmp_path: Path) -> None:
@@ -70,15 +74,6 @@ def test_labels_of_a_window_and_of_what_was_read_before(features, labels, tmp_pa
     assert found.windows["n_labelled"].sum() == found.slices["n_labelled"].sum() == labels["label"].count()
 
 
-def test_labels_of_pooled_slices(features) -> None:
-    estimator = fitted()
-    labels = features[::10].select("item_id", label=pl.int_range(pl.len()) % 3 != 0, weight=pl.lit(10.0))
-    found = es.monitor(estimator, features, by=["route"], labels=labels, max_slices=1).slices
-    row = found.row(by_predicate=pl.col("route") == "(others)", named=True)
-    same = wanted(estimator, features.filter(pl.col("route") != "shop"), labels)
-    assert [row[name] for name in ALL] == pytest.approx(same, abs=1e-12)
-
-
 def test_labels_of_one_day_say_nothing_of_all_days(features) -> None:
     """Each of them stands for ten responses of the first of three days."""
     first = features.filter(pl.col("time") < BEGIN + timedelta(days=1))
@@ -87,12 +82,6 @@ def test_labels_of_one_day_say_nothing_of_all_days(features) -> None:
     assert found.slices.select(ALL).row(0) == (len(labels), *[pytest.approx(2 / 3, abs=0.02)], None, None, None, None)
     row = found.windows.row(by_predicate=pl.col("window") == BEGIN, named=True)
     assert [row[name] for name in ALL] == pytest.approx(wanted(fitted(), first, labels), abs=1e-12)
-
-
-def test_all_responses_as_one_slice(features, labels) -> None:
-    estimator = fitted()
-    found = es.monitor(estimator, features, labels=labels).slices
-    assert list(found.select(ALL).row(0)) == pytest.approx(wanted(estimator, features, labels), abs=1e-12)
 
 
 def test_labels_that_no_response_has_are_counted(features) -> None:

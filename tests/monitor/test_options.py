@@ -79,6 +79,10 @@ WRONG = [
     ("min_responses", "0", "must be 1 or more, was '0'"),
     ("min_responses", "1.5", "must be a whole number, was '1.5'"),
     ("responses", "-1", "must be 0 or more and at most 10000, was '-1'"),
+    ("responses", "9" * 30, f"must be 0 or more and at most 10000, was '{'9' * 30}'"),
+    ("pool_windows", "200000", "must be 1 or more and at most 10000, was '200000'"),
+    ("pool_windows", "0", "must be 1 or more and at most 10000, was '0'"),
+    ("least_drop", "-5", "must be 0 or more and at most 1, was '-5'"),
     ("top_k", "0", "must be 1 or more, was '0'"),
 ]
 
@@ -176,20 +180,6 @@ def test_alerts_can_go_elsewhere_with_an_entry(tmp_path: Path, monkeypatch: pyte
     assert SENT == [("http://here/", ["below"])]
     monkeypatch.undo()
     importlib.reload(command)
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"pool_windows": 200_000}, "pool_windows: must be 1 or more and at most 10000, was 200000"),
-        ({"responses": 10**30}, "responses: must be 0 or more and at most 10000, was 1"),
-        ({"least_drop": -5}, "least_drop: must be 0 or more and at most 1, was -5"),
-    ],
-)
-def test_numbers_have_an_end(given: dict[str, Any], said: str) -> None:
-    with pytest.raises(ConfigError) as error:
-        MonitorOptions.of(given)
-    assert said in str(error.value)
 
 
 @pytest.mark.parametrize("output", ["metrics", "page"])

@@ -184,9 +184,3 @@ def test_many_that_are_cut_off_are_an_alert_if_asked_for() -> None:
     assert [(one["kind"], one["slice"], one["message"]) for one in found.alerts] == [
         ("truncated", {"route": "school"}, "100% of the responses were truncated")
     ]
-
-
-def test_metrics_are_written_whole(found: Monitored, tmp_path: Path) -> None:
-    write_metrics(found, tmp_path / "sentinel.prom")
-    assert [path.name for path in tmp_path.iterdir()] == ["sentinel.prom"]
-    assert (tmp_path / "sentinel.prom").read_text() == metrics(found)

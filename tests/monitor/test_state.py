@@ -16,10 +16,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+from calling import run as called
 from production import BEGIN, line, log_file, saved, traffic, written
 
 import entropy_sentinel as es
-from entropy_sentinel.commands.main import main
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError, InputError, ProvenanceError
 from entropy_sentinel.monitor.reading.inputs import Inputs
 from entropy_sentinel.monitor.result import Monitored
@@ -337,14 +337,12 @@ def test_a_state_that_lies_among_the_logs_is_no_log(estimator, tmp_path: Path, l
         assert (days(found), found.incomplete) == ([(2, 24)], False)
 
 
-def test_a_bad_line_counts_in_every_run_as_it_does_without_a_state(estimator, tmp_path: Path) -> None:
+def test_a_bad_line_counts_in_every_run_as_it_does_without_a_state(estimator, tmp_path: Path, capsys) -> None:
     """Its line is shown, and the exit status is 3, until the file is another."""
     path, state = log_file(tmp_path / "log.jsonl", [*lines(0, 60), "{broken"]), tmp_path / "state"
     call = ["monitor", estimator, path, "--min-responses", "5"]
     for more in ([], ["--state", state], ["--state", state]):
-        with pytest.raises(SystemExit) as end:
-            main([*map(str, [*call, *more])])
-        assert end.value.code == 3
+        assert called(capsys, *call, *more)[0] == 3
     first, again = es.monitor(estimator, path), es.monitor(estimator, path, state=state)
     assert again.problems.lines() == first.problems.lines() != []
     log_file(path, lines(0, 61))

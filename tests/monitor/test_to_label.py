@@ -105,22 +105,17 @@ def test_a_response_that_is_labelled_twice(tmp_path: Path) -> None:
     assert path.read_text() == "item_id,label\nx,true\nx,false\n"
 
 
-@pytest.mark.parametrize("content", ["day,sales\n1,2\n", "\x00\x01\xff", "item_id\nx\n", "no comma"])
-def test_another_file_is_not_replaced(content: str, tmp_path: Path) -> None:
-    path = tmp_path / "sales.csv"
+@pytest.mark.parametrize(
+    ("suffix", "content"),
+    [(".csv", text) for text in ("day,sales\n1,2\n", "\x00\x01\xff", "item_id\nx\n", "no comma")]
+    + [(".jsonl", text) for text in ("[1]\n", "{\n", '{"item_id": "x"}\n')],
+)
+def test_another_file_is_not_replaced(suffix: str, content: str, tmp_path: Path) -> None:
+    path = tmp_path / f"sales{suffix}"
     path.write_bytes(content.encode("latin-1"))
-    with pytest.raises(InputError, match=r"sales.csv: .*name another file"):
+    with pytest.raises(InputError, match=rf"sales{suffix}: exists.*name another file"):
         write_to_label(SAMPLE, path)
     assert path.read_bytes() == content.encode("latin-1")
-
-
-@pytest.mark.parametrize("line", ["[1]", "{", '{"item_id": "x"}'])
-def test_another_file_of_json_lines_is_not_replaced(line: str, tmp_path: Path) -> None:
-    path = tmp_path / "log.jsonl"
-    path.write_text(line + "\n")
-    with pytest.raises(InputError, match=r"log.jsonl: exists"):
-        write_to_label(SAMPLE, path)
-    assert path.read_text() == line + "\n"
 
 
 def test_a_file_without_labels_is_replaced(tmp_path: Path) -> None:

@@ -191,12 +191,14 @@ def _rows(estimates: Estimates, merged: Merged, settings: MonitorOptions, labell
         return {"by": columns, "slices": slices, "windows": None, "alerts": alerts(slices, columns, settings)}
     n_slices = len(merged.slices)
     last = recent(windows, n_slices, settings.window, settings.min_responses, settings.pool_windows, reference)
-    slices, rows = estimates.of_slices(merged, labelled, last), estimates.of_recent(merged, last, reference, labelled)
+    slices = estimates.of_slices(merged, labelled, last)
+    rows = estimates.of_windows(merged, last.rows, last.sums, reference, labelled)
+    each = windows.rows.with_columns(window_from="window")
     usable = merged.slices.with_columns(last_usable=pl.Series(last.last_usable, dtype=DTYPE))
     return {
         "by": columns,
         "slices": slices,
-        "windows": estimates.of_windows(merged, reference, labelled),
+        "windows": estimates.of_windows(merged, each, windows.sums, reference, labelled).drop("window_from"),
         "alerts": alerts(rows, columns, settings) + stale_alerts(slices, columns, settings),
         "newest": last.newest,
         "recent": rows,

@@ -84,14 +84,9 @@ def _from_log(source: str, bare: bool) -> pl.DataFrame:
 
     With `bare` they have no log-probabilities.
     """
-    from entropy_sentinel.sources.logs.reading import Logs
-    from entropy_sentinel.sources.logs.settings import ReadOptions
-    from entropy_sentinel.sources.logs.traces import combined
+    from entropy_sentinel.sources.logs.reading import read_strictly
 
-    frames = list(Logs([source], ReadOptions(strict=True)))
-    if not frames:
-        raise InputError(f"{source}: no response")
-    frame = combined(frames)
+    frame = read_strictly(source, f"{source}: no response")
     if bare:
         without = {name: pl.lit(None, GENERATIONS.schema[name]) for name in (*_STEPS, "tokens")}
         return frame.select(GENERATIONS.schema.names()).with_columns(**without)

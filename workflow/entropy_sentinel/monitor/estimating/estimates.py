@@ -45,24 +45,13 @@ class Estimates:
         return _ranked(_labelled(frame, more))
 
     def of_windows(
-        self, merged: Merged, reference: Reference | None, labelled: Labelled | None = None
-    ) -> pl.DataFrame | None:
-        """Return one row per slice and window, by window and rank; `change` is of windows after the reference."""
-        if merged.windows is None:
-            return None
-        rows = merged.windows.rows.with_columns(window_from="window")
-        frame = self._of_rows(merged, rows, merged.windows.sums, reference, labelled)
-        return frame.drop("window_from")
-
-    def of_recent(
-        self, merged: Merged, recent: Recent, reference: Reference | None, labelled: Labelled | None = None
-    ) -> pl.DataFrame:
-        """Return one row per slice and newest window, pooled if it has few responses, by window and rank."""
-        return self._of_rows(merged, recent.rows, recent.sums, reference, labelled)
-
-    def _of_rows(
         self, merged: Merged, rows: pl.DataFrame, sums: Sums, reference: Reference | None, labelled: Labelled | None
     ) -> pl.DataFrame:
+        """Return one row per slice and window, by window and rank; `change` is of windows after the reference.
+
+        `rows` (n,) has `slice`, a row number of `Merged.slices`, and the first and last window, `window_from` and
+        `window`; `sums` (n,) are theirs.
+        """
         slice_ = rows["slice"].to_numpy()
         made = self._rows(sums, notes_of(merged, slice_))
         frame = pl.concat([merged.slices[slice_], rows.drop("slice"), made], how="horizontal")

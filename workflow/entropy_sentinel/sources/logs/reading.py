@@ -233,9 +233,14 @@ def of_replies(replies: Any) -> pl.DataFrame:
     given = held(replies)
     if given is None:
         raise InputError("features: must be traces or replies; for files use es.read_features(paths)")
-    frames = list(Logs([given], ReadOptions(strict=True)))
+    return read_strictly(given, "features: the replies contain no response")
+
+
+def read_strictly(source: str | Held, empty: str) -> pl.DataFrame:
+    """Return the responses of a log as one frame; raise InputError for a bad record, and with `empty` without any."""
+    frames = list(Logs([source], ReadOptions(strict=True)))
     if not frames:
-        raise InputError("features: the replies contain no response")
+        raise InputError(empty)
     return combined(frames)
 
 
