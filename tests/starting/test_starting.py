@@ -143,7 +143,7 @@ def test_names_are_such_as_files_may_have(name: str, expected: str) -> None:
         (["one.jsonl", "one.jsonl"], "--model, or --log"),
         (
             ["--log", str(LOG), "--by", "model", "--labels", "labels.csv"],
-            "it has 1, of which 0 ",
+            "it has 1 and 0. ",
         ),
         (["--log", str(LOG), "--by", "topic", "--labels", "labels.csv"], "has no column 'topic'"),
         (["empty.jsonl", "one.jsonl", "-m", "weights"], "empty.jsonl: must have rows, has none"),

@@ -39,9 +39,8 @@ def text_of(start: Start, file: str) -> str:
     """Return the text of the config `file`; raise ConfigError without two domains or without a labelled one."""
     if len(start.benchmarks) < 2 or not start.labelled:
         raise ConfigError(
-            f"{file}: a study needs at least two domains, one of them with references or labels; it has "
-            f"{len(start.benchmarks)}, of which {len(start.labelled)} with them. Name a column with --reference, or a "
-            "file with --labels"
+            f"{file}: a study needs at least two domains, and at least one with references or labels; it has "
+            f"{len(start.benchmarks)} and {len(start.labelled)}. Name a column with --reference, or files with --labels"
         )
     lines = [
         "# A study written by `entropy-sentinel init`. Other settings come from config.yaml, which explains each key.",

@@ -36,13 +36,6 @@ def untested(result: Monitored) -> list[str]:
     ]
 
 
-def bases(result: Monitored) -> list[str]:
-    """Return a line about intervals that rest on the assumption only."""
-    if PRIOR not in result.slices["basis"].to_list():
-        return []
-    return [NOTES[PRIOR]]
-
-
 def labels_of_a_part(result: Monitored) -> list[str]:
     """Return a line about labels that do not represent their slice."""
     if LABELLED not in result.slices.columns:
@@ -119,7 +112,7 @@ def parts(result: Monitored) -> list[Part]:
     shown += without_traffic(result)
     shown += pooled(result) if result.newest else []
     shown += [f"{flag}: {reason}" for flag, reason in result.provenance["general_flags"].items()]
-    shown += bases(result)
+    shown += [NOTES[PRIOR]] if PRIOR in result.slices["basis"].to_list() else []
     shown += [*labels_of_a_part(result), *labels_and_estimates(result)]
     shown += [f"{flag}: {reason}" for flag, reason in reasons(result).items()]
     shown += [*untested(result), *alerts(result), *silence(result)]
