@@ -1,6 +1,6 @@
-"""Agreement of two judges, and the true share from an imperfect judge's counts, with intervals.
+"""The agreement of two judges, and the true share from an imperfect judge's counts, with intervals.
 
-Counts may be fractions: those of a weighted sample, scaled to its `effective_size`.
+Counts may be fractions, such as those of a weighted sample, scaled to its `effective_size`.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ LEVEL = 0.95
 
 
 class Interval(NamedTuple):
-    """An estimate with its confidence interval; `reason` says why one of them is null."""
+    """An estimate with its confidence interval; `reason` says why a part is null."""
 
     estimate: float | None
     lower: float | None
@@ -23,17 +23,17 @@ class Interval(NamedTuple):
     reason: str | None = None
 
     def known(self) -> tuple[float, float, float]:
-        """Return estimate, lower and upper; raise ValueError with the reason if one of them is null."""
+        """Return estimate, lower and upper; raise ValueError with the reason if any is null."""
         if self.estimate is None or self.lower is None or self.upper is None:
             raise ValueError(self.reason)
         return self.estimate, self.lower, self.upper
 
 
 def clustered_size(hits: Numbers, clusters: Numbers) -> float:
-    """The number of independent rows whose share of `hits`, (n,) bool, is known as well as that of rows in `clusters`.
+    """Return the effective sample size of the share of `hits`, (n,) bool, for rows in `clusters`.
 
-    `clusters` is (n,), a number for the question that each row answers. It is n over the design effect (Kish 1965), at
-    most n; where all rows are the same, it is the number of clusters.
+    `clusters`, (n,), is a number for the question of each row. The size is n over the design effect (Kish 1965), at
+    most n. If all rows are equal, it is the number of clusters.
     """
     hits, clusters = np.asarray(hits, dtype=float), np.unique(np.asarray(clusters), return_inverse=True)[1]
     n, n_clusters = len(hits), len(np.unique(clusters))
@@ -53,32 +53,32 @@ def _z(level: float) -> float:
 
 
 def effective_size(weights: Numbers) -> float:
-    """The effective sample size of weights: (sum w)^2 / sum w^2 (Kish 1965); 0 for none."""
+    """Return the effective sample size of weights: (sum w)^2 / sum w^2 (Kish 1965); 0 without weights."""
     weights = np.asarray(weights, dtype=float)
     return float(weights.sum() ** 2 / (weights**2).sum()) if len(weights) else 0.0
 
 
 def wilson(successes: float, n: float, level: float = LEVEL) -> Interval:
-    """A share, `successes` of `n`, with Wilson's score interval (Wilson 1927); null without any."""
+    """Return the share `successes` of `n` with Wilson's score interval (Wilson 1927); null if n is 0."""
     if n <= 0:
         return _undefined("no pair")
     z, share = _z(level), successes / n
     centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    # At the ends the limits are 0 and 1, except for rounding.
+    # For 0 or n successes the limit is exactly 0 or 1, but for rounding.
     lower = 0.0 if successes <= 0 else float(max(centre - half, 0))
     return Interval(float(share), lower, 1.0 if successes >= n else float(min(centre + half, 1)))
 
 
 def kappa(counts: Sequence[Sequence[float]], level: float = LEVEL) -> Interval:
-    """Cohen's kappa of two judges (Cohen 1960) and its interval by the asymptotic standard error.
+    """Return Cohen's kappa of two judges (Cohen 1960) with an interval from the asymptotic standard error.
 
-    `counts` is (k, k): rows are the first judge's verdicts, columns the second's in the same order. The standard error
-    is that of Fleiss, Cohen and Everitt (1969), equation 13; the interval is clipped to [-1, 1].
+    `counts` is (k, k): rows are the first judge's verdicts, columns the second's, in the same order. The standard error
+    is that of Fleiss, Cohen and Everitt (1969), equation 13. The interval is clipped to [-1, 1].
 
-    Kappa is null without any pair, and if both judges always give the same single verdict. If only one of them always
-    gives one verdict, kappa is 0 and has no interval. If they never differ, the standard error is 0: the lower limit is
-    then Wilson's for the agreement, corrected for chance as kappa is.
+    Kappa is null without pairs, and if both judges always give the same verdict. If only one judge always gives the
+    same verdict, kappa is 0 without an interval. If the judges never differ, the standard error is 0, and the lower
+    limit is Wilson's for the agreement, corrected for chance like kappa.
     """
     table = np.asarray(counts, dtype=float)
     n = table.sum()
@@ -101,7 +101,7 @@ def kappa(counts: Sequence[Sequence[float]], level: float = LEVEL) -> Interval:
 
 
 def _kappa_error(share: np.ndarray, value: float, by_chance: float) -> float:
-    """The asymptotic standard error of kappa times the root of n."""
+    """Return the asymptotic standard error of kappa, times the square root of n."""
     rows, columns = share.sum(axis=1), share.sum(axis=0)
     margins = columns[:, None] + rows[None, :]  # of cell (i, j): column i's and row j's
     on = np.diag(share) * (1 - np.diag(margins) * (1 - value)) ** 2
@@ -117,12 +117,12 @@ def corrected_share(
     specificity: tuple[float, float],
     level: float = LEVEL,
 ) -> Interval:
-    """The true share of positives if an imperfect judge labels `positive` of `n` positive (Rogan and Gladen 1978).
+    """Return the true share of positives if an imperfect judge labels `positive` of `n` (Rogan and Gladen 1978).
 
-    `sensitivity` is (called positive, all) of an independent sample of true positives, `specificity` (called negative,
-    all) of true negatives. The interval, which counts the chance in all three, is that of Lang and Reiczigel (2014),
-    equations 6, 7, 16 and 17. Estimate and interval are clipped to [0, 1]. Null without a sample of either kind, and
-    where sensitivity + specificity is not above 1: such a judge says nothing about the truth.
+    `sensitivity` is (labelled positive, all) of an independent sample of true positives, and `specificity` is (labelled
+    negative, all) of true negatives. The interval of Lang and Reiczigel (2014), equations 6, 7, 16 and 17, includes the
+    sampling error of all three shares. Estimate and interval are clipped to [0, 1]. The result is null if a sample is
+    empty, and if sensitivity + specificity is not above 1, because such a judge is uninformative.
     """
     if n <= 0:
         return _undefined("no verdict")
@@ -138,9 +138,9 @@ def corrected_share(
 def _corrected_limits(
     positive: float, n: float, sensitivity: tuple[float, float], specificity: tuple[float, float], z: float
 ) -> tuple[float, float]:
-    """Both limits, from counts to which a little is added, as Agresti and Coull (1998) do for a single share.
+    """Return both limits, with small additions to the counts as in Agresti and Coull (1998).
 
-    If samples are so small that the additions leave no difference between the verdicts, no share is excluded.
+    If the samples are so small that the additions make the judge uninformative, the limits are 0 and 1.
     """
     seen = (positive + z**2 / 2) / (n + z**2)
     (caught, n_caught), (spared, n_spared) = (

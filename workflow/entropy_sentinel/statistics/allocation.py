@@ -9,12 +9,12 @@ from entropy_sentinel.statistics.numbers import Numbers
 
 
 def apportion(shares: Numbers, least: Numbers, most: Numbers, total: int) -> np.ndarray:
-    """Whole numbers, (k,), that add up to `total` and lie between `least` and `most`, (k,) each, in these `shares`.
+    """Divide `total` among k strata in proportion to `shares`; return integers, (k,), between `least` and `most`.
 
-    With shares N S, size times standard deviation, of all such numbers these are the ones of least variance of the
-    estimated total: the next one goes where N S / sqrt(n (n + 1)) is largest (Wright 2012, "The equivalence of Neyman
-    optimum allocation for sampling and equal proportions"). Of equals the first gets it. All of `most` where they add
-    up to no more than `total`; ValueError where `least` adds up to more.
+    With shares N S (size times standard deviation) the estimated total has the least variance: the next unit goes to
+    the stratum with the largest N S / sqrt(n (n + 1)), the first of equals (Wright 2012, "The equivalence of Neyman
+    optimum allocation for sampling and equal proportions"). Returns `most` if its sum is at most `total`; raises
+    ValueError if the sum of `least` is larger.
     """
     shares, most = np.asarray(shares, dtype=float), np.asarray(most, dtype=int)
     given: np.ndarray = np.minimum(np.asarray(least, dtype=int), most)

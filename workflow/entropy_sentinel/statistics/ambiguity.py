@@ -1,7 +1,7 @@
-"""Which questions look as if they had several right answers, from how often a model gives each; how many of a slice do.
+"""Questions that seem to have several right answers, because the model repeatedly gives several.
 
-A class of answers is stable if it recurs. Several stable classes need not be right: no function of a model's own
-answers tells ambiguity from not knowing (Tomov et al., Entropy Is Not Enough, Proposition 1).
+A class of answers is stable if it recurs. Stable classes need not be right: no function of a model's answers
+distinguishes ambiguity from lack of knowledge (Tomov et al., Entropy Is Not Enough, Proposition 1).
 """
 
 from typing import Any
@@ -12,23 +12,23 @@ import polars as pl
 from entropy_sentinel.statistics.agreement import Interval, wilson
 from entropy_sentinel.statistics.numbers import Numbers
 
-# With fewer samples of a question, its ambiguity is unknown.
+# With fewer samples of a question, it is unknown whether it is ambiguous.
 LEAST_SAMPLES = 10
-# A class is stable if the lower 95 % limit of its share, one-sided, is at least this.
+# A class is stable if the one-sided lower 95 % limit of its share is at least LEAST_MASS.
 LEAST_MASS, ONE_SIDED = 0.05, 0.90
-# The signal of that name, the same for all responses to a question.
+# The name of the signal, which is the same for all responses to a question.
 _STABLE = "stable_classes"
 # With at least this many stable classes, a question looks ambiguous.
 SEVERAL = 2
-# A slice is flagged if it has this many questions and surely more than this share of them look ambiguous.
+# A slice is flagged if it has this many questions and the lower limit of the ambiguous share is above this share.
 LEAST_QUESTIONS, LARGEST_SHARE = 20, 0.1
 
 
 def stable_classes(counts: Numbers) -> int | None:
-    """The number of stable classes of a question; null with fewer than LEAST_SAMPLES samples.
+    """Return the number of stable classes of a question; null with fewer than LEAST_SAMPLES samples.
 
-    `counts`, (n_classes,), are the samples in each class, regardless of their probabilities. The limit is Wilson's for
-    a share of n samples. A class is stable if seen twice in 10 samples, or 4 times in 30.
+    `counts`, (n_classes,), are the numbers of samples in each class. The limit is Wilson's for a share of n samples.
+    For example, a class is stable if it has 2 of 10 samples, or 4 of 30.
     """
     seen = np.asarray(counts, dtype=int)
     n = int(seen.sum())
@@ -38,12 +38,12 @@ def stable_classes(counts: Numbers) -> int | None:
 
 
 def ambiguous_share(n_ambiguous: int, n_questions: int) -> Interval:
-    """The share of questions that look ambiguous, with its 95 % interval (Wilson); null without any question."""
+    """Return the share of questions that look ambiguous with Wilson's 95 % interval; null without questions."""
     return wilson(n_ambiguous, n_questions)
 
 
 def why_ambiguous(n_ambiguous: int, n_questions: int) -> str | None:
-    """Warn about the estimate of a slice with this many questions that look ambiguous; null without a warning."""
+    """Return the warning for a slice with this many questions that look ambiguous; null if it needs none."""
     if n_questions < LEAST_QUESTIONS or ambiguous_share(n_ambiguous, n_questions).known()[1] <= LARGEST_SHARE:
         return None
     return (
@@ -53,9 +53,9 @@ def why_ambiguous(n_ambiguous: int, n_questions: int) -> str | None:
 
 
 def ambiguous_questions(responses: pl.DataFrame) -> tuple[int, int] | None:
-    """The number of questions that look ambiguous, and for how many this is known; null if unknown for all.
+    """Return the number of questions that look ambiguous and the number for which this is known; null if it is 0.
 
-    `responses` have the column `item_id`, and `stable_classes` if the study makes it.
+    `responses` has the column `item_id`, and `stable_classes` if the study computes it.
     """
     if _STABLE not in responses.columns:
         return None
@@ -65,7 +65,7 @@ def ambiguous_questions(responses: pl.DataFrame) -> tuple[int, int] | None:
 
 
 def ambiguous_shares(responses: pl.DataFrame, domain: str = "benchmark") -> dict[str, dict[str, Any]] | None:
-    """By domain, the share of questions that look ambiguous and `n_questions` for which it is known, null if none."""
+    """Return by domain the `share` of questions that look ambiguous and `n_questions`; null if it is never known."""
     groups = {}
     for (name,), rows in responses.group_by(domain, maintain_order=True):
         if counts := ambiguous_questions(rows):

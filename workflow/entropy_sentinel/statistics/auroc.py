@@ -13,25 +13,25 @@ from entropy_sentinel.statistics.numbers import Numbers
 
 
 def roc_area(correct: np.ndarray, scores: np.ndarray) -> float:
-    """The area under the ROC curve of correct responses, both (n_responses,), of two classes.
+    """Return the area under the ROC curve of `scores` for correct responses; both are (n_responses,), of two classes.
 
-    scikit-learn's `roc_auc_score` to the last digit, without its checks, which take longer than the area itself.
+    It equals scikit-learn's `roc_auc_score` to the last digit, but omits its checks, which take longer than the area.
     """
     order = np.argsort(scores)[::-1]
     sorted_scores = scores[order]
     last_of_equals = np.append(np.flatnonzero(np.diff(sorted_scores)), len(order) - 1)
     hits = np.cumsum(correct[order], dtype=float)[last_of_equals]
     misses = 1.0 + last_of_equals - hits
-    if len(hits) > 2:  # points between two others on a line: left out, since the rest is rounded in another way
+    if len(hits) > 2:  # drops collinear points, as scikit-learn does, for the same rounding
         corners = np.concatenate([[True], (np.diff(hits, 2) != 0) | (np.diff(misses, 2) != 0), [True]])
         hits, misses = hits[corners], misses[corners]
     return float(np.trapezoid(np.append(0.0, hits) / hits[-1], np.append(0.0, misses) / misses[-1]))
 
 
 def auroc(feature_values: Numbers, correct: Numbers, larger_is_confident: bool) -> tuple[float | None, str | None]:
-    """AUROC of a feature as a score for incorrect responses, 1 - AUROC for a confidence (paper, Table 1).
+    """Return the AUROC of a feature as a score for incorrect responses, 1 - AUROC for a confidence (paper, Table 1).
 
-    Both are (n_responses,), without nulls; `larger_is_confident` is the feature's sign. Returns (auroc, None),
+    Both arrays are (n_responses,), without nulls; `larger_is_confident` is the feature's sign. Returns (auroc, None),
     or (None, reason) if all labels are of one class.
     """
     incorrect = ~np.asarray(correct, dtype=bool)
@@ -49,10 +49,10 @@ CONFIDENCE = 0.95
 
 
 class Auroc(NamedTuple):
-    """An AUROC with the ends of its interval, all in [0, 1].
+    """An AUROC and the limits of its interval, all in [0, 1].
 
-    `reason` says why there is no AUROC; the ends are then null too. The ends are also null if the interval is
-    undefined: a class of one response has no variance, and classes that do not overlap show none.
+    If the AUROC is null, so are the limits, and `reason` says why. The limits alone are null if the variance is
+    undefined (a class has one response) or zero (the classes do not overlap).
     """
 
     auroc: float | None
@@ -67,9 +67,9 @@ def auroc_interval(
     larger_is_confident: bool,
     items: Numbers | None = None,
 ) -> Auroc:
-    """`statistics.auroc.auroc` with its 95 % interval, clipped to [0, 1]; the arguments are the same.
+    """Return `auroc` with its 95 % interval, clipped to [0, 1].
 
-    `items`, (n_responses,), are numbers of the questions answered; without `items`, all questions differ.
+    `items`, (n_responses,), are the numbers of the questions answered; by default all questions differ.
     """
     area, reason = auroc(feature_values, correct, larger_is_confident)
     if area is None:
@@ -89,13 +89,13 @@ def delong(
     positive_items: np.ndarray | None = None,
     negative_items: np.ndarray | None = None,
 ) -> tuple[float, float]:
-    """The share of pairs in which the positive value is larger, ties counted half, and its variance.
+    """Return the share of pairs in which the positive value is larger, with ties counted half, and its variance.
 
-    `positive` is (m,), `negative` (n,), and so are the numbers of their items, without which all differ. The variance
-    is NaN where a class has one item. A value's rank among all less that in its own class counts the values of the
-    other class below it (Sun and Xu 2014, algorithm 2).
+    `positive` is (m,), `negative` is (n,); so are the numbers of their items, which by default all differ. The variance
+    is NaN if a class has one item. A value's rank among all values minus its rank within its class is the number of
+    values of the other class below it (Sun and Xu 2014, algorithm 2).
     """
-    from scipy.stats import rankdata  # a second of CPU time, which jobs without intervals need not wait for
+    from scipy.stats import rankdata  # a second to import, which jobs without intervals save
 
     m, n = len(positive), len(negative)
     ranks = rankdata(np.concatenate([positive, negative]))
@@ -108,7 +108,7 @@ def delong(
 
 
 def _variance(above: np.ndarray, below: np.ndarray, own: np.ndarray, others: np.ndarray) -> float:
-    """Obuchowski (1997), equations 3 to 6, from what each positive (m,) and negative (n,) adds to the area."""
+    """Return the variance of Obuchowski (1997), equations 3 to 6, from the terms of positives, (m,), negatives, (n,)."""
     m, n = len(above), len(below)
     _, item = np.unique(np.concatenate([own, others]), return_inverse=True)
     size = item.max() + 1

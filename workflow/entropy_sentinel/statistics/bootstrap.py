@@ -1,18 +1,18 @@
-"""The bootstrap: samples drawn with replacement, and intervals from measures on them (Efron 1979)."""
+"""The bootstrap (Efron 1979): samples drawn with replacement, and percentile intervals."""
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-# Numbers in one array of resamples: 32 MB.
+# The largest number of entries in an array of resamples: 32 MB.
 MOST_CELLS = 2**22
 
 
 def resamples(items: Sequence[str], n_samples: int, seed: int) -> Iterator[np.ndarray]:
     """Yield bootstrap samples of responses to these items, (n_responses,), as counts of each response.
 
-    As many items as there are, are drawn with replacement, each with all its responses, which are correlated. Yields
-    parts of shape (some samples, n_responses), the same for the same arguments.
+    Items are drawn with replacement, each with all its responses, because these are correlated. Yields arrays of shape
+    (some samples, n_responses); the same arguments give the same samples.
     """
     distinct, item = np.unique(np.asarray(items), return_inverse=True)
     n, random = len(distinct), np.random.default_rng(seed)
@@ -24,7 +24,7 @@ def resamples(items: Sequence[str], n_samples: int, seed: int) -> Iterator[np.nd
 
 
 def percentile_interval(samples: np.ndarray, level: float = 0.95) -> tuple[float | None, float | None]:
-    """The percentile interval of a measure over resamples, (n_samples,), ignoring NaN."""
+    """Return the percentile interval of a statistic over resamples, (n_samples,), ignoring NaN; null without values."""
     known = samples[~np.isnan(samples)]
     if not len(known):
         return None, None

@@ -1,4 +1,4 @@
-"""How good estimates are over domains: AEE and rho."""
+"""The quality of estimates over domains: AEE and rho."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,20 +10,20 @@ from entropy_sentinel.statistics.numbers import Numbers
 
 # Means of the same number over different counts differ in their last bits, which must not affect ranks.
 RANK_DECIMALS = 12
-# Over fewer domains a rank correlation takes few values and is often 1 by chance, so it is not a headline.
+# Over fewer domains a rank correlation has few possible values and is often 1 by chance.
 FEWEST_FOR_RHO = 5
 
 
 def aee(estimated: Numbers, true: Numbers) -> float:
-    """Accuracy estimation error: mean |estimated - true| over domains (paper, section 4).
+    """Return the accuracy estimation error: mean |estimated - true| over domains, in [0, 1] (paper, section 4).
 
-    Both are (n_domains,) accuracies in [0, 1], n_domains at least 1, without nulls; so is the result.
+    Both are (n_domains,) accuracies in [0, 1], n_domains at least 1, without nulls.
     """
     return float(np.mean(np.abs(np.subtract(estimated, true))))
 
 
 def rho(estimated: Numbers, true: Numbers) -> tuple[float | None, str | None]:
-    """Spearman's rank correlation of estimated and true accuracies over domains (paper, section 4).
+    """Return Spearman's rank correlation of estimated and true accuracies over domains (paper, section 4).
 
     Both are (n_domains,), without nulls. They are rounded to `RANK_DECIMALS` decimals before ranking, so that values
     that differ only in their last bits are ties. Returns (rho, None), or (None, reason) if rho is undefined.
@@ -35,7 +35,7 @@ def rho(estimated: Numbers, true: Numbers) -> tuple[float | None, str | None]:
         return None, "estimated accuracies are all equal"
     if np.ptp(true) == 0:
         return None, "true accuracies are all equal"
-    from scipy.stats import spearmanr  # takes longer to import than most jobs that need only medians take
+    from scipy.stats import spearmanr  # slow to import; many jobs need only medians
 
     return float(spearmanr(estimated, true).statistic), None
 
@@ -53,7 +53,7 @@ class Errors(NamedTuple):
 
 
 def evaluate(estimated: Numbers, true: Numbers) -> Errors:
-    """AEE and rho over the domains that have both accuracies; without any, both are null.
+    """Return AEE and rho over the domains that have both accuracies; both are null if there are none.
 
     Both are (n_domains,) accuracies in [0, 1], NaN if unknown.
     """
@@ -67,10 +67,10 @@ def evaluate(estimated: Numbers, true: Numbers) -> Errors:
 
 
 def evaluate_all(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """`evaluate` of each group of rows by the columns `by`, in the order of the first row of each.
+    """Return `evaluate` for each group of rows by the columns `by`, in the order of their first rows.
 
     `frame` has accuracies in the columns estimated and true, null if unknown. The result has the columns of `by` and
-    the fields of `Errors`. Use it for hundreds of thousands of groups, for which `evaluate` would take minutes.
+    the fields of `Errors`. It is for hundreds of thousands of groups, for which `evaluate` would take minutes.
     """
     known = pl.col("estimated").is_not_null() & pl.col("true").is_not_null()
     digits = {name: (pl.col(name).filter(known) * 10**RANK_DECIMALS).round(mode="half_to_even") for name in _BOTH}
@@ -92,14 +92,14 @@ def evaluate_all(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 
 
 def median(values: Numbers) -> float:
-    """Median of at least one value, in the unit of the values."""
+    """Return the median of at least one value, in the unit of the values."""
     return float(np.median(values))
 
 
 def quartile_range(values: Numbers) -> float:
-    """Interquartile range of at least one value, by the rule "exclusive": quartiles at (n + 1) p.
+    """Return the interquartile range of at least one value, with exclusive quartiles, at (n + 1) p.
 
-    This rule reproduces the IQRs of the paper's Table 3 from its Table 8.
+    This definition reproduces the IQRs of the paper's Table 3 from its Table 8.
     """
     lower, upper = np.quantile(values, [0.25, 0.75], method="weibull")
     return float(upper - lower)

@@ -1,20 +1,19 @@
 """Intervals for the accuracy of unlabelled slices, from the errors of an estimator on labelled domains.
 
-An estimate is off for two reasons: the estimator errs on a domain that it has not seen, and the accuracy of a slice's
-n responses is itself random. The first is measured by holding out one labelled domain at a time and refitting, the
-second follows from n. Both assume that domains are exchangeable: that the new domain relates to the labelled ones as
-they relate to each other. The labels cannot show this.
+An estimate has two errors: the estimator's own error on an unseen domain, and the randomness of the accuracy of n
+responses. The first is measured by refitting without each labelled domain in turn; the second follows from n. The
+intervals assume that domains are exchangeable, that is, that a new domain resembles the labelled ones as they resemble
+each other. Labels cannot show whether this holds.
 
-Two intervals, made from the same errors:
+There are two kinds of intervals from the same errors:
 
-- `predictive`, the one to read, is the posterior predictive of `statistics.predictive`, at any level and for any number
-  of domains. The verdict of a validation is read from the same posterior, so that an estimator that is called
-  usable after lucky errors has intervals that reckon with luck. Without any error it is the prior alone, `prior`: an
-  assumption.
-- `conformal` is as wide as the error of the right rank among the k domains, up to the level k / (k + 1). It makes no
-  assumption on the shape of errors, but its level is that over all sets of domains, and not over those that a verdict
-  has singled out. Errors come from refits without the domain, as in the jackknife+ (Barber et al. 2021), whose theorem
-  is for other intervals, made of all refits, and for the level 1 - 2 alpha (CV+: slightly less). None is proved here.
+- `predictive`, the default, uses the posterior of `statistics.predictive`. It exists at any level and for any number of
+  domains. The verdict of a validation uses the same posterior, so after a verdict based on lucky errors the intervals
+  still allow for luck. Without any error it is the prior, an assumption, and its basis is called `prior`.
+- `conformal` has the half width of the error of the right rank among the k domains. It exists up to the level
+  k / (k + 1). It assumes nothing about the shape of errors, but its level holds over all sets of domains, not over the
+  sets that a verdict selects. Errors come from refits without the domain, as in the jackknife+ (Barber et al. 2021).
+  The jackknife+ theorem does not apply: it is about intervals built from all refits, at the level 1 - 2 alpha.
 """
 
 import math
@@ -31,7 +30,7 @@ from entropy_sentinel.statistics.predictive import CAUTIOUS, Prior, Spread
 
 PREDICTIVE, PRIOR, CONFORMAL = "predictive", "prior", "conformal"
 
-# The note on a page about an interval's basis.
+# What pages say about the basis of an interval.
 NOTES = {
     PREDICTIVE: "The interval is predictive: errors on new domains are assumed to be normal. Their spread comes from "
     "the held-out labelled domains, and from an assumption with the weight of "
@@ -41,13 +40,13 @@ NOTES = {
     f"to show the estimator's errors. It assumes errors of about {CAUTIOUS.scale:.2f}, more than most published ones.",
 }
 
-# Trained on one domain, errors are larger by the ratio of the medians of the paper's Table 4 for k = 1 and 2;
-# tests/statistics/test_intervals.py works it out.
+# The factor by which errors are larger after training on one domain: the ratio of the medians for k = 1 and 2 in the
+# paper's Table 4, which tests/statistics/test_intervals.py calculates.
 ONE_DOMAIN = 1.64
 
 
 class Intervals(NamedTuple):
-    """Limits in [0, 1], (n_slices,), NaN without an estimate, and their basis."""
+    """Lower and upper limits in [0, 1], (n_slices,), NaN for slices without an estimate, and their basis."""
 
     lower: np.ndarray
     upper: np.ndarray
@@ -56,11 +55,11 @@ class Intervals(NamedTuple):
 
 @dataclass(frozen=True)
 class Residuals:
-    """Estimates of k labelled domains, each held out in turn, and the true accuracies; (k,) each.
+    """Estimated and true accuracies of k labelled domains, each held out in turn; (k,) each.
 
-    `n` is the number of labelled responses of a domain. `n_training` is how many domains the estimator whose estimates
-    get intervals was fitted on. `prior` is what is taken of their spread beforehand. `groups`, where each
-    domain was estimated without its whole group, are the domains' groups, and `n_training` counts groups.
+    `n`, (k,), is the number of labelled responses of each domain. `n_training` is the number of domains on which the
+    estimator was fitted that gets the intervals. `prior` is the prior of the spread. If whole groups were held out,
+    `groups`, (k,), are the domains' groups, and `n_training` counts groups.
     """
 
     estimated: Numbers
@@ -75,7 +74,7 @@ class Residuals:
 
     @property
     def n_units(self) -> int:
-        """The number of domains, or groups, that were held out one at a time."""
+        """The number of held-out units: domains, or groups if whole groups were held out."""
         return len(self) if self.groups is None else len(np.unique(np.asarray(self.groups)))
 
     @property
@@ -85,27 +84,27 @@ class Residuals:
 
     @property
     def variances(self) -> np.ndarray:
-        """The sampling variance of each domain's accuracy by its labels, (k,)."""
+        """The sampling variance of each domain's true accuracy, from its number of labels, (k,)."""
         return _sampling_variance(self.true, self.n)
 
     @cached_property
     def spread(self) -> Spread:
-        """The posterior of the spread of errors, given these errors."""
+        """The posterior of the spread of errors."""
         prior = self.prior._replace(scale=self.prior.scale * (ONE_DOMAIN if self.n_training <= 1 else 1))
         return Spread.of(self.errors, self.variances, prior, self.groups)
 
     def intervals(self, estimates: Numbers, n: Numbers, level: float) -> Intervals:
-        """Intervals of `level` for the accuracy of slices of `n` responses with these estimates, (n_slices,) each."""
+        """Return predictive intervals for slices of `n` responses with these estimates, (n_slices,) each."""
         _check_level(level)
         half = self.spread.half_widths(_sampling_variance(estimates, n), level)
         return _around(estimates, half, PREDICTIVE if len(self) else PRIOR)
 
     def conformal(self, estimates: Numbers, n: Numbers, level: float) -> Intervals:
-        """Conformal intervals; all NaN above the highest level that this many domains reach.
+        """Return conformal intervals; all NaN if the level is above the highest that this many domains reach.
 
-        A slice that is smaller than a domain has more sampling variance: that domain's error is increased by the normal
-        quantile of the additional variance. A larger slice gets no narrower interval, because it is unknown how much of
-        the errors was chance.
+        If a slice has more sampling variance than a domain, the domain's error is increased accordingly: squares of the
+        error and of the normal quantile of the additional variance are added. A larger slice does not get a narrower
+        interval, because it is unknown how much of the errors was sampling noise.
         """
         _check_level(level)
         if not reaches(len(self), level):
@@ -114,7 +113,7 @@ class Residuals:
         return _around(estimates, quantile(self._errors_at(sampling, level), level), CONFORMAL)
 
     def without(self, place: int) -> "Residuals":
-        """The residuals of the other domains or groups, as if this one were new."""
+        """Return the residuals without the domain at this position, or without its whole group."""
         units = np.arange(len(self)) if self.groups is None else np.asarray(self.groups)
         others = units != units[place]
         estimated, true, n = (np.asarray(numbers)[others] for numbers in (self.estimated, self.true, self.n))
@@ -122,7 +121,7 @@ class Residuals:
         return Residuals(estimated, true, n, self.n_training - 1, self.prior, groups)
 
     def _errors_at(self, sampling: np.ndarray, level: float) -> np.ndarray:
-        """The domains' absolute errors as they would be in slices with this sampling variance, (n_slices, k)."""
+        """Return the domains' absolute errors, increased to each slice's sampling variance, (n_slices, k)."""
         more = np.maximum(sampling[:, None] - _sampling_variance(self.estimated, self.n), 0)
         larger: np.ndarray = np.sqrt(self.errors**2 + NormalDist().inv_cdf((1 + level) / 2) ** 2 * more)
         return larger
@@ -139,9 +138,9 @@ def _around(estimates: Numbers, half: np.ndarray | float, basis: str) -> Interva
 
 
 def _sampling_variance(accuracy: Numbers, n: Numbers) -> np.ndarray:
-    """The variance of the share of correct ones among n responses, with two correct and two incorrect ones added.
+    """Return the binomial variance of the accuracy of n responses, after adding two correct and two incorrect ones.
 
-    The addition keeps it above 0 if all seem correct (Agresti and Coull 1998). Infinite without responses.
+    The addition keeps it above 0 if all responses seem correct (Agresti and Coull 1998). It is infinite for n = 0.
     """
     n = np.asarray(n, dtype=float)
     share = (np.asarray(accuracy, dtype=float) * n + 2) / (n + 4)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-# Numbers in a row, (n,), truth values among them, whatever holds them.
+# A one-dimensional sequence of numbers or booleans, (n,).
 Numbers = Sequence[float] | np.ndarray | pl.Series
-# Names in a row, such as the domain of each response.
+# A one-dimensional sequence of names, (n,), such as the domain of each response.
 Names = Sequence[str] | np.ndarray | pl.Series

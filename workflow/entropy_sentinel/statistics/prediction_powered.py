@@ -1,17 +1,17 @@
-"""The accuracy of many responses from a few labels and a prediction of each: power-tuned prediction-powered inference.
+"""Accuracy from a few labels and predictions for all responses: power-tuned prediction-powered inference.
 
-The estimate is the mean of the labels, set right by how far the predictions of the labelled responses are from those of
-all: mean(y) + power (mean(p of all) - mean(p of the labelled)). Of all powers the one of least variance is taken,
-cov(y, p) / var(p), kept in [0, 1]: 0 for predictions that say nothing, which leaves the labels alone (Angelopoulos,
-Duchi and Zrnic 2023, "PPI++"; the regression estimator of survey sampling). A larger one would make more of a few odd
-predictions among the labelled than they are worth. The labelled responses are a sample of all; `ppi-python`
-wants the others apart, where the same estimate has the power (1 - n / N) times this one.
+The estimate is mean(y) + power (mean(p of all) - mean(p of the labelled)): the mean label, corrected by how far the
+labelled responses are from all responses in their predictions. The power is the one with the least variance,
+cov(y, p) / var(p), clipped to [0, 1]. It is 0 for uninformative predictions, and only the labels count (Angelopoulos,
+Duchi and Zrnic 2023, "PPI++"; the regression estimator of survey sampling). A power above 1 would give too much weight
+to a few unusual predictions. Here the labelled responses are a sample of all responses. `ppi-python` takes only the
+others as the unlabelled set, so its power is (1 - n / N) times this one for the same estimate.
 
-A normal interval fails for accuracies near 0 or 1: 30 correct of 30 have no variance. So the interval is that of a
-binomial share of as many labels as would be as exact (the effective sample size: Korn and Graubard 1998), between that
-of mid-P and that of Clopper and Pearson (1934). It is made not to fall short of its level; so near 0 and 1, where a few
-labels can show a few shares only, it holds the truth more often than its level says. Labels alone, the yardstick, get
-the interval of the same kind.
+Normal intervals fail near 0 and 1: 30 correct of 30 have no variance. So the interval is a binomial one, for the number
+of labels that would be equally precise (the effective sample size: Korn and Graubard 1998). It lies between the mid-P
+interval and that of Clopper and Pearson (1934). It is designed not to fall below its level. So near 0 and 1, where few
+labels allow few shares, its coverage is above the level. For comparison, labels without predictions get the same kind
+of interval.
 """
 
 from typing import NamedTuple
@@ -23,19 +23,19 @@ from scipy.stats import norm
 
 from entropy_sentinel.statistics.numbers import Numbers
 
-# How much of the probability of just this many correct counts as more extreme: 1/2 is mid-P, whose coverage falls up to
-# 7 points short with 30 labels, 1 is Clopper and Pearson, never short and wider. With 3/4 it is at most 2 points short
-# at levels of 90 % and more with 30 labels or more, and 3 points at 80 % (tests/statistics has the sums).
+# The part of the probability of the observed count that counts as at least as extreme. 1/2 is mid-P, whose coverage is
+# up to 7 points too low with 30 labels. 1 is Clopper and Pearson, whose coverage is never too low, but which is wider.
+# With 3/4 and at least 30 labels, coverage is at most 2 points too low at levels from 90 %, and 3 points at 80 %
+# (tests/statistics calculates it).
 OWN_SHARE = 0.75
 # With fewer labels the power cannot be estimated.
 FEWEST_FOR_POWER = 4
-# Predictions that differ by less count as equal.
+# Predictions with a smaller variance count as equal, and shares this near to 0 or 1 as 0 or 1.
 _SAME = 1e-12
-# So is a share that is as near to 0 or 1.
 
 
 class LabelledMean(NamedTuple):
-    """A share in [0, 1] with its interval; `power`, how much of the predictions is used; the labels it is worth."""
+    """A share in [0, 1] with its interval, the `power` of the predictions, and the effective number of labels."""
 
     estimate: float
     lower: float
@@ -52,11 +52,11 @@ def prediction_powered_mean(
     weights: Numbers | None = None,
     power: float | None = None,
 ) -> LabelledMean:
-    """The accuracy that responses are drawn with, of which those with `labels`, (n,), at least one, are a sample.
+    """Estimate the accuracy of N responses of which n are labelled, n at least 1, with an interval of `level`.
 
-    `predicted_on_labelled` is (n,), `predicted_on_all` is (N,), the labelled ones among them: P(correct) of each, well
-    calibrated or not. `weights`, (n,), are how many responses each labelled one stands
-    for, 1 / its probability of being chosen; without them all are as likely. `power` is given only to look at another.
+    `labels` and `predicted_on_labelled` are (n,); `predicted_on_all` is (N,) and includes the labelled responses.
+    Predictions are P(correct), calibrated or not. `weights`, (n,), is how many responses each labelled response
+    represents, 1 / its probability of being sampled; by default all are equal. `power` replaces the calculated power.
 
     Raises ValueError for NaN or infinite numbers, weights of 0 or less, different lengths, a level outside (0, 1).
     """
@@ -78,36 +78,36 @@ def prediction_powered_mean(
 def effective_labels(
     n: int, n_all: int, binomial: float, alone: float, left: float, uneven: float, level: float
 ) -> float:
-    """How many labels without weights and predictions are worth as much as `n` of `n_all` responses.
+    """Return how many unweighted labels without predictions would be as precise as these `n` of `n_all` responses.
 
-    Sums of squares over the n: `binomial`, what labels of this accuracy have; `alone`, of labels by their weight;
-    `left`, of what predictions leave of them. The labelled are drawn from all, and all from where they come from: the
-    first is better known for the predictions, the second is not. `uneven` is the mean of the squared weights, each
-    weight counted as often as it says; 1 for equal ones.
+    `binomial`, `alone` and `left` are sums of squares over the n labels: the binomial one at this accuracy, that of the
+    weighted labels, and that of the weighted residuals after prediction. Two samplings add variance: of the labelled
+    from all responses, which predictions reduce, and of all responses from their source, which they do not. `uneven` is
+    the weighted mean of the weights' squares; 1 for equal weights.
     """
     known = min(n / n_all, 1.0)
-    # As if normal quantile^2 more labels had been seen, half of them correct: errors too rare to be among the labels
-    # are no proof of a variance of 0 (Agresti and Coull 1998).
+    # Adds quantile^2 labels, half of them correct: labels without any error do not prove that the variance is 0
+    # (Agresti and Coull 1998).
     unseen = float(norm.ppf((1 + level) / 2)) ** 2 / 4
     return float(n * (binomial + unseen) / ((1 - known) * left + known * alone + unseen * uneven))
 
 
 def labelled_mean(labels: Numbers, level: float, weights: Numbers | None = None) -> LabelledMean:
-    """`prediction_powered_mean` of labels alone, (n,): what predictions must improve on."""
+    """Return `prediction_powered_mean` from labels, (n,), without predictions: the baseline for predictions."""
     nothing = np.zeros(len(labels))
     return prediction_powered_mean(labels, nothing, nothing, level, weights, power=0.0)
 
 
 def binomial_interval(share: float, n: float, level: float) -> tuple[float, float]:
-    """The interval of `level` for a share seen in `n` independent labels, neither of which need be whole.
+    """Return the interval of `level` for a share of `n` independent labels; n and the count may be fractions.
 
-    The lower limit is the share at which as much or more would be seen with a probability of (1 - level) / 2, where
-    just this much counts by OWN_SHARE; the upper one likewise.
+    At the lower limit, a count of at least the observed one has the probability (1 - level) / 2, where the observed
+    count itself has the weight OWN_SHARE. The upper limit is the mirror image.
     """
     tail, seen = (1 - level) / 2, share * n
 
     def at_least(p: float, count: float) -> float:
-        """P(X >= count), X binomial with n and p."""
+        """Return P(X >= count) for X binomial with n and p."""
         return 1.0 if count <= 0 else float(betainc(count, n - count + 1, p)) if count < n + 1 else 0.0
 
     def above(p: float) -> float:
@@ -116,14 +116,14 @@ def binomial_interval(share: float, n: float, level: float) -> tuple[float, floa
     def below(p: float) -> float:
         return 1 - OWN_SHARE * at_least(p, seen + 1) - (1 - OWN_SHARE) * at_least(p, seen)
 
-    # The weighted mean of equal labels has rounding errors: 15 of 15 can give 0.9999999999999999.
+    # A weighted mean of equal labels has rounding errors: 15 of 15 can give 0.9999999999999999.
     lower = 0.0 if seen <= _SAME * n else brentq(lambda p: above(p) - tail, 0, 1)
     upper = 1.0 if seen >= (1 - _SAME) * n else brentq(lambda p: below(p) - tail, 0, 1)
     return float(lower), float(upper)
 
 
 def _power(y_off: np.ndarray, p_off: np.ndarray, share: np.ndarray, everywhere: np.ndarray) -> float:
-    """The covariance on the labelled over the variance on all, in [0, 1]."""
+    """Return the covariance over the labelled responses, divided by the variance over all, clipped to [0, 1]."""
     variance = everywhere.var(ddof=1) if len(everywhere) > 1 else 0.0
     if len(y_off) < FEWEST_FOR_POWER or variance <= _SAME:
         return 0.0
@@ -131,12 +131,12 @@ def _power(y_off: np.ndarray, p_off: np.ndarray, share: np.ndarray, everywhere: 
 
 
 def _unbiased(n: int, n_fitted: int) -> float:
-    """What a mean square about what was fitted to n numbers is too small by; 1 where nothing is left."""
+    """Return the factor that makes a mean of squared residuals unbiased after fitting; 1 if no degree is left."""
     return n / (n - n_fitted) if n > n_fitted else 1.0
 
 
 def _checked(y: np.ndarray, p: np.ndarray, everywhere: np.ndarray, level: float, weights: Numbers | None) -> np.ndarray:
-    """The weights with a mean of 1, (n,)."""
+    """Check the arguments; return the weights, (n,), scaled to a mean of 1."""
     w = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=float)
     if not 0 < level < 1:
         raise ValueError(f"level must be above 0 and below 1, was {level}")

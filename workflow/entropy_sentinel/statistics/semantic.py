@@ -1,7 +1,7 @@
 """The distribution of a model's answers over classes of equal meaning: class probabilities and semantic entropy.
 
-Sources: Kuhn, Gal and Farquhar (2023); Farquhar et al. (2024), whose Rao form of the entropy this is; Tomov et al.,
-Entropy Is Not Enough (2025), Appendix B.1, for the probabilities.
+Sources: Kuhn, Gal and Farquhar (2023); Farquhar et al. (2024) for the Rao form of the entropy; Tomov et al., Entropy Is
+Not Enough (2025), Appendix B.1, for the probabilities.
 """
 
 import numpy as np
@@ -11,10 +11,10 @@ from entropy_sentinel.statistics.numbers import Numbers
 
 
 def class_masses(classes: Numbers, logprobs: Numbers) -> np.ndarray:
-    """The logarithm of the summed probabilities of the answers in each class, (n_classes,).
+    """Return the log of the summed probabilities of the answers in each class, (n_classes,), in nats.
 
-    `classes`, (n_samples,), are numbers from 0; `logprobs`, (n_samples,), the log-probability of each sample's answer
-    in nats. A text that was sampled twice counts twice. An empty class is -inf.
+    `classes`, (n_samples,), are numbers from 0; `logprobs`, (n_samples,), are the log-probabilities of the samples in
+    nats. A text that was sampled twice counts twice. An empty class has -inf.
     """
     number, nats = np.asarray(classes, dtype=int), np.asarray(logprobs, dtype=float)
     member = number == np.arange(number.max() + 1)[:, None]
@@ -22,16 +22,16 @@ def class_masses(classes: Numbers, logprobs: Numbers) -> np.ndarray:
 
 
 def class_probabilities(classes: Numbers, logprobs: Numbers | None = None) -> np.ndarray:
-    """The probability of each class, (n_classes,): its share of the probability of all samples.
+    """Return the probability of each class, (n_classes,): its share of the summed probability of all samples.
 
-    The arguments are those of `class_masses`; without `logprobs` it is the share of the samples. A probable
-    answer is also sampled more often, so that with many samples the first form, which is the paper's, tends to sums of
-    *squared* probabilities, scaled; the second tends to those of the probabilities.
+    The arguments are those of `class_masses`. Without `logprobs` it is the share of the samples. The form with
+    `logprobs` is the paper's. Because probable answers are also sampled more often, it converges to normalised sums of
+    *squared* probabilities; the share of the samples converges to sums of the probabilities.
     """
     masses = class_masses(classes, np.zeros(len(classes)) if logprobs is None else logprobs)
     return np.asarray(np.exp(masses - logsumexp(masses)))
 
 
 def semantic_entropy(p: Numbers) -> float:
-    """The entropy of class probabilities p, (n_classes,), in nats."""
+    """Return the entropy of class probabilities p, (n_classes,), in nats."""
     return float(entr(np.asarray(p, dtype=float)).sum())

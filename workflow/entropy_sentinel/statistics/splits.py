@@ -1,4 +1,4 @@
-"""The in-domain split: which items of a benchmark are for training if it is in the training group."""
+"""The in-domain split: which items of a benchmark are used for training if it is in the training group."""
 
 import math
 
@@ -7,11 +7,11 @@ import polars as pl
 
 
 def train_or_test(items: pl.DataFrame, test_share: float, seed: int) -> pl.DataFrame:
-    """Columns item_id and split (`train`, `test`) for a frame of contract BENCHMARKS.
+    """Return the columns item_id and split (`train` or `test`) for a frame of contract BENCHMARKS.
 
-    The test part is drawn on the ids sorted as text, so that it is the same for every model, judge and group. Items
-    with the same question go to the same side: the draw is among the first of each, and the rest follow. A benchmark
-    of one item trains with it. It draws as scikit-learn's `train_test_split`, which takes a second to import.
+    The split is drawn from the ids sorted as text, so it is the same for every model, judge and group. Items with the
+    same question are in the same part. The only item of a benchmark is in `train`. The draw equals that of
+    scikit-learn's `train_test_split`, which takes a second to import.
     """
     drawn = sorted(items["duplicate_of"].unique())
     n_test = min(math.ceil(test_share * len(drawn)), len(drawn) - 1)
