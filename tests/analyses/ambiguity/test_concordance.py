@@ -30,7 +30,7 @@ def slow(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> float:
 @pytest.mark.parametrize("case", GOLDEN["concordance"], ids=lambda case: str(len(case["estimator"])))
 def test_it_is_that_of_lifelines(case: dict) -> None:
     found = concordance(case["estimator"], case["epistemic"])
-    assert found.value == pytest.approx(case["index"], abs=1e-12)
+    assert found.auc_c == pytest.approx(case["index"], abs=1e-12)
 
 
 @pytest.mark.parametrize(("n", "n_values"), [(2, 50), (3, 2), (40, 3), (41, 8), (64, 1000), (65, 1)])
@@ -38,14 +38,14 @@ def test_it_is_the_slow_form(n: int, n_values: int) -> None:
     rng = np.random.default_rng(n)
     x, y = rng.integers(n_values, size=n) / 7, rng.integers(5, size=n) / 3
     x[:2] = [0.1, 0.2]
-    assert concordance(x, y).value == pytest.approx(slow(x, y, np.ones(n)), abs=1e-12)
+    assert concordance(x, y).auc_c == pytest.approx(slow(x, y, np.ones(n)), abs=1e-12)
 
 
 def test_ties_by_hand() -> None:
     """Estimators 0, 0, 1, 2: of six pairs the first is out. In order: (0,2) and (1,3); half: (1,2); not: the rest."""
     found = concordance([0, 0, 1, 2], [0.1, 0.5, 0.5, 0.4])
     # (0,2) 0.1<0.5 yes, (0,3) 0.1<0.4 yes, (1,2) equal, (1,3) 0.5>0.4 no, (2,3) 0.5>0.4 no
-    assert found.value == pytest.approx(2.5 / 5)
+    assert found.auc_c == pytest.approx(2.5 / 5)
     assert (found.tied, found.alike) == (pytest.approx(1 / 6), pytest.approx(1 / 5))
 
 
@@ -57,8 +57,8 @@ def test_the_interval_is_from_derivatives_by_weights() -> None:
     derivatives = [(slow(x, y, ones + step * one) - slow(x, y, ones - step * one)) / (2 * step) for one in np.eye(30)]
     half = stats.norm.ppf(0.975) * math.sqrt(np.square(derivatives).sum())
     found = concordance(x, y)
-    assert found.value is not None
-    assert (found.lower, found.upper) == pytest.approx((found.value - half, found.value + half), abs=1e-8)
+    assert found.auc_c is not None
+    assert (found.lower, found.upper) == pytest.approx((found.auc_c - half, found.auc_c + half), abs=1e-8)
 
 
 def test_the_interval_holds_the_truth_as_often_as_it_says() -> None:
@@ -75,7 +75,7 @@ def test_the_interval_holds_the_truth_as_often_as_it_says() -> None:
 def test_what_has_no_concordance_says_why() -> None:
     assert concordance([1], [2]) == (None, None, None, None, None, "1 items, 2 are needed")
     found = concordance([0, 0, 0], [1, 2, 3])
-    assert (found.value, found.tied, found.reason) == (None, 1, "the estimator is the same for all items")
+    assert (found.auc_c, found.tied, found.reason) == (None, 1, "the estimator is the same for all items")
     # All in order: nothing varies.
     assert concordance([1, 2, 3], [1, 2, 3])[:3] == (1, None, None)
     assert concordance([3, 2, 1], [1, 2, 3])[:3] == (0, None, None)
@@ -89,8 +89,8 @@ def test_many_items_take_no_time_for_each_pair() -> None:
     start = time.process_time()
     found = concordance(x, y)
     assert time.process_time() - start < 10
-    assert found.value is not None
-    assert 2 * found.value - 1 == pytest.approx(stats.kendalltau(x, y).statistic, abs=1e-12)
+    assert found.auc_c is not None
+    assert 2 * found.auc_c - 1 == pytest.approx(stats.kendalltau(x, y).statistic, abs=1e-12)
 
 
 def test_the_auroc_at_a_threshold() -> None:

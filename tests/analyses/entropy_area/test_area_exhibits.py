@@ -15,7 +15,7 @@ from entropy_sentinel.analyses.entropy_area.items import by_item, write_truncati
 from entropy_sentinel.analyses.entropy_area.measures import correlations, spread
 from entropy_sentinel.analyses.entropy_area.report import write_report
 from entropy_sentinel.analyses.entropy_area.tables import write_tables
-from entropy_sentinel.analyses.entropy_area.trajectories import by_range, median_item, trajectory, with_options
+from entropy_sentinel.analyses.entropy_area.trajectories import has_options, median_item, trajectory
 from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
 
 MODELS = ["deepseek-r1-distill-qwen-14b", "other"]
@@ -105,7 +105,6 @@ def figures(made: dict[str, Any]) -> Path:
         "2_correlations_a": {"figure": "2_correlations", "title": "a", "model": MODELS[0], "benchmark": "aime"},
         "3_ranges_other": {"figure": "3_ranges", "title": "b", "model": "other"},
     }
-    exhibits = {name: {"benchmark": None} | one for name, one in exhibits.items()}
     write_figures(files, {**SETTINGS, "figure_benchmark": None}, exhibits, MODELS, str(folder))
     aime = {"3_ranges_aime": exhibits["3_ranges_other"]}
     write_figures(files, {**SETTINGS, "figure_benchmark": "aime-2024"}, aime, MODELS, str(folder))
@@ -169,21 +168,20 @@ def test_items_are_counted_by_the_range_of_their_entropy(tables: Path, made: dic
 
 def test_what_is_drawn_is_the_response_of_median_score(made: dict[str, Any]) -> None:
     items = ITEMS.read(made["by_item"][0]).filter(benchmark="gpqa-diamond")
-    chosen = by_range(items, "eas_reference")
-    low = items.filter(pl.col("answer_entropy") < 0.5).sort("eas_reference")
-    assert chosen["low"] is not None
-    assert chosen["low"]["item_id"] == low["item_id"][(len(low) - 1) // 2]
+    chosen = median_item(items, "eas_reference")
+    assert chosen is not None
+    assert chosen["item_id"] == items.sort("eas_reference")["item_id"][(len(items) - 1) // 2]
     assert median_item(items.clear(), "eas_own") is None
     path = made["passes"][0]
-    found = trajectory(path, chosen["low"], "reference")
+    found = trajectory(path, chosen, "reference")
     assert found.options == ("A", "B", "C", "D")
-    assert found.eas == chosen["low"]["eas_reference"]
+    assert found.eas == chosen["eas_reference"]
     # An option that is not among the most likely tokens counts as 0; the others are summed with decay.
     sums = found.decayed_options(0.5)
     assert sums.shape == (4, T - 1)
     assert not sums[2].any()
     assert sums[0][1] == pytest.approx(0.7 / T / np.sqrt(2) + 0.7 * 2 / T, rel=1e-5)
-    assert with_options({"gpqa-diamond": path, "aime-2024": made["passes"][1]}) == ["gpqa-diamond"]
+    assert [has_options(of) for of in made["passes"][:2]] == [True, False]
 
 
 def test_sums_of_positions_that_were_not_asked_are_of_what_lies_between() -> None:

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from entropy_sentinel.analyses.entropy_area.catalogue import EVERY, range_of
+from entropy_sentinel.analyses.entropy_area.catalogue import EVERY
 from entropy_sentinel.analyses.entropy_area.frames import (
     ANSWER_CLASSES,
     CORRELATIONS,
@@ -25,7 +25,7 @@ from entropy_sentinel.analyses.entropy_area.items import (
     gather,
     write_truncation,
 )
-from entropy_sentinel.analyses.entropy_area.measures import correlations, spread
+from entropy_sentinel.analyses.entropy_area.measures import RANGES, correlations, spread
 from entropy_sentinel.analyses.entropy_area.trajectories import decayed
 from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
 
@@ -262,4 +262,6 @@ def test_truncation_is_over_all_positions_of_all_responses(tmp_path: Path) -> No
 
 
 def test_ends_of_the_ranges_are_medium() -> None:
-    assert [range_of(one) for one in (0, 0.49, 0.5, 1.5, 1.51)] == ["low", "low", "medium", "medium", "high"]
+    items = pl.DataFrame({"answer_entropy": [0.0, 0.49, 0.5, 1.5, 1.51]})
+    ranges = {name: items.filter(inside)["answer_entropy"].to_list() for name, (_, inside) in RANGES.items()}
+    assert ranges == {"low": [0, 0.49], "medium": [0.5, 1.5], "high": [1.51]}

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import polars as pl
 
@@ -25,11 +25,12 @@ Functions = Mapping[str, Any]
 
 
 class DrawnFigure(TypedDict):
-    """A figure to make: its name in the catalogue, its title, and its model if it shows only one."""
+    """A figure to make: its name in the catalogue, its title, and its model and benchmark if it shows only one."""
 
     figure: str
     title: str
     model: str | None
+    benchmark: NotRequired[str | None]
 
 
 def read_all(contract: Contract, paths: Sequence[str]) -> pl.DataFrame:
@@ -87,13 +88,13 @@ def save_figures(
 ) -> None:
     """Write figures, by the names of their files, to `folder`.
 
-    A string is the title of the figure of this name. A figure of one model gets the model as an additional input.
+    A string is the title of the figure of this name. What a DrawnFigure names, such as its model, is a further input.
     """
     from entropy_sentinel.report.figures import write_figure
 
     for name, figure in figures.items():
         drawn = DrawnFigure(figure=name, title=figure, model=None) if isinstance(figure, str) else figure
-        drawing = draw(drawn["figure"], functions, {**inputs, "model": drawn["model"]})
+        drawing = draw(drawn["figure"], functions, {**inputs, **drawn})
         write_figure(Exhibit("figure", name, drawn["title"]), drawing, folder)
 
 

@@ -60,10 +60,13 @@ def nothing(reason: str, label: str) -> Drawing:
     return Drawing(figure, f"{reason}.", narrow=figure)
 
 
-def plain(axes: Axes) -> None:
-    """Remove the right and upper spines."""
+def plain(axes: Axes, x: str = "", y: str = "", title: str = "") -> None:
+    """Remove the right and upper spines, and write the labels and the title that are given."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=9)
+    for text, write in ((x, axes.set_xlabel), (y, axes.set_ylabel), (title, axes.set_title)):
+        if text:
+            write(text, fontsize=9)
 
 
 def legend_of(panels: Iterable[Axes]) -> dict[str, Artist]:

@@ -5,10 +5,11 @@ section 4): 0.5 is chance. It is the concordance of R's package survival (Therne
 as the response: pairs with equal estimators are left out, pairs with equal uncertainties count half.
 """
 
+from bisect import bisect_left
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import norm, rankdata
 
 from entropy_sentinel.statistics.auroc import CONFIDENCE, Auroc, auroc_interval
 from entropy_sentinel.statistics.numbers import Numbers
@@ -22,7 +23,7 @@ class Concordance(NamedTuple):
     `alike` the share of the others whose uncertainties are equal: they count half, and draw the value to 0.5.
     """
 
-    value: float | None
+    auc_c: float | None
     lower: float | None
     upper: float | None
     tied: float | None
@@ -31,7 +32,7 @@ class Concordance(NamedTuple):
 
 
 def concordance(estimator: Numbers, epistemic: Numbers) -> Concordance:
-    """AUC_c of an estimator for the epistemic uncertainty, (n_items,) each, without nulls, in O(n log n).
+    """AUC_c of an estimator for the epistemic uncertainty, (n_items,) each, without nulls.
 
     The interval is normal, cut off at 0 and 1. Its variance is the infinitesimal jackknife, as in survival: the sum of
     the squared derivatives of AUC_c by the weight of each question.
@@ -52,7 +53,7 @@ def concordance(estimator: Numbers, epistemic: Numbers) -> Concordance:
     variance = float((((in_order - value * pairs) / (pairs.sum() / 2)) ** 2).sum())
     if not variance > 0:
         return Concordance(value, None, None, tied, alike, None)
-    half = float(norm.ppf((1 + CONFIDENCE) / 2)) * variance**0.5
+    half = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) * variance**0.5
     return Concordance(value, max(0.0, value - half), min(1.0, value + half), tied, alike, None)
 
 
@@ -78,26 +79,8 @@ def _below_both(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Count for each question how many have both a smaller x and a smaller y, (n,)."""
     # Of equal x the larger y comes first: then none before it has a smaller y and the same x.
     order = np.lexsort((-y, x))
-    counts = np.empty(len(x), dtype=int)
-    counts[order] = _smaller_before(rankdata(y, method="dense")[order])
-    return counts
-
-
-def _smaller_before(ranks: np.ndarray) -> np.ndarray:
-    """Count for each entry how many earlier ones are smaller, (n,), by merging sorted blocks of 1, 2, 4, ...
-
-    When two blocks are merged, the entries of the first that come before an entry of the second are those counted. A
-    stable sort merges sorted runs in linear time.
-    """
-    n, width = len(ranks), 1
-    counts, order = np.zeros(n, dtype=int), np.arange(n)
-    while width < n:
-        first, block = (order // width) % 2 == 0, order // (2 * width)
-        # Of equals the second block's come first, for they have fewer before them.
-        merged = np.argsort((block * (ranks.max() + 1) + ranks[order]) * 2 + first, kind="stable")
-        order, first = order[merged], first[merged]
-        # Entries of first blocks so far, less those of the blocks before.
-        before = np.cumsum(first) - width * (order // (2 * width))
-        counts[order[~first]] += before[~first]
-        width *= 2
+    counts, before = np.empty(len(x), dtype=int), list[float]()
+    for place, value in zip(order, y[order].tolist(), strict=True):
+        counts[place] = bisect_left(before, value)
+        before.insert(counts[place], value)
     return counts

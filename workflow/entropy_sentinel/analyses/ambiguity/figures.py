@@ -1,14 +1,13 @@
 """The figures of the catalogue, from the uncertainties and estimators of all models, and from theory."""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import TypedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypedDict
 
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from scipy.special import entr
-from sklearn.metrics import roc_curve
 
 from entropy_sentinel.analyses.ambiguity.catalogue import ANSWERS, ESTIMATORS, KL, AmbiguityShown
 from entropy_sentinel.analyses.ambiguity.concordance import separation
@@ -19,7 +18,7 @@ from entropy_sentinel.analyses.ambiguity.entropy_bounds import (
     most_uncertainty,
 )
 from entropy_sentinel.analyses.ambiguity.frames import ESTIMATES, P_STARS, UNCERTAINTIES
-from entropy_sentinel.analyses.ambiguity.measures import KINDS, common, joined
+from entropy_sentinel.analyses.ambiguity.measures import common, joined
 from entropy_sentinel.analyses.exhibits import DrawnFigure, read_several, save_figures
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, message, new_figure, plain
 
@@ -31,9 +30,8 @@ _STEPS = 200
 
 def figure_3_relationship(items: pl.DataFrame, model: str, label: str) -> Drawing:
     """Epistemic uncertainty against the semantic entropy, and ROC curves, of items with one answer and with several."""
-    own = items.filter(model=model)
-    kinds = {kind: own.filter(which) for kind, which in KINDS.items()}
-    kinds = {kind: rows for kind, rows in kinds.items() if len(rows.drop_nulls("se"))}
+    own = {kind: items.filter(model=model, answers=kind) for kind in ANSWERS}
+    kinds = {kind: rows for kind, rows in own.items() if len(rows.drop_nulls("se"))}
     if not kinds:
         return Drawing(message(f"{model}: no item has a semantic entropy", label), f"{model}: no semantic entropy.")
     figure = new_figure(11, 3.2 * len(kinds), label)
@@ -50,29 +48,38 @@ def figure_3_relationship(items: pl.DataFrame, model: str, label: str) -> Drawin
 
 
 def _scatter(axes: Axes, rows: pl.DataFrame, kind: str) -> None:
-    plain(axes)
+    title = f"Right answers: {ANSWERS[kind]}, {len(rows)} items"
+    plain(axes, "semantic entropy, nats", "epistemic uncertainty, nats", title)
     axes.scatter(rows["se"], rows["epistemic"], s=10, color=BLUE, alpha=0.4, linewidths=0)
     if kind == "one":
-        # The right answer counts as a class where the model never gave it.
+        # A right answer that the model never gave counts as a class too.
         n_classes = max(int((rows["n_classes"].cast(pl.Int64) + rows["n_imputed"]).max()), 2)  # type: ignore[arg-type]
-        entropies = np.linspace(0, math.log(n_classes), _STEPS)
-        least = [least_uncertainty(delta, n_classes) for delta in entropies]
-        axes.plot(entropies, least, color=ORANGE, label=f"at least (K = {n_classes})")
-        entropies = np.linspace(0, _UNCERTAIN, _STEPS)
-        most = [most_uncertainty(delta) for delta in entropies]
-        axes.plot(entropies, most, color=GREEN, linestyle="--", label="at most, if the likeliest is right")
+        _least(axes, n_classes, label=f"at least (K = {n_classes})")
+        _most(axes, label="at most, if the likeliest is right")
         axes.legend(fontsize=7, frameon=False)
-    axes.set_title(f"Right answers: {ANSWERS[kind]}, {len(rows)} items", fontsize=9)
-    axes.set_xlabel("semantic entropy, nats", fontsize=9)
-    axes.set_ylabel("epistemic uncertainty, nats", fontsize=9)
+
+
+def _least(axes: Axes, n_classes: int, **look: Any) -> None:
+    """Draw the lower bound of Theorem 1."""
+    _line(axes, lambda delta: least_uncertainty(delta, n_classes), math.log(n_classes), color=ORANGE, **look)
+
+
+def _most(axes: Axes, label: str) -> None:
+    """Draw the upper bound of Theorem 2."""
+    _line(axes, most_uncertainty, math.log(2), color=GREEN, linestyle="--", label=label)
+
+
+def _line(axes: Axes, bound: Callable[[float], float], highest: float, **look: Any) -> None:
+    entropies = np.linspace(0, highest, _STEPS)
+    axes.plot(entropies, [bound(delta) for delta in entropies], **look)
 
 
 def _curves(axes: Axes, rows: pl.DataFrame, kind: str) -> None:
-    plain(axes)
+    from sklearn.metrics import roc_curve  # scikit-learn, which the other figures do not need
+
+    title = f"Right answers: {ANSWERS[kind]}; EU at least log 2"
+    plain(axes, "share of the certain items", "share of the uncertain items", title)
     axes.plot([0, 1], [0, 1], color="0.7", linewidth=1)
-    axes.set_title(f"Right answers: {ANSWERS[kind]}; EU at least log 2", fontsize=9)
-    axes.set_xlabel("share of the certain items", fontsize=9)
-    axes.set_ylabel("share of the uncertain items", fontsize=9)
     for name, estimator in ESTIMATORS.items():
         if rows[name].null_count():
             continue
@@ -95,12 +102,11 @@ def figure_4_collapse(items: pl.DataFrame, label: str) -> Drawing:
     for axes, benchmark in zip(panels, benchmarks, strict=True):
         own = means.filter(benchmark=benchmark)
         places = np.arange(len(own))
-        plain(axes)
+        plain(axes, title=str(benchmark))
         axes.bar(places - 0.2, own["se"].fill_null(0), 0.4, color=BLUE, label="semantic entropy")
         axes.bar(places + 0.2, own["epistemic"], 0.4, color=ORANGE, label="epistemic uncertainty")
         axes.hlines(own["aleatoric"], places - 0.42, places + 0.42, color="0.2", label="H(p*)", linewidth=1.2)
         axes.set_xticks(places, own["model"].to_list(), rotation=30, ha="right", fontsize=8)
-        axes.set_title(str(benchmark), fontsize=9)
     panels[0].set_ylabel("mean over items, nats", fontsize=9)
     handles = legend_of(panels[:1])
     figure.legend(handles.values(), handles.keys(), fontsize=8, frameon=False, ncols=3, loc="outside lower center")
@@ -148,10 +154,8 @@ def _histograms(rows: pl.DataFrame, value: str, title: str, label: str, caption:
     panels = np.atleast_1d(figure.subplots(1, len(groups), sharex=True))
     edges = np.linspace(0, max(float(rows[value].to_numpy().max()), 0.1), _BINS + 1)
     for axes, (which, own) in zip(panels, groups, strict=True):
-        plain(axes)
+        plain(axes, title, title=f"{', '.join(map(str, which))}: {len(own)} items")
         axes.hist(own[value].to_numpy(), bins=edges, color=BLUE)
-        axes.set_title(f"{', '.join(map(str, which))}: {len(own)} items", fontsize=9)
-        axes.set_xlabel(title, fontsize=9)
     panels[0].set_ylabel("items", fontsize=9)
     return Drawing(figure, caption)
 
@@ -211,18 +215,10 @@ def _simplex(axes: Axes) -> None:
 
 
 def _bounds(axes: Axes) -> None:
-    plain(axes)
+    plain(axes, "H(p), nats", "epistemic uncertainty, nats", "Bounds with one answer")
     for n_classes, shade in zip(_CLASSES, np.linspace(0.35, 1, len(_CLASSES)), strict=True):
-        entropies = np.linspace(0, math.log(n_classes), _STEPS)
-        least = [least_uncertainty(delta, n_classes) for delta in entropies]
-        axes.plot(entropies, least, color=ORANGE, alpha=shade, label=f"at least, K = {n_classes}")
-    entropies = np.linspace(0, math.log(2), _STEPS)
-    axes.plot(
-        entropies, [most_uncertainty(delta) for delta in entropies], color=GREEN, linestyle="--", label="Theorem 2"
-    )
-    axes.set_xlabel("H(p), nats", fontsize=9)
-    axes.set_ylabel("epistemic uncertainty, nats", fontsize=9)
-    axes.set_title("Bounds with one answer", fontsize=9)
+        _least(axes, n_classes, alpha=shade, label=f"at least, K = {n_classes}")
+    _most(axes, label="Theorem 2")
     axes.legend(fontsize=7, frameon=False)
 
 

@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any, TypedDict
 
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.analyses.ambiguity.catalogue import COMPARED, KL
+from entropy_sentinel.analyses.ambiguity.catalogue import ANSWERS, COMPARED, KL
 from entropy_sentinel.analyses.ambiguity.concordance import concordance, separation
 from entropy_sentinel.analyses.ambiguity.frames import ALIGNED, AUROCS, CONCORDANCES, ESTIMATES, P_STARS, UNCERTAINTIES
 from entropy_sentinel.analyses.ambiguity.uncertainty import jensen_shannon, uncertainty
@@ -46,10 +47,6 @@ def _divergence(first: Mapping[str, float], second: Mapping[str, float]) -> floa
     return jensen_shannon(*(np.array([known.get(name, 0.0) for name in names]) for known in (first, second)))
 
 
-# Items with one right answer, and with several.
-KINDS: Mapping[str, pl.Expr] = {"one": pl.col("n_answers") == 1, "several": pl.col("n_answers") > 1}
-
-
 class MeasureFiles(TypedDict):
     """Files of all models: uncertainties and estimators, one of each for a model; classes beside the answers."""
 
@@ -86,8 +83,9 @@ def write_measures(
 
 
 def joined(uncertainties: pl.DataFrame, estimates: pl.DataFrame) -> pl.DataFrame:
-    """The uncertainties of each item, UNCERTAINTIES, with its estimators, ESTIMATES, beside them."""
-    return uncertainties.join(estimates, on=ESTIMATES.key, how="left", maintain_order="left", validate="m:1")
+    """Join the uncertainties of each item, UNCERTAINTIES, with its estimators, ESTIMATES; `answers` is its kind."""
+    rows = uncertainties.join(estimates, on=ESTIMATES.key, how="left", maintain_order="left", validate="m:1")
+    return rows.with_columns(answers=pl.when(pl.col("n_answers") == 1).then(pl.lit("one")).otherwise(pl.lit("several")))
 
 
 def common(rows: pl.DataFrame) -> pl.DataFrame:
@@ -97,48 +95,36 @@ def common(rows: pl.DataFrame) -> pl.DataFrame:
 
 def concordances(rows: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Rows of CONCORDANCES from `joined` rows. All estimators are compared on the same items."""
-    keys = ("model", "benchmark", "source", "form")
-    for which, own in rows.group_by(keys, maintain_order=True):
-        for answers, kind in KINDS.items():
-            if not len(part := own.filter(kind)):
-                continue
-            compared = common(part)
-            about = dict(zip(keys, which, strict=True)) | {"answers": answers, "n_items": len(compared)}
-            for name in COMPARED:
-                yield about | {"estimator": name} | _concordance(part, compared, name)
-
-
-def _concordance(part: pl.DataFrame, compared: pl.DataFrame, name: str) -> dict[str, Any]:
-    if reason := _lacking(part, name):
-        return dict.fromkeys(("auc_c", "lower", "upper", "tied", "alike")) | {"reason": reason}
-    result = concordance(compared[name], compared["epistemic"])._asdict()
-    return {"auc_c": result.pop("value"), **result}
+    for about, part, compared in _parts(rows, ("model", "benchmark", "source", "form")):
+        for name in COMPARED:
+            reason = _lacking(part, name)
+            result = {} if reason else concordance(compared[name], compared["epistemic"])._asdict()
+            yield about | {"estimator": name, "reason": reason} | result
 
 
 def aurocs(rows: pl.DataFrame, settings: MeasureSettings) -> Iterator[dict[str, Any]]:
     """Rows of AUROCS from `joined` rows: those of the paper's form and the benchmarks' own p*."""
     own = rows.filter(form=KL, source=settings["source"])
-    for (model, benchmark), items in own.group_by("model", "benchmark", maintain_order=True):
-        for answers, kind in KINDS.items():
-            if not len(part := items.filter(kind)):
-                continue
-            compared = common(part)
-            for threshold in settings["thresholds"]:
-                uncertain = (compared["epistemic"] >= math.log(threshold)).sum()
-                about = {"model": model, "benchmark": benchmark, "answers": answers, "threshold": threshold}
-                about |= {"n_items": len(compared), "n_uncertain": uncertain}
-                for name in COMPARED:
-                    yield about | {"estimator": name} | _auroc(part, compared, name, threshold)
+    for about, part, compared in _parts(own, ("model", "benchmark")):
+        for threshold, name in product(settings["thresholds"], COMPARED):
+            least, reason = math.log(threshold), _lacking(part, name)
+            auroc = {} if reason else separation(compared[name], compared["epistemic"], least)._asdict()
+            uncertain = (compared["epistemic"] >= least).sum()
+            row = {"threshold": threshold, "n_uncertain": uncertain, "estimator": name, "reason": reason}
+            yield about | row | auroc
 
 
-def _auroc(part: pl.DataFrame, compared: pl.DataFrame, name: str, threshold: float) -> dict[str, Any]:
-    if reason := _lacking(part, name):
-        return dict.fromkeys(("auroc", "lower", "upper")) | {"reason": reason}
-    return separation(compared[name], compared["epistemic"], math.log(threshold))._asdict()
+def _parts(rows: pl.DataFrame, keys: Sequence[str]) -> Iterator[tuple[dict[str, Any], pl.DataFrame, pl.DataFrame]]:
+    """For each group of rows and number of answers: its columns, its items, and those on which estimators compare."""
+    for which, own in rows.group_by(keys, maintain_order=True):
+        for answers in ANSWERS:
+            if len(part := own.filter(answers=answers)):
+                compared, about = common(part), dict(zip(keys, which, strict=True))
+                yield about | {"answers": answers, "n_items": len(compared)}, part, compared
 
 
 def _lacking(part: pl.DataFrame, name: str) -> str | None:
-    """Say why no item has the estimator; None if at least one has it."""
+    """Return why no item has the estimator; None if at least one has it."""
     if part[name].null_count() < len(part):
         return None
     return str(part[f"{name}_reason"].drop_nulls().mode().sort()[0])

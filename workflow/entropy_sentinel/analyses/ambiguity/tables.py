@@ -89,7 +89,6 @@ def table_forms(concordances: pl.DataFrame, items: pl.DataFrame, settings: Ambig
     rows = concordances.filter(~pl.col("form").str.starts_with("dirichlet-"), source=settings["source"])
     below = (
         items.filter(source=settings["source"])
-        .with_columns(answers=pl.when(pl.col("n_answers") == 1).then(pl.lit("one")).otherwise(pl.lit("several")))
         .group_by("model", "benchmark", "answers", "form")
         .agg((pl.col("epistemic") < 0).mean().alias("EU below 0"))
     )

@@ -34,13 +34,6 @@ TARGETS: dict[str, str] = {
     "correctness_entropy": "correctness entropy",
 }
 
-# Ranges of the answer entropy in bits: name, what it says, and where it begins and ends.
-RANGES: dict[str, tuple[str, float, float]] = {
-    "low": ("[0, 0.5)", 0.0, 0.5),
-    "medium": ("[0.5, 1.5]", 0.5, 1.5),
-    "high": ("(1.5, inf)", 1.5, float("inf")),
-}
-
 TABLES: dict[str, str] = {
     "1_truncation": "What the 20 most likely tokens leave out",
     "2_correlation": "Correlation with what repeated samples say",
@@ -73,11 +66,6 @@ def measure_title(measure: str) -> str:
         return _TITLES[measure]
     name, _, answer = measure.rpartition("_")
     return f"{_TITLES[name]} ({ANSWERS[answer]})"
-
-
-def range_of(entropy: float) -> str:
-    """The range that an answer entropy, in bits, is in; 0.5 and 1.5 are medium."""
-    return "low" if entropy < 0.5 else "medium" if entropy <= 1.5 else "high"
 
 
 def compared(table: str, models: Iterable[str], sets: Iterable[str], answers: Iterable[str]) -> bool:
@@ -117,13 +105,3 @@ def answer_note(answers: Sequence[str]) -> str:
         "none": "no answer: nothing after the brace",
     }
     return "; ".join(notes[answer] for answer in answers) + "."
-
-
-def benchmark_title(name: str) -> str:
-    """A set of benchmarks as it is shown."""
-    return "all" if name == EVERY else name
-
-
-def answer_title(answer: str) -> str:
-    """A kind of answer as it is shown."""
-    return ANSWERS[answer]

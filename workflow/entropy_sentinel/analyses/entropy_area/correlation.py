@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from entropy_sentinel.statistics.bootstrap import MOST_CELLS, percentile_interval
 from entropy_sentinel.statistics.numbers import Numbers
@@ -42,6 +41,8 @@ def correlate(x: Numbers, y: Numbers, n_resamples: int, seed: int) -> Correlatio
 
     The bootstrap samples are the same for numbers of the same items: intervals of several measures go together.
     """
+    from scipy import stats  # it takes a second to load, and figures only ask for `why_none`
+
     if reason := why_none(x, y):
         raise ValueError(f"no correlation: {reason}")
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)

@@ -7,61 +7,38 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
-from entropy_sentinel.analyses.entropy_area.catalogue import (
-    RANGES,
-    AreaShown,
-    answer_title,
-    measure_title,
-    measures,
-    range_of,
-)
+from entropy_sentinel.analyses.entropy_area.catalogue import ANSWERS, AreaShown, measure_title, measures
 from entropy_sentinel.analyses.entropy_area.correlation import why_none
 from entropy_sentinel.analyses.entropy_area.frames import CORRELATIONS, ITEMS
-from entropy_sentinel.analyses.entropy_area.measures import common, of_set
-from entropy_sentinel.analyses.entropy_area.trajectories import (
-    Trajectory,
-    by_range,
-    median_item,
-    trajectory,
-    with_options,
-)
-from entropy_sentinel.analyses.exhibits import read_several
+from entropy_sentinel.analyses.entropy_area.measures import RANGES, common, of_set
+from entropy_sentinel.analyses.entropy_area.trajectories import Trajectory, has_options, median_item, trajectory
+from entropy_sentinel.analyses.exhibits import DrawnFigure, read_several, save_figures
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.report.figures import (
-    BLUE,
-    GREEN,
-    ORANGE,
-    Drawing,
-    legend_of,
-    new_figure,
-    nothing,
-    plain,
-    style,
-    write_figure,
-)
-from entropy_sentinel.report.pages import Exhibit
+from entropy_sentinel.frames.printable import counted
+from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, new_figure, nothing, plain
 
 _LINE = "#C00000"
+# Files of the pass by model and benchmark.
+Passes = Mapping[str, Mapping[str, str]]
+
+
+class FigureSettings(AreaShown):
+    """Settings of the figures: also the benchmark of Figures 1 and 3, null for the first with options."""
+
+    figure_benchmark: str | None
 
 
 def figure_2_correlations(
-    items: pl.DataFrame,
-    correlations: pl.DataFrame,
-    measures: Sequence[str],
-    answer: str,
-    model: str,
-    benchmark: str,
-    label: str,
+    items: pl.DataFrame, correlations: pl.DataFrame, settings: FigureSettings, model: str, benchmark: str
 ) -> Drawing:
-    """Four panels: z-scores of EAS, mean EAS, perplexity and length, with a regression line.
-
-    `items` are those of one model and set of benchmarks, `correlations` the rows of CORRELATIONS.
-    """
-    rows = common(items, measures, "answer_entropy")
+    """Four panels: z-scores of EAS, mean EAS, perplexity and length, with a regression line."""
+    own = of_set(items, model, settings["sets"][benchmark])
+    rows = common(own, measures(settings["answers"]), "answer_entropy")
     if len(rows) < 2:
-        return nothing(f"{model} on {benchmark}: {len(rows)} items have all measures", label)
-    figure = new_figure(11, 3, label)
+        return nothing(f"{model} on {benchmark}: {len(rows)} items have all measures", settings["label"])
+    figure = new_figure(11, 3, settings["label"])
     panels = figure.subplots(1, 4, sharex=True, sharey=True)
+    answer = settings["answer"]
     for axes, measure in zip(panels, (f"eas_{answer}", f"mean_eas_{answer}", "ppl", "n_tokens"), strict=True):
         correlation = correlations.filter(model=model, benchmark=benchmark, measure=measure, target="answer_entropy")
         _draw(axes, rows, measure, correlation.row(0, named=True))
@@ -97,10 +74,13 @@ _LINES = (
 _POSITION = "Token t after which the answer is put in"
 
 
-def figure_1_trajectory(shown: Trajectory | None, model: str, benchmark: str, answer: str, label: str) -> Drawing:
+def figure_1_trajectory(items: pl.DataFrame, passes: Passes, settings: FigureSettings, model: str) -> Drawing:
     """The entropies of one response with the area under them: the response of median EAS."""
-    if shown is None:
+    benchmark, answer, label = _benchmark(passes[model], settings), settings["answer"], settings["label"]
+    item = median_item(of_set(items, model, [benchmark]), f"eas_{answer}")
+    if item is None:
         return nothing(f"No response of {model} to {benchmark} has a trajectory", label)
+    shown = trajectory(passes[model][benchmark], item, answer)
     figure = new_figure(7.5, 3.2, label)
     axes = figure.subplots()
     _draw_entropy(axes, shown)
@@ -110,51 +90,42 @@ def figure_1_trajectory(shown: Trajectory | None, model: str, benchmark: str, an
     return Drawing(
         figure,
         f"{model} on {shown.item_id}: entropy of the next token, in bits, where after the first t tokens of the "
-        f"response stands \\boxed{{{put_in} ({answer_title(answer)}). The area is EAS. Of the items of "
+        f"response stands \\boxed{{{put_in} ({ANSWERS[answer]}). The area is EAS. Of the items of "
         f"{benchmark}, this one's first response has the median EAS.",
     )
 
 
-def figure_3_ranges(
-    by_range: Mapping[str, Trajectory | None],
-    counts: Mapping[str, int],
-    model: str,
-    benchmark: str,
-    answer: str,
-    alpha: float,
-    label: str,
-) -> Drawing:
+def figure_3_ranges(items: pl.DataFrame, passes: Passes, settings: FigureSettings, model: str) -> Drawing:
     """A column for each range of answer entropy: decayed probabilities of the options, and the entropy below."""
-    known = [mean for mean in by_range.values() if mean]
-    if not known:
+    benchmark, answer, label = _benchmark(passes[model], settings), settings["answer"], settings["label"]
+    own, path = of_set(items, model, [benchmark]), passes[model][benchmark]
+    ranges = {name: own.filter(inside) for name, (_, inside) in RANGES.items()}
+    chosen = {name: median_item(rows, f"eas_{answer}") for name, rows in ranges.items()}
+    by_range = {name: trajectory(path, item, answer) for name, item in chosen.items() if item}
+    if not by_range:
         return nothing(f"No response of {model} to {benchmark} has a trajectory", label)
-    has_options = any(mean.probabilities is not None for mean in known)
-    figure = new_figure(10.5, 5.2 if has_options else 3, label)
-    grid = figure.subplots(2 if has_options else 1, len(RANGES), squeeze=False, sharey="row")
-    highest = max(mean.entropies.max() for mean in known)
-    for place, (name, (title, *_)) in enumerate(RANGES.items()):
-        column, shown = grid[:, place], by_range[name]
-        items = "1 item" if counts[name] == 1 else f"{counts[name]} items"
-        column[0].set_title(f"{name.title()}, {title} bits: {items}\n{_said(shown, answer)}", fontsize=9)
-        if shown is None:
-            for axes in column:
-                axes.text(0.5, 0.5, "none with a trajectory", ha="center", va="center", transform=axes.transAxes)
-        else:
-            if has_options and shown.probabilities is not None:
-                _draw_options(column[0], shown, alpha)
-            _draw_entropy(column[-1], shown)
+    options = any(shown.probabilities is not None for shown in by_range.values())
+    figure = new_figure(10.5, 5.2 if options else 3, label)
+    grid = figure.subplots(2 if options else 1, len(RANGES), squeeze=False, sharey="row")
+    highest = max(shown.entropies.max() for shown in by_range.values())
+    for column, (name, (title, _)) in zip(grid.T, RANGES.items(), strict=True):
+        about = _about(by_range[name], answer) if name in by_range else ""
+        column[0].set_title(f"{name.title()}, {title} bits: {counted(len(ranges[name]), 'item')}\n{about}", fontsize=9)
+        _draw_column(column, by_range.get(name), settings["alpha"])
         column[-1].set(xlabel="Token t", ylim=(0, highest * 1.05 or 1))
-        for axes in column:
-            plain(axes)
-            # An empty range has no tokens.
-            axes.xaxis.set_visible(shown is not None)
     grid[-1, 0].set_ylabel("H(t), bits")
-    if has_options:
-        grid[0, 0].set_ylabel(f"Decayed sum, alpha {alpha:g}")
+    if options:
+        grid[0, 0].set_ylabel(f"Decayed sum, alpha {settings['alpha']:g}")
         legend = legend_of(grid[0])
         look: dict[str, Any] = {"ncols": len(legend), "frameon": False, "fontsize": 9}
         figure.legend(list(legend.values()), list(legend), loc="outside lower center", **look)
-    return Drawing(figure, _caption(model, benchmark, answer, alpha, has_options))
+    return Drawing(figure, _caption(model, benchmark, answer, settings["alpha"], options))
+
+
+def _benchmark(passes: Mapping[str, str], settings: FigureSettings) -> str:
+    """Return the benchmark of the settings, or else the first with options, or else the first."""
+    with_options = (benchmark for benchmark, path in passes.items() if has_options(path))
+    return settings["figure_benchmark"] or next(with_options, next(iter(passes)))
 
 
 def _caption(model: str, benchmark: str, answer: str, alpha: float, has_options: bool) -> str:
@@ -162,7 +133,7 @@ def _caption(model: str, benchmark: str, answer: str, alpha: float, has_options:
         f"{model} on {benchmark}: of the items in each range of answer entropy the one whose first response has the "
         "median EAS. "
     )
-    below = f"the entropy after each token with the answer put in ({answer_title(answer)}), and its area, EAS"
+    below = f"the entropy after each token with the answer put in ({ANSWERS[answer]}), and its area, EAS"
     if not has_options:
         return (
             f"{chosen}Shown is {below}. The probabilities of the options are left out: either the questions of this "
@@ -175,11 +146,22 @@ def _caption(model: str, benchmark: str, answer: str, alpha: float, has_options:
     )
 
 
-def _said(shown: Trajectory | None, answer: str) -> str:
-    if shown is None:
-        return ""
-    letter = f", {answer_title(answer)} {shown.answer_text}" if shown.options and shown.answer_text else ""
+def _about(shown: Trajectory, answer: str) -> str:
+    letter = f", {ANSWERS[answer]} {shown.answer_text}" if shown.options and shown.answer_text else ""
     return f"{shown.item_id}{letter}\nanswer entropy {shown.answer_entropy:.2f}, EAS {shown.eas:.1f}"
+
+
+def _draw_column(column: Sequence[Axes], shown: Trajectory | None, alpha: float) -> None:
+    for axes in column:
+        plain(axes)
+        # An empty range has no tokens.
+        axes.xaxis.set_visible(shown is not None)
+        if shown is None:
+            axes.text(0.5, 0.5, "none with a trajectory", ha="center", va="center", transform=axes.transAxes)
+    if shown is not None:
+        if shown.probabilities is not None:
+            _draw_options(column[0], shown, alpha)
+        _draw_entropy(column[-1], shown)
 
 
 def _draw_entropy(axes: Axes, shown: Trajectory) -> None:
@@ -191,13 +173,10 @@ def _draw_entropy(axes: Axes, shown: Trajectory) -> None:
 
 def _draw_options(axes: Axes, shown: Trajectory, alpha: float) -> None:
     sums = shown.decayed_options(alpha)
-    for letter, values, (color, dash) in zip(shown.options, sums, _lines(shown.options), strict=True):
+    for letter, values in zip(shown.options, sums, strict=True):
+        color, dash = _LINES["ABCDEFGHIJ".index(letter)]
         axes.plot(range(1, len(values) + 1), values, color=color, linestyle=dash, linewidth=1.2, label=letter)
     axes.set_ylim(bottom=0)
-
-
-def _lines(options: Sequence[str]) -> list[tuple[str, str]]:
-    return [_LINES["ABCDEFGHIJ".index(letter)] for letter in options]
 
 
 class FigureFiles(TypedDict):
@@ -208,21 +187,6 @@ class FigureFiles(TypedDict):
     passes: Sequence[str]
 
 
-class FigureSettings(AreaShown):
-    """Settings of the figures: also the benchmark of Figures 1 and 3, null for the first with options."""
-
-    figure_benchmark: str | None
-
-
-class DrawnFigure(TypedDict):
-    """A figure to make: its name in the catalogue, its title, its model, and the set of benchmarks if it is of one."""
-
-    figure: str
-    title: str
-    model: str
-    benchmark: str | None
-
-
 def write_figures(
     files: FigureFiles,
     settings: FigureSettings,
@@ -231,54 +195,14 @@ def write_figures(
     folder: str,
 ) -> None:
     """Write the figures, by the names of their files, to `folder`."""
-    source = _Source(files, settings, models)
-    for name, what in exhibits.items():
-        with style():
-            drawing = source.draw(what)
-        write_figure(Exhibit("figure", name, what["title"]), drawing, folder)
-
-
-class _Source:
-    """What the figures are drawn from."""
-
-    def __init__(self, files: FigureFiles, settings: FigureSettings, models: Sequence[str]) -> None:
-        self.items = read_several(ITEMS, files["by_item"], {"model": models})
-        self.correlations = CORRELATIONS.read(files["correlations"])
-        self.settings, self.score = settings, f"eas_{settings['answer']}"
-        self.passes: dict[str, dict[str, str]] = {}
-        for path in files["passes"]:
-            origin = read_provenance(path)
-            self.passes.setdefault(origin["model"], {})[origin["benchmark"]] = path
-
-    def draw(self, what: DrawnFigure) -> Drawing:
-        settings, model = self.settings, what["model"]
-        if what["figure"] == "2_correlations":
-            name = str(what["benchmark"])
-            own, answers = of_set(self.items, model, settings["sets"][name]), settings["answers"]
-            return figure_2_correlations(
-                own, self.correlations, measures(answers), settings["answer"], model, name, settings["label"]
-            )
-        benchmark = self._benchmark(model)
-        own = of_set(self.items, model, [benchmark])
-        path, answer = self.passes[model][benchmark], settings["answer"]
-        if what["figure"] == "1_trajectory":
-            item = median_item(own, self.score)
-            shown = trajectory(path, item, answer) if item else None
-            return figure_1_trajectory(shown, model, benchmark, answer, settings["label"])
-        chosen = by_range(own, self.score)
-        shown_by_range = {name: trajectory(path, item, answer) if item else None for name, item in chosen.items()}
-        counts = dict.fromkeys(chosen, 0) | _counts(own)
-        alpha, label = settings["alpha"], settings["label"]
-        return figure_3_ranges(shown_by_range, counts, model, benchmark, answer, alpha, label)
-
-    def _benchmark(self, model: str) -> str:
-        """That of the settings, or the first with options, or else the first."""
-        if self.settings["figure_benchmark"]:
-            return self.settings["figure_benchmark"]
-        passes = self.passes[model]
-        return next(iter(with_options(passes)), next(iter(passes)))
-
-
-def _counts(items: pl.DataFrame) -> dict[str, int]:
-    ranges = [range_of(entropy) for entropy in items["answer_entropy"]]
-    return {name: ranges.count(name) for name in ranges}
+    passes: dict[str, dict[str, str]] = {}
+    for path in files["passes"]:
+        origin = read_provenance(path)
+        passes.setdefault(origin["model"], {})[origin["benchmark"]] = path
+    inputs = {
+        "items": read_several(ITEMS, files["by_item"], {"model": models}),
+        "correlations": CORRELATIONS.read(files["correlations"]),
+        "passes": passes,
+        "settings": settings,
+    }
+    save_figures(exhibits, globals(), inputs, folder)

@@ -119,8 +119,8 @@ def write_truncation(passes: Sequence[str], sets: Mapping[str, Sequence[str]], o
     model = read_provenance(passes[0])["model"]
     rows = []
     for name, benchmarks in ({**sets} | ({EVERY: list(by_benchmark)} if len(sets) > 1 else {})).items():
-        of_set = [by_benchmark[one] for one in benchmarks]
-        rows += [{"model": model, "benchmark": name} | row for row in statistics(of_set)]
+        of_set = statistics([by_benchmark[benchmark] for benchmark in benchmarks])
+        rows += [{"model": model, "benchmark": name} | row for row in of_set]
     TRUNCATION.write(TRUNCATION.frame(rows), output, {"model": model})
 
 
@@ -130,17 +130,15 @@ def statistics(passes: Sequence[str]) -> Iterator[dict[str, object]]:
     A quantile of the missing mass is one of its own, not that of the positions at which the bound has its quantile.
     """
     lazy = pl.concat(FORCED_ANSWERS.scan(path).select("answer", *_COLUMNS) for path in passes)
-    with readable(passes[0], FORCED_ANSWERS.stage):
-        kinds = set(lazy.select(pl.col("answer").unique()).collect().to_series())
-    for answer in [one for one in ANSWERS if one in kinds]:
+    for answer in ANSWERS:
         with readable(passes[0], FORCED_ANSWERS.stage):
-            found = lazy.filter(answer=answer).drop_nulls("bounds").select(_COLUMNS).collect()
-        if not len(found):
+            responses = lazy.filter(answer=answer).drop_nulls("bounds").select(_COLUMNS).collect()
+        if not len(responses):
             continue
-        missing, bounds, entropies = (flat(found[name]).to_numpy().astype(float) for name in _COLUMNS)
-        about = {"answer": answer, "n_responses": len(found), "n_positions": len(bounds)}
-        rows = {"mean": [float(np.mean(one)) for one in (missing, bounds, entropies)]}
-        for name, share in _QUANTILES.items():
-            rows[name] = [float(np.quantile(one, share)) for one in (missing, bounds, entropies)]
-        for name, (mass, bound, entropy) in rows.items():
-            yield about | {"statistic": name, "top_20_mass": 1 - mass, "bound_bits": bound, "entropy": entropy}
+        values = [flat(responses[name]).to_numpy().astype(float) for name in _COLUMNS]
+        about = {"answer": answer, "n_responses": len(responses), "n_positions": len(values[0])}
+        rows = {"mean": [np.mean(numbers) for numbers in values]}
+        rows |= {name: [np.quantile(numbers, share) for numbers in values] for name, share in _QUANTILES.items()}
+        for name, of_statistic in rows.items():
+            missing, bound, entropy = map(float, of_statistic)
+            yield about | {"statistic": name, "top_20_mass": 1 - missing, "bound_bits": bound, "entropy": entropy}

@@ -13,6 +13,14 @@ from entropy_sentinel.analyses.exhibits import read_several
 
 Sets = Mapping[str, Sequence[str]]
 
+_ENTROPY = pl.col("answer_entropy")
+# Ranges of the answer entropy: the title, in bits, and whether an item is in it.
+RANGES: Mapping[str, tuple[str, pl.Expr]] = {
+    "low": ("[0, 0.5)", _ENTROPY < 0.5),
+    "medium": ("[0.5, 1.5]", _ENTROPY.is_between(0.5, 1.5)),
+    "high": ("(1.5, inf)", _ENTROPY > 1.5),
+}
+
 
 class MeasureSettings(TypedDict):
     """What is compared: sets of benchmarks by name, kinds of answers, number of bootstrap samples and their seed."""

@@ -6,23 +6,21 @@ from typing import TypedDict
 import polars as pl
 
 from entropy_sentinel.analyses.entropy_area.catalogue import (
+    ANSWERS,
     COMPARED,
     ENTROPY_NOTE,
+    EVERY,
     FIRST_NOTE,
     INTERVAL_NOTE,
     PUBLISHED,
-    RANGES,
     TARGETS,
     AreaShown,
     answer_note,
-    answer_title,
-    benchmark_title,
     compared,
     measure_title,
-    range_of,
 )
 from entropy_sentinel.analyses.entropy_area.frames import CORRELATIONS, ITEMS, SPREAD, TRUNCATION
-from entropy_sentinel.analyses.entropy_area.measures import of_set
+from entropy_sentinel.analyses.entropy_area.measures import RANGES, of_set
 from entropy_sentinel.analyses.exhibits import read_several, save_tables
 from entropy_sentinel.report.tables import Table, headed, missing_notes, number_frame
 
@@ -43,7 +41,11 @@ def table_1_truncation(
         "bound_bits": "Bound, bits",
         "entropy": "H(t), bits",
     }
-    words = {"benchmark": benchmark_title, "answer": answer_title, "statistic": _STATISTICS.__getitem__}
+    words = {
+        "benchmark": lambda name: "all" if name == EVERY else name,
+        "answer": ANSWERS.__getitem__,
+        "statistic": _STATISTICS.__getitem__,
+    }
     return Table(
         "Probability of the 20 most likely tokens, and by how much H(t) may be too small for what they leave out, over "
         "all positions of all responses.",
@@ -92,18 +94,14 @@ def table_ranges(items: pl.DataFrame, models: Sequence[str], sets: Mapping[str, 
     for model in models:
         for name, benchmarks in sets.items():
             own = of_set(items, model, benchmarks)
-            groups = pl.Series([range_of(entropy) for entropy in own["answer_entropy"]], dtype=pl.String)
-            for group, (title, *_) in RANGES.items():
-                part = own.filter(groups == group)
-                never = part.filter(pl.col("accuracy") == 0)
-                means = [
-                    part[column].mean() for column in ("accuracy", f"eas_{answer}", f"mean_eas_{answer}", "n_tokens")
-                ]
-                values = [model, name, title, len(part), len(never), *means]
+            for title, inside in RANGES.values():
+                part = own.filter(inside)
+                means = part.select(pl.col("accuracy", f"eas_{answer}", f"mean_eas_{answer}", "n_tokens").mean()).row(0)
+                values = [model, name, title, len(part), len(part.filter(accuracy=0)), *means]
                 rows.append(dict(zip([*keys, *numbers], values, strict=True)))
     return Table(
         f"Items by their answer entropy in bits, and means over them: accuracy of all samples; EAS "
-        f"({answer_title(answer)}), mean EAS and length of the first.",
+        f"({ANSWERS[answer]}), mean EAS and length of the first.",
         number_frame(rows, keys, numbers),
         (ENTROPY_NOTE, FIRST_NOTE, "Never correct: no sample is, as with answers that are wrong and always the same."),
     )
@@ -127,7 +125,7 @@ def table_spread(spread: pl.DataFrame) -> Table:
     return Table(
         "EAS of the samples of an item beside each other: standard deviations in bits, and Pearson's r with the answer "
         "entropy, by the sample that represents the item.",
-        headed(spread, headings, {"answer": answer_title}),
+        headed(spread, headings, {"answer": ANSWERS.__getitem__}),
         (
             "SD between items: of the items' means. lowest, highest: over sample numbers. Only items with two "
             "scored samples.",

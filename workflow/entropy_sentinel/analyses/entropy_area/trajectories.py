@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.analyses.entropy_area.catalogue import RANGES, range_of
 from entropy_sentinel.frames.contract import readable
 from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
 
@@ -57,27 +56,17 @@ class Trajectory:
         return decayed(np.array([np.interp(every, self.positions, row) for row in self.probabilities]), alpha)
 
 
-def with_options(passes: Mapping[str, str]) -> list[str]:
-    """The benchmarks, of files by benchmark, of which a response has the probabilities of its question's options."""
-    with_options = []
-    for benchmark, path in passes.items():
-        with readable(path, FORCED_ANSWERS.stage):
-            lazy = FORCED_ANSWERS.scan(path).select(pl.col("option_probabilities").is_not_null().any())
-            if lazy.collect().item():
-                with_options.append(benchmark)
-    return with_options
+def has_options(path: str) -> bool:
+    """Return whether a response in a file of the pass has the probabilities of its question's options."""
+    with readable(path, FORCED_ANSWERS.stage):
+        known = FORCED_ANSWERS.scan(path).select(pl.col("option_probabilities").is_not_null().any())
+        return bool(known.collect().item())
 
 
 def median_item(items: pl.DataFrame, score: str) -> dict[str, object] | None:
     """The row of ITEMS whose score is the median, the lower one of two; equal ones by item id. None without any."""
     known = items.drop_nulls(score).sort(score, "item_id")
     return known.row((len(known) - 1) // 2, named=True) if len(known) else None
-
-
-def by_range(items: pl.DataFrame, score: str) -> dict[str, dict[str, object] | None]:
-    """The item of median score in each range of answer entropy; None for a range without one."""
-    groups = pl.Series([range_of(entropy) for entropy in items["answer_entropy"]], dtype=pl.String)
-    return {name: median_item(items.filter(groups == name), score) for name in RANGES}
 
 
 def trajectory(path: str, item: Mapping[str, object], answer: str) -> Trajectory:

@@ -17,7 +17,7 @@ from entropy_sentinel.analyses.intervals.adjusting import TooFew
 from entropy_sentinel.analyses.intervals.catalogue import ADJUSTMENTS, CALIBRATION, METHODS, TEST, alpha_of
 from entropy_sentinel.analyses.intervals.frames import ADJUSTED, BELIEFS, INTEGER_ANSWERS, STATED
 from entropy_sentinel.analyses.intervals.questions import Ends, Questions, alike, gather
-from entropy_sentinel.analyses.intervals.smallest_mass import best_temperature, hull, hulls, smallest_set
+from entropy_sentinel.analyses.intervals.smallest_mass import best_temperature, hulls, smallest_set
 from entropy_sentinel.analyses.intervals.tunnel import empirical_interval, quantiles_of_quantiles, temperature_search
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
 from entropy_sentinel.frames.benchmark import BENCHMARKS
@@ -81,7 +81,7 @@ class Fitted:
         for place, drawn in enumerate(to.samples[self._plain]):
             values, counts = np.unique(drawn[~np.isnan(drawn)], return_counts=True)
             if len(values):
-                ends[:, place] = hull(smallest_set(values, counts / counts.sum(), 1 - alpha_of(level)))
+                ends[:, place] = smallest_set(values, counts / counts.sum(), 1 - alpha_of(level))[[0, -1]]
         return Adjusted((ends[0], ends[1]))
 
     def _temperature_search(self, level: float, to: Questions) -> Adjusted:

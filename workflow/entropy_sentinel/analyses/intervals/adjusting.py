@@ -22,7 +22,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from sklearn.linear_model import QuantileRegressor
 
 from entropy_sentinel.statistics.conformal import nonconformity, quantile, reaches
 from entropy_sentinel.statistics.numbers import Names, Numbers
@@ -179,6 +178,8 @@ def _regressed(training: Stated, true: np.ndarray, level: float) -> Callable[[St
     def inputs(stated: Stated) -> np.ndarray:
         ends = [np.clip(end, *limits) for end in stated.bounds]
         return np.column_stack([*ends, *([] if stated.covariates is None else [stated.covariates])])
+
+    from sklearn.linear_model import QuantileRegressor  # scikit-learn, which no other adjustment needs
 
     tail = (1 - level) / 2
     lower, upper = (QuantileRegressor(quantile=at, alpha=0).fit(inputs(training), true) for at in (tail, 1 - tail))

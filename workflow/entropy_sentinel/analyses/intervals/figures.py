@@ -65,8 +65,7 @@ def figure_2_conformal(scores: pl.DataFrame, label: str) -> Drawing:
         own = rows.filter(model=model)
         for number, method in enumerate(("base", "conformal")):
             _curve(axes, own.filter(method=method), method_title(method), number)
-        _identity(axes, own)
-        axes.set_title(model, fontsize=9)
+        _identity(axes, own, model)
     for axes in list(panels)[len(models) :]:
         axes.set_visible(False)
     next(iter(figure.axes)).legend(fontsize=8, frameon=False)
@@ -92,13 +91,11 @@ def _curve(axes: Axes, rows: pl.DataFrame, name: str, number: int) -> None:
     )
 
 
-def _identity(axes: Axes, rows: pl.DataFrame) -> None:
+def _identity(axes: Axes, rows: pl.DataFrame, title: str = "") -> None:
     ends = np.array([rows["level"].min(), rows["level"].max()], dtype=float)
     axes.plot(ends, ends, color="0.4", linestyle="--", linewidth=1, label="Perfect calibration")
-    plain(axes)
+    plain(axes, "Nominal coverage, %", "Observed coverage, %", title)
     axes.set_ylim(0, 102)
-    axes.set_xlabel("Nominal coverage, %", fontsize=9)
-    axes.set_ylabel("Observed coverage, %", fontsize=9)
 
 
 def figure_6_answers(answers: np.ndarray, label: str) -> Drawing:
@@ -108,9 +105,7 @@ def figure_6_answers(answers: np.ndarray, label: str) -> Drawing:
     figure = new_figure(6, 3, label)
     axes = figure.subplots()
     axes.hist(inside, bins=[at - 0.5 for at in range(low, high + 2)], color=BLUE, linewidth=0)
-    plain(axes)
-    axes.set_xlabel("Right answer, power of ten", fontsize=9)
-    axes.set_ylabel("Questions", fontsize=9)
+    plain(axes, "Right answer, power of ten", "Questions")
     outside = len(answers) - len(inside)
     return Drawing(
         figure,
@@ -141,7 +136,8 @@ def figure_3_tunnel(label: str) -> Drawing:
         ends = [float(end[0]) for end in perceived(norm.ppf, np.array([start]), _BETA, _ALPHA)]
         height = -0.06 * (number + 1)
         axes.plot(ends, [height, height], color=colour, linewidth=3, label=f"Query {number + 1}: seen, and stated")
-    _dress(axes)
+    plain(axes, "Answer", "Density")
+    axes.legend(fontsize=8, frameon=False)
     return Drawing(
         figure,
         f"A query sees a share of {_BETA} of the distribution, which begins at random, and takes it for all of it "
@@ -159,19 +155,18 @@ def figure_4_bounds(label: str) -> Drawing:
         left.hist(ends, bins=80, density=True, color=colour, alpha=0.4, linewidth=0, label=name)
     for end in norm.ppf([_ALPHA / 2, 1 - _ALPHA / 2]):
         left.axvline(end, color="0.4", linestyle="--", linewidth=1)
-    _dress(left)
+    plain(left, "Answer", "Density")
+    left.legend(fontsize=8, frameon=False)
     for beta, colour in _BETAS.items():
         right.plot(_N_QUERIES, [_error(beta, n) for n in _N_QUERIES], "o", color=colour, label=f"beta {beta}")
         density = float(norm.pdf(norm.ppf(_ALPHA / 2)))
         expected = np.sqrt(asymptotic_covariance(_ALPHA, beta, (density, density))[0, 0] / np.array(_N_QUERIES))
         right.plot(_N_QUERIES, expected, color=colour, linewidth=1)
-    plain(right)
+    plain(right, "Queries", "Standard error of the lower quantile")
     right.set(xscale="log", yscale="log")
     for axis in (right.xaxis, right.yaxis):
         # Plain numbers: labels are not read as formulas here.
         axis.set_major_formatter("{x:g}")
-    right.set_xlabel("Queries", fontsize=9)
-    right.set_ylabel("Standard error of the lower quantile", fontsize=9)
     right.legend(fontsize=8, frameon=False)
     return Drawing(
         figure,
@@ -185,13 +180,6 @@ def figure_4_bounds(label: str) -> Drawing:
 def _error(beta: float, n_queries: int) -> float:
     edges, _ = quantiles_of_quantiles(*simulate(norm.ppf, beta, _ALPHA, (_N_REPEATS, n_queries), _SEED), _ALPHA)
     return float(np.sqrt(np.mean((edges - norm.ppf(_ALPHA / 2)) ** 2)))
-
-
-def _dress(axes: Axes) -> None:
-    plain(axes)
-    axes.set_xlabel("Answer", fontsize=9)
-    axes.set_ylabel("Density", fontsize=9)
-    axes.legend(fontsize=8, frameon=False)
 
 
 class FigureFiles(TypedDict):

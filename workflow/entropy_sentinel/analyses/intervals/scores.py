@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 import polars as pl
-from scipy.stats import entropy
+from scipy.special import entr
 
 from entropy_sentinel.analyses.exhibits import read_all
 from entropy_sentinel.analyses.intervals.adjusted import TEMPERATURES, end_of
@@ -27,7 +27,7 @@ from entropy_sentinel.analyses.intervals.frames import (
 from entropy_sentinel.analyses.intervals.interval_score import score_difference, winkler
 from entropy_sentinel.analyses.intervals.questions import distributions, exponents, first_basis
 from entropy_sentinel.analyses.intervals.smallest_mass import Distribution, best_temperature, hulls, smallest_set
-from entropy_sentinel.analyses.intervals.tunnel import point_masses, self_consistency_index
+from entropy_sentinel.analyses.intervals.tunnel import tunnel_index
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.statistics.conformal import coverage, covered
 
@@ -207,18 +207,10 @@ def indices(beliefs: pl.DataFrame, answers: pl.DataFrame, settings: ScoreSetting
             enough = {item: drawn[:m] for item, drawn in values.items() if len(drawn) >= m}
             if not enough:
                 continue
-            index = [_index(direct[item], first) for item, first in enough.items()]
+            index = [tunnel_index(direct[item].probabilities, first) for item, first in enough.items()]
             mean = score_difference(index, np.zeros(len(index)), settings["resamples"], settings["seed"])
-            whole = float(np.mean([entropy(direct[item].probabilities) for item in enough]))
+            whole = float(np.mean([entr(direct[item].probabilities).sum() for item in enough]))
             yield {
                 **{"model": model, "temperature": temperature, "m": m, "n": len(index), "entropy": whole},
                 **{"index": mean.mean, "lower": mean.lower, "upper": mean.upper},
             }
-
-
-def _index(direct: Distribution, answers: np.ndarray) -> float:
-    """The index of one question. An answer outside the distribution has probability 0."""
-    values = np.union1d(direct.values, answers)
-    probabilities = np.zeros(len(values))
-    probabilities[np.searchsorted(values, direct.values)] = direct.probabilities
-    return self_consistency_index(probabilities, point_masses(answers, values))

@@ -22,17 +22,11 @@ class Distribution(NamedTuple):
     probabilities: np.ndarray
 
     def scaled(self, temperature: float) -> "Distribution":
-        """The distribution at another temperature: p^(1 / T), normalised. Above 1 it is flatter."""
-        return Distribution(self.values, scaled(self.probabilities, temperature))
-
-
-def scaled(probabilities: Numbers, temperature: float) -> np.ndarray:
-    """Probabilities, (k,), to the power of 1 / temperature, normalised."""
-    if not temperature > 0:
-        raise ValueError(f"temperature must be above 0, was {temperature}")
-    probabilities = np.asarray(probabilities, dtype=float)
-    powers = (probabilities / probabilities.max()) ** (1 / temperature)
-    return np.asarray(powers / powers.sum())
+        """Return p^(1 / temperature), normalised: flatter above 1. Raises ValueError unless it is above 0."""
+        if not temperature > 0:
+            raise ValueError(f"temperature must be above 0, was {temperature}")
+        powers = (self.probabilities / self.probabilities.max()) ** (1 / temperature)
+        return Distribution(self.values, powers / powers.sum())
 
 
 def smallest_set(values: Numbers, probabilities: Numbers, coverage: float) -> np.ndarray:
@@ -47,17 +41,10 @@ def smallest_set(values: Numbers, probabilities: Numbers, coverage: float) -> np
     return np.sort(values[order[:size]])
 
 
-def hull(values: Numbers) -> tuple[float, float]:
-    """The smallest interval that holds all the values, at least one."""
-    return float(np.min(values)), float(np.max(values))
-
-
 def hulls(distributions: Sequence[Distribution], coverage: float) -> tuple[np.ndarray, np.ndarray]:
-    """The hull of each question's smallest set, lower and upper, (n,) each."""
-    ends = np.array(
-        [hull(smallest_set(*distribution, coverage)) for distribution in distributions], dtype=float
-    ).reshape(-1, 2)
-    return ends[:, 0], ends[:, 1]
+    """Return the ends of the smallest interval around each question's smallest set: lower and upper, (n,) each."""
+    sets = [smallest_set(*distribution, coverage) for distribution in distributions]
+    return np.array([values[0] for values in sets], dtype=float), np.array([values[-1] for values in sets], dtype=float)
 
 
 def best_temperature(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import entropy
+from scipy.special import entr
 
 from entropy_sentinel.analyses.intervals.interval_score import winkler
 from entropy_sentinel.statistics.conformal import covered
@@ -130,24 +130,13 @@ def perception_size(levels: Numbers, coverages: Numbers) -> float:
     return min(float(coverages.sum() / levels.sum()), 1.0)
 
 
-def self_consistency_index(direct: Numbers, traces: np.ndarray) -> float:
-    """Return the tunnel index of Theorem 2: H(direct) less the entropy of the mean over the traces, in nats.
+def tunnel_index(direct: Numbers, answers: Numbers) -> float:
+    """Return the empirical tunnel index: H(direct) less the entropy of the shares of the answers, in nats.
 
-    `direct`, (k,), is what the model says of k answers without a trace; `traces`, (m, k), what it says after each of m
-    traces of its own. Each adds up to 1. With more traces the index falls in expectation to H(direct) less the entropy
-    of the mean over all traces, and is never below; it is sure to be at least 0 only where `direct` is that mean. The
-    paper's equation 2 takes the mean of the entropies instead, which is the index of a single trace.
+    `direct`, (k,), are the probabilities that the model gives k answers without a reasoning trace; `answers`, (m,), are
+    the answers that it gave after m traces. By Theorem 2 the index falls in expectation with m, to H(direct) less the
+    entropy of the mean over all traces. It is sure to be at least 0 only if `direct` is that mean. The paper's equation
+    2 takes the mean of the entropies instead, which is the index of a single trace.
     """
-    return float(entropy(np.asarray(direct, dtype=float)) - entropy(traces.mean(axis=0)))
-
-
-def point_masses(answers: Numbers, values: Numbers) -> np.ndarray:
-    """Traces whose distribution is not known but by the answer that was given after each, (m,): (m, k) of 0 and 1.
-
-    `values` are the k answers that there are. Raises ValueError where an answer is none of them.
-    """
-    equal: np.ndarray = np.asarray(answers)[:, None] == np.asarray(values)[None, :]
-    if not equal.any(axis=1).all():
-        place = int(np.flatnonzero(~equal.any(axis=1))[0])
-        raise ValueError(f"each answer must be one of the values, {np.asarray(answers)[place]} in place {place} is not")
-    return equal.astype(float)
+    _, counts = np.unique(np.asarray(answers), return_counts=True)
+    return float(entr(np.asarray(direct, dtype=float)).sum() - entr(counts / counts.sum()).sum())
