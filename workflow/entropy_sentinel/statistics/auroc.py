@@ -108,7 +108,7 @@ def delong(
 
 
 def _variance(above: np.ndarray, below: np.ndarray, own: np.ndarray, others: np.ndarray) -> float:
-    """Return the variance of Obuchowski (1997), equations 3 to 6, from the terms of positives, (m,), negatives, (n,)."""
+    """Return the variance (Obuchowski 1997, equations 3 to 6) from terms of positives, (m,), and negatives, (n,)."""
     m, n = len(above), len(below)
     _, item = np.unique(np.concatenate([own, others]), return_inverse=True)
     size = item.max() + 1

@@ -61,7 +61,7 @@ class FarOff:
         return cls(limit, near, _PRIOR + _log_likelihood(if_far, if_near, groups))
 
     def after(self, more: int, far: int, chance: float) -> "FarOff":
-        """Return the posterior after `more` domains, `far` of them above the limit; `chance` is their label variance."""
+        """Return the posterior after `more` domains, `far` above the limit; `chance` is their label variance."""
         above = _above(self.limit, chance + self.near)
         return replace(self, logarithms=self.logarithms + far * np.log(above) + (more - far) * np.log(1 - above))
 
