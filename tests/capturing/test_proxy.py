@@ -4,23 +4,19 @@ import asyncio
 import json
 import os
 import signal
-import socket
-import subprocess
 import sys
 import time
-import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from openai import AsyncOpenAI
+from serving import free_port, serving
 
 import entropy_sentinel as es
 
 ROOT = Path(__file__).parents[2]
-REQUESTS, AT_A_TIME, START_S = 500, 16, 400
+REQUESTS, AT_A_TIME = 500, 16
 KEY = "sk-test-" + "c3" * 12
 CONFIG = """
 model_list:
@@ -38,37 +34,6 @@ pytestmark = [
         reason="vLLM or LiteLLM's proxy is not installed (pip install --no-deps -r envs/litellm-proxy.txt)",
     ),
 ]
-
-
-@contextmanager
-def running(command: list[str], log: Path, healthy: str, **environment: str) -> Iterator[subprocess.Popen]:
-    """A server in a process group of its own, from when it answers at `healthy`."""
-    with log.open("w") as output:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT / "workflow"), **environment}
-        server = subprocess.Popen(
-            command, cwd=ROOT, env=environment, stdout=output, stderr=output, start_new_session=True
-        )
-    try:
-        deadline = time.monotonic() + START_S
-        while True:
-            assert server.poll() is None, log.read_text()[-3000:]
-            assert time.monotonic() < deadline, log.read_text()[-3000:]
-            try:
-                urllib.request.urlopen(healthy, timeout=5).close()
-                break
-            except OSError:
-                time.sleep(0.5)
-        yield server
-    finally:
-        if server.poll() is None:
-            os.killpg(server.pid, signal.SIGKILL)
-        server.wait()
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 async def ask(client: AsyncOpenAI, number: int) -> tuple[str, str]:
@@ -97,7 +62,7 @@ async def ask_all(port: int) -> dict[str, str]:
 
 
 def test_five_hundred_requests_through_the_proxy(tmp_path: Path) -> None:
-    model, proxy = free_port(), free_port()
+    model, proxy, workflow = free_port(), free_port(), str(ROOT / "workflow")
     (tmp_path / "config.yaml").write_text(CONFIG.format(port=model))
     serve = [sys.executable, "-m", "entropy_sentinel", "serve", "tiny-1m", "--port", str(model)]
     start_proxy = [
@@ -105,13 +70,25 @@ def test_five_hundred_requests_through_the_proxy(tmp_path: Path) -> None:
         *("--config", str(tmp_path / "config.yaml"), "--host", "127.0.0.1", "--port", str(proxy)),
     ]
     settings = {
+        "PYTHONPATH": workflow,
         "LITELLM_MASTER_KEY": KEY,
         "LITELLM_LOCAL_MODEL_COST_MAP": "True",
         "ENTROPY_SENTINEL_LOGS": str(tmp_path / "logs"),
     }
     with (
-        running([*serve, "--configfile", "demo/config.yaml"], tmp_path / "vllm", f"http://127.0.0.1:{model}/health"),
-        running(start_proxy, tmp_path / "proxy", f"http://127.0.0.1:{proxy}/health/liveliness", **settings) as server,
+        serving(
+            [*serve, "--configfile", "demo/config.yaml"],
+            tmp_path / "vllm",
+            f"http://127.0.0.1:{model}/health",
+            cwd=ROOT,
+            env=os.environ | {"PYTHONPATH": workflow},
+        ),
+        serving(
+            start_proxy,
+            tmp_path / "proxy",
+            f"http://127.0.0.1:{proxy}/health/liveliness",
+            env=os.environ | settings,
+        ) as server,
     ):
         got = asyncio.run(ask_all(proxy))
         time.sleep(2)  # LiteLLM logs after it has answered

@@ -2,52 +2,28 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import sys
-import time
-from importlib.util import find_spec
 from pathlib import Path
-from urllib.request import urlopen
 
 import pytest
 from documented import ROOT, blocks
+from serving import PROGRAMS, free_port, needs_program, serving
 
 import entropy_sentinel as es
 
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.skipif(find_spec("inspect_ai") is None, reason="inspect_ai is not installed"),
-]
-
-
-def wait_for(url: str, server: "subprocess.Popen[bytes]") -> None:
-    end = time.monotonic() + 180
-    while time.monotonic() < end and server.poll() is None:
-        try:
-            urlopen(url)
-            return
-        except OSError:
-            time.sleep(0.5)
-    raise AssertionError(f"{url} did not answer; the server ended with {server.poll()}")
+pytestmark = [pytest.mark.long, needs_program("inspect")]
 
 
 def test_an_evaluation_becomes_an_estimate(tmp_path: Path) -> None:
     (tmp_path / "demo").symlink_to(ROOT / "demo")
     shutil.copy(ROOT / "config.yaml", tmp_path)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
+    port = str(free_port())
     serve, *commands = (block.replace("8000", port) for block in blocks(ROOT / "docs" / "inspect.md", "sh"))
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    path = os.pathsep.join([str(Path(sys.executable).parent), str(PROGRAMS), os.environ["PATH"]])
     shell = {"cwd": tmp_path, "env": os.environ | {"PATH": path, "INSPECT_DISPLAY": "none"}}
-    server = subprocess.Popen(["bash", "-c", f"exec {serve}"], **shell)
-    try:
-        wait_for(f"http://127.0.0.1:{port}/health", server)
+    with serving(["bash", "-c", serve], tmp_path / "server.log", f"http://127.0.0.1:{port}/health", **shell):
         subprocess.run(["bash", "-ec", "\n".join(commands)], check=True, **shell)
-    finally:
-        server.terminate()
-        server.wait()
     labels = es.read_labels(tmp_path / "logs", scorer="pattern")
     counts = dict(labels["benchmark"].value_counts().iter_rows())
     assert counts == {"averages": 40, "percentages": 40, "remainders": 40}

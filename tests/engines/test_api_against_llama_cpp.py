@@ -5,11 +5,6 @@ LLAMA_SERVER names the program where it is not on the PATH, LLAMA_GGUF the file 
 
 import os
 import shutil
-import socket
-import subprocess
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 from fake_api import quiet_litellm, user
+from serving import free_port, serving
 
 from entropy_sentinel.engines.api import LitellmEngine
 from entropy_sentinel.frames.errors import ConfigError
 
 PROGRAM = shutil.which(os.environ.get("LLAMA_SERVER", "llama-server"))
 WEIGHTS = os.environ.get("LLAMA_GGUF", "")
-START_S = 300
 
 pytestmark = [
     quiet_litellm,
@@ -36,31 +31,10 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Where a server with two slots answers, which draws as it does without options."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    log = tmp_path_factory.mktemp("llama") / "server.log"
+    port, log = free_port(), tmp_path_factory.mktemp("llama") / "server.log"
     command = [str(PROGRAM), "-m", WEIGHTS, "--port", str(port), "-c", "2048", "--parallel", "2"]
-    with log.open("w") as said:
-        server = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT)
-    try:
-        _wait(server, port, log)
+    with serving(command, log, f"http://127.0.0.1:{port}/health"):
         yield f"http://127.0.0.1:{port}/v1"
-    finally:
-        server.terminate()
-        server.wait(timeout=30)
-
-
-def _wait(server: subprocess.Popen[bytes], port: int, log: Path) -> None:
-    start = time.monotonic()
-    while time.monotonic() - start < START_S:
-        assert server.poll() is None, log.read_text()[-3000:]
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5):
-                return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.5)
-    raise TimeoutError(log.read_text()[-3000:])
 
 
 @pytest.fixture(autouse=True)

@@ -3,13 +3,9 @@
 import json
 import os
 import re
-import signal
-import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from contextlib import chdir
 from importlib.util import find_spec
@@ -19,6 +15,7 @@ import numpy as np
 import polars as pl
 import pytest
 from fake_api import quiet_litellm, user
+from serving import free_port, serving
 
 from entropy_sentinel.chat.settings import announced_server
 from entropy_sentinel.config.config import load_config, read_config
@@ -34,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 MODEL, BENCHMARK, ITEMS = "tiny-1m", "percentages", 40
 # Hot enough that a token outside the top 20 is drawn now and then.
 HOT = f"models: {{{MODEL}: {{sampling: {{temperature: 1.5, max_tokens: 64}}}}}}"
-START_S, RUN_S = 400, 300
+RUN_S = 300
 GENERATE = (
     "import json, sys; from entropy_sentinel.stages.generation import write_generations; "
     "write_generations(sys.argv[1], json.loads(sys.argv[2]), 1, sys.argv[3])"
@@ -57,50 +54,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def served(folder: Path) -> Iterator[Path]:
     """What the server that serve.py started says to put into a config file."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port, output = free_port(), folder / "server.log"
     command = [sys.executable, "-m", "entropy_sentinel", "serve", MODEL, "--port", str(port)]
-    output = folder / "server.log"
-    with output.open("w") as log:
-        server = subprocess.Popen(
-            [*command, "--configfile", "demo/config.yaml"],
-            cwd=ROOT,
-            env=environment(folder),
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    try:
-        wait_until_healthy(server, port, output)
+    command += ["--configfile", "demo/config.yaml"]
+    with serving(command, output, f"http://127.0.0.1:{port}/health", cwd=ROOT, env=environment(folder)):
         snippet = folder / "served.yaml"
         snippet.write_text(output.read_text().split("\n\n")[0])
         yield snippet
-    finally:
-        stop(server)
-
-
-def wait_until_healthy(server: subprocess.Popen, port: int, output: Path) -> None:
-    start = time.monotonic()
-    while time.monotonic() - start < START_S:
-        assert server.poll() is None, output.read_text()[-5000:]
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5):
-                print(f"server healthy after {time.monotonic() - start:.0f} s")
-                return
-        except (urllib.error.URLError, TimeoutError):
-            time.sleep(1)
-    raise TimeoutError(output.read_text()[-5000:])
-
-
-def stop(server: subprocess.Popen) -> None:
-    """End the server and its engine process, which are a process group of their own."""
-    for way in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(server.pid, way)
-            server.wait(timeout=30)
-        except (ProcessLookupError, subprocess.TimeoutExpired):
-            continue
 
 
 def environment(folder: Path) -> dict[str, str]:

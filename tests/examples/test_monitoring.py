@@ -3,12 +3,10 @@
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
@@ -17,6 +15,7 @@ from urllib.request import urlopen
 
 import pytest
 import yaml
+from serving import free_port, serving
 from tiny import TINY
 
 import entropy_sentinel as es
@@ -53,21 +52,6 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def free_address() -> str:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{free.getsockname()[1]}"
-
-
-@contextmanager
-def running(program: str, *options: str) -> Iterator[None]:
-    with subprocess.Popen([program, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
-        try:
-            yield
-        finally:
-            server.terminate()
-
-
 def answer(address: str) -> Any:
     """What Prometheus answers."""
     with urlopen(f"http://{address}") as reply:
@@ -91,13 +75,17 @@ def waited(address: str, wanted: Any) -> Any:
 def prometheus(watched: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a Prometheus that has the rules and has scraped the metrics from a node exporter."""
     programs = installed("prometheus"), installed("prometheus-node-exporter")
-    folder, address, exporter = tmp_path_factory.mktemp("prometheus"), free_address(), free_address()
+    folder, address, exporter = tmp_path_factory.mktemp("prometheus"), *(f"127.0.0.1:{free_port()}" for _ in range(2))
     config = {**SCRAPES, "scrape_configs": [{"job_name": "node", "static_configs": [{"targets": [exporter]}]}]}
     (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
     collect = ["--collector.disable-defaults", "--collector.textfile"]
     collect += [f"--collector.textfile.directory={watched}/metrics", f"--web.listen-address={exporter}"]
     serve = [f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/data"]
-    with running(programs[1], *collect), running(programs[0], *serve, f"--web.listen-address={address}"):
+    serve += [f"--web.listen-address={address}"]
+    with (
+        serving([programs[1], *collect], folder / "exporter.log", f"http://{exporter}/metrics"),
+        serving([programs[0], *serve], folder / "prometheus.log", f"http://{address}/-/ready"),
+    ):
         waited(f"{address}/api/v1/query?query=entropy_sentinel_slices", lambda data: data["result"])
         yield address
 

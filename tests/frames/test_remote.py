@@ -1,11 +1,17 @@
 """Files behind URLs, in a store in memory: found, copied once, read, written; a connection that is lost."""
 
+import os
+import subprocess
 from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
+from typing import ClassVar
 
 import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFile, MemoryFileSystem
+from serving import PROGRAMS, needs_program, object_store
 
 import entropy_sentinel as es
 from entropy_sentinel.frames import remote
@@ -84,6 +90,71 @@ def test_a_lost_connection_is_told_and_taken_up_again(store: MemoryFileSystem, m
         es.read_logs("memory://logs/day-1.jsonl")
     assert remote.local("memory://logs/day-1.jsonl").read_bytes() == LOG
     assert places[:6] == [0, 1000, 2000, 3000, 3000, 4000]
+
+
+class Breaking(SimpleHTTPRequestHandler):
+    """A web server that closes one connection within the third part of a file, which fsspec gets in parts of 5 MiB."""
+
+    content = bytes(12 << 20)
+    asked: ClassVar[list[str | None]] = []
+
+    def do_GET(self) -> None:
+        self.asked.append(self.headers["Range"])
+        n = len(self.content)
+        begin, end = map(int, (self.headers["Range"] or f"bytes=0-{n - 1}").removeprefix("bytes=").split("-"))
+        part = self.content[begin : end + 1]
+        self.send_response(206 if self.headers["Range"] else 200)
+        self.send_header("Content-Range", f"bytes {begin}-{begin + len(part) - 1}/{n}")
+        self.send_header("Content-Length", str(len(part)))
+        self.end_headers()
+        self.wfile.write(part[:3000] if len(self.asked) == 3 else part)
+
+    def do_HEAD(self) -> None:
+        self.send_response(200)
+        self.send_header("Accept-Ranges", "bytes")
+        self.send_header("Content-Length", str(len(self.content)))
+        self.end_headers()
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+def test_a_web_server_that_closes_the_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with ThreadingHTTPServer(("127.0.0.1", 0), Breaking) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/day-1.jsonl"
+        with pytest.raises(InputError, match=rf"{url}.* after 6,291,456 bytes"):
+            remote.local(url)
+        assert remote.local(url).read_bytes() == Breaking.content
+        assert Breaking.asked[3:] == ["bytes=6291456-12582911"]
+        server.shutdown()
+
+
+@pytest.mark.slow
+@needs_program("moto_server")
+def test_commands_read_and_write_a_store_with_the_interface_of_s3(tmp_path: Path) -> None:
+    """By the light installation with the extra `cloud`."""
+    example = es.example()
+    with object_store(tmp_path, "lab") as client:
+        client.upload_file(str(example.labels), "lab", "labels.parquet")
+        for path in Path(example.traces).iterdir():
+            client.upload_file(str(path), "lab", f"traces/{path.name}")
+
+        def command(line: str) -> str:
+            words = [str(PROGRAMS / "entropy-sentinel"), *line.split()]
+            environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+            done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=120)
+            assert done.returncode == 0, done.stderr
+            return done.stdout
+
+        command("fit s3://lab/traces --labels s3://lab/labels.parquet -e group-accuracy -o s3://lab/mine.estimator")
+        monitor = f"monitor s3://lab/mine.estimator s3://lab/traces/* --by benchmark --state {tmp_path}/state"
+        command(f"{monitor} -o s3://lab/slices.csv")
+        first = client.get_object(Bucket="lab", Key="slices.csv")["Body"].read()
+        assert first.count(b"\n") > 1
+        command(f"{monitor} -o s3://lab/again.csv")
+        assert client.get_object(Bucket="lab", Key="again.csv")["Body"].read() == first
 
 
 def test_nothing_secret_of_a_url_is_told(store: MemoryFileSystem) -> None:

@@ -2,19 +2,17 @@
 
 import json
 import shutil
-import socket
 import subprocess
-import time
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
-from urllib.error import URLError
 from urllib.request import urlopen
 
 import polars as pl
 import pytest
 from production import BEGIN, fitted, traffic
 from prometheus_client.parser import text_string_to_metric_families
+from serving import free_port, serving
 
 import entropy_sentinel as es
 from entropy_sentinel.frames.contract import read_provenance
@@ -88,16 +86,11 @@ def test_promtool_finds_no_fault(found: Monitored) -> None:
 
 def test_the_node_exporter_passes_every_sample_on(found: Monitored, tmp_path: Path) -> None:
     write_metrics(found, tmp_path / "sentinel.prom")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+    address = f"127.0.0.1:{free_port()}"
     options = ["--collector.disable-defaults", "--collector.textfile", f"--collector.textfile.directory={tmp_path}"]
     command = [debian("prometheus-node-exporter"), *options, f"--web.listen-address={address}"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as exporter:
-        try:
-            read = samples(scraped(f"http://{address}/metrics"))
-        finally:
-            exporter.terminate()
+    with serving(command, tmp_path / "exporter.log", url := f"http://{address}/metrics"), urlopen(url) as answer:
+        read = samples(answer.read().decode())
     assert read["node_textfile_scrape_error"][0].value == 0
     assert {name: passed(read.get(name, [])) for name in samples(metrics(found))} == {
         name: passed(written) for name, written in samples(metrics(found)).items()
@@ -107,17 +100,6 @@ def test_the_node_exporter_passes_every_sample_on(found: Monitored, tmp_path: Pa
 def passed(family: list[Any]) -> set[tuple[Any, ...]]:
     """Labels and value of each sample of a family."""
     return {(*sorted(sample.labels.items()), sample.value) for sample in family}
-
-
-def scraped(address: str) -> str:
-    """What an exporter says once it listens."""
-    for _ in range(100):
-        try:
-            with urlopen(address) as answer:
-                return str(answer.read().decode())
-        except URLError:
-            time.sleep(0.1)
-    raise AssertionError(f"nothing listens at {address}")
 
 
 def test_without_windows_it_is_the_slices() -> None:
