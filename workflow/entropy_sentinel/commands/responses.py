@@ -75,14 +75,13 @@ def estimate(
     from entropy_sentinel.monitor.showing.terminal import parts
     from entropy_sentinel.report.terminal import show
     from entropy_sentinel.verbs.estimation import load
-    from entropy_sentinel.verbs.inputs import files as found_files
     from entropy_sentinel.verbs.inputs import log_files
-    from entropy_sentinel.verbs.labels import read_labels
+    from entropy_sentinel.verbs.labels import label_files, read_labels
 
     if output is not None:
         check_rows_path(output)
     logs = log_files(files)
-    check_outputs({"--output": output}, [estimator, *logs, *found_files(labels)])
+    check_outputs({"--output": output}, [estimator, *logs, *label_files(labels)])
     known = read_labels(labels, options["scorer"]) if labels else None
     result = estimated(load(estimator), logs, known, **options)
     if output is not None:

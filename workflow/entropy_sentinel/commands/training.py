@@ -141,12 +141,11 @@ def fit(
     from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.frames.printable import number
     from entropy_sentinel.verbs.estimation import fit, save
-    from entropy_sentinel.verbs.inputs import files as found_files
     from entropy_sentinel.verbs.inputs import log_files
-    from entropy_sentinel.verbs.labels import read_labels
+    from entropy_sentinel.verbs.labels import label_files, read_labels
     from entropy_sentinel.verbs.reading import read_features
 
-    check_outputs({"--output": output}, [*log_files(files), *found_files(labels)])
+    check_outputs({"--output": output}, [*log_files(files), *label_files(labels)])
     features = read_features(files, signals=further_signals(estimator), **options)
     known = read_labels(labels, options["scorer"]) if labels else None
     fitted = fit(features, known, estimator, domain=domain, group=group)

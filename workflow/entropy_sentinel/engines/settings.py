@@ -1,5 +1,6 @@
 """The models that are asked: the config's section `models`. An engine is its module, and a class in `ModelKind`."""
 
+import glob
 import re
 from collections.abc import Mapping
 from datetime import date
@@ -209,7 +210,8 @@ class SourceModel(Model):
 
     source: Text = Field(
         description="folder with imported traces, without an engine: {benchmark}.parquet with item_id, text, "
-        "finish_reason, token_logprobs and top_logprobs, or a log, {benchmark}.jsonl"
+        "finish_reason, token_logprobs and top_logprobs, or a log, {benchmark}.jsonl, or logs of inspect_ai, of which "
+        "the latest of the task {benchmark} is taken"
     )
     source_logprobs_mode: Literal["raw_logprobs", "none"] | None = Field(
         None,
@@ -237,9 +239,10 @@ class SourceModel(Model):
         return folder / family if (folder / family).is_dir() or not folder.is_dir() else None
 
     def file(self, benchmark: str) -> str:
-        """The file of a benchmark's traces, Parquet or a log: the first that is there."""
+        """Return the first file that exists: Parquet, a log, inspect_ai's latest log of this task; else the Parquet."""
         files = [Path(self.source) / f"{benchmark}{end}" for end in SOURCE_ENDS]
-        return str(next((file for file in files if file.is_file()), files[0]))
+        evaluations = sorted(Path(self.source).glob(f"*_{glob.escape(benchmark)}_*.eval"), reverse=True)
+        return str(next((file for file in [*files, *evaluations] if file.is_file()), files[0]))
 
 
 ModelKind = (

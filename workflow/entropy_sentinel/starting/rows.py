@@ -17,6 +17,7 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import UNUSABLE
 from entropy_sentinel.sources.fields import fill_first, is_empty
 from entropy_sentinel.sources.items import read_options, right_options
+from entropy_sentinel.sources.logs.numbers import UNNAMED
 from entropy_sentinel.sources.logs.reader import QUESTION as QUESTION_OF_A_LOG
 from entropy_sentinel.sources.rows import local_rows
 from entropy_sentinel.sources.settings import FORMATS
@@ -157,14 +158,16 @@ def split_log(
     shown = ", ".join(log)
     if by not in frame.columns or not frame[by].count():
         raise InputError(f"{shown}: has no column '{by}', which must have the domains; name another with --by")
-    models = frame["model"].drop_nulls().unique().sort().to_list()
-    if len(models) != 1:
-        raise InputError(f"{shown}: must have one model, has {len(models)} ({', '.join(models)})")
     usable = frame.filter(
         pl.col(UNUSABLE).is_null() & pl.col(by).is_not_null() & pl.col(QUESTION_OF_A_LOG).is_not_null()
     )
     if usable.is_empty():
         raise InputError(f"{shown}: no response has log-probabilities, a value of '{by}' and its question")
+    # A response that failed may lack a name; it counts as one of the others' model.
+    models = usable["model"].drop_nulls().unique().sort().to_list()
+    models = [name for name in models if name != UNNAMED] or models
+    if len(models) != 1:
+        raise InputError(f"{shown}: must have one model, has {len(models)} ({', '.join(models)})")
     if labels:
         known = (
             read_labels(labels, scorer).select("item_id", "label").unique("item_id", keep="last", maintain_order=True)

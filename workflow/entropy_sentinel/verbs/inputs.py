@@ -33,7 +33,7 @@ _OF_FEATURES = (*FEATURES, "item_id", "model", "benchmark", "reason")
 OF_LABELS = ("item_id", "label")
 
 
-def files(paths: Paths, suffixes: Sequence[str] = (".parquet",)) -> list[Path]:
+def files(paths: Paths, suffixes: Sequence[str]) -> list[Path]:
     """The files that paths, folders, patterns and URLs name, in their order; `-` is standard input.
 
     Of a folder, those whose names end with one of `suffixes`, `.gz` after it too. Of a remote file it is a copy.

@@ -51,11 +51,16 @@ def read_labels(paths: Paths, scorer: str | None = None) -> pl.DataFrame:
     """
     frames = [
         _of_evaluation(path, scorer) if brings_labels(path) else labels_of(path, _LABEL_COLUMNS)
-        for path in files(paths, (".parquet", ".eval"))
+        for path in label_files(paths)
     ]
     if not frames:
         raise InputError("labels: name at least one file")
     return pl.concat(frames, how="diagonal_relaxed")
+
+
+def label_files(paths: Paths) -> list[Path]:
+    """Return the files of labels that paths name; in a folder, Parquet files and inspect_ai's evaluations."""
+    return files(paths, (".parquet", ".eval"))
 
 
 def labels_within(given: Any, scorer: str | None = None) -> pl.DataFrame | None:
