@@ -246,6 +246,22 @@ def test_a_log_with_the_items_of_the_study_is_a_source(tmp_path: Path) -> None:
         write_generations(str(tmp_path / "items.parquet"), settings, 1, str(tmp_path / "out.parquet"))
 
 
+def test_a_log_with_ids_of_its_own_is_matched_by_its_questions(tmp_path: Path) -> None:
+    """Three questions in three epochs, of which the last question failed; a repeated question comes in its order."""
+    ids, questions = IDS, [f"Which number is {name}?" for name in ("two", "one", "four", "one")]
+    items = str(tmp_path / "items.parquet")
+    columns = {"item_id": ids, "question": questions, "reference": ids, "duplicate_of": [*ids[:3], ids[1]]}
+    BENCHMARKS.write(BENCHMARKS.frame(columns), items, {})
+    settings = SETTINGS | {"source": str(Path(__file__).parent / "logs" / "numbers.eval"), "samples": 3}
+    write_generations(items, settings, 1, str(tmp_path / "out.parquet"))
+    frame = GENERATIONS.read(tmp_path / "out.parquet")
+    assert frame.select("item_id", "sample").rows() == [(name, sample) for name in ids[:2] for sample in range(3)]
+    facts = read_provenance(tmp_path / "out.parquet")
+    assert (facts["missing_items"], facts["unused_rows"]) == (2, 3)
+    with pytest.raises(InputError, match="'item_id' must be an item of the benchmark, a-NNNNN; was "):
+        write_generations(write_items(tmp_path, ids), settings, 1, "out.parquet")
+
+
 def test_rounding_and_probabilities_of_zero_are_possible(tmp_path: Path) -> None:
     level = [math.log(1.0005 / 20)] * 20
     only = [0.0, *[-INF] * 19]

@@ -87,6 +87,32 @@ def test_fit_and_estimate_need_no_files_of_labels(tmp_path: Path, capsys: Any) -
     assert (row["n_labelled"], row["estimated_accuracy"], row["true_accuracy"]) == (6, 0.5, 1.0)
 
 
+def test_a_study_and_a_monitor_take_the_scores(tmp_path: Path, capsys: Any) -> None:
+    folder, estimator = LOGS["eval"].parent, str(tmp_path / "mine.estimator")
+    commands = [
+        [
+            "init",
+            str(tmp_path / "mine.yaml"),
+            "--log",
+            str(LOGS["eval"]),
+            "--by",
+            "metadata.level",
+            "--scorer",
+            "exact",
+        ],
+        ["fit", str(LOGS["eval"]), "--scorer", "exact", "-e", "group-accuracy", "-o", estimator],
+        ["monitor", estimator, str(LOGS["eval"]), "--labels", str(folder), "--scorer", "exact", "--json"],
+    ]
+    for command in commands:
+        capsys.readouterr()
+        with pytest.raises(SystemExit):
+            main(command)
+    (row,) = json.loads(capsys.readouterr().out)["slices"]
+    assert (row["n_labelled"], row["labelled_accuracy"]) == (6, 0.5)
+    labels = {path.stem: pl.read_parquet(path)["label"].to_list() for path in tmp_path.rglob("labels/*/*.parquet")}
+    assert labels == {"o": [True] * 3, "t": [None, False] * 3}  # null for the sample that failed
+
+
 def test_a_log_that_is_damaged_or_of_something_else(tmp_path: Path) -> None:
     (tmp_path / "half.eval").write_bytes(LOGS["eval"].read_bytes()[:-100])
     with pytest.raises(IncompleteFileError, match=r"half\.eval"):

@@ -58,7 +58,7 @@ def import_generations(items: pl.DataFrame, settings: SourceSettings, output: st
         frame = complete_generations(read_columns(source, GENERATIONS, required))
         numbered = "sample" in pl.read_parquet_schema(source)
     else:
-        frame, numbered = _from_log(source, bare), False
+        frame, numbered = _from_log(source, bare, items), False
     refuse_rows(frame, source, _checks(settings["samples"], numbered))
     if bare:
         must = f"must be null, because models.{settings['model']}.source_logprobs_mode is set so"
@@ -79,20 +79,37 @@ def import_generations(items: pl.DataFrame, settings: SourceSettings, output: st
     GENERATIONS.write(frame.select(GENERATIONS.schema.names()), output, facts)
 
 
-def _from_log(source: str, bare: bool) -> pl.DataFrame:
-    """Return the responses of a log in the columns of GENERATIONS; raise InputError for the first unusable one.
+def _from_log(source: str, bare: bool, items: pl.DataFrame) -> pl.DataFrame:
+    """Return the responses of a log in the columns of GENERATIONS; InputError for the first that cannot be used.
 
-    With `bare` they have no log-probabilities.
+    If none of the log's ids is an item's, responses go to the items with the same question. If `bare`, they have no
+    log-probabilities.
     """
-    from entropy_sentinel.sources.logs.reading import read_strictly
+    from entropy_sentinel.sources.logs.reader import QUESTION
+    from entropy_sentinel.sources.logs.reading import Logs
+    from entropy_sentinel.sources.logs.settings import ReadOptions
+    from entropy_sentinel.sources.logs.traces import combined
 
-    frame = read_strictly(source, f"{source}: no response")
+    frames = list(Logs([source], ReadOptions(strict=True, columns=(QUESTION,))))
+    if not frames:
+        raise InputError(f"{source}: no response")
+    frame = combined(frames)
+    if QUESTION in frame.columns and frame.join(items, on="item_id", how="semi").is_empty():
+        frame = _by_question(frame, items)
     if bare:
         without = {name: pl.lit(None, GENERATIONS.schema[name]) for name in (*_STEPS, "tokens")}
         return frame.select(GENERATIONS.schema.names()).with_columns(**without)
     unusable = pl.col(UNUSABLE).is_not_null() & ~WAS_REFUSED
     refuse_rows(frame, source, {"text": (unusable, "must have log-probabilities")})
     return frame.select(GENERATIONS.schema.names())
+
+
+def _by_question(frame: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
+    """Replace ids by those of the items with the same question, null without one; repeats are matched in id order."""
+    key = {"question": pl.col("question").str.strip_chars(), "repeat": pl.col("item_id").rank("dense").over("question")}
+    ids = items.select("question", "item_id").with_columns(**key).rename({"item_id": "of_study"})
+    matched = frame.with_columns(**key).join(ids, on=list(key), how="left", maintain_order="left", nulls_equal=False)
+    return frame if matched["of_study"].is_null().all() else matched.with_columns(item_id="of_study")
 
 
 def complete_generations(frame: pl.DataFrame) -> pl.DataFrame:

@@ -104,7 +104,9 @@ class InspectReader(Reader):
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
         """The choices of the sample's output; where there is none, what came in its place."""
         output, choices = record.get("output") or {}, (record.get("output") or {}).get("choices") or ()
-        kept = self.columns(record, _usual(record)) | {"benchmark": storable(record["eval"]["task"])}
+        # The question is the sample's input; in the messages a template surrounds it.
+        asked = {**record, "messages": None}
+        kept = self.columns(asked, _usual(record)) | {"benchmark": storable(record["eval"]["task"])}
         seed = record["eval"]["model_generate_config"].get("seed")
         replies = [_choice(choice, record) for choice in choices] or [Reply(None, None, "", _failure(record), None)]
         for number, reply in enumerate(replies):
