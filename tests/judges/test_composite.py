@@ -231,7 +231,7 @@ def test_labels_written_before_are_read(tmp_path: Path) -> None:
 class Model:
     """Stands in for a server: says correct, and nothing of the second response that it is shown."""
 
-    version = "model 1"
+    software = "model 1"
 
     def judge(self, cases: list[Case]) -> list[Verdict]:
         self.cases = cases

@@ -63,7 +63,7 @@ def test_the_judge_is_asked_in_the_papers_words_with_a_schema_and_the_response_w
     with fake_api(lambda body, _: ok(completion('{"success": true}', [], 3))) as api:
         asked = judge(api)
         assert asked.judge([case(0)]) == [Verdict(True)]
-        assert asked.version.endswith(", tiny-2025")
+        assert asked.software.endswith(", tiny-2025")
     (request,) = api.requests
     assert request["messages"] == [{"role": "system", "content": SYSTEM}, {"role": "user", "content": USER}]
     assert "temperature" not in request
@@ -220,7 +220,7 @@ def test_a_key_is_in_no_file_log_or_error(tmp_path: Path, caplog: pytest.LogCapt
         with pytest.raises(EntropySentinelError, match=r"wrong key \*\*\*") as error:
             asked.judge([case(4)])
     assert api.keys == [f"Bearer {KEY}"] * 4
-    told = f"{error.value} {verdicts} {asked.version} {caplog.text}"
+    told = f"{error.value} {verdicts} {asked.software} {caplog.text}"
     assert KEY not in told
     written = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert len(written) >= 4

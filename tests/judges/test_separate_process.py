@@ -14,7 +14,7 @@ from entropy_sentinel.judges.separate_process import SeparateProcess
 class Obedient:
     """Does what the response says."""
 
-    version = "obedient 1"
+    software = "obedient 1"
 
     def __init__(self, answer: str) -> None:
         self.answer = answer
@@ -38,7 +38,7 @@ def judge(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_verdicts_come_back_as_they_are(judge: SeparateProcess) -> None:
-    assert judge.version == "obedient 1"
+    assert judge.software == "obedient 1"
     assert judge.judge([Case("?", "print é\n", "1", truncated=False)]) == [Verdict(True, answer="42")]
 
 

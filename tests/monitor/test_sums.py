@@ -1,10 +1,25 @@
 """Sums of slices: they add up in any order, and give back means and covariances."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import polars as pl
+import pytest
 
-from entropy_sentinel.monitor.catalogue import STATISTICS
-from entropy_sentinel.monitor.summing.sums import HELD, Accumulator, Partial, Sums, covariance, numbered, pairs, places
+from entropy_sentinel.estimators.estimator import Estimator
+from entropy_sentinel.monitor.catalogue import STATISTICS, Statistic
+from entropy_sentinel.monitor.summing import sums as module
+from entropy_sentinel.monitor.summing.sums import (
+    HELD,
+    Accumulator,
+    Partial,
+    Sums,
+    covariance,
+    numbered,
+    pairs,
+    places,
+    predictions,
+)
 
 
 def partial(slices: list[str | None], values: np.ndarray) -> Partial:
@@ -42,6 +57,34 @@ def test_rows_without_a_group_go_nowhere() -> None:
     total.add(np.array([-1, 1, 1]), sums)
     total.add(np.array([-1, -1, -1]), sums)
     assert total.values.tolist() == [[0], [2]]
+
+
+def test_only_counts_are_whole_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_PLACES", {"seconds": 0, "n_long": 0})
+    columns = [
+        Sums(np.array([[85.236], [np.nan]]), *[np.empty((2, 0))] * 3).column(
+            Statistic(name, "", "", each=pl.col("seconds"))
+        )
+        for name in ("seconds", "n_long")
+    ]
+    assert [column.to_list() for column in columns] == [[85.236, None], [85, None]]
+
+
+@dataclass(frozen=True)
+class SquareOfTheMean(Estimator):
+    """Twice `x` is the value, and the square of half the mean is the accuracy; there is no P(correct)."""
+
+    def values(self, features: pl.DataFrame) -> np.ndarray:
+        return features.select(2 * pl.col("x"), other=5.0).to_numpy()
+
+    def accuracies_of(self, means: np.ndarray) -> np.ndarray:
+        return (means[:, 0] / 2) ** 2
+
+
+def test_without_p_correct_the_prediction_is_the_estimate_of_the_response_alone() -> None:
+    assert predictions(SquareOfTheMean("square"), pl.DataFrame({"x": [0.5, 0.2]})).tolist() == pytest.approx(
+        [0.25, 0.04]
+    )
 
 
 def test_there_and_back_as_a_table() -> None:

@@ -18,7 +18,7 @@ from entropy_sentinel.stages.label import label, write_labels
 class Recorder:
     """A judge that keeps its cases and cannot say."""
 
-    version = "none"
+    software = "none"
 
     def judge(self, cases):
         self.cases = cases
@@ -93,7 +93,7 @@ def test_labels_made_elsewhere_need_no_reference(tmp_path: Path) -> None:
 class Unsure:
     """A judge that reads a verdict in no reply, or in all."""
 
-    version = "unsure 1"
+    software = "unsure 1"
 
     def __init__(self, label: bool | None) -> None:
         self.label = label

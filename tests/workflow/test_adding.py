@@ -48,6 +48,7 @@ RECORD = {
     "said": "yes",
     "ended": "stop",
     "route": "shop",
+    "right": True,
     "steps": [{"sampled": COIN[0], "likely": COIN}, {"sampled": BIASED[0], "likely": BIASED}],
 }
 
@@ -95,8 +96,14 @@ def test_a_log_of_the_new_format_is_read(followed: tuple[Project, dict[str, obje
     folder = followed[0].folder
     records = [RECORD, RECORD | {"number": "a-2", "steps": 3}]
     (folder / "log.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
-    code = "import entropy_sentinel as es; f = es.read_features('log.jsonl'); f.write_json('features.json')"
-    in_the_copy(folder, "-c", code)
+    saved(folder, "group-accuracy")
+    code = """
+import entropy_sentinel as es
+es.read_features("log.jsonl").write_json("features.json")
+estimate = es.estimate("group-accuracy.estimator", "log.jsonl", any_model=True, any_logprobs=True)
+print(*es.read_labels("log.jsonl")["label"], *estimate["true_accuracy"])
+"""
+    assert in_the_copy(folder, "-c", code).split() == ["True", "1.0"]
     (row,) = json.loads((folder / "features.json").read_text())
     biased = -0.75 * math.log(0.75) - 0.25 * math.log(0.25)
     assert (row["item_id"], row["route"], row["n_tokens"]) == ("a-1", "shop", 2)
@@ -237,6 +244,18 @@ def test_each_arrives_in_results_and_tables(added: Path) -> None:
     assert "ATC, Last H" in tables["table_3_simple_estimators"]
     assert "made-elsewhere,odd,20" in tables["table_11_counts"]
     assert "How many responses" in (results / "mine" / "report.html").read_text()
+
+
+@pytest.mark.slow
+def test_a_raised_version_makes_the_labels_again(followed: tuple[Project, dict[str, object]], added: Path) -> None:
+    settings = added / "workflow" / "entropy_sentinel" / "judges" / "settings.py"
+    text = settings.read_text()
+    before, name, after = text.partition('"entropy_sentinel.judges.letter"')
+    settings.write_text(before + name + after.replace("ClassVar[int] = 1", "ClassVar[int] = 2", 1))
+    try:
+        assert followed[0].planned()["label"] == len(BENCHMARKS) + 1
+    finally:
+        settings.write_text(text)
 
 
 @pytest.mark.slow

@@ -7,8 +7,7 @@
 #
 # A benchmark with a judge of its own (`benchmarks.NAME.judge`) has its labels from that one, in the place of {judge}.
 #
-# Like generations, labels may cost money: LABEL_VERSION in frames/label.py, or the VERSION of a judge's kind in
-# judges/settings.py, stands in for the code.
+# Like generations, labels may cost money: the VERSION of a judge's kind (judges/settings.py) stands for the code.
 
 SERVED, OWN_JUDGES = judging.served_judges(CONFIG), judging.own_judges(CONFIG)
 SERVED_BENCHMARKS = [name for name in BENCHMARKS if name not in OWN_JUDGES] or BENCHMARKS

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entropy_sentinel.commands.options import INCOMPLETE, Json, print_json, taking
+from entropy_sentinel.commands.options import INCOMPLETE, RESPONSES, Json, print_json, taking
 from entropy_sentinel.commands.responses import Estimator
 from entropy_sentinel.frames.options import Panel
 from entropy_sentinel.monitor.settings import MonitorOptions
@@ -24,11 +24,7 @@ BEHIND = 5
 
 Logs = Annotated[
     list[str],
-    typer.Argument(
-        metavar="LOGS",
-        help="Logs, traces or features (.jsonl, .json, .parquet, .csv, .gz): files, folders, patterns, or - for "
-        "standard input; or --state files of parts of the logs.",
-    ),
+    typer.Argument(metavar="LOGS", help=f"{RESPONSES} Also --state files of parts of the logs."),
 ]
 State = Annotated[
     Path | None,

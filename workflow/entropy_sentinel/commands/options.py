@@ -13,6 +13,7 @@ from pydantic.fields import FieldInfo
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError, InputError
 from entropy_sentinel.frames.options import Options, Panel, choices, in_order, is_list, meaning, shown
 from entropy_sentinel.frames.printable import one_line
+from entropy_sentinel.sources.logs.settings import SUFFIXES
 
 if TYPE_CHECKING:
     from entropy_sentinel.config.sections import Config
@@ -37,9 +38,10 @@ ConfigFiles = Annotated[
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON to standard output, and nothing else there.")]
 
-_LOGS = "(.jsonl, .json, .parquet, .csv, .eval, .gz): files, folders, patterns, URLs, - for standard input."
+_LOGS = f"({', '.join(SUFFIXES)}, .gz): files, folders, patterns, URLs, - for standard input."
 LogFiles = Annotated[list[str], typer.Argument(metavar="FILES", help=f"Logs or traces {_LOGS}")]
-ResponseFiles = Annotated[list[str], typer.Argument(metavar="FILES", help=f"Logs, traces or features {_LOGS}")]
+RESPONSES = f"Logs, traces or features {_LOGS}"
+ResponseFiles = Annotated[list[str], typer.Argument(metavar="FILES", help=RESPONSES)]
 
 
 def taking(options: type[Options], *more: inspect.Parameter, **defaults: Any) -> Callable[[Command], Command]:

@@ -8,7 +8,6 @@ from entropy_sentinel.config.generations import generation_settings
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.engines.generation import ServedSettings
 from entropy_sentinel.engines.settings import HubModel
-from entropy_sentinel.frames.label import LABEL_VERSION
 from entropy_sentinel.judges.settings import JudgeSettings, LabelsFile, Llm, LlmSettings, members
 
 
@@ -23,9 +22,8 @@ def judge_settings(config: Config, judge: str, benchmark: str | None = None) -> 
 
 def _settings_of(config: Config, judge: str, benchmark: str | None) -> JudgeSettings:
     settings = config.judges[judge]
-    version = getattr(settings, "VERSION", LABEL_VERSION)
     if isinstance(settings, Llm):
-        job: JudgeSettings = {"version": version, "judge": judge, "kind": settings.kind}
+        job: JudgeSettings = {"version": settings.VERSION, "judge": judge, "kind": settings.kind}
         # Below a key of its own: the file of labels has the name of the model that answered as `model`.
         job["llm"] = _llm_settings(config, settings)
         if settings.served is not None:
@@ -34,8 +32,8 @@ def _settings_of(config: Config, judge: str, benchmark: str | None) -> JudgeSett
             # A reply that is kept is of use as long as the server is the same.
             job["llm"]["revision"] = hashlib.sha256(json.dumps(server, sort_keys=True).encode()).hexdigest()[:12]
         return job
-    job = cast(JudgeSettings, {"version": version, "judge": judge, **settings.model_dump(exclude_none=True)})
-    tolerance = config.benchmarks[benchmark].tolerance if benchmark and getattr(settings, "TOLERANT", False) else None
+    job = cast(JudgeSettings, {"version": settings.VERSION, "judge": judge, **settings.model_dump(exclude_none=True)})
+    tolerance = config.benchmarks[benchmark].tolerance if benchmark and settings.TOLERANT else None
     if tolerance:
         job["tolerance"] = tolerance.model_dump(exclude_defaults=True)
     if parts := {name: _settings_of(config, name, benchmark) for name in members(settings)}:

@@ -5,10 +5,6 @@ import polars as pl
 from entropy_sentinel.frames.contract import Column, Contract
 from entropy_sentinel.frames.response import ITEM_COLUMN, SAMPLE, SAMPLE_COLUMN
 
-# Raised by hand when verdicts of all judges move, for the reason given at GENERATION_VERSION: a judge may cost money.
-# Where those of one kind move, that kind gets a VERSION of its own, in judges/settings.py.
-LABEL_VERSION = 1
-
 # The reason of a response to an item without a reference: no judge is shown it.
 NO_REFERENCE = "no reference"
 

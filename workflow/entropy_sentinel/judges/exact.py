@@ -13,7 +13,7 @@ from entropy_sentinel.judges.words import option
 class ExactJudge:
     """Compares the final answer (answers.py) with the reference."""
 
-    version = "exact 2"
+    software = "exact 2"
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
         """One verdict per case, in order; null without a final answer."""
@@ -41,7 +41,7 @@ _LETTERS = "ABCDEFGHIJ"
 class ChoiceJudge:
     """Compares letters; a text counts as the letter of the option that has it, by the options in the question."""
 
-    version = "choice 3"
+    software = "choice 3"
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
         """One verdict per case, in order; null if the reference or the answer is not an option."""

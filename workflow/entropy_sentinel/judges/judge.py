@@ -36,9 +36,9 @@ class Verdict:
 
 
 class Judge(Protocol):
-    """Anything that labels responses. `version` names the software behind it, for the provenance."""
+    """Anything that labels responses. `software` is its name and version, for the provenance."""
 
-    version: str
+    software: str
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
         """One verdict per case, in order."""

@@ -159,7 +159,7 @@ class LlmJudge:
         )
 
     @property
-    def version(self) -> str:
+    def software(self) -> str:
         """LiteLLM's, and what the servers have called their models in the replies so far."""
         return ", ".join([f"litellm {version('litellm')}", *sorted(self._names)])
 

@@ -262,7 +262,7 @@ class MathVerifyJudge:
     `tolerance` is that of the benchmark (`sources.settings.Tolerance`), or None.
     """
 
-    version = f"math-verify {importlib.metadata.version('math-verify')}"
+    software = f"math-verify {importlib.metadata.version('math-verify')}"
 
     def __init__(self, tolerance: Mapping[str, Any] | None = None) -> None:
         self.tolerance = tolerance

@@ -32,7 +32,7 @@ class SeparateProcess:
     def __init__(self, module: str, class_name: str, *arguments: Any, limit_s: float = 10) -> None:
         self._what, self._limit_s = json.dumps([module, class_name, arguments]), limit_s
         self._process: subprocess.Popen[bytes] | None = None
-        self.version: str = self._start()
+        self.software: str = self._start()
 
     def __enter__(self) -> "SeparateProcess":
         return self
@@ -55,7 +55,7 @@ class SeparateProcess:
     __del__ = close
 
     def _start(self) -> str:
-        """Start the process, which begins with its version."""
+        """Start the process, whose first line is the judge's `software`."""
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  (its stderr; goes with the process)
         self._process = subprocess.Popen(
             [sys.executable, "-m", __name__, self._what],
@@ -65,7 +65,7 @@ class SeparateProcess:
             env={**os.environ, "PYTHONPATH": os.pathsep.join([str(_ROOT), os.environ.get("PYTHONPATH", "")])},
         )
         try:
-            version = self._line(_START_LIMIT_S)
+            software = self._line(_START_LIMIT_S)
         except (TimeoutError, EOFError):
             self._errors.seek(0)
             words = self._errors.read().decode(errors="replace").strip().splitlines()[-1:]
@@ -73,7 +73,7 @@ class SeparateProcess:
             raise EntropySentinelError(
                 f"the process of the judge {self._what} did not start: {' '.join(words)}"
             ) from None
-        return str(version)
+        return str(software)
 
     @property
     def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
@@ -121,7 +121,7 @@ def _main(what: str) -> None:
     os.dup2(2, 1)
     module, class_name, arguments = json.loads(what)
     judge = getattr(import_module(module), class_name)(*arguments)
-    print(json.dumps(judge.version), file=out, flush=True)
+    print(json.dumps(judge.software), file=out, flush=True)
     for line in sys.stdin.buffer:
         [verdict] = judge.judge([Case(**json.loads(line))])
         print(json.dumps(asdict(verdict)), file=out, flush=True)

@@ -14,10 +14,15 @@ from entropy_sentinel.frames.sections import DISTINCT, Name, Number, Settings, T
 
 
 class Kind(Settings):
-    """What the kinds of judges say of themselves, beside their settings."""
+    """The base class of the kinds of judges."""
 
-    # Where the judge is made: a function `make(settings)`; none for what is made of other judges.
+    # The module with the function `make(settings)`; none for a judge that combines others.
     MODULE: ClassVar[str] = ""
+    # Raise it when verdicts change: labels of this kind are made again. It stands for the code, because labels may cost
+    # money and other changes of the code must not make them again.
+    VERSION: ClassVar[int] = 1
+    # Whether a benchmark's tolerance is one of the judge's settings.
+    TOLERANT: ClassVar[bool] = False
 
 
 class MathVerify(Kind):
@@ -28,11 +33,9 @@ class MathVerify(Kind):
     """
 
     MODULE: ClassVar[str] = "entropy_sentinel.judges.separate_process"
-    # Of this kind's rules, in place of LABEL_VERSION: raised by hand when its verdicts move.
     # 4: words around an unboxed number or after a formula, numbers in words, ratios, times and longer lists in other
     # brackets are no longer read, and an answer that the response takes back or changes is none.
     VERSION: ClassVar[int] = 4
-    # Whether a benchmark's tolerance is one of the judge's settings.
     TOLERANT: ClassVar[bool] = True
     ELSEWHERE: ClassVar[Mapping[str, str]] = {"path": "(a folder of labels) goes with kind 'file'"}
 

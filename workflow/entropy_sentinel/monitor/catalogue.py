@@ -36,7 +36,7 @@ class Statistic(Column):
             dotted names, as text, null if missing. If a value may be unknown, count the known ones in another statistic
             and name that in `of`.
         of: The denominator of a share: only responses that count there count here, and rows have the quotient of the
-            sums. Empty for a count: rows have the sum.
+            sums. Empty for a count or another sum; only counts, named `n_...`, are whole numbers.
         heading: Its heading in tables; empty if tables omit it.
         form: Its format in tables.
         flag: The flag of slices in which it is more than a tenth; empty for none.

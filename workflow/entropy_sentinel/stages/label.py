@@ -71,7 +71,7 @@ class _Asking:
         judge = None if referenced.is_empty() else make_judge(settings)
         frame, exchanges = label(self.items, responses, judge, self.whose)
         self.exchanges += exchanges
-        return frame, {"judge_version": judge and judge.version}
+        return frame, {"judge_version": judge and judge.software}
 
     def _imported(self, settings: JudgeSettings, responses: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
         # A file lies in the judge's folder, below the model's: see judges/settings.py.

@@ -15,8 +15,9 @@ from entropy_sentinel.frames.files import url_of
 from entropy_sentinel.frames.remote import local, remote_files, shown
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.signals import with_reasons
-from entropy_sentinel.sources.logs.records import SUFFIXES, is_log
+from entropy_sentinel.sources.logs.records import is_log
 from entropy_sentinel.sources.logs.selection import first_of
+from entropy_sentinel.sources.logs.settings import SUFFIXES
 from entropy_sentinel.sources.logs.table import TRACES
 from entropy_sentinel.sources.opening import STANDARD_INPUT
 

@@ -17,7 +17,6 @@ from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.times import starts
 from entropy_sentinel.monitor.summing.merging import Merged
 from entropy_sentinel.monitor.summing.state import State
-from entropy_sentinel.monitor.summing.sums import one_value
 from entropy_sentinel.statistics.numbers import Numbers
 from entropy_sentinel.statistics.prediction_powered import LabelledMean, labelled_mean, prediction_powered_mean
 from entropy_sentinel.verbs.inputs import WEIGHT
@@ -58,9 +57,8 @@ def improved(
 ) -> Improved | None:
     """Estimate the accuracy of a slice from labels of some responses and predictions of all; None without labels.
 
-    `labels`, `predicted_on_labelled` and `weights` are (n,), `predicted_on_all` is (N,) and includes these n. A
-    prediction is P(correct), or the mean of the estimator's values of a response, (n, n_values). Without weights, or if
-    all are null, all responses were equally likely to be labelled.
+    `labels`, `predicted_on_labelled` and `weights` are (n,), `predicted_on_all` is (N,) and includes these n;
+    predictions are in [0, 1]. Without weights, or if all are null, all responses were equally likely to be labelled.
 
     Raises InputError if only some labels have a weight.
     """
@@ -68,7 +66,7 @@ def improved(
     if not known.any():
         return None
     y = np.array([label for label in labels if label is not None], dtype=float)
-    p, everywhere = one_value(predicted_on_labelled)[known], one_value(predicted_on_all)
+    p, everywhere = np.asarray(predicted_on_labelled)[known], np.asarray(predicted_on_all)
     w = None if weights is None else np.array(weights, dtype=float)[known]
     if w is not None and np.isnan(w).any():
         if not np.isnan(w).all():

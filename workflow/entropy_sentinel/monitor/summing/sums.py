@@ -22,22 +22,16 @@ HELD = 20_000
 
 
 def predictions(estimator: Estimator, features: pl.DataFrame) -> np.ndarray:
-    """Return the prediction for each response, (n_rows,), in [0, 1]: P(correct), or else the mean of its values."""
+    """Return the prediction for each response, (n_rows,), in [0, 1]: P(correct), or else the estimate of it alone."""
     with one_thread():
         p = estimator.p_correct(features)
-    return np.clip(one_value(values_of(estimator, features) if p is None else p), 0, 1)
+        return np.clip(estimator.accuracies_of(estimator.values(features)) if p is None else p, 0, 1)
 
 
 def values_of(estimator: Estimator, rows: pl.DataFrame) -> np.ndarray:
     """Return the estimator's values of each response, (n_rows,) or (n_rows, n_values)."""
     with one_thread():
         return estimator.values(rows)
-
-
-def one_value(given: Any) -> np.ndarray:
-    """Return one value per response, (n,), from one or several."""
-    values = np.asarray(given, dtype=float)
-    return values.mean(axis=1) if values.ndim == 2 else values
 
 
 class Sums(NamedTuple):
@@ -113,10 +107,10 @@ class Sums(NamedTuple):
         return self.statistics[:, _PLACES[statistic]]
 
     def column(self, statistic: Statistic) -> pl.Series:
-        """Return a statistic for the rows, (n,): a count, or a share, null without responses or if unknown."""
+        """Return a statistic for the rows, (n,): a count, a sum, or a share; null without responses or if unknown."""
         total = pl.Series(statistic.name, self.sum_of(statistic.name)).fill_nan(None)
         if not statistic.of:
-            return total.cast(pl.Int64)
+            return total.cast(pl.Int64) if statistic.name.startswith("n_") else total
         every = self.sum_of(statistic.of)
         return total / pl.Series(np.where(every > 0, every, np.nan)).fill_nan(None)
 

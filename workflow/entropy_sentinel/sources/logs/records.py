@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, TextIO
 
 from entropy_sentinel.frames.arrow import read_batches
 from entropy_sentinel.frames.contract import given
-from entropy_sentinel.frames.errors import IncompleteFileError, InputError
+from entropy_sentinel.frames.errors import EntropySentinelError, IncompleteFileError, InputError
 from entropy_sentinel.sources.logs.memory import Held
-from entropy_sentinel.sources.logs.settings import LONGEST_MB, container
+from entropy_sentinel.sources.logs.settings import LONGEST_MB, container, recognise
 from entropy_sentinel.sources.logs.table import TRACES
 from entropy_sentinel.sources.opening import STANDARD_INPUT, Stream, opened
 
@@ -33,8 +33,6 @@ _JSON_CELLS = ("token_logprobs", "top_logprobs", "tokens", "token_ids", "metadat
 _WHOLE_CELLS = ("sample", "prompt_tokens", "seed")
 _LONGEST_HEAD = 1 << 20
 _DELIMITERS = (",", ";", "\t")
-# Suffixes of the files to read in a folder; `.gz` may follow all but Parquet.
-SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".json", ".csv", ".eval")
 
 
 class Found(NamedTuple):
@@ -258,21 +256,25 @@ def records(path: str | Held, max_record_mb: float = LONGEST_MB) -> Iterator[Fou
 def _reader(stream: Stream, name: str) -> Callable[[Stream, str, int], Iterator[Found | BadRecord]]:
     """Return the function that yields the records of a stream, by its first bytes and its name."""
     if kind := container(stream.peek(1)):
-        module, _, function = kind.records.rpartition(".")
+        module, _, function = kind[1].records.rpartition(".")
         records_of: Callable[[Stream, str, int], Iterator[Found | BadRecord]] = getattr(import_module(module), function)
         return records_of
     return _csv if name.removesuffix(".gz").endswith(".csv") else json_records
 
 
 def brings_labels(path: str | Path) -> bool:
-    """Return whether a file is the log of an evaluation, whose samples have scores."""
-    if str(path) == STANDARD_INPUT:
+    """Return whether a file is a log of a format with labels, such as that of an evaluation."""
+    if str(path) == STANDARD_INPUT or Path(path).suffix == ".parquet":
         return False
     try:
         with opened(path) as stream:
-            return container(stream.peek(1)) is not None
-    except (OSError, EOFError, zlib.error):
+            if kind := container(stream.peek(1)):
+                return kind[0].labels
+            first = next(_reader(stream, str(path))(stream, str(path), LONGEST_MB * MB), None)
+    except (OSError, EOFError, zlib.error, EntropySentinelError):
         return False  # reading it raises the error
+    format = recognise(first.content) if isinstance(first, Found) else None
+    return format is not None and format.labels
 
 
 def _parquet_rows(path: str) -> Iterator[Found]:

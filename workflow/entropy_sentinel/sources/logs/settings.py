@@ -29,19 +29,22 @@ Mode = Literal["raw_logprobs", "processed_logprobs"]
 class Container:
     """A kind of file that is not a sequence of records, such as an archive.
 
-    `recognises` tests its first bytes. `records` names the function that yields its records, from the stream, the
-    file's name and the bytes of the longest record.
+    `recognises` tests its first bytes, at least 8 kB of them if the file is as long. `records` names the function that
+    yields its records, from the stream, the file's name and the bytes of the longest record. Files with this `suffix`
+    are read in a folder.
     """
 
     recognises: Callable[[bytes], bool]
     records: str
+    suffix: str
 
 
 @dataclass(frozen=True)
 class Format:
     """A format of logs; `recognises` tests one record, `reader` names the class that reads them.
 
-    `containers` are kinds of files with such records that are not JSON, CSV or Parquet.
+    `containers` are kinds of files with such records that are not JSON, CSV or Parquet. If the format has `labels`, its
+    reader sets them, and its logs are files of labels too.
     """
 
     name: str
@@ -49,6 +52,7 @@ class Format:
     reader: str
     recognises: Callable[[Record], bool]
     containers: tuple[Container, ...] = ()
+    labels: bool = False
 
 
 FORMATS: dict[str, Format] = {
@@ -60,14 +64,16 @@ FORMATS: dict[str, Format] = {
             f"{_ROOM}.inspect_samples.InspectReader",
             lambda record: {"eval", "epoch", "output"} <= set(record),
             (
-                Container(lambda begin: begin.startswith(b"PK"), f"{_ROOM}.inspect_samples.archived_samples"),
+                Container(lambda begin: begin.startswith(b"PK"), f"{_ROOM}.inspect_samples.archived_samples", ".eval"),
                 Container(
                     lambda begin: (
                         re.match(rb'\s*{\s*"version":\s*\d+,\s*"status":\s*"\w+",\s*"eval":', begin) is not None
                     ),
                     f"{_ROOM}.inspect_samples.listed_samples",
+                    ".json",
                 ),
             ),
+            labels=True,
         ),
         Format(
             "litellm",
@@ -121,10 +127,14 @@ FORMATS: dict[str, Format] = {
 }
 
 
-def container(begin: bytes) -> Container | None:
-    """Return the kind of container that begins with these bytes; None if it is not a container."""
-    kinds = (kind for format in FORMATS.values() for kind in format.containers)
-    return next((kind for kind in kinds if kind.recognises(begin)), None)
+_CONTAINERS = [(format, kind) for format in FORMATS.values() for kind in format.containers]
+# Suffixes of the files to read in a folder; `.gz` may follow all but Parquet.
+SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".json", ".csv", *({kind.suffix for _, kind in _CONTAINERS} - {".json"}))
+
+
+def container(begin: bytes) -> tuple[Format, Container] | None:
+    """Return the format and the kind of container that begins with these bytes; None if it is not a container."""
+    return next((pair for pair in _CONTAINERS if pair[1].recognises(begin)), None)
 
 
 def recognise(record: Record) -> Format | None:
