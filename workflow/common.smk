@@ -24,7 +24,7 @@ from entropy_sentinel.jobs.terminal import Work, show_jobs
 from entropy_sentinel.jobs.versions import announce_versions
 from entropy_sentinel.signals.catalogue import FAMILIES, module_of, rules_of
 from snakemake.exceptions import WorkflowError
-from snakemake.io import IOFile
+from snakemake.io import IOFile, strip_wildcard_constraints
 
 PACKAGE = (Path(workflow.basedir) / "workflow" / "entropy_sentinel").resolve()
 
@@ -137,6 +137,13 @@ def shown(section, *keys):
     """What an analysis shows: of its section the settings that a family of exhibits is made from."""
     chosen = {key: getattr(section, key) for key in ("headline_group", *keys)}
     return {**chosen, "label": section.label(CONFIG.study), "groups": NAMED_GROUPS}
+
+
+def exhibits_of(analysis, **wildcards):
+    """The tables, figures and report of an analysis: as targets, so that one that was deleted is made again."""
+    names = [f"{analysis}_{exhibit}" for exhibit in ("tables", "figures", "report")]
+    files = [strip_wildcard_constraints(file) for rule in workflow.rules if rule.name in names for file in rule.output]
+    return expand(files, **wildcards)
 
 
 def drawn_figures(section, of_each_model):

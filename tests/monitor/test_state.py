@@ -213,15 +213,15 @@ def test_a_run_that_dies_leaves_nothing_that_counts(estimator, tmp_path: Path, m
     logs.mkdir()
     log_file(logs / "1.jsonl", lines(0, 24))
     log_file(logs / "2.jsonl", lines(24, 48))
-    score, calls = collecting.score, []
+    sums_of, calls = collecting.sums_of, []
 
     def dies(*arguments: Any) -> Any:
         calls.append(1)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return score(*arguments)
+        return sums_of(*arguments)
 
-    monkeypatch.setattr(collecting, "score", dies)
+    monkeypatch.setattr(collecting, "sums_of", dies)
     with pytest.raises(KeyboardInterrupt):
         run(estimator, str(logs), state)
     monkeypatch.undo()
@@ -279,14 +279,14 @@ def test_two_runs_at_once_wait_for_each_other(estimator, tmp_path: Path) -> None
 
 def test_a_file_that_grows_while_it_is_read_is_read_from_a_copy(estimator, tmp_path: Path, monkeypatch) -> None:
     path, state = log_file(tmp_path / "log.jsonl", lines(0, 10)), tmp_path / "state"
-    score = collecting.score
+    sums_of = collecting.sums_of
 
     def grows(*arguments: Any) -> Any:
         if len(path.read_text().splitlines()) == 10:
             log_file(path, lines(0, 20))
-        return score(*arguments)
+        return sums_of(*arguments)
 
-    monkeypatch.setattr(collecting, "score", grows)
+    monkeypatch.setattr(collecting, "sums_of", grows)
     assert run(estimator, path, state).slices["n_responses"].sum() == 20
     monkeypatch.undo()
     assert run(estimator, path, state).slices["n_responses"].sum() == 20

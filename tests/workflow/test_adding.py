@@ -259,6 +259,20 @@ def test_a_raised_version_makes_the_labels_again(followed: tuple[Project, dict[s
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "rule"), [("tables/table_1_auroc.csv", "accuracy_tables"), ("summary.json", "accuracy_report")]
+)
+def test_a_deleted_exhibit_is_made_again(
+    followed: tuple[Project, dict[str, object]], added: Path, name: str, rule: str
+) -> None:
+    assert followed[0].planned() == {}
+    path = added / "results" / "added" / "mine" / name
+    away = path.rename(added / "away")
+    assert rule in followed[0].planned()
+    away.rename(path)
+
+
+@pytest.mark.slow
 def test_the_signal_is_of_every_response(added: Path) -> None:
     results, place = added / "results" / "added", "made-elsewhere/averages.parquet"
     texts = pl.read_parquet(results / "generations" / place)["text"].to_list()

@@ -15,7 +15,7 @@ from entropy_sentinel.frames.response import SAMPLE
 Member = Callable[[pl.DataFrame], pl.DataFrame]
 # Per member: the responses that it was asked about, those that it labelled, and those whose final label it shares.
 Counts = dict[str, dict[str, int]]
-Verdict = dict[str, Any]
+Row = dict[str, Any]
 
 
 def first_of(members: Mapping[str, Member], responses: pl.DataFrame) -> tuple[pl.DataFrame, Counts]:
@@ -23,8 +23,8 @@ def first_of(members: Mapping[str, Member], responses: pl.DataFrame) -> tuple[pl
 
     If all members leave a response null, its reason has all their reasons.
     """
-    final: list[Verdict | None] = [None] * len(responses)
-    nulls: list[dict[str, Verdict]] = [{} for _ in final]
+    final: list[Row | None] = [None] * len(responses)
+    nulls: list[dict[str, Row]] = [{} for _ in final]
     left, counts = list(range(len(final))), {}
     for name, member in members.items():
         verdicts = member(responses[left]).rows(named=True) if left else []
@@ -58,11 +58,11 @@ def majority(members: Mapping[str, Member], responses: pl.DataFrame) -> tuple[pl
     return _frame(responses, rows), counts
 
 
-def _shown(verdicts: Sequence[Verdict]) -> int:
+def _shown(verdicts: Sequence[Row]) -> int:
     return sum(verdict["reason"] != NO_REFERENCE for verdict in verdicts)
 
 
-def _elected(votes: Mapping[str, Verdict]) -> Verdict:
+def _elected(votes: Mapping[str, Row]) -> Row:
     """The outcome of one vote, by member."""
     labels = [vote["label"] for vote in votes.values()]
     for label in (True, False):
@@ -81,7 +81,7 @@ _WORDS = {True: "correct", False: "incorrect", None: "null"}
 _COLUMNS = ("label", "reason", "answer", "decided_by", "caution")
 
 
-def _null(by_member: Mapping[str, Verdict]) -> Verdict:
+def _null(by_member: Mapping[str, Row]) -> Row:
     """Return a null verdict with the reasons of the members; a reason that all share appears once."""
     reasons = {verdict["reason"] for verdict in by_member.values()}
     named = "; ".join(f"{name}: {verdict['reason']}" for name, verdict in by_member.items())
@@ -90,12 +90,12 @@ def _null(by_member: Mapping[str, Verdict]) -> Verdict:
     return dict(zip(_COLUMNS, values, strict=True))
 
 
-def _first(by_member: Mapping[str, Verdict], column: str) -> str | None:
+def _first(by_member: Mapping[str, Row], column: str) -> str | None:
     """The first value of the members that is not null."""
     return next((verdict[column] for verdict in by_member.values() if verdict[column] is not None), None)
 
 
-def _frame(responses: pl.DataFrame, rows: list[Verdict]) -> pl.DataFrame:
+def _frame(responses: pl.DataFrame, rows: list[Row]) -> pl.DataFrame:
     keys = responses.select(SAMPLE).to_dict(as_series=False)
     columns = {name: [row[name] for row in rows] for name in _COLUMNS}
     return LABELS.frame(keys | columns)

@@ -16,7 +16,7 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.options import columns_by, taking
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.catalogue import COMPARED
-from entropy_sentinel.monitor.reading.inputs import BY, Logs, Read, read_whole, sources
+from entropy_sentinel.monitor.reading.inputs import BY, Given, Read, read_whole, sources
 from entropy_sentinel.monitor.reading.problems import overridden
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.running import monitor
@@ -37,7 +37,7 @@ _GIVING = "log-3d, recommended or forest-10d-balanced-isotonic"
 @taking(EstimateOptions)
 def estimate(
     estimator: SavedEstimator | str | Path,
-    features: Logs,
+    features: Given,
     by: Sequence[str] = BY_DEFAULT,
     labels: pl.DataFrame | None = None,
     **options: Any,
@@ -78,7 +78,7 @@ def estimate(
     return estimated(saved_estimator(estimator), features, labels, by=by, **options).slices
 
 
-def estimated(estimator: SavedEstimator, logs: Logs, labels: pl.DataFrame | None = None, **options: Any) -> Monitored:
+def estimated(estimator: SavedEstimator, logs: Given, labels: pl.DataFrame | None = None, **options: Any) -> Monitored:
     """Return the result of `estimate` with its provenance and problems."""
     settings = EstimateOptions.of({**options, "by": tuple(dict.fromkeys(columns_by(options["by"])))})
     options = {name: getattr(settings, name) for name in EstimateOptions.model_fields}

@@ -17,7 +17,7 @@ from entropy_sentinel.frames.options import taking
 from entropy_sentinel.monitor.estimating.alerts import alerts, stale_alerts
 from entropy_sentinel.monitor.estimating.estimates import Estimates
 from entropy_sentinel.monitor.labelling.labelled import Labelled
-from entropy_sentinel.monitor.reading.inputs import Logs, loaded, sources
+from entropy_sentinel.monitor.reading.inputs import Given, loaded, sources
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.times import DTYPE
 from entropy_sentinel.monitor.result import Monitored
@@ -33,7 +33,7 @@ from entropy_sentinel.verbs.labels import read_labels
 @taking(MonitorOptions)
 def monitor(
     estimator: SavedEstimator | str | Path,
-    logs: Logs,
+    logs: Given,
     by: Sequence[str] = (),
     *,
     state: str | Path | None = None,
@@ -74,7 +74,7 @@ def monitor(
         return run.monitored(settings)
 
 
-def collect(estimator: str | Path, logs: Logs, state: str | Path, by: Sequence[str] = (), **options: Any) -> Problems:
+def collect(estimator: str | Path, logs: Given, state: str | Path, by: Sequence[str] = (), **options: Any) -> Problems:
     """Read a part of the logs to the file `state`, and estimate nothing; return what could not be used.
 
     `monitor` reads such files in place of logs. The options are those of `Reading`, and the errors those of `monitor`.
@@ -85,7 +85,7 @@ def collect(estimator: str | Path, logs: Logs, state: str | Path, by: Sequence[s
 
 @contextmanager
 def _collected(
-    estimator: SavedEstimator | str | Path, logs: Logs, path: str | Path | None, reading: Reading, single: bool
+    estimator: SavedEstimator | str | Path, logs: Given, path: str | Path | None, reading: Reading, single: bool
 ) -> Iterator["_Run"]:
     """Sum all logs in the state at `path`; with `single` keep each response too."""
     saved, checksum = loaded(estimator, path)

@@ -131,4 +131,4 @@ use rule cpu_job as accuracy_report with:
         | {"pages": estimates.pages(CONFIG, wildcards.judge, "accuracy")},
 
 
-TARGETS += expand(REPORT, judge=ACCURACY.judges)
+TARGETS += exhibits_of("accuracy", judge=ACCURACY.judges)

@@ -63,4 +63,4 @@ use rule cpu_job as agreement_report with:
         settings=AGREEMENT_SETTINGS,
 
 
-TARGETS.append(rules.agreement_report.output.page)
+TARGETS += exhibits_of("agreement")

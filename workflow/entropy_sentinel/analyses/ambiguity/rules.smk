@@ -120,4 +120,4 @@ use rule cpu_job as ambiguity_report with:
         settings=AMBIGUITY_SHOWN,
 
 
-TARGETS.append(f"{AMBIGUITY_FOLDER}/report.html")
+TARGETS += exhibits_of("ambiguity")

@@ -121,4 +121,4 @@ use rule cpu_job as entropy_area_report with:
         settings=AREA_SHOWN,
 
 
-TARGETS += expand(f"{AREA_FOLDER}/report.html", judge=AREA.judges)
+TARGETS += exhibits_of("entropy_area", judge=AREA.judges)

@@ -165,4 +165,4 @@ use rule cpu_job as intervals_report with:
         settings=INTERVALS_SHOWN,
 
 
-TARGETS.append(f"{INTERVALS_FOLDER}/report.html")
+TARGETS += exhibits_of("intervals")

@@ -88,4 +88,4 @@ use rule cpu_job as rejection_report with:
         models=MODELS,
 
 
-TARGETS += expand(f"{REJECTION_FOLDER}/report.html", judge=REJECTION.judges)
+TARGETS += exhibits_of("rejection", judge=REJECTION.judges)

@@ -51,4 +51,4 @@ use rule cpu_job as selection_report with:
         },
 
 
-TARGETS += expand(rules.selection_report.output.page, judge=SELECTION.judges)
+TARGETS += exhibits_of("selection", judge=SELECTION.judges)

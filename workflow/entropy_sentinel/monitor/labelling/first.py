@@ -18,7 +18,7 @@ from entropy_sentinel.frames.generation import LOGPROBS
 from entropy_sentinel.frames.response import item_numbers
 from entropy_sentinel.monitor.labelling.chosen import Sample, drawn_number, identity, order_of
 from entropy_sentinel.monitor.labelling.prospects import probability_of_usable, prospects
-from entropy_sentinel.monitor.reading.inputs import Logs
+from entropy_sentinel.monitor.reading.inputs import Given
 from entropy_sentinel.monitor.settings import TIME, SampleOptions
 from entropy_sentinel.sources.logs.reader import QUESTION
 from entropy_sentinel.sources.logs.selection import Selection, as_text, first_of
@@ -36,7 +36,7 @@ _TYPICAL_ERROR = 0.04
 _ORDER, _TIME, _ITEM = "(order)", "(time)", "(item)"
 
 
-def first_sample(logs: Logs, options: SampleOptions) -> Sample:
+def first_sample(logs: Given, options: SampleOptions) -> Sample:
     """The responses to label for a first `fit`, by the columns `options.by`.
 
     Raises InputError where slices or budget are too few for a validation, and for responses of several models or kinds
@@ -77,7 +77,7 @@ def _slices(by: Sequence[str], n: int, least: int) -> str:
     return f"{n} values of {', '.join(by)} have {least} responses or more"
 
 
-def _responses(logs: Logs, options: SampleOptions) -> pl.DataFrame:
+def _responses(logs: Given, options: SampleOptions) -> pl.DataFrame:
     """The responses with features, and the slices' columns as text; InputError where they are of several kinds."""
     if is_table(logs):
         rows = Selection(options).of(features_table(logs))

@@ -18,7 +18,7 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.options import taking
 from entropy_sentinel.monitor.labelling.chosen import Sample, identity, order_of
 from entropy_sentinel.monitor.labelling.first import first_sample
-from entropy_sentinel.monitor.reading.inputs import BY, Logs, read_whole, sources
+from entropy_sentinel.monitor.reading.inputs import BY, Given, read_whole, sources
 from entropy_sentinel.monitor.settings import SampleOptions
 from entropy_sentinel.monitor.summing.sums import predictions, values_of
 from entropy_sentinel.sources.logs.reader import QUESTION
@@ -137,7 +137,7 @@ def width_alone(p: np.ndarray, n: int, level: float) -> float | None:
 @taking(SampleOptions)
 def sample(
     estimator: SavedEstimator | str | Path | None,
-    logs: Logs,
+    logs: Given,
     by: Sequence[str] = (),
     budget: int = 100,
     **options: Any,

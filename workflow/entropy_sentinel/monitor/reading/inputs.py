@@ -23,7 +23,7 @@ from entropy_sentinel.monitor.reading.times import DTYPE, Clock
 from entropy_sentinel.monitor.settings import TIME, Slicing
 from entropy_sentinel.sources.logs.numbers import UNNAMED
 from entropy_sentinel.sources.logs.reader import QUESTION
-from entropy_sentinel.sources.logs.reading import Logs as OpenLogs
+from entropy_sentinel.sources.logs.reading import Logs
 from entropy_sentinel.sources.logs.selection import PLACE, Selection, as_text, first_of
 from entropy_sentinel.sources.logs.settings import FormatOptions
 from entropy_sentinel.sources.logs.summary import Summary
@@ -31,7 +31,7 @@ from entropy_sentinel.verbs.estimation import saved_estimator
 from entropy_sentinel.verbs.inputs import features_table, is_table, log_files, named
 from entropy_sentinel.verbs.reading import feature_frames, open_logs
 
-Logs = str | Path | pl.DataFrame | Sequence[str | Path]
+Given = str | Path | pl.DataFrame | Sequence[str | Path]
 Source = str | Path | pl.DataFrame
 # Number of files whose columns an error names.
 _LOOKED_AT = 3
@@ -59,7 +59,7 @@ def loaded(estimator: SavedEstimator | str | Path, state: str | Path | None) -> 
     return estimator, ""
 
 
-def sources(logs: Logs, state: str | Path | None = None) -> list[Source]:
+def sources(logs: Given, state: str | Path | None = None) -> list[Source]:
     """List frames, states of parts, and logs, each path once, except the run's own `state` and its journal."""
     if is_table(logs):
         return [features_table(logs)]
@@ -97,7 +97,7 @@ def _columns_of(source: str | Path | pl.DataFrame) -> Sequence[str]:
     return ["model", "benchmark", *logs.summary.columns] if first is not None else []
 
 
-def opened_log(path: str, reading: Slicing, strict: bool, more: Sequence[str] = ()) -> OpenLogs:
+def opened_log(path: str, reading: Slicing, strict: bool, more: Sequence[str] = ()) -> Logs:
     """Open a log with the columns of slices and time and those in `more`, and the place of each response."""
     options = {name: getattr(reading, name) for name in FormatOptions.model_fields if hasattr(reading, name)}
     columns = tuple(dict.fromkeys((*reading.columns, *more)))

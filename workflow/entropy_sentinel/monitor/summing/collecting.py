@@ -14,14 +14,13 @@ from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.training import one_thread
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.monitor.catalogue import STATISTICS
-from entropy_sentinel.monitor.reading.identity import NUMBERS as NUMBERS_OF
-from entropy_sentinel.monitor.reading.identity import Others, content
+from entropy_sentinel.monitor.reading.identity import NUMBERS, Others, content
 from entropy_sentinel.monitor.reading.inputs import Inputs, Source, check_columns
 from entropy_sentinel.monitor.reading.problems import Problems, nothing_fits
 from entropy_sentinel.monitor.settings import Reading
-from entropy_sentinel.monitor.summing.state import NUMBERS, RESPONSES, SUMS, FileSums, State
+from entropy_sentinel.monitor.summing.state import HASHES, RESPONSES, SUMS, FileSums, State
 from entropy_sentinel.monitor.summing.state_file import is_state, on_disk
-from entropy_sentinel.monitor.summing.sums import Accumulator, responses, score, support_of
+from entropy_sentinel.monitor.summing.sums import Accumulator, responses, sums_of, support_of
 from entropy_sentinel.sources.opening import STANDARD_INPUT, standard_input
 
 log = logging.getLogger(__name__)
@@ -167,10 +166,10 @@ class Collector:
             for frame in inputs.frames(source):
                 about.n_responses += len(frame)
                 if others is not None:
-                    writer.write(NUMBERS, frame.select(*NUMBERS_OF))
+                    writer.write(HASHES, frame.select(*NUMBERS))
                 if self._keep_responses:
                     writer.write(RESPONSES, responses(frame, self._saved.estimator))
-                if full := sums.add(score(frame, self._saved.estimator, self._support)):
+                if full := sums.add(sums_of(frame, self._saved.estimator, self._support)):
                     writer.write(SUMS, full.frame())
             if rest := sums.rest():
                 writer.write(SUMS, rest.frame())

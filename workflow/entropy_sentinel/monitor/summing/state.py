@@ -1,7 +1,7 @@
 """A state: the sums of every file that was read, so that a later run reads only new files.
 
 The frames of a file are in parts: SUMS by slice and smallest window; RESPONSES, ids and predictions to match with later
-labels; NUMBERS, hashes to recognise the responses in other files (`identity`). A row with an empty key describes the
+labels; HASHES to recognise the responses in other files (`identity`). A row with an empty key describes the
 state: the estimator's checksum, and how responses were read. `state_file` has the tables.
 
 The key of a file is the SHA-256 of its unpacked content, so a file that was moved, copied or packed is recognised. A
@@ -21,12 +21,11 @@ import polars as pl
 
 from entropy_sentinel.frames.errors import ProvenanceError
 from entropy_sentinel.monitor.catalogue import STATISTICS, VERSIONS
-from entropy_sentinel.monitor.reading.identity import NUMBERS as NUMBERS_OF
-from entropy_sentinel.monitor.reading.identity import Content, Others, Overlap
+from entropy_sentinel.monitor.reading.identity import NUMBERS, Content, Others, Overlap
 from entropy_sentinel.monitor.summing.state_file import StateFile, Writer, opened
 from entropy_sentinel.monitor.summing.sums import Partial
 
-SUMS, RESPONSES, NUMBERS = "sums", "responses", "numbers"
+SUMS, RESPONSES, HASHES = "sums", "responses", "numbers"
 # The key of the row about the state itself.
 _STATE = ""
 
@@ -153,7 +152,7 @@ class State:
                 writer.write(SUMS, partial.frame())
             for frame in responses:
                 writer.write(RESPONSES, frame)
-            writer.write(NUMBERS, new)
+            writer.write(HASHES, new)
 
     def others(self, about: FileSums) -> Others:
         """Return the responses of all files except those that this one replaces."""
@@ -178,7 +177,7 @@ class State:
 
     def numbers(self, key: str) -> pl.DataFrame:
         """Return the columns `identity.NUMBERS` of a file's responses."""
-        return pl.concat([pl.DataFrame(schema=NUMBERS_OF), *self._frames(key, NUMBERS)])
+        return pl.concat([pl.DataFrame(schema=NUMBERS), *self._frames(key, HASHES)])
 
     def forget(self, key: str) -> None:
         """Remove a file, so that it is read again."""

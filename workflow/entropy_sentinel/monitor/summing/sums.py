@@ -186,7 +186,7 @@ def responses(frame: pl.DataFrame, estimator: Estimator) -> pl.DataFrame:
     return usable.select(*RESPONSE, pl.col(f"^{BY}.*$"), "grain", p=p)
 
 
-def score(frame: pl.DataFrame, estimator: Estimator, support: Support | None) -> Partial:
+def sums_of(frame: pl.DataFrame, estimator: Estimator, support: Support | None) -> Partial:
     """Return the sums of the slices in a frame of `inputs`."""
     groups, keys = numbered(frame.select(pl.col(f"^{BY}.*$"), "grain"))
     good = frame["excluded"].is_null()

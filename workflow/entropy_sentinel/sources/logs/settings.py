@@ -21,8 +21,6 @@ Record = Mapping[str, Any]
 # response of 40,000 tokens; as Python objects it takes ten times as much memory.
 LONGEST_MB = 256
 _ROOM = "entropy_sentinel.sources.logs"
-# vLLM's names for log-probabilities before and after temperature and similar settings.
-Mode = Literal["raw_logprobs", "processed_logprobs"]
 
 
 @dataclass(frozen=True)
