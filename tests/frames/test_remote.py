@@ -45,6 +45,17 @@ def test_files_folders_and_patterns(store: MemoryFileSystem) -> None:
         es.read_logs("memory://logs/day-3.jsonl")
 
 
+def test_messages_name_the_url(store: MemoryFileSystem) -> None:
+    store.pipe_file("/logs/labels.csv", b"item_id,label\nx,maybe\n")
+    with pytest.raises(InputError, match=r"^memory://(/)?logs/labels.csv: row 1: 'label'"):
+        es.read_labels("memory://logs/labels.csv")
+    store.pipe_file("/logs/day-1.jsonl", LOG + b"{\n")
+    logs = es.open_logs("memory://logs/day-1.jsonl")
+    assert sum(map(len, logs)) == 15
+    (line,) = logs.summary.lines()
+    assert line.startswith("memory://")
+
+
 def test_a_monitor_reads_and_gets_only_what_is_new(
     store: MemoryFileSystem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,8 +1,21 @@
 """Errors that a user can act on: which thing, what it must be, what it was, what to do."""
 
+# URLs of remote files by the paths of their local copies.
+URLS: dict[str, str] = {}
+
+
+def with_urls(text: str) -> str:
+    """Return a message with URLs in place of the paths of local copies."""
+    for copy, url in URLS.items():
+        text = text.replace(copy, url)
+    return text
+
 
 class EntropySentinelError(Exception):
     """Base class; the user sees its message without a traceback."""
+
+    def __str__(self) -> str:
+        return with_urls("; ".join(map(str, self.args)))
 
 
 class ConfigError(EntropySentinelError):
@@ -23,9 +36,6 @@ class ContractError(EntropySentinelError):
 
 class DamagedFileError(ContractError):
     """A file of the pipeline is missing, incomplete or not Parquet; the message says what is wrong and what to do."""
-
-    def __str__(self) -> str:
-        return "; ".join(map(str, self.args))
 
 
 class VersionError(EntropySentinelError):

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.errors import URLS, InputError
 from entropy_sentinel.frames.files import private_folder, url_of, user_folder
 
 _BLOCK = 1 << 20
@@ -71,6 +71,7 @@ def _copy(url: str) -> Path:
     folder = user_folder() / "remote" / hashlib.sha256(url.encode()).hexdigest()[:16]
     private_folder(folder)
     target, facts = folder / PurePosixPath(urlsplit(url).path or path).name, folder / ".facts.json"
+    URLS[str(target)] = shown(url)
     partial = target.with_name(f".{target.name}.partial")
     try:
         info = fs.info(path)

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.errors import InputError, ProvenanceError
+from entropy_sentinel.frames.errors import InputError, ProvenanceError, with_urls
 from entropy_sentinel.frames.generation import LOGPROBS, REFUSED
 from entropy_sentinel.sources.logs.selection import PLACE
 from entropy_sentinel.sources.logs.settings import Matching
@@ -60,7 +60,7 @@ class Problems:
                 places = self.places.get(kind, [])
                 more = ", ..." if count > len(places) > 0 else ""
                 words = " ".join(filter(None, (_words(count, kind), self.remedies.get(kind))))
-                lines.append(words + (f": {', '.join(places)}{more}" if places else ""))
+                lines.append(with_urls(words + (f": {', '.join(places)}{more}" if places else "")))
         return lines
 
     def as_dict(self) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.errors import InputError, with_urls
 from entropy_sentinel.sources.logs.records import BadRecord
 
 # Any error that a record causes in a reader or a library; libraries in Rust raise their own panics.
@@ -124,7 +124,7 @@ class Summary:
 
     def lines(self) -> list[str]:
         """Return a line for each of the first bad records."""
-        shown = [f"{record.where}: {record.problem}" for record in self.bad]
+        shown = [with_urls(f"{record.where}: {record.problem}") for record in self.bad]
         return [*shown, f"... and {self.n_bad - len(shown):,} more"] if self.n_bad > len(shown) else shown
 
     def why_none(self) -> str:
