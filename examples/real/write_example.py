@@ -3,10 +3,11 @@
     python examples/real/write_example.py
 
 writes ``workflow/entropy_sentinel/example``: the first responses to each of some benchmarks with the log-probabilities
-of the 20 most likely tokens, their labels, a log of the shortest ones, and where all of it comes from.
+of the 20 most likely tokens, their labels, a log of the shortest ones, and where all of it comes from. And the features
+of all responses to all benchmarks, each with its kind of question and its label.
 
 To be small, log-probabilities are rounded: a probability moves by 0.00012 at most, and a log-probability by 0.25. Token
-ids are left out: only an engine can be asked with them.
+ids are left out: only an engine can be asked with them. Features have five digits.
 """
 
 import argparse
@@ -17,12 +18,15 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 
+import entropy_sentinel as es
+from entropy_sentinel.features.catalogue import FEATURE_FRAME
 from entropy_sentinel.frames.arrow import flat, split
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, read_provenance
-from entropy_sentinel.frames.generation import GENERATIONS, TOP_K
+from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS, TOP_K
 from entropy_sentinel.frames.label import LABELS
-from write_weeks import HERE, SHOWN
+from write_weeks import HERE, SHOWN, questions
 
 EXAMPLE = HERE.parents[1] / "workflow" / "entropy_sentinel" / "example"
 BENCHMARKS = ("svamp", "gsm8k", "math", "theoremqa", "scibench")
@@ -72,6 +76,17 @@ def log_of(traces: pl.DataFrame, model: str, route: str) -> list[str]:
     return lines
 
 
+def kinds(model: str) -> pl.DataFrame:
+    """The features of all responses of a model, with the columns `kind` (of question) and `label`."""
+    files = sorted((HERE / "traces" / model).glob("*.parquet"))
+    features = es.read_features(files).select(FEATURE_FRAME.schema.names())
+    kind = pl.col("topic").str.split("/").list.last()
+    asked = questions(file.stem for file in files).select(item_id="item", kind=kind)
+    labels = es.read_labels([HERE / "labels" / model / file.name for file in files]).select("item_id", "label")
+    rows = features.join(asked, on="item_id", validate="1:1", maintain_order="left")
+    return rows.join(labels, on="item_id", validate="1:1", maintain_order="left")
+
+
 def sources(model: str, benchmarks: Sequence[str]) -> str:
     """Where models and questions come from, and their licences: these lines of the README beside this file."""
     lines = (HERE / "README.md").read_text("utf-8").splitlines()
@@ -85,7 +100,8 @@ def sources(model: str, benchmarks: Sequence[str]) -> str:
         [
             "# Where the example comes from",
             "",
-            f"What {model} answered to the first {ITEMS} questions of each benchmark as they stand in `examples/real`.",
+            f"What {model} answered to questions of these benchmarks, as they stand in `examples/real`: `traces` has",
+            f"the first {ITEMS} answers to {', '.join(BENCHMARKS)}, `features.parquet` the features of all answers.",
             f"Log-probabilities are rounded {ROUNDED}.",
             "`write_example.py` there made these files.",
             "",
@@ -120,9 +136,12 @@ def write(folder: Path, model: str, benchmarks: Sequence[str], items: int = ITEM
         )
         judge = read_provenance(judged)["judge"]
         log += log_of(traces, model, name)
+    whole = kinds(model).with_columns(cs.float().round_sig_figs(5))
+    facts = {"stage": FEATURE_FRAME.stage, **{name: about[name] for name in LOGPROBS}}
+    whole.write_parquet(folder / "features.parquet", metadata={PROVENANCE_KEY: json.dumps(facts)}, **SMALLEST)
     LABELS.write(pl.concat(labels), folder / "labels.parquet", {"judge": judge, "model": model})
     (folder / "log.jsonl").write_text("".join(log), encoding="utf-8")
-    (folder / "SOURCES.md").write_text(sources(model, benchmarks), encoding="utf-8")
+    (folder / "SOURCES.md").write_text(sources(model, whole["benchmark"].unique().sort().to_list()), encoding="utf-8")
 
 
 def main() -> None:

@@ -26,7 +26,7 @@ def test_the_committed_example_is_what_the_program_makes(made: Path) -> None:
     """`make example` makes it anew, where another model is shown or labels move."""
     there = es.example()
     assert {one.name for one in there.traces.iterdir()} == {f"{name}.parquet" for name in BENCHMARKS}
-    for name in ("labels.parquet", *(f"traces/{one}.parquet" for one in BENCHMARKS)):
+    for name in ("labels.parquet", "features.parquet", *(f"traces/{one}.parquet" for one in BENCHMARKS)):
         assert pl.read_parquet(there.labels.parent / name).equals(pl.read_parquet(made / name)), name
         assert read_provenance(there.labels.parent / name) == read_provenance(made / name)
     assert there.log.read_text() == (made / "log.jsonl").read_text()

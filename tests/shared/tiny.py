@@ -9,4 +9,4 @@ from pathlib import Path
 from entropy_sentinel.verbs.reading import Example
 
 _FOLDER = Path(__file__).parents[1] / "data" / "tiny"
-TINY = Example(_FOLDER / "traces", _FOLDER / "labels.parquet", _FOLDER / "log.jsonl", Path(__file__))
+TINY = Example(*(_FOLDER / name for name in ("traces", "labels.parquet", "log.jsonl", "", "")))

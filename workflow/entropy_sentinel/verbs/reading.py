@@ -38,12 +38,15 @@ class Example:
         traces: A folder with the responses and their log-probabilities.
         labels: A file with their labels, from the final answers; null if an answer could not be read.
         log: Some short responses as a log, with five alternatives per token.
+        features: A file with the features of 700 responses to seven benchmarks, and columns `kind` (of question) and
+            `label`.
         sources: The origin and licences of model and questions.
     """
 
     traces: Path
     labels: Path
     log: Path
+    features: Path
     sources: Path
 
 
@@ -51,7 +54,7 @@ def example() -> Example:
     """Return the paths of the example's files.
 
     Returns:
-        The paths of traces, labels, log and sources.
+        The paths of traces, labels, log, features and sources.
 
     Examples:
         >>> import entropy_sentinel as es
@@ -59,7 +62,8 @@ def example() -> Example:
         'labels.parquet'
     """
     folder = Path(__file__).parents[1] / "example"
-    return Example(folder / "traces", folder / "labels.parquet", folder / "log.jsonl", folder / "SOURCES.md")
+    names = ("traces", "labels.parquet", "log.jsonl", "features.parquet", "SOURCES.md")
+    return Example(*(folder / name for name in names))
 
 
 @taking(ReadOptions)
