@@ -210,8 +210,8 @@ class SourceModel(Model):
 
     source: Text = Field(
         description="folder with imported traces, without an engine: {benchmark}.parquet with item_id, text, "
-        "finish_reason, token_logprobs and top_logprobs, or a log, {benchmark}.jsonl, or logs of inspect_ai, of which "
-        "the latest of the task {benchmark} is taken"
+        "finish_reason, token_logprobs and top_logprobs, or a log, {benchmark}.jsonl, or logs of inspect_ai, the "
+        "latest of the task {benchmark}"
     )
     source_logprobs_mode: Literal["raw_logprobs", "none"] | None = Field(
         None,
