@@ -1,1 +1,1 @@
-"""What labels responses."""
+"""Judges: they label responses as correct or incorrect."""

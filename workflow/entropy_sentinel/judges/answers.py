@@ -15,7 +15,7 @@ from entropy_sentinel.judges.notation import NUMBER, clean, in_braces, plain_num
 from entropy_sentinel.judges.units import leading_unit
 
 _BOX = re.compile(r"\\f?boxed\s*(?=\{)")
-# Between boxes that together are one answer: `\boxed{1}$ and $\boxed{2}`, `$x = \boxed{1}$, $y = \boxed{2}$`.
+# Between boxes that together form one answer: `\boxed{1}$ and $\boxed{2}`, `$x = \boxed{1}$, $y = \boxed{2}$`.
 _BETWEEN_BOXES = re.compile(
     r"[\s$]*(?:\\\)|\\\])?[\s$]*(?:,|;|,?\s*(?:and|or)\b)[\s$]*(?:\\\(|\\\[)?[\s$]*(?:[A-Za-z_0-9]{1,4}\s*=\s*)?"
 )
@@ -32,7 +32,7 @@ _ANCHOR = re.compile(
 _MARK = re.compile(r"\*\*|__|`")
 _SENTENCE_END = re.compile(r"(?<=[.!?])(?=\s|$)|\n+")
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
-# `12 - 7 = 5` after an answer checks it, and is no other answer.
+# `12 - 7 = 5` after an answer checks it; it is not another answer.
 _CALCULATION = re.compile(
     r"(?<![\d.,])[\d.,]++(?:\s*(?:[-+*/×÷]|\\times|\\cdot|\\div)\s*[\d.,]++){1,20}+\s*=\s*[-+]?[\d.,]*\d"
 )
@@ -41,28 +41,28 @@ _RESULT = re.compile(rf"(?:=|\\approx|≈)\s*\\?\$?\s*({NUMBER})")
 _AMOUNT = re.compile(
     rf"{_SPAN.pattern}|(?:[-+]?\\?\$\s*)?{NUMBER}(?:\s*\\?%)?(?![\d\w]|\s*(?:[x×*^/]|\\times)\s*\d)", re.DOTALL
 )
-# Between the results of a calculation and of the sentence that repeats it, roundings are the same.
+# The result of a calculation and the sentence that repeats it may differ by rounding.
 _SAME = Fraction(1, 1000)
 
-# Words in the clause of an answer that deny or suppose it, or change its sign: `39 fewer`.
+# Words in an answer's clause that deny it, make it hypothetical, or change its sign: `39 fewer`.
 _DOUBT = re.compile(
     r"\b(?:not|never|neither|nor|cannot|\w+n't|wrong|incorrect\w*|mistake\w*|doubts?|could|may|might|maybe|"
     r"perhaps|possibly|either|whether|unless|guess|suppose|assume|if|claimed|thought|fewer|less)\b|\\neq(?![A-Za-z])|≠",
     re.IGNORECASE,
 )
-# In the clause before an answer, which may itself be one of the words.
+# The same in the clause before an answer; the answer itself may be one of these words.
 _DENIED = re.compile(
     r"\b(?:(?:wrong|incorrect|false|untrue|mistaken?|doubts?)\s+(?:that|to|answer)|either|maybe|perhaps)\b",
     re.IGNORECASE,
 )
-# After an answer, words that take it back.
+# Words after an answer that take it back.
 _TAKEN_BACK = re.compile(
     r"(?:^|[.!?]\s*|\n\s*)(?:no|wait|but|actually|however|oops|sorry|correction|hmm+|or)\b|"
     r"\b(?:wrong|incorrect|mistaken?|false|untrue|an error|take (?:that|it) back|scratch that|kidding)\b|"
     r"\bnot (?:right|correct|true|possible|the answer)\b",
     re.IGNORECASE,
 )
-# Right before an answer and right after it: what makes it a part of something else, or denies it.
+# Text directly before or after an answer that makes it part of something else, or denies it.
 _SIGN = r"<>≤≥≠+*/_-]|\\(?:[lgn]eq?|[lg]t|cdot|times|pm|mp|div)(?![A-Za-z])"
 _BEFORE = re.compile(
     r"(?:\b(?:(?:not|never|n't|cannot)(?: be| equal| equal to)?|than|least|most|or|\d\W*and|between|minus|negative|"
@@ -75,7 +75,7 @@ _AFTER = re.compile(
     re.IGNORECASE,
 )
 
-# Right after a box, a unit that makes it another number.
+# A unit directly after a box that changes the number.
 _MULTIPLE = re.compile(r"[\s$)\\\]}]*(?:text\{\s*)?(?:dozen|hundred|thousand|\w+illion)\b", re.IGNORECASE)
 
 
@@ -108,7 +108,7 @@ def final_answer(response: str, truncated: bool) -> FinalAnswer:
 
 
 def _last_boxes(response: str) -> tuple[list[str], int, int] | None:
-    """The contents of the last boxes that belong together, where the first begins and where the last ends."""
+    """Return the contents of the last boxes that belong together, the start of the first and the end of the last."""
     boxes: list[tuple[int, int, str | None]] = []
     for box in list(_BOX.finditer(response))[-20:]:
         inside = in_braces(response, box.end())
@@ -174,13 +174,13 @@ def _called_the_answer(text: str) -> FinalAnswer | None:
 
 
 def _whole(response: str) -> FinalAnswer | None:
-    """A response of one line, as it is."""
+    """Return a response of one line unchanged."""
     answer = response.strip()
     return None if "\n" in answer else FinalAnswer(answer, len(response.rstrip()))
 
 
 def _calculated(text: str) -> FinalAnswer:
-    """The number of a last sentence that begins with `so` or the like, where the last calculation comes to it."""
+    """Return the number in a last sentence that begins with `so` or the like, if the last calculation results in it."""
     start, end = next((span for span in reversed(_sentences(text)) if _says(text[slice(*span)])), (0, 0))
     results = _RESULT.findall(text[:start])
     if not results or not _CONCLUSION.match(text[start:end]) or _TAKEN_BACK.search(text[end:]):
@@ -197,7 +197,7 @@ def _calculated(text: str) -> FinalAnswer:
 
 
 def _same(amount: re.Match[str], result: str) -> bool:
-    """Whether an amount begins with the number that a calculation came to, or a rounding of it; signs may differ."""
+    """Return whether an amount begins with the result of a calculation, or a rounding of it; signs may differ."""
     first = re.search(NUMBER, _inside(amount))
     own, wanted = plain_number(clean(first[0] if first else "")), plain_number(clean(result))
     if own is None or wanted is None:
@@ -207,7 +207,7 @@ def _same(amount: re.Match[str], result: str) -> bool:
 
 
 def _inside(amount: re.Match[str]) -> str:
-    """A formula without its delimiters, or a number with the sign of money or of per cent."""
+    """Return a formula without its delimiters, or a number with its currency or per cent sign."""
     return next((amount[name] for name in "abcd" if amount[name] is not None), amount[0]).strip().rstrip(".,")
 
 
@@ -228,7 +228,7 @@ def _bare(text: str) -> str:
 
 
 def _sentences(text: str, begin: int = 0) -> list[tuple[int, int]]:
-    """Where the sentences and lines from `begin` on are; formulas are never split."""
+    """Return start and end of each sentence or line from `begin` on; formulas are never split."""
     masked = text[:begin] + _SPAN.sub(lambda span: "\x00" * len(span[0]), text[begin:])
     ends = [match.end() for match in _SENTENCE_END.finditer(masked, begin)]
     spans: Iterator[tuple[int, int]] = zip([begin, *ends], [*ends, len(text)], strict=True)
@@ -241,5 +241,5 @@ def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def doubted(text: str) -> bool:
-    """Return whether a text denies, supposes, guesses or asks."""
+    """Return whether a text is a denial, a supposition, a guess or a question."""
     return bool(_DOUBT.search(text)) or text.rstrip(" *_\"')").endswith("?")

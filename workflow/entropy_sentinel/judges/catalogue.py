@@ -1,4 +1,4 @@
-"""The prompts that judges are asked with. A prompt that changes gets a new version, never a silent edit."""
+"""The prompts of the LLM judges. A changed prompt gets a new version; it is never edited silently."""
 
 from entropy_sentinel.chat.settings import Prompt
 

@@ -63,7 +63,7 @@ def _shown(verdicts: Sequence[Row]) -> int:
 
 
 def _elected(votes: Mapping[str, Row]) -> Row:
-    """The outcome of one vote, by member."""
+    """Return the outcome of one vote from the members' verdicts."""
     labels = [vote["label"] for vote in votes.values()]
     for label in (True, False):
         if 2 * labels.count(label) > len(votes):
@@ -91,7 +91,7 @@ def _null(by_member: Mapping[str, Row]) -> Row:
 
 
 def _first(by_member: Mapping[str, Row], column: str) -> str | None:
-    """The first value of the members that is not null."""
+    """Return the members' first value that is not null."""
     return next((verdict[column] for verdict in by_member.values() if verdict[column] is not None), None)
 
 
@@ -101,7 +101,7 @@ def _frame(responses: pl.DataFrame, rows: list[Row]) -> pl.DataFrame:
     return LABELS.frame(keys | columns)
 
 
-# By kind, as judges/settings.py names them.
+# By kind, with the names in judges/settings.py.
 COMBINATIONS: Mapping[str, Callable[[Mapping[str, Member], pl.DataFrame], tuple[pl.DataFrame, Counts]]] = {
     "first_of": first_of,
     "majority": majority,

@@ -16,7 +16,7 @@ class ExactJudge:
     software = "exact 2"
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
-        """One verdict per case, in order; null without a final answer."""
+        """Return one verdict per case, in order; null without a final answer."""
         return [self._verdict(case) for case in cases]
 
     def _verdict(self, case: Case) -> Verdict:
@@ -28,7 +28,7 @@ class ExactJudge:
 
 
 def normalised(text: str) -> str:
-    r"""Text without case, runs of white space, `$`, `\text{}` and punctuation at its ends."""
+    r"""Return text in one letter case, without runs of white space, `$`, `\text{}` and punctuation at its ends."""
     text = re.sub(r"\\(?:text|mathrm|textbf|mathbf)\{([^{}]*)\}", r"\1", unicodedata.normalize("NFKC", text))
     return " ".join(text.replace("$", "").split()).strip(" .,;:!\"'`*").casefold()
 
@@ -39,12 +39,12 @@ _LETTERS = "ABCDEFGHIJ"
 
 
 class ChoiceJudge:
-    """Compares letters; a text counts as the letter of the option that has it, by the options in the question."""
+    """Compares letters; the text of an option in the question counts as its letter."""
 
     software = "choice 3"
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
-        """One verdict per case, in order; null if the reference or the answer is not an option."""
+        """Return one verdict per case, in order; null if the reference or the answer is not an option."""
         return [self._verdict(case) for case in cases]
 
     def _verdict(self, case: Case) -> Verdict:
@@ -62,7 +62,7 @@ class ChoiceJudge:
 
 
 def make(settings: JudgeSettings) -> ExactJudge | ChoiceJudge:
-    """The judge of this kind, which has no settings."""
+    """Return the judge of this kind, which has no settings."""
     return ChoiceJudge() if settings["kind"] == "choice" else ExactJudge()
 
 
@@ -87,11 +87,11 @@ def _chosen(answer: str, options: Mapping[str, str]) -> str | None:
 
 
 def _with_its_text(answer: str, options: Mapping[str, str]) -> str | None:
-    """The letter of `(C) Vitamin B` where C is that option: what its text says is no other answer."""
+    """Return the letter of `(C) Vitamin B` if option C has that text, which is then not another answer."""
     match = _LETTERED.fullmatch(answer.strip(" *`\"'"))
     return match[1] if match and options.get(normalised(match[2])) == match[1] else None
 
 
 def _letter(text: str, options: Mapping[str, str]) -> str | None:
-    """The letter that `text` names, by itself, before an option's text, or through that text."""
+    """Return the letter that `text` names: alone, before an option's text, or by that text alone."""
     return options.get(normalised(text)) or option(text.strip(" *`\"'"))

@@ -1,6 +1,6 @@
-r"""Formulas and quantities, read and compared by math-verify. The only module that imports it.
+r"""Read and compare formulas and quantities with math-verify. No other module imports it.
 
-Units, lists and signs of comparison are taken off a formula before: math-verify would drop what it does not know. A
+Units, lists and comparison signs are removed from a formula first, because math-verify drops what it does not know. A
 quantity is a number with its unit: `50.7 \text{ atm}`, `\$18`, `3\sqrt{2} \text{ cm}`.
 """
 
@@ -20,18 +20,18 @@ from sympy import Float, I
 from entropy_sentinel.judges.notation import MIXED, NUMBER, Number, has_words, plain_number
 from entropy_sentinel.judges.units import Unit, parse_unit
 
-# math-verify logs every expression that it cannot read; the verdict's reason says so already. It also warns that it
-# has no time limit of its own: the judge sets one around the whole comparison.
+# math-verify logs every expression that it cannot read, but the verdict's reason already states that. It also warns
+# that it has no time limit: the judge sets one for the whole comparison.
 logging.getLogger("math_verify").setLevel(logging.CRITICAL)
 logging.getLogger("latex2sympy2_extended").setLevel(logging.CRITICAL)
 
-# Its way with units deletes any `m`, `s`, `c` at the end.
+# Its handling of units deletes any `m`, `s`, `c` at the end.
 _READING = LatexExtractionConfig(
     normalization_config=NormalizationConfig(
         basic_latex=True, units=False, malformed_operators=True, nits=False, boxed="last", equations=False
     )
 )
-# What it would skip in silence: words, and relations that it does not know.
+# What it would skip silently: words and unknown relations.
 _UNREADABLE = re.compile(
     r"\\text\{(?!\s*(?:[A-Za-z]|lcm|gcd|det|tr|rank|arg|sgn|max|min|Re|Im|cis|adj|proj|arc[a-z]+|sec|csc|cot)\s*\})|"
     r"\\(?:equiv|pmod|bmod|mid|nmid|forall|exists|ldots|mho|iff|implies|Rightarrow)(?![A-Za-z])|\?|\d\s*'|\d\s+\d|\d\s*:\s*\d|\d\s*_"
@@ -44,12 +44,12 @@ _COMPUTED = 1e100
 
 
 class UnreadableError(Exception):
-    """A formula that math-verify cannot read as a whole."""
+    """math-verify cannot read the whole formula."""
 
 
 @lru_cache(maxsize=2048)
 def read(text: str) -> Any:
-    """The SymPy object of a cleaned formula. Raises UnreadableError."""
+    """Return the SymPy object of a cleaned formula. Raises UnreadableError."""
     if _UNREADABLE.search(text) or has_words(text):
         raise UnreadableError
     if OF_ANGLES.search(text):
@@ -64,7 +64,7 @@ def read(text: str) -> Any:
 
 
 def number(expression: Any) -> Number | None:
-    """The value of a real constant; None for a variable, a relation, a set."""
+    """Return the value of a real constant; None for a variable, a relation or a set."""
     if not getattr(expression, "is_number", False) or expression.is_real is False:
         return None
     value, exact = expression.evalf(15), not expression.atoms(Float)
@@ -77,7 +77,7 @@ def number(expression: Any) -> Number | None:
 
 
 def constant(text: str) -> Number | None:
-    """The real number that cleaned `text` writes, in digits or as a formula; None if it is anything else."""
+    """Return the real number in cleaned `text`, in digits or as a formula; None for anything else."""
     try:
         return plain_number(text) or number(read(text.strip()))
     except UnreadableError:
@@ -85,7 +85,7 @@ def constant(text: str) -> Number | None:
 
 
 def equal(reference: Any, answer: Any) -> bool:
-    """Whether two SymPy objects are the same, by algebra."""
+    """Return whether two SymPy objects are algebraically equal."""
     return bool(verify(reference, answer, allow_set_relation_comp=True, timeout_seconds=None, raise_on_error=True))
 
 
@@ -94,9 +94,9 @@ _WITH_UNIT = re.compile(
     rf"(?P<number>{MIXED}|{NUMBER}(?:\s*/\s*\d+)?)(?P<space>\s*)(?P<unit>(?:[^\d/]|/\s*(?=\D)).*)", re.DOTALL
 )
 _BASE = re.compile(r"(\d+)\s*_\s*\{?\s*(\d+)\s*\}?")
-# Where the unit of a formula begins, `3\sqrt{2} \text{ cm}`.
+# Start of a formula's unit, `3\sqrt{2} \text{ cm}`.
 _UNIT_START = re.compile(r"\\text\{|\^\s*\{?\s*\\circ|\\circ|\\%|%|\\mu(?![A-Za-z])|\\Omega|\\AA|€|\\\$")
-# After the sign of money, the same in words.
+# The currency in words after its sign.
 _DOLLARS = re.compile(r"\s*(?:\\text\{\s*)?(?:dollars?|USD|euros?|EUR)(?:\s*\}|(?![A-Za-z]))")
 # `5K`, `18M`: kelvins and molars, or thousands and millions.
 SUFFIX = re.compile(r"[-+]?[\d.,]+[kKMBT]|[-+]?\s*(?:\\\$|€|£)\s*[\d.,]+\s*(?:\\text\{)?\s*[kKMBT]\s*\}?")
@@ -104,7 +104,7 @@ SUFFIX = re.compile(r"[-+]?[\d.,]+[kKMBT]|[-+]?\s*(?:\\\$|€|£)\s*[\d.,]+\s*(?
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number, with its unit if it names one."""
+    """A number, and its unit if it has one."""
 
     number: Number
     unit: Unit | None = None
@@ -112,9 +112,9 @@ class Quantity:
 
 @lru_cache(maxsize=4096)
 def quantity(text: str, letters: bool) -> Quantity | None:
-    """The number of a cleaned text, with its unit; None if it is no such.
+    """Return the number in a cleaned text with its unit; None if the text is anything else.
 
-    `letters`: whether a letter after a number is a unit, `2 m`, or a variable.
+    `letters`: whether a letter after a number is a unit (`2 m`) rather than a variable.
     """
     if (number := plain_number(text)) is not None:
         return Quantity(number)
@@ -138,7 +138,7 @@ def _with_unit(number: Number | None, unit: str = "") -> Quantity | None:
 
 
 def _is_unit(text: str, letters: bool) -> bool:
-    """Whether what follows a number is a unit: a known one, or words; a letter alone only where letters may be."""
+    """Return whether text after a number is a unit: a known one or words; a single letter only with `letters`."""
     text = re.sub(r"\s*;\s*(\}?)$", r"\1", text)
     if re.search(r"\d", re.sub(r"\^\s*\{?\s*[-+]?\d+\s*\}?", "", text)) or re.search(r"[=,;]|\b(?:and|or)\b", text):
         return False

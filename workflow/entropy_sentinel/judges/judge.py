@@ -11,13 +11,13 @@ class Unclear(Exception):
 
 @dataclass(frozen=True)
 class Case:
-    """What a judge is shown."""
+    """A response with the question and reference that a judge sees."""
 
     question: str
     response: str
     reference: str
     truncated: bool
-    # The model and benchmark of the response, for the accounts; the judge does not see them.
+    # The response's model and benchmark, for cost accounting; the judge does not see them.
     model: str = ""
     benchmark: str = ""
 
@@ -29,7 +29,7 @@ class Verdict:
     label: bool | None
     answer: str | None = None
     reason: str | None = None
-    # The request and the reply if the reply is no label: {"messages": ..., "reply": ...}.
+    # The request and the reply, if the reply is not a label: {"messages": ..., "reply": ...}.
     exchange: Mapping[str, Any] | None = None
     # Text in the response that addresses the judge, and how it was treated.
     caution: str | None = None
@@ -41,5 +41,5 @@ class Judge(Protocol):
     software: str
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
-        """One verdict per case, in order."""
+        """Return one verdict per case, in order."""
         ...

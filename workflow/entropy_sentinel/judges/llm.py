@@ -1,8 +1,8 @@
-"""The LLM as a judge: it sees question, response and reference, and says whether they agree.
+"""The LLM judge: it sees question, response and reference, and decides whether the response is correct.
 
-Nothing in a response can look like a part of the prompt. Special tokens are removed until none is left. A response with
-headings of the prompt, or one that looks like a reply of the judge, is quoted: each line begins with `> `. Any other
-response is unchanged, so requests, and labels that were paid for, stay the same.
+Nothing in a response can look like part of the prompt. Special tokens are removed until none is left. A response is
+quoted (each line begins with `> `) if it has headings of the prompt or looks like a reply of the judge. Any other
+response is unchanged, so requests and paid labels stay the same.
 """
 
 import json
@@ -23,14 +23,14 @@ from entropy_sentinel.judges.answers import last_boxed
 from entropy_sentinel.judges.judge import Case, Verdict
 from entropy_sentinel.judges.settings import JudgeSettings, account
 
-# <|end|>, <|eot_id|>, DeepSeek's wide form, and what Llama's, Gemma's and Mistral's chats are made of; `<|x|>` is none.
+# <|end|>, <|eot_id|>, DeepSeek's wide form, and the chat tokens of Llama, Gemma and Mistral; `<|x|>` is not a token.
 _SPECIAL = re.compile(
     r"<\|[A-Za-z]\w+\|>|<｜[^｜<>\n]{2,40}｜>|</s>|<eos>|<bos>|<(?:start|end)_of_turn>|\[/?INST\]|<</?SYS>>"
 )
-# So often what removing one makes of its surroundings is looked at; deeper nests are taken apart at once.
+# Passes that look for tokens formed by removing others; deeper nesting is then taken apart at once.
 _PASSES = 20
 _PLACEHOLDER = re.compile(r"\{(?:question|response|reference)\}")
-# A reply of the judge, however its keys and values are spelled.
+# A reply of the judge, in any spelling of its keys and values.
 _JUDGEMENT = re.compile(r"\bsuccess\W{0,4}[:=]\W{0,3}(?:true|false)\b")
 # Letters of other alphabets that look like Latin ones.
 _LATIN = str.maketrans(
@@ -46,7 +46,7 @@ _NAME_ENDS = re.compile(r"[:=|\t–—]")
 
 @dataclass(frozen=True)
 class Shown:
-    """The text of a response that a judge sees; `caution` says which part of it addressed the judge, if any did."""
+    """The text of a response as a judge sees it; `caution` names any part that addressed the judge."""
 
     text: str
     caution: str | None = None
@@ -60,7 +60,7 @@ def without_special_tokens(text: str) -> Shown:
     if again != rest:
         rest = rest.replace("<", "< ").replace("[", "[ ")
     rest = rest.strip()
-    # Of a text that is what lies between tokens at its ends, nothing inside was left out.
+    # If only tokens at the ends were removed, nothing inside was left out.
     return Shown(rest, None if passes == 1 and rest in text else "special tokens inside it are left out")
 
 
@@ -78,7 +78,7 @@ def quoted(shown: Shown, headings: frozenset[str]) -> Shown:
 
 
 def headings_of(messages: Iterable[Mapping[str, str]]) -> frozenset[str]:
-    """What stands beside the places of a prompt, as `# Correct Answer` does: as `_name` has it; tags as they are."""
+    """Return the headings around a prompt's placeholders, such as `# Correct Answer`, by `_name`; tags unchanged."""
     headings: set[str] = set()
     for message in messages:
         parts = _PLACEHOLDER.split(message["content"])
@@ -92,7 +92,7 @@ def headings_of(messages: Iterable[Mapping[str, str]]) -> frozenset[str]:
 
 
 def _is_heading(line: str, headings: frozenset[str]) -> bool:
-    """Whether a line is a heading, begins with one and a colon, or has one after `#`, or one that is a tag."""
+    """Return whether a line is a heading, begins with one and a colon, has one after `#`, or contains a heading tag."""
     plain = _plain(line)
     if any(heading in plain for heading in headings if heading.startswith("<")):
         return True
@@ -105,13 +105,13 @@ def _is_heading(line: str, headings: frozenset[str]) -> bool:
 
 
 def _lines(text: str) -> Iterator[str]:
-    """Lines as a reader may take them, also where their ends are only written: `\\n`."""
+    """Yield the lines that a reader may see, including those separated by an escaped `\\n`."""
     for line in text.splitlines():
         yield from _WRITTEN_LINE_END.split(line)
 
 
 def _plain(text: str) -> str:
-    """A text in small Latin letters, without accents and without characters that nobody sees."""
+    """Return a text in lower-case Latin letters, without accents and invisible characters."""
     if text.isascii():
         return text.casefold()
     text = unicodedata.normalize("NFKD", text).translate(_LATIN)
@@ -119,18 +119,18 @@ def _plain(text: str) -> str:
 
 
 def _name(plain: str) -> str:
-    """The letters and digits of a heading, without its number: `**3. Correct Answer:**` is `correctanswer`."""
+    """Return the letters and digits of a heading without its number: `correctanswer` for `**3. Correct Answer:**`."""
     return re.sub(r"[\W_]+", "", _COMMANDS.sub("", plain)).lstrip("0123456789")
 
 
 log = logging.getLogger(__name__)
 
-# Part of a reply's identity in the cache: raised when what is kept of it changes.
+# Part of a reply's cache key: raised when the cached content changes.
 _KEPT = "verdict 1"
 _EXCERPT = 80
 _LOG_EVERY = 200
 
-# One object with the one key, as JSON or as the paper's prompt spells it, in a code fence or not.
+# One object with a single key, as JSON or in the spelling of the paper's prompt, with or without a code fence.
 _REPLY = re.compile(r'\s*(```\w*\s*)?\{\s*"success"\s*:\s*([Tt]rue|[Ff]alse)\s*\}\s*(?(1)```\s*)')
 _THINKING = re.compile(r"<(think|thinking|budget:thinking)>|.*</think", re.IGNORECASE)
 
@@ -144,10 +144,10 @@ class Judgement(BaseModel):
 
 
 class LlmJudge:
-    """A chat model behind an API. Only a reply that is exactly a judgement is a label."""
+    """A chat model behind an API. A reply is a label only if it is exactly a judgement."""
 
     def __init__(self, settings: JudgeSettings, server: Mapping[str, Any]) -> None:
-        """Prepare for a judge at its `server`; sends nothing yet."""
+        """Prepare requests to the judge at `server`; sends nothing yet."""
         self._asked = settings["llm"]
         self._names = set[str]()
         self._headings = headings_of(self._asked["messages"])
@@ -160,13 +160,13 @@ class LlmJudge:
 
     @property
     def software(self) -> str:
-        """LiteLLM's, and what the servers have called their models in the replies so far."""
+        """LiteLLM's version, and the model names in the servers' replies so far."""
         return ", ".join([f"litellm {version('litellm')}", *sorted(self._names)])
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
-        """One verdict per case, in order; null for an empty response, a refusal, and a reply that is no judgement.
+        """Return one verdict per case, in order; null for an empty response, a refusal, or a reply without a judgement.
 
-        The same case twice is asked once. Raises the errors of `ChatClient.ask`.
+        Repeated cases are sent once. Raises the errors of `ChatClient.ask`.
         """
         shown = [self._shown(case) for case in cases]
         verdicts = [Verdict(None, reason="empty response")] * len(cases)
@@ -188,7 +188,7 @@ class LlmJudge:
         return verdicts
 
     def _shown(self, case: Case) -> Shown:
-        """What is shown of a response: the whole of it or its final answer, without special tokens."""
+        """Return what the judge sees: the response or only its final answer, without special tokens."""
         whole = without_special_tokens(case.response)
         return replace(whole, text=final_answer(whole.text)) if self._asked["shown"] == "answer" else whole
 
@@ -217,12 +217,12 @@ class LlmJudge:
 
 
 def make(settings: JudgeSettings) -> LlmJudge:
-    """The judge of the settings, at the server that the workflow has announced."""
+    """Return the judge that the settings describe, at the server that the workflow has announced."""
     return LlmJudge(settings, announced_server(f"judges.{settings['judge']}"))
 
 
 def final_answer(text: str) -> str:
-    """The last boxed expression, or else the last line; "" of an empty text."""
+    """Return the last boxed expression, or else the last line; "" for an empty text."""
     boxed = last_boxed(text)
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return boxed if boxed else lines[-1] if lines else ""
@@ -240,9 +240,9 @@ def _keep(reply: Reply) -> dict[str, Any]:
 
 
 def _said(reply: Mapping[str, Any]) -> str:
-    """All that the model said in place of its answer, also `<think>...</think>`, which LiteLLM takes out of the text.
+    """Return the model's whole reply, including `<think>...</think>`, which LiteLLM removes from the text.
 
-    What a server keeps apart itself, as `reasoning_content`, is none of it.
+    It excludes reasoning that a server returns separately, as `reasoning_content`.
     """
     try:
         content = json.loads(reply["raw"])["choices"][0]["message"]["content"]

@@ -1,7 +1,7 @@
-r"""The exact judge: the final answer of a response against the reference, by algebra, units and a tolerance.
+r"""The exact judge: it compares a response's final answer with the reference, by algebra, units and a tolerance.
 
-Answers are numbers with units, lists, sets, intervals, points, equations, formulas; or words, which are compared by
-`words`. The judge runs in a process of its own (`separate_process`), which alone needs math-verify.
+Answers are numbers with units, lists, sets, intervals, points, equations or formulas; `words` compares words. The
+judge runs in a separate process (`separate_process`); only that process needs math-verify.
 """
 
 import importlib.metadata
@@ -41,7 +41,7 @@ _WORDS = re.compile(r"\\text\{\s*[A-Za-z]{2,}[A-Za-z' .,-]*\}")
 _HOLDS_WHEN = re.compile(r"(?!\\text).*\\text")
 # `1,00,000`.
 _GROUPED_BY_TWO = re.compile(r"\d{1,2}(?:,\d\d)+,\d{3}")
-# Words that may be a number or a letter, so that an answer of words is not surely another one.
+# Words that may stand for a number or a letter, so an answer in words may still be correct.
 _AMOUNT = re.compile(
     r"\b(?:\w+(?:th|st|nd|rd|teen|ty|ty-\w+)|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|hundred|"
     r"thousand|\w+illion|dozen|half|halves|quarters?|thirds?|pairs?|couple|score|once|twice|thrice|single|double|triple|"
@@ -50,7 +50,7 @@ _AMOUNT = re.compile(
 )
 # `i + 2j`.
 _UNIT_VECTOR = re.compile(r"(?<![A-Za-z\\])[ij](?![A-Za-z])")
-# Ways to write a structure that say the same as another: a list without brackets as a set, a point as a vector.
+# Equivalent notations: a list without brackets for a set, a point for a vector.
 _ALSO = {
     "": (r"\{\}", "()"),
     r"\{\}": ("", "()"),
@@ -82,7 +82,7 @@ def same_as_reference(reference: str, answer: str, tolerance: Tolerance, questio
 
 @dataclass(frozen=True)
 class _Comparison:
-    """Compares cleaned texts. `units_in_letters`: whether `2 m` in the reference is two metres and no product."""
+    """Compares cleaned texts. `units_in_letters`: whether `2 m` in the reference means two metres, not a product."""
 
     tolerance: Tolerance
     units_in_letters: bool
@@ -114,11 +114,11 @@ class _Comparison:
         )
 
     def _same_relation(self, reference: str, structure: Structure | None, answer: str) -> bool:
-        """Of sets as math-verify has them; an answer to a number only says in which range that lies."""
+        """Compare as sets of math-verify; if the reference is a number, a relation only gives a range for it."""
         if not _RELATION.search(reference) and not _is_set(structure) and not _HOLDS_WHEN.match(answer):
             return False
         if structure is not None and _is_set(structure) and structure.held != "cup" and re.search(r"\bor\b", answer):
-            return False  # several ranges where there is one
+            return False  # several ranges instead of one
         same = self._same_formula(reference, answer)
         if not same and any(len(_RELATION.findall(text)) > 1 for text in (reference, answer)):
             raise Unclear("inequalities cannot be compared")
@@ -131,7 +131,7 @@ class _Comparison:
         return same
 
     def _same_value(self, reference: str, structure: Structure | None, answer: str) -> bool:
-        """Names are off; the same structure or else the same number or formula."""
+        """Compare without names: by structure, or else by number or formula."""
         if key(reference) == key(answer):
             return True
         other = split(answer)
@@ -160,7 +160,7 @@ class _Comparison:
         if {structure.held, other.held} == {"", "cup"} and self._same_in_any_order(structure.parts, other.parts):
             raise Unclear("several sets, or their union")
         if other.held not in _ALSO.get(structure.held, ()) and other.held != structure.held:
-            # Brackets matter for two ends, an interval; a longer list may be written in any.
+            # Brackets matter for an interval, which has two ends; a longer list may have any brackets.
             if len(structure.parts) > 2 and "cup" not in (structure.held, other.held):
                 raise Unclear("lists in different brackets")
             return False
@@ -200,13 +200,13 @@ class _Comparison:
             if unit is not None and unit.powers is None and self._counts(unit.text):
                 unit = None
         if expected.unit and expected.unit.is_base and unit is None and re.search(r"\bbase\b", self.question):
-            unit = expected.unit  # it goes without saying
+            unit = expected.unit  # it is implied
         if _percent_of_less_than_one(expected, given):
             raise Unclear("per cent, or a share")
         factors = scales(expected.unit, unit)
         if factors is None:
             raise Unclear("units cannot be compared")
-        # The tolerance is for the number as it stands: 1 is no answer to 54.7 degrees, though nearly so in radians.
+        # The tolerance applies to the number as written: 1 does not match 54.7 degrees, although it is close in radians.
         named = expected.unit is not None and unit is not None
         return any(
             close(expected.number, given.number, factor, self.tolerance if named or factor == 1 else None)
@@ -225,7 +225,7 @@ class _Comparison:
         return expressions.equal(expected, given)
 
     def _counts(self, words: str) -> bool:
-        """Whether the question asks how many of these there are."""
+        """Return whether the question asks how many of these there are."""
         words = r"\s+".join(map(re.escape, words.strip(" .,").split()))
         pattern = rf"\b(?:how (?:many|much)|(?:number|amount) of)\s+{words}\b"
         return bool(words and re.search(pattern, self.question, re.IGNORECASE))
@@ -237,29 +237,29 @@ def _is_measured(text: str) -> bool:
 
 
 def _is_set(structure: Structure | None) -> bool:
-    """Whether a structure may be an interval, or is a union of such."""
+    """Return whether a structure may be an interval or is a union of intervals."""
     return structure is not None and ("(" in structure.held or "[" in structure.held or structure.held == "cup")
 
 
 def _percent_of_less_than_one(expected: Quantity, given: Quantity) -> bool:
-    r"""Whether one of `0.5` and `0.5\%` has no sign: of 12.5 it may go without saying, this may be a share."""
+    r"""Return whether only one has a sign, as `0.5` and `0.5\%`: `12.5` may imply it, but `0.5` may be a share."""
     units = [quantity.unit.text if quantity.unit else "" for quantity in (expected, given)]
     return sorted(units) == ["", "%"] and -1 < expected.number.value < 1 and expected.number.value == given.number.value
 
 
 def _only_words(text: str) -> bool:
-    """Whether an answer is words that are no number and no option: `undefined`, `no solution`."""
+    """Return whether an answer is words, but not a number or an option: `undefined`, `no solution`."""
     return bool(_WORDS.fullmatch(text)) and not _AMOUNT.search(text)
 
 
-# Of one response, all in all.
+# For one response, in total.
 _LIMIT_S = 5
 
 
 class MathVerifyJudge:
-    """Compares the last boxed expression, or else the one that is called the answer, with the reference.
+    """Compares the last boxed expression, or else the one called the answer, with the reference.
 
-    `tolerance` is that of the benchmark (`sources.settings.Tolerance`), or None.
+    `tolerance` is the benchmark's (`sources.settings.Tolerance`), or None.
     """
 
     software = f"math-verify {importlib.metadata.version('math-verify')}"
@@ -268,7 +268,7 @@ class MathVerifyJudge:
         self.tolerance = tolerance
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
-        """One verdict per case, in order; null without a final answer, or if one side cannot be read."""
+        """Return one verdict per case, in order; null without a final answer, or if either side cannot be read."""
         return [self._verdict(case) for case in cases]
 
     def _verdict(self, case: Case) -> Verdict:
@@ -281,11 +281,11 @@ class MathVerifyJudge:
             return Verdict(None, answer=answer, reason=str(unclear))
         except TimeoutException:
             return Verdict(None, answer=answer, reason="comparison timed out")
-        except Exception as error:  # math-verify wraps a whole computer algebra system: anything can come out
+        except Exception as error:  # math-verify wraps a whole computer algebra system, which can raise anything
             return Verdict(None, answer=answer, reason=f"comparison failed: {type(error).__name__}")
 
     def _same(self, reference: str, answer: str, question: str) -> bool:
-        """Compare by the kind of the reference, which alone decides whether a row is compared."""
+        """Compare by the kind of the reference; only the reference decides whether a row is compared."""
         if words.is_truth(reference):
             return words.same_truth(reference, answer)
         if words.is_option(reference):

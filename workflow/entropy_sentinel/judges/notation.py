@@ -1,7 +1,7 @@
-r"""One spelling for what LaTeX, Unicode and plain text write in several ways; plain numbers.
+r"""Give LaTeX, Unicode and plain text one spelling; read plain numbers.
 
-After `clean`, roman and bold words stand in `\text{...}`, fractions are `\frac`, products `\times` or `\cdot`, powers
-of ten `\times 10^{3}`, money is `\$`, and there are neither math delimiters nor commands for size and space.
+After `clean`, roman and bold words are in `\text{...}`, fractions are `\frac`, products `\times` or `\cdot`, powers
+of ten `\times 10^{3}`, money is `\$`, and math delimiters and commands for size and space are gone.
 """
 
 import math
@@ -31,7 +31,7 @@ _CHARACTERS = str.maketrans(
         **{"÷": "/", "°": r"^\circ ", "％": r"\%", "ℝ": r"\text{R}"},
     }
 )
-# In order; each works on what those before it have left.
+# In order; each works on the result of the previous ones.
 _REWRITES = [
     (re.compile(pattern), replacement)
     for pattern, replacement in [
@@ -66,7 +66,7 @@ _REWRITES = [
         (r"\^\{\+", "^{"),
     ]
 ]
-# Letters that are no product of variables, and no function.
+# Letters that are neither a product of variables nor a function.
 _WORD = re.compile(
     r"(?<![A-Za-z\\])(?!(?:(?:arc)?(?:sin|cos|tan)h?|cot|sec|csc|log|exp|max|min|gcd|lcm|mod|inf|det|sqrt|frac|array|and|"
     r"(?:[pbvBV]|small)?matrix|begin|end)(?![A-Za-z]))[A-Za-z]{3,}"
@@ -79,14 +79,14 @@ _MATH_DELIMITER = re.compile(r"\\[\[\]()]|(?<!\\)\$")
 
 @lru_cache(maxsize=4096)
 def clean(text: str) -> str:
-    """`text`, a formula or a plain answer, in one spelling; spaces at its ends and full stops are gone."""
+    """Return `text`, a formula or a plain answer, in one spelling, without outer spaces and full stops."""
     text = spelled(_lone_dollars(text))
     text = re.sub(r" +", " ", _MATH_DELIMITER.sub(" ", text)).lstrip(" ;:,").rstrip(" .;:,")
     return _without_outer_braces(text.removesuffix("\\").strip())
 
 
 def spelled(text: str) -> str:
-    """`text`, which may be a sentence, with its numbers and formulas in one spelling; math delimiters stay."""
+    """Return `text`, which may be a sentence, with numbers and formulas in one spelling; math delimiters stay."""
     text = _SUPERSCRIPT.sub(
         lambda match: "^{" + "".join(_SUPERSCRIPTS[character] for character in match[0]) + "}",
         unicodedata.normalize("NFC", text),
@@ -97,17 +97,17 @@ def spelled(text: str) -> str:
 
 
 def thousands_joined(text: str) -> str:
-    """`1,234,567` and `1 234 567` as `1234567`. Only for text that is one number: `(2,251,252)` has three."""
+    """Return `1,234,567` and `1 234 567` as `1234567`. For a text of one number only: `(2,251,252)` has three."""
     return _THOUSANDS.sub(lambda match: re.sub("[, ]", "", match[1]), text)
 
 
 def key(text: str) -> str:
-    """What is left of `text` when spaces, braces and letter case make no difference; for comparing as it stands."""
+    """Return `text` without spaces, braces and letter case, for comparison as text."""
     return re.sub(r"(?<!\d)\s+|\s+(?!\d)", "", re.sub(r"\\text\{([^{}]*)\}", r"\1", clean(text)))
 
 
 def _lone_dollars(text: str) -> str:
-    r"""`$` as `\$` where it means money: it is escaped, or alone, or after a number or before one that no `$` ends."""
+    r"""Write `$` as `\$` if it means money: escaped, alone, after a number, or before a number that no `$` ends."""
     text = re.sub(r"(?<!\\)\$\s*\\\$\s*(?<!\\)\$", r"\\$", text)  # `$\$$`
     if len(re.findall(r"(?<!\\)\$", text)) % 2:
         text = re.sub(r"(?<!\\)\$(?=\s*\d)", r"\\$", text, count=1) if re.search(r"(?<!\\)\$\s*\d", text) else text
@@ -122,12 +122,12 @@ def _without_outer_braces(text: str) -> str:
 
 
 def has_words(text: str) -> bool:
-    r"""Whether words stand in a cleaned formula, those in `\text{...}` aside."""
+    r"""Return whether a cleaned formula has words outside `\text{...}`."""
     return bool(_WORD.search(_TEXT.sub(" ", text)))
 
 
 def in_braces(text: str, begin: int) -> str | None:
-    """What stands in the braces that open at `begin`; None if they never close."""
+    """Return the content of the braces that open at `begin`; None if they never close."""
     depth = 0
     for position in range(begin, len(text)):
         character = text[position]
@@ -152,21 +152,21 @@ _FRACTION = re.compile(
     r"(?:(\d+)\s+)?(\d+)\s*/\s*(\d+))"
 )
 
-# Digits that Python turns into an integer, and more than anybody means.
+# Digits that Python converts to an integer; no real answer has more.
 _LONGEST = 2000
 
-# Without a tolerance of the benchmark, decimals are compared to six places; below this size that is fewer than four
-# digits, down to none, and there they are compared to four digits.
+# If the benchmark has no tolerance, decimals are compared to six places. For numbers below this size that would be
+# fewer than four digits, so they are compared to four digits.
 _SMALL = 0.01
 _SMALL_TOLERANCE = 1e-4
 _PLACES = 0.5e-6
-# Rounding of floats themselves.
+# Rounding error of floats.
 _FLOAT = 1e-12
 
 
 @dataclass(frozen=True)
 class Number:
-    """A value; `exact` where no decimal point says that it may be rounded; `digits` as written that are significant."""
+    """A value; `exact` if no decimal point shows possible rounding; `digits`: significant digits as written."""
 
     value: Fraction | float
     exact: bool
@@ -174,7 +174,7 @@ class Number:
 
 
 def plain_number(text: str) -> Number | None:
-    """The number that cleaned `text` writes in digits; None if it is anything else."""
+    """Return the number that cleaned `text` writes in digits; None for anything else."""
     if len(text) > _LONGEST:
         return None
     text = thousands_joined(text.strip())
@@ -196,10 +196,10 @@ def _signed(value: Fraction, sign: str) -> Fraction:
 
 
 def close(reference: Number, answer: Number, scale: float, tolerance: Mapping[str, Any] | None) -> bool:
-    """Tell whether `answer` equals the reference within the tolerance; `scale` converts it to the reference's unit.
+    """Return whether `answer` equals the reference within the tolerance; `scale` converts it to the reference's unit.
 
-    `tolerance` has the keys of `sources.settings.Tolerance`. Without one, two exact numbers must be the same, others
-    the same to six decimals.
+    `tolerance` has the keys of `sources.settings.Tolerance`. Without one, two exact numbers must be equal, and others
+    equal to six decimals.
     """
     if reference.exact and answer.exact and scale == 1.0:
         if reference.value == answer.value:
@@ -238,5 +238,5 @@ def _rounded(value: float, digits: int) -> str:
 
 
 def _significant(digits: str) -> int:
-    """Significant digits as written: of `0.0250` three, of `1200` four."""
+    """Return the number of significant digits as written: three for `0.0250`, four for `1200`."""
     return len(digits.lstrip("+-").replace(".", "").lstrip("0")) or 1

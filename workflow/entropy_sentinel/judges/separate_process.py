@@ -17,16 +17,16 @@ from entropy_sentinel.judges.judge import Case, Verdict
 from entropy_sentinel.judges.settings import JudgeSettings
 
 _ROOT = Path(__file__).parents[2]
-# Imports of a computer algebra system on a busy machine.
+# Time to import a computer algebra system on a busy machine.
 _START_LIMIT_S = 300
 
 
 class SeparateProcess:
-    """The judge `class_name(*arguments)` of `module`, which gets one case at a time.
+    """Runs the judge `class_name(*arguments)` of `module`, one case at a time.
 
-    A case that takes more than `limit_s` seconds is null, and a new process continues with the next one. An alarm
-    within the process would wait for the end of the computation, and 9^(9^(9^9)) never ends. Use it as a context, or
-    `close` it. Raises EntropySentinelError with the last line of the error output if the process cannot start.
+    A case that takes more than `limit_s` seconds is null, and a new process continues with the next case. An alarm
+    within the process would wait for the end of the computation, and 9^(9^(9^9)) never ends. Use it as a context
+    manager, or `close` it. If the process cannot start, it raises EntropySentinelError with the last line of its errors.
     """
 
     def __init__(self, module: str, class_name: str, *arguments: Any, limit_s: float = 10) -> None:
@@ -41,7 +41,7 @@ class SeparateProcess:
         self.close()
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
-        """One verdict per case, in order."""
+        """Return one verdict per case, in order."""
         return [self._judge(case) for case in cases]
 
     def close(self) -> None:
@@ -77,7 +77,7 @@ class SeparateProcess:
 
     @property
     def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
-        """To the process, and from it."""
+        """Return the pipes to and from the process."""
         process = self._process
         assert process is not None
         assert process.stdin is not None
@@ -100,7 +100,7 @@ class SeparateProcess:
         return Verdict(None, reason=reason)
 
     def _line(self, limit_s: float) -> Any:
-        """The next line of the process; TimeoutError, and EOFError where it ends. It writes whole lines."""
+        """Return the process's next whole line. Raises TimeoutError, and EOFError if the process ends."""
         _, replies = self._pipes
         ready, _, _ = select([replies], [], [], limit_s)
         if not ready:
@@ -111,12 +111,12 @@ class SeparateProcess:
 
 
 def make(settings: JudgeSettings) -> SeparateProcess:
-    """The judge `math-verify`, with the benchmark's tolerance where it has one; this process needs no math-verify."""
+    """Return the judge `math-verify` with any tolerance of the benchmark; this process does not need math-verify."""
     return SeparateProcess("entropy_sentinel.judges.math_verify", "MathVerifyJudge", settings.get("tolerance"))
 
 
 def _main(what: str) -> None:
-    """Answer every case on standard input; what libraries print goes to standard error."""
+    """Answer every case on standard input; output of libraries goes to standard error."""
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     module, class_name, arguments = json.loads(what)

@@ -34,7 +34,7 @@ class MathVerify(Kind):
 
     MODULE: ClassVar[str] = "entropy_sentinel.judges.separate_process"
     # 4: words around an unboxed number or after a formula, numbers in words, ratios, times and longer lists in other
-    # brackets are no longer read, and an answer that the response takes back or changes is none.
+    # brackets are no longer read, and an answer that the response takes back or changes does not count.
     VERSION: ClassVar[int] = 4
     TOLERANT: ClassVar[bool] = True
     ELSEWHERE: ClassVar[Mapping[str, str]] = {"path": "(a folder of labels) goes with kind 'file'"}
@@ -46,7 +46,7 @@ class Exact(Kind):
     """The final answer and the reference as text, without differences of case and space."""
 
     MODULE: ClassVar[str] = "entropy_sentinel.judges.exact"
-    # 2: an answer that the response takes back or changes is none.
+    # 2: an answer that the response takes back or changes does not count.
     VERSION: ClassVar[int] = 2
 
     kind: Literal["exact"] = Field(description="exact: the final answer is the reference, letter by letter")
@@ -72,7 +72,7 @@ class LabelsFile(Kind):
     )
 
     def file(self, model: str, benchmark: str) -> str:
-        """Where the labels of a model's responses to a benchmark are."""
+        """Return the path of the labels of a model's responses to a benchmark."""
         return str(Path(self.path) / model / f"{benchmark}.parquet")
 
 
@@ -86,7 +86,7 @@ class Llm(Kind, Server):
     """
 
     MODULE: ClassVar[str] = "entropy_sentinel.judges.llm"
-    # What labels depend on; the other keys say where and how fast they are made.
+    # Keys that labels depend on; the others set only where and how fast labels are made.
     ASKED: ClassVar[set[str]] = {
         *("model", "revision", "prompt", "shown", "structured_output", "temperature", "max_tokens")
     }
@@ -179,7 +179,7 @@ JudgeKind = (
     | Annotated[FirstOf, Tag("[first_of]")]
     | Annotated[Majority, Tag("[majority]")]
 )
-# Tags are in brackets, since they are no keys of the config and errors leave them out.
+# Tags are in brackets because they are not keys of the config; errors omit them.
 KINDS: dict[str, type[Kind]] = {tag.tag.strip("[]"): kind for kind, tag in map(get_args, get_args(JudgeKind))}
 
 
@@ -198,28 +198,28 @@ class LlmSettings(TypedDict):
 
 
 class JudgeSettings(TypedDict):
-    """The settings that a judge's labels depend on, which Snakemake compares. Further keys are those of its kind."""
+    """The settings that a judge's labels depend on, compared by Snakemake. Its kind adds further keys."""
 
     version: int
     judge: str
     kind: str
     llm: NotRequired[LlmSettings]
-    server: NotRequired[ServedSettings]  # of a judge that its jobs serve
+    server: NotRequired[ServedSettings]  # for a judge that its jobs serve
     tolerance: NotRequired[dict[str, Any]]  # the benchmark's
     path: NotRequired[str]
     judges: NotRequired[list[str]]
-    members: NotRequired[dict[str, "JudgeSettings"]]  # what the labels of each of `judges` depend on
-    content: NotRequired[str]  # of files of labels (jobs/content.py)
+    members: NotRequired[dict[str, "JudgeSettings"]]  # the settings that the labels of each of `judges` depend on
+    content: NotRequired[str]  # for label files (jobs/content.py)
 
 
 def account(settings: LlmSettings, model: str, benchmark: str) -> str:
-    """Whose calls they are in a judge's ledger, `model/benchmark/hash`: of `Llm.ASKED` and the prompt, the hash."""
+    """Return the account of calls in a judge's ledger: `model/benchmark/hash`, a hash of `Llm.ASKED` and the prompt."""
     digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
     return f"{model}/{benchmark}/{digest[:12]}"
 
 
 def _given(judge: Any) -> Any:
-    """Leave out keys that are null, by which a second config file takes back one of the first."""
+    """Remove null keys: a second config file uses null to unset a key of the first."""
     return {key: value for key, value in judge.items() if value is not None} if isinstance(judge, Mapping) else judge
 
 
@@ -240,14 +240,14 @@ AnyJudge = Annotated[
 
 
 def members(judge: Settings) -> list[str]:
-    """The names of the judges that a judge is made of; none for one that is asked itself."""
+    """Return the names of the judges that a judge combines; empty for a basic judge."""
     return list(getattr(judge, "judges", []))
 
 
 def basic_judges(name: str, judges: Mapping[str, Settings]) -> list[str]:
-    """The judges that are asked where the judge `name` is run: itself, or those that it is made of, at any depth.
+    """Return the basic judges behind the judge `name`: itself, or those that it combines, at any depth.
 
-    Raises ValueError for a name that is not among `judges`, and for a judge that is part of itself.
+    Raises ValueError for a name that is not in `judges`, and for a judge that contains itself.
     """
     return list(dict.fromkeys(_basic_judges([name], judges)))
 

@@ -24,19 +24,19 @@ _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|.", re.DOTALL)
 
 @dataclass(frozen=True)
 class Structure:
-    """Parts of an answer, as text, and what holds them together."""
+    """The parts of an answer, as text, and the notation that joins them."""
 
     held: str
     parts: tuple[str, ...]
 
     @property
     def ordered(self) -> bool:
-        """Whether the order of the parts matters."""
+        """Return whether the order of the parts matters."""
         return self.held not in ("", r"\{\}", "cup")
 
 
 def split(text: str) -> Structure | None:
-    """The structure of a cleaned answer; None if it has a single part."""
+    """Return the structure of a cleaned answer; None if it has a single part."""
     if matrix := _MATRIX.fullmatch(re.sub(r"^[(\[]\s*(?=\\begin)|(?<=\})\s*[)\]]$", "", text)):
         rows = [row for row in re.split(r"\\\\(?:\[[^\]]*\])?", matrix[2]) if row.strip()]
         cells = [re.split(r"(?<!\\)&", row) for row in rows]
@@ -60,7 +60,7 @@ def split(text: str) -> Structure | None:
 
 
 def at_top_level(text: str, separator: re.Pattern[str]) -> list[str]:
-    """The parts of `text` between separators that stand in no bracket; empty parts are left out."""
+    """Split `text` at separators outside brackets; empty parts are left out."""
     parts, start, depth, position = [], 0, 0, 0
     while position < len(text):
         if depth == 0 and (match := separator.match(text, position)) and match.end() > position:
@@ -82,7 +82,7 @@ def _token(text: str, position: int) -> str:
 
 
 def both_signs(text: str) -> list[str]:
-    r"""`1 \pm \sqrt{2}` as its two values; another text as it is, and one whose sign stands in brackets."""
+    r"""Return the two values of `1 \pm \sqrt{2}`; any other text, or one with the sign in brackets, unchanged."""
     matches = list(_BOTH_SIGNS.finditer(text))
     if len(matches) != 1 or text[: matches[0].start()].count("(") > text[: matches[0].start()].count(")"):
         return [text]
@@ -90,7 +90,7 @@ def both_signs(text: str) -> list[str]:
 
 
 def _brackets(text: str) -> tuple[str, str] | None:
-    """The first and the last bracket of `text`, as one text, and what is in them; None if they do not match."""
+    """Return the outer brackets of `text` as one string, and their content; None if they do not match."""
     first = next((bracket for bracket in _OPEN if text.startswith(bracket)), None)
     last = next((bracket for bracket in _OPEN.values() if text.endswith(bracket)), None)
     if first is None or last is None or len(text) < len(first) + len(last):
@@ -105,7 +105,7 @@ def _brackets(text: str) -> tuple[str, str] | None:
     return (first + last, text[len(first) : len(text) - len(last)].strip()) if position >= len(text) else None
 
 
-# What is called something: `x =`, `f(x) =`, `\text{Area} =`, `\angle A B C =`, `x \in`.
+# The name of a value: `x =`, `f(x) =`, `\text{Area} =`, `\angle A B C =`, `x \in`.
 _NAMED = re.compile(
     r"(?P<name>(?=[A-Za-z\\])(?:\\text\{[^{}]*\}|(?!\\approx|\\in(?![A-Za-z]))\\[A-Za-z]++|[A-Za-z0-9_{}'(), ])++)"
     r"(?P<sign>=|:|\\approx|\\in(?![A-Za-z]))\s*(?P<rest>[^=].*)"
@@ -117,7 +117,7 @@ POINT_NAME = re.compile(r"([A-Z])\s*(?=\(.*,.*\)$)")
 
 
 def without_name(text: str, keep_lists: bool = False) -> tuple[str | None, str]:
-    """`x = 5` as `x` and `5`; `3 + 4 = 7` as nothing and `7`; a list of such, and `2x = 10`, as they are."""
+    """Split `x = 5` into `x` and `5`, `3 + 4 = 7` into None and `7`; lists of these and `2x = 10` are unchanged."""
     if keep_lists and (structure := split(text)) is not None and structure.held == "":
         return None, text
     if match := _NAMED.fullmatch(text):
@@ -129,7 +129,7 @@ def without_name(text: str, keep_lists: bool = False) -> tuple[str | None, str]:
 
 
 def without_point_name(reference: str, answer: str) -> tuple[str, str]:
-    """`A(1, 0)` as `(1, 0)`, in both where they do not name different points."""
+    """Return both as `(1, 0)` for `A(1, 0)`, unless they name different points."""
     first, other = (POINT_NAME.match(text) for text in (reference, answer))
     if first and other and first[1] != other[1]:
         return reference, answer
@@ -137,7 +137,7 @@ def without_point_name(reference: str, answer: str) -> tuple[str, str]:
 
 
 def bare(text: str) -> str:
-    """`x \\in [0, 1]` and `A(1, 0)` without the variable and the name."""
+    """Remove the variable of `x \\in [0, 1]` and the name of `A(1, 0)`."""
     return POINT_NAME.sub("", ELEMENT_OF.sub("", text))
 
 
@@ -146,17 +146,17 @@ _ON_A_LINE = re.compile(r"\b(?:interval|domain|range|inequalit|for (?:which|what
 
 
 def reference_quantity(reference: str) -> Quantity | None:
-    """The number of a reference, with its unit; None if it is no such."""
+    """Return the number in a reference with its unit; None if the reference is anything else."""
     return quantity(without_name(clean(reference))[1], units_in_letters(reference))
 
 
 def units_in_letters(reference: str) -> bool:
-    """Whether `2 m` in a reference is two metres and no product: it is in text, not in a formula."""
+    """Return whether `2 m` in a reference means two metres, not a product: it is in text, not in a formula."""
     return not reference.lstrip().startswith(("$", "\\("))
 
 
 def json_list(reference: str, question: str) -> Structure | None:
-    """`[0, 5]` as a list in order; `$[0, 5]$` is an interval, as are `[0,5]` and the answer to a question for one."""
+    """Return `[0, 5]` as an ordered list; `$[0, 5]$`, `[0,5]` and answers to interval questions are intervals."""
     try:
         values = json.loads(reference)
     except (ValueError, RecursionError):
@@ -171,7 +171,7 @@ def json_list(reference: str, question: str) -> Structure | None:
 
 @lru_cache(maxsize=4096)
 def readable(reference: str, letters: bool) -> bool:
-    """Return whether a reference can be compared. This must not depend on the answer, or labels would depend on it."""
+    """Return whether a reference can be compared. If this depended on the answer, so would the labels."""
     text = bare(reference)
     if (structure := split(text)) is not None:
         return all(readable(part, letters) for part in structure.parts)
@@ -188,7 +188,7 @@ def readable(reference: str, letters: bool) -> bool:
 
 
 def kind_for(items: Iterable[tuple[str, str]]) -> str:
-    """Return the kind of judge that suits most of these (question, reference): `choice`, `math-verify` or `llm`.
+    """Return the kind of judge that suits most (question, reference) pairs: `choice`, `math-verify` or `llm`.
 
     Raises IndexError for no items.
     """

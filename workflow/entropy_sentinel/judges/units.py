@@ -1,8 +1,8 @@
 r"""A number and its unit: `50.7 \text{atm}`, `9.8 m/s^2`, `$18`, `90^\circ`. The known units are data, below.
 
-A unit has a size in base units and the powers of those; two that are known are compared by both. What a text calls a
-unit and is not known here can only be compared as text. The list is closed on purpose: a general one, such as pint's,
-has a unit for many a word of a question, `petals` (petalitres), `exams` (exametres), `cats`, `units`, `quarters`.
+A unit has a size in base units and their powers; known units are compared by both. Unknown units can only be compared
+as text. The list is closed on purpose: a general list, such as pint's, reads many words of a question as units:
+`petals` (petalitres), `exams` (exametres), `cats`, `units`, `quarters`.
 """
 
 import math
@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-# Without a definition: what all others are made of. Money, temperatures on a scale and pounds (a mass or a force) are
-# not converted into anything else.
+# Base units, which define all others. Money, temperatures on a scale and pounds (a mass or a force) are not converted
+# into anything else.
 _BASE = {
     "m", "g", "s", "A", "K", "mol", "cd", "bit", "dollar", "euro", "pound_sterling", "degC", "degF", "lb", "debye",
     "dB", "month", "photon", "electron",
@@ -49,12 +49,12 @@ _PREFIXES = {
     "n": -9, "p": -12, "f": -15, "a": -18, "tera": 12, "giga": 9, "mega": 6, "kilo": 3, "deci": -1, "centi": -2,
     "milli": -3, "micro": -6, "nano": -9, "pico": -12, "femto": -15,
 }  # fmt: skip
-# What takes a prefix, as a symbol or as a name; `min` is no milli-inch and `ft` no femtotonne.
+# Units that take a prefix, as a symbol or a name; `min` is not a milli-inch and `ft` not a femtotonne.
 _PREFIXED = {
     "m", "g", "s", "A", "K", "mol", "cd", "bit", "N", "J", "W", "Pa", "Hz", "C", "V", "ohm", "F", "H", "T", "Wb", "S",
     "L", "l", "bar", "eV", "cal", "pc", "G", "M", "e", "B", "rad",
 }  # fmt: skip
-# A number may leave these away, as it may write them: `12.5\%` for `12.5`, 90 for `90^\circ`.
+# Units that a number may omit or add: `12.5\%` for `12.5`, 90 for `90^\circ`.
 _UNSPOKEN = ("deg", "%")
 _MULTIPLES = ("dozen", "hundred", "thousand", "million", "billion", "trillion")
 
@@ -65,32 +65,32 @@ Powers = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True)
 class Unit:
-    """What a number is counted in; `powers` is None where the unit is not known, and then `text` is all there is."""
+    """The unit of a number; if it is unknown, `powers` is None and only `text` is set."""
 
     text: str
     size: float = 1.0
     powers: Powers | None = None
     unspoken: bool = field(default=False)
-    # How many it counts, of `million dollars` a million.
+    # Its multiple: one million for `million dollars`.
     multiple: float = 1.0
 
     @property
     def is_base(self) -> bool:
-        """The base of a numeral, `52_8`."""
+        """Return whether it is the base of a numeral, as in `52_8`."""
         return bool(self.powers and self.powers[0][0].startswith("base "))
 
     @property
     def is_number(self) -> bool:
-        """A part or a multiple of one, such as per cent, a degree, a million."""
+        """Return whether it is a fraction or a multiple of one, such as per cent, a degree or a million."""
         return self.powers == ()
 
 
 def scales(reference: Unit | None, answer: Unit | None) -> Iterator[float] | None:
     """Return the factors that convert an answer's number to the reference's unit; None if they are not known.
 
-    There is no factor between known units of different kinds. If one side names no unit, the numbers are compared as
-    they are, except with `million` and the like. None if only the answer names a unit and it is not known, because
-    `or more` and `squared` look like units, and if one side is a base, which changes the meaning of the digits.
+    There is no factor between known units of different kinds. If one side has no unit, the numbers are compared as
+    they are, except with `million` and the like. None also if only the answer has a unit and it is unknown (`or more`
+    and `squared` look like units), or if one side is a base, which changes the meaning of the digits.
     """
     if reference is None and answer is not None and answer.powers is None:
         return None
@@ -110,13 +110,13 @@ def scales(reference: Unit | None, answer: Unit | None) -> Iterator[float] | Non
 
 
 def _is_scale(unit: Unit) -> bool:
-    """Whether it is degrees on a scale of temperature, which no factor takes to kelvins."""
+    """Return whether it is a degree on a temperature scale, which no factor converts to kelvins."""
     return unit.powers in ((("degC", 1),), (("degF", 1),), (("K", 1),)) and unit.text != "K"
 
 
 @lru_cache(maxsize=4096)
 def parse_unit(text: str) -> Unit | None:
-    """Return the unit that cleaned `text` names as a whole; without powers if it is not known; None for no text."""
+    """Return the unit that the whole cleaned `text` names, without powers if it is unknown; None for an empty text."""
     words = _plain(text)
     if not words:
         return None
@@ -129,7 +129,7 @@ def parse_unit(text: str) -> Unit | None:
 
 
 def leading_unit(text: str) -> str:
-    """Return the longest beginning of `text`, the words after a number, that is a known unit; may be empty."""
+    """Return the longest prefix of `text`, the words after a number, that is a known unit; may be empty."""
     words = text.split()
     for length in range(min(len(words), 6), 0, -1):
         start = " ".join(words[:length]).rstrip(".,;:!?*)")
@@ -139,7 +139,7 @@ def leading_unit(text: str) -> str:
     return ""
 
 
-# Words of a sentence that are also symbols.
+# Ordinary words that are also unit symbols.
 _WORDS = {"a", "e", "in", "at", "d", "u", "M", "t", "h", "am", "as", "He", "me", "us"}
 _TOKEN = re.compile(
     r"\s*(?:(?P<over>/|per\b)|(?P<power>square\b|sq\b|cubic\b|cu\b)|(?P<dot>\\cdot|\\times|\*|-(?=[A-Za-z])|\.(?=[A-Za-z]))|"
@@ -149,7 +149,7 @@ _TOKEN = re.compile(
 
 
 def _plain(text: str) -> str:
-    r"""Without LaTeX: `\text{J} \text{K}^{-1}` is `J K^{-1}`."""
+    r"""Remove LaTeX: `\text{J} \text{K}^{-1}` becomes `J K^{-1}`."""
     text = re.sub(r"\\text\s*\{([^{}]*)\}", r" \1 ", text)
     text = re.sub(r"\{\s*\}|\\hat|\\circ(?=\s*\\circ)", "", text)
     text = re.sub(r"\^?\s*\{?\s*\\circ\s*\}?", "° ", text)
@@ -165,7 +165,7 @@ def _plain(text: str) -> str:
 
 
 def _factors(words: str) -> list[tuple[str, float, Powers, int]] | None:
-    """(name, size, powers, exponent) of each unit in a product; None if one is not known."""
+    """Return (name, size, powers, exponent) of each unit in a product; None if any is unknown."""
     factors, position, sign, inside, power = [], 0, 1, 0, 1
     while position < len(words):
         match = _TOKEN.match(words, position)
@@ -191,7 +191,7 @@ def _factors(words: str) -> list[tuple[str, float, Powers, int]] | None:
 
 
 def _look_up(name: str) -> list[tuple[str, float, Powers]]:
-    """The unit of a name, or the units of two symbols written as one, `JK`; none where one is not known."""
+    """Return the unit with this name, or the two units of joined symbols such as `JK`; empty if any is unknown."""
     if (whole := _known(name)) is not None:
         return [whole]
     if name.islower() or len(name) > 6:
@@ -202,7 +202,7 @@ def _look_up(name: str) -> list[tuple[str, float, Powers]]:
 
 @lru_cache(maxsize=4096)
 def _known(name: str) -> tuple[str, float, Powers] | None:
-    """(symbol, size in base units, powers of these) of one unit, with or without a prefix, in the plural or not."""
+    """Return (symbol, size in base units, their powers) of one unit, with or without prefix, singular or plural."""
     for spelled in dict.fromkeys((name, name.removeprefix("\\"), *_singular(name), *_singular(name.lower()))):
         symbol = _OTHER_NAMES.get(spelled, spelled)
         if symbol in _BASE:
@@ -214,7 +214,7 @@ def _known(name: str) -> tuple[str, float, Powers] | None:
             is_name = len(prefix) > 2
             if symbol.startswith(prefix) and rest in _PREFIXED and is_name == (rest != symbol.removeprefix(prefix)):
                 base = _known(rest)
-                assert base is not None  # for what takes a prefix is a unit itself
+                assert base is not None  # because a unit that takes a prefix is itself in the tables
                 return symbol, base[1] * 10.0**exponent, base[2]
     return None
 
@@ -235,7 +235,7 @@ def _definition(text: str) -> tuple[float, Powers]:
     if not rest:
         return size, ()
     factors = _factors(rest)
-    assert factors is not None  # for units are defined by others of the tables
+    assert factors is not None  # because units are defined by others in the tables
     factor, powers = _product(factors)
     return size * factor, powers
 
@@ -243,7 +243,7 @@ def _definition(text: str) -> tuple[float, Powers]:
 def _product(
     factors: list[tuple[str, float, Powers, int]],
 ) -> tuple[float, Powers]:
-    """The size of a product of units, and the powers of base units that are left of it."""
+    """Return the size of a product of units and its powers of base units."""
     size, total = 1.0, dict[str, int]()
     for _, unit_size, powers, exponent in factors:
         size *= unit_size**exponent

@@ -1,4 +1,4 @@
-r"""References that are words: true or false, the letter of an option, a word, a text.
+r"""Compare references that are words: true or false, an option letter, a word, a text.
 
 Texts of several words can be paraphrased, so only a person or a language model can compare them. Whether a row is
 compared depends on its reference alone: if a repeated text were correct and every other answer unclear, the accuracy
@@ -22,43 +22,43 @@ _BEFORE_LETTER = re.compile(
 )
 _ONE_LETTER = r"(?:\(\s*[A-Ja-j]\s*\)|[A-J](?:\)|(?![A-Za-z]))|[a-j](?:\)|(?![A-Za-z])))"
 _JOINTS = re.compile(r"\b(?:and|or|either|both|also|options?|choices?)\b", re.IGNORECASE)
-# Letters and nothing else: `A`, `(A)(B)`, `A and B`, `either A or B`.
+# Only letters: `A`, `(A)(B)`, `A and B`, `either A or B`.
 _LETTERS = re.compile(
     rf"(?:(?:either|both)\s+)?{_ONE_LETTER}\.?"
     rf"(?:\s*(?:[,;/&+]|(?:,\s*)?(?:and also|and|or)\b)?\s*(?:option\s+)?{_ONE_LETTER})*\.?",
     re.IGNORECASE,
 )
-# A letter with its text behind it.
+# A letter followed by its text.
 _LETTER = re.compile(r"\(\s*([A-Ja-j])\s*\)|([A-J])(?=[).:])|([a-j])(?=\))")
 _OTHER_LETTER = re.compile(r"\([A-J]\)|(?<![A-Za-z\\])[B-HJ](?![A-Za-z'_\d])|\b(?:or|and)\s+A\b")
 _COMMAND = re.compile(r"\\(?!text)[A-Za-z]+")
-# Words of fewer letters than products of variables have.
+# Short words; longer strings of letters are not products of variables.
 _SHORT_WORD = re.compile(r"\b(?:no|if|is|of|to|be|we)\b", re.IGNORECASE)
 
 
 def truth(text: str) -> bool | None:
-    """Return whether `text` says true or yes (True), or false or no (False); None if that is not clear."""
+    """Return True if `text` says true or yes, False if it says false or no; None if it is unclear."""
     words = [word for word in _lower_words(text) if word in _TRUTHS]
     unsure = doubted(text) or _IN_PART.search(text)
     return _TRUTHS[words[0]] if len({_TRUTHS[word] for word in words}) == 1 and not unsure else None
 
 
 def same_truth(reference: str, answer: str) -> bool:
-    """Whether an answer says what the reference does. Raises Unclear where it says neither."""
+    """Return whether answer and reference have the same truth value. Raises Unclear if the answer has none."""
     if (answer_truth := truth(answer)) is None:
         raise Unclear("answer is neither true nor false")
     return answer_truth == truth(reference)
 
 
 def is_truth(reference: str) -> bool:
-    """Whether a reference is one of the words for true and false."""
+    """Return whether a reference is a word for true or false."""
     return len(words := _lower_words(reference)) == 1 and words[0] in _TRUTHS
 
 
 def options(text: str) -> frozenset[str]:
-    r"""The letters of options that `text` names, in upper case: `(C)`, `\text{c}`, `C. 42`, `option C`, `A and B`.
+    r"""Return the option letters that `text` names, in upper case: `(C)`, `\text{c}`, `C. 42`, `option C`, `A and B`.
 
-    Empty if no option is certain: the text asks, guesses, or says which option is not the answer.
+    Empty if no option is certain: the text asks, guesses, or names an option that is not the answer.
     """
     plain = re.sub(r"\\text\{([^{}]*)\}", r" \1 ", clean(text)).replace("\\{", " ").replace("\\}", " ").strip()
     plain = _BEFORE_LETTER.sub("", plain)
@@ -74,31 +74,31 @@ def options(text: str) -> frozenset[str]:
 
 
 def option(text: str) -> str | None:
-    """The one letter of an option that `text` names, in upper case; None if it names none or several."""
+    """Return the only option letter that `text` names, in upper case; None for no letter or several."""
     letters = options(text)
     return next(iter(letters)) if len(letters) == 1 else None
 
 
 def is_option(reference: str) -> bool:
-    """Whether a reference is the letter of an option and no more."""
+    """Return whether a reference is just an option letter."""
     return bool(re.fullmatch(r"\$?\\text\{\s*\(?[A-J]\)?\s*\}\$?|\([A-Ja-j]\)|\$?[A-E]\$?", reference.strip()))
 
 
 def same_option(reference: str, answer: str) -> bool:
-    """Whether an answer names the letter of the reference and no other. Raises Unclear where it names none."""
+    """Return whether an answer names only the reference's letter. Raises Unclear if it names no letter."""
     if not (named := options(answer)):
         raise Unclear("answer is not a letter of an option")
     return named == {option(reference)}
 
 
 def is_words(reference: str) -> bool:
-    """Whether a cleaned reference, no number with a unit, is a word or a text and no formula."""
+    """Return whether a cleaned reference that is not a quantity is a word or a text rather than a formula."""
     plain = _COMMAND.sub(" ", reference).replace("\\text", " ")
     return has_words(plain) or bool(_SHORT_WORD.search(plain))
 
 
 def single_word(text: str) -> str | None:
-    r"""The one word of `text`, in lower case, `\alpha-decay` too; None if there are more or other things."""
+    r"""Return the only word of `text` in lower case, including `\alpha-decay`; None if it has anything else."""
     plain = re.sub(r"\\text\{([^{}]*)\}", r"\1", clean(text)).strip(" .,;:!*'\"`")
     words = [word for word in plain.split() if word.casefold() not in _ARTICLES]
     only = words[0].strip(".,;:!*'\"`") if len(words) == 1 else ""
@@ -106,7 +106,7 @@ def single_word(text: str) -> str | None:
 
 
 def same_word(reference: str, answer: str) -> bool:
-    """Whether an answer is the one word of the reference. Raises Unclear for several words, and for more around it."""
+    """Return whether an answer is the reference's word. Raises Unclear for several words, or other text around it."""
     if (expected := single_word(reference)) is None:
         raise Unclear("reference is text, not an expression")
     word = single_word(answer)
