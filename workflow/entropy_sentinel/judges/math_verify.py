@@ -206,7 +206,7 @@ class _Comparison:
         factors = scales(expected.unit, unit)
         if factors is None:
             raise Unclear("units cannot be compared")
-        # The tolerance applies to the number as written: 1 does not match 54.7 degrees, although it is close in radians.
+        # The tolerance applies to the written number: 1 does not match 54.7 degrees, although it is close in radians.
         named = expected.unit is not None and unit is not None
         return any(
             close(expected.number, given.number, factor, self.tolerance if named or factor == 1 else None)

@@ -26,7 +26,7 @@ class SeparateProcess:
 
     A case that takes more than `limit_s` seconds is null, and a new process continues with the next case. An alarm
     within the process would wait for the end of the computation, and 9^(9^(9^9)) never ends. Use it as a context
-    manager, or `close` it. If the process cannot start, it raises EntropySentinelError with the last line of its errors.
+    manager, or `close` it. Raises EntropySentinelError with the process's last error line if it cannot start.
     """
 
     def __init__(self, module: str, class_name: str, *arguments: Any, limit_s: float = 10) -> None:
