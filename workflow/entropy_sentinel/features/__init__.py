@@ -1,4 +1,4 @@
-"""A feature is a named Polars expression over a response's tokens. `es.features` is the verb in `verbs.reading`."""
+"""Features: named Polars expressions over a response's tokens. The verb `es.features` is in `verbs.reading`."""
 
 import sys
 

@@ -1,9 +1,9 @@
-"""The features of a response: each a named Polars expression over its tokens, with meaning, unit and sign.
+"""The features of a response: named Polars expressions over its tokens, with meaning, unit and sign.
 
-Two lists feed them, of one number per token: its entropy H(t), natural logarithm, truncated to the top 20 and not
-renormalised, and its negative log-likelihood -l(t). In `H(X.mean())` X stands for the numbers of one response.
-Source: the paper, section 3 and Table 1. A new feature is one entry at the end of `CATALOGUE`: the columns of frames,
-the names in the config, titles and signs are read from here.
+They use two lists with one number per token: its entropy H(t) in nats, over the top 20 and not renormalised, and its
+negative log-likelihood -l(t). In `H(X.mean())` X stands for the list of one response. Source: the paper, section 3 and
+Table 1. A new feature is one entry at the end of `CATALOGUE`, which also gives the columns of frames, the names in the
+config, titles and signs.
 """
 
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ from entropy_sentinel.frames.signals import Signal
 
 X = pl.element()
 H, NLL = pl.col("entropy").list.agg, pl.col("nll").list.agg
-# Further lists of a response (features/tokens.py), of which extra columns are made.
+# Further lists of a response (features/tokens.py), for extra columns.
 CAPTURED, BOUND = pl.col("captured").list.agg, pl.col("bound").list.agg
-# Up to this standard deviation, in nats, third and fourth moments are float noise.
+# Up to this standard deviation, in nats, third and fourth moments are only rounding errors.
 FLAT_STD = 1e-6
 _FLAT = X.std(ddof=0) <= FLAT_STD
 
@@ -90,7 +90,7 @@ CATALOGUE: dict[str, Feature] = {
 }
 FEATURES: tuple[str, ...] = tuple(CATALOGUE)
 
-# The paper's feature sets. A feature that is added joins none of them.
+# The paper's feature sets. New features do not join them.
 FEATURE_SETS: dict[str, tuple[str, ...]] = {
     "17d": FEATURES[:17],
     "10d": FEATURES[:10],
@@ -98,12 +98,12 @@ FEATURE_SETS: dict[str, tuple[str, ...]] = {
     "1d": ("se_sum",),
 }
 
-# A step whose top k leave more than this probability to all other tokens counts as open.
+# A step is open if all tokens outside the top k have more than this probability.
 OPEN_MASS = 0.01
-# How many tokens the end of a response has.
+# The number of tokens in the end of a response.
 LAST_TOKENS = 10
 
-# What is known of a response beside its features: no estimator sees it unless it is told to.
+# Facts about a response other than its features; estimators see them only on request.
 EXTRAS: dict[str, Feature] = {
     extra.name: extra
     for extra in (

@@ -13,30 +13,30 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import CUT_OFF, GENERATIONS, REFUSED, UNUSABLE, top_k_of
 from entropy_sentinel.frames.response import RESPONSE
 
-# A response whose tokens have a mean probability below exp(-50) was drawn by no sampler. Its perplexity, some 1e22, is
-# also the largest that can be scaled and squared by every estimator, in Float32 too.
+# No sampler draws a response whose tokens have a mean probability below exp(-50). Its perplexity, about 1e22, is also
+# the largest that every estimator can scale and square, even in Float32.
 LARGEST_MEAN_NLL = 50.0
-# Bounds the memory: what is known of a token while its response is computed takes some 100 bytes.
+# Bounds the memory: a token takes about 100 bytes during the computation.
 TOKENS_AT_A_TIME = 200_000
 RESPONSES_AT_A_TIME = 1000
 _NO_LOGPROBS = "no log-probabilities: the engine gives none"
 
 IDENTITY = [*RESPONSE, "n_tokens", "displaced_steps", "finish_reason"]
 _TRACE = ["trace_start", "token_logprobs", "top_logprobs"]
-# The columns of GENERATIONS that are looked at.
+# The columns of GENERATIONS that features need.
 USED = [name for name in GENERATIONS.schema if name in (*IDENTITY, *_TRACE)]
 
 
 def is_traces(given: object) -> bool:
-    """Whether this is a frame of GENERATIONS, and no other table, reply or file."""
+    """Return whether this is a frame of GENERATIONS."""
     return isinstance(given, pl.DataFrame | pl.LazyFrame) and set(_TRACE) <= set(given.collect_schema().names())
 
 
 def compute_features(traces: pl.DataFrame | pl.LazyFrame, vocabulary: int | None = None) -> pl.DataFrame:
-    """The features of every response, as the verb `features` says, of (n_responses,) rows of GENERATIONS.
+    """Return the features of each response, like the verb `features`, from (n_responses,) rows of GENERATIONS.
 
-    They come with `model` and `benchmark`; what `traces` has beside GENERATIONS, columns of LOGPROBS and of a log, is
-    handed on. A response that UNUSABLE says something of has no features either. Raises InputError as the verb does.
+    Rows have `model` and `benchmark`, and keep columns of `traces` beyond GENERATIONS: LOGPROBS and a log's own. A
+    response with UNUSABLE has no features. Raises InputError like the verb.
     """
     if not isinstance(traces, pl.DataFrame | pl.LazyFrame):
         raise InputError(f"traces: must be a frame as `read_logs` gives it, was {type(traces).__name__}")
@@ -75,7 +75,7 @@ def _check_lengths(traces: pl.DataFrame) -> None:
 
 
 def _without_nulls(traces: pl.DataFrame) -> pl.DataFrame:
-    """Responses without log-probabilities as such of no step, with the reason."""
+    """Give responses without log-probabilities empty lists of steps, and the reason."""
     absent = pl.any_horizontal(pl.col("token_logprobs", "top_logprobs").is_null())
     if not traces.select(absent.any()).item():
         return traces
@@ -88,7 +88,7 @@ def _without_nulls(traces: pl.DataFrame) -> pl.DataFrame:
 
 
 def _parts(traces: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """The frame in parts of about TOKENS_AT_A_TIME tokens, of one response at least; an empty one as it is."""
+    """Yield the frame in parts of about TOKENS_AT_A_TIME tokens, at least one response; an empty frame as one part."""
     lengths = traces["n_tokens"].to_numpy().astype(np.int64)
     number = (lengths.cumsum() - lengths) // TOKENS_AT_A_TIME
     begins = np.flatnonzero(np.diff(number, prepend=-1))
@@ -109,7 +109,7 @@ def _features_of(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame:
 
 
 def _facts() -> dict[str, pl.Expr]:
-    """Counts of a response's tokens, and what `_reason` looks at."""
+    """Return expressions for counts of a response's tokens, and for the columns that `_reason` needs."""
     return {
         "trace_tokens": pl.col("nll").list.len().cast(pl.UInt32),
         "clamped_tokens": pl.col("clamped").list.sum().cast(pl.UInt32),
@@ -173,11 +173,11 @@ _MEANS = ("captured_mass", "open_steps", "entropy_error_bound")
 
 
 def missing_mass(features: pl.DataFrame, reason: str = "reason") -> dict[str, Any]:
-    """Means over all tokens of the responses that have features, so where `reason` is null; null where there is none.
+    """Return means over all tokens of the responses with features (`reason` is null); null without any.
 
-    `captured_mass`, the probability of a step's top k; `open_steps`, the share of steps that leave more than OPEN_MASS;
-    `entropy_error_bound` in nats per token, null too where the vocabulary of one response is not known. And the sums
-    `trace_tokens`, `clamped_tokens`, `displaced_steps` over all responses.
+    `captured_mass`: the probability of a step's top k. `open_steps`: the share of steps that leave more than OPEN_MASS.
+    `entropy_error_bound`: nats per token, also null if the vocabulary of any response is unknown. And sums over all
+    responses: `trace_tokens`, `clamped_tokens`, `displaced_steps`.
     """
     usable, tokens = pl.col(reason).is_null(), pl.col("trace_tokens").cast(pl.Float64)
     means = [

@@ -1,4 +1,4 @@
-"""Files of features: those of stage `features`, and captured ones."""
+"""Files of features: from the stage `features`, or captured."""
 
 import gzip
 import json
@@ -13,15 +13,15 @@ from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provena
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS
 
-# End of the name of a file of features that `capturing` writes.
+# The suffix of the files of features that `capturing` writes.
 CAPTURED = ".features.jsonl.gz"
 
 
 def holds_features(path: str | Path) -> bool:
-    """Whether a file holds features: one of stage `features`, or captured ones.
+    """Return whether a file has features: from the stage `features`, or captured.
 
     Raises:
-        InputError: For a file of a stage that has neither features nor responses.
+        InputError: For a file of a stage without features or responses.
     """
     if Path(path).suffix != ".parquet":
         return str(path).endswith(CAPTURED)
@@ -35,11 +35,11 @@ def holds_features(path: str | Path) -> bool:
 
 
 def feature_batches(path: str | Path, rows: int = 20_000) -> Iterator[pl.DataFrame]:
-    """The rows of a file of features, `rows` at a time, with the columns LOGPROBS.
+    """Yield the rows of a file of features, `rows` at a time, with the columns LOGPROBS.
 
     Raises:
         ContractError: For a file of another stage.
-        InputError: For a captured file that was damaged since.
+        InputError: For a damaged captured file.
     """
     if str(path).endswith(CAPTURED):
         yield from _captured(path).iter_slices(rows)

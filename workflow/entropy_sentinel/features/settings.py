@@ -1,17 +1,17 @@
-"""What features and observations depend on beside traces and labels."""
+"""The settings that features and observations depend on, besides traces and labels."""
 
 from typing import TypedDict
 
 
 class FeatureSettings(TypedDict):
-    """Keys of a model in the config: what Snakemake compares."""
+    """A model's keys in the config, which Snakemake compares."""
 
     trace_after: str | None
     vocabulary: int | None
 
 
 class SplitSettings(TypedDict):
-    """What the split of a benchmark's items depends on: what Snakemake compares."""
+    """The settings that the split of a benchmark's items depends on, which Snakemake compares."""
 
     test_share: float
     seed: int

@@ -6,21 +6,21 @@ import polars as pl
 from entropy_sentinel.frames.arrow import flat, split
 from entropy_sentinel.frames.generation import top_k_of
 
-# Servers write -inf, or -9999 in its place, for a token of probability 0.
+# Servers write -inf or -9999 for a token of probability 0.
 ZERO_PROBABILITY = -9999.0
-# A log-probability is at most 0, and the probabilities of a step add up to at most 1; rounding may lift them above, but
-# not as far as this.
+# A log-probability is at most 0, and the probabilities of a step add up to at most 1; rounding may exceed this by less
+# than ROUNDING.
 ROUNDING = 1e-3
-# Steps at a time: what they take in Float64 stays in a core's cache.
+# Steps at a time: in Float64 they fit into a core's cache.
 _STEPS = 8192
 
 
 def token_lists(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame:
-    """One row per response of `traces`, with lists of one value per token that the features are over.
+    """Return one row per response of `traces`, with the lists, one value per token, that features are computed from.
 
-    `entropy` H(t) and `nll` -l(t), in nats; `captured`, the probability of the step's top k; `bound`, by how much H(t)
-    may lie below the entropy over all `vocabulary` tokens, null where that number is not known; and what shows that a
-    trace cannot be one of probabilities.
+    `entropy` H(t) and `nll` -l(t), in nats; `captured`, the probability of the step's top k; `bound`, the most by which
+    H(t) may be below the entropy over all `vocabulary` tokens, null if that number is unknown; and columns that show
+    whether the values can be log-probabilities.
     """
     if (traces["trace_start"] > 0).any():
         after = pl.col("token_logprobs", "top_logprobs").list.slice(pl.col("trace_start"))
@@ -36,11 +36,10 @@ def token_lists(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame:
 
 
 def error_bound(missing: np.ndarray, others: np.ndarray | int) -> np.ndarray:
-    """By how much, in nats, an entropy over the top k may be too small: eps ln((V - K) / eps), 0 where eps is.
+    """Return the most, in nats, by which an entropy over the top k is too small: eps ln((V - K) / eps), 0 if eps is 0.
 
-    `missing` is eps, the probability of all other tokens, of which there are `others`, V - K: the bound is their share
-    of the entropy if all were equally likely. Source: Entropy Area Score, equation for the error of the top K, there
-    with the binary logarithm.
+    `missing` is eps, the probability of the `others`, V - K tokens. The bound is their share of the entropy if all were
+    equally likely. Source: Entropy Area Score, equation for the error of the top K, there with the binary logarithm.
     """
     eps = np.clip(missing, 0.0, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -49,14 +48,14 @@ def error_bound(missing: np.ndarray, others: np.ndarray | int) -> np.ndarray:
 
 
 def _step_columns(sampled: pl.Series, top: pl.Series, k: int) -> dict[str, np.ndarray]:
-    """Columns of a step from `sampled` (T,) and `top` (T, k) of all responses one after the other."""
+    """Return the columns of each step from `sampled`, (T,), and `top`, (T, k), of all responses in sequence."""
     entries, chosen = flat(top).arr.explode(), flat(sampled).to_numpy()
     absent = entries.is_null().to_numpy().reshape(-1, k) if entries.null_count() else None
     matrix = entries.fill_null(-np.inf).to_numpy().reshape(-1, k)
     columns: dict[str, np.ndarray] = {}
-    # Memory that is taken once: fresh pages cost more than the exponentials.
+    # Allocated once: new memory pages cost more than the exponentials.
     scratch = np.empty((2, _STEPS, k))
-    # Even where there is no step: the columns are there.
+    # Without steps, too, there are columns.
     for begin in range(0, max(len(chosen), 1), _STEPS):
         steps = slice(begin, begin + _STEPS)
         values_of_steps = _columns_of(chosen[steps], matrix[steps], None if absent is None else absent[steps], scratch)
@@ -69,16 +68,16 @@ def _step_columns(sampled: pl.Series, top: pl.Series, k: int) -> dict[str, np.nd
 def _columns_of(
     sampled: np.ndarray, top: np.ndarray, absent: np.ndarray | None, scratch: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """The columns of n steps: `sampled` (n,), `top` (n, k) with -inf for what is `absent` (n, k)."""
+    """Return the columns of n steps: `sampled` (n,), `top` (n, k) with -inf where `absent` (n, k)."""
     sampled, (log_p, p) = sampled.astype(np.float64), scratch[:, : len(top)]
     log_p[:] = top
-    # Steps are sorted as a rule, and their first and last entries are cheaper than their extremes.
+    # Steps are usually sorted, and their first and last entries are cheaper than their extremes.
     ends = (log_p[:, 0].copy(), log_p[:, -1].copy()) if _falling(top) else (log_p.max(axis=1), log_p.min(axis=1))
     largest, smallest = ends
     equal = largest == (smallest if absent is None else np.where(absent, np.inf, log_p).min(axis=1))
     if not (smallest > ZERO_PROBABILITY).all():
         smallest = np.where(log_p > ZERO_PROBABILITY, log_p, np.inf).min(axis=1)
-        # The exponential is 0, and its product with this is, too.
+        # The exponential is 0, and so is its product with this.
         np.maximum(log_p, ZERO_PROBABILITY, out=log_p)
     clamped = sampled <= ZERO_PROBABILITY
     highest = np.maximum(sampled, largest)
@@ -102,7 +101,7 @@ def _columns_of(
 
 
 def _falling(top: np.ndarray) -> bool:
-    """Whether no entry of `top` (n, k), in C order, is above the one before it in its step."""
+    """Return whether the entries of each step never increase; `top` is (n, k), in C order."""
     entries = top.ravel()
     rising = entries[1:] > entries[:-1]  # several times as fast as row by row
     rising[top.shape[1] - 1 :: top.shape[1]] = False  # from one step to the next

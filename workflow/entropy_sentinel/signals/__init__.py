@@ -1,1 +1,1 @@
-"""Families of signals beside the 17 features, a folder for each."""
+"""Families of signals other than the 17 features, one folder each."""

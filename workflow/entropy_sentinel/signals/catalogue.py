@@ -1,8 +1,9 @@
-"""The families of signals by name: `tokens`, the features, and the folders of this room and of analyses.
+"""The families of signals by name: `tokens` (the features), the folders beside this module, and those in analyses.
 
-`signals/NAME/__init__.py` has FAMILY, what its signals are, and `compute(traces)`, which makes them. `rules.smk` beside
-it has its own rules if it needs more than the traces of a model on a benchmark. A family that only one analysis reads
-is in the folder `signals` of that analysis. Planning imports all families, so import heavy packages inside functions.
+`signals/NAME/__init__.py` has FAMILY, which declares the signals, and `compute(traces)`, which computes them. If a
+family needs more than a model's traces on a benchmark, `rules.smk` beside it has its rules. A family that only one
+analysis reads is in that analysis's folder `signals`. Planning imports all families, so import heavy packages inside
+functions.
 """
 
 import re
@@ -21,7 +22,7 @@ _FOLDERS = {
     for pattern in ("signals/*/__init__.py", "analyses/*/signals/*/__init__.py")
     for path in _PACKAGE.glob(pattern)
 }
-# Columns that signals stand beside.
+# Columns that precede the signals.
 _TAKEN = (*FEATURE_FRAME.schema, "split", "label", "label_reason", "feature_reason")
 
 
@@ -31,7 +32,7 @@ def _families() -> dict[str, Family]:
     for name, folder in sorted(_FOLDERS.items()):
         families[name] = import_module(module_of(name)).FAMILY
         for signal in families[name].signals:
-            # It becomes a part of the names of estimators, and so of files.
+            # The name becomes part of estimator names, and so of file names.
             if not re.fullmatch(r"[a-z][a-z0-9_]*", signal.name):
                 raise ValueError(f"{folder}: a signal's name must be like `a_name`, was {signal.name!r}")
             if signal.name in taken:
@@ -41,17 +42,17 @@ def _families() -> dict[str, Family]:
 
 
 def module_of(family: str) -> str:
-    """The module of a family other than `tokens`."""
+    """Return the module of a family other than `tokens`."""
     return ".".join(("entropy_sentinel", *_FOLDERS[family].relative_to(_PACKAGE).parts))
 
 
 def asking_of(family: str) -> ModuleType:
-    """The module with what a family asks a model again; for families with `asks`."""
+    """Return the module with the questions that a family asks a model again; only for families with `asks`."""
     return import_module(f"{module_of(family)}.asking")
 
 
 def rules_of(family: str) -> Path | None:
-    """The rules of a family's own; None where it is made from the traces alone."""
+    """Return the path of a family's own rules; None if its signals come from the traces alone."""
     path = _FOLDERS[family] / "rules.smk"
     return path if path.is_file() else None
 

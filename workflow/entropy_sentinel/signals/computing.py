@@ -11,10 +11,10 @@ from entropy_sentinel.signals.catalogue import FAMILIES, FAMILY_OF, SIGNALS, TOK
 
 
 def compute_signals(family: str, traces: pl.LazyFrame, **settings: Any) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """What a family makes of traces: a row per response, in their order; its signals as numbers, and columns beside.
+    """Return a family's signals of traces: a row per response, in order, with the signals as numbers and other columns.
 
-    With it comes what the family says of how they were made, for the provenance. Raises InputError where what it makes
-    has other rows, or lacks a signal.
+    Also returns the family's facts about the computation, for the provenance. Raises InputError if the rows differ from
+    those of the traces, or a signal is missing.
     """
     made: pl.DataFrame | tuple[pl.DataFrame, dict[str, Any]] = import_module(module_of(family)).compute(
         traces, **settings
@@ -33,10 +33,10 @@ def compute_signals(family: str, traces: pl.LazyFrame, **settings: Any) -> tuple
 
 
 def with_signals(features: pl.DataFrame, traces: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
-    """Features with the signals `names` of responses of a log: its columns of these names, computed where one is null.
+    """Return features of a log's responses with the signals `names`: the log's columns, computed where they are null.
 
-    A signal is null that the log does not have, and that takes more than the traces of one response. Raises
-    ConfigError for a name that is no signal.
+    A signal that needs more than the traces of one response is null if the log lacks it. Raises ConfigError for an
+    unknown signal.
     """
     for name in names:
         if name not in SIGNALS:
@@ -50,13 +50,13 @@ def with_signals(features: pl.DataFrame, traces: pl.DataFrame, names: Sequence[s
 
 
 def _numbers(features: pl.DataFrame, name: str) -> pl.Series:
-    """A column as numbers, null where it has none, and all null where it is not there."""
+    """Return a column as numbers; other values are null, and all are null if the column is missing."""
     if name not in features.columns:
         return pl.Series(name, [None] * len(features), pl.Float64)
     return features[name].cast(pl.Float64, strict=False)
 
 
 def is_computed(family: str) -> bool:
-    """Whether a family is made of the traces of one response alone."""
+    """Return whether a family needs only the traces of one response."""
     declared = FAMILIES[family]
     return family != TOKENS and rules_of(family) is None and not declared.per_item and declared.asks is None

@@ -1,4 +1,4 @@
-"""Stage `observations`: all that an estimator sees of one model, `observations/{judge}/{model}.parquet`."""
+"""Stage `observations`: the rows of one model that estimators use, `observations/{judge}/{model}.parquet`."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -11,7 +11,7 @@ from entropy_sentinel.frames.contract import Column, Contract, read_provenance
 from entropy_sentinel.frames.response import RESPONSE, RESPONSE_COLUMNS
 from entropy_sentinel.signals.catalogue import FAMILIES
 
-# The signals of the families beside `tokens` that a study names follow.
+# The signals of the study's further families follow.
 OBSERVATIONS = Contract(
     stage="observations",
     open=True,
@@ -41,17 +41,17 @@ DOMAIN = pl.coalesce(pl.format("{}/{}", "benchmark", "kind"), "benchmark").alias
 
 
 def observations_of(families: Iterable[str]) -> Contract:
-    """The contract of observations with the signals of these families beside `tokens`, and nothing else."""
+    """Return the contract of observations with the signals of these families and of `tokens`."""
     signals = (signal.column for family in families for signal in FAMILIES[family].signals)
     return replace(OBSERVATIONS, open=False, columns=(*OBSERVATIONS.columns, *signals))
 
 
 def families_of(path: str | Path) -> list[str]:
-    """The families beside `tokens` whose signals a file of observations has."""
+    """Return the families other than `tokens` whose signals a file of observations has."""
     families: list[str] = read_provenance(path).get("families", [])
     return families
 
 
 def read_observations(path: str | Path) -> pl.DataFrame:
-    """All rows of a file of observations, with the signals of its families."""
+    """Return all rows of a file of observations, with the signals of its families."""
     return observations_of(families_of(path)).read(path)

@@ -1,8 +1,8 @@
-"""Family `forced_answer`: the entropy of an answer that is put in after each token of a response, and its area.
+"""Family `forced_answer`: the entropy of an answer inserted after each token of a response, and its area.
 
-Zhu et al., Uncertainty Under the Curve (2025). For t = 1 .. T - 1 the model is asked for the next token after its
-prompt, x_1 .. x_t, `\\boxed{` and all but the last token of the answer. The signals are of the response's own final
-answer, which needs no label; the pass also has the paper's, of the reference.
+Zhu et al., Uncertainty Under the Curve (2025). For t = 1 .. T - 1 the model predicts the next token after its prompt,
+x_1 .. x_t, `\\boxed{` and all but the last token of the answer. The signals use the response's own final answer, which
+needs no label; the pass also has the paper's variant with the reference.
 
 The pass writes `passes/forced_answer/{model}/{benchmark}.parquet`, a row per response and kind of answer.
 """
@@ -97,7 +97,7 @@ Kind = Literal["own", "reference", "none"]
 
 
 class ForcedAnswer(Settings):
-    """Entropy area: how unsure the model is of an answer that is put in after each token of its response."""
+    """Entropy area: how unsure the model is of an answer inserted after each token of its response."""
 
     answers: Annotated[list[Kind], DISTINCT] = Field(
         ["own"],
@@ -127,7 +127,7 @@ _MEAN = "mean of these entropies: EAS over T - 1, the tokens before the last one
 
 
 def contexts_per_token(settings: Mapping[str, Any]) -> float:
-    """At most: kinds of answers that are the same text are asked about once. Some 20 tokens make a sentence."""
+    """Return an upper bound, because equal answers are asked about once. A sentence has about 20 tokens."""
     which = settings["positions"]
     every: float = {"all": 1, "sentence-ends": 20}.get(which, which)
     return len(settings["answers"]) / every
@@ -149,7 +149,7 @@ FAMILY = Family(
 
 
 def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
-    """A row per response, in their order: the signals, and `eas_reason` where there are none. `asked` is the pass."""
+    """Return a row per response, in order: the signals, or `eas_reason` without signals. `asked` is the pass."""
     rows = FORCED_ANSWERS.read(asked, [*RESPONSE, "answer", "eas", "mean_eas", "reason"]).filter(answer="own")
     scores = of_responses(traces, rows)
     unasked = pl.lit("signals.forced_answer.answers has no 'own'")

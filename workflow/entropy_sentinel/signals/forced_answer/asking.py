@@ -1,4 +1,4 @@
-r"""What the pass asks of the responses of one part, and the rows that come of it (frame.py)."""
+r"""The contexts that the pass asks about for one part of the responses, and the resulting rows (frame.py)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
 from entropy_sentinel.signals.forced_answer.boxing import Boxed, Boxes
 from entropy_sentinel.signals.forced_answer.trajectory import Step, area, chosen, step, tokens_up_to
 
-# Responses that are asked about side by side, each in order of t: few enough that the engine's cache holds them all.
+# Responses that are asked about at the same time, each in order of t: few enough to fit into the engine's cache.
 SIDE_BY_SIDE = 32
 _AT_ONCE = "the final answer ends with the first token"
 _OTHER_TEXTS = "the texts of the tokens do not make up the response"
@@ -27,7 +27,7 @@ _OTHER_TEXTS = "the texts of the tokens do not make up the response"
 
 @dataclass
 class Track:
-    """One response with one text put in: the contexts after `positions`, and what the engine said of each."""
+    """One response with one inserted answer: the contexts after `positions`, and the engine's reply to each."""
 
     prompt: Sequence[int]
     response: Sequence[int]
@@ -38,7 +38,7 @@ class Track:
     refused: str = ""
 
     def context(self, t: int) -> list[int]:
-        r"""Prompt, x_1 .. x_t, `\boxed{` and the answer's first L - 1 tokens."""
+        r"""Return the prompt, x_1 .. x_t, `\boxed{` and the answer's first L - 1 tokens."""
         return [*self.prompt, *self.response[:t], *self.boxed]
 
 
@@ -57,9 +57,9 @@ class Row:
 
 
 def ask(part: pl.DataFrame, engine: Engine, settings: Mapping[str, Any], asked_with: AskedSettings) -> pl.DataFrame:
-    """Rows of FORCED_ANSWERS for responses with `prompt_ids`, `question` and `reference` beside the columns of a trace.
+    """Return rows of FORCED_ANSWERS for responses: traces with `prompt_ids`, `question` and `reference`.
 
-    `settings` is the config's section; `asked_with` names the model, which errors begin with.
+    `settings` is the config's section; errors begin with `asked_with`, the model's name.
     """
     boxes, texts = Boxes(engine, f"models.{asked_with['model']}"), engine.token_texts(part["token_ids"].to_list())
     rows = part.with_columns(cut_off=CUT_OFF).iter_rows(named=True)
@@ -70,13 +70,13 @@ def ask(part: pl.DataFrame, engine: Engine, settings: Mapping[str, Any], asked_w
 
 
 def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
-    """Rows without a trajectory for responses that cannot be asked about; their `unusable` says why."""
+    """Return rows without a trajectory for responses that cannot be asked about; their `unusable` has the reason."""
     rows = part.select(*RESPONSE, "unusable").rows()
     return _frame([Row(tuple(which), answer, reason=why) for *which, why in rows for answer in settings["answers"]])
 
 
 def _rows(row: Mapping[str, Any], texts: Sequence[str], boxes: Boxes, settings: Mapping[str, Any]) -> Iterator[Row]:
-    """A row for each kind of answer; kinds that put in the same tokens share a track."""
+    """Return a row for each kind of answer; kinds with the same tokens share a track."""
     which, kinds, first = tuple(row[key] for key in RESPONSE), settings["answers"], settings.get("samples")
     if first is not None and row["sample"] >= first:
         later = f"not among the first {first} of its item, which alone are asked about (signals.forced_answer.samples)"
@@ -101,7 +101,7 @@ def _rows(row: Mapping[str, Any], texts: Sequence[str], boxes: Boxes, settings: 
         if boxed is None:
             yield Row(which, kind, text, tokens_to_answer=length, reason=why)
             continue
-        # Letters are options right after the brace alone.
+        # A letter is an option only directly after the brace.
         known = letters if boxed.ids == tuple(boxes.opening) else {}
         track = Track(row["prompt_ids"], row["token_ids"], boxed.ids, positions, tuple(known.values()))
         track = tracks.setdefault(boxed.ids, track)
@@ -109,14 +109,14 @@ def _rows(row: Mapping[str, Any], texts: Sequence[str], boxes: Boxes, settings: 
 
 
 def _letters(row: Mapping[str, Any], boxes: Boxes, settings: Mapping[str, Any]) -> dict[str, int]:
-    """The letters of the question's options with their tokens; none where one is no single token."""
+    """Return the letters of the question's options with their tokens; empty if a letter is not a single token."""
     letters = [letter for letter, _ in offered(row["question"])] if settings["options"] else []
     tokens = boxes.letters(letters) if letters else {}
     return tokens if len(tokens) == len(letters) else {}
 
 
 def _boxed(kind: str, text: str | None, boxes: Boxes) -> tuple[Boxed | None, str | None]:
-    """What is put in for a kind of answer, or why nothing is."""
+    """Return the inserted tokens for a kind of answer, or the reason why there are none."""
     if kind == "none":
         return Boxed(tuple(boxes.opening), 0), None
     if text is None:
@@ -128,9 +128,9 @@ def _boxed(kind: str, text: str | None, boxes: Boxes) -> tuple[Boxed | None, str
 
 
 def _bare(text: str | None, options: Sequence[str]) -> str | None:
-    """An answer as it would stand in a box: without white space and dollar signs around it.
+    """Return an answer as in a box: without white space and dollar signs around it.
 
-    Of a question with `options` the letter alone, where it names one: C of `(C)`, as references are written.
+    If the question has `options` and the answer names one, return only the letter, as in references: C for `(C)`.
     """
     if text is None:
         return None
@@ -179,7 +179,7 @@ def _frame(rows: Sequence[Row]) -> pl.DataFrame:
 
 
 def _trajectory(row: Row) -> dict[str, Any]:
-    """The columns of a row that has been followed to its end."""
+    """Return the columns of a row whose track is complete."""
     track, length = row.track, row.tokens_to_answer
     if track is None or length is None:
         return {}

@@ -1,6 +1,6 @@
-r"""The token ids that put an answer in: those of `\boxed{` and of the answer without its last token.
+r"""The token ids of an inserted answer: `\boxed{` and the answer without its last token.
 
-By token ids and never by text: text that is tokenised anew may join the response's last token with what follows.
+Token ids, not text: tokenising the text again could join the response's last token with the next text.
 """
 
 from collections.abc import Sequence
@@ -14,20 +14,20 @@ OPENING = "\\boxed{"
 
 @dataclass(frozen=True)
 class Boxed:
-    """What is put after x_t, (n,) token ids; and L, the number of the answer's tokens."""
+    """The token ids inserted after x_t, (n,), and L, the number of the answer's tokens."""
 
     ids: tuple[int, ...]
     answer_tokens: int
 
 
 class Boxes:
-    """The answers of many responses as token ids, by one engine's tokenizer."""
+    """Converts answers to token ids with an engine's tokenizer."""
 
     def __init__(self, engine: Engine, name: str) -> None:
-        r"""`name` is the key in the config that errors begin with.
+        r"""Errors begin with `name`, a key of the config.
 
-        Raises ConfigError where the tokenizer has no tokens for `\boxed{`. One that falls back to bytes has some for
-        every text: then these are used, though the model may never have seen a box.
+        Raises ConfigError if the tokenizer has no tokens for `\boxed{`. A tokenizer that falls back to bytes has tokens
+        for any text; these are used, although the model may never have seen a box.
         """
         self._engine = engine
         opening, closed = engine.token_ids([OPENING, f"{OPENING}0}}"])
@@ -39,13 +39,13 @@ class Boxes:
         self.opening, self._closing = opening, closed[-1]
 
     def of(self, answers: Sequence[str]) -> dict[str, Boxed | None]:
-        """Each answer as it is put in; None for one that has no tokens in this vocabulary."""
+        """Return each answer as inserted tokens; None for an answer without tokens in this vocabulary."""
         texts = list(dict.fromkeys(answers))
         wholes = self._engine.token_ids([f"{OPENING}{text}}}" for text in texts])
         return {text: self._split(whole) if whole else None for text, whole in zip(texts, wholes, strict=True)}
 
     def letters(self, letters: Sequence[str]) -> dict[str, int]:
-        """The token of each letter right after the brace, of those that are one token there."""
+        """Return the token of each letter directly after the brace, for letters that are one token there."""
         boxes = self.of(letters)
         wholes = dict(zip(letters, self._engine.token_ids([f"{OPENING}{letter}}}" for letter in letters]), strict=True))
         return {
@@ -55,10 +55,10 @@ class Boxes:
         }
 
     def _split(self, whole: Sequence[int]) -> Boxed:
-        r"""The tokenisation of `\boxed{answer}` as a whole, without the closing brace and the answer's last token.
+        r"""Return the tokens of `\boxed{answer}` without the last brace and the answer's last token.
 
-        A token that joins the brace with the answer, as `{\` in `\boxed{\frac12}`, counts as the answer's; so does one
-        that joins its end with the closing brace.
+        A token that joins the brace with the answer, such as `{\` in `\boxed{\frac12}`, belongs to the answer; so does
+        one that joins its end with the closing brace.
         """
         before = next(
             (n for n, (token, other) in enumerate(zip(whole, self.opening, strict=False)) if token != other),

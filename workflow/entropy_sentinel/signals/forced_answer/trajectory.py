@@ -1,4 +1,4 @@
-"""Where the answer is put in, and what is kept of the distributions there: entropies in bits, and their area."""
+"""The positions at which the answer is inserted, and the entropies there, in bits, with their area."""
 
 import re
 from collections.abc import Sequence
@@ -14,9 +14,9 @@ _SENTENCE_END = re.compile(r"[.!?](?=\s)|\n(?=[^\n])")
 
 
 def tokens_up_to(texts: Sequence[str], response: str, end: int) -> int | None:
-    """T: the number of tokens, of `texts`, up to the one that brings the response's character before `end`.
+    """Return T: the number of tokens in `texts` up to the one with the response's character before `end`.
 
-    None where the tokens' texts do not make up the response.
+    Returns None if the tokens' texts do not add up to the response.
     """
     start = "".join(texts).find(response[:end])
     if start < 0:
@@ -26,10 +26,10 @@ def tokens_up_to(texts: Sequence[str], response: str, end: int) -> int | None:
 
 
 def chosen(which: str | int, texts: Sequence[str], last: int) -> list[int]:
-    """The tokens t of 1 .. `last` after which the answer is put in, in order.
+    """Return the positions t in 1 .. `last` after which the answer is inserted, in order.
 
-    `which` is `all`, `sentence-ends` or a number n for every n-th. With fewer than all the first and the last are
-    among them, so that the area has both its ends.
+    `which` is `all`, `sentence-ends`, or a number n for every n-th. The first and the last are always included, so the
+    area has both ends.
     """
     if which == "all":
         return list(range(1, last + 1))
@@ -43,18 +43,18 @@ def chosen(which: str | int, texts: Sequence[str], last: int) -> list[int]:
 
 
 def area(positions: Sequence[int], values: Numbers, last: int) -> float:
-    """The sum of values over t = 1 .. `last`, those between `positions` interpolated linearly.
+    """Return the sum of values over t = 1 .. `last`, with linear interpolation between `positions`.
 
-    The plain sum where every position is there.
+    With all positions it is the plain sum.
     """
     return float(np.interp(np.arange(1, last + 1), positions, values).sum())
 
 
 @dataclass(frozen=True)
 class Step:
-    """H(t) in bits over the most likely tokens, not renormalised; eps, the mass of the others; and the bound in bits.
+    """H(t) in bits over the most likely tokens, not renormalised; eps, the others' probability; the bound in bits.
 
-    `options` has the probabilities of tokens that were asked for, None for one that is not among the most likely.
+    `options` has the probabilities of the requested tokens, None for a token that is not among the most likely.
     """
 
     entropy: float
@@ -64,7 +64,7 @@ class Step:
 
 
 def step(next_token: NextToken, vocabulary: int, options: Sequence[int] = ()) -> Step:
-    """What is kept of a distribution over `vocabulary` tokens, V; `options` are token ids.
+    """Return the step for a distribution over `vocabulary` tokens, V; `options` are token ids.
 
     Source: Entropy Area Score, section 2, and the equation for the error of the top K.
     """

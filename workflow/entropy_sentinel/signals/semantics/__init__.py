@@ -1,7 +1,7 @@
-"""Family `semantics`: how the answers to an item spread over classes of the same meaning.
+"""
 
-Kuhn et al., Semantic Uncertainty (2023). The probability of a class is the sum of those of the answers in it, over the
-sum of all: a text that was sampled twice counts twice (Tomov et al., Entropy Is Not Enough, Appendix B.1).
+Kuhn et al., Semantic Uncertainty (2023). The probability of a class is the sum over its answers, divided by the sum
+over all: a text that was sampled twice counts twice (Tomov et al., Entropy Is Not Enough, Appendix B.1).
 """
 
 from typing import Any, Literal, cast
@@ -15,7 +15,7 @@ from entropy_sentinel.statistics.ambiguity import LEAST_SAMPLES
 
 
 class Semantics(Grouping):
-    """Semantic entropy: how the answers to an item spread over classes of the same meaning."""
+    """Semantic entropy: how the answers to an item spread over classes of equal meaning."""
 
     probabilities: Literal["sequence", "frequencies"] = Field(
         "sequence",
@@ -46,11 +46,11 @@ FAMILY = Family(
 def compute(
     traces: pl.LazyFrame, benchmark: str, probabilities: str, **comparing: Any
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """A row per response, in their order, and what compared the answers.
+    """Return a row per response, in order, and facts about the comparison of answers.
 
-    `benchmark` is the file of the items, `comparing` are GroupingSettings. Beside the signals: `answer`, the text that
-    was compared; `answer_class`, from 0 in the order of the samples; `probability`, of the whole response;
-    `class_probability`; and `semantics_reason`, why there are no signals, or why they are of frequencies.
+    `benchmark` is the file of the items, `comparing` are GroupingSettings. Other columns: `answer`, the compared text;
+    `answer_class`, from 0 in the order of the samples; `probability` of the whole response; `class_probability`; and
+    `semantics_reason`, why there are no signals, or why they use frequencies.
     """
     from entropy_sentinel.grouping.backend import make_backend
     from entropy_sentinel.grouping.settings import GroupingSettings

@@ -1,4 +1,4 @@
-"""The answers of one model to the items of one benchmark: their classes, and how they spread over these."""
+"""The classes of a model's answers to each item of a benchmark, and the spread of the answers over them."""
 
 import math
 from collections.abc import Mapping
@@ -18,9 +18,9 @@ from entropy_sentinel.statistics.semantic import class_probabilities, semantic_e
 
 
 def answer_of(response: str, truncated: bool) -> str:
-    """The final answer, or else the whole response; no space around it, may be empty.
+    """Return the final answer, or else the whole response, stripped; it may be empty.
 
-    A response that is cut off is whole too: what it says so far is what is compared.
+    Of a truncated response it is the text so far.
     """
     try:
         return final_answer(response, truncated).text.strip()
@@ -46,9 +46,9 @@ COLUMNS = pl.Schema(
 
 
 def spread(traces: pl.LazyFrame, benchmark: str, backend: Backend, by_frequency: bool) -> pl.DataFrame:
-    """A row per response, in their order, with COLUMNS; `benchmark` is the file of the items."""
+    """Return a row per response, in order, with COLUMNS; `benchmark` is the file of the items."""
     logprobs = pl.col("token_logprobs").cast(pl.List(pl.Float64))
-    # A token of probability 0 was sampled all the same: what the server says of it is no log-probability.
+    # A sampled token cannot have probability 0: the server's value is not a log-probability.
     known = logprobs.list.min().fill_null(0) > ZERO_PROBABILITY
     rows = traces.select(
         *("item_id", "text"),
@@ -69,7 +69,7 @@ def spread(traces: pl.LazyFrame, benchmark: str, backend: Backend, by_frequency:
 
 
 def _of_item(item: pl.DataFrame, numbers: list[int], by_frequency: bool) -> list[Mapping[str, Any]]:
-    """The rows of the answers to an item, whose classes are `numbers`."""
+    """Return the rows of the answers to an item; `numbers` are their classes."""
     usable = not item["logprob"].has_nulls()
     logprobs = item["logprob"].to_list() if usable and not by_frequency else None
     shares, enough = class_probabilities(numbers, logprobs), len(item) > 1
