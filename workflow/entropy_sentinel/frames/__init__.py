@@ -1,1 +1,1 @@
-"""What stages agree on: contracts, one module per stage's frame, errors. Polars and Pydantic only."""
+"""Shared by all stages: contracts, a module for each stage's frame, errors. Imports only Polars and Pydantic."""

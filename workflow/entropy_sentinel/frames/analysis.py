@@ -1,6 +1,6 @@
-"""What the config's section of an analysis must be, and where it is found: a folder is an analysis.
+"""The base class of analyses, which are folders: their config sections, and what they need from the core.
 
-`analyses/<name>/settings.py` has a class of the folder's name, `Accuracy` of `accuracy`: a subclass of `Analysis`.
+`analyses/<name>/settings.py` has a subclass of `Analysis` with the folder's name, such as `Accuracy` for `accuracy`.
 """
 
 import re
@@ -18,25 +18,25 @@ from entropy_sentinel.frames.sections import DISTINCT, Name, Settings, check_nam
 
 @dataclass(frozen=True)
 class Studied:
-    """The names that a study runs and the names that its config knows, which an analysis may show."""
+    """The names that a study runs, and the names in its config, which an analysis may use."""
 
     models: list[str]
     benchmarks: list[str]
     judges: list[str]
-    # Benchmarks with references: what has a true accuracy.
+    # Benchmarks with references, which have a true accuracy.
     labelled: list[str]
-    # Benchmarks with right answers, each with its names: what has a distribution of its own.
+    # Benchmarks with right answers and their names, which have their own distribution of answers.
     answered: list[str]
-    # Benchmarks that every judge of run.judges labels: those without a judge of their own.
+    # Benchmarks that every judge of run.judges labels, because they have no judge of their own.
     compared: list[str]
-    # Named training groups; where none is run, the first training group's id, or nothing.
+    # Named training groups; if none is run, the id of the first training group, or nothing.
     groups: list[str]
-    # Estimators that are kept, with P(correct) of every response where they give one.
+    # Kept estimators, with P(correct) of every response if they give it.
     kept: list[str]
-    # Families of signals, and responses to each item, of the model that has fewest.
+    # Families of signals, and the number of responses per item of the model with the fewest.
     families: list[str]
     samples: int
-    # Of each axis, also the names that are not run.
+    # For each axis, all names, including those that are not run.
     known: Mapping[str, Iterable[str]]
 
     def run(self, axis: str, where: str, names: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -66,11 +66,11 @@ class Reads(Enum):
 
 @dataclass(frozen=True)
 class Made:
-    """Files of a stage, as `planning` counts them: a template of their path, and the stages that they are made from."""
+    """The files of a stage, for `planning`: a template of their paths, and the stages that they are built from."""
 
     file: str
     made_from: tuple[str, ...] = ()
-    # Of a file that gathers others: the column that says which, and the axis that it must be.
+    # For a file that combines others: the column that identifies them, and its axis.
     gathers: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -80,19 +80,19 @@ class Analysis(Settings):
     The core knows no analysis by name; this class declares what it needs from one.
     """
 
-    # Its page, from results/<study>/, with {judge} where each judge has its own and {model} where each model has, and
-    # what it tells, as the text of a link; without a page none leads to it.
+    # Its page, relative to results/<study>/, with {judge} and {model} if each has its own, and the text of the link to
+    # it; without a page there is no link.
     PAGE: ClassVar[str] = ""
     TELLS: ClassVar[str] = ""
-    # The estimates that it reads; without any, a study of it needs no training group.
+    # The estimates that it reads; without these, its study needs no training group.
     READS: ClassVar[Reads | None] = None
-    # Whether it needs labels; a study in which nothing does asks no judge.
+    # Whether it needs labels; if no analysis of a study does, no judge is asked.
     READS_LABELS: ClassVar[bool] = True
-    # Titles of the tables and figures that it can make, by name.
+    # Titles of its possible tables and figures, by name.
     TABLES: ClassVar[Mapping[str, str]] = {}
     FIGURES: ClassVar[Mapping[str, str]] = {}
-    # Stages of its own that `entropy-sentinel progress` shows, by name, with files as in PAGE: made from stages of the
-    # pipeline, and of its own that come before.
+    # Its own stages, by name, for `entropy-sentinel progress`, with files as in PAGE. They are built from stages of the
+    # pipeline and from earlier ones here.
     STAGES: ClassVar[Mapping[str, Made]] = {}
 
     labels: dict[Name, str] = Field(

@@ -1,4 +1,4 @@
-"""What goes through Arrow: list columns without a Python object per value, and Parquet files in bounded memory."""
+"""Use of Arrow: list columns without a Python object per value, and Parquet files in bounded memory."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -24,7 +24,7 @@ def split(values: pl.Series, lengths: Sequence[int | None] | np.ndarray) -> pl.S
     """Split a flat series into one list per length, in order; null for None. The lengths add up to its length."""
     import pyarrow as pa
 
-    # Through Polars: PyArrow imports pandas where it is given a list or an array of NumPy.
+    # Through Polars, because PyArrow imports pandas for a list or a NumPy array.
     nulls = None
     if not isinstance(lengths, np.ndarray):
         nulls = pl.Series([length is None for length in lengths], dtype=pl.Boolean).to_arrow()
@@ -40,7 +40,7 @@ def flat(lists: pl.Series) -> pl.Series:
     return lists.explode(empty_as_null=False, keep_nulls=False)
 
 
-# What bounds a batch, either of them: some 200,000 tokens with 20 alternatives.
+# The limits of a batch, whichever is reached first: about 200,000 tokens with 20 alternatives.
 ROWS_AT_A_TIME, BYTES_AT_A_TIME = 1000, 16 << 20
 
 
@@ -56,7 +56,7 @@ def read_batches(
     import pyarrow.parquet as pq
 
     try:
-        # A page in the buffer at a time; memory-mapped pages would count as the process's own.
+        # Buffers one page at a time; memory-mapped pages would count as the process's memory.
         with pq.ParquetFile(path, buffer_size=1 << 20, pre_buffer=False) as file:
             for batch in file.iter_batches(_rows(file.metadata, rows), columns=columns, use_threads=False):
                 yield pl.DataFrame(pl.from_arrow(batch))
@@ -79,7 +79,7 @@ def read_traces(path: str | Path, columns: Sequence[str] = tuple(GENERATIONS.sch
 
 
 def _rows(about: Any, most: int) -> int:
-    """Rows of a batch, by the file's metadata: from the mean size of a row before compression."""
+    """Return the number of rows of a batch, from the mean uncompressed size of a row in the file's metadata."""
     size: int = sum(about.row_group(number).total_byte_size for number in range(about.num_row_groups))
     rows: int = about.num_rows
     return max(1, min(most, BYTES_AT_A_TIME * rows // max(size, 1)))

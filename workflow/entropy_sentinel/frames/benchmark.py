@@ -4,8 +4,8 @@ import polars as pl
 
 from entropy_sentinel.frames.contract import Column, Contract
 
-# Raised by hand when items move. In place of a hash of the code, for what follows costs GPU time and money: a benchmark
-# that is made again, even with the same rows, has its responses generated again.
+# Raised by hand when items change. It replaces a hash of the code because the next stages cost GPU time and money: if a
+# benchmark is rebuilt, even with the same rows, its responses are generated again.
 BENCHMARK_VERSION = 1
 
 BENCHMARKS = Contract(

@@ -1,4 +1,4 @@
-"""The machinery of the contracts: columns with dtype and unit, checked whenever a file is written or read."""
+"""Contracts of Parquet files: columns with dtype and unit, checked whenever a file is written or read."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -27,9 +27,9 @@ class Column:
     meaning: str
     unit: str = ""
     nullable: bool = False
-    # Files written before the column was there are as good as new ones: it is null in them.
+    # Older files without the column are valid; it is null in them.
     added: bool = False
-    # Whether arrays in it may have another width than that of `dtype`; the file's provenance says which.
+    # Whether its arrays may be wider or narrower than in `dtype`; the file's provenance has the width.
     free_width: bool = False
 
     def accepts(self, dtype: pl.DataType) -> bool:
@@ -38,7 +38,7 @@ class Column:
 
 
 def _without_width(dtype: Dtype) -> Dtype:
-    """Lists of arrays as if these had one entry each."""
+    """Return a dtype whose arrays have one entry each."""
     arrays = dtype.inner if isinstance(dtype, pl.List) else None
     return pl.List(pl.Array(arrays.inner, 1)) if isinstance(arrays, pl.Array) else dtype
 
@@ -57,7 +57,7 @@ class Contract:
 
     @cached_property
     def schema(self) -> pl.Schema:
-        """Column names and dtypes, in the order of the file."""
+        """Return column names and dtypes, in the file's order."""
         return pl.Schema({column.name: column.dtype for column in self.columns})
 
     def frame(self, rows: Any) -> pl.DataFrame:

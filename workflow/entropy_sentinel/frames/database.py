@@ -1,4 +1,4 @@
-"""SQLite files of this package: each says what it is, so that another program's file is never written to."""
+"""SQLite files of this package, marked so that another program's file is never overwritten."""
 
 import sqlite3
 from dataclasses import dataclass

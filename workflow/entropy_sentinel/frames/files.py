@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, the folders of caches, and checks of the files that a command writes."""
+"""Files that appear whole or not at all, cache folders, and checks of the files that a command writes."""
 
 import errno
 import glob
@@ -16,27 +16,26 @@ from tempfile import TemporaryDirectory
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.locks import hold, is_abandoned
 
-# The process's own streams: opened by these names, a file behind one would be written from its beginning.
+# The process's own streams: if a file behind one were opened by these names, it would be overwritten from its start.
 _STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
 _PARTIAL = ".partial"
 # Files of object stores and web servers. With one slash too: Path("s3://bucket/key") is s3:/bucket/key.
 _URL = re.compile(r"(s3|gs|gcs|az|abfs|hf|https?|memory):/+(.+)")
 _FULL = ("No space left on device", "Disk quota exceeded")
-# Polars' words for any failure to write a Parquet file's end, and the bytes with which a disk is as good as full.
+# Polars' message for any failure to write a Parquet file's end, and the free bytes below which a disk counts as full.
 _FAILED, _LITTLE = "Invalid thrift: transport error", 1 << 20
 
 
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[Path]:
-    """A path to write to, which becomes `path` in one step where the block ends, and goes where it fails.
+    """Yield a path to write to; it becomes `path` in one step when the block ends, and is deleted if the block fails.
 
-    A reader sees the whole file or none, after a power cut too; several machines may write the same file at once. A
-    link stays a link, and the file that it leads to is written; permissions of a file that is replaced stay. A device,
-    a pipe or `/dev/stdout` gets the content when the block has ended. What a killed process has left of the same file
-    is deleted. A URL gets the content when the block has ended too.
+    A reader sees the whole file or none, even after a power cut; several machines may write the same file at once. If
+    `path` is a link, its target is written. A replaced file keeps its permissions. A device, a pipe, `/dev/stdout` or a
+    URL gets the content when the block has ended. Leftovers of a killed process for the same file are deleted.
 
-    Raises OSError where the path is a folder, a disk, or a file that must not be written, before the block; and with
-    the path's name where the disk is full.
+    Raises OSError before the block if the path is a folder, a disk, or a file that must not be written; and with the
+    path's name if the disk is full.
     """
     if (url := url_of(path)) is not None:
         from entropy_sentinel.frames.remote import send
@@ -77,7 +76,7 @@ def write_whole(path: str | Path, text: str) -> None:
 
 
 def url_of(path: str | Path) -> str | None:
-    """The URL that a path is; null for a local path."""
+    """Return the path's URL; None for a local path."""
     match = _URL.fullmatch(str(path))
     return f"{match[1]}://{match[2]}" if match else None
 
@@ -90,7 +89,7 @@ def is_stream(path: str | Path) -> bool:
 
 @contextmanager
 def _held(path: Path) -> Iterator[None]:
-    """An empty file, locked as long as this process writes it: once the lock is gone, nobody will go on with it."""
+    """Create an empty file, locked during the block; a file without its lock is abandoned."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         hold(descriptor)
@@ -107,7 +106,7 @@ def _delete_abandoned(target: Path) -> None:
 
 
 def _status(path: Path) -> os.stat_result | None:
-    """What there is, None for nothing; OSError for what cannot be written to."""
+    """Return the status of an existing file, None if there is none; raise OSError if it cannot be written to."""
     try:
         status = path.stat()
     except FileNotFoundError:
@@ -124,7 +123,7 @@ def _status(path: Path) -> os.stat_result | None:
 
 
 def _is_full(error: Exception, written: Path) -> bool:
-    """Whether the disk was full; Polars and PyArrow say so in words alone, or that writing failed and no more."""
+    """Return whether the disk was full; Polars and PyArrow state this only in words, or only that writing failed."""
     if getattr(error, "filename", None) not in (None, str(written)):
         return False
     failed = _FAILED in str(error) and shutil.disk_usage(written.parent).free < _LITTLE
@@ -132,7 +131,7 @@ def _is_full(error: Exception, written: Path) -> bool:
 
 
 def _descriptor(path: str | Path) -> int | None:
-    """The number of one of the process's own streams."""
+    """Return the file descriptor of one of the process's own streams."""
     numbered = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d+)", str(path))
     return int(numbered[1]) if numbered else _STREAMS.get(str(path))
 
@@ -148,7 +147,7 @@ def _take_permissions(path: Path, of: os.stat_result) -> None:
     """Give a file the owner, where that is allowed, and the permissions of another."""
     now = path.stat()
     if (now.st_uid, now.st_gid) != (of.st_uid, of.st_gid):
-        # Only an administrator gives files away, and Windows knows no such owners.
+        # Only an administrator can change a file's owner, and Windows has no such owners.
         with suppress(PermissionError, AttributeError):
             os.chown(path, of.st_uid, of.st_gid)
     path.chmod(stat.S_IMODE(of.st_mode))
@@ -172,7 +171,7 @@ def private_folder(folder: Path) -> None:
             folder.chmod(0o700)
 
 
-# As a path, standard input.
+# The path that means standard input.
 _STANDARD_INPUT = "-"
 
 
@@ -202,7 +201,7 @@ def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Iterable[str
 
 
 def _identities(path: str | Path) -> Iterator[tuple[int, int] | Path]:
-    """What a file is known by: its place, and what is there."""
+    """Yield the identities of a file: its path, and its device and inode if it exists."""
     if str(path) != _STANDARD_INPUT:
         yield Path(os.path.realpath(path))
     try:

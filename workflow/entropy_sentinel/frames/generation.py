@@ -8,26 +8,26 @@ from entropy_sentinel.frames.contract import Column, Contract, read_provenance
 from entropy_sentinel.frames.errors import ContractError
 from entropy_sentinel.frames.response import ITEM_COLUMN, SAMPLE
 
-# Raised by hand when the traces that the stage would write move. Part of the tracked settings of every
-# generate job, in place of a hash of its code: a refactoring must not cost GPU time.
+# Raised by hand when the stage would write other traces. It is part of the tracked settings of every generate job, and
+# replaces a hash of its code, because a refactoring must not cost GPU time.
 GENERATION_VERSION = 1
 
-# The number of most likely tokens per step whose log-probabilities are kept: what commercial APIs expose at most.
-# Traces made elsewhere may have another, which their provenance says (`top_k_returned`).
+# The number of most likely tokens per step whose log-probabilities are kept: the maximum of commercial APIs. Imported
+# traces may have another number, given in their provenance (`top_k_returned`).
 TOP_K = 20
 
-# What a trace file says as `logprobs_mode` where it has none, with `top_k_returned` 0: its engine gives only text.
+# The `logprobs_mode` of a trace file without log-probabilities, whose `top_k_returned` is 0.
 NO_LOGPROBS = "none"
 
-# Facts of a trace file that must be the same where an estimator is fitted and where it is applied.
+# Facts of a trace file that must be equal in fitting and in applying an estimator.
 LOGPROBS = ("logprobs_mode", "top_k_returned")
 
-# Column beside these of traces from a log: why a response can have no features, null where it can.
+# A further column of traces from a log: why a response cannot have features; null if it can.
 UNUSABLE = "unusable"
 
-# Other words for `stop`. Any reason that is none of these and not `stop` means that the response is not whole.
+# Synonyms of `stop`. Any other finish reason means that the response is incomplete.
 OTHER_STOPS = ("STOP", "COMPLETE", "end_turn", "eos", "eos_token", "stop_sequence")
-# How the finish reason of a response begins that the engine has refused to give: its prompt is too long, for one.
+# The prefix of the finish reason if the engine refused the request, for example because the prompt is too long.
 REFUSED = "refused: "
 
 # Whether the engine refused the request.

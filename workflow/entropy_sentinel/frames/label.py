@@ -5,7 +5,7 @@ import polars as pl
 from entropy_sentinel.frames.contract import Column, Contract
 from entropy_sentinel.frames.response import ITEM_COLUMN, SAMPLE, SAMPLE_COLUMN
 
-# The reason of a response to an item without a reference: no judge is shown it.
+# The reason for a response to an item without a reference, which no judge sees.
 NO_REFERENCE = "no reference"
 
 LABELS = Contract(

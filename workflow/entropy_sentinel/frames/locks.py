@@ -1,8 +1,8 @@
-"""Locks on files, which the kernel gives back when their holder ends, however it ends.
+"""Locks on files; the kernel releases them when their holder ends, even by a kill.
 
-They are `flock`'s: of one open file, so that threads of a process keep each other out too. Between machines they hold
-where the file system passes them on, as NFS does since version 4 (and 3 with its lock daemon); one that is mounted with
-locks of its own machine alone keeps the processes of one machine apart.
+They are `flock` locks of one open file, so threads of a process exclude each other too. They work between machines if
+the file system forwards them, as NFS does since version 4 (or 3 with its lock daemon). With local locks only, they
+exclude processes of one machine.
 """
 
 import errno
@@ -16,9 +16,9 @@ from pathlib import Path
 
 log = logging.getLogger(__name__)
 
-# `extra` of a log record on a wait: a job shows such a record on the terminal too, and not only when it is done.
+# `extra` of a log record about waiting: a job shows such a record on the terminal at once.
 WAITING = {"terminal": True}
-# What is said of a file that is locked; and of a file system that knows no locks.
+# Errors for a locked file, and for a file system without locks.
 LOCKED = (errno.EACCES, errno.EAGAIN)
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 

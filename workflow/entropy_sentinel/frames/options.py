@@ -1,8 +1,8 @@
-"""What a verb, a command and a section of a workflow's config take alike: a class with a field for each option.
+"""Options that a verb, a command and a config section share: a class with a field for each option.
 
-A field says an option's name, default, bounds and meaning, once. `taking` gives them to a verb's signature and
-docstring, `commands.options.taking` to a command; both check what they are given with `Options.of`, and so does a
-config file: an option that cannot be is refused in the same words everywhere.
+A field gives an option's name, default, bounds and meaning once. `taking` adds them to a verb's signature and
+docstring, `commands.options.taking` to a command. Both, and config files, check values with `Options.of`, so errors
+are the same everywhere.
 """
 
 import functools
@@ -27,7 +27,7 @@ from entropy_sentinel.frames.sections import Settings
 Section = TypeVar("Section", bound=Settings)
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
-# What a value must be, by the types of Pydantic's errors.
+# Requirements on values, by the types of Pydantic's errors.
 _KINDS = {
     "a whole number": ("int_type", "int_parsing", "int_from_float", "int_parsing_size"),
     "a number": ("float_type", "float_parsing", "finite_number"),
@@ -41,7 +41,7 @@ _BOUNDS = {"gt": "above {}", "ge": "{} or more", "lt": "below {}", "le": "at mos
 
 
 class Panel(StrEnum):
-    """Panels of a command's help, in their order."""
+    """The panels of a command's help, in order."""
 
     SELECTION = "What is selected"
     SLICES = "Slices and windows"
@@ -52,7 +52,7 @@ class Panel(StrEnum):
 
 @dataclass(frozen=True)
 class Shown:
-    """How a command shows an option: its panel in the help, its placeholder, and a short name such as -b.
+    """The display of an option in a command: its panel in the help, its placeholder, and a short name such as -b.
 
     `several` says that it can be repeated, for an option whose default is not a list.
     """
@@ -96,7 +96,7 @@ def checked(settings: type[Section], given: Mapping[str, Any]) -> Section:
 
 
 def _said(settings: type[Settings], problem: Mapping[str, Any]) -> str:
-    """One of Pydantic's errors in the project's words."""
+    """Return the project's message for one of Pydantic's errors."""
     where, field = _place(settings, problem["loc"])
     begin, was = f"{where}: " if where else "", one_line(without_keys(repr(problem["input"])))[:200]
     message = problem["msg"].removeprefix("Value error, ")
@@ -112,7 +112,7 @@ def _said(settings: type[Settings], problem: Mapping[str, Any]) -> str:
 
 
 def _place(settings: type[Settings], loc: Iterable[int | str]) -> tuple[str, FieldInfo | None]:
-    """The name of what an error is about, `options.level`, and its field; none for a section as a whole."""
+    """Return the name in an error, such as `options.level`, and its field; None for a whole section."""
     names: list[str] = []
     section: Any = settings
     field = None
@@ -199,7 +199,7 @@ def taking(options: type[Options]) -> Callable[[Verb], Verb]:
         verb.takes = options  # type: ignore[attr-defined]
         verb.__signature__ = own.replace(parameters=[*parameters, *made])  # type: ignore[attr-defined]
         lines = "".join(f"    {name}: {meaning(field)}\n" for name, field in fields.items())
-        # Until Python 3.12 a docstring has the indentation of its function.
+        # Before Python 3.13 a docstring keeps its function's indentation.
         text = inspect.cleandoc(verb.__doc__ or "")
         verb.__doc__ = re.sub(r"    \*\*options: .*\n(?:     +.*\n)*", lambda _: lines, text)
         return verb
@@ -208,7 +208,7 @@ def taking(options: type[Options]) -> Callable[[Verb], Verb]:
 
 
 def _plain(annotation: Any) -> Any:
-    """A type as `help` shows it: without what Pydantic checks of it."""
+    """Return a type for `help`, without Pydantic's checks."""
     kind, inner = typing.get_origin(annotation), typing.get_args(annotation)
     if kind is Annotated:
         return _plain(inner[0])
@@ -237,5 +237,5 @@ def _each_once(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-# Columns whose values make slices, as files can have them at the head of a column.
+# Columns whose values define slices, in the form that files use in a column's header.
 Columns = Annotated[tuple[str, ...], BeforeValidator(columns_by), AfterValidator(_each_once)]

@@ -1,9 +1,9 @@
-"""How text, numbers and tables are shown on a terminal, in a notebook and in a spreadsheet.
+"""Display of text, numbers and tables on a terminal, in a notebook and in a spreadsheet.
 
-On a terminal nothing in a text of logs or models moves the cursor, colours, or turns the order round (Unicode, UAX 9
-and UTR 36). In a CSV file no text becomes a formula (OWASP, CSV Injection): one that a spreadsheet would compute, as
-`=HYPERLINK(...)`, gets an apostrophe before it, and one with apostrophes before such a beginning gets one more, so that
-it is read back as it was. A notebook gets lines and tables as HTML, all text escaped.
+On a terminal, no text from logs or models can move the cursor, change colours, or reverse the order of characters
+(Unicode, UAX 9 and UTR 36). In a CSV file no text becomes a formula (OWASP, CSV Injection): a text that a spreadsheet
+would compute, such as `=HYPERLINK(...)`, gets an apostrophe in front; if it already begins with apostrophes, one more,
+so that reading restores it. A notebook gets lines and tables as HTML with all text escaped.
 """
 
 import unicodedata
@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from entropy_sentinel.frames.files import whole_file
 
-# Polars is imported where a file is written or read: help texts and errors are printable without it, and at once.
+# Polars is imported where files are written or read, so that help texts and errors appear at once.
 if TYPE_CHECKING:
     import polars as pl
 
-# What joins letters in some scripts and in emoji.
+# Joiners of letters in some scripts and in emoji.
 _JOINERS = "\u200c\u200d"
 _HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
@@ -34,7 +34,7 @@ def one_line(text: str) -> str:
 
 
 def _visible(char: str) -> str:
-    """The picture of a control character, U+FFFD for others that are not seen; other characters as they are."""
+    """Return the symbol of a control character, U+FFFD for another invisible one, any other character unchanged."""
     if unicodedata.category(char) not in _HIDDEN or char in _JOINERS:
         return char
     if char < " ":

@@ -1,7 +1,7 @@
-"""Files in object stores and on web servers, by fsspec: found by their URLs, copied here to be read, sent when written.
+"""Files in object stores and on web servers, by fsspec: reading copies a file to this machine, writing sends it.
 
-A copy is kept with the ETag of its file. It is read again as long as the store says that the file is the same, and a
-download that was interrupted goes on where it ended. So all readers see local files, and a monitor's state knows them.
+A copy has the ETag of its file and is reused while the store reports the same ETag. An interrupted download resumes.
+So all readers see local files, and a monitor's state recognises them.
 """
 
 import glob
@@ -20,15 +20,15 @@ _BLOCK = 1 << 20
 
 
 def local(path: str | Path) -> Path:
-    """The path of a local file, or of the copy of a remote one."""
+    """Return the path of a local file, or of the copy of a remote one."""
     url = url_of(path)
     return Path(path) if url is None else _copy(url)
 
 
 def remote_files(url: str, wanted: Callable[[str], bool]) -> Iterator[str]:
-    """The URLs of the files that a URL or a pattern names, or that are `wanted` of a folder, in order.
+    """Yield the URLs of the files that a URL or a pattern names, or those `wanted` in a folder, in order.
 
-    A question mark is no pattern: a URL has its signature behind one.
+    A question mark is not a pattern: it precedes a URL's signature.
     """
     fs, path = _store(url)
     try:
@@ -51,14 +51,14 @@ def send(content: Path, url: str) -> None:
 
 
 def _store(url: str) -> tuple[Any, str]:
-    """The file system of a URL, and the path in it."""
+    """Return the file system of a URL, and the path in it."""
     try:
         from fsspec.core import url_to_fs
     except ImportError:
         raise InputError(f"{shown(url)}: needs fsspec: pip install 'entropy-sentinel[cloud]'") from None
     try:
         fs, path = url_to_fs(url)
-        # Listings are of now: other programs write logs.
+        # Listings must be current: other programs write logs.
         fs.invalidate_cache()
     except (ImportError, ValueError) as error:
         raise InputError(f"{shown(url)}: {_words(error)}; pip install 'entropy-sentinel[cloud]'") from None
@@ -66,7 +66,7 @@ def _store(url: str) -> tuple[Any, str]:
 
 
 def _copy(url: str) -> Path:
-    """A copy of the file as it is now; InputError where it is not there or the connection is lost."""
+    """Return the path of a current copy. Raises InputError if the file does not exist or the connection is lost."""
     fs, path = _store(url)
     folder = user_folder() / "remote" / hashlib.sha256(url.encode()).hexdigest()[:16]
     private_folder(folder)
@@ -107,7 +107,7 @@ def _download(fs: Any, path: str, partial: Path, facts: Path, now: dict[str, Any
 
 
 def shown(path: str | Path) -> str:
-    """A path, or a URL without what may be a secret: a signature, a password."""
+    """Return a path, or a URL without possible secrets (signature, password)."""
     url = url_of(path)
     if url is None:
         return str(path)

@@ -1,21 +1,21 @@
-"""What identifies a response, wherever one is named."""
+"""The columns that identify a response, in all stages."""
 
 import numpy as np
 import polars as pl
 
 from entropy_sentinel.frames.contract import Column
 
-# Which of the responses of a benchmark: the answer number `sample` to an item.
+# A response within a benchmark: the answer number `sample` to an item.
 SAMPLE = ("item_id", "sample")
-# Which of all responses.
+# A response among all.
 RESPONSE = ("model", "benchmark", *SAMPLE)
-# The columns that say so, in the frames that hold responses of several models.
+# The columns of both in frames with several models.
 MODEL_COLUMN = Column("model", pl.String, "language model")
 BENCHMARK_COLUMN = Column("benchmark", pl.String, "domain")
 ITEM_COLUMN = Column("item_id", pl.String, "item of the benchmark")
 SAMPLE_COLUMN = Column("sample", pl.UInt16, "number of the response among those to the same item")
 RESPONSE_COLUMNS = (MODEL_COLUMN, BENCHMARK_COLUMN, ITEM_COLUMN, SAMPLE_COLUMN)
-# Which question. Whatever splits, folds, resamples or counts does so by this: answers to one question are alike.
+# A question. Splits, folds, resamples and counts use it, because answers to one question are correlated.
 ITEM = ("benchmark", "item_id")
 
 

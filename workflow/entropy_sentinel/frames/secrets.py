@@ -1,18 +1,16 @@
-"""What looks like a secret: by its name, or by what it is. Settings are written into every trace file, so none may be
-among them.
-"""
+"""Detection of secrets by name or content. Settings are written into every trace file, so they must not have secrets."""
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-# A word of a name, and what may stand after it: `api_key`, `HF_TOKEN`, `passwords`, `x-auth-2`.
+# A word in a name, and its possible ending: `api_key`, `HF_TOKEN`, `passwords`, `x-auth-2`.
 _WORDS = re.compile(
     r"(?:^|_)(?:TOKENS?|KEY|(?:API|ACCESS|PRIVATE|SECRET|AUTH)_?KEYS?|SECRETS?|PASSWORDS?|PASSWD|PASSPHRASE|PWD|CREDS"
     r"|CREDENTIALS?|AUTH|AUTHORIZATION|BEARER|COOKIES?|JWT)(?=\d*(?:_|$))",
     re.IGNORECASE,
 )
-# Of names with `token` in them: those of what a model reads and writes, as `max_tokens`, `token_ids`, `eos_token`.
+# Names with `token` that mean a model's tokens: `max_tokens`, `token_ids`, `eos_token`.
 _OF_A_MODEL = re.compile(
     r"(?:^|_)(?:(?:MAX|MIN|NUM|N|TOTAL|NEW|TOP|STOP|SPECIAL|ADDED|EOS|BOS|PAD|UNK|SEP|CLS|MASK|START|END|THINK|THINKING"
     r"|IMAGE|AUDIO|VIDEO|INPUT|OUTPUT|PROMPT|COMPLETION|REASONING|CACHED|BATCHED|SPECULATIVE|PREFILL|ALLOWED|BAD|PER)_TOKENS?"
@@ -66,7 +64,7 @@ def secret_keys(value: Any, path: str = "", by_name: bool = True) -> Iterator[st
             below = f"{path}.{key}" if path else str(key)
             deeper = list(secret_keys(inner, below, by_name))
             yield from deeper
-            # Numbers and switches are none: vLLM has long_prefill_token_threshold, and hf_token: true.
+            # Numbers and switches are not secrets: vLLM has long_prefill_token_threshold, and hf_token: true.
             if by_name and not deeper and is_secret_name(str(key)) and _has_text(inner):
                 yield below
     elif isinstance(value, list | tuple):

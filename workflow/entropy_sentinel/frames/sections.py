@@ -1,6 +1,6 @@
 """The base of every section of the configuration, and the types that sections share.
 
-Numbers may be text: YAML reads `1e-3` as text, and Snakemake's --config all values inside braces. Switches are none.
+Numbers may be text: YAML reads `1e-3` as text, and Snakemake's --config all values inside braces. Switches may not.
 """
 
 import re
@@ -51,7 +51,7 @@ def _not_endless(name: str) -> str:
     return name
 
 
-# Names become parts of file names and of group ids, where benchmarks are joined with "+".
+# Names become parts of file names, and of group ids, which join benchmarks with "+".
 Name = Annotated[
     str,
     StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100),
@@ -64,11 +64,11 @@ Names = Annotated[list[Name], DISTINCT]
 Revision = Annotated[str, StringConstraints(pattern=r"^[\w.][\w./+-]*$", max_length=200)]
 Whole = Annotated[int, BeforeValidator(_whole)]
 Number = Annotated[float, BeforeValidator(_no_switch)]
-# Counts fit the columns and the sizes of arrays that they go into.
+# Counts must fit their columns and arrays.
 Positive = Annotated[int, Field(ge=1, le=2**31 - 1), BeforeValidator(_whole)]
-# NumPy's generators, and so scikit-learn's, take no larger one.
+# NumPy's generators, and so scikit-learn's, accept no larger seed.
 Seed = Annotated[int, Field(ge=0, lt=2**32), BeforeValidator(_whole)]
-# Handed on to another package as it is; kept in JSON beside the results.
+# Passed unchanged to another package; stored as JSON beside the results.
 Free = dict[str, JsonValue]
 
 
@@ -89,11 +89,11 @@ def merged(below: Any, above: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Settings(BaseModel):
-    """Base of all sections: immutable; an unknown key is an error that lists the known ones."""
+    """The immutable base of all sections; an unknown key is an error that lists the known keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    # What to say of a key that belongs elsewhere, in the place of the known ones.
+    # Advice about a key that belongs elsewhere, shown instead of the known keys.
     ELSEWHERE: ClassVar[Mapping[str, str]] = {}
 
     @model_validator(mode="before")
@@ -109,6 +109,6 @@ class Settings(BaseModel):
 
     @classmethod
     def _known_keys(cls) -> list[str]:
-        """A section's own keys first, then those that it shares with others of its kind."""
+        """Return a section's keys: first its own, then those that it shares with others of its kind."""
         keys = [key for base in cls.__mro__ for key in getattr(base, "__annotations__", {})]
         return [key for key in dict.fromkeys(keys) if key in cls.model_fields]

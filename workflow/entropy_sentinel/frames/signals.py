@@ -1,7 +1,7 @@
-"""What a signal is, a named number per response; and what a family of them is. Stage `signals`: a family's files.
+"""Signals (named numbers per response), their families, and the files of a family (stage `signals`).
 
-A family may ask the model again about its own responses: a pass, `EnginePass`, whose files lie in
-`passes/{family}/{model}/{benchmark}.parquet` and from which the family's signals are then made.
+A family may ask the model again about its own responses. This is a pass, `EnginePass`; its files are
+`passes/{family}/{model}/{benchmark}.parquet`, and the family's signals are computed from them.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -28,42 +28,42 @@ class Signal:
     unit: str
     confident: bool = field(default=False, kw_only=True)
     share: bool = field(default=False, kw_only=True)
-    # Its title as an estimator alone, where that differs.
+    # Its title as an estimator, if different.
     alone: str = field(default="", kw_only=True)
 
     @property
     def column(self) -> Column:
-        """Its column in files."""
+        """Return its column in files."""
         return Column(self.name, pl.Float64, self.meaning, self.unit, nullable=True)
 
 
 @dataclass(frozen=True)
 class EnginePass:
-    """What a family asks the model about its own responses, in a job of its own (stages/engine_pass.py).
+    """A pass: a family's questions to the model about its own responses, in a separate job (stages/engine_pass.py).
 
-    `contract` is of the rows that the job writes, whose key begins with RESPONSE. `version` is raised by hand when they
-    move, which costs GPU time: it stands in for the code, as GENERATION_VERSION does.
+    `contract` describes the job's rows; its key begins with RESPONSE. `version` replaces a hash of the code, like
+    GENERATION_VERSION: raise it by hand when rows change, because making them again costs GPU time.
     """
 
     contract: Contract
     version: int
-    # Columns whose lists have an entry each for the same things, such as positions and their entropies.
+    # Columns whose lists have corresponding entries, such as positions and their entropies.
     alike: tuple[tuple[str, ...], ...] = ()
-    # How many contexts it asks about for a token of a response, by the family's settings; and how many responses to an
-    # item, the first ones, it asks about, None for all: for the forecast.
+    # For the forecast, by the family's settings: contexts per token of a response, and the number of first responses to
+    # an item that it asks about (None for all).
     contexts_per_token: Callable[[Mapping[str, Any]], float] = field(default=lambda settings: 1.0, repr=False)
     first_responses: Callable[[Mapping[str, Any]], int | None] = field(default=lambda settings: None, repr=False)
-    # What the config must say of a model behind a server, which does not tell it: keys of `models.NAME`.
+    # Keys of `models.NAME` that the config must have for a model behind a server, which does not report them.
     told_of_servers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Family:
-    """Signals that are made together, into one file per model and benchmark.
+    """Signals that are computed together, into one file per model and benchmark.
 
-    `per_item` where a response's signals depend on the other answers to its item. `asks` where they are made from what
-    the model says when it is asked again: with `per_item` about all responses to an item in one part. `settings` is the
-    class of its section in the config, `signals.NAME`.
+    `per_item`: a response's signals depend on the other answers to its item. `asks`: the signals need a pass; with
+    `per_item`, each part of the pass has all responses to its items. `settings` is the class of its config section,
+    `signals.NAME`.
     """
 
     meaning: str
@@ -80,9 +80,9 @@ def contract_of(family: Family) -> Contract:
 
 
 def with_reasons(frame: pl.DataFrame, signals: Iterable[str], reason: str = "reason") -> pl.DataFrame:
-    """A frame that says in the column `reason`, where it says nothing yet, which of the signals a row lacks.
+    """Return the frame with the missing signals of each row named in a null `reason`.
 
-    What is no finite number is lacking. A row with a reason counts as one without features.
+    A signal is missing if it is not a finite number. A row with a reason counts as one without features.
     """
     lacking = [
         pl.when(pl.col(name).is_finite().not_().fill_null(True)).then(pl.lit(f"no signal '{name}'")) for name in signals

@@ -1,1 +1,1 @@
-"""Which answers to a question mean the same."""
+"""Grouping of answers to a question by meaning."""

@@ -1,4 +1,4 @@
-"""What a way to compare answers is: it is shown pairs, and says of each whether the two mean the same."""
+"""The interface of backends, which decide for pairs of answers whether the two mean the same."""
 
 import logging
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ class Pair(NamedTuple):
 
 
 class Backend(Protocol):
-    """Anything that compares answers."""
+    """Compares answers."""
 
     def same(self, pairs: Sequence[Pair]) -> list[bool]:
         """Return whether the two answers of each pair mean the same, in order."""

@@ -1,11 +1,11 @@
-"""Answers to a question as classes of one meaning: greedy, in the order in which the answers were given.
+"""Greedy clustering of answers to a question by meaning, in the order of the answers.
 
-Algorithm 1 of Kuhn et al., Semantic Uncertainty (2023): each answer is compared with the first member of every class
-there is, and joins the first class where both mean the same, or else begins one. So classes depend on the order of the
-answers where "means the same" is not transitive; `make bench-grouping` measures how much.
+Algorithm 1 of Kuhn et al., Semantic Uncertainty (2023): each answer is compared with the first member of every class,
+and joins the first class with the same meaning, or else starts a class. If "means the same" is not transitive, classes
+depend on the order of the answers; `make bench-grouping` measures how much.
 
-LM-Polygraph does the same. The authors' later code (jlko/semantic_uncertainty) lets an answer go to the *last* class
-with whose first member it agrees: the classes are as many, and differ where an answer agrees with two of them.
+LM-Polygraph does the same. In the authors' later code (jlko/semantic_uncertainty) an answer joins the *last* class
+whose first member it agrees with: the number of classes is equal; they differ if an answer agrees with two of them.
 """
 
 import logging
@@ -29,7 +29,7 @@ def classes(answered: Sequence[Answered], backend: Backend) -> list[list[int]]:
         _Open(question, list(dict.fromkeys(answer.strip() for answer in answers))) for question, answers in answered
     ]
     n_pairs = 0
-    # Compares the first answer without a class with all others, for all questions at once: few and large batches.
+    # Compares the first answer without a class with all others, for all questions at once: a few large batches.
     while leading := [question for question in open_ if question.left]:
         pairs = [pair for question in leading for pair in question.lead()]
         same = iter(backend.same(pairs))
@@ -45,7 +45,7 @@ def classes(answered: Sequence[Answered], backend: Backend) -> list[list[int]]:
 
 @dataclass
 class _Open:
-    """The different answers to a question: `left` have no class yet, `compared` may join the last class."""
+    """The distinct answers to a question: those `left` have no class yet, those `compared` may join the last class."""
 
     question: Question
     left: list[str]

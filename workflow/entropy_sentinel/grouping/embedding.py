@@ -1,6 +1,6 @@
-"""The backend `embedding`: two answers mean the same where the cosine of their sentence embeddings is large enough.
+"""The backend `embedding`: two answers mean the same if the cosine of their sentence embeddings is large enough.
 
-The question is not put before them: with it all answers to a long question would be alike.
+The question is not prepended, because all answers to a long question would then be similar.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from entropy_sentinel.grouping.settings import GroupingSettings
 
 
 class EmbeddingBackend:
-    """Encodes each different answer once, and compares vectors."""
+    """Encodes each distinct answer once, and compares the vectors."""
 
     def __init__(self, weights: Weights, threshold: float, batch_size: int) -> None:
         """Load the encoder; raise InputError if the weights are not an encoder."""

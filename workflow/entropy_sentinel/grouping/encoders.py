@@ -1,6 +1,6 @@
-"""Models that read texts, run on Transformers, and where their weights are: the only module that imports it, and torch.
+"""Text models on Transformers, and the location of their weights. No other module here imports Transformers and torch.
 
-Weights are in a folder on this machine, or in the cache of the hub, at the commit that the study uses.
+Weights are in a local folder, or in the hub's cache at the commit that the study uses.
 """
 
 import logging
@@ -15,7 +15,7 @@ from transformers.utils.logging import disable_progress_bar
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.grouping.settings import WeightsSettings
 
-# Further copies of the same weights, for other packages than PyTorch.
+# Copies of the same weights for packages other than PyTorch.
 _COPIES = ("*.h5", "*.msgpack", "*.ot", "*.onnx", "onnx/*", "openvino/*", "coreml/*")
 
 
@@ -49,20 +49,20 @@ log = logging.getLogger(__name__)
 
 
 class _Reader:
-    """A loaded model with its tokenizer, on the GPU where there is one."""
+    """A loaded model with its tokenizer, on the GPU if there is one."""
 
     def __init__(self, folder: str, kind: Any, name: str) -> None:
         """Load the weights in a folder; errors call it `name`. Raises InputError if a part is missing."""
         disable_progress_bar()
         try:
             self._tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-            # Some are stored in half precision, which few CPUs compute in, and which moves what is near a threshold.
+            # Some are stored in half precision: few CPUs compute in it, and it changes decisions near a threshold.
             self._model, loading = kind.from_pretrained(
                 folder, dtype=torch.float32, local_files_only=True, output_loading_info=True
             )
         except (OSError, ValueError, ImportError) as error:
             raise InputError(f"{name}: must be weights for Transformers, with a tokenizer: {error}") from error
-        # Transformers would draw them at random.
+        # Transformers would initialise them at random.
         if missing := sorted(key for key in loading["missing_keys"] if not key.startswith("pooler.")):
             raise InputError(f"{name}: has no weights for {', '.join(missing)}; it may be a model of another kind")
         self._device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -72,7 +72,7 @@ class _Reader:
         self.n_cut = 0
 
     def _read(self, *texts: Sequence[str]) -> tuple[Any, Any]:
-        """What the model makes of a batch of texts, or of pairs of them, and which of the tokens are theirs."""
+        """Return the model's output for a batch of texts or pairs of texts, and the mask of their tokens."""
         batch = self._tokenizer(
             *map(list, texts), padding=True, truncation=True, max_length=self._longest, return_tensors="pt"
         )
@@ -97,7 +97,7 @@ class Classifier(_Reader):
 
 
 class Encoder(_Reader):
-    """A sentence encoder: the mean of a text's last hidden states, as sentence-transformers has it."""
+    """A sentence encoder: the mean of a text's last hidden states, as in sentence-transformers."""
 
     def __init__(self, folder: str, name: str) -> None:
         super().__init__(folder, AutoModel, name)

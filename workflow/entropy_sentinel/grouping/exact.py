@@ -1,4 +1,4 @@
-"""The backend `exact`: answers are the same text, as SQuAD compares texts, or names of one right answer."""
+"""The backend `exact`: answers mean the same if equal after SQuAD's normalisation, or names of one right answer."""
 
 from collections.abc import Sequence
 from functools import cached_property

@@ -1,4 +1,4 @@
-"""The backend `nli`: two answers mean the same where each entails the other, after the question.
+"""The backend `nli`: two answers mean the same if each entails the other, after the question.
 
 Kuhn et al. (2023): a classifier of natural language inference reads "question answer" for both, and "entailment" must
 be its likeliest label both ways.
@@ -40,14 +40,14 @@ class NliBackend:
         return {"backend": "nli", **self._weights.provenance, **self._entails.counts, "cut": self._classifier.n_cut}
 
     def _entailed(self, pairs: Sequence[TextPair]) -> np.ndarray:
-        """1 where the first text entails the second, else 0."""
+        """Return 1 for each pair whose first text entails the second, else 0."""
         likeliest = self._classifier.logits(pairs).argmax(axis=1)
         entailed: np.ndarray = (likeliest == self._label).astype(float)
         return entailed
 
 
 def _entailment(labels: Mapping[int, str], name: str) -> int:
-    """The number of the label that is called entailment, in whatever case."""
+    """Return the number of the label named entailment, in any case."""
     for number, label in labels.items():
         if label.lower() == _ENTAILMENT:
             return number

@@ -1,7 +1,7 @@
-"""Scores of pairs of texts by a model, each asked for once and kept on disk: a killed job goes on, a second one reads.
+"""Scores of pairs of texts by a model, computed once and kept on disk for killed jobs and later ones.
 
-They lie in `pairs/` beside the replies of servers (frames/files.py), an SQLite file per model, which any number of
-jobs may share. Texts are there as hashes alone.
+They are in `pairs/` beside the servers' replies (frames/files.py), in an SQLite file per model that any number of jobs
+may share. It has only hashes of texts.
 """
 
 import hashlib
@@ -20,9 +20,9 @@ from entropy_sentinel.frames.files import cache_folder, private_folder
 log = logging.getLogger(__name__)
 
 TextPair = tuple[str, str]
-# Part of what names a file: raised when a score is another number, or a key is made in another way.
+# Part of the file's name: raised when scores or keys are computed differently.
 _LAYOUT = 1
-# Jobs wait so long for each other's turn, seconds; each turn takes milliseconds.
+# The longest wait for another job's turn, in seconds; a turn takes milliseconds.
 _TURN_S = 60.0
 _TELL_EVERY_S = 30.0
 
@@ -44,8 +44,8 @@ class KeptScores:
 
     def __call__(self, pairs: Iterable[TextPair]) -> dict[TextPair, float]:
         """Return the score of each different pair. Raises EntropySentinelError if the file cannot be used."""
-        # By length, so that little is padding. Batches are made before what is known is left out, and kept whole: so
-        # a job that goes on asks for the rest in the batches, and gets the numbers, of one that was not killed.
+        # By length, for little padding. Batches are formed before known pairs are left out, and computed whole: so a
+        # resumed job gets the same batches, and the same numbers, as one that was not killed.
         ordered = sorted(dict.fromkeys(pairs), key=lambda pair: (len(pair[0]) + len(pair[1]), pair))
         scores: dict[TextPair, float] = {}
         told = time.monotonic()
@@ -83,7 +83,7 @@ class KeptScores:
         try:
             private_folder(self._path.parent)
             with closing(sqlite3.connect(self._path, timeout=_TURN_S)) as file:
-                # Whole however a process ends. A power cut may damage it, which costs the scores and no result.
+                # The file survives a killed process. A power cut may damage it; this loses scores, but no result.
                 file.execute("PRAGMA synchronous = OFF")
                 file.execute(
                     "CREATE TABLE IF NOT EXISTS scores (pair BLOB PRIMARY KEY, score REAL NOT NULL) WITHOUT ROWID"

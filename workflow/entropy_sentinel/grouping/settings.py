@@ -1,4 +1,4 @@
-"""How answers are compared, and with which weights: backends by name, and keys that sections of the config share."""
+"""Settings for comparing answers: backends by name with their weights, and keys that config sections share."""
 
 from dataclasses import dataclass
 from typing import Literal, TypedDict
@@ -12,7 +12,7 @@ _ROOM = "entropy_sentinel.grouping"
 
 @dataclass(frozen=True)
 class Backend:
-    """A way to decide whether two answers mean the same; `weights` is its default model on the hub."""
+    """Decides whether two answers mean the same; `weights` is its default model on the hub."""
 
     name: str
     meaning: str
@@ -45,7 +45,7 @@ BACKENDS: dict[str, Backend] = {
 
 
 class WeightsSettings(TypedDict):
-    """Weights for a job: a `path` with the hash of its content as `revision`, or a `model` of the hub.
+    """The weights of a job: a `path` with the hash of its content as `revision`, or a `model` on the hub.
 
     `revisions` is the folder that records the commit of each id that a study uses.
     """
@@ -58,14 +58,14 @@ class WeightsSettings(TypedDict):
 
 
 class GroupingSettings(WeightsSettings):
-    """How answers are compared, for a job."""
+    """A job's settings for comparing answers."""
 
     backend: str
     threshold: float
 
 
 class TextModel(Settings):
-    """A model that reads texts, run on Transformers."""
+    """A text model on Transformers."""
 
     model: Text | None = Field(None, description="its Hugging Face id; null for the default")
     path: Text | None = Field(None, description="a folder with its weights, instead of an id")
@@ -80,12 +80,12 @@ class TextModel(Settings):
 
     @property
     def weights(self) -> str | None:
-        """The id on the hub that is used; None for a folder, or if no weights are needed."""
+        """Return the id on the hub; None for a folder, or if no weights are needed."""
         return None if self.path else self.model or self.usual
 
     @property
     def usual(self) -> str | None:
-        """The id that `model: null` means."""
+        """Return the id that `model: null` stands for."""
         raise NotImplementedError
 
 
@@ -108,5 +108,5 @@ class Grouping(TextModel):
 
     @property
     def usual(self) -> str | None:
-        """The default id of the backend."""
+        """Return the backend's default id."""
         return BACKENDS[self.backend].weights
