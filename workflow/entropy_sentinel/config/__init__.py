@@ -1,1 +1,1 @@
-"""The rooms' sections put together, loaded and checked."""
+"""The configuration: all sections combined, loaded and checked."""

@@ -1,4 +1,4 @@
-"""Config files: read, checked and fitted to what is run by `load_config`; and the JSON schema of a study's config."""
+"""Config files: `load_config` reads, checks and completes them; and the JSON schema of a study's config."""
 
 import json
 import re
@@ -20,9 +20,10 @@ from entropy_sentinel.sources.settings import with_own_sources
 
 
 def read_config(paths: Iterable[str | Path]) -> dict[str, Any]:
-    """Config files as one dict, each over those before it, as Snakemake does: dicts are merged, the rest is replaced.
+    """Return config files as one dict, merged as by Snakemake: dicts are merged, other values of a later file replace.
 
-    Not checked: see `load_config`. Raises ConfigError for a file that is absent, too large or no YAML mapping.
+    The result is not checked: see `load_config`. Raises ConfigError for a file that is absent, too large or not a YAML
+    mapping.
     """
     return reduce(merged, map(read_yaml, paths), {})
 
@@ -35,7 +36,7 @@ def load_config(raw: Mapping[str, Any], source: str = "config", own: Mapping[str
     of the user's files, and a source of rows that these name replaces the other kind. Raises ConfigError with one line
     per problem: where, what it must be, what it was.
     """
-    # Names are looked at where they are free; here they may be those of models.
+    # Names are checked where they are free; here they may be names of models.
     wrong = problems(raw) or [f"{path}: {LOOKS}" for path in secret_keys(raw, by_name=False)]
     try:
         if not wrong:
@@ -60,7 +61,7 @@ def _with_own_sources(raw: Mapping[str, Any], own: Mapping[str, Any]) -> dict[st
 
 
 def _is_set(key: str, files: Any) -> bool:
-    """Whether config files set a key, `run.groups`; the lines on what is left out begin with one."""
+    """Return whether config files set a key such as `run.groups`; the lines about left-out parts begin with a key."""
     for part in key.split("."):
         if not isinstance(files, Mapping) or part not in files:
             return False
@@ -69,18 +70,18 @@ def _is_set(key: str, files: Any) -> bool:
 
 
 def _one_line(text: str) -> str:
-    """At most 1,000 characters of a text without secrets, those that move the cursor as Python writes them."""
+    """Return at most 1,000 characters of a text without secrets; control characters are escaped."""
     text = "".join(char if char.isprintable() else repr(char)[1:-1] for char in without_keys(text))
     return text if len(text) <= 1000 else f"{text[:997]}..."
 
 
-# Pydantic's words for what is no word of YAML.
+# YAML's words for Pydantic's types.
 _SECTION_TYPES = ("model_type", "dict_type", "model_attributes_type", "section", "mapping_type")
 
 
 def described(problem: Mapping[str, Any]) -> str:
-    """One line for one of Pydantic's errors: `models.qwen3-4b: unknown key 'temprature'; ...`."""
-    # In brackets are Pydantic's own words for a place: the kind of a model, the key of a dict. So is a judge's kind.
+    """Return one line for one of Pydantic's errors: `models.qwen3-4b: unknown key 'temprature'; ...`."""
+    # Pydantic's own parts of a place are in brackets: the kind of a model or judge, the key of a dict.
     where = ".".join(str(part) for part in problem["loc"] if not str(part).startswith("["))
     message = problem["msg"].removeprefix("Value error, ")
     if problem["type"] in _SECTION_TYPES:
@@ -89,7 +90,7 @@ def described(problem: Mapping[str, Any]) -> str:
 
 
 def _shown(problem: Mapping[str, Any]) -> str:
-    """What a value was, where it is short and no secret, and what to do about one that YAML reads as something else."""
+    """Return the value if it is short and not a secret, and advice if YAML reads it as something else."""
     value = problem.get("input")
     secret = any(is_secret_name(str(part)) for part in problem["loc"]) or re.search("://.*@", str(value))
     if problem["type"] == "missing" or secret or not (isinstance(value, str | int | float | bool) or value is None):
@@ -101,26 +102,26 @@ def _shown(problem: Mapping[str, Any]) -> str:
 
 
 def study_schema() -> str:
-    """The JSON schema of a config file, which may be a part of the configuration."""
+    """Return the JSON schema of a config file, which may be partial."""
     schema = Config.model_json_schema()
     return json.dumps(_partial(schema, schema["$defs"]), indent=2) + "\n"
 
 
 def _partial(schema: Any, definitions: dict[str, Any]) -> Any:
-    """The schema with nothing required, and one object for the kinds of a thing."""
+    """Return the schema with nothing required, and one object for all kinds of a section."""
     if isinstance(schema, list):
         return [_partial(part, definitions) for part in schema]
     if not isinstance(schema, dict):
         return schema
     if "oneOf" in schema:
         schema = _any_kind(definitions[part["$ref"].removeprefix("#/$defs/")] for part in schema["oneOf"])
-    # A list is the names of what is required; a key of the config of this name would be a dict.
+    # A list has the names of required keys; a config key of this name would be a dict.
     kept = {key: value for key, value in schema.items() if key != "required" or isinstance(value, dict)}
     return {key: _partial(value, definitions) for key, value in kept.items()}
 
 
 def _any_kind(kinds: Iterable[dict[str, Any]]) -> dict[str, Any]:
-    """One object with the keys of all kinds; each may be null, by which a file takes back what another one sets."""
+    """Return one object with the keys of all kinds; a file may set a key to null to undo another file's value."""
     properties: dict[str, list[dict[str, Any]]] = {}
     for kind in kinds:
         for key, settings in kind["properties"].items():

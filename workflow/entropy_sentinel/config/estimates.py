@@ -1,4 +1,4 @@
-"""Training groups and their estimates: which there are, by which jobs and files, and what they depend on."""
+"""Training groups and their estimates: which groups exist, their jobs and files, and the settings they depend on."""
 
 import os
 from collections.abc import Iterable
@@ -13,17 +13,17 @@ from entropy_sentinel.frames.analysis import Reads
 
 
 def estimation_seed(config: Config) -> int:
-    """The seed of all that estimation draws: the split, folds, forests, MLPs."""
+    """Return the seed of all random numbers in estimation: split, folds, forests, MLPs."""
     return config.seed if config.estimation.seed is None else config.estimation.seed
 
 
 def split_settings(config: Config) -> SplitSettings:
-    """What the split of a benchmark's items depends on."""
+    """Return the settings that the split of a benchmark's items depends on."""
     return {"test_share": config.estimation.test_share, "seed": estimation_seed(config)}
 
 
 def estimation_settings(config: Config, estimators: Iterable[str]) -> EstimationSettings:
-    """What the estimates of a training group depend on, the observations aside."""
+    """Return the settings that the estimates of a training group depend on, besides the observations."""
     how = config.estimation
     return {
         "estimators": list(estimators),
@@ -55,7 +55,7 @@ def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
 
 
 def kept_estimators(config: Config, names: Iterable[str] | None = None) -> dict[str, tuple[str, ...]]:
-    """The estimators of each named group that are kept as files, in the order of `estimation.keep` or of `names`."""
+    """Return the estimators of each named group to keep as files, in the order of `estimation.keep` or of `names`."""
     wanted = list(config.estimation.keep if names is None else names)
     return {
         name: tuple(config.groups[name].estimator if estimator == OWN else estimator for estimator in wanted)
@@ -64,7 +64,7 @@ def kept_estimators(config: Config, names: Iterable[str] | None = None) -> dict[
 
 
 def group_files(config: Config) -> dict[str, str]:
-    """The ids of all training groups by the name of their files, the `{group}` wildcard."""
+    """Return the ids of all training groups by the names of their files, the wildcard `{group}`."""
     return {group_file(group): group for group in training_groups(config)}
 
 
@@ -80,12 +80,12 @@ def groups_of_judge(config: Config, judge: str) -> list[str]:
 
 
 def first_group(config: Config) -> str | None:
-    """The id of the first training group: of the first named one, or the first of the first size; None without any."""
+    """Return the id of the first named training group, or else of the first one of the first size; None without one."""
     return next(iter(training_groups(config)), None)
 
 
 def shown_groups(config: Config) -> dict[str, Group]:
-    """The named training groups; where none is run, the first training group under its id, or nothing."""
+    """Return the named training groups; if none is run, the first training group under its id, or nothing."""
     group = first_group(config)
     if config.run.groups or group is None:
         return {name: config.groups[name] for name in config.run.groups}
@@ -93,9 +93,9 @@ def shown_groups(config: Config) -> dict[str, Group]:
 
 
 def pages(config: Config, judge: str, but: str) -> dict[str, dict[str, str]]:
-    """The pages of the other analyses of a judge's labels, as links from the page of the analysis `but`.
+    """Return links from the page of the analysis `but` to the pages of the other analyses of a judge's labels.
 
-    By what they tell; below it by model, or under "" where there is one page.
+    The keys are the texts of the links; below each, the models, or "" for a single page.
     """
     own = Path(getattr(config.analyses, but).PAGE).parent
     return {
@@ -109,9 +109,9 @@ def pages(config: Config, judge: str, but: str) -> dict[str, dict[str, str]]:
 
 
 def estimate_batches(config: Config) -> dict[str, list[str]]:
-    """The files' names of the training groups that one job estimates, by its rule: named groups apart from the others.
+    """Return the files of the training groups that one job estimates, by its rule: named groups are separate.
 
-    Where a group is a job of its own there is one rule, for the wildcard `{group}`.
+    If each group has its own job, there is one rule, with the wildcard `{group}`.
     """
     named = list(dict.fromkeys(group_file(config.groups[name].group_id) for name in config.run.groups))
     others = [file for file in group_files(config) if file not in named]
@@ -119,7 +119,7 @@ def estimate_batches(config: Config) -> dict[str, list[str]]:
 
 
 def estimator_batches(config: Config) -> dict[str, list[str]]:
-    """The named groups whose estimators one job keeps, by its rule; or the wildcard `{name}`."""
+    """Return the named groups whose estimators one job keeps, by its rule; or the wildcard `{name}`."""
     return _batches(config, "estimator", "{name}", config.run.groups)
 
 

@@ -1,4 +1,4 @@
-"""The local files that a study names: that they are there, and that rows have the columns that are asked for."""
+"""Checks of the local files that a study names: they exist, and rows have the required columns."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -14,17 +14,17 @@ from entropy_sentinel.sources.items import check_first_rows
 
 
 def missing_file(config: Config) -> str | None:
-    """What is wrong with the first local file that is not there; None where all are.
+    """Return the error for the first missing local file; None if all exist.
 
-    Only of what is run: settings of other models and benchmarks may wait for their files.
+    Only of models and benchmarks that are run: the files of others may be added later.
     """
     return next((problem for path, problem in _needed(config) if not path.is_file()), None)
 
 
 def unfit_rows(config: Config) -> Iterator[str]:
-    """What is wrong with local files of rows, as their first rows show: `benchmarks.x: a.csv has no column 'q'; ...`.
+    """Yield the errors in the first rows of local files: `benchmarks.x: a.csv has no column 'q'; ...`.
 
-    Only of what is run.
+    Only of benchmarks that are run.
     """
     for name in config.run.benchmarks:
         if config.benchmarks[name].path is not None:
@@ -35,7 +35,7 @@ def unfit_rows(config: Config) -> Iterator[str]:
 
 
 def _needed(config: Config) -> Iterator[tuple[Path, str]]:
-    """Every local file of what is run, and what to say where it is missing."""
+    """Yield every local file of models, benchmarks and judges that are run, and the error if it is missing."""
     judging = (config.judges[name] for name in config.run.judges)
     served = [judge.served for judge in judging if isinstance(judge, Llm) and judge.served]
     for name in dict.fromkeys([*config.run.models, *served]):
@@ -69,7 +69,7 @@ def _needed(config: Config) -> Iterator[tuple[Path, str]]:
 
 
 def _weights(key: str, model: LocalModel) -> tuple[Path, str]:
-    """A file that weights in a folder have, and what to say where it is missing."""
+    """Return a file that a folder of weights must have, and the error if it is missing."""
     if must := gguf_instead_of_weights(model.path):
         # Some have a config.json beside a GGUF file.
         return Path(model.path) / "model.safetensors", f"{key}.path: {must}"

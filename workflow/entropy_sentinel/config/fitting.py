@@ -1,7 +1,7 @@
-"""A configuration fitted to what it runs: a study names what differs, the rest follows.
+"""A configuration completed for the models and benchmarks that it runs.
 
-What is left open is filled in; what other models and benchmarks would be needed for is left out, with a line that says
-so. Unknown names are errors (`Config`).
+Open settings are filled in. Parts that need other models or benchmarks are left out, with a line about each. Unknown
+names are errors (`Config`).
 """
 
 import math
@@ -13,14 +13,14 @@ from entropy_sentinel.estimators.catalogue import ESTIMATORS
 from entropy_sentinel.estimators.settings import OWN
 from entropy_sentinel.frames.analysis import Analysis, Studied
 
-# What Snakemake can still plan, in minutes: a job for each, and for each model.
+# Snakemake can plan this many within minutes: a job for each, and for each model.
 MOST_GROUPS = 20_000
 
 
 def fitted(config: Config) -> Config:
-    """The configuration with groups, sizes and analyses that can be run; fitting it again changes nothing.
+    """Return the configuration with the groups, sizes and analyses that can be run; a second call changes nothing.
 
-    Raises ValueError where nothing is left to train on, and for unknown names in the sections of the analyses.
+    Raises ValueError if nothing is left to train on, and for unknown names in the sections of the analyses.
     """
     groups, lines = _groups(config)
     sizes, left_out = _sizes(config)
@@ -68,7 +68,7 @@ def fitted(config: Config) -> Config:
 
 
 def _analyses(config: Config, studied: Studied) -> tuple[dict[str, Analysis], list[str]]:
-    """The sections of the analyses that can be made, by name, and a line for each thing left out."""
+    """Return the sections of the possible analyses by name, and a line for each part left out."""
     made: dict[str, Analysis] = {}
     lines = []
     for name in config.run.analyses:
@@ -84,7 +84,7 @@ def _analyses(config: Config, studied: Studied) -> tuple[dict[str, Analysis], li
 
 
 def _unasked(config: Config) -> list[str]:
-    """A line for the models that families cannot ask again: their signals are null, for one reason."""
+    """Return a line for the models that families cannot ask again: their signals are null, for one reason."""
     models_by_reason: dict[tuple[str, str], list[str]] = {}
     for model in config.run.models:
         reasons = {family: config.unaskable(family, model) for family in config.run.asking_families}
@@ -98,7 +98,7 @@ def _unasked(config: Config) -> list[str]:
 
 
 def _groups(config: Config) -> tuple[list[str], list[str]]:
-    """The named groups whose benchmarks are all run, and a line for each other one."""
+    """Return the named groups whose benchmarks are all run, and a line for each other group."""
     run, lines = [], []
     for name in config.run.groups:
         absent = [benchmark for benchmark in config.groups[name].benchmarks if benchmark not in config.run.benchmarks]
@@ -110,7 +110,7 @@ def _groups(config: Config) -> tuple[list[str], list[str]]:
 
 
 def _sizes(config: Config) -> tuple[list[SweepSize], list[str]]:
-    """The sizes, as numbers and each once, that leave a benchmark unseen, and a line for each other one."""
+    """Return the distinct sizes, as numbers, that leave a benchmark unseen, and a line for each other size."""
     n_labelled, n_benchmarks = len(config.labelled), len(config.run.benchmarks)
     run: dict[int, SweepSize] = {}
     lines = []

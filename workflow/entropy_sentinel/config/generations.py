@@ -1,4 +1,4 @@
-"""What a study asks models and servers: what items, responses, passes and signals depend on, and what they take."""
+"""Requests of a study to models and servers: the settings and resources of items, responses, passes and signals."""
 
 import json
 import os
@@ -31,7 +31,7 @@ from entropy_sentinel.sources.settings import ItemsSettings, JobSettings, Source
 
 
 def generation_settings(config: Config, model: str, benchmark: str) -> GenerationSettings:
-    """What the traces of a model on a benchmark depend on, the items aside."""
+    """Return the settings that a model's traces on a benchmark depend on, besides the items."""
     settings = config.models[model]
     job: JobSettings = {"version": GENERATION_VERSION, "model": model, "benchmark": benchmark}
     if isinstance(settings, SourceModel):
@@ -49,7 +49,7 @@ def generation_settings(config: Config, model: str, benchmark: str) -> Generatio
 
 
 def _asking(config: Config, model: str, settings: Model) -> AskingSettings:
-    """How a model is asked. What is set where weights are loaded cannot be said to a server."""
+    """Return the settings of requests to a model. Settings for loading weights do not apply to a server."""
     day, lora = (settings.template_date, settings.lora) if isinstance(settings, Weights) else (None, None)
     kept: KeptSettings = {"keep_top_tokens": True} if config.generation.keep_top_tokens else {}
     return {
@@ -61,7 +61,7 @@ def _asking(config: Config, model: str, settings: Model) -> AskingSettings:
         "engine_args": config.generation.engine_args | settings.engine_args,
         "chat_template_kwargs": settings.chat_template_kwargs,
         "template_date": day.isoformat() if day else None,
-        # A matter of features since; the key stays, for traces made before are compared by it.
+        # It now belongs to features; the key stays, because older traces are compared by it.
         "trace_after": None,
         "lora": lora,
         "lora_revision": lora and folder_fingerprint(lora),
@@ -72,13 +72,13 @@ def _asking(config: Config, model: str, settings: Model) -> AskingSettings:
 
 
 def sampling_of(config: Config, model: str) -> dict[str, Any]:
-    """How a model's tokens are drawn: what is set, so that a key that is new to the schema makes nothing again."""
+    """Return the sampling settings that are set, so that a new key in the schema does not rebuild anything."""
     sampling = config.generation.sampling.model_dump() | config.models[model].sampling
     return {key: value for key, value in sampling.items() if value is not None}
 
 
 def prompt_settings(config: Config, model: str) -> PromptSettings:
-    """What a model is asked with; a prompt of the config's own goes to the jobs as its text."""
+    """Return the prompt of a model; jobs get the text of a prompt from the config."""
     name, variables = config.prompt_of(model), config.models[model].prompt_variables
     prompt = config.generation_prompts[name]
     settings: PromptSettings = {"prompt": name, "prompt_version": prompt.version}
@@ -88,19 +88,19 @@ def prompt_settings(config: Config, model: str) -> PromptSettings:
 
 
 def source_file(config: Config, model: str, benchmark: str) -> str | None:
-    """The file of traces made elsewhere that stands in for an engine, Parquet or a log; None where the model is run."""
+    """Return the file of imported traces, Parquet or a log, that replaces an engine; None if the model is run."""
     settings = config.models[model]
     return settings.file(benchmark) if isinstance(settings, SourceModel) else None
 
 
 def feature_settings(config: Config, model: str) -> FeatureSettings:
-    """What the features of a model's responses depend on, the traces aside."""
+    """Return the settings that the features of a model's responses depend on, besides the traces."""
     settings = config.models[model]
     return {"trace_after": settings.trace_after, "vocabulary": settings.vocabulary}
 
 
 def gpus(config: Config, model: str) -> int:
-    """GPUs of one generate job: none for a server behind an API and for traces made elsewhere."""
+    """Return the number of GPUs of one generation job: 0 for a server behind an API, and for imported traces."""
     settings = config.models[model]
     if not isinstance(settings, Weights):
         return 0
@@ -108,7 +108,7 @@ def gpus(config: Config, model: str) -> int:
 
 
 def engines(config: Config) -> dict[str, int]:
-    """The number of the engine that answers for each model that vLLM loads: models with the same weights share one."""
+    """Return the number of the engine of each model that vLLM loads; models with the same weights share one."""
     keys: dict[str, int] = {}
     numbers = {}
     for model in dict.fromkeys(config.models[name].same_as or name for name in config.run.models):
@@ -120,19 +120,19 @@ def engines(config: Config) -> dict[str, int]:
 
 
 def given_pass(config: Config, family: str, model: str, benchmark: str) -> str | None:
-    """The file of what a family's pass said elsewhere, which stands in for an engine; None where there is none."""
+    """Return the file of a family's imported pass, which replaces an engine; None if there is none."""
     folder = config.models[model].given_passes(family)
     return str(folder / f"{benchmark}.parquet") if folder else None
 
 
 def pass_gpus(config: Config, family: str, model: str) -> int:
-    """GPUs of one job: those of the model that is asked, and none where nothing is."""
+    """Return the number of GPUs of one job: those of the model that is asked, or 0."""
     asked_model = config.asked_again(family, model)
     return gpus(config, asked_model) if asked_model else 0
 
 
 def pass_settings(config: Config, family: str, model: str, benchmark: str) -> dict[str, Any]:
-    """What a pass of a family depends on, the traces and the items aside."""
+    """Return the settings that a family's pass depends on, besides the traces and items."""
     declared = FAMILIES[family].asks
     assert declared is not None  # only such families have a pass
     if source := given_pass(config, family, model, benchmark):
@@ -153,7 +153,7 @@ def pass_settings(config: Config, family: str, model: str, benchmark: str) -> di
 
 
 def _told(model: Model) -> dict[str, Any]:
-    """What no server tells of its model, and the config must; vLLM does. What is not set asks nothing again."""
+    """Return facts about a model that only vLLM knows, and servers do not report, as far as the config has them."""
     if not isinstance(model, ApiModel):
         return {}
     ends = {} if model.end_tokens is None else {"end_tokens": model.end_tokens}
@@ -161,19 +161,19 @@ def _told(model: Model) -> dict[str, Any]:
 
 
 def family_settings(config: Config, family: str) -> dict[str, Any]:
-    """A family's section of the config; empty for one without."""
+    """Return a family's section of the config; empty without one."""
     section = getattr(config.signals, family, None)
     return {} if section is None else section.model_dump()
 
 
 def comparing_families(config: Config) -> dict[str, TextModel]:
-    """The sections of the families of the study that compare texts, by name."""
+    """Return the sections of the study's families that compare texts, by name."""
     sections = {name: getattr(config.signals, name, None) for name in config.run.further_families}
     return {name: section for name, section in sections.items() if isinstance(section, TextModel)}
 
 
 def comparing_settings(config: Config, family: str) -> dict[str, Any]:
-    """A family's section, with the weights that are meant: those of a folder by their content."""
+    """Return a family's section with its weights; those in a folder are identified by their content."""
     section = comparing_families(config)[family]
     settings = {
         **section.model_dump(),
@@ -184,9 +184,9 @@ def comparing_settings(config: Config, family: str) -> dict[str, Any]:
 
 
 def server_settings(config: Config) -> dict[str, dict[str, Any]]:
-    """Addresses and limits of the servers of models and judges, by their keys in the config.
+    """Return the addresses and limits of the servers of models and judges, by their keys in the config.
 
-    No result depends on them.
+    Results do not depend on them.
     """
     models = {
         f"models.{name}.api": model.api.model_dump(exclude={"model", "logprobs"})
@@ -204,12 +204,12 @@ def server_settings(config: Config) -> dict[str, dict[str, Any]]:
 
 
 def ledger(config: Config, server: str) -> str:
-    """The file of what the study's calls to a server have cost; `server` is `models.NAME` or `judges.NAME`."""
+    """Return the file with the costs of the study's calls to a server; `server` is `models.NAME` or `judges.NAME`."""
     return Layout(config.study).spending.format(server=server)
 
 
 def benchmark_settings(config: Config, benchmark: str) -> ItemsSettings:
-    """What the rows of a benchmark depend on."""
+    """Return the settings that the rows of a benchmark depend on."""
     settings = config.benchmarks[benchmark]
     unset = {key for key in settings.LATER if not getattr(settings, key)}
     made = {
@@ -223,7 +223,7 @@ def benchmark_settings(config: Config, benchmark: str) -> ItemsSettings:
 
 
 def item_limit(config: Config, benchmark: str) -> int | None:
-    """Items of a benchmark at most: its own limit, or else the study's; None for all."""
+    """Return the largest number of items of a benchmark: its own limit, or else the study's; None for all."""
     own = config.benchmarks[benchmark].limit
     return config.limit if own is None else own
 
@@ -237,7 +237,7 @@ def announce_servers(config: Config) -> None:
 
 
 def served_settings(config: Config, model: str) -> VllmSettings:
-    """`generation_settings` of a model; ConfigError for one that is unknown or has no weights."""
+    """Return `generation_settings` of a model; raise ConfigError if it is unknown or has no weights."""
     if model not in config.models:
         raise ConfigError(f"no model '{model}'; known: {', '.join(config.models)}")
     settings = generation_settings(config, model, "")
@@ -247,8 +247,8 @@ def served_settings(config: Config, model: str) -> VllmSettings:
 
 
 def config_snippet(config: Config, model: str, base_url: str) -> str:
-    """What a further config file must say for this server to answer in the place of the engine, with the same seeds."""
-    # What the server was started with cannot be set for an API as well.
+    """Return the text of a further config file that makes this server replace the engine, with the same seeds."""
+    # Settings of the server's start cannot be set for an API as well.
     given = config.models[model].model_dump(include={"id", "path", "lora", "template_date"})
     lines = [f"    {key}: null" for key, value in given.items() if value is not None]
     if revision := served_settings(config, model)["revision"]:

@@ -1,4 +1,4 @@
-"""The labels of a judge: what they depend on, who labels what, and who serves it."""
+"""The labels of a judge: the settings they depend on, which judge labels which benchmark, and who serves it."""
 
 import hashlib
 import json
@@ -24,12 +24,12 @@ def _settings_of(config: Config, judge: str, benchmark: str | None) -> JudgeSett
     settings = config.judges[judge]
     if isinstance(settings, Llm):
         job: JudgeSettings = {"version": settings.VERSION, "judge": judge, "kind": settings.kind}
-        # Below a key of its own: the file of labels has the name of the model that answered as `model`.
+        # In a separate key, because `model` of a label file is the model that answered.
         job["llm"] = _llm_settings(config, settings)
         if settings.served is not None:
             job["server"] = server = _server(config, settings.served)
             job["llm"]["model"] = f"hosted_vllm/{settings.served}"
-            # A reply that is kept is of use as long as the server is the same.
+            # A cached reply is valid as long as the server is the same.
             job["llm"]["revision"] = hashlib.sha256(json.dumps(server, sort_keys=True).encode()).hexdigest()[:12]
         return job
     job = cast(JudgeSettings, {"version": settings.VERSION, "judge": judge, **settings.model_dump(exclude_none=True)})
@@ -42,14 +42,14 @@ def _settings_of(config: Config, judge: str, benchmark: str | None) -> JudgeSett
 
 
 def _llm_settings(config: Config, judge: Llm) -> LlmSettings:
-    """What is asked of an LLM as judge."""
+    """Return the settings of requests to an LLM judge."""
     prompt = config.judge_prompts[judge.prompt]
     chosen = judge.model_dump(include=judge.ASKED) | {"prompt_version": prompt.version, "messages": prompt.chat}
     return cast(LlmSettings, chosen)
 
 
 def _server(config: Config, model: str) -> ServedSettings:
-    """What `engines.server.running_server` needs of a model that serves as a judge."""
+    """Return the settings of a model that serves as a judge, for `engines.server.running_server`."""
     settings = generation_settings(config, model, "")
     assert settings["engine"] == "vllm"  # the config has checked that it has weights
     served: dict[str, Any] = {key: dict(settings)[key] for key in ServedSettings.__annotations__}
@@ -59,13 +59,13 @@ def _server(config: Config, model: str) -> ServedSettings:
 
 
 def labels_files(config: Config, judge: str, model: str, benchmark: str) -> list[str]:
-    """The files of labels made elsewhere that a judge, or one that it is made of, takes its labels from."""
+    """Return the files of imported labels that a judge, or one that it combines, uses."""
     settings = [config.judges[name] for name in config.basic_judges(judge, benchmark)]
     return [judge_section.file(model, benchmark) for judge_section in settings if isinstance(judge_section, LabelsFile)]
 
 
 def served_judges(config: Config) -> list[str]:
-    """The judges of the study whose jobs start a server themselves, one for all benchmarks of a model."""
+    """Return the study's judges whose jobs start a server, one for all benchmarks of a model."""
     if len(own_judges(config)) == len(config.run.benchmarks):
         return []
     judges = {name: config.judges[name] for name in config.run.judges}
@@ -73,7 +73,7 @@ def served_judges(config: Config) -> list[str]:
 
 
 def own_judges(config: Config) -> dict[str, str]:
-    """The benchmarks that are run with a judge of their own, and its name: no other judge labels them."""
+    """Return the benchmarks that are run with their own judge, by name; no other judge labels them."""
     own = {name: config.benchmarks[name].judge for name in config.run.benchmarks}
     return {name: judge for name, judge in own.items() if judge is not None}
 
@@ -91,7 +91,7 @@ def paid_judges(config: Config) -> dict[str, list[str]]:
 
 
 def hub_models(config: Config) -> list[str]:
-    """The models whose weights are on the hub: those that answer, and those that label jobs serve as judges."""
+    """Return the models with weights on the hub: those that answer, and those that serve as judges."""
     judging = (config.judges[name] for name in served_judges(config))
     judges = [judge.served for judge in judging if isinstance(judge, Llm) and judge.served]
     return [name for name in dict.fromkeys([*config.run.models, *judges]) if isinstance(config.models[name], HubModel)]

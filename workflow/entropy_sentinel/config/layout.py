@@ -1,6 +1,6 @@
-"""Where the files of a study lie: templates over the wildcards, relative to the working directory."""
+"""The paths of a study's files: templates over the wildcards, relative to the working directory."""
 
-# Folders of a study beside those of its judges, which cannot have these names.
+# Other folders of a study; its judges cannot have these names.
 STAGE_FOLDERS = (
     "benchmarks",
     "generations",
@@ -41,5 +41,5 @@ class Layout:
 
 
 def parts_folder(output: str) -> str:
-    """Where the partial results of a long job lie, beside its output."""
+    """Return the folder of a long job's partial results, beside its output."""
     return f"{output}.parts"

@@ -1,4 +1,4 @@
-"""A configuration as it comes from files: plain values, of bounded size, before anything makes copies of them.
+"""A configuration as read from files: plain values of bounded size, checked before anything copies them.
 
 A YAML file of a kilobyte can stand for gigabytes: `*name` repeats the part marked `&name`, and that part can contain
 repetitions. Values are counted as if all repetitions were written out; counting stops at the limit.
@@ -23,7 +23,7 @@ _LARGEST = 2**63
 
 
 def read_yaml(path: str | Path) -> dict[str, Any]:
-    """The mapping in a YAML file; ConfigError for a file that is absent, no YAML, no mapping, or too large."""
+    """Return the mapping in a YAML file; raise ConfigError if it is absent, too large, or not a YAML mapping."""
     try:
         text = Path(path).read_text(encoding="utf-8")
         loader = yaml.SafeLoader(text)
@@ -42,9 +42,9 @@ def read_yaml(path: str | Path) -> dict[str, Any]:
 
 
 def problems(raw: Any) -> list[str]:
-    """What in a configuration is no plain value, each with its place: `generation.sampling.temperature: must be ...`.
+    """Return the errors about values that are not plain: `generation.sampling.temperature: must be ...`.
 
-    Plain are mappings with text for keys, lists, text, numbers, switches, days and null.
+    Plain values are mappings with text keys, lists, text, numbers, switches, dates and null.
     """
     try:
         _refuse_size(_children, raw)
@@ -68,7 +68,7 @@ def _problems(value: Any, where: str) -> Iterator[tuple[str, str]]:
 
 
 def _problem(value: Any) -> str | None:
-    """What is wrong with a single value; None where nothing is."""
+    """Return the error about a single value; None if it is valid."""
     if isinstance(value, str):
         storable = value.isprintable() or not any("\ud800" <= char <= "\udfff" or char == "\0" for char in value)
         return None if storable else "must be text without half characters (\\ud800 to \\udfff) and \\0"

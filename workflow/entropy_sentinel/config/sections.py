@@ -1,4 +1,4 @@
-"""The configuration as a whole: the sections of all rooms put together, and the names that they use of each other."""
+"""The whole configuration: all sections combined, and checks of the names that they use of each other."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -91,56 +91,56 @@ class Config(Settings):
 
     @property
     def left_out(self) -> list[str]:
-        """A line for each thing that the files ask for and that cannot be run in this study."""
+        """Return a line for each part of the config files that this study cannot run."""
         return self._left_out
 
     @property
     def shown(self) -> dict[str, Analysis]:
-        """The sections of the analyses that are run, by name."""
+        """Return the sections of the analyses that are run, by name."""
         return {name: getattr(self.analyses, name) for name in self.run.analyses}
 
     @property
     def reads_labels(self) -> bool:
-        """Whether anything that is run reads labels; where nothing does, no judge is asked."""
+        """Return whether any analysis that is run reads labels; otherwise no judge is asked."""
         return bool(self.run.groups) or any(section.READS_LABELS for section in self.shown.values())
 
     @property
     def labelled(self) -> list[str]:
-        """The benchmarks that are run and get labels: what can be trained on and has a true accuracy.
+        """Return the benchmarks that are run and get labels: training groups use them, and they have a true accuracy.
 
-        Those with references, or all where every judge that is run brings labels made elsewhere.
+        These are the benchmarks with references, or all if every judge that is run imports labels.
         """
         return [name for name in self.run.benchmarks if self.benchmarks[name].reference or self._are_brought(name)]
 
     def _are_brought(self, benchmark: str) -> bool:
-        """Whether labels need no reference: all judges take over those made elsewhere."""
+        """Return whether all judges import their labels, which then need no reference."""
         names = (name for judge in self.run.judges for name in self.basic_judges(judge, benchmark))
         return all(isinstance(self.judges[name], LabelsFile) for name in names)
 
     def judge_of(self, judge: str, benchmark: str | None) -> str:
-        """Who labels a benchmark where `judge` is run: the benchmark's own judge, if it has one."""
+        """Return the judge that labels a benchmark if `judge` is run: the benchmark's own judge, if it has one."""
         return (self.benchmarks[benchmark].judge if benchmark else None) or judge
 
     def basic_judges(self, judge: str, benchmark: str) -> list[str]:
-        """The judges that are asked about a benchmark where `judge` is run, each of those that it is made of."""
+        """Return the basic judges that label a benchmark if `judge` is run, including all that it combines."""
         return basic_judges(self.judge_of(judge, benchmark), self.judges)
 
     @property
     def generation_prompts(self) -> dict[str, Prompt]:
-        """The prompts that models can be asked with, by name."""
+        """Return the possible prompts of models, by name."""
         return GENERATION_PROMPTS | self.prompts
 
     def prompt_of(self, model: str) -> str:
-        """The name of the prompt that a model is asked with."""
+        """Return the name of a model's prompt."""
         return self.models[model].prompt or self.generation.prompt
 
     def samples_of(self, model: str) -> int:
-        """Responses of a model per item."""
+        """Return the number of a model's responses per item."""
         return self.models[model].samples or self.generation.samples
 
     @property
     def judge_prompts(self) -> dict[str, Prompt]:
-        """The prompts that judges can be asked with, by name."""
+        """Return the possible prompts of judges, by name."""
         return JUDGE_PROMPTS | self.prompts
 
     @model_validator(mode="before")
@@ -188,7 +188,7 @@ class Config(Settings):
         return self
 
     def _can_be_served(self, key: str, name: str | None) -> None:
-        """A judge's model must be one whose weights, and so whose labels, are the same tomorrow."""
+        """Check that a judge's model has fixed weights, so that labels are reproducible."""
         if name is None:
             return
         check_names(f"model in {key}:", [name], self.models)
@@ -216,18 +216,18 @@ class Config(Settings):
 
     @property
     def _plain(self) -> list[str]:
-        """The models that are asked with plain text."""
+        """Return the models whose prompts are plain text."""
         return [name for name in self.models if self.generation_prompts[self.prompt_of(name)].text is not None]
 
     def unaskable(self, family: str, model: str) -> str | None:
-        """Why a family can ask nothing about a model's responses; None where it can, or what it said is given."""
+        """Return why a family cannot ask about a model's responses; None if it can, or its pass is imported."""
         obstacle = unaskable(self.models, model, family, self._plain)
         return obstacle.why if obstacle else None
 
     def asked_again(self, family: str, model: str) -> str | None:
-        """The model that a family asks about the responses of `model`: itself, or the one that it names.
+        """Return the model that a family asks about the responses of `model`: itself, or the one that it names.
 
-        None where none is asked: for none can be, or what it said is given.
+        Returns None if no model can be asked, or the pass is imported.
         """
         settings = self.models[model]
         unasked = settings.given_passes(family) or self.unaskable(family, model)

@@ -14,7 +14,7 @@ ALL_BUT_ONE: Literal["all-but-one"] = "all-but-one"
 
 
 class SweepSize(Settings):
-    """All training groups of one size, of the benchmarks that have references."""
+    """All training groups of one size from the benchmarks with references."""
 
     size: Positive | Literal["all-but-one"] = Field(
         description="number of benchmarks in a group; all-but-one leaves out one at a time, however many there are"
@@ -24,7 +24,7 @@ class SweepSize(Settings):
     )
 
     def number(self, n_labelled: int) -> int:
-        """The size as a number, where so many benchmarks have references."""
+        """Return the size as a number, for this number of benchmarks with references."""
         return n_labelled - 1 if self.size == ALL_BUT_ONE else self.size
 
 
@@ -36,7 +36,7 @@ def _each_size_once(sizes: list[SweepSize]) -> list[SweepSize]:
 
 
 class Run(Settings):
-    """The axes of the study: what is run. Lists, so that a second config file replaces them whole."""
+    """The axes of the study: what is run. They are lists, so that a second config file replaces them as a whole."""
 
     ELSEWHERE: ClassVar[Mapping[str, str]] = {
         "tables": "is now analyses.accuracy.tables, a list of names such as 2_by_model; null for all",
@@ -81,27 +81,27 @@ class Run(Settings):
 
     @property
     def further_families(self) -> list[str]:
-        """The families beside `tokens`."""
+        """Return the families other than `tokens`."""
         return [name for name in self.features if name != TOKENS]
 
     @property
     def asking_families(self) -> list[str]:
-        """Those of them for which the model is asked again about its responses."""
+        """Return the further families that ask the model again about its responses."""
         return [name for name in self.further_families if FAMILIES[name].asks]
 
 
 @dataclass(frozen=True)
 class Unaskable:
-    """Why nothing can be asked about the responses of a model, and what to do about it."""
+    """The reason why a model's responses cannot be asked about, and the remedy."""
 
     why: str
     remedy: str
 
 
 def unaskable(models: Mapping[str, Model], name: str, family: str, plain: Collection[str]) -> Unaskable | None:
-    """Why a family can ask nothing about the responses of `name`; None where it can, or has what it said in a file.
+    """Return why a family cannot ask about the responses of `name`; None if it can, or its pass is imported.
 
-    `plain` are the models whose responses go on from plain text, without a chat template.
+    `plain` are the models whose responses continue plain text, without a chat template.
     """
     model, asked_model = models[name], models[name].same_as or name
     if model.given_passes(family):
@@ -122,10 +122,10 @@ def unaskable(models: Mapping[str, Model], name: str, family: str, plain: Collec
 
 
 def check_asking(models: Mapping[str, Model], run: Iterable[str], family: str, plain: Collection[str]) -> None:
-    """Refuse a family, by a ValueError, that can ask about none of the models that are `run`.
+    """Raise ValueError for a family that cannot ask about any of the models that are `run`.
 
-    Of several, one that cannot be asked about has null signals, with the reason. What the config must still say of a
-    server is refused always.
+    If only some cannot be asked about, their signals are null, with the reason. Missing facts about a server always
+    raise ValueError.
     """
     obstacles = {name: unaskable(models, name, family, plain) for name in run}
     reasons = {name: f"{obstacle.why}; {obstacle.remedy}" for name, obstacle in obstacles.items() if obstacle}
@@ -140,7 +140,7 @@ def check_asking(models: Mapping[str, Model], run: Iterable[str], family: str, p
 
 
 def _unset(models: Mapping[str, Model], model: str, family: str) -> str | None:
-    """What the config must still say of a model so that it can be asked; None for nothing."""
+    """Return the key that the config must still set for a model before it can be asked; None if there is none."""
     declared = FAMILIES[family].asks
     for key in declared.told_of_servers if declared else ():
         if isinstance(models[model], ApiModel) and getattr(models[model], key) is None:

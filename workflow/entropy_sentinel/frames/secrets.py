@@ -1,4 +1,4 @@
-"""Detection of secrets by name or content. Settings are written into every trace file, so they must not have secrets."""
+"""Detection of secrets by name or content. Trace files have all settings, so these must not include secrets."""
 
 import re
 from collections.abc import Iterator, Mapping

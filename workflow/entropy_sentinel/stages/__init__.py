@@ -1,1 +1,1 @@
-"""One module per stage of the pipeline; each reads Parquet files and writes one."""
+"""The stages of the pipeline, a module each, which reads Parquet files and writes one."""

@@ -1,4 +1,4 @@
-"""Stage `benchmarks`: any source of questions becomes items with a question and a reference answer."""
+"""Stage `benchmarks`: convert any source of questions to items with a question and a reference answer."""
 
 import hashlib
 import logging
@@ -17,12 +17,12 @@ from entropy_sentinel.sources.settings import ItemsSettings
 
 log = logging.getLogger(__name__)
 
-# Row numbers that the log names of what is left out or odd; the provenance has the counts.
+# The log names this many rows that are left out or odd; the provenance has the counts.
 SHOWN_ROWS = 5
 
 
 class Origin(TypedDict):
-    """What identifies a source."""
+    """The identity of a source."""
 
     source: str
     revision: str | None
@@ -74,7 +74,7 @@ def write_benchmark(settings: ItemsSettings, output: str) -> None:
 
 
 def open_source(settings: ItemsSettings, revisions: Path) -> tuple[Iterable[Row], Origin]:
-    """The rows of a benchmark's source, and what identifies it: file hash, or revision and commit on the hub."""
+    """Return the rows of a benchmark's source, and its identity: file hash, or revision and commit on the hub."""
     if path := settings["path"]:
         digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12]
         return local_rows(path), {"source": Path(path).name, "revision": digest, "commit": None}

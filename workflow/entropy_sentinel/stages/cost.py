@@ -1,4 +1,4 @@
-"""Stage `cost`: what the labels of a judge behind a server have cost, per model and benchmark."""
+"""Stage `cost`: the costs of the labels of a judge behind a server, per model and benchmark."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,12 +14,12 @@ _COUNTS = ("calls", "unanswered_calls", "cached_calls", "prompt_tokens", "comple
 
 
 def write_costs(labels: Sequence[str], ledger: str, output: str) -> None:
-    """A line for each file of `labels`, and their total, as CSV.
+    """Write a CSV file with a line for each file of `labels`, and their total.
 
-    responses, and how many of them have no label; of the study's ledger: calls that the server answered,
-    unanswered_calls (killed or cut off), cached_calls, prompt_tokens, completion_tokens, usd of those answered, and
-    unanswered_usd, what the others may cost at most. Calls for labels that were made again since are among them: they
-    are paid for.
+    Columns: responses, and the number of those without a label. From the study's ledger: calls that the server
+    answered, unanswered_calls (killed or interrupted), cached_calls, prompt_tokens, completion_tokens, usd of the
+    answered calls, and unanswered_usd, the most that the others may cost. Calls for labels that were rebuilt later are
+    included, because they are paid for.
     """
     spent = _by_domain(Ledger(ledger, Terms()))
     rows = []
@@ -38,7 +38,7 @@ def write_costs(labels: Sequence[str], ledger: str, output: str) -> None:
 
 
 def _by_domain(ledger: Ledger) -> dict[tuple[str, str], dict[str, float]]:
-    """The sums of the accounts of each model and benchmark, whatever the settings of the judge were."""
+    """Return the sums of the accounts of each model and benchmark, over all settings of the judge."""
     spent: dict[tuple[str, str], dict[str, float]] = {}
     for account in ledger.accounts():
         model, benchmark, *_ = account["account"].split("/")

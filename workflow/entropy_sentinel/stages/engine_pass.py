@@ -1,14 +1,13 @@
-"""Stage `engine_pass`: the model is asked again about its own responses, for a family of signals that needs it.
+"""Stage `engine_pass`: ask the model again about its own responses, for a family of signals that needs it.
 
-A family with `asks` has a module `asking` beside its declaration, with two functions: `ask(part, engine, settings,
-asked_with)` gives the rows of its contract for responses that can be asked about, `unasked(part, settings)` for those
-that cannot. `part` has the columns of traces, model and benchmark, `question` and `reference`, and `prompt_ids`; of
-those in `unasked` only RESPONSE and the reason, `unusable`, are sure to be there. `settings` is the family's section of
-the config; `asked_with` what the traces of the model that is asked depend on, its prompt and sampling among it.
+A family with `asks` has a module `asking` beside its declaration, with two functions that return rows of its contract:
+`ask(part, engine, settings, asked_with)` for responses that can be asked about, `unasked(part, settings)` for the
+others. `part` has the columns of traces, model and benchmark, `question` and `reference`, and `prompt_ids`; in
+`unasked` only RESPONSE and the reason, `unusable`, are guaranteed. `settings` is the family's section of the config.
+`asked_with` has the settings that the model's traces depend on, including its prompt and sampling.
 
-Responses are asked about in parts whose bounds follow from the traces alone, each with an empty cache: a job that is
-killed goes on from its last whole part, and what it writes is the same. Of a family that is `per_item` a part has all
-responses to an item.
+Responses are processed in parts that depend only on the traces, each with an empty cache. So a killed job continues
+after its last whole part, with the same output. If the family is `per_item`, a part has all responses to its items.
 """
 
 import hashlib
@@ -38,15 +37,15 @@ from entropy_sentinel.stages.parts import Parts
 
 log = logging.getLogger(__name__)
 
-# Tokens of the responses of a part: what a kill can cost, against the number of files.
+# Tokens of the responses in a part: a compromise between the loss by a kill and the number of files.
 PART_TOKENS = 4096
 
 
 @final
 class PassSettings(TypedDict):
-    """What a pass depends on beside the traces and items; `asked_with` is what the model's own traces depend on.
+    """The settings that a pass depends on, besides traces and items; `asked_with` are those of the model's own traces.
 
-    `unaskable` is why the model cannot be asked at all: all its rows are without an answer then.
+    `unaskable` is the reason why the model cannot be asked at all; its rows then have no answers.
     """
 
     family: str
@@ -58,7 +57,7 @@ class PassSettings(TypedDict):
 
 @final
 class GivenPass(TypedDict):
-    """Settings of a pass made elsewhere; `settings` is the family's section, for responses without a row."""
+    """The settings of an imported pass; `settings` is the family's section, for responses without a row."""
 
     family: str
     version: int
@@ -96,14 +95,14 @@ def write_engine_pass(
 
 
 def _origin(generations: str) -> dict[str, Any]:
-    """What the traces say of themselves that a pass over them repeats."""
+    """Return the facts of the traces that a pass over them repeats."""
     return {key: value for key, value in read_provenance(generations).items() if key not in ("stage", "identity")}
 
 
 def _responses(benchmark: str, generations: str, unaskable: str | None) -> pl.DataFrame:
-    """The traces with question and reference; `unusable` says why one cannot be asked about.
+    """Return the traces with question and reference; `unusable` has the reason why one cannot be asked about.
 
-    That is `unaskable` for all of them, where there is such a reason.
+    The reason is `unaskable` for all of them, if that is set.
     """
     items = BENCHMARKS.read(benchmark, ["item_id", "question", "reference"])
     large = ("top_logprobs", "top_token_ids", "top_tokens", "token_logprobs", "tokens")
@@ -121,12 +120,12 @@ def _responses(benchmark: str, generations: str, unaskable: str | None) -> pl.Da
 
 
 def _ask_all(responses: pl.DataFrame, settings: PassSettings, threads: int, parts: Parts) -> pl.DataFrame:
-    """The rows of all responses: those in `parts`, and those that still had to be asked for."""
+    """Return the rows of all responses: those in `parts`, and those from new requests."""
     order, rows_so_far = responses.select(RESPONSE), parts.read()
     usable, per_item = responses.filter(pl.col("unusable").is_null()), FAMILIES[settings["family"]].per_item
     asking = asking_of(settings["family"])
     engine, done, start = None, 0, time.monotonic()
-    # More than once only where a part turns out to be damaged at the end.
+    # Repeats only if a part proves damaged at the end.
     while True:
         left = [part for part in _parts(usable, per_item) if not len(part.join(rows_so_far, on=RESPONSE, how="semi"))]
         if not left:
@@ -149,9 +148,9 @@ def _ask_all(responses: pl.DataFrame, settings: PassSettings, threads: int, part
 
 
 def _asked(part: pl.DataFrame, engine: Engine, settings: PassSettings, asking: Any) -> pl.DataFrame:
-    """The family's rows of one part, the responses to other prompts than were rendered here without a trajectory."""
+    """Return the family's rows of one part; responses to prompts other than those rendered here have no trajectory."""
     prompts = engine.prompts([filled_prompt(settings["asked_with"], question) for question in part["question"]])
-    # Traces made elsewhere may not say what the prompt was.
+    # Imported traces may lack the prompt.
     same = [known in ("", prompt.hash) for known, prompt in zip(part["prompt_hash"], prompts, strict=True)]
     name = f"models.{settings['asked_with']['model']}"
     if not any(same):
@@ -167,7 +166,7 @@ def _asked(part: pl.DataFrame, engine: Engine, settings: PassSettings, asking: A
 
 
 def _parts(responses: pl.DataFrame, per_item: bool) -> list[pl.DataFrame]:
-    """Responses in turn, PART_TOKENS tokens of them at a time, and one at least; or the items of so many tokens."""
+    """Return parts of successive responses with PART_TOKENS tokens, at least one response; or whole items."""
     whole = ["item_id"] if per_item else RESPONSE
     tokens = responses.group_by(whole, maintain_order=True).agg(pl.col("n_tokens").cast(pl.Int64).sum())
     parts = tokens.select(*whole, part=(pl.col("n_tokens").cum_sum() - 1) // PART_TOKENS)
@@ -176,7 +175,7 @@ def _parts(responses: pl.DataFrame, per_item: bool) -> list[pl.DataFrame]:
 
 
 def _identity(settings: Mapping[str, Any], responses: pl.DataFrame) -> str:
-    """What a part must have been made with to be of use: the settings, the items and the responses."""
+    """Return what a part must match to be reused: the settings, the items and the responses."""
     known = responses.select(*RESPONSE, "prompt_hash", "text", "question", "reference", "unusable")
     digest = hashlib.sha256(json.dumps([dict(settings), PART_TOKENS, known.rows()], sort_keys=True).encode())
     digest.update(flat(responses["token_ids"]).to_numpy().astype("<u4").tobytes())
@@ -215,7 +214,7 @@ def write_given_pass(generations: str, settings: GivenPass, output: str) -> None
 
 
 def _own_provenance(source: str) -> Mapping[str, Any]:
-    """What the file says of how it was made; nothing where another tool has written it."""
+    """Return the file's own provenance; empty if another tool has written it."""
     try:
         return read_provenance(source)
     except ContractError:

@@ -1,4 +1,4 @@
-"""Stage `estimate`: fit a training group's estimators, score every domain that has features, and keep some as files."""
+"""Stage `estimate`: fit a training group's estimators, estimate every domain with features, and keep some as files."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,10 +33,9 @@ def write_groups(observations: str, groups: Sequence[tuple[str, EstimationSettin
 
 
 def write_estimates(observations: str, group: str, settings: EstimationSettings, output: str) -> None:
-    """Estimates of one training group (`a+b`) from the file `observations` of one model.
+    """Write the estimates of one training group (`a+b`) from the file `observations` of one model.
 
-    Raises ProvenanceError for traces whose log-probabilities are not those of the model's distribution before
-    temperature.
+    Raises ProvenanceError for traces whose log-probabilities are not from the model's distribution before temperature.
     """
     rows, logprobs = read_raw(observations)
     frame = estimate(rows, group, settings)
@@ -44,7 +43,7 @@ def write_estimates(observations: str, group: str, settings: EstimationSettings,
 
 
 def read_raw(observations: str) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """The rows of a file of observations and their facts; ProvenanceError where it is not that before temperature."""
+    """Return rows and facts of a file of observations; raise ProvenanceError unless they are before temperature."""
     rows, logprobs = read_observations(observations), read_provenance(observations)["logprobs"]
     if logprobs["logprobs_mode"] != RAW:
         raise ProvenanceError(
@@ -68,9 +67,9 @@ def estimate(observations: pl.DataFrame, group: str, settings: EstimationSetting
 
 
 def by_signals(observations: pl.DataFrame, estimators: Iterable[str]) -> Iterator[tuple[pl.DataFrame, list[str]]]:
-    """The estimators that need the same further signals, and the observations as they see them.
+    """Yield the estimators that need the same further signals, and their view of the observations.
 
-    To these a response that lacks one of the signals is one without features.
+    In this view, a response without one of the signals has no features.
     """
     alike: dict[tuple[str, ...], list[str]] = {}
     for name in estimators:
@@ -82,7 +81,7 @@ def by_signals(observations: pl.DataFrame, estimators: Iterable[str]) -> Iterato
 def _estimated(
     observations: pl.DataFrame, group: str, settings: EstimationSettings, estimators: Sequence[str]
 ) -> dict[str, pl.DataFrame]:
-    """The rows of each estimator in the frame of contract ESTIMATES."""
+    """Return each estimator's rows of contract ESTIMATES."""
     training = training_rows(observations, group, settings)
     trains = pl.col("benchmark").is_in(group.split("+"))
     rows = observations.filter(~trains | (pl.col("split") == "test"))
@@ -102,14 +101,14 @@ def _estimated(
 
 
 def training_rows(observations: pl.DataFrame, group: str, settings: EstimationSettings) -> TrainingRows:
-    """The rows of a group that estimators are fitted on: those of its `train` split with a label and features."""
+    """Return the rows of a group for fitting: those in its `train` split with a label and features."""
     return labelled_rows(
         observations.filter(pl.col("benchmark").is_in(group.split("+")), pl.col("split") == "train"), settings
     )
 
 
 def labelled_rows(observations: pl.DataFrame, settings: EstimationSettings | Fitting) -> TrainingRows:
-    """All rows with a label and features, by their domains; benchmarks with kinds are groups of domains."""
+    """Return all rows with a label and features, with their domains; benchmarks with kinds are groups of domains."""
     rows = observations.filter(_FEATURED, _LABELLED)
     domains = rows.select(DOMAIN).to_series()
     groups = rows["benchmark"] if rows["kind"].count() else None
@@ -117,7 +116,7 @@ def labelled_rows(observations: pl.DataFrame, settings: EstimationSettings | Fit
 
 
 def _domains(rows: pl.DataFrame, trains: pl.Expr) -> pl.DataFrame:
-    """One row per domain: role, true accuracy and counts."""
+    """Return one row per domain: role, true accuracy and counts."""
     both = _FEATURED & _LABELLED
     return rows.group_by("benchmark", maintain_order=True).agg(
         role=pl.when(trains).then(pl.lit("training")).otherwise(pl.lit("held_out")).first(),
@@ -129,7 +128,7 @@ def _domains(rows: pl.DataFrame, trains: pl.Expr) -> pl.DataFrame:
 
 
 def _slices(scored: pl.DataFrame) -> dict[str, np.ndarray]:
-    """Per domain, the mask of its rows, and under `<domain> labelled` of those with a label."""
+    """Return the mask of each domain's rows, and under `<domain> labelled` that of its labelled rows."""
     benchmark, labelled = scored["benchmark"].to_numpy(), scored["label"].is_not_null().to_numpy()
     every = {name: benchmark == name for name in scored["benchmark"].unique(maintain_order=True)}
     return every | {f"{name} labelled": rows & labelled for name, rows in every.items()}
@@ -138,7 +137,7 @@ def _slices(scored: pl.DataFrame) -> dict[str, np.ndarray]:
 def _estimates(
     estimator: Estimator | Unfitted, accuracies: Mapping[str, float | None], domains: pl.DataFrame
 ) -> pl.DataFrame:
-    """One estimator's estimates of all domains, null with the reason."""
+    """Return one estimator's estimates of all domains, null with the reason."""
     unfitted = estimator.reason if isinstance(estimator, Unfitted) else None
     chosen = None if isinstance(estimator, Unfitted) else estimator.chosen
     names = domains["benchmark"]
@@ -185,7 +184,7 @@ def write_estimators(
 
 
 def p_correct(estimators: Iterable[Estimator | Unfitted], observations: pl.DataFrame) -> pl.DataFrame:
-    """P(correct) of every response with features by every estimator that gives one; a frame of contract SCORES."""
+    """Return P(correct) of every response with features by every estimator that gives it; contract SCORES."""
     featured = observations.filter(pl.col("feature_reason").is_null())
     probabilities = {
         estimator.name: estimator.p_correct(featured)

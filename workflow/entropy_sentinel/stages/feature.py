@@ -1,4 +1,4 @@
-"""Stage `features`: 17 statistics of every response's trace."""
+"""Stage `features`: compute 17 statistics of each response's trace."""
 
 import polars as pl
 
@@ -10,9 +10,9 @@ from entropy_sentinel.frames.contract import read_provenance
 
 
 def write_features(generations: str, settings: FeatureSettings, output: str) -> None:
-    """The features of every response in the file `generations`, with its provenance.
+    """Write the features of every response in the file `generations`, with its provenance.
 
-    The memory does not grow with the file. Raises InputError where the token that ends the thinking cannot be found.
+    The memory does not grow with the file. Raises InputError if the token that ends the thinking cannot be found.
     """
     origin, parts = read_provenance(generations), [FEATURE_FRAME.frame([])]
     columns = [*USED, "tokens"] if settings["trace_after"] not in (None, origin.get("trace_after")) else USED

@@ -1,7 +1,7 @@
-"""Stage `generations`: every item of a benchmark is answered by a model, and the trace of each answer is kept.
+"""Stage `generations`: a model answers every item of a benchmark, and the trace of each answer is kept.
 
-A job that is killed loses the responses since its last part at most: parts lie beside the output, in
-`<output>.parts/`. A job that finds another one at work there waits for it, and goes on from what it leaves.
+A killed job loses at most the responses since its last part in `<output>.parts/`. If another job is at work there, a
+job waits for its end and continues from its parts.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ from entropy_sentinel.stages.progress import Progress, shown
 
 log = logging.getLogger(__name__)
 
-# A part is written when either is reached: what a kill can cost, against the number of files.
+# A part is written when either limit is reached: a compromise between the loss by a kill and the number of files.
 PART_RESPONSES = 256
 PART_SECONDS = 60
 
@@ -59,14 +59,14 @@ def write_generations(benchmark: str, settings: GenerationSettings, threads: int
 
 
 def answer_all(items: pl.DataFrame, settings: AskedSettings, threads: int, parts: Parts) -> pl.DataFrame:
-    """The responses to all requests, in benchmark order: those in `parts`, and those that still had to be generated.
+    """Return the responses to all requests, in benchmark order: those in `parts`, and newly generated ones.
 
-    Raises ConfigError where the engine refuses every request: that is not for the questions' sake.
+    Raises ConfigError if the engine refuses every request, because the cause is then not in the questions.
     """
     keys = request_keys(items, settings["samples"])
     order = pl.DataFrame(keys, schema={"item_id": pl.String, "sample": pl.UInt16}, orient="row")
     engine, frame = None, parts.read()
-    # More than once only where a part turns out to be damaged at the end.
+    # Repeats only if a part proves damaged at the end.
     while waiting := order.join(frame, on=order.columns, how="anti", maintain_order="left").rows():
         engine = engine or make_engine(settings, threads)
         log.info("%d of %d responses to generate", len(waiting), len(keys))
@@ -86,7 +86,7 @@ def answer_all(items: pl.DataFrame, settings: AskedSettings, threads: int, parts
 
 
 def with_commit(settings: AskedSettings, study: Path) -> AskedSettings:
-    """The settings with the commit of weights on the hub, to which the study in this folder keeps (`sources.hub`)."""
+    """Return the settings with the commit of weights on the hub; a study in this folder keeps to it (`sources.hub`)."""
     if settings["engine"] != "vllm" or settings["local"]:
         return settings
     os.environ.update(settings["environment"])  # HF_HOME and HF_HUB_OFFLINE are read during the import
@@ -102,7 +102,7 @@ def generate(items: pl.DataFrame, keys: Sequence[Key], settings: AskedSettings, 
     seeds = [request_seed(settings["seed"], settings["model"], *key) for key in keys]
     progress = Progress(len(keys), settings["sampling"].get("max_tokens"), engine.under_way)
     answers = engine.answer([filled_prompt(settings, questions[item_id]) for item_id, _ in keys], seeds)
-    # Closed whatever happens here: an engine that still has requests under way would keep the process from ending.
+    # Closed in any case: an engine with running requests would keep the process from ending.
     with shown(progress), closing(answers):
         for positions, responses in _batches(answers, len(keys), progress):
             rows = to_frame(
@@ -118,7 +118,7 @@ def generate(items: pl.DataFrame, keys: Sequence[Key], settings: AskedSettings, 
 
 
 def filled_prompt(settings: PromptSettings, question: str) -> Asked:
-    """What a model is asked with a question: a chat, or plain text that it goes on from."""
+    """Return the prompt for a question: a chat, or plain text that the model continues."""
     values = settings.get("prompt_variables", {}) | {"question": question}
     if text := settings.get("text"):
         return filled_text(text, **values)
@@ -128,10 +128,9 @@ def filled_prompt(settings: PromptSettings, question: str) -> Asked:
 def _batches(
     answers: Iterable[tuple[int, Response]], total: int, progress: Progress
 ) -> Iterator[tuple[tuple[int, ...], tuple[Response, ...]]]:
-    """Answers by the batch, as (positions, responses).
+    """Yield answers in batches, as (positions, responses).
 
-    Where the engine fails, what it has answered until then still comes, and then the error; so where it leaves a
-    request without an answer.
+    If the engine fails or leaves a request unanswered, all answers so far are yielded before the error is raised.
     """
     batch: list[tuple[int, Response]] = []
     last, done = time.monotonic(), 0
@@ -157,14 +156,14 @@ def _transposed(batch: Sequence[tuple[int, Response]]) -> tuple[tuple[int, ...],
 
 
 def request_keys(items: pl.DataFrame, samples: int) -> list[Key]:
-    """Every (item_id, sample) of a benchmark, in its order."""
+    """Return every (item_id, sample) of a benchmark, in its order."""
     return [(item_id, sample) for item_id in items["item_id"] for sample in range(samples)]
 
 
 def request_seed(seed: int, model: str, item_id: str, sample: int) -> int:
-    """The seed of one request, a hash in 0 .. 2^63 - 1.
+    """Return the seed of one request, a hash in 0 .. 2^63 - 1.
 
-    With the study's seed itself every item would draw the same random stream, and a second sample would repeat the
+    With the study's seed itself, every item would use the same random stream, and a second sample would repeat the
     first.
     """
     digest = hashlib.sha256(json.dumps([seed, model, item_id, sample]).encode()).digest()
@@ -172,13 +171,13 @@ def request_seed(seed: int, model: str, item_id: str, sample: int) -> int:
 
 
 def identity(settings: AskedSettings, items: pl.DataFrame) -> str:
-    """What a part must have been made with to be of use: the settings and the questions."""
+    """Return what a part must match to be reused: the settings and the questions."""
     content = json.dumps([dict(settings), items.select("item_id", "question").rows()], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 def to_frame(keys: Sequence[Key], seeds: Sequence[int], responses: Sequence[Response], run: int) -> pl.DataFrame:
-    """Responses as a frame of contract GENERATIONS, without a Python object per token."""
+    """Return responses as a frame of contract GENERATIONS, without a Python object per token."""
 
     columns: dict[str, Any] = {
         "item_id": [item_id for item_id, _ in keys],
@@ -196,11 +195,11 @@ def to_frame(keys: Sequence[Key], seeds: Sequence[int], responses: Sequence[Resp
 
 
 def provenance(settings: AskedSettings, parts: Parts, frame: pl.DataFrame) -> dict[str, Any]:
-    """What a trace file says about its origin."""
+    """Return the provenance of a trace file."""
     facts = parts.facts()
     return {
         **settings,
-        # What the features are over is said by their files.
+        # The files of features say which tokens they use.
         "trace_after": None,
         **facts,
         "identity": parts.identity,

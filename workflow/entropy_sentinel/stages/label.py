@@ -1,4 +1,4 @@
-"""Stage `labels`: a judge labels every response as correct or incorrect."""
+"""Stage `labels`: label every response as correct or incorrect by a judge."""
 
 import json
 import logging
@@ -47,9 +47,9 @@ def write_labels(
 
 
 class _Asking:
-    """Asks judges of any kind about responses of one file, to the items of another; `whose` are model and benchmark.
+    """Asks judges of any kind about the responses of one file to the items of another; `whose` are model and benchmark.
 
-    `exchanges` are those with judges that gave no label, so far.
+    `exchanges` are the exchanges so far that gave no label.
     """
 
     def __init__(self, benchmark: str, generations: str, sources: Sequence[str], whose: Mapping[str, str]) -> None:
@@ -62,7 +62,7 @@ class _Asking:
         return BENCHMARKS.read(self.benchmark)
 
     def __call__(self, settings: JudgeSettings, responses: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
-        """A frame of contract LABELS on these responses, and facts about it for the provenance."""
+        """Return a frame of contract LABELS on these responses, and facts for its provenance."""
         if settings["kind"] in COMBINATIONS:
             return self._combined(settings, responses)
         if settings["kind"] == "file":
@@ -74,9 +74,9 @@ class _Asking:
         return frame, {"judge_version": judge and judge.software}
 
     def _imported(self, settings: JudgeSettings, responses: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
-        # A file lies in the judge's folder, below the model's: see judges/settings.py.
+        # A file is in the model's folder within the judge's: see judges/settings.py.
         source = next(path for path in self.sources if Path(path).parents[1] == Path(settings["path"]))
-        # All responses, for the file is checked against all, whichever of them are asked about.
+        # The file is checked against all responses, including those that this judge does not label.
         frame, unused = import_labels(self.responses, source)
         frame = responses.select(SAMPLE).join(frame, on=SAMPLE, how="left", maintain_order="left")
         return frame.select(LABELS.schema.names()), {"source": source, "unused_rows": unused}
@@ -122,7 +122,7 @@ def write_exchanges(exchanges: list[dict[str, Any]], output: str) -> None:
 
 
 def make_judge(settings: JudgeSettings) -> Judge:
-    """The judge that the settings name; the config has checked that its kind is known."""
+    """Return the judge that the settings name; the config has checked its kind."""
     judge: Judge = import_module(KINDS[settings["kind"]].MODULE).make(settings)
     return judge
 
@@ -130,10 +130,10 @@ def make_judge(settings: JudgeSettings) -> Judge:
 def label(
     items: pl.DataFrame, responses: pl.DataFrame, judge: Judge | None, whose: Mapping[str, str] | None = None
 ) -> tuple[pl.DataFrame, list[dict[str, Any]]]:
-    """Verdicts on `responses` (item_id, sample, text, finish_reason) to `items`; a frame of contract LABELS.
+    """Return verdicts on `responses` (item_id, sample, text, finish_reason) to `items`: a frame of contract LABELS.
 
-    With it come the exchanges with the judge that gave no label, each with its item_id and sample. The judge is asked
-    about responses to items with a reference. Without any, it may be None. `whose` is their model and benchmark.
+    Also returns the exchanges with the judge that gave no label, each with its item_id and sample. The judge sees only
+    responses to items with a reference; without any, it may be None. `whose` are their model and benchmark.
     """
     joined = responses.with_columns(cut_off=CUT_OFF).join(items, on="item_id", how="left", maintain_order="left")
     referenced = joined["reference"].is_not_null()

@@ -1,4 +1,4 @@
-"""Stage `observation`: all that an estimator sees of one model, joined."""
+"""Stage `observation`: join the rows of one model that estimators use."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,7 +18,7 @@ from entropy_sentinel.signals.catalogue import FAMILIES
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS, observations_of
 from entropy_sentinel.statistics.splits import train_or_test
 
-# What must be the same in all traces that an estimator learns from or is applied to.
+# Facts that must be equal in all traces that an estimator is fitted on or applied to.
 ONE_KIND = (*LOGPROBS, "sampling", "commit")
 
 

@@ -23,15 +23,15 @@ from entropy_sentinel.jobs.ownership import Ownership
 
 log = logging.getLogger(__name__)
 
-# What reading a damaged file raises, Polars' own assertions included.
+# Errors from reading a damaged file, including Polars' own assertions.
 _UNREADABLE = (ContractError, pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError)
 
 
 class Parts:
     """Rows of one contract, in Parquet files that appear whole or not at all.
 
-    Each file says what it was made with, its identity (settings, items), and facts about its maker. One that cannot be
-    read counts as absent.
+    Each file has its identity (settings, items), and facts about its maker. A file that cannot be read counts as
+    absent.
     """
 
     def __init__(self, folder: Path, contract: Contract, identity: str) -> None:
@@ -57,7 +57,7 @@ class Parts:
         self._ownership.__exit__(kind, error, trace)
 
     def read(self) -> pl.DataFrame:
-        """All rows so far; of rows with the same key the first."""
+        """Return all rows so far; of rows with the same key, the first."""
         frames = [frame for path in self._files() if (frame := self._load(path)) is not None]
         empty = self.contract.schema.to_frame()
         return pl.concat([empty, *frames]).unique(list(self.contract.key), keep="first", maintain_order=True)
@@ -68,7 +68,7 @@ class Parts:
         self.contract.write(frame, self.folder / name, {"identity": self.identity, "facts": dict(facts)})
 
     def facts(self) -> dict[str, str]:
-        """The facts of all parts; where they differ (an engine was updated in between) joined with a slash."""
+        """Return the facts of all parts; different values, as after an engine's update, are joined with a slash."""
         facts_by_name: dict[str, dict[str, None]] = {}
         for path in self._files():
             for name, fact in self._metadata(path).get("facts", {}).items():
@@ -100,7 +100,7 @@ class Parts:
         return sorted(self.folder.glob("part-[0-9][0-9][0-9]-*.parquet"))
 
     def _load(self, path: Path) -> pl.DataFrame | None:
-        """The rows of a file; None for one that cannot be read, which is put aside."""
+        """Return the rows of a file; None for an unreadable file, which is moved aside."""
         try:
             return self.contract.check(self.contract.read(path), str(path))
         except _UNREADABLE as error:

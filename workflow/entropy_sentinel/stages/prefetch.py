@@ -1,6 +1,6 @@
-"""Stage `prefetch`: weights and data sets are brought to the local cache, for jobs on machines without internet.
+"""Stage `prefetch`: download weights and data sets to the local cache, for jobs on machines without internet.
 
-Each function writes `results/<study>/prefetch/{models,datasets}/{name}.json`: id, revision asked for and commit.
+Each function writes `results/<study>/prefetch/{models,datasets}/{name}.json`: id, requested revision, and commit.
 """
 
 import logging
@@ -12,13 +12,13 @@ from entropy_sentinel.sources.rows import folder_rows
 
 log = logging.getLogger(__name__)
 
-# Second and third copies of the weights that several models come with, and that vLLM does not read.
+# Further copies of the weights in some models, which vLLM does not read.
 _COPIES = ("original/*", "metal/*")
 _OTHER_FORMAT = {"mistral": "model*.safetensors"}
 
 
 class ModelSettings(TypedDict):
-    """Weights on the hub, and how vLLM loads them."""
+    """Weights on the hub, and vLLM's settings for loading them."""
 
     id: str
     revision: str | None
@@ -26,7 +26,7 @@ class ModelSettings(TypedDict):
 
 
 class DatasetSettings(TypedDict):
-    """A data set on the hub, and what is read of it."""
+    """A data set on the hub, and the part to read."""
 
     dataset: str
     configs: list[str]
@@ -35,13 +35,13 @@ class DatasetSettings(TypedDict):
 
 
 def prefetch_model(settings: ModelSettings, output: str) -> None:
-    """Bring a model's weights to the cache."""
+    """Download a model's weights to the cache."""
     other = _OTHER_FORMAT.get(settings["load_format"] or "", "consolidated*.safetensors")
     _prefetch("model", settings["id"], settings["revision"], output, (*_COPIES, other))
 
 
 def prefetch_dataset(settings: DatasetSettings, output: str) -> None:
-    """Bring a benchmark's data set to the cache and read it once."""
+    """Download a benchmark's data set to the cache and read it once."""
     dataset = settings["dataset"]
     folder = _prefetch("dataset", dataset, settings["revision"], output)
     rows = sum(1 for _ in folder_rows(folder, settings["configs"], settings["split"], dataset))

@@ -1,7 +1,7 @@
 """The progress of a generation job, as lines for its log, including unfinished responses.
 
-A batch of a hundred responses can run for minutes before one of them ends, above all on a CPU. So tokens count as soon
-as they are generated, and the time left is shown only as far as it is known.
+A batch of a hundred responses can run for minutes before one of them ends, especially on a CPU. So tokens count as soon
+as they are generated, and the remaining time is shown only if it is known.
 """
 
 import logging
@@ -14,30 +14,30 @@ from entropy_sentinel.frames.printable import counted
 
 log = logging.getLogger(__name__)
 
-# How often the log gets a line.
+# The interval between lines in the log.
 LINE_SECONDS = 60.0
 
 
 class Progress:
-    """What has been done of `total` responses."""
+    """The progress of `total` responses."""
 
     def __init__(self, total: int, longest: int | None, under_way: Callable[[], Sequence[int]]) -> None:
-        """`longest` is what a response can have, tokens; None where that is not known.
+        """`longest` is the largest number of tokens of a response; None if unknown.
 
-        `under_way` gives the tokens so far of each response that is under way (`engines.engine.Engine`).
+        `under_way` returns the number of tokens so far of each running response (`engines.engine.Engine`).
         """
         self._total, self._longest, self._under_way = total, longest, under_way
         self._done = self._tokens = 0
         self._start = self._last = time.monotonic()
-        # Of the line before: all tokens, and the responses under way.
+        # At the previous line: all tokens, and the running responses.
         self._made = self._beside = 0
 
     def add(self, tokens: int) -> None:
-        """One more response has ended."""
+        """Count a response that has ended."""
         self._done, self._tokens = self._done + 1, self._tokens + tokens
 
     def line(self) -> str:
-        """What is done, and how fast it went since the line before."""
+        """Return a line with the progress, and the speed since the previous line."""
         now = time.monotonic()
         lengths = list(self._under_way())[: self._total - self._done]
         made = self._tokens + sum(lengths)
@@ -48,17 +48,17 @@ class Progress:
         return f"{self._done:,} of {counted(self._total, 'response')}{shown}; {_speed(speed)}{left}"
 
     def summary(self) -> str:
-        """What has been done in all, and how fast."""
+        """Return a line with the total work and its speed."""
         seconds = max(time.monotonic() - self._start, 1e-9)
         shown = f"{self._done:,} of {counted(self._total, 'response')}: {counted(self._tokens, 'token')}"
         return f"{shown} in {seconds:,.0f} s, {_speed(self._tokens / seconds)}"
 
     def _left(self, lengths: Sequence[int], speed: float) -> str:
-        """The time left; nothing where it cannot be known yet.
+        """Return the remaining time; empty if it is not yet known.
 
-        Where all that is left is under way, each gets a token per step: it lasts at most until the one that has least
-        has as many as it can have, at the pace of a batch as large as that of the line before. Else what waits is taken
-        to be as long as what has ended: not before as many have ended as are under way, for the short ones end first.
+        If all remaining responses are running, each gets a token per step: it takes at most until the shortest one has
+        `longest` tokens, at the previous line's speed. Otherwise waiting responses are assumed to be as long as ended
+        ones, once as many have ended as are running, because short ones end first.
         """
         left = self._total - self._done
         if not speed or not lengths:
@@ -94,6 +94,6 @@ def shown(progress: Progress) -> Iterator[None]:
 
 
 def _speed(speed: float) -> str:
-    """Tokens per second, of slow ones the tenths too."""
+    """Return tokens per second, with one decimal if slow."""
     number = round(speed) if speed >= 10 else round(speed, 1)
     return f"{counted(int(number) if number == int(number) else number, 'token')}/s"

@@ -1,4 +1,4 @@
-"""Stage `signals`: a family of signals of every response of a model to a benchmark, from its traces."""
+"""Stage `signals`: compute a family of signals of a model's responses to a benchmark, from its traces."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,10 +16,10 @@ from entropy_sentinel.signals.computing import compute_signals
 def write_signals(
     family: str, generations: str, output: str, settings: Mapping[str, Any] | None = None, **inputs: str
 ) -> None:
-    """The signals of every response in the file `generations`, with its provenance.
+    """Write the signals of every response in the file `generations`, with its provenance.
 
-    `settings` and further files, `inputs`, are what the family's `compute` takes beside the traces. What it tells of
-    how they were made stands in the provenance too.
+    `settings` and further files, `inputs`, are the other arguments of the family's `compute`. The provenance includes
+    the facts that it returns.
     """
     traces, origin, settings = scan_traces(generations), read_provenance(generations), dict(settings or {})
     whose = traces.select(RESPONSE).collect()
