@@ -212,7 +212,8 @@ def test_the_new_option_and_the_new_place_for_alerts(
 
 
 @pytest.mark.parametrize(
-    ("ending", "command"), [(".py", "ruff check"), (".py", "ruff format --check"), (".smk", "snakefmt --check")]
+    ("ending", "command"),
+    [(".py", "mypy"), (".py", "ruff check"), (".py", "ruff format --check"), (".smk", "snakefmt --check")],
 )
 def test_recipes_are_as_the_linters_want_them(
     followed: tuple[Project, dict[str, object]], ending: str, command: str

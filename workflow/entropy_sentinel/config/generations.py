@@ -16,6 +16,7 @@ from entropy_sentinel.engines.generation import (
     KeptSettings,
     PromptSettings,
     VllmSettings,
+    have_weights,
     loaded,
 )
 from entropy_sentinel.engines.settings import ApiModel, Model, SourceModel, Weights
@@ -113,9 +114,8 @@ def engines(config: Config) -> dict[str, int]:
     numbers = {}
     for model in dict.fromkeys(config.models[name].same_as or name for name in config.run.models):
         if isinstance(config.models[model], Weights):
-            settings = generation_settings(config, model, "")
-            assert settings["engine"] == "vllm"
-            numbers[model] = keys.setdefault(json.dumps(loaded(settings), sort_keys=True), len(keys))
+            key = json.dumps(loaded(served_settings(config, model)), sort_keys=True)
+            numbers[model] = keys.setdefault(key, len(keys))
     return numbers
 
 
@@ -241,7 +241,7 @@ def served_settings(config: Config, model: str) -> VllmSettings:
     if model not in config.models:
         raise ConfigError(f"no model '{model}'; known: {', '.join(config.models)}")
     settings = generation_settings(config, model, "")
-    if settings["engine"] != "vllm":
+    if not have_weights(settings):
         raise ConfigError(f"models.{model}: must have 'id' or 'path' to be served, has '{settings['engine']}'")
     return settings
 

@@ -4,7 +4,7 @@ import hashlib
 import json
 from typing import Any, cast
 
-from entropy_sentinel.config.generations import generation_settings
+from entropy_sentinel.config.generations import served_settings
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.engines.generation import ServedSettings
 from entropy_sentinel.engines.settings import HubModel
@@ -50,8 +50,7 @@ def _llm_settings(config: Config, judge: Llm) -> LlmSettings:
 
 def _server(config: Config, model: str) -> ServedSettings:
     """Return the settings of a model that serves as a judge, for `engines.server.running_server`."""
-    settings = generation_settings(config, model, "")
-    assert settings["engine"] == "vllm"  # the config has checked that it has weights
+    settings = served_settings(config, model)
     served: dict[str, Any] = {key: dict(settings)[key] for key in ServedSettings.__annotations__}
     if variables := settings["chat_template_kwargs"]:
         served["engine_args"] = served["engine_args"] | {"default_chat_template_kwargs": variables}

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, NotRequired, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
@@ -11,6 +11,9 @@ from entropy_sentinel.chat.settings import PLACEHOLDERS, PromptTemplate
 from entropy_sentinel.frames.secrets import refuse_secrets
 from entropy_sentinel.frames.sections import Free, Number, Settings, Whole
 from entropy_sentinel.sources.settings import JobSettings, SourceSettings
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 # Arguments of vllm.LLM, and of its server, that the pipeline sets itself, and the key to set instead.
 SET_ELSEWHERE: dict[str, str] = {
@@ -175,7 +178,7 @@ class KeptSettings(TypedDict, total=False):
 
 
 class AskingSettings(PromptSettings, KeptSettings):
-    """How a model is asked, whoever runs it."""
+    """How a model is asked, whatever its engine."""
 
     samples: int
     sampling: dict[str, Any]
@@ -191,10 +194,18 @@ class AskingSettings(PromptSettings, KeptSettings):
     environment: dict[str, str]
 
 
-class VllmSettings(JobSettings, AskingSettings):
-    """What the responses of a model that vLLM loads depend on. A server of it needs `ServedSettings` of them."""
+class AskedSettings(JobSettings, AskingSettings):
+    """What the responses of an engine depend on, apart from the items: Snakemake compares these values.
 
-    engine: Literal["vllm"]
+    Each engine adds the keys that its models return from `engine_settings`.
+    """
+
+    engine: str  # a key of `engines.settings.ENGINES`
+
+
+class VllmSettings(AskedSettings):
+    """What the responses of a model that vLLM loads depend on. A server needs only `ServedSettings`."""
+
     weights: str
     revision: str | None
     local: bool
@@ -214,10 +225,9 @@ class ServedSettings(TypedDict):
     engine_args: Free
 
 
-class ApiSettings(JobSettings, AskingSettings):
+class ApiSettings(AskedSettings):
     """What the responses of a model behind an API depend on. The job adds the server's address and limits to `api`."""
 
-    engine: Literal["api"]
     api: dict[str, Any]
     revision: str | None
 
@@ -231,9 +241,18 @@ def loaded(settings: VllmSettings) -> dict[str, Any]:
     return {name: settings.get(name) for name in _LOADED}
 
 
-# What the traces of a model on a benchmark depend on, the items aside: what Snakemake compares.
-AskedSettings = VllmSettings | ApiSettings
+# What the traces of a model on a benchmark depend on, apart from the items.
 GenerationSettings = AskedSettings | SourceSettings
+
+
+def are_imported(settings: GenerationSettings) -> "TypeIs[SourceSettings]":
+    """Whether the responses are imported instead of generated."""
+    return settings["engine"] == "source"
+
+
+def have_weights(settings: GenerationSettings) -> "TypeIs[VllmSettings]":
+    """Whether vLLM loads the model."""
+    return settings["engine"] == "vllm"
 
 
 class Rates(Settings):

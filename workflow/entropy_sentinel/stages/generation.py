@@ -20,7 +20,14 @@ from entropy_sentinel.chat.settings import filled, filled_text
 from entropy_sentinel.config.layout import parts_folder
 from entropy_sentinel.engines.catalogue import PROMPTS, make_engine
 from entropy_sentinel.engines.engine import Asked, Engine, Response
-from entropy_sentinel.engines.generation import AskedSettings, GenerationSettings, PromptSettings
+from entropy_sentinel.engines.generation import (
+    AskedSettings,
+    GenerationSettings,
+    PromptSettings,
+    VllmSettings,
+    are_imported,
+    have_weights,
+)
 from entropy_sentinel.frames.arrow import list_column
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
@@ -45,7 +52,7 @@ def write_generations(benchmark: str, settings: GenerationSettings, threads: int
     made elsewhere are checked and taken over instead.
     """
     items = BENCHMARKS.read(benchmark)
-    if settings["engine"] == "source":
+    if are_imported(settings):
         import_generations(items, settings, output)
         return
     asked_with = with_commit(settings, Path(output).parents[2])
@@ -87,13 +94,14 @@ def answer_all(items: pl.DataFrame, settings: AskedSettings, threads: int, parts
 
 def with_commit(settings: AskedSettings, study: Path) -> AskedSettings:
     """Return the settings with the commit of weights on the hub; a study in this folder keeps to it (`sources.hub`)."""
-    if settings["engine"] != "vllm" or settings["local"]:
+    if not have_weights(settings) or settings["local"]:
         return settings
     os.environ.update(settings["environment"])  # HF_HOME and HF_HUB_OFFLINE are read during the import
     from entropy_sentinel.sources import hub
 
     commit = hub.pinned_commit("model", settings["weights"], settings["revision"], study / "revisions")
-    return {**settings, "commit": commit}
+    pinned: VllmSettings = {**settings, "commit": commit}
+    return pinned
 
 
 def generate(items: pl.DataFrame, keys: Sequence[Key], settings: AskedSettings, engine: Engine, parts: Parts) -> None:
