@@ -1,1 +1,1 @@
-"""What estimates accuracy from features, one module per family."""
+"""Estimators of accuracy from features, one module per family."""

@@ -1,4 +1,4 @@
-"""What is said of an estimator beside its estimates: what it was fitted on, what it chose, what speaks against it."""
+"""Facts about an estimator: what it was fitted on, what it chose, and reasons for caution."""
 
 from dataclasses import asdict
 from typing import Any

@@ -1,8 +1,7 @@
-"""The estimators by name, in families: 48 configurations, and the simple ones that stand beside them.
+"""The estimators by name, in families: 48 configurations, and simpler ones.
 
-A family has a module with a function `fit(name, rows)` and `SAVED`, the classes that the files of its estimators hold.
-A new one is its module and its entry in `FAMILIES`. Config check, tables and figures read
-names and titles from here.
+A family has a module with a function `fit(name, rows)` and `SAVED`, the classes in its estimators' files. A new family
+is its module and its entry in `FAMILIES`; config checks, tables and figures read names and titles from here.
 """
 
 from collections.abc import Iterable, Mapping
@@ -63,11 +62,11 @@ CONFIGURATIONS: tuple[Configuration, ...] = tuple(
 _BY_NAME = {configuration.name: configuration for configuration in CONFIGURATIONS}
 CONFIGURATION_NAMES = tuple(_BY_NAME)
 _ALONE = {name: signal.alone or signal.title for name, signal in SIGNALS.items()}
-# DoC shifts an accuracy by the change of a mean: that of a signal in [0, 1], as those are.
+# DoC adds the change of a signal's mean to an accuracy, so the signal must be in [0, 1], like these.
 _SHARES = tuple(name for name, signal in SIGNALS.items() if signal.share)
-# Features that are never negative and spread over orders of magnitude.
+# Nonnegative features that span orders of magnitude.
 _LOGGED = tuple(name for name, feature in CATALOGUE.items() if not feature.confident)
-# What a regression on logarithms takes, by the name of the set.
+# The features of regressions on logarithms, by the name of the set.
 LOG_SETS: dict[str, tuple[str, ...]] = {"3d": FEATURE_SETS["3d"], "2d": ("max", "nll_max")}
 _LOGS = {f"log-{name}": f"Log {name.upper()}" for name in LOG_SETS} | {
     f"log-{name}": f"Log {_ALONE[name]}" for name in _LOGGED
@@ -102,11 +101,11 @@ COMBINATIONS: dict[str, Combined] = {
     ),
 }
 
-# The estimator that is chosen for a labelled set on that set, and what it is chosen from, one of each kind: the first
-# where nothing speaks for another.
+# The estimator that is chosen by validation on the labelled set, and its candidates, one of each kind; the first is
+# the default.
 RECOMMENDED = "recommended"
 CANDIDATES: tuple[str, ...] = ("consensus", "median-of-seven", "log-3d", "atc-max")
-# With fewer labelled domains the choice goes by chance, and does worse than the first.
+# With fewer labelled domains the choice is random, and worse than the first candidate.
 FEWEST_TO_CHOOSE = 6
 
 

@@ -1,7 +1,7 @@
-"""What the families of classifiers share: grid search and isotonic calibration over folds (paper, appendix C).
+"""Shared by the families of classifiers: grid search and isotonic calibration over folds (paper, appendix C).
 
-The estimates are those of scikit-learn's GridSearchCV, then CalibratedClassifierCV, over the same folds. Both fit the
-same models, one per fold: here they are fitted once, for an estimator and its calibrated sibling.
+The estimates equal those of scikit-learn's GridSearchCV, then CalibratedClassifierCV, over the same folds. Both fit the
+same models, one per fold; here they are fitted once, for an estimator and its calibrated variant.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ class Classifier(Protocol):
 
 
 class Fitted(Protocol):
-    """Classifiers of one kind, fitted on the same rows with every setting of a grid."""
+    """Classifiers of one kind, fitted on the same rows with each setting of a grid."""
 
     def probabilities(self, x: np.ndarray) -> np.ndarray:
         """Return P(correct) for each setting, (n_settings, n_rows)."""
@@ -42,7 +42,7 @@ FitGrid = Callable[[np.ndarray, np.ndarray, bool, Sequence[dict[str, Any]]], Fit
 
 @dataclass(frozen=True)
 class Separate:
-    """One classifier per setting, with nothing in common."""
+    """Independent classifiers, one per setting."""
 
     classifiers: Sequence[Classifier]
 
@@ -67,14 +67,14 @@ class Isotonic:
         return cls(fitted.X_thresholds_, fitted.y_thresholds_)
 
     def __call__(self, confidences: np.ndarray) -> np.ndarray:
-        """P(correct), (n_rows,)."""
+        """Return P(correct), (n_rows,)."""
         p: np.ndarray = np.interp(confidences, self.thresholds, self.values)
         return p
 
 
 @dataclass(frozen=True)
 class Calibrated:
-    """The mean over folds of a classifier with the isotonic regression fitted on its held-out rows."""
+    """The mean over folds of a classifier, each with an isotonic regression fitted on its held-out rows."""
 
     classifiers: tuple[Classifier, ...]
     regressions: tuple[Isotonic, ...]
@@ -87,7 +87,7 @@ class Calibrated:
 
 @dataclass(frozen=True)
 class ProbabilityEstimator(Estimator):
-    """An estimator of accuracy as a classifier's mean P(correct)."""
+    """Estimates accuracy as a classifier's mean P(correct)."""
 
     scaling: Scaling
     classifier: Classifier
@@ -104,7 +104,7 @@ class ProbabilityEstimator(Estimator):
         return self.hyperparameters
 
 
-# What a file of one of the 48 configurations holds beside its classifier.
+# Other classes in the file of one of the 48 configurations.
 SAVED = (ProbabilityEstimator, Scaling, Calibrated, Isotonic)
 
 
@@ -130,7 +130,7 @@ def fit_configuration(
 def _search(
     x: np.ndarray, rows: TrainingRows, balanced: bool, grid: Sequence[dict[str, Any]], fit_grid: FitGrid
 ) -> tuple[dict[str, Any], list[Classifier]]:
-    """The setting with the largest mean ROC-AUC over the folds, the first of equals; its classifier of every fold."""
+    """Return the setting with the largest mean ROC-AUC over the folds, the first of equals; its classifiers by fold."""
     of_folds, areas = [], []
     for train, test in rows.splits:
         fitted = fit_grid(x[train], rows.y[train], balanced, grid)

@@ -1,16 +1,16 @@
-"""Families `combination`, `recommended` and `group-accuracy`: a slice's estimate from other estimators.
+"""Families `combination`, `recommended` and `group-accuracy`: estimates from other estimators.
 
-`consensus` is the mean of three ATC, `median-of-seven` the median of seven estimators of several kinds: no member that
-is far off in some domain moves it. Members are in `COMBINATIONS` of the catalogue. `group-accuracy` takes every domain
-to be as the training group: the floor that others must beat.
+`consensus` is the mean of three ATC, `median-of-seven` the median of seven estimators of several kinds, which resists
+members that are far off in a domain. Members are in `COMBINATIONS` of the catalogue. `group-accuracy` gives every
+domain the accuracy of the training group: the floor that others must beat.
 
-`recommended` is the consensus, or the method that six labelled domains or more say is better. Every candidate is fitted
-on all labelled domains but one and estimates that one. The consensus is taken unless another candidate's mean error
-over the domains is smaller by more than the standard error of the difference: a choice among few domains is noisy. No
-row outside the training rows is seen. From how many domains on a choice pays was learned by leaving out one model and
-one domain at a time (`make bench-learned`; two real models and the demo's two). Mean error on unseen domains: the
-consensus .042, choosing from three domains on .046, from five .043, from six .042, the least error without a margin
-.049. A validation of six domains chooses without each of them by the other five.
+`recommended` is the consensus, or a method that is better on six or more labelled domains. Every candidate is fitted on
+all labelled domains but one and estimates that one. The consensus is chosen unless another candidate's mean error over
+the domains is smaller by more than the standard error of the difference, because a choice among few domains is noisy.
+Only training rows are used. The necessary number of domains was learned by leaving out one model and one domain at a
+time (`make bench-learned`; two real models and the demo's two). Mean error on unseen domains: the consensus .042,
+choosing from three domains on .046, from five .043, from six .042, the smallest error without a margin .049. The
+validation of six domains chooses without each of them, by the other five.
 """
 
 import math
@@ -30,7 +30,7 @@ _SUMMARIES: dict[str, Callable[..., np.ndarray]] = {"mean": np.mean, "median": n
 
 @dataclass(frozen=True)
 class Combination(Estimator):
-    """The mean or median of the members' estimates of a slice; P(correct) is the mean over `rankers`."""
+    """The mean or median of the members' estimates; P(correct) is the mean over `rankers`."""
 
     summary: str
     members: tuple[Estimator, ...]
@@ -75,7 +75,7 @@ class Recommended(Estimator):
 
     @property
     def chosen(self) -> dict[str, Any]:
-        """`method`, `domains` (number of labelled ones), `reason`, and `leave_one_out_aee` by candidate if it was
+        """Return `method`, `domains` (the number of labelled ones), `reason`, and `leave_one_out_aee` by candidate if
         measured.
         """
         return {"method": self.method.name, **self.why}
@@ -121,7 +121,7 @@ def _recommended(name: str, rows: TrainingRows, method: str, why: dict[str, Any]
 
 @dataclass(frozen=True)
 class GroupAccuracy(Estimator):
-    """An estimator that gives every slice the accuracy of the training rows."""
+    """Gives every slice the accuracy of the training rows."""
 
     training_accuracy: float
 

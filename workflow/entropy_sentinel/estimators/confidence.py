@@ -1,9 +1,8 @@
-"""Families `atc` and `doc`: accuracy from the confidence in each response, a signal or P(correct) of an estimator.
+"""Families `atc` and `doc`: accuracy from the confidence in each response: a signal, or an estimator's P(correct).
 
-`atc`, average thresholded confidence (Garg et al. 2022): the threshold is chosen on the training rows, so that the
-share of responses on its confident side equals their accuracy; a slice's estimate is its own share on that side. Rows
-tied at the threshold count with the one weight in [0, 1] that makes the training share exact, so that a constant signal
-gives the training accuracy.
+`atc`, average thresholded confidence (Garg et al. 2022): the threshold is chosen so that the share of training rows on
+its confident side equals their accuracy; a slice's estimate is its own share on that side. Rows tied at the threshold
+have the weight in [0, 1] that makes the training share exact, so a constant signal gives the training accuracy.
 
 `doc`, difference of confidences (Guillory et al. 2021): training accuracy + mean confidence of the slice - mean
 confidence of the training rows, clipped to [0, 1].
@@ -18,7 +17,7 @@ from entropy_sentinel.estimators.estimator import Estimator
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.signals.catalogue import SIGNALS
 
-# The name of a signal, or a fitted estimator.
+# A signal's name, or a fitted estimator.
 Confidence = str | Estimator
 
 

@@ -1,4 +1,4 @@
-"""What an estimator is: fitted on the rows of a training group, it gives the accuracy of any slice of responses."""
+"""The interface of estimators: fitted on a training group's rows, they estimate any slice's accuracy."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -22,10 +22,10 @@ class Unfitted:
 
 @dataclass(frozen=True)
 class Estimator(ABC):
-    """A fitted estimator, including its scaling; it takes raw features.
+    """A fitted estimator, including its scaling; it uses raw features.
 
     The accuracy of a slice is a function of the mean of one or several values per response. So one pass over the rows
-    serves any number of slices, and sums and counts of a slice's parts add up to those of the slice.
+    is enough for any number of slices, and sums and counts of a slice's parts add up.
     """
 
     name: str
@@ -58,5 +58,5 @@ class Estimator(ABC):
 
     @property
     def chosen(self) -> dict[str, Any] | None:
-        """What was chosen on the training rows, JSON-serialisable: a grid search's setting, a method, or None."""
+        """Return what was chosen on the training rows, as JSON: a grid search's setting, a method, or None."""
         return None

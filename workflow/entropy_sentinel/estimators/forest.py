@@ -18,9 +18,9 @@ Setting = dict[str, Any]
 
 @dataclass(frozen=True)
 class Forest:
-    """A random forest, of trees one after another.
+    """A random forest; its trees are stored in sequence.
 
-    nodes: (n_nodes,) of dtype NODE, values: (n_nodes,) P(correct) in each, roots: (n_trees,), depth: no leaf is deeper.
+    nodes: (n_nodes,) of dtype NODE, values: (n_nodes,) P(correct), roots: (n_trees,), depth: that of the deepest leaf.
     """
 
     nodes: np.ndarray
@@ -36,7 +36,7 @@ class Forest:
     def mean(self, values: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Return the mean over trees of `values` (n_nodes, n_values) at each row's leaf, (n_rows, n_values)."""
         n_nodes, lefts = len(self.nodes), self.nodes["left"].astype(np.int64)
-        # Values above the threshold go to the node after the left child; nothing is above what has no end.
+        # Values above the threshold go to the node after the left child; no value is above infinity.
         last = max(self.roots.max(), (lefts + (self.nodes["threshold"] < np.inf)).max())
         if last >= n_nodes or len(values) != n_nodes or self.nodes["feature"].max() >= x.shape[1]:
             raise ValueError("forest: a node refers to a node or a feature that does not exist")
@@ -48,10 +48,10 @@ class Forest:
 
 @dataclass(frozen=True)
 class Nested:
-    """The forests of a grid, taken from the widest one by truncating its trees at each setting's limits.
+    """The forests of a grid, derived from the widest forest by truncating its trees at each setting's limits.
 
-    A tree stops at a node that is too deep or holds too few rows; above such nodes its splits do not depend on the two
-    limits. So these forests differ from forests grown per setting only in their random numbers.
+    A tree stops at nodes that are too deep or have too few rows; above them its splits do not depend on these limits.
+    So these forests differ from forests grown per setting only in their random numbers.
     """
 
     widest: Forest
@@ -116,7 +116,7 @@ def _float32(x: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=4)
 def _draws(n_rows: int, n_trees: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """How often each tree draws each row, (n_trees, n_rows), and the seeds of its later draws, as in scikit-learn."""
+    """Return each tree's number of draws of each row, (n_trees, n_rows), and its later seeds, as in scikit-learn."""
     forest = np.random.RandomState(seed)
     trees = [forest.randint(2**31 - 1) for _ in range(n_trees)]
     rows = (np.random.RandomState(tree).randint(0, n_rows, n_rows) for tree in trees)

@@ -1,8 +1,8 @@
 """Logistic regressions: families `logistic` (on a feature set), `baseline` (on one signal) and `log` (on logarithms).
 
 `logistic` has no grid. The other two have scikit-learn's defaults (L2, C = 1). Entropies and negative log-likelihoods
-spread over orders of magnitude between domains: on their logarithms a regression that is fitted on easy questions
-extends sensibly to hard ones.
+span orders of magnitude between domains: on their logarithms, a regression fitted on easy questions extrapolates
+better to hard ones.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from entropy_sentinel.estimators.classifier import SAVED as CONFIGURATION
 from entropy_sentinel.estimators.classifier import ProbabilityEstimator, Separate, fit_configuration
 from entropy_sentinel.estimators.training import Scaling, TrainingRows
 
-# Smaller values are rounding noise of log-probabilities in single precision, and 0 has no logarithm.
+# Smaller values are rounding errors of log-probabilities in single precision, and 0 has no logarithm.
 LEAST = 1e-6
 
 

@@ -1,8 +1,8 @@
-"""Functions compiled to machine code by numba, which is kept in the user's cache folder.
+"""Functions compiled to machine code by numba, and cached in the user's cache folder.
 
-Compilation takes seconds, and a job that uses what is compiled often less. Machine code is kept per user, since whoever
-can write it decides what runs; per kind of processor and content of the source file, since nodes, versions and copies
-of the project share a home folder.
+Compilation takes seconds, often longer than a job that needs it. Machine code is cached per user, because whoever can
+write it decides what runs; and per processor type and content of the source file, because nodes, versions and copies of
+the project share a home folder.
 """
 
 import hashlib
@@ -21,18 +21,18 @@ from entropy_sentinel.frames.locks import locked
 
 
 def compiled(signature: Any, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Compile a function for this numba signature, when it is defined, or take it from the cache.
+    """Return a decorator that compiles a function for this numba signature when defined, or loads it from the cache.
 
     `options` are numba's. The folder is `~/.cache/entropy-sentinel` (or in XDG_CACHE_HOME), or numba's own
-    NUMBA_CACHE_DIR. Where it cannot be written, or what is in it cannot be used, the function is compiled for this
-    process alone. It may call functions of its own file: numba looks for edits there and nowhere else.
+    NUMBA_CACHE_DIR. If it is not writable or its content is unusable, the function is compiled for this process only.
+    It may only call functions of its own file, because numba detects edits only there.
     """
 
     def compile_or_load(function: Callable[..., Any]) -> Callable[..., Any]:
         compiled: Callable[..., Any]
         try:
             folder = _folder(Path(function.__code__.co_filename))
-            # Jobs that start together compile a function once: the others wait and find it.
+            # If jobs start together, one compiles and the others wait.
             with locked(folder / "lock"), _cached_in(folder):
                 compiled = numba.njit(signature, cache=True, **options)(_placed(function, folder))
         except Exception:  # whatever is wrong with the cache; an error of the function itself is raised below
@@ -43,16 +43,16 @@ def compiled(signature: Any, **options: Any) -> Callable[[Callable[..., Any]], C
 
 
 def _folder(source: Path) -> Path:
-    """The folder of one source file's machine code for this processor."""
+    """Return the folder of a source file's machine code for this processor."""
     processor = (llvmlite.binding.get_host_cpu_name(), llvmlite.binding.get_host_cpu_features().flatten())
     key = hashlib.sha256(repr((numba.__version__, *processor)).encode() + source.read_bytes()).hexdigest()[:12]
     return Path(numba.config.CACHE_DIR or user_folder(), f"{source.stem}-{key}")
 
 
 def _placed(function: Callable[..., Any], folder: Path) -> Callable[..., Any]:
-    """The function as if its file stood in the folder, with a date that never changes.
+    """Return the function as if its file were in the folder, with a constant date.
 
-    Numba keeps code per place and date of the file: each copy of the project would compile again.
+    Numba caches code by path and date of the file, so each copy of the project would compile again.
     """
     source = Path(function.__code__.co_filename)
     place = folder / source.name

@@ -1,9 +1,9 @@
 """Family `mlp`: a multi-layer perceptron on a feature set, with early stopping and a grid over its hidden layers.
 
-Training is that of scikit-learn's MLPClassifier, and so are the draws: the same seed gives the same network. Networks
-are fully connected, with ReLU and one logit, trained and run by machine code: parameters are one flat array, per layer
-the weights by input unit and output unit, then the biases. Activations are (n_units, n_rows), all layers below one
-another, so that the inner loops run along rows.
+Training and random draws are those of scikit-learn's MLPClassifier: the same seed gives the same network. Networks are
+fully connected, with ReLU and one logit, trained and run by machine code. Parameters are one flat array: per layer the
+weights by input unit and output unit, then the biases. Activations are (n_units, n_rows), with all layers stacked, so
+that the inner loops run along rows.
 """
 
 from collections.abc import Sequence
@@ -27,13 +27,13 @@ from entropy_sentinel.estimators.training import TrainingRows
 # scikit-learn's defaults of MLPClassifier, and the paper's L2 penalty.
 BATCH = 200
 _RATE, _BETA_1, _BETA_2, _EPSILON, _PENALTY = 1e-3, 0.9, 0.999, 1e-8, 1e-3
-# Sums may be taken in the order of vector units. Rows with different rounding differ in the 16th digit.
+# Sums may use the order of vector units; rounding then differs in the 16th digit.
 _FAST = {"reassoc", "contract", "nsz"}
 
 
 @compiled(numba.types.UniTuple(int64[::1], 2)(int64[::1]))
 def _starts(units):
-    """The first unit of every layer, and its first parameter."""
+    """Return the first unit of every layer, and its first parameter."""
     unit, parameter = np.zeros(len(units), np.int64), np.zeros(len(units), np.int64)
     for layer in range(len(units) - 1):
         unit[layer + 1] = unit[layer] + units[layer]
@@ -61,7 +61,7 @@ def _forward(parameters, units, activations, n_rows):
 
 @compiled(numba.void(float64[::1], int64[::1], float64[:, ::1], float64[:, ::1], float64[::1], int64), fastmath=_FAST)
 def _backward(parameters, units, activations, deltas, gradient, n_rows):
-    """The gradient of the mean loss, from the deltas of the last row; those of the other rows are written."""
+    """Write the gradient of the mean loss from the deltas of the last unit; fill in those of the others."""
     unit, parameter = _starts(units)
     for layer in range(len(units) - 2, -1, -1):
         n_in, n_out, first = units[layer], units[layer + 1], parameter[layer]
@@ -91,7 +91,7 @@ def _backward(parameters, units, activations, deltas, gradient, n_rows):
 
 @compiled(numba.void(float64[::1], float64[::1], float64[:, ::1], int64), fastmath=_FAST)
 def _adam(parameters, gradient, moments, step):
-    """One step of Adam (Kingma and Ba 2015); moments: (2, n_parameters)."""
+    """Make one step of Adam (Kingma and Ba 2015); moments: (2, n_parameters)."""
     rate = _RATE * np.sqrt(1 - _BETA_2**step) / (1 - _BETA_1**step)
     for i in range(len(parameters)):
         moments[0, i] = _BETA_1 * moments[0, i] + (1 - _BETA_1) * gradient[i]
@@ -135,9 +135,9 @@ def logits(columns, units, parameters):
     return out
 
 
-# This share of the training rows is kept for early stopping, at least one row a class.
+# The share of training rows reserved for early stopping, at least one row per class.
 _EARLY_STOPPING_SHARE = 0.1
-# Training ends after so many epochs, or so many in a row that do not raise the accuracy on these rows by so much.
+# The most epochs; and how many in a row may fail to raise the accuracy on these rows by how much.
 _EPOCHS, _PATIENCE, _TOLERANCE = 200, 10, 1e-4
 
 
@@ -218,7 +218,7 @@ def train(x: np.ndarray, y: np.ndarray, hidden_layers: Sequence[int], seed: int)
 
 
 def _initial(units: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
-    """Parameters at random, within the bounds of Glorot and Bengio (2010)."""
+    """Draw initial parameters within the bounds of Glorot and Bengio (2010)."""
     parts = []
     for n_in, n_out in zip(units[:-1], units[1:], strict=True):
         bound = np.sqrt(6 / (n_in + n_out))

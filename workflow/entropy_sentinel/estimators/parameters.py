@@ -1,7 +1,7 @@
-"""An estimator's parameters as JSON and arrays of numbers, and back. Nothing in them can run.
+"""Convert an estimator's parameters to JSON and arrays of numbers, and back. They cannot run code.
 
-In the JSON, `{"Atc": {"threshold": 0.5, ...}}` is an object of a dataclass that the family of its estimator names in
-`SAVED`, `{"array": "0"}` an array of numbers by its name, `{"dict": {...}}` a dict of plain JSON, and a list a tuple.
+In the JSON, `{"Atc": {"threshold": 0.5, ...}}` is an object of a dataclass in its family's `SAVED`, `{"array": "0"}` an
+array by its name, `{"dict": {...}}` a dict of plain JSON, and a list a tuple.
 """
 
 import io
@@ -22,12 +22,12 @@ from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.printable import one_line
 from entropy_sentinel.signals.catalogue import SIGNALS
 
-# Responses that an estimator must have numbers for; no feature of real ones is negative or without end.
+# Responses for which an estimator must return numbers; no real feature is negative or infinite.
 _TRIAL = pl.DataFrame({name: [0.1, 0.5, 0.9] for name in SIGNALS})
 
 
 class NotPlain(Exception):
-    """The parameters contain something that cannot be part of an estimator; the message says what."""
+    """The parameters contain something that cannot be part of an estimator, which the message names."""
 
 
 def saved_classes(name: str) -> tuple[type, ...]:
@@ -55,7 +55,7 @@ def dump(estimator: Estimator) -> tuple[Any, bytes]:
 
 
 def _described(value: Any, arrays: dict[str, np.ndarray]) -> Any:
-    """The JSON of a value, whose arrays of numbers are added to `arrays`."""
+    """Return the JSON of a value, and add its arrays of numbers to `arrays`."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, tuple):
@@ -85,7 +85,7 @@ def restore(parameters: Any, packed: bytes, name: str) -> Estimator:
 
 @contextmanager
 def _refused(what: str) -> Iterator[None]:
-    """NotPlain for whatever goes wrong: a forged file can be wrong in any place."""
+    """Raise NotPlain for any error, because a forged file can be wrong in any place."""
     try:
         yield
     except (NotPlain, ConfigError):
@@ -95,7 +95,7 @@ def _refused(what: str) -> Iterator[None]:
 
 
 def _arrays(packed: bytes) -> dict[str, np.ndarray]:
-    """The arrays of an .npz file by name; together they need no more memory than the file."""
+    """Return the arrays of an .npz file by name; in total they may not need more memory than the file."""
     with ZipFile(io.BytesIO(packed)) as archive:
         members = archive.infolist()
         if any(member.compress_type != ZIP_STORED for member in members):
@@ -106,7 +106,7 @@ def _arrays(packed: bytes) -> dict[str, np.ndarray]:
 
 
 def _array(content: bytes) -> np.ndarray:
-    """The array of an .npy file, whose shape must fit its bytes: NumPy makes room for all of it before it reads."""
+    """Return the array of an .npy file. Its shape must fit its bytes: NumPy allocates memory before it reads."""
     file = io.BytesIO(content)
     np.lib.format.read_magic(file)  # type: ignore[no-untyped-call]  # NumPy has no types for it
     shape, _, kind = np.lib.format.read_array_header_1_0(file)  # type: ignore[no-untyped-call]  # nor for it
@@ -119,7 +119,7 @@ def _array(content: bytes) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _Reader:
-    """Builds an estimator from its description; every part is looked at before it is built."""
+    """Builds an estimator from its description; every part is checked before it is built."""
 
     arrays: Mapping[str, np.ndarray]
 
@@ -142,7 +142,7 @@ class _Reader:
         return kind(**{field: self._value(node, classes, estimators) for field, node in parts.items()})
 
     def _value(self, node: Any, classes: Mapping[str, type], estimators: Collection[str]) -> Any:
-        """A value that consists of these classes and of estimators of these names."""
+        """Return a value that consists of these classes and of estimators of these names."""
         if isinstance(node, list):
             return tuple(self._value(part, classes, estimators) for part in node)
         if not isinstance(node, dict):
@@ -160,7 +160,7 @@ class _Reader:
 
 
 def _try(estimator: Estimator) -> None:
-    """Numbers in all places show what types do not: a text for a threshold, a tree that leads nowhere."""
+    """Run the estimator to find errors that types do not show: a text for a threshold, a tree with an invalid node."""
     shares, p = estimator.accuracies_of(estimator.values(_TRIAL)), estimator.p_correct(_TRIAL)
     for given in (shares, shares if p is None else p):
         if given.shape != (len(_TRIAL),) or not ((given >= -1e-9) & (given <= 1 + 1e-9)).all():

@@ -1,12 +1,12 @@
-"""A fitted estimator as a file: what it is, where it comes from, and its parameters, in a form that cannot run code.
+"""The file of a fitted estimator: its name, origin and parameters, in a form that cannot run code.
 
-Three lines of text, which `head -3` shows, and then the arrays of the parameters as in an .npz file:
+It has three lines of text, which `head -3` shows, then the arrays of the parameters as in an .npz file:
 
     entropy-sentinel estimator 3
     <SHA-256 of all that follows, hex>
     <JSON: name, logprobs, provenance, feature statistics, parameters>
 
-The JSON, the header, is looked at before anything rests on it.
+The JSON, the header, is checked before it is used.
 """
 
 import hashlib
@@ -29,9 +29,9 @@ from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.frames.printable import html, one_line
 from entropy_sentinel.signals.catalogue import SIGNALS
 
-# Far more than any header has; what is read takes some forty times as much memory.
+# Far more than any header has; parsing takes about forty times as much memory.
 MOST_BYTES = 1 << 22
-# Larger numbers are no counts of responses; sums of them would not fit their type.
+# Larger numbers are not counts of responses; their sums would overflow.
 _MOST = 10**12
 _Share = Annotated[float, Field(ge=0, le=1)]
 _Whole = Annotated[int, Field(ge=0, le=_MOST)]
@@ -97,7 +97,7 @@ class _Ambiguous(_Part):
 
 
 class Header(_Part, extra="allow"):
-    """The fields of a header. Only `name` is always required, and `logprobs` unless there is a `reason`."""
+    """The fields of a header. `name` is required, and `logprobs` unless there is a `reason`."""
 
     name: str
     reason: str | None = None
@@ -141,7 +141,7 @@ def read_header(text: bytes) -> dict[str, Any]:
 
 _ANY_MAGIC = b"entropy-sentinel estimator "
 MAGIC = _ANY_MAGIC + b"3"
-# Domains that are named in a notebook.
+# The number of domains that a notebook names.
 _NAMED = 4
 # Far more than any estimator has.
 _MOST_BYTES = 1 << 30
@@ -167,12 +167,12 @@ class SavedEstimator:
 
     @property
     def validation(self) -> Validation | None:
-        """Its validation; null if it was fitted on rows without domains, or by an earlier version."""
+        """Return its validation; None if it was fitted on rows without domains, or by an earlier version."""
         return Validation.from_dict(self.about["validation"]) if self.about.get("validation") else None
 
     @property
     def signals(self) -> tuple[str, ...]:
-        """The signals that it needs in addition to the features."""
+        """Return the signals that it needs in addition to the features."""
         return tuple(name for name in self.about.get("signals") or () if name not in FEATURES)
 
     def __repr__(self) -> str:
@@ -185,13 +185,13 @@ class SavedEstimator:
         return html(first, [*others, *self._verdicts()])
 
     def _verdicts(self) -> list[str]:
-        """The verdicts of its validation, each with its first reason."""
+        """Return the verdicts of its validation, each with its first reason."""
         if not (validation := self.validation):
             return ["verdict: no validation"]
         return [f"verdict{part.scope}: {part.verdict}; {part.reasons[0]}" for part in validation.answers]
 
     def _lines(self) -> list[str]:
-        """What it is, and what it was fitted on."""
+        """Return lines with its name, and what it was fitted on."""
         about, rows = self.about, self.about.get("n_training_rows")
         domains = str(about.get("group") or "?").split("+")
         named = ", ".join(domains[:_NAMED]) + (", ..." if len(domains) > _NAMED else "")
@@ -261,7 +261,7 @@ def load_estimator(path: str | Path) -> SavedEstimator:
 
 
 def is_estimator(path: str | Path) -> bool:
-    """Whether a file is one of an estimator, or is called so."""
+    """Return whether a file is an estimator's, by content or name."""
     if str(path).endswith(".estimator") or not Path(path).is_file():
         return str(path).endswith(".estimator")
     with Path(path).open("rb") as file:
@@ -269,7 +269,7 @@ def is_estimator(path: str | Path) -> bool:
 
 
 def _content(path: str | Path) -> tuple[bytes, bytes]:
-    """The header of an estimator's file and its arrays, as they were written; InputError for another file."""
+    """Return the header of an estimator's file and its arrays, unparsed. Raises InputError for another file."""
     try:
         if (size := Path(path).stat().st_size) > _MOST_BYTES:
             raise ValueError(f"has {size:,} bytes; at most {_MOST_BYTES:,} are allowed")

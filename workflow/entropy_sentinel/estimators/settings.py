@@ -1,4 +1,4 @@
-"""How estimators are trained, and on what: the config's sections `estimation` and `groups`."""
+"""The training of estimators: the config's sections `estimation` and `groups`."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,9 +10,9 @@ from pydantic import Field, model_validator
 from entropy_sentinel.estimators.catalogue import BASELINES, COMBINATIONS, CONFIGURATION_NAMES, ESTIMATORS, RECOMMENDED
 from entropy_sentinel.frames.sections import DISTINCT, Names, Number, Positive, Seed, Settings, Whole, check_names
 
-# Stands for a named group's own estimator.
+# Means a named group's own estimator.
 OWN = "own"
-# The paper's nine baselines, the methods beyond it, and what any estimator must be compared with.
+# The paper's nine baselines, further methods, and the floor that any estimator must beat.
 DEFAULT_ESTIMATORS = (
     *BASELINES,
     "log-3d",
@@ -24,7 +24,7 @@ DEFAULT_ESTIMATORS = (
     "doc-forest-10d-balanced-isotonic",
 )
 
-# The smallest benchmark of the paper has 100 items: the share kept for evaluation must leave a fold's worth of them.
+# The paper's smallest benchmark has 100 items: the share for evaluation must leave enough for a fold.
 _SMALL_BENCHMARK = 100
 
 
@@ -179,7 +179,7 @@ def group_id(benchmarks: Iterable[str]) -> str:
     return "+".join(sorted(benchmarks))
 
 
-# A name of a file has 255 bytes at most, and what is written beside it adds to the group's.
+# A file name has at most 255 bytes, and files beside it have longer names.
 _LONGEST_FILE_NAME = 150
 
 

@@ -1,9 +1,8 @@
-"""Whether a slice's responses are like those that an estimator was fitted on.
+"""Decide whether a slice's responses are like those that an estimator was fitted on.
 
-What is looked at is the largest entropy of each response, `max`. A slice is in support where some mix of the training
-domains has its distribution; else its distance from the nearest mix is measured, and flagged where the estimate p is
-not so near 0 or 1 that it is right all the same: by the distance times 4 p (1 - p). The state of a slice is a histogram
-of 14 counts: those of its parts add up to its own, exactly.
+It compares the largest entropy of each response, `max`. A slice is in support if a mixture of the training domains has
+its distribution. Otherwise its distance from the nearest mixture counts, times 4 p (1 - p), because an estimate p near
+0 or 1 is usually right anyway. The state of a slice is a histogram of 14 counts; those of its parts add up exactly.
 
 Measured on the demo's two models (`make bench-support`), 100 responses per slice; an error above 0.15 is a bad case:
 
@@ -15,20 +14,19 @@ Measured on the demo's two models (`make bench-support`), 100 responses per slic
 | the paper's forest, 2 | 80 % | 89 % | 25 % | 72 % | 45 % |
 | the paper's forest, 3 | 55 % | 59 % | 12 % | 69 % | 33 % |
 
-Mixes of training domains were never flagged. AUROC of bad against good cases of `recommended`, 2 and 3 domains: .79;
-of the distance alone .53, of 4 p (1 - p) alone .79; of Wasserstein distances, alone or over their spread between
-training domains, of a two-sample classifier and of the share outside the training quantiles .37 to .56, and .68 to .81
-times 4 p (1 - p). So most of what the flag finds is in the estimate itself.
-Feature, weight and threshold were chosen on these very cases. On the answers of two real models few estimates are far
-off, and the flag tells little (docs/how_well.md). A threshold of .03 to .05, learned on other models and domains (`make
-bench-learned`), would find more of their errors; it flags a tenth more of the good cases of simulated worlds and finds
-nothing more there, so that it was not taken.
+Mixtures of training domains were never flagged. AUROC of bad against good cases of `recommended`, 2 and 3 domains: .79.
+The distance alone has .53, 4 p (1 - p) alone .79. Wasserstein distances, alone or relative to their spread between
+training domains, a two-sample classifier, and the share outside the training quantiles have .37 to .56, and .68 to .81
+times 4 p (1 - p). So the flag's power comes mostly from the estimate itself.
+Feature, weight and threshold were chosen on these very cases. On answers of two real models few estimates are far off,
+and the flag shows little (docs/how_well.md). A threshold of .03 to .05, learned on other models and domains (`make
+bench-learned`), would find more of their errors. In simulated worlds it flags a tenth more of the good cases and finds
+nothing more, so it is not used.
 
-No distance sees an error on responses that look like the training ones. Another temperature leaves the largest
-entropies of a training domain as they are: where the forest is off for its own domains (0 % of cases at 0.5, as fitted,
-9 % at 0.9, 16 % at 1.2), nothing is flagged. In simulated worlds whose domains each have a scale of entropy of their
-own, which says nothing of accuracy, 25 % of the bad and 17 % of the good cases are flagged (2 domains): hardly better
-than chance.
+No distance detects errors on responses that look like the training responses. Another temperature does not change the
+largest entropies of a training domain: the forest is then off for its own domains (0 % of cases at 0.5, as fitted, 9 %
+at 0.9, 16 % at 1.2), and nothing is flagged. In simulated worlds whose domains have different scales of entropy,
+unrelated to accuracy, 25 % of the bad and 17 % of the good cases are flagged (2 domains): hardly better than chance.
 """
 
 from collections.abc import Mapping
@@ -42,14 +40,14 @@ from scipy.optimize import nnls
 from entropy_sentinel.statistics.numbers import Names
 
 FEATURE = "max"
-# Bins lie between these quantiles of the training rows; the outer two hold what is beyond all of them.
+# Bins are between these quantiles of the training rows; the outer two bins are unbounded.
 QUANTILES = (0.0, 0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99, 1.0)
 N_BINS = len(QUANTILES) + 1
-# The 99 % quantile of sqrt(n) times the distance of n rows from what they were drawn from (Smirnov 1948).
+# The 99 % quantile of sqrt(n) times the distance of n rows from their own distribution (Smirnov 1948).
 NOISE = 1.628
-# A distance times 4 p (1 - p), p the estimate, that is worth a flag.
+# The threshold of the flag: distance times 4 p (1 - p), where p is the estimate.
 LEAST_RISK = 0.2
-# What makes the shares of a mix add up to 1 in a regression that knows only that none is negative.
+# The weight of the equation that makes a mixture's shares add up to 1 in a nonnegative regression.
 _HEAVY = 1e3
 
 
@@ -108,7 +106,7 @@ class Support:
         ]
 
     def as_dict(self) -> dict[str, Any]:
-        """As JSON has it."""
+        """Return the summary as JSON."""
         return {"feature": FEATURE, "edges": self.edges.tolist(), "domains": self.domains.tolist()}
 
     @classmethod
@@ -118,24 +116,24 @@ class Support:
 
 
 def _counts(edges: np.ndarray, features: pl.DataFrame, slices: np.ndarray, n_slices: int) -> np.ndarray:
-    """How many rows of each slice lie in each bin, (n_slices, N_BINS); an edge belongs to the bin above it."""
+    """Return the number of rows of each slice in each bin, (n_slices, N_BINS); an edge belongs to the bin above it."""
     bins = np.searchsorted(edges, features[FEATURE].to_numpy(), side="right")
     places = np.asarray(slices, dtype=np.int64) * N_BINS + bins
     return np.bincount(places, minlength=n_slices * N_BINS).reshape(n_slices, N_BINS)
 
 
 def _below(counts: np.ndarray) -> np.ndarray:
-    """The share of rows in each bin or below it, (..., N_BINS); NaN without rows."""
+    """Return the share of rows in each bin or below it, (..., N_BINS); NaN without rows."""
     with np.errstate(invalid="ignore"):
         below: np.ndarray = counts.cumsum(axis=-1) / counts.sum(axis=-1, keepdims=True)
         return below
 
 
 def _compare(domains: np.ndarray, n_of: np.ndarray, below: np.ndarray, n: int) -> tuple[float, float]:
-    """A row of Compared, from distribution functions (n_domains, N_BINS) and (N_BINS,) and their numbers of rows."""
+    """Return a row of Compared from distribution functions, (n_domains, N_BINS) and (N_BINS,), and numbers of rows."""
     if not n:
         return np.nan, np.nan
-    # The last bin's equation is 1 for each domain and the slice: the shares of the mix add up to 1.
+    # The last bin's equation is 1 for each domain and the slice: the shares add up to 1.
     weights = np.append(np.ones(N_BINS - 1), _HEAVY)
     shares, _ = nnls((domains * weights).T, below * weights)
     shares /= shares.sum()

@@ -1,4 +1,4 @@
-"""The rows of a training group, what all estimators fitted on them share, and the two verbs: fit them, score slices."""
+"""The rows of a training group, what their estimators share, and functions to fit estimators and estimate slices."""
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
     from sklearn.preprocessing import StandardScaler
 
-# With fewer of one class than this share, every method goes by a handful of rows.
+# With a smaller share of one class, every method depends on a few rows.
 RARE = 0.05
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """z-scores of some features by the mean and standard deviation of the training rows; (n_features,) each."""
+    """z-scores of some features, by mean and standard deviation of the training rows; (n_features,) each."""
 
     features: tuple[str, ...]
     mean: np.ndarray
     scale: np.ndarray
 
     def __call__(self, frame: pl.DataFrame) -> np.ndarray:
-        """The scaled features of a frame's rows, (n_rows, n_features)."""
+        """Return the scaled features of a frame's rows, (n_rows, n_features)."""
         scores: np.ndarray = (frame.select(self.features).to_numpy() - self.mean) / self.scale
         return scores
 
@@ -42,7 +42,7 @@ class Scaling:
 class TrainingRows:
     """Labelled responses that estimators are fitted on, and every estimator fitted on them so far.
 
-    z-scores are by the rows of the whole group, once, inside cross-validation too (paper, appendix C.3).
+    z-scores are computed once, from the rows of the whole group, even for cross-validation (paper, appendix C.3).
     """
 
     def __init__(
@@ -54,12 +54,12 @@ class TrainingRows:
         items: Numbers | None = None,
         groups: Names | None = None,
     ) -> None:
-        """`features` has the columns FEATURES and maybe further signals, without nulls, `labels` is (n_rows,) bool.
+        """`features` has the columns FEATURES and possibly signals, without nulls; `labels` is (n_rows,) bool.
 
-        `settings` has the keys of `Fitting`. `domains` is (n_rows,), the domain of each row; without it
-        they are of one. `items` is (n_rows,), a number for the question that each row answers, so that answers to
-        one question are in one fold; without it, all questions differ. `groups` is (n_rows,), the group of each row's
-        domain, for domains of which some are more alike than others.
+        `settings` has the keys of `Fitting`. `domains` is (n_rows,), the domain of each row; by default there is one.
+        `items` is (n_rows,), the number of each row's question, so that answers to one question are in one fold; by
+        default all questions differ. `groups` is (n_rows,), the group of each row's domain, if some domains are more
+        alike than others.
         """
         further = (name for name in features.columns if name in SIGNALS and name not in FEATURES)
         self.features, self.y = features.select(*FEATURES, *further), np.asarray(labels, dtype=bool)
@@ -67,16 +67,16 @@ class TrainingRows:
         self.domains = np.full(len(self.y), "") if domains is None else np.asarray(domains, dtype=str)
         self.items = np.arange(len(self.y)) if items is None else np.asarray(items)
         self.groups = None if groups is None else np.asarray(groups, dtype=str)
-        # Domains that are labelled but kept apart: a method that goes by the number of domains counts them.
+        # Labelled domains that are held out: methods that depend on the number of domains count them.
         self.n_left_out = 0
         self._several = len(np.unique(self.items)) < len(self.y)
         self._shared: dict[str, Any] = {}
         self._fitted: dict[str, Estimator | Unfitted] = {}
 
     def part(self, rows: np.ndarray, left_out: int = 0) -> "TrainingRows":
-        """Some of the rows, by a mask (n_rows,), as a training group of their own.
+        """Return some of the rows, by a mask (n_rows,), as a training group.
 
-        `left_out` is the number of domains that are missing only to be estimated, as in a validation.
+        `left_out` is the number of domains that are left out only to be estimated, as in a validation.
         """
         part = TrainingRows(
             *(self.features.filter(rows), self.y[rows], self.settings, self.domains[rows], self.items[rows]),
@@ -90,14 +90,14 @@ class TrainingRows:
 
     @property
     def accuracy(self) -> float:
-        """The share of correct rows."""
+        """Return the share of correct rows."""
         return float(self.y.mean())
 
     @property
     def caution(self) -> str | None:
-        """Why estimates from these rows are to be taken with care; None where nothing is known against them.
+        """Return a warning about estimates from these rows; None without one.
 
-        It is said where less than `RARE` of the rows are correct, or of them incorrect.
+        It warns if less than `RARE` of the rows are correct, or incorrect.
         """
         if not len(self) or RARE <= self.accuracy <= 1 - RARE:
             return None
@@ -110,8 +110,8 @@ class TrainingRows:
 
     @cached_property
     def folds(self) -> "StratifiedGroupKFold | StratifiedKFold":
-        """The folds of the grid search and of the calibration."""
-        # A second of CPU time, which jobs that only read what others have fitted need not wait for.
+        """Return the folds of the grid search and of the calibration."""
+        # It takes a second of CPU time, which jobs that only read fitted estimators save.
         from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
         folds = StratifiedGroupKFold if self._several else StratifiedKFold
@@ -119,7 +119,7 @@ class TrainingRows:
 
     @cached_property
     def scaler(self) -> "StandardScaler":
-        """Mean and standard deviation (ddof 0; scale 1 where it is 0) of every feature."""
+        """Return mean and standard deviation (ddof 0; 1 instead of 0) of every feature."""
         from sklearn.preprocessing import StandardScaler
 
         return StandardScaler().fit(self.features.to_numpy())
@@ -130,11 +130,11 @@ class TrainingRows:
         return scores
 
     def scaled(self, features: tuple[str, ...]) -> np.ndarray:
-        """The z-scores of some features, (n_rows, n_features)."""
+        """Return the z-scores of some features, (n_rows, n_features)."""
         return self._scaled[:, self._places(features)]
 
     def scaling(self, features: tuple[str, ...]) -> Scaling:
-        """What scales these features of other rows in the same way."""
+        """Return the scaling of these features, for other rows."""
         places = self._places(features)
         return Scaling(features, self.scaler.mean_[places], self.scaler.scale_[places])
 
@@ -143,9 +143,9 @@ class TrainingRows:
 
     @cached_property
     def splits(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """The rows to train on and those left out, of every fold; answers to one question are in one fold.
+        """Return the training rows and the left-out rows of every fold; answers to one question are in one fold.
 
-        Raises CannotFit where a fold would lack rows of a class, to train on or left out.
+        Raises CannotFit if either part of a fold would lack rows of a class.
         """
         self.require_both_classes()
         rarest = min(len(np.unique(self.items[self.y == label])) for label in (True, False))
@@ -163,7 +163,7 @@ class TrainingRows:
         return splits
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
-        """What several estimators share under this name, made by the first."""
+        """Return a result that several estimators share under this name; the first one computes it."""
         if name not in self._shared:
             self._shared[name] = make()
         return self._shared[name]
@@ -180,14 +180,14 @@ class TrainingRows:
             raise CannotFit(f"all training rows are {'correct' if self.y[0] else 'incorrect'}")
 
     def require(self, name: str) -> Estimator:
-        """The estimator of this name; raises CannotFit with the reason where it cannot be fitted."""
+        """Return the estimator of this name; raise CannotFit with the reason if it cannot be fitted."""
         fitted = self.fit(name)
         if isinstance(fitted, Unfitted):
             raise CannotFit(fitted.reason)
         return fitted
 
     def fit(self, name: str) -> Estimator | Unfitted:
-        """The estimator of this name, fitted once; with the reason where it cannot be fitted on these rows."""
+        """Return the estimator of this name, fitted once; or the reason why it cannot be fitted on these rows."""
         if name not in self._fitted:
             try:
                 self._fitted[name] = module_of(name).fit(name, self)
@@ -196,12 +196,12 @@ class TrainingRows:
         return self._fitted[name]
 
 
-# What a slice is called.
+# The name of a slice.
 Slice = TypeVar("Slice")
 
 
 def fit(rows: TrainingRows, names: Iterable[str]) -> dict[str, Estimator | Unfitted]:
-    """Estimators by name, in the order of `names`; those that cannot be fitted say why."""
+    """Return estimators by name, in the order of `names`; for those that cannot be fitted, the reason."""
     with one_thread():
         return {name: rows.fit(name) for name in names}
 
@@ -209,7 +209,7 @@ def fit(rows: TrainingRows, names: Iterable[str]) -> dict[str, Estimator | Unfit
 def score(
     estimator: Estimator | Unfitted, features: pl.DataFrame, slices: Mapping[Slice, np.ndarray]
 ) -> dict[Slice, float | None]:
-    """The estimated accuracy, in [0, 1], of each slice; None for a slice of no rows and from an unfitted estimator.
+    """Return each slice's estimated accuracy, in [0, 1]; None without rows, and from an unfitted estimator.
 
     `features` has the features without nulls, (n_rows,); a slice is a mask (n_rows,) of its rows.
     """
@@ -223,12 +223,12 @@ def score(
 
 
 def one_thread() -> AbstractContextManager[object]:
-    """Numpy and scikit-learn in one thread each: the matrices are small, more threads only wait for each other."""
+    """Limit NumPy and scikit-learn to one thread: the matrices are small, and more threads only wait for each other."""
     limited: AbstractContextManager[object] = _pools().limit(limits=1)
     return limited
 
 
 @cache
 def _pools() -> ThreadpoolController:
-    """The thread pools of numpy and scikit-learn, looked up once: that takes milliseconds."""
+    """Return the thread pools of NumPy and scikit-learn, looked up once because it takes milliseconds."""
     return ThreadpoolController()

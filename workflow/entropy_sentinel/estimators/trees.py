@@ -1,8 +1,8 @@
-"""Decision trees of a random forest, grown and walked by machine code.
+"""The decision trees of a random forest, grown and evaluated by machine code.
 
-The algorithm is that of scikit-learn's forests (Gini impurity, the best split of a few features drawn per node), and so
-are the draws: the same seed gives the same trees, but for splits that are equally good. It is faster since a forest
-sorts its features once: a node owns a stretch of all sorted features, which its split divides.
+Algorithm (Gini impurity, the best split of a few features drawn per node) and random draws are those of scikit-learn's
+forests: the same seed gives the same trees, except for equally good splits. It is faster because a forest sorts its
+features once: a node owns a range of all sorted features, which its split divides.
 """
 
 import numba
@@ -12,19 +12,19 @@ from numba.types import Tuple, UniTuple
 
 from entropy_sentinel.estimators.machine_code import compiled
 
-# A node of a tree, in 12 bytes, since scoring waits for memory. Values up to the threshold go to the left child, the
+# A node of a tree, in 12 bytes, because memory limits the speed. Values up to the threshold go to the left child,
 # others to the node after it. A leaf is its own left child, and no value is above its threshold.
 NODE = np.dtype([("threshold", np.float32), ("left", np.uint32), ("feature", np.uint32)])
 _Nodes, _Floats, _Whole, _Places = numba.from_dtype(NODE)[::1], float64[::1], int64[::1], int32[::1]
 _Columns, _Order, _Weights = float32[:, ::1], int32[:, ::1], float64[:, ::1]
-# Values no further apart are equal, as in scikit-learn.
+# Values at most this far apart are equal, as in scikit-learn.
 _GAP = np.float32(1e-7)
 _BLOCK = 256  # rows that walk down a tree together
 
 
 @compiled(int64(_Whole, int64, int64))
 def _draw(state, low, high):
-    """A whole number from low to high - 1, as scikit-learn draws it (xorshift on 32 bits)."""
+    """Draw an integer from low to high - 1, like scikit-learn (xorshift on 32 bits)."""
     x = max(state[0], 1)
     x ^= (x << 13) & 0xFFFFFFFF
     x ^= x >> 17
@@ -35,14 +35,14 @@ def _draw(state, low, high):
 
 @compiled(float32(float64))
 def _rounded_down(threshold):
-    """The largest float32 that is no larger: every float32 lies on the same side of both."""
+    """Return the largest float32 up to this value, so that every float32 is on the same side of both."""
     rounded = np.float32(threshold)
     return rounded if rounded <= threshold else np.nextafter(rounded, np.float32(-np.inf))
 
 
 @compiled(UniTuple(float64, 2)(_Places, _Weights))
 def _class_weights(rows, weights):
-    """The weight of the incorrect and of the correct rows."""
+    """Return the weights of the incorrect and of the correct rows."""
     incorrect = correct = 0.0
     for row in rows:
         incorrect += weights[row, 0]
@@ -52,7 +52,7 @@ def _class_weights(rows, weights):
 
 @compiled(Tuple((float64, int64, float64))(float32[::1], _Places, _Weights, float64, float64))
 def _best_place(values, rows, weights, incorrect, correct):
-    """The best split of sorted rows: (weighted impurity, negative; rows on the left; threshold)."""
+    """Return the best split of sorted rows: (negative weighted impurity, rows on the left, threshold)."""
     best, place, threshold = -np.inf, 0, 0.0
     left_0 = left_1 = 0.0
     here = values[rows[0]]
@@ -77,10 +77,10 @@ def _best_place(values, rows, weights, incorrect, correct):
     )
 )
 def _best_split(columns, order, begin, end, weights, incorrect, correct, features, constant, n_known, n_tried, state):
-    """The best split of a node by features drawn at random: (feature or -1, rows on the left, threshold, n_constant).
+    """Return a node's best split by features drawn at random: (feature or -1, rows on the left, threshold, n_constant).
 
-    The node's rows are order[:, begin:end]. features[:n_known] are known to be constant in it; features[:n_constant]
-    are so in its children. At least one feature that varies is tried, where there is one.
+    The node's rows are order[:, begin:end]. features[:n_known] are known to be constant in it, features[:n_constant] in
+    its children. At least one varying feature is tried, if there is one.
     """
     best, feature, place, threshold = -np.inf, -1, 0, 0.0
     n_left, n_seen, n_found, n_visited = len(features), 0, 0, 0
@@ -122,11 +122,11 @@ def _divide(rows, is_left, spare):
 
 @compiled(int64(_Columns, _Order, _Weights, int64, int64, int64, int64, _Nodes, _Floats, _Places, _Places, int64))
 def _grow_tree(columns, order, weights, max_depth, min_split, n_tried, seed, nodes, values, levels, sizes, first):
-    """Grow a tree on the rows `order` into nodes[first:]; the place after its last node."""
+    """Grow a tree on the rows `order` into nodes[first:]; return the index after its last node."""
     n_features, n_rows = order.shape
     features, constant, state = np.arange(n_features), np.arange(n_features), np.array([seed])
     is_left, spare = np.empty(columns.shape[1], np.bool_), np.empty(n_rows, np.int32)
-    # Nodes to come: place, first row, row after the last, constant features, a feature that is sorted among these rows.
+    # Pending nodes: index, first row, row after the last, constant features, a feature sorted among these rows.
     stack = np.empty((n_rows + 1, 5), np.int64)
     stack[0] = np.array([first, 0, n_rows, 0, 0])
     levels[first], n_waiting, n_nodes = 0, 1, first + 1
@@ -170,12 +170,12 @@ def _grow_tree(columns, order, weights, max_depth, min_split, n_tried, seed, nod
 def grow(
     columns, order, y, counts, balanced, max_depth, min_split, n_tried, seeds, nodes, values, levels, sizes, roots
 ):
-    """Grow a forest; the number of its nodes.
+    """Grow a forest; return the number of its nodes.
 
     columns: (n_features, n_rows), order: their rows sorted, y: (n_rows,) correct or not, counts: (n_trees, n_rows) how
     often each tree has drawn each row, balanced: whether the classes weigh the same in a tree, n_tried: features drawn
-    per node, seeds: (n_trees,) of these draws. Of each node it writes P(correct) to values, its depth to levels, its
-    different rows to sizes; of each tree the place of its first node to roots.
+    per node, seeds: (n_trees,) of these draws. It writes each node's P(correct) to values, its depth to levels, its
+    number of distinct rows to sizes; and the index of each tree's first node to roots.
     """
     n_features, n_rows = columns.shape
     n_nodes = 0
@@ -200,7 +200,7 @@ def grow(
 
 @compiled(float64[:, ::1](_Nodes, _Floats, _Places, _Places, _Whole, _Whole))
 def stopped_values(nodes, values, levels, sizes, max_depths, min_splits):
-    """The value of the node at which a row would have stopped under narrower limits, (n_nodes, n_limits)."""
+    """Return the value of the node at which a row would stop under narrower limits, (n_nodes, n_limits)."""
     stopped = np.empty((len(nodes), len(max_depths)))
     has_stopped = np.zeros(stopped.shape, np.bool_)
     for node in range(len(nodes)):
@@ -218,9 +218,9 @@ def stopped_values(nodes, values, levels, sizes, max_depths, min_splits):
 
 @compiled(float64[:, ::1](_Nodes, uint32[::1], int64, float64[:, ::1], _Columns))
 def mean_values(nodes, roots, depth, values, x):
-    """The mean over trees of the values at each row's leaf, (n_rows, n_values).
+    """Return the mean over trees of the values at each row's leaf, (n_rows, n_values).
 
-    roots: (n_trees,), depth: no leaf is deeper, values: (n_nodes, n_values), x: (n_rows, n_features).
+    roots: (n_trees,), depth: that of the deepest leaf, values: (n_nodes, n_values), x: (n_rows, n_features).
     """
     total = np.zeros((len(x), values.shape[1]))
     at = np.empty(_BLOCK, np.uint32)

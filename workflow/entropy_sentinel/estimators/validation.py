@@ -1,10 +1,10 @@
-"""Does an estimator hold for this model? Each labelled domain is estimated by what is fitted on the others.
+"""Validation of an estimator: each labelled domain is estimated by estimators fitted on the others.
 
-Where domains have groups, there are two questions. Leaving out a domain while its siblings stay shows what to expect
-of a new slice of the labelled groups; leaving out its whole group, what to expect of something else.
+If domains have groups, there are two questions. Leaving out one domain shows what to expect of a new slice of the
+labelled groups; leaving out its whole group, what to expect of anything else.
 
-No label of a domain is looked at by what estimates it: where the method itself chooses among others, as `recommended`
-does, it chooses again without that domain.
+No estimate uses labels of its domain: a method that chooses among others, such as `recommended`, chooses again without
+that domain.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,11 +24,11 @@ from entropy_sentinel.statistics.intervals import Residuals
 
 @dataclass(frozen=True)
 class Domain:
-    """A labelled domain: how many items, what was estimated without it or its group, and what is true.
+    """A labelled domain: its number of items, the estimate without it or its group, and the true accuracy.
 
-    Several answers to one item may all be right or wrong together: they count as one label.
+    Answers to one item are correlated, so they count as one label.
 
-    `estimated` is null, with the `reason`, where the estimator cannot be fitted on the others or the domain has too few
+    `estimated` is null, with the `reason`, if the estimator cannot be fitted on the others or the domain has too few
     labels to count.
     """
 
@@ -41,20 +41,20 @@ class Domain:
 
     @property
     def signed(self) -> float | None:
-        """Estimated minus true; null without an estimate."""
+        """Return estimated minus true accuracy; None without an estimate."""
         return None if self.estimated is None else self.estimated - self.true
 
     @property
     def error(self) -> float:
-        """How far the estimate is from the truth; 0 without one."""
+        """Return the absolute error; 0 without an estimate."""
         return abs(self.signed or 0.0)
 
 
 @dataclass(frozen=True)
 class Coverage:
-    """How many of the domains' intervals of a level hold the truth, each made from the other domains' errors.
+    """The number of domains whose interval of a level contains the truth; each interval uses the other domains' errors.
 
-    `basis` is what they rest on, `lower` and `upper` Wilson's interval at 95 % for the share.
+    `basis` is the kind of interval; `lower` and `upper` are Wilson's 95 % interval for the share.
     """
 
     level: float
@@ -67,15 +67,15 @@ class Coverage:
 
 @dataclass(frozen=True, repr=False)
 class Validation:
-    """The leave-one-domain-out validation of an estimator, or the leave-one-group-out one.
+    """The leave-one-domain-out or leave-one-group-out validation of an estimator.
 
-    `n_groups` is null where domains were left out one at a time, and else the number of groups. `new_groups` is the
-    validation by groups beside that by domains, null without groups.
+    `n_groups` is the number of groups, null if domains were left out one at a time. `new_groups` is the validation by
+    groups, in that by domains; null without groups.
 
-    `n_domains` are the domains that the estimator is fitted on, `n_counted` those that count: with FEWEST_LABELS labels
-    and an estimate. All that follows is over these. `bias` is the mean of estimated minus true; `aee`, `rho` and `bias`
-    are null where there is nothing to compute them from. `verdict`, `reasons` and the limits of the error on new
-    domains are those of `estimators.verdict`.
+    `n_domains` is the number of domains that the estimator is fitted on; `n_counted` of them count, with FEWEST_LABELS
+    labels and an estimate. All other fields use these. `bias` is the mean of estimated minus true; `aee`, `rho` and
+    `bias` are null if they cannot be computed. `estimators.verdict` explains `verdict`, `reasons` and the limits of the
+    error on new domains.
     """
 
     estimator: str
@@ -102,7 +102,7 @@ class Validation:
         n_groups: int | None = None,
         new_groups: "Validation | None" = None,
     ) -> "Validation":
-        """The validation that follows from what was estimated for each domain without it, or without its group."""
+        """Return the validation from the estimates of each domain without it, or without its group."""
         known, residuals = _counted(domains), _residuals(domains, n_domains, n_groups)
         errors = evaluate(residuals.estimated, residuals.true)
         bias = float(residuals.errors.mean()) if known else None
@@ -132,28 +132,28 @@ class Validation:
 
     @property
     def answers(self) -> "tuple[Validation, ...]":
-        """This validation, and that of whole groups where domains have some: one for each question."""
+        """Return this validation, and that by groups if there are groups: one for each question."""
         return (self, self.new_groups) if self.new_groups else (self,)
 
     @property
     def scope(self) -> str:
-        """For which new slices the verdict is, where domains have groups; else empty."""
+        """Return the new slices that the verdict is about, if domains have groups; else ""."""
         if self.n_groups:
             return " for anything outside the labelled groups"
         return " for a new slice of the labelled groups" if self.new_groups else ""
 
     @property
     def worst(self) -> Domain | None:
-        """The domain with the largest error; null where none has been estimated."""
+        """Return the domain with the largest error; None if none was estimated."""
         return max(_counted(self.domains), key=lambda domain: domain.error, default=None)
 
     @property
     def residuals(self) -> Residuals:
-        """What intervals for other slices are made of."""
+        """Return the errors from which intervals for other slices are computed."""
         return _residuals(self.domains, self.n_domains, self.n_groups)
 
     def intervals(self, level: float) -> dict[str, tuple[float, float]]:
-        """The interval of each estimated domain, by name, from the errors on the other domains."""
+        """Return the interval of each estimated domain, by name, from the errors on the other domains."""
         names = [domain.domain for domain in _counted(self.domains)]
         if not names:
             return {}
@@ -161,12 +161,12 @@ class Validation:
         return dict(zip(names, zip(lower.tolist(), upper.tolist(), strict=True), strict=True))
 
     def as_dict(self) -> dict[str, Any]:
-        """The validation as JSON has it."""
+        """Return the validation as JSON."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> "Validation":
-        """The validation from JSON, made anew from its domains: one of an earlier release is judged as of now."""
+        """Return the validation from JSON, recomputed from its domains by the current rules."""
         domains = (Domain(**domain) for domain in kept["domains"])
         counted = tuple(
             domain if domain.n >= FEWEST_LABELS else replace(domain, estimated=None, reason=_too_few(domain.n))
@@ -178,7 +178,7 @@ class Validation:
         )
 
     def table(self) -> tuple[list[str], list[list[str]]]:
-        """The headings and the rows, one per labelled domain, of what was estimated without its labels."""
+        """Return headings and rows of a table with the estimate of each labelled domain without its labels."""
         headings, rows = ["domain", "labels", "estimated", "true", "error"], []
         whole = {domain.domain: domain for domain in self.new_groups.domains} if self.new_groups else {}
         for domain in self.domains:
@@ -189,7 +189,7 @@ class Validation:
         return headings + (["without its group", "error"] if whole else []), rows
 
     def lines(self) -> list[str]:
-        """The verdict's reasons, and how often intervals hold."""
+        """Return lines with the verdict's reasons, and how often intervals hold."""
         held = [
             (
                 f"{share.level:.0%} intervals hold the true accuracy of {share.covered} of {share.n} domains "
@@ -207,7 +207,7 @@ class Validation:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        """Verdict and reasons, each labelled domain as estimated without its labels, how often intervals hold."""
+        """Return HTML: verdict and reasons, the estimate of each labelled domain without its labels, and coverage."""
         first, *further = self.answers
         tables = [self.table()] if self.domains else []
         shown = html(f"Verdict{first.scope}: {first.verdict}", first.lines(), *tables)
@@ -229,7 +229,7 @@ def validate(rows: TrainingRows, name: str) -> Validation:
 
 
 def _left_out(rows: TrainingRows, name: str, units: np.ndarray) -> Iterator[Domain]:
-    """Each domain as estimated without its unit, the domain itself or its group; `units` is (n_rows,)."""
+    """Return each domain, estimated without its unit (the domain itself or its group); `units` is (n_rows,)."""
     names = np.unique(units)
     for unit in names if len(names) >= FEWEST_DOMAINS else ():
         within = units == unit
@@ -239,7 +239,7 @@ def _left_out(rows: TrainingRows, name: str, units: np.ndarray) -> Iterator[Doma
 
 
 def _estimated(rows: TrainingRows, domain: str, others: TrainingRows, name: str) -> Domain:
-    """The domain as estimated by what is fitted on `others`."""
+    """Return the domain, estimated by an estimator fitted on `others`."""
     here = rows.domains == domain
     true, n = float(rows.y[here].mean()), len(np.unique(rows.items[here]))
     group = None if rows.groups is None else str(rows.groups[here][0])
@@ -274,7 +274,7 @@ def _residuals(domains: tuple[Domain, ...], n_domains: int, n_groups: int | None
 
 
 def _left_aside(domains: tuple[Domain, ...]) -> tuple[str, ...]:
-    """What to say of the domains that do not count."""
+    """Return lines about the domains that do not count."""
     few = [domain.domain for domain in domains if domain.n < FEWEST_LABELS]
     unfitted = [domain.domain for domain in domains if domain.estimated is None and domain.n >= FEWEST_LABELS]
     notes = []
@@ -289,14 +289,14 @@ def _left_aside(domains: tuple[Domain, ...]) -> tuple[str, ...]:
 
 
 def _coverage(residuals: Residuals, level: float) -> Coverage:
-    """The share of domains inside the interval that the others' errors give."""
+    """Return the share of domains inside the interval from the others' errors."""
     lower, upper, basis = _intervals(residuals, level)
     share, least, most = coverage(lower, upper, residuals.true).known()
     return Coverage(level, round(share * len(lower)), len(lower), least, most, basis)
 
 
 def _intervals(residuals: Residuals, level: float) -> tuple[np.ndarray, np.ndarray, str]:
-    """Both ends of each domain's interval by the others' errors, (n_domains,) each, and what they rest on."""
+    """Return the limits of each domain's interval from the others' errors, (n_domains,) each, and their kind."""
     made = []
     for place in range(len(residuals)):
         others = residuals.without(place)

@@ -1,10 +1,10 @@
-"""What the errors of a validation allow to do with an estimator, and with what confidence.
+"""The verdict: what the errors of a validation allow users to do with an estimator, and with what confidence.
 
 An estimator is `usable` if, on new domains, its mean error (AEE) is at most USABLE_ERROR, and if it is off by more than
-FAR_OFF on at most a share of USABLE_SHARE of them, each with a probability of CONFIDENCE. Both posteriors take the
-chance in the labels off, so that more domains show more, whatever the number of labels in each. If the opposite has
-that probability, the estimator is `ranking only` if it puts the domains in the right order, or else `do not use`. In
-between there are `too few domains to say`.
+FAR_OFF on at most a share of USABLE_SHARE of them, each with a probability of CONFIDENCE. Both posteriors subtract the
+label variance, so more domains always help, even with few labels in each. If the opposite has that probability, the
+verdict is `ranking only` if the estimator ranks the domains correctly, or else `do not use`. Otherwise there are
+`too few domains to say`.
 """
 
 from collections.abc import Sequence
@@ -21,19 +21,19 @@ from entropy_sentinel.statistics.intervals import Residuals
 from entropy_sentinel.statistics.predictive import Spread
 
 CONFIDENCE = 0.9
-# The paper's own mean error is .10 in the median (AEE of Tables 2 and 7). Normal errors of that mean are off by more
-# than .25, so that a good domain looks like a bad one, in 4.6 % of domains.
+# The paper's median mean error is .10 (AEE of Tables 2 and 7). Normal errors with this mean exceed .25 in 4.6 % of
+# domains.
 USABLE_ERROR, FAR_OFF, USABLE_SHARE = 0.10, 0.25, 0.05
-# Nobody is told to label more domains than these.
+# Advice never recommends more domains.
 MOST_MORE = 50
-# The prior is cautious: where it gives a number of further domains this probability to be enough, that number was
+# The prior is cautious: if it gives a number of further domains this probability of being enough, that number was
 # enough in four of five validations (benchmarks/bench_more_domains.py).
 _PROBABLY_ENOUGH = 0.6
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """The posteriors of the spread of errors and of the share of domains far off; `chance` is the labels' variance."""
+    """The posteriors of the spread of errors and of the share of domains far off; `chance` is the label variance."""
 
     spread: Spread
     far_off: FarOff
@@ -41,32 +41,32 @@ class Evidence:
 
     @classmethod
     def of(cls, residuals: Residuals) -> "Evidence":
-        """The evidence in the errors on at least one labelled domain."""
+        """Return the evidence from the errors on at least one labelled domain."""
         variances = residuals.variances
         far_off = FarOff.of(residuals.errors, variances, FAR_OFF, residuals.groups)
         return cls(residuals.spread, far_off, float(variances.mean()))
 
     @property
     def usable(self) -> float:
-        """The probability that the estimator is usable: that of the condition which is less sure."""
+        """Return the probability that the estimator is usable: the smaller of the two conditions' probabilities."""
         return min(self.spread.mean_error_below(USABLE_ERROR), self.far_off.share_below(USABLE_SHARE))
 
     def after(self, more: int, mean_square: float = 0.0, far: int = 0) -> "Evidence":
-        """The evidence after `more` domains with errors of this mean square, `far` of them far off."""
+        """Return the evidence after `more` domains with errors of this mean square, `far` of them far off."""
         spread = self.spread.after(more, mean_square, self.chance)
         return Evidence(spread, self.far_off.after(more, far, self.chance), self.chance)
 
     def fewest_more(self) -> int | None:
-        """How many more domains it takes at least, without any error on them; null above MOST_MORE."""
+        """Return the least number of further domains for `usable`, if they have no error; None above MOST_MORE."""
         return next((more for more in range(1, MOST_MORE + 1) if self.after(more).usable >= CONFIDENCE), None)
 
     def enough_more(self) -> int | None:
-        """How many more domains are enough in four of five cases; null above MOST_MORE."""
+        """Return the number of further domains that is enough in four of five cases; None above MOST_MORE."""
         least = self.fewest_more() or MOST_MORE + 1
         return next((more for more in range(least, MOST_MORE + 1) if self._enough(more) >= _PROBABLY_ENOUGH), None)
 
     def _enough(self, more: int) -> float:
-        """The probability that the verdict is `usable` after `more` domains, which are not fewer than the fewest."""
+        """Return the probability that the verdict is `usable` after `more` domains, at least `fewest_more`."""
         from scipy.stats import binom, chi2  # a second of CPU time, which what only reads a verdict need not wait for
 
         most_far, largest = self._most_far(more), self._largest_mean_square(more)
@@ -80,37 +80,37 @@ class Evidence:
         return self.spread.mean_over(probability)
 
     def _most_far(self, more: int) -> int:
-        """How many of `more` domains may be far off, and the verdict be `usable`."""
+        """Return how many of `more` domains may be far off for `usable`."""
         far = range(1, more + 1)
         return next((n - 1 for n in far if self.after(more, far=n).usable < CONFIDENCE), more)
 
     def _largest_mean_square(self, more: int) -> float:
-        """The largest mean square of the errors on `more` domains that leaves the mean error small enough."""
+        """Return the largest mean square of the errors on `more` domains that keeps the mean error small enough."""
 
         def margin(root: float) -> float:
             spread = self.spread.after(more, root**2, self.chance)
             return spread.mean_error_below(USABLE_ERROR) - CONFIDENCE
 
-        # No error is larger than 1; many domains with small ones outweigh even that.
+        # No error is larger than 1; many domains with small errors outweigh even that.
         return 1.0 if margin(1) >= 0 else float(brentq(margin, 0, 1, xtol=1e-5)) ** 2
 
 
 USABLE, RANKING, NO_USE, TOO_FEW = "usable", "ranking only", "do not use", "too few domains to say"
 
-# With fewer, there is nothing to leave out: an estimator of one domain says little about its rivals on three.
+# With fewer, too little is left for fitting: an estimator of one domain shows little about one of three.
 FEWEST_DOMAINS = 3
-# With fewer labels, the chance in a domain's share of correct ones (.5 / sqrt(n)) is as large as the error that would
-# have to be seen in it: it does not count as a domain.
+# With fewer labels, a domain does not count: the standard error of its accuracy (.5 / sqrt(n)) is as large as the error
+# to be detected.
 FEWEST_LABELS = 20
-# What puts domains in the right order is of use for deciding where to look first.
+# An estimator that ranks domains correctly helps to decide where to look first.
 RANKING_RHO = 0.7
-# Levels of the intervals whose coverage is told.
+# The levels of the intervals whose coverage is shown.
 LEVELS = (0.8, 0.9, 0.95)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What may be done, `reasons` as sentences with the numbers that it rests on, and the limits of the mean error.
+    """The verdict, its `reasons` as sentences with the numbers, and the limits of the mean error.
 
     The mean error on new domains is at least `error_at_least` with a probability of CONFIDENCE, and at most
     `error_at_most` with the same; null with fewer than FEWEST_DOMAINS domains that count.
@@ -123,7 +123,7 @@ class Verdict:
 
 
 def decide(residuals: Residuals, rho: float | None) -> str:
-    """The verdict on these errors of k domains, whose rank correlation with the truth is `rho`."""
+    """Return the verdict on the errors of k domains; `rho` is the rank correlation of estimates with the truth."""
     usable = Evidence.of(residuals).usable
     if usable >= CONFIDENCE:
         return USABLE
@@ -133,7 +133,7 @@ def decide(residuals: Residuals, rho: float | None) -> str:
 
 
 def verdict_of(names: Sequence[str], residuals: Residuals, aee: float, rho: float | None, bias: float) -> Verdict:
-    """The verdict on what was estimated for each of k domains without it, or its group; `names` are the domains', (k,).
+    """Return the verdict on the estimates of k domains, each without it or its group; `names`, (k,), are the domains'.
 
     `aee`, `rho` and `bias` are over these domains.
     """
@@ -201,7 +201,7 @@ def _order(residuals: Residuals, rho: float | None) -> str:
 
 
 def _more_domains(evidence: Evidence, residuals: Residuals) -> str:
-    """How many more labelled domains it takes to be usable; with groups, each of another group."""
+    """Return a sentence about the further labelled domains for `usable`; with groups, each of another group."""
     labelled = "labelled domain" if residuals.groups is None else "labelled group"
     fewest, enough = evidence.fewest_more(), evidence.enough_more()
     if fewest is None:
@@ -216,7 +216,7 @@ def _more_domains(evidence: Evidence, residuals: Residuals) -> str:
 
 
 def _intervals(residuals: Residuals, most: float) -> str:
-    """How often intervals hold if the mean error is at its upper limit: chosen by this verdict, they are too narrow."""
+    """Return how often intervals hold if the mean error is at its upper limit; after this verdict they hold less."""
     shares = [residuals.spread.share_inside(level, most) for level in LEVELS]
     return (
         f"if the mean error is at its upper limit of {most:.3f}, {_slashed(LEVELS)}% intervals hold for only "
