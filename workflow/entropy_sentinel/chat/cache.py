@@ -18,10 +18,10 @@ from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.frames.files import cache_folder, private_folder, whole_file
 from entropy_sentinel.frames.locks import is_at, take
 
-# What `posix_fallocate` says of a file system that promises no room.
+# Errors of `posix_fallocate` on file systems that cannot reserve space.
 _NO_PROMISES = (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)
 
-# In place of the number of a file, no number of one.
+# Stands for the descriptor of a closed file.
 _CLOSED = -1
 
 
@@ -32,7 +32,7 @@ class Claim:
     """
 
     def __init__(self, path: Path, request: Mapping[str, Any]) -> None:
-        """Open the file, and lock it where nobody else has: then it is `taken`."""
+        """Open the file and try to lock it; `taken` says whether that succeeded."""
         self._path, self._request = path, request
         self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -61,7 +61,7 @@ class Claim:
         try:
             if is_at(self._file, self._path):
                 self._write(content)
-            else:  # somebody has cleared the cache away
+            else:  # somebody has deleted the cache
                 with whole_file(self._path) as partial:
                     partial.chmod(0o600)
                     partial.write_bytes(content)
@@ -83,7 +83,7 @@ class Claim:
         self.leave()
 
     def leave(self) -> None:
-        """Close the file, and leave it as it is."""
+        """Close the file without changing it."""
         os.close(self._file)
         self._file = _CLOSED
 
@@ -95,7 +95,7 @@ class Claim:
         os.fsync(self._file)
 
 
-# Part of every key: raised when what is kept of a reply changes.
+# Part of every key: raised when the stored content of a reply changes.
 LAYOUT = 1
 
 
@@ -141,7 +141,7 @@ class ReplyCache:
             raise self._unwritable(path, error) from None
 
     def put_aside(self, request: Mapping[str, Any], reply: Any, reason: str) -> Path:
-        """Store a reply that cannot be used, with the reason, for a person to read; returns its file."""
+        """Store an unusable reply with the reason, for a person to read; return its file."""
         content = json.dumps({"reason": reason, "reply": reply, "request": request}, indent=1)
         path = self.unusable / f"{_name(request)}.json"
         try:

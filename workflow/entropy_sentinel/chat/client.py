@@ -31,7 +31,7 @@ _rounds = 0
 
 @contextmanager
 def shared_loop(close: Callable[[], Awaitable[None]]) -> Iterator[BlockingPortal]:
-    """The loop while the block runs; its connections are closed by `close` where no other thread needs them.
+    """Give the event loop to the block; afterwards `close` its connections unless another thread uses them.
 
     LiteLLM keeps the connections of all its users together, and can only close them all.
     """
@@ -51,20 +51,20 @@ def shared_loop(close: Callable[[], Awaitable[None]]) -> Iterator[BlockingPortal
 
 log = logging.getLogger(__name__)
 
-# So many prompts too long, and not one answered: the limit on tokens is what is wrong, not the prompts.
+# If so many prompts are too long and none is answered, the limit on tokens is wrong, not the prompts.
 FIRST_REFUSALS = 10
-# How often a request that another process is asking is looked for in the cache.
+# Seconds between looks in the cache for a reply that another process has requested.
 _LOOK_AGAIN_S = 0.2
-# The outcome of such a request: it is taken up again after the others.
+# The outcome of such a request: it is tried again after the others.
 _LATER = object()
-# What may be kept of a reply at most, in bytes: what does not depend on its length, a token's text as it is and escaped
-# in the server's JSON, and a token with its 20 log-probabilities.
+# Largest size of a stored reply, in bytes: the part that does not depend on its length, a token's text both plain and
+# escaped in the server's JSON, and a token with its 20 log-probabilities.
 _ROOM, _ROOM_PER_TOKEN, _ROOM_PER_LOGPROBS = 4096, 16, 512
 
 
 @dataclass(frozen=True)
 class _Round:
-    """What the requests of one call of `ask` share."""
+    """The values that the requests of one call of `ask` share."""
 
     account: str
     keep: Callable[[Reply], Any]
@@ -94,14 +94,21 @@ class ChatClient:
         ledger: str | None = None,
         **terms: float | None,
     ) -> None:
-        """Prepare for a model under LiteLLM's name for it; sends nothing yet.
+        """Prepare for a model; sends nothing yet.
 
-        `name` is what errors begin with, the key in the config. `base_url` None is the provider's own address.
-        `timeout_s` is for one whole reply, `retries` for what failed by chance. `identity` belongs to every request
-        as the cache knows it, beside what is sent and the server's address: the version of the model, and what the
-        caller keeps of a reply. `own_server`: this job has started the server, and `identity` says what it runs; its
-        address, another one each time, then says nothing.
-        `ledger` is the file of the ledger, None for one of this process alone; `terms` are those of `Terms`.
+        Args:
+            name: The key in the config, with which errors begin.
+            model: LiteLLM's name of the model.
+            base_url: The server's address; None for the provider's own.
+            concurrency: Requests at a time.
+            timeout_s: Longest wait for a whole reply, seconds.
+            retries: Further tries after errors that may pass.
+            identity: What the cache key has besides the request and the server's address: the version of the model,
+                and what the caller keeps of a reply.
+            own_server: Whether this job has started the server. Its address changes with each start, so the cache key
+                leaves it out, and `identity` describes the model.
+            ledger: The file of the ledger; None for a ledger of this process only.
+            terms: The fields of `Terms`.
         """
         self.name, self.model, self.concurrency = name, model, concurrency
         self.counts: Counter[str] = Counter()
@@ -118,16 +125,22 @@ class ChatClient:
         shows_enough: Callable[[Any], bool] = lambda kept: True,
         account: str = "",
     ) -> Generator[tuple[int, Any], None, None]:
-        """Ask all `requests`: (position in `requests`, what is kept of the reply or a Refusal), as they are done.
+        """Yield (position in `requests`, kept content of the reply or a Refusal) for each request, as they finish.
 
-        A request has the arguments of `litellm.completion` but model and base_url; one with a `prompt` those of
-        `litellm.text_completion`. `keep` makes JSON content of a reply, which the cache holds, and raises UnusableReply
-        where it cannot, or the error that ends everything.
-        A request that another process or thread with the same cache is asking is waited for, not asked.
-        Nothing but one request at a time is sent until a reply `shows_enough` of the server. After a failure no more
-        is sent, what is under way is still given, and then the error is raised: EntropySentinelError for a request
-        that failed for good, a reply of no use, a cache that cannot be written, or a budget without room for the next
-        request. `account` is whose calls they are in the ledger.
+        If another process or thread with the same cache has sent the same request, this one waits for its reply. After
+        a failure, no more requests are sent, those under way are finished, and then the error is raised.
+
+        Args:
+            requests: The arguments of `litellm.completion` without model and base_url; with a `prompt`, those of
+                `litellm.text_completion`.
+            keep: Returns the JSON content of a reply, which is cached. It raises UnusableReply if it cannot, or the
+                error that ends the round.
+            shows_enough: Whether kept content shows that the server works. Until then, requests are sent one by one.
+            account: The account of the calls in the ledger.
+
+        Raises:
+            EntropySentinelError: If a request failed for good, a reply cannot be used, the cache cannot be written, or
+                the budget has no room for the next request.
         """
         waiting, running = deque(enumerate(requests)), dict[Future[tuple[Any, BaseException | None]], int]()
         failure: BaseException | None = None
@@ -137,7 +150,7 @@ class ChatClient:
             turn = _Round(account, keep, shows_enough, portal.call(anyio.Semaphore, self.concurrency), stop)
             try:
                 while waiting or running:
-                    # Twice as many as are sent at a time: the next are at hand while the caller is busy.
+                    # Twice the concurrency, so that requests are ready while the caller is busy.
                     while waiting and len(running) < (2 * self.concurrency if self._server_is_known else 1):
                         position, request = waiting.popleft()
                         running[portal.start_task_soon(self._outcome, position, request, turn)] = position
@@ -178,7 +191,7 @@ class ChatClient:
             return None, error
 
     async def _kept(self, position: int, request: Mapping[str, Any], turn: _Round) -> tuple[Any, BaseException | None]:
-        """One reply as it is kept, from the cache or the server; `_LATER` where another process is asking."""
+        """Return one reply as it is kept, from the cache or the server; `_LATER` if another process has requested it."""
         identity = {"model": self.model, **request, **self._identity}
         kept = await anyio.to_thread.run_sync(self._cache.get, identity)
         if kept is not None:
@@ -198,7 +211,7 @@ class ChatClient:
     async def _asked(
         self, position: int, request: Mapping[str, Any], identity: Mapping[str, Any], claim: Claim, turn: _Round
     ) -> tuple[Any, BaseException | None]:
-        """The server's reply to a claimed request, as it is kept."""
+        """Return the server's reply to a claimed request, as it is kept."""
         try:
             sent = await self._sender.send(position, request, turn.account, turn.stop)
         except UnusableReply as error:
@@ -213,7 +226,7 @@ class ChatClient:
         return outcome[0], await self._settled(sent) or outcome[1]
 
     async def _settled(self, sent: Sent) -> EntropySentinelError | None:
-        """Record the cost of a request; returns the error if that fails, so that the reply is not lost."""
+        """Record the cost of a request. Return the error if that fails, so that the reply is not lost."""
         try:
             await self._sender.settle(sent)
         except EntropySentinelError as error:
@@ -223,7 +236,7 @@ class ChatClient:
     def _store(
         self, position: int, identity: Mapping[str, Any], claim: Claim, reply: Reply, turn: _Round
     ) -> tuple[Any, BaseException | None]:
-        """Keep what the caller needs of a reply; runs in a thread, since a long trace takes a while."""
+        """Store what the caller needs of a reply. Runs in a thread, because a long trace takes a while."""
         raw = reply.raw or str(reply.parsed)
         try:
             kept = storable(turn.keep(reply))
@@ -241,7 +254,7 @@ class ChatClient:
         return kept, None
 
     def _unusable(self, position: int, identity: Mapping[str, Any], reply: UnusableReply) -> EntropySentinelError:
-        """Put a reply of no use aside; the error that tells where."""
+        """Store an unusable reply, and return the error that names its file."""
         self.counts["answered"] += 1
         path = self._cache.put_aside(identity, storable(reply.raw), str(reply))
         return EntropySentinelError(
@@ -250,7 +263,7 @@ class ChatClient:
         )
 
     def _too_many_refusals(self, refusal: Refusal) -> EntropySentinelError | None:
-        """Count a refusal; the error where nothing was answered and prompts cannot be what is wrong."""
+        """Count a refusal. Return an error if nothing was answered and the prompts cannot be the cause."""
         self.counts["refused"] += 1
         self._too_long += refusal.too_long
         if self.counts["answered"] or self.counts["cached"] or self._too_long < FIRST_REFUSALS:
@@ -262,6 +275,6 @@ class ChatClient:
 
 
 def _room(request: Mapping[str, Any]) -> int:
-    """Bytes that what is kept of a reply takes at most, before it is packed; a server may send longer ones."""
+    """Return the largest size of a stored reply before compression, bytes; a server may send longer ones."""
     per_token = _ROOM_PER_LOGPROBS if request.get("logprobs") else _ROOM_PER_TOKEN
     return _ROOM + len(json.dumps(request)) + per_token * (request.get("max_tokens") or 0)

@@ -1,4 +1,4 @@
-"""The spending and the pace of all users of a server, in one SQLite file that any number of processes share."""
+"""The spending and request rate of all users of a server, in one SQLite file that any number of processes share."""
 
 import os
 import sqlite3
@@ -18,10 +18,10 @@ from entropy_sentinel.frames.locks import take
 
 
 class Owner:
-    """The owner of calls in the ledger at `ledger`, None for a ledger in memory, which nobody else sees.
+    """The process that owns calls in a ledger; `ledger` is its path, or None for a ledger in memory.
 
-    Its file lies beside the ledger, is locked as long as the process lives, and goes with it; that of a killed process
-    goes when another asks for it.
+    The owner has a file beside the ledger, which is locked while the process lives and deleted when it ends. Another
+    process deletes the file of a killed one when it checks it.
     """
 
     def __init__(self, ledger: str | Path | None) -> None:
@@ -29,7 +29,7 @@ class Owner:
 
     @property
     def name(self) -> str:
-        """The name, by which calls are marked; its file is made when it is first asked for. Raises OSError."""
+        """The name that marks calls. The first use creates the file, which may raise OSError."""
         if not self._name:
             name = uuid.uuid4().hex
             if self._ledger is not None:
@@ -41,7 +41,7 @@ class Owner:
         return self._name
 
     def lives(self, name: str) -> bool:
-        """Whether the process of an owner lives."""
+        """Return whether the process of an owner lives."""
         if name == self._name:
             return True
         if self._ledger is None:
@@ -66,9 +66,9 @@ def _end(descriptor: int, path: Path) -> None:
     os.close(descriptor)
 
 
-# A call is written down before it is sent, at what it may cost at most. One whose reply never came, since the process
-# was killed or the connection cut, stays there at that price: the provider may well charge for it. While it is under
-# way it has an `owner`, whose file is locked as long as its process lives.
+# A call is recorded before it is sent, at its largest possible cost. If its reply never came, because the process was
+# killed or the connection was cut, it keeps that cost: the provider may charge for it. While it is under way, it has an
+# `owner`, whose file is locked while its process lives.
 _TABLES = """
 CREATE TABLE IF NOT EXISTS calls (
     id INTEGER PRIMARY KEY,
@@ -84,7 +84,7 @@ CREATE TABLE IF NOT EXISTS pace (what TEXT PRIMARY KEY, free_at REAL NOT NULL);
 CREATE TABLE IF NOT EXISTS excess (id INTEGER PRIMARY KEY CHECK (id = 0), usd REAL NOT NULL);
 """
 LEDGER = Kind("a ledger of calls to a server", 0x45536C65, 1, _TABLES)
-# Processes wait so long for each other's turn, seconds; each turn takes milliseconds.
+# Longest wait for another process's transaction, seconds; each takes milliseconds.
 _TURN_S = 60.0
 
 
@@ -99,7 +99,7 @@ class Terms:
     tokens_per_minute: float | None = None
 
     def usd(self, prompt_tokens: float, completion_tokens: float) -> float:
-        """What so many tokens cost; 0 where no price is known."""
+        """Return the cost of so many tokens, US dollars; 0 without prices."""
         prices = self.usd_per_million_input_tokens or 0, self.usd_per_million_output_tokens or 0
         return (prompt_tokens * prices[0] + completion_tokens * prices[1]) / 1e6
 
@@ -110,9 +110,9 @@ class OverBudget(Exception):
 
 @dataclass(frozen=True)
 class Sums:
-    """Dollars: `spent` on calls that were answered; `unanswered`, at most, on those under way or without a reply.
+    """US dollars: `spent` on answered calls, and `unanswered`, the limit for calls under way or without a reply.
 
-    `excess` is by how much a call has passed what it was to cost at most.
+    `excess` is the most by which a call exceeded its limit.
     """
 
     spent: float
@@ -121,10 +121,10 @@ class Sums:
 
 
 class Ledger:
-    """The calls to one server, and its pace. Raises EntropySentinelError where its file cannot be used."""
+    """The calls to one server and its request rate. Raises EntropySentinelError if its file cannot be used."""
 
     def __init__(self, path: str | Path | None, terms: Terms) -> None:
-        """Open the ledger at `path`, for this process alone where it is None; makes the file where there is none."""
+        """Open the ledger at `path`, or create it; None is a ledger of this process only."""
         self.path, self.terms = path, terms
         self._lock, self._owner = threading.Lock(), Owner(path)
         try:
@@ -134,7 +134,7 @@ class Ledger:
             self._file = sqlite3.connect(
                 path or ":memory:", timeout=_TURN_S, isolation_level=None, check_same_thread=False
             )
-            # Whole however a process ends. A power cut may damage it, which costs the sums and no reply.
+            # The file survives killed processes. A power cut may damage it: then the sums are lost, but no reply.
             self._file.execute("PRAGMA synchronous = OFF")
             begin(self._file, path or ":memory:", LEDGER)
         except (OSError, sqlite3.Error) as error:
@@ -189,14 +189,14 @@ class Ledger:
             file.execute("DELETE FROM calls WHERE id = ?", (call,))
 
     def _under_way(self, file: sqlite3.Connection) -> bool:
-        """Whether any call is under way; those of dead processes are not, and will be answered by nobody."""
+        """Return whether any call of a living process is under way; calls of dead processes lose their owner."""
         owners = [owner for (owner,) in file.execute("SELECT DISTINCT owner FROM calls WHERE owner IS NOT NULL")]
         dead = [owner for owner in owners if not self._owner.lives(owner)]
         file.executemany("UPDATE calls SET owner = NULL WHERE owner = ?", [(owner,) for owner in dead])
         return len(dead) < len(owners)
 
     def count_cached(self, account: str, calls: int) -> None:
-        """Count replies that were on disk already."""
+        """Count replies that came from the cache."""
         with self._turn() as file:
             file.execute(
                 "INSERT INTO cached VALUES (?, ?) ON CONFLICT DO UPDATE SET calls = calls + excluded.calls",
@@ -204,9 +204,9 @@ class Ledger:
             )
 
     def pause_s(self, tokens: int) -> float:
-        """Seconds until one more request of about so many tokens may be sent; its place is taken.
+        """Return the seconds until one more request of about so many tokens may be sent, and reserve its place.
 
-        Requests, and tokens, are spread evenly over time.
+        Requests and tokens are spread evenly over time.
         """
         wanted = {"requests": (1, self.terms.requests_per_minute), "tokens": (tokens, self.terms.tokens_per_minute)}
         limited = {what: amount * 60 / rate for what, (amount, rate) in wanted.items() if rate}
@@ -221,7 +221,7 @@ class Ledger:
         return start - now
 
     def correct(self, tokens: int) -> None:
-        """Move the pace by the tokens that a request took in addition to its estimate."""
+        """Correct the token rate by the tokens that a request took in addition to its estimate (negative if fewer)."""
         if self.terms.tokens_per_minute:
             with self._turn() as file:
                 file.execute(
@@ -230,7 +230,7 @@ class Ledger:
                 )
 
     def sums(self) -> Sums:
-        """Dollars of all calls."""
+        """Return the sums over all calls, US dollars."""
         with self._turn() as file:
             answered, unanswered = file.execute(
                 "SELECT coalesce(sum(answered * usd), 0), coalesce(sum((1 - answered) * usd), 0) FROM calls"
@@ -238,10 +238,10 @@ class Ledger:
             return Sums(answered, unanswered, _excess(file))
 
     def accounts(self) -> list[dict[str, Any]]:
-        """Per account, in order: calls, unanswered_calls, cached_calls, prompt_tokens, completion_tokens, usd.
+        """Return a row for each account, sorted by name.
 
-        These dollars and tokens are those of calls that were answered; `unanswered_usd` is what the others, those under
-        way among them, may cost at most.
+        `calls`, `prompt_tokens`, `completion_tokens` and `usd` are of answered calls. `unanswered_calls` and
+        `unanswered_usd`, their largest possible cost, include calls under way. `cached_calls` cost nothing.
         """
         with self._turn() as file:
             rows = file.execute(
@@ -260,7 +260,7 @@ class Ledger:
 
     @contextmanager
     def _turn(self) -> Iterator[sqlite3.Connection]:
-        """The file to this thread alone; what is done there is done as a whole or not at all."""
+        """Run the block as one transaction, with the file locked for this thread."""
         with self._lock:
             try:
                 self._file.execute("BEGIN IMMEDIATE")
@@ -275,8 +275,8 @@ class Ledger:
 
     def _unusable(self, error: Exception) -> EntropySentinelError:
         return EntropySentinelError(
-            f"{self.path}: what is spent is written down here, and it cannot be used: {error}; make room, or delete it "
-            "where it is damaged: what is spent then counts from nothing, and no reply is lost"
+            f"{self.path}: the ledger of spending cannot be used: {error}; make room on the disk. If the file is damaged, "
+            "delete it: spending then counts from 0, and no reply is lost"
         )
 
 

@@ -15,9 +15,9 @@ from pydantic import Field, model_validator
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.sections import Number, Settings, Text, Whole
 
-# The argument of a LaTeX command is none: `\boxed{answer}`.
+# The argument of a LaTeX command is no placeholder: `\boxed{answer}`.
 _PLACEHOLDER = re.compile(r"\\[A-Za-z]+\{[^{}]*\}|\{([a-z_]+)\}")
-# What a prompt may have places for, in the order that a reader expects.
+# The placeholders of prompts, in the order that a reader expects.
 PLACEHOLDERS = ("question", "response", "reference")
 
 
@@ -69,7 +69,7 @@ class Message(Settings):
 
 
 class PromptTemplate(TypedDict, total=False):
-    """What a prompt says, with its placeholders: a chat, or plain text."""
+    """A prompt with its placeholders: a chat, or plain text."""
 
     messages: list[dict[str, str]]
     text: str
@@ -104,7 +104,7 @@ class Prompt(Settings):
 
     @property
     def chat(self) -> list[dict[str, str]]:
-        """The messages, as role and content, with their placeholders."""
+        """The messages as dicts of role and content, with their placeholders."""
         if self.messages:
             return [message.model_dump() for message in self.messages]
         given = {"system": self.system, "user": self.user}
@@ -112,27 +112,27 @@ class Prompt(Settings):
 
     @property
     def placeholders(self) -> list[str]:
-        """The names in braces, each as often as it is there."""
+        """The names in braces, with repetitions, in their order."""
         texts = [message["content"] for message in self.chat] if self.text is None else [self.text]
         return [name for text in texts for name in _PLACEHOLDER.findall(text) if name]
 
     @property
     def template(self) -> PromptTemplate:
-        """What is said, with its placeholders, as a job's settings have it: `text`, or `messages`."""
+        """The `text` or the `messages` with their placeholders, as job settings have them."""
         return {"messages": self.chat} if self.text is None else {"text": self.text}
 
     def render(self, /, **values: str) -> list[dict[str, str]]:
-        """The messages with `values` in the places of their placeholders."""
+        """Return the messages with `values` in place of their placeholders."""
         return filled(self.chat, **values)
 
 
 def filled(chat: Iterable[dict[str, str]], /, **values: str) -> list[dict[str, str]]:
-    """Messages with `values` in the places of their placeholders. Values are inserted as they are, braces included."""
+    """Return messages with `values` in place of their placeholders. Braces in values stay as they are."""
     return [{"role": message["role"], "content": filled_text(message["content"], **values)} for message in chat]
 
 
 def filled_text(text: str, /, **values: str) -> str:
-    """A text with `values` in the places of its placeholders, likewise."""
+    """Return a text with `values` in place of its placeholders. Braces in values stay as they are."""
 
     def value(match: re.Match[str]) -> str:
         return values[match[1]] if match[1] else match[0]
