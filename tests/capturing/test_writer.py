@@ -126,5 +126,5 @@ def test_a_forked_worker_writes_a_file_of_its_own(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="file/logs: the folder for logs cannot be made"):
+    with pytest.raises(InputError, match="file/logs: "):
         LogWriter(tmp_path / "file" / "logs", as_it_is, ".jsonl.gz")

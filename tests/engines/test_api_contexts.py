@@ -114,7 +114,7 @@ def test_continuations_are_what_the_server_says_of_an_echoed_prompt() -> None:
 @pytest.mark.parametrize(
     ("tokens", "said"),
     [
-        (ids(1, 5, 9), "models.tiny.api: the server does not give a prompt of 2 token ids back as it was sent (echo)"),
+        (ids(1, 5, 9), "models.tiny.api: the server does not return a prompt of 2 token ids"),
         (["a", "b", "c"], "models.tiny.api: the server writes tokens as text, not as ids"),
     ],
 )

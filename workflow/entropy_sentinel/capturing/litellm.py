@@ -22,7 +22,7 @@ from entropy_sentinel.sources.logs.chunks import add_part
 log = logging.getLogger(__name__)
 
 FOLDER, TOP, KEEP = (f"ENTROPY_SENTINEL_{name}" for name in ("LOGS", "TOP_LOGPROBS", "KEEP"))
-# Kinds of calls that give log-probabilities, with the path of OpenAI's API.
+# Kinds of calls that can return log-probabilities, with the path of OpenAI's API.
 CALLS = {
     "completion": "chat/completions",
     "acompletion": "chat/completions",
@@ -36,10 +36,10 @@ STREAMED = "entropy_sentinel_streamed"
 
 
 class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
-    """Writes what LiteLLM logs of each successful completion, and asks for the log-probabilities.
+    """Requests log-probabilities, and writes LiteLLM's log entry of each successful completion.
 
-    A model whose server refuses the added log-probabilities is not asked for them again. LiteLLM gives a callback no
-    way to send the request once more, so that the first such request fails.
+    If a server refuses the added log-probabilities, later requests to that model do not have them. LiteLLM gives a
+    callback no way to repeat a request, so the first one fails.
     """
 
     def __init__(
@@ -48,14 +48,14 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
         """Write to `folder` (or $ENTROPY_SENTINEL_LOGS, or `logs`), a file a day and process.
 
         Args:
-            folder: For `DAY.jsonl.gz`; made where it is missing.
+            folder: For `DAY.jsonl.gz`; created if it is missing.
             top_logprobs: Alternatives to each token (or $ENTROPY_SENTINEL_TOP_LOGPROBS, or 20), if the request does
                 not say how many.
             keep: `texts` or `features`, as for `es.capture` (or $ENTROPY_SENTINEL_KEEP, or `texts`).
 
         Raises:
-            InputError: If the folder cannot be made.
-            ConfigError: If $ENTROPY_SENTINEL_TOP_LOGPROBS is no whole number.
+            InputError: If the folder cannot be created.
+            ConfigError: If $ENTROPY_SENTINEL_TOP_LOGPROBS is not a positive whole number.
         """
         super().__init__()
         self._top = top_logprobs or _top_logprobs()
@@ -68,17 +68,17 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
         self._refused: set[str] = set()
 
     async def async_pre_call_deployment_hook(self, kwargs: dict[str, Any], call_type: Any) -> dict[str, Any] | None:
-        """Ask for log-probabilities where the provider has them."""
+        """Add log-probabilities to a request if the provider has them."""
         return self._with_logprobs(kwargs, getattr(call_type, "value", call_type))
 
     async def async_post_call_streaming_iterator_hook(
         self, user_api_key_dict: Any, response: Any, request_data: dict[str, Any]
     ) -> AsyncIterator[Any]:
-        """Keep the log-probabilities of a stream's chunks: the joined reply that LiteLLM logs has none."""
+        """Keep the log-probabilities of a stream's chunks, because the joined reply that LiteLLM logs has none."""
         call = getattr(request_data.get("litellm_logging_obj"), "model_call_details", {})
         choices = call.setdefault(STREAMED, {})
         async for chunk in response:
-            with contextlib.suppress(Exception):  # it is on a request's way
+            with contextlib.suppress(Exception):  # a request must not fail because of the log
                 for part in chunk.model_dump().get("choices") or ():
                     add_part(choices.setdefault(part.get("index", 0), {}), part)
             yield chunk
@@ -96,7 +96,7 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
     async def async_log_failure_event(
         self, kwargs: dict[str, Any], response_obj: Any, start_time: Any, end_time: Any
     ) -> None:
-        """Stop asking a model whose server refused the added log-probabilities."""
+        """Stop adding log-probabilities for a model whose server refused them."""
         model = f"{kwargs.get('custom_llm_provider')}/{kwargs.get('model')}"
         if model in self._added and "logprob" in str(kwargs.get("exception")):
             self._refused.add(model)
@@ -107,7 +107,7 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
             self.writer.put((payload, kwargs.get(STREAMED) or {}))
 
     def _with_logprobs(self, kwargs: dict[str, Any], call: Any) -> dict[str, Any] | None:
-        """What is asked instead of `kwargs`; None where it stays as it is. Never fails: it is on a request's way."""
+        """Return `kwargs` with log-probabilities added, or None if they stay as they are. Never raises an error."""
         try:
             model, provider = litellm.get_llm_provider(kwargs["model"], kwargs.get("custom_llm_provider"))[:2]
             supported = litellm.get_supported_openai_params(model, provider) or ()
@@ -124,7 +124,7 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
 
 
 def _top_logprobs() -> int:
-    """The number of alternatives that the environment asks for."""
+    """Return the number of alternatives per token that the environment sets, or the default."""
     given = os.environ.get(TOP, str(TOP_LOGPROBS))
     if not (given.isdecimal() and int(given) >= 1):
         raise ConfigError(f"${TOP}: must be a whole number, 1 or more, was {given[:100]!r}")
@@ -132,7 +132,7 @@ def _top_logprobs() -> int:
 
 
 def _records(reply: tuple[dict[str, Any], dict[int, dict[str, Any]]], keep: str) -> list[dict[str, Any]]:
-    """What is kept of LiteLLM's payload and the log-probabilities of a stream."""
+    """Return the records of LiteLLM's payload, with the log-probabilities of a stream put into its choices."""
     payload, streamed = reply
     response = payload.get("response")
     if streamed and isinstance(response, dict):
@@ -146,7 +146,7 @@ def _records(reply: tuple[dict[str, Any], dict[int, dict[str, Any]]], keep: str)
 
 @cache
 def __getattr__(name: str) -> Callback:
-    """`callback`, which LiteLLM's proxy looks for; made when it is asked for, since it makes the folder."""
+    """Return `callback`, for LiteLLM's proxy. The first access creates it, because it creates the log folder."""
     if name != "callback":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return Callback()

@@ -1,4 +1,4 @@
-"""The transport of an OpenAI client: asks for log-probabilities, and writes what comes back.
+"""The transport of an OpenAI client: requests log-probabilities and writes the replies.
 
 Everything that a client sends goes through its transport: plain calls, `parse`, streams, raw responses, and copies made
 by `with_options`.
@@ -37,7 +37,7 @@ REFUSED = (400, 422)
 
 @dataclass(frozen=True)
 class Exchange:
-    """A request and what answered it, `body` as it came over the wire."""
+    """A request and its reply; `body` has the bytes as received."""
 
     request: Mapping[str, Any]
     body: bytes
@@ -45,7 +45,7 @@ class Exchange:
     metadata: Mapping[str, Any]
 
     def records(self, keep: Keep) -> list[dict[str, Any]]:
-        """What is kept, of the format `openai-pairs`; nothing of a stream that ended before its first chunk."""
+        """Return records in the format `openai-pairs`; none for a stream that ended before its first chunk."""
         body = httpx.Response(200, headers=self.headers, content=self.body).content
         response = joined(body) if self.headers.get("content-type", "").startswith(STREAM) else json.loads(body)
         metadata = {**self.metadata, **(self.request.get("metadata") or {})}
@@ -62,7 +62,7 @@ def capture(
     keep: Keep = "texts",
     metadata: Mapping[str, str | int | float | bool] | None = None,
 ) -> Client:
-    """Write every reply that an OpenAI client receives to logs, and ask for the log-probabilities.
+    """Write every reply that an OpenAI client receives to logs, and request log-probabilities.
 
     Requests never wait for the disk and never fail because of it: replies that cannot be written are dropped, counted
     and warned of. If a server refuses the added log-probabilities, the request is sent again as it was. Failed requests
@@ -75,7 +75,7 @@ def capture(
         keep: `texts` writes requests and replies. `features` writes the 17 features of each response, its length, its
             finish reason and its columns: no texts and no tokens, in `DAY.features.jsonl.gz`.
         metadata: Columns for all replies of this client, such as `{"route": "billing"}`, from which slices can be
-            made. A request's own `metadata` are added, and replace those of the same name.
+            made. A request's own `metadata` is added, and replaces values of the same name.
 
     Returns:
         The same client.
@@ -110,13 +110,13 @@ def capture(
 
 @dataclass
 class _Asking:
-    """Which requests are sent with log-probabilities added; models whose server refused them are not asked again."""
+    """Adds log-probabilities to requests, except for models whose server refused them."""
 
     top_logprobs: int
     refused: set[str] = field(default_factory=set)
 
     def body(self, request: httpx.Request) -> dict[str, Any] | None:
-        """The body of a request for an answer of a model; None for any other request."""
+        """Return the body of a request for a model's answer; None for any other request."""
         if request.method != "POST" or not request.url.path.endswith(PATHS):
             return None
         try:
@@ -126,7 +126,7 @@ class _Asking:
         return body if isinstance(body, dict) else None
 
     def added(self, request: httpx.Request, body: dict[str, Any]) -> httpx.Request | None:
-        """The request with log-probabilities added; None where there is nothing to add."""
+        """Return the request with log-probabilities added; None if there is nothing to add."""
         wanted = with_logprobs(body, request.url.path, self.top_logprobs)
         if wanted == body or body.get("model") in self.refused:
             return None
@@ -134,14 +134,14 @@ class _Asking:
         return httpx.Request(request.method, request.url, headers=headers, json=wanted, extensions=request.extensions)
 
     def refuse(self, body: dict[str, Any]) -> None:
-        """Note that a model's server takes the request only as it was."""
+        """Record that a model's server refuses added log-probabilities."""
         self.refused.add(str(body.get("model")))
         log.warning("%s: its server refuses log-probabilities; it is not asked for them again", body.get("model"))
 
 
 @dataclass
 class _Capturing:
-    """What the two transports have in common."""
+    """The common part of the two transports."""
 
     inner: Any
     asking: _Asking
@@ -149,7 +149,7 @@ class _Capturing:
     metadata: Mapping[str, Any]
 
     def written(self, body: dict[str, Any], headers: httpx.Headers) -> Callable[[bytes], None]:
-        """What takes the bytes of a reply to the log."""
+        """Return the function that passes the bytes of a reply to the log."""
         return lambda received: self.writer.put(Exchange(body, received, headers, self.metadata))
 
 
@@ -193,7 +193,7 @@ class _AsyncTransport(_Capturing, httpx.AsyncBaseTransport):
 
 @dataclass
 class _Tee:
-    """The bytes of a reply on their way to the client, which are written when it ends or is left."""
+    """Passes the bytes of a reply to the client, and writes them when the reply ends or the client leaves it."""
 
     inner: Any
     write: Callable[[bytes], None]

@@ -1,4 +1,4 @@
-"""What of a reply is written: all but secrets and what no reader needs, or its features alone."""
+"""The written records of a reply: the reply without secrets and unneeded bytes, or only its features."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
@@ -14,10 +14,10 @@ HIDDEN = "***"
 
 
 def ending(keep: str, name: str = "keep") -> str:
-    """Return the end of the names of the files that hold what is kept.
+    """Return the ending of the log files for this `keep`.
 
     Raises:
-        InputError: If `keep` is no `Keep`; the error calls it `name`.
+        InputError: If `keep` is not a `Keep`; the error calls it `name`.
     """
     if keep not in get_args(Keep):
         raise InputError(f"{name}: must be {' or '.join(get_args(Keep))}, was '{keep}'")
@@ -25,7 +25,7 @@ def ending(keep: str, name: str = "keep") -> str:
 
 
 def kept(record: Mapping[str, Any], keep: str) -> list[dict[str, Any]]:
-    """What is written of a reply: the whole record without secrets, or the features of each response in it."""
+    """Return the records to write: the reply without secrets, or the features of each response in it."""
     safe = safe_record(record)
     return [safe] if keep == "texts" else compute_features(of_replies(safe)).to_dicts()
 
@@ -52,21 +52,21 @@ def _safe(name: str, value: Any) -> Any:
 
 
 def _choice(choice: Mapping[str, Any]) -> dict[str, Any]:
-    """A choice of a reply, or a part of one of the Responses API."""
+    """Return a safe choice of a reply, or a safe content part of the Responses API."""
     rest = {name: value for name, value in choice.items() if name != "logprobs"}
     safe = {name: _safe(name, value) for name, value in rest.items()}
     return safe | {"logprobs": _logprobs(choice["logprobs"], hidden=safe != _plain(rest))}
 
 
 def _plain(value: Any) -> Any:
-    """A value in the types that `_safe` returns."""
+    """Return a value in the types that `_safe` returns."""
     if isinstance(value, Mapping):
         return {name: _plain(below) for name, below in value.items()}
     return [_plain(below) for below in value] if isinstance(value, list | tuple) else value
 
 
 def _logprobs(logprobs: Any, hidden: bool) -> Any:
-    """Log-probabilities of a choice: lists of steps, or parallel lists as text completions have them."""
+    """Return safe log-probabilities of a choice: lists of steps, or the parallel lists of text completions."""
     if isinstance(logprobs, list | tuple):
         return [_step(step, hidden) for step in logprobs]
     if not isinstance(logprobs, Mapping):
@@ -86,7 +86,7 @@ def _step(step: Any, hidden: bool) -> Any:
 
 
 def _entry(entry: Mapping[str, Any], hidden: bool) -> dict[str, Any]:
-    """A token and its log-probability. Written out: a reply has thousands, and a service waits meanwhile."""
+    """Return a token and its log-probability. Written out for speed: a reply has thousands, and a service waits."""
     kept = {"token": HIDDEN if hidden else entry["token"], "logprob": entry["logprob"]}
     if "token_id" in entry and not hidden:
         kept["token_id"] = entry["token_id"]

@@ -1,21 +1,21 @@
-"""What a request asks for beside what its user wrote: log-probabilities."""
+"""Requests with log-probabilities added."""
 
 from collections.abc import Mapping
 from typing import Any
 
-# Alternatives to a token: OpenAI, Azure and vLLM allow 20 at most.
+# Alternatives per token: OpenAI, Azure and vLLM allow at most 20.
 TOP_LOGPROBS = 20
 # Text completions: OpenAI allows 5.
 TEXT_LOGPROBS = 5
 
 
 def with_logprobs(request: Mapping[str, Any], path: str, top_logprobs: int = TOP_LOGPROBS) -> dict[str, Any]:
-    """Return a copy of `request` that asks for log-probabilities, unless it says itself what it wants.
+    """Return a copy of `request` that requests log-probabilities, unless it sets them itself.
 
     Args:
         request: The body of a request in one of OpenAI's forms.
-        path: Of the request, ending in `chat/completions`, `completions` or `responses`.
-        top_logprobs: The number of alternatives to each token.
+        path: The path of the request, ending in `chat/completions`, `completions` or `responses`.
+        top_logprobs: The number of alternatives per token.
     """
     if path.endswith("chat/completions"):
         return _filled(request, {"logprobs": True, "top_logprobs": top_logprobs})
@@ -27,7 +27,7 @@ def with_logprobs(request: Mapping[str, Any], path: str, top_logprobs: int = TOP
 
 
 def _filled(request: Mapping[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
-    """`request` with what is `wanted` and not set there; as it is if it wants no log-probabilities."""
+    """Return `request` with the `wanted` values that it does not set; unchanged if it refuses log-probabilities."""
     if request.get("logprobs") is False:
         return dict(request)
     return {**request, **{name: value for name, value in wanted.items() if request.get(name) is None}}

@@ -1,4 +1,4 @@
-"""A stream of server-sent events as the one reply that it is."""
+"""Streams of server-sent events, joined to one reply."""
 
 import json
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def joined(body: bytes) -> dict[str, Any] | None:
 
 
 def _events(body: bytes) -> Iterator[dict[str, Any]]:
-    """The JSON objects of the stream; the last one may be cut off."""
+    """Yield the JSON objects of the stream, up to the first incomplete one."""
     for line in body.split(b"\n"):
         data = line.removeprefix(b"data:").strip()
         if line.startswith(b"data:") and data != b"[DONE]":

@@ -1,4 +1,4 @@
-"""Records appended to a compressed file a day by a thread, so that no request waits for the disk."""
+"""A thread that appends records to one compressed file per day, so that no request waits for the disk."""
 
 import atexit
 import contextlib
@@ -20,35 +20,35 @@ log = logging.getLogger(__name__)
 
 Record = Mapping[str, Any]
 
-QUEUED = 1000  # records; beyond it records are dropped, for a service must not run out of memory
-TOGETHER = 100  # records in a write at most
+QUEUED = 1000  # records; more are dropped, because a service must not run out of memory
+TOGETHER = 100  # most records in one write
 BETWEEN_WARNINGS_S = 60.0
 
 
 class LogWriter:
-    """Writes records to `folder`, a file a day in UTC; `put` never waits and never fails.
+    """Writes records to `folder`, one file per day (UTC); `put` never waits and never fails.
 
-    Each write appends a whole member to a gzip file: whatever is on the disk can be read while the service runs, and
-    after it was killed. A process has files of its own, DAY-2.jsonl.gz where DAY.jsonl.gz is there already.
+    Each write appends a whole member to a gzip file, so the files can be read while the service runs and after it was
+    killed. Each process has its own files: DAY-2.jsonl.gz if DAY.jsonl.gz exists.
     """
 
     def __init__(
         self, folder: str | Path, to_records: Callable[[Any], Sequence[Record]], ending: str, queued: int = QUEUED
     ) -> None:
-        """Prepare to write to `folder/DAY` + `ending`. `to_records` runs in the thread, for a reply at a time.
+        """Prepare to write to `folder/DAY` + `ending`; the thread calls `to_records` for each reply.
 
         Raises:
-            InputError: If the folder cannot be made.
+            InputError: If the folder cannot be created.
         """
         self._folder, self._to_records, self._ending = Path(folder), to_records, ending
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise InputError(f"{folder}: the folder for logs cannot be made: {error.strerror}") from None
+            raise InputError(f"{folder}: the folder for logs cannot be created: {error.strerror}") from None
         self.written, self.dropped = 0, 0
         self._queued, self._warned = queued, -BETWEEN_WARNINGS_S
         self._start()
-        # A server that forks its workers after it was configured: threads and their locks do not survive a fork.
+        # For servers that fork their workers: threads and their locks do not survive a fork.
         os.register_at_fork(after_in_child=self._start)
         atexit.register(self.close)
 
@@ -58,14 +58,14 @@ class LogWriter:
         threading.Thread(target=self._run, name="entropy-sentinel-capture", daemon=True).start()
 
     def put(self, reply: Any) -> None:
-        """Take a reply over to the thread; drop and count it if too many wait."""
+        """Pass a reply to the thread; drop and count it if too many wait."""
         try:
             self._queue.put_nowait(reply)
         except queue.Full:
             self._drop(1, f"{self._queued} wait for the disk")
 
     def close(self, timeout_s: float = 5.0) -> None:
-        """Wait until everything that was taken is written, for `timeout_s` seconds at most."""
+        """Wait until all replies are written, at most `timeout_s` seconds."""
         with contextlib.suppress(queue.Full):
             self._queue.put(written := threading.Event(), timeout=timeout_s)
             written.wait(timeout_s)
@@ -99,7 +99,7 @@ class LogWriter:
             return []
 
     def _append(self, member: bytes) -> None:
-        """Write a member at the end of today's file, the whole of it or nothing."""
+        """Append a member to today's file, whole or not at all."""
         if (day := f"{datetime.now(UTC):%Y-%m-%d}") != self._day:
             self._open(day)
         size = os.fstat(self._file).st_size

@@ -191,7 +191,7 @@ class ChatClient:
             return None, error
 
     async def _kept(self, position: int, request: Mapping[str, Any], turn: _Round) -> tuple[Any, BaseException | None]:
-        """Return one reply as it is kept, from the cache or the server; `_LATER` if another process has requested it."""
+        """Return the kept content of a reply, from the cache or the server; `_LATER` if another process requests it."""
         identity = {"model": self.model, **request, **self._identity}
         kept = await anyio.to_thread.run_sync(self._cache.get, identity)
         if kept is not None:

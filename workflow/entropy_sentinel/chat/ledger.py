@@ -275,8 +275,8 @@ class Ledger:
 
     def _unusable(self, error: Exception) -> EntropySentinelError:
         return EntropySentinelError(
-            f"{self.path}: the ledger of spending cannot be used: {error}; make room on the disk. If the file is damaged, "
-            "delete it: spending then counts from 0, and no reply is lost"
+            f"{self.path}: the ledger of spending cannot be used: {error}; make room on the disk. If the file is "
+            "damaged, delete it: spending then counts from 0, and no reply is lost"
         )
 
 

@@ -15,32 +15,32 @@ from typing import Any
 from entropy_sentinel.frames.generation import OTHER_STOPS
 from entropy_sentinel.frames.secrets import is_secret_name, without_keys
 
-# Shorter values are numbers and switches (USE_TOKEN=1), which would be masked wherever they stand.
+# Shorter values are numbers and switches (USE_TOKEN=1); masking them would damage ordinary text.
 SECRET_LENGTH = 6
-# In a model's answer only what is as long as a key is taken for one: a value of 6 characters may be the right answer.
+# In a model's answer, only values as long as a key are masked: 6 characters may be the right answer.
 KEY_LENGTH = 16
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def masked(text: str) -> str:
-    """The text without the values of environment variables that are named like secrets, and without providers' keys."""
+    """Return the text with `***` for providers' keys and for values of environment variables named like secrets."""
     shown = re.sub(r"(?i)(\bbearer\s+|\bsk-)\S+", r"\1***", _without(text, secrets(SECRET_LENGTH)))
     return without_keys(shown)
 
 
 def storable(value: Any) -> Any:
-    """JSON content as files can hold it.
+    """Return JSON content in a form that files can hold.
 
-    Half a surrogate pair, which UTF-8 has no place for, becomes U+FFFD; keys of the environment become `***`.
+    Half a surrogate pair, which UTF-8 cannot encode, becomes U+FFFD. Keys from the environment become `***`.
     """
     return _storable(value, secrets(KEY_LENGTH))
 
 
 def secrets(shortest: int) -> list[str]:
-    """Values of environment variables named like secrets, of at least `shortest` characters, longest first.
+    """Return values of environment variables named like secrets, of at least `shortest` characters, longest first.
 
-    The path of something that is there is none, as in PWD and SSH_AUTH_SOCK.
+    Paths that exist, as in PWD and SSH_AUTH_SOCK, are left out.
     """
     values = {value.strip() for name, value in os.environ.items() if is_secret_name(name)}
     long = (value for value in values if len(value) >= shortest and not os.path.exists(value))
@@ -65,14 +65,14 @@ def _without(text: str, values: list[str]) -> str:
 
 LONGEST_MESSAGE = 300
 
-# What LiteLLM puts before a provider's own words: "litellm.NotFoundError: NotFoundError: OpenAIException - ".
+# What LiteLLM puts before a provider's message: "litellm.NotFoundError: NotFoundError: OpenAIException - ".
 _PREFIXES = re.compile(r"^([\w.]*(Error|Exception)(:| -)\s*)+")
-# What Pydantic says of a reply that LiteLLM cannot read: of which object, which field, and what is wrong with it.
+# Pydantic's error for a reply that LiteLLM cannot read: the object, the field, and the problem.
 _UNREADABLE = re.compile(r"validation errors? for (\w+)\s+(\S+)\s+([^\[]+?)\s*\[type=")
 
 
 class UnusableReply(Exception):
-    """A reply came, was paid for, and cannot be used; the message says what is wrong with it, `raw` is its text."""
+    """A reply that was paid for cannot be used. The message says what is wrong; `raw` is the text of the reply."""
 
     def __init__(self, message: str, raw: str = "") -> None:
         super().__init__(message)
@@ -87,10 +87,10 @@ def may_pass(error: BaseException) -> bool:
 
 
 def made_of_a_reply(error: BaseException, raw: str | None) -> bool:
-    """Whether LiteLLM failed on a whole reply of status 200: the server would only be paid for another like it.
+    """Return whether LiteLLM failed on a whole reply of status 200: a retry would cost money for the same reply.
 
-    `raw` is the text of the reply where LiteLLM has shown it. A server that reports its own error with status 200 has
-    given no reply.
+    `raw` is the text of the reply, or None if LiteLLM does not show it. A server's own error with status 200 is no
+    reply.
     """
     status = getattr(error, "status_code", None)
     if status == 200 or "Empty or invalid response from LLM endpoint" in str(error):
@@ -104,7 +104,7 @@ def made_of_a_reply(error: BaseException, raw: str | None) -> bool:
 
 
 def is_unreachable(error: BaseException) -> bool:
-    """Whether no connection was made: nobody listens at the address, or there is no such host."""
+    """Return whether no connection was made: no server listens at the address, or the host does not exist."""
     return any(type(cause).__name__ == "ConnectError" for cause in _chain(error))
 
 
@@ -113,7 +113,7 @@ def costs_nothing(error: BaseException) -> bool:
 
     After a time-out or a lost connection, the server may have done the work.
     """
-    free = ("ConnectError", "ConnectTimeout", "HTTPStatusError")  # of httpx, on which all of LiteLLM's clients stand
+    free = ("ConnectError", "ConnectTimeout", "HTTPStatusError")  # of httpx, which all of LiteLLM's clients use
     return any(type(cause).__name__ in free for cause in _chain(error))
 
 
@@ -130,9 +130,9 @@ def retry_after_s(error: BaseException) -> float:
 
 
 def brief(error: BaseException) -> str:
-    """An error as its class, status and first words, with all that looks like a secret masked."""
+    """Return an error's class, status and first words, with secrets masked."""
     for cause in _chain(error):
-        # LiteLLM calls a server that is not there an InternalServerError with status 500.
+        # If no server is there, LiteLLM raises an InternalServerError with status 500.
         if isinstance(cause, OSError) and not isinstance(cause, TimeoutError) and cause.errno:
             host, port = (getattr(cause, name, None) for name in ("host", "port"))
             to = f" to {host}:{port}" if host else ""
@@ -142,8 +142,8 @@ def brief(error: BaseException) -> str:
 
 
 def message_of(error: BaseException) -> str:
-    """The first words of an error, the server's own where it has some, on one line, with secrets masked."""
-    # Before anything is cut off: half a key would no longer be found.
+    """Return the first words of an error on one line, the server's own if there are any, with secrets masked."""
+    # Before the message is shortened: half a key would not be recognised.
     whole = _PREFIXES.sub("", " ".join(masked(str(error)).split()))
     words, _, trace = whole.partition(" Traceback (most recent")
     if unreadable := _UNREADABLE.search(trace):
@@ -158,41 +158,41 @@ def message_of(error: BaseException) -> str:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """The error and what it came from, outermost first."""
+    """Yield the error and its causes, outermost first."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
 
 
-# A count beyond is no count: 0 says that it is not known.
+# A larger count is treated as unknown, 0.
 MOST_TOKENS = 2**32
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """The server refuses this request and would answer others; `reason` is one line in its words."""
+    """A server's refusal of one request, not of others; `reason` is one line in its words."""
 
     reason: str
-    too_long: bool = False  # the prompt, with the tokens that it asks for
+    too_long: bool = False  # the prompt and the requested tokens together
 
 
 @dataclass(frozen=True)
 class Reply:
-    """A reply as LiteLLM reads it, and the text that the server sent (None where LiteLLM does not show it)."""
+    """A reply as LiteLLM parses it, and the server's text (None if LiteLLM does not show it)."""
 
     parsed: Any
     raw: str | None
 
     @property
     def choice(self) -> Any:
-        """The one answer in it; raises UnusableReply where there is none."""
+        """The reply's answer. Raises UnusableReply if there is none."""
         if not self.parsed.choices:
             raise UnusableReply("it holds no answer, its `choices` are empty")
         return self.parsed.choices[0]
 
     @property
     def text(self) -> str:
-        """The answer's text, of a chat or of plain text that was gone on from."""
+        """The text of the answer to a chat, or of the continuation of plain text."""
         return (self.choice.message.content if self.is_chat else self.choice.text) or ""
 
     @property
@@ -210,10 +210,10 @@ class Reply:
 
     @property
     def finish_reason(self) -> str:
-        """Why the answer ended, as contract GENERATIONS has it; `unknown` where the server does not say.
+        """The finish reason as in contract GENERATIONS; `unknown` if the server gives none.
 
-        LiteLLM says `stop` for what it does not know, for a provider's errors and for null. It keeps the provider's
-        own word aside; null is seen in the raw text alone.
+        LiteLLM turns unknown words, a provider's errors and null into `stop`. It keeps the provider's own word in a
+        separate field; null is only visible in the raw text.
         """
         choice = self.choice
         own = (getattr(choice, "provider_specific_fields", None) or {}).get("native_finish_reason")
@@ -223,7 +223,7 @@ class Reply:
         return str(own or "") or ("unknown" if self._reason_is_missing() else "stop")
 
     def _reason_is_missing(self) -> bool:
-        """Whether a reply of OpenAI's form has no finish reason; other forms are left to LiteLLM."""
+        """Return whether a reply in OpenAI's form has no finish reason; False for other forms."""
         try:
             return json.loads(self.raw or "")["choices"][0].get("finish_reason") in (None, "")
         except (ValueError, LookupError, TypeError, AttributeError):

@@ -35,11 +35,11 @@ from entropy_sentinel.frames.errors import EntropySentinelError
 
 log = logging.getLogger(__name__)
 
-# What a chat template adds to a prompt at most; what a token of text is long, and a reply as long as none has come.
+# Most tokens that a chat template adds to a prompt; mean bytes of a token; length of a reply until the first one comes.
 _TEMPLATE_TOKENS, _BYTES_PER_TOKEN, _REPLY_TOKENS = 64, 4, 256
-# Further tries where nobody has ever answered at the address: some seconds, where `retries` may be minutes.
+# Further tries if the address has never answered: these take seconds, while `retries` may take minutes.
 _RETRIES_TO_REACH = 2
-# How often a request that waits for room in the budget looks again.
+# Seconds between looks of a request that waits for room in the budget.
 _LOOK_AGAIN_S = 0.1
 
 
@@ -49,7 +49,7 @@ class Stopped(Exception):
 
 @dataclass(frozen=True)
 class Sent:
-    """An answered request: its reply, its number in the ledger, and about how many tokens it was thought to take."""
+    """An answered request: its reply, its number in the ledger, and its estimated tokens."""
 
     reply: Reply
     call: int
@@ -57,7 +57,7 @@ class Sent:
 
 
 class Sender:
-    """Sends requests to one model; `address` is how errors name where they go."""
+    """Sends requests to one model; errors name its `address`."""
 
     FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
 
@@ -74,18 +74,21 @@ class Sender:
         import litellm
 
         litellm.telemetry, litellm.suppress_debug_info = False, True
-        # They tell every request, some with its headers.
+        # They log every request, some with its headers.
         for noisy in ("LiteLLM", "openai", "httpx", "httpcore", "aiohttp"):
             logging.getLogger(noisy).setLevel(logging.CRITICAL)
         self._litellm: Any = litellm  # does not say what it exports
         self._texts: Any = None
 
     async def send(self, position: int, request: Mapping[str, Any], account: str, stop: anyio.Event) -> Sent | Refusal:
-        """The server's reply, to be given to `settle` once it is kept, or refusal.
+        """Return the server's reply, for `settle` after it is stored, or the server's refusal.
 
-        What failed by chance is tried again, until `stop`. Raises Stopped, UnusableReply for a reply that LiteLLM
-        cannot read, and EntropySentinelError, which names request `position`, if no reply came or the
-        budget is used up.
+        Errors that may pass are retried until `stop` is set.
+
+        Raises:
+            Stopped: If `stop` was set before the request was sent.
+            UnusableReply: If LiteLLM cannot read the reply.
+            EntropySentinelError: If no reply came, or if the budget is used up; it names request `position`.
         """
         raw: list[str] = []
         retrying = tenacity.AsyncRetrying(
@@ -101,7 +104,7 @@ class Sender:
         )
         try:
             return await retrying(self._send_in_turn, request, raw, account, stop)
-        # These are of one request. All other errors with 400, 401 and 404 would come for every request.
+        # These concern one request. All other errors with 400, 401 and 404 would come for every request.
         except self._litellm.ContextWindowExceededError as error:
             return Refusal(message_of(error), too_long=True)
         except self._litellm.ContentPolicyViolationError as error:
@@ -120,7 +123,7 @@ class Sender:
             ) from None
 
     def _other_address(self, error: Exception) -> str:
-        """What may be wrong with an address without a path where nothing is found; empty for all other errors."""
+        """Return a hint for status 404 at an address without a path; empty for all other errors."""
         if not isinstance(error, self._litellm.NotFoundError) or urlsplit(self.base_url or "/v1").path.strip("/"):
             return ""
         return f"; base_url has no path, servers answer below /v1: {str(self.base_url).rstrip('/')}/v1"
@@ -134,13 +137,13 @@ class Sender:
         if excess and self.ledger.terms.budget_usd is not None and not self._excess_is_told:
             self._excess_is_told = True
             log.warning(
-                "%s: %s took %d tokens for a reply, more than its max_tokens allow: every request is now reckoned at "
+                "%s: %s took %d tokens for a reply, more than its max_tokens allow: every request now counts "
                 "%.4f USD more, so that budget_usd is kept",
                 *(self.name, self.address, used[1], excess),
             )
 
     async def close(self) -> None:
-        """Close LiteLLM's connections, which belong to one event loop, all of them."""
+        """Close all of LiteLLM's connections, which belong to one event loop."""
         if self._texts is not None:
             await self._texts.close()
             self._texts = None
@@ -148,7 +151,7 @@ class Sender:
         self._litellm.in_memory_llm_clients_cache.flush_cache()
 
     async def _send_in_turn(self, request: Mapping[str, Any], raw: list[str], account: str, stop: anyio.Event) -> Sent:
-        """One try, at the ledger's pace, and written down there before it is sent."""
+        """Try once, at the ledger's rate; the call is recorded there before it is sent."""
         longest, likely = self._tokens(request)
         await self._wait(await anyio.to_thread.run_sync(self.ledger.pause_s, likely), stop)
         await self._wait(self._not_before - time.monotonic(), stop)
@@ -161,16 +164,16 @@ class Sender:
             raise
 
     def _tokens(self, request: Mapping[str, Any]) -> tuple[int, int]:
-        """Tokens of a request: the most that its prompt can have, and about how many with the reply."""
+        """Return the most tokens that a prompt can have, and an estimate of those of prompt and reply together."""
         prompt = {name: request[name] for name in ("messages", "prompt", "response_format") if name in request}
-        # No tokenizer makes more tokens than bytes; the rest is for what a chat template puts around them.
+        # No tokenizer makes more tokens than bytes; the rest is for the chat template.
         longest = len(json.dumps(prompt, ensure_ascii=False).encode()) + _TEMPLATE_TOKENS
         replies = self._reply_lengths["replies"]
         reply = self._reply_lengths["tokens"] / replies if replies else min(_REPLY_TOKENS, _longest_reply(request))
         return longest, round(longest / _BYTES_PER_TOKEN + reply)
 
     async def _reserved(self, prompt_tokens: int, request: Mapping[str, Any], account: str, stop: anyio.Event) -> int:
-        """The number of the call in the ledger; waits while calls under way may leave the budget room for it."""
+        """Return the call's number in the ledger; wait while calls under way may free some of the budget."""
         most = prompt_tokens, _longest_reply(request)
         try:
             while (call := await anyio.to_thread.run_sync(self.ledger.reserve, account, *most)) is None:
@@ -188,7 +191,7 @@ class Sender:
                 raise Stopped
 
     async def _send_once(self, request: Mapping[str, Any], raw: list[str]) -> Reply:
-        """One try; `raw` gets the text of the reply, where one comes."""
+        """Try once; `raw` gets the text of the reply, if one comes."""
 
         def look(details: Mapping[str, Any]) -> None:
             text = details.get("original_response")
@@ -196,7 +199,7 @@ class Sender:
                 raw.append(text)
 
         raw.clear()
-        # Over the whole reply: LiteLLM's own time-out starts again with every byte.
+        # For the whole reply: LiteLLM's own time-out restarts with every byte.
         with anyio.move_on_after(self.timeout_s):
             plain = "prompt" in request  # goes to /completions, without a chat template
             parsed = await (self._litellm.atext_completion if plain else self._litellm.acompletion)(
@@ -206,7 +209,7 @@ class Sender:
                 **request,
                 **(self._without_seed if "seed" in request else {}),
                 timeout=self.timeout_s,
-                # Tried again here only: the retries of LiteLLM and of the client below it would multiply ours.
+                # Retries happen only here: those of LiteLLM and of the client below it would multiply ours.
                 max_retries=0,
                 num_retries=0,
                 logger_fn=look,
@@ -216,13 +219,13 @@ class Sender:
 
     @cached_property
     def _without_seed(self) -> dict[str, list[str]]:
-        """Leaves out a seed that the provider takes none of, as Anthropic: LiteLLM would refuse the whole request."""
+        """Arguments that drop the seed if the provider takes none, like Anthropic; LiteLLM would refuse the request."""
         model, provider, _, _ = self._litellm.get_llm_provider(self.model, api_base=self.base_url)
         known = self._litellm.get_supported_openai_params(model, provider)
         return {"additional_drop_params": ["seed"]} if known and "seed" not in known else {}
 
     def _text_client(self) -> Any:
-        """One client for all texts, where LiteLLM would make one for each and leave its connections open."""
+        """Return one client for all texts; LiteLLM would create one for each and leave its connections open."""
         if self._texts is None:
             from openai import AsyncOpenAI
 
@@ -231,22 +234,22 @@ class Sender:
         return self._texts
 
     def _is_last(self, state: tenacity.RetryCallState) -> bool:
-        """Whether a request is not tried again: a server that was never there is not waited for as for one that was."""
+        """Return whether this was the last try; a server that has never answered gets fewer."""
         never_there = not self._reply_lengths["replies"] and is_unreachable(_error(state))
         return state.attempt_number > (min(self.retries, _RETRIES_TO_REACH) if never_there else self.retries)
 
     def _pause(self, state: tenacity.RetryCallState) -> float:
-        """Seconds before the next try: doubled each time, with jitter; longer where the server says so."""
+        """Return the seconds before the next try: doubled each time, with jitter; longer if the server asks for it."""
         growing = tenacity.wait_exponential_jitter(
             multiplier=self.FIRST_PAUSE_S, max=self.LONGEST_PAUSE_S, jitter=self.FIRST_PAUSE_S
         )
         wanted_s = min(retry_after_s(_error(state)), self.timeout_s)
-        # The server means all requests.
+        # The server's pause applies to all requests.
         self._not_before = max(self._not_before, time.monotonic() + wanted_s)
         return max(growing(state), wanted_s)
 
     def _over_budget(self, usd: float) -> EntropySentinelError:
-        """The error of a budget without room for a request of at most `usd`."""
+        """Return the error for a budget without room for a request of at most `usd`."""
         sums = self.ledger.sums()
         reserved = passed = ""
         if sums.unanswered:
@@ -271,9 +274,9 @@ async def sleep(seconds: float, stop: anyio.Event) -> None:
 
 
 def _error(state: tenacity.RetryCallState) -> BaseException:
-    """Why a try is made again."""
+    """Return the error of a failed try."""
     error = None if state.outcome is None else state.outcome.exception()
-    assert error is not None  # a try that went well is not made again
+    assert error is not None  # a try that succeeded is not repeated
     return error
 
 

@@ -38,16 +38,16 @@ log = logging.getLogger(__name__)
 
 
 class LitellmEngine(ByTokenIds):
-    """A model behind an API; answers chats, and goes on from plain text.
+    """A model behind an API; answers chats, and continues plain text.
 
-    Its log-probabilities are asked for unless the settings' `api.logprobs` is false; responses then have no trace.
+    It requests log-probabilities unless `api.logprobs` is false; then responses have no trace.
 
-    What an API leaves open, and what is done here:
+    APIs leave some questions open:
 
-    - No server says whether its log-probabilities are those before or after temperature. `LOGPROBS_MODE` is assumed:
+    - No server says whether its log-probabilities are from before or after temperature. `LOGPROBS_MODE` is assumed:
       vLLM's default since V1, and OpenAI's distribution of the model.
     - The rendered prompt is not visible. `prompt_hash` is over the messages and the variables of the chat template.
-    - Token ids are returned by llama.cpp alone; elsewhere `token_ids` is None, and `top_token_ids` everywhere.
+    - Only llama.cpp returns token ids; otherwise `token_ids` is None. `top_token_ids` is always None.
     - Where the sampled token is outside the top 20, a vLLM server returns it and the top 19. `displaced_steps` counts
       the steps whose sampled token is the least likely of the 20 returned: those, and the steps at which it really
       is the 20th, which look the same. A provider that returns it as a 21st entry displaces nothing, nor does
@@ -63,13 +63,13 @@ class LitellmEngine(ByTokenIds):
     LOGPROBS_MODE = "raw_logprobs"
 
     def __init__(self, settings: ApiSettings) -> None:
-        """Prepare for the server that the settings name; sends nothing yet."""
+        """Prepare for the server in the settings; sends nothing yet."""
         os.environ.update(settings["environment"])  # keys and proxies of LiteLLM, which the client imports
         self._settings, self._servers, self._lacking = settings, set[str](), list[int]()
         self._is_checked = False
         server = dict(settings["api"])
         self._logprobs: bool = server.pop("logprobs", True)
-        # Replies that were kept without these texts are no answer to a job that wants them.
+        # Replies that were cached without these texts cannot serve a job that needs them.
         kept = {"top_tokens": True} if settings.get("keep_top_tokens") else {}
         name, identity = f"models.{settings['model']}.api", {"revision": settings["revision"], **kept}
         account = f"{settings['model']}/{settings.get('benchmark', '')}"
@@ -77,7 +77,7 @@ class LitellmEngine(ByTokenIds):
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """The engine; its version has what the servers have called themselves in the replies so far."""
+        """The engine; its version includes the names that servers gave themselves in replies so far."""
         return {
             "engine": f"api:{self._client.model}",
             "engine_version": ", ".join([f"litellm {version('litellm')}", *sorted(self._servers)]),
@@ -86,7 +86,7 @@ class LitellmEngine(ByTokenIds):
 
     @property
     def vocabulary(self) -> int:
-        """The number of tokens that the model chooses from, as the config says: no server tells."""
+        """The number of tokens that the model chooses from, from the config, because no server reports it."""
         known: Any = self._settings.get("vocabulary")  # of a pass's settings alone
         if known is None:
             raise ConfigError(f"models.{self._settings['model']}.vocabulary: must be set to ask for next tokens")
@@ -95,7 +95,7 @@ class LitellmEngine(ByTokenIds):
     def beams(
         self, contexts: Iterable[Sequence[int]], width: int, max_tokens: int, stop: Sequence[str] = ()
     ) -> Generator[tuple[int, Beams], None, None]:
-        """See `Engine.beams`. ConfigError as for `next_tokens`, and where the config does not say the end tokens."""
+        """See `Engine.beams`. Raises ConfigError as `next_tokens` does, and if the config has no end tokens."""
         ends: Any = self._settings.get("end_tokens")  # of a pass's settings alone
         if ends is None:
             raise ConfigError(
@@ -106,7 +106,7 @@ class LitellmEngine(ByTokenIds):
         yield from BeamSearch(ask, self.token_texts, frozenset(ends), width, max_tokens, tuple(stop)).search(contexts)
 
     def prompts(self, chats: Sequence[Asked]) -> list[Prompt]:
-        """Each prompt as the server takes it apart; ConfigError for chats, of which it tells nothing."""
+        """Return each prompt as the server tokenizes it; raise ConfigError for chats, which servers do not tokenize."""
         texts = [chat for chat in chats if isinstance(chat, str)]
         known = self.token_ids(texts, special=True)
         if len(texts) < len(chats) or None in known:
@@ -114,10 +114,12 @@ class LitellmEngine(ByTokenIds):
         return [Prompt(ids or [], self._hash(text)) for text, ids in zip(texts, known, strict=True)]
 
     def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
-        """Answer each chat or text with its own seed: (position in `chats`, response), in the order they are done.
+        """Yield (position in `chats`, response) for each chat or text with its own seed, as they finish.
 
-        Errors are those of `ChatClient.ask`, and ConfigError where a server returns too few log-probabilities, or
-        some that cannot be right, or draws otherwise than the study says. An empty reply shows none of it.
+        Raises:
+            ConfigError: If a server returns too few or impossible log-probabilities, or samples in another way than
+                the study. An empty reply is not checked.
+            EntropySentinelError: As `ChatClient.ask`.
         """
         requests = [self._request(chat, seed) for chat, seed in zip(chats, seeds, strict=True)]
         stream = self._client.ask(
@@ -129,7 +131,7 @@ class LitellmEngine(ByTokenIds):
         self._tell_lacking()
 
     def under_way(self) -> list[int]:
-        """Requests at a time, as if all were sent; how long their responses are only the server knows."""
+        """Return a 0 for each concurrent request: only the server knows the lengths."""
         return [0] * self._client.concurrency
 
     def _request(self, chat: Asked, seed: int) -> dict[str, Any]:
@@ -145,15 +147,15 @@ class LitellmEngine(ByTokenIds):
         return request
 
     def _keep(self, reply: Reply) -> dict[str, Any]:
-        """What a response is made of; ConfigError where such replies are of no use (`_check`)."""
+        """Return the content of a reply that a response needs; raise ConfigError if it cannot be used (`_check`)."""
         steps = of_chat(reply.choice) if reply.is_chat else of_text(reply.choice)
         if not self._logprobs:
-            steps = Steps([], [], [], [])  # whatever the server adds unasked
+            steps = Steps([], [], [], [])  # ignores log-probabilities that the server adds unrequested
         model, fingerprint = (getattr(reply.parsed, name, None) for name in ("model", "system_fingerprint"))
         empty = not steps.tokens and not reply.text and not reply.completion_tokens
         if not empty:
             self._check(kind_of(fingerprint), steps, reply.is_chat)
-        # A server may repeat the key that it was sent as its own name.
+        # A server may return the key that it received as its own name.
         return {
             "model": masked(str(model or "")),
             "system_fingerprint": fingerprint and masked(str(fingerprint)),
@@ -169,12 +171,12 @@ class LitellmEngine(ByTokenIds):
         }
 
     def _check(self, kind: Kind, steps: Steps, is_chat: bool) -> None:
-        """Raise ConfigError where a server of this kind, whose reply has these steps, is of no use as it is."""
+        """Raise ConfigError if this kind of server, or a reply with these steps, cannot be used."""
         sampling, api = self._settings["sampling"], self._settings["api"]
         problem = unmet(kind, sampling, is_chat)
         if problem is None and self._logprobs:
             problem = too_few(kind, steps)
-        # Of the first reply alone: a later one that cannot be right has null features, and costs no other its own.
+        # Only for the first reply: a later impossible one gets null features, and does not stop the others.
         if problem is None and not self._is_checked:
             problem = impossible(steps) if self._logprobs else None
             if problem is None and kind.tells_sampling:
@@ -187,7 +189,7 @@ class LitellmEngine(ByTokenIds):
         prompt_hash = self._hash(chat)
         if isinstance(reply, Refusal):
             return refused(reply.reason, prompt_hash)
-        # Replies kept by earlier versions are not masked, and have neither the server's count nor its ids.
+        # Replies cached by earlier versions are not masked, and lack the server's token count and ids.
         self._servers.add(masked(" ".join(filter(None, (reply["model"], reply["system_fingerprint"])))))
         if not self._logprobs:
             facts = reply["prompt_tokens"], reply["text"], reply["finish_reason"]
@@ -213,7 +215,7 @@ class LitellmEngine(ByTokenIds):
         )
 
     def _tell_lacking(self) -> None:
-        """Say in the log how many tokens the server has counted and given no log-probabilities for."""
+        """Log the number of tokens that the server counted but returned no log-probabilities for."""
         lacking = [count for count in self._lacking if count > 1]
         if lacking:
             log.warning(
@@ -228,6 +230,6 @@ class LitellmEngine(ByTokenIds):
 
 
 def make(settings: ApiSettings, threads: int) -> LitellmEngine:
-    """The engine behind the server that the workflow has announced to this job."""
+    """Return the engine for the server that the workflow has announced to this job."""
     server = announced_server(f"models.{settings['model']}.api")
     return LitellmEngine({**settings, "api": settings["api"] | server})

@@ -21,14 +21,14 @@ from entropy_sentinel.frames.generation import TOP_K
 
 _Thing = TypeVar("_Thing")
 
-# Contexts that are taken at a time: the client wants to know how many there are.
+# Contexts per call of the client, which needs to know their number.
 _AT_A_TIME = 1024
 
 
 class ByTokenIds:
-    """A model behind a server that is asked by token ids; its calls are those of an `account` in the ledger.
+    """Requests by token ids to a model behind a server; the ledger has its calls under `account`.
 
-    ConfigError where the server does not take token ids, or does not give them back.
+    Raises ConfigError if the server does not take token ids, or does not return them.
     """
 
     def __init__(self, client: ChatClient, account: str) -> None:
@@ -54,7 +54,7 @@ class ByTokenIds:
                 yield number, _continuation(self._client.name, reply, ids, n)
 
     def token_ids(self, texts: Sequence[str], special: bool = False) -> list[list[int] | None]:
-        """See `Engine.token_ids`; with the `special` tokens that a prompt begins with, or without any."""
+        """See `Engine.token_ids`; `special` adds the special tokens at the beginning of a prompt."""
         ids: dict[int, list[int] | None] = {}
         request = partial(_request, echo=True, logprobs=1, add_special_tokens=special)
         with closing(self._replies(texts, request)) as replies:
@@ -63,7 +63,7 @@ class ByTokenIds:
         return [ids[number] for number in range(len(texts))]
 
     def token_texts(self, responses: Sequence[Sequence[int]]) -> list[list[str]]:
-        """See `Engine.token_texts`; none of a response that the server refuses, or that has no tokens."""
+        """See `Engine.token_texts`; empty for a response that the server refuses, or that has no tokens."""
         extra: dict[str, Any] = {"echo": True, "logprobs": 1, "return_tokens_as_token_ids": False}
         texts: list[list[str]] = [[] for _ in responses]
         given = [number for number, ids in enumerate(responses) if len(ids)]
@@ -75,7 +75,7 @@ class ByTokenIds:
     def _replies(
         self, things: Iterable[_Thing], request: Callable[[_Thing], dict[str, Any]]
     ) -> Generator[tuple[int, _Thing, Mapping[str, Any] | Refusal], None, None]:
-        """The replies to a request for each of many things, some of these at a time: (number, thing, reply)."""
+        """Yield (number, thing, reply) for the request of each thing, `_AT_A_TIME` things per call of the client."""
         waiting, done = iter(things), 0
         while some := list(islice(waiting, _AT_A_TIME)):
             requests = [request(thing) for thing in some]
@@ -86,14 +86,14 @@ class ByTokenIds:
 
 
 def _request(prompt: str | Sequence[int], logprobs: int, echo: bool = False, **extra: Any) -> dict[str, Any]:
-    """A request for one token after a prompt. LiteLLM takes no ids for most servers: they go around it."""
+    """Return a request for one token after a prompt. Ids are in `extra_body`: LiteLLM refuses them for most servers."""
     body = {"return_tokens_as_token_ids": True, **extra} | ({} if isinstance(prompt, str) else {"prompt": list(prompt)})
     request = {"prompt": prompt if isinstance(prompt, str) else "", "max_tokens": 1, "temperature": 0}
     return {**request, "logprobs": logprobs, **({"echo": True} if echo else {}), "extra_body": body}
 
 
 def _kept(reply: Reply) -> dict[str, Any]:
-    """The tokens of a reply, those of an echoed prompt among them, and what was likely in place of the last."""
+    """Return the tokens of a reply, including an echoed prompt, and the alternatives to the last token."""
     logprobs: Any = getattr(reply.choice, "logprobs", None)
     tokens, top = getattr(logprobs, "tokens", None) or [], getattr(logprobs, "top_logprobs", None) or [{}]
     sampled = list(getattr(logprobs, "token_logprobs", None) or [])
@@ -106,14 +106,14 @@ def _kept(reply: Reply) -> dict[str, Any]:
 
 
 def _ids(name: str, reply: Mapping[str, Any]) -> list[int]:
-    """The ids of an echoed prompt, without the token that followed it."""
+    """Return the ids of an echoed prompt, without the token after it."""
     if (ids := ids_of(reply["tokens"])) is None:
         raise ConfigError(f"{name}: {_NO_IDS}")
     return ids[:-1]
 
 
 def _next_token(name: str, reply: Mapping[str, Any], length: int) -> NextToken:
-    """The 20 most likely tokens, where the server has understood the context and names tokens by their ids."""
+    """Return the 20 most likely tokens; raise ConfigError if the server ignored the ids or returned none."""
     if reply["prompt_tokens"] not in (0, length):
         raise ConfigError(
             f"{name}: the server read a context of {length} token ids as {reply['prompt_tokens']} tokens: it does not "
@@ -129,10 +129,10 @@ def _next_token(name: str, reply: Mapping[str, Any], length: int) -> NextToken:
 
 
 def _continuation(name: str, reply: Mapping[str, Any], ids: Sequence[int], n: int) -> Continuation:
-    """The log-probabilities of the last `n` of the `ids` that were sent, where the server gives these back."""
+    """Return the log-probabilities of the last `n` of `ids`; raise ConfigError if the server does not echo them."""
     if _ids(name, reply) != list(ids):
         raise ConfigError(
-            f"{name}: the server does not give a prompt of {len(ids)} token ids back as it was sent (echo): it does "
+            f"{name}: the server does not return a prompt of {len(ids)} token ids as it was sent (echo): it does "
             f"not take token ids at /completions; {_INSTEAD}"
         )
     return Continuation(np.array(reply["logprobs"][len(ids) - n : len(ids)], dtype=np.float32))

@@ -18,7 +18,7 @@ import polars as pl
 from entropy_sentinel.frames.generation import TOP_K
 from entropy_sentinel.sources.given_table import impossible_step
 
-# How a vLLM server writes a token where it is asked for ids: texts of several tokens can be the same.
+# How a vLLM server writes a token as an id: several tokens can have the same text.
 _ID = re.compile(r"token_id:(\d+)")
 # Traces have ids in 32 bits.
 _MOST = 2**32 - 1
@@ -28,8 +28,8 @@ _MOST = 2**32 - 1
 class Steps:
     """T steps of a reply: the sampled tokens, their log-probabilities, and those of the most likely tokens of each.
 
-    `top_tokens` are the texts of the most likely ones, or what stands for them. `ids` are of the sampled tokens, where
-    a server says them beside the texts, as llama.cpp does; None elsewhere.
+    `top_tokens` are the texts of the most likely tokens, or their ids as text. `ids` are of the sampled tokens if the
+    server returns them beside the texts, as llama.cpp does; else None.
     """
 
     tokens: list[str]
@@ -40,12 +40,12 @@ class Steps:
 
 
 def of_chat(choice: Any) -> Steps:
-    """The steps of an answer to a chat."""
+    """Return the steps of an answer to a chat."""
     return _of_content(getattr(getattr(choice, "logprobs", None), "content", None) or [])
 
 
 def of_text(choice: Any) -> Steps:
-    """The steps of what continues a plain text: OpenAI's lists, or as for a chat, which is what llama.cpp returns."""
+    """Return the steps of a continuation of plain text: OpenAI's lists, or llama.cpp's, which are as for a chat."""
     logprobs: Any = getattr(choice, "logprobs", None)
     if content := getattr(logprobs, "content", None):
         return _of_content(content)
@@ -56,13 +56,13 @@ def of_text(choice: Any) -> Steps:
 
 
 def ids_of(tokens: Sequence[str]) -> list[int] | None:
-    """The ids of tokens that a server has written as such; None where it has written texts."""
+    """Return the ids of tokens that a server has written as ids; None if it has written texts."""
     matches = [_ID.fullmatch(token) for token in tokens]
     return [int(match[1]) for match in matches if match] if matches and all(matches) else None
 
 
 def top_texts(kept: Mapping[str, Any]) -> np.ndarray | None:
-    """The texts of the most likely tokens, (T, TOP_K), the likeliest first, of a reply as it is kept; None without."""
+    """Return the texts of the most likely tokens of a kept reply, (T, TOP_K), likeliest first; None without them."""
     if "top_tokens" not in kept:
         return None
     steps = zip(kept["top_logprobs"], kept["top_tokens"], strict=True)
@@ -71,7 +71,7 @@ def top_texts(kept: Mapping[str, Any]) -> np.ndarray | None:
 
 
 def _of_content(content: Sequence[Any]) -> Steps:
-    """The steps of `content`, one entry per token: objects of LiteLLM, or what the server sent."""
+    """Return the steps of `content`, one entry per token: LiteLLM's objects, or the server's dicts."""
     ids = [_field(step, "id") for step in content]
     top = [_field(step, "top_logprobs") or [] for step in content]
     return Steps(
@@ -90,9 +90,9 @@ def _field(entry: Any, name: str) -> Any:
 log = logging.getLogger(__name__)
 
 _TIMEOUT_S = 10
-# What leaves the model's distribution as it is, after temperature and top_p, which every request says.
+# Values that leave the distribution unchanged after temperature and top_p, which every request sets.
 _NEUTRAL = {"top_k": 0, "min_p": 0, "repeat_penalty": 1, "presence_penalty": 0, "frequency_penalty": 0}
-# What a study can say itself.
+# The keys of these that a study can set.
 _SAID = ("top_k", "min_p")
 
 
@@ -113,7 +113,7 @@ def drawn_otherwise(address: str, sampling: Mapping[str, object]) -> str | None:
 
 
 def _own(address: str) -> dict[str, Any]:
-    """The server's own values of what is in `_NEUTRAL`; nothing where it does not tell."""
+    """Return the server's own values for the keys of `_NEUTRAL`; empty if it does not report them."""
     props = f"{address.removesuffix('/v1')}/props"
     try:
         with urllib.request.urlopen(props, timeout=_TIMEOUT_S) as reply:
@@ -123,21 +123,21 @@ def _own(address: str) -> dict[str, Any]:
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         log.warning("%s does not say how it draws tokens (%s); top_k and min_p may be its own", props, error)
         return {}
-    # A top_k below 0 is none either.
+    # A top_k below 0 also keeps all tokens.
     return {name: max(value, 0) if name == "top_k" else value for name, value in known.items()}
 
 
 def _short(value: float) -> float:
-    """A number as it was set, where the server has it in 32 bits: 0.05 for 0.05000000074505806."""
+    """Return a number as it was set, although the server has it in 32 bits: 0.05 for 0.05000000074505806."""
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of server: how it calls itself, and what to do where it gives too few log-probabilities.
+    """A kind of server: its name, its fingerprint, and the remedy if it returns too few log-probabilities.
 
-    `ignored` are the keys of `sampling` that it reads over, with what to do in place of them; `plain_text` says why
-    it cannot go on from plain text. One that `tells_sampling` is asked how it draws (`drawn_otherwise`).
+    `ignored` has the keys of `sampling` that it ignores, with the remedies. `plain_text` says why it cannot continue
+    plain text. If it `tells_sampling`, its own sampling is checked (`drawn_otherwise`).
     """
 
     name: str
@@ -174,7 +174,7 @@ _KINDS = (
 
 
 def kind_of(fingerprint: object) -> Kind:
-    """The kind of server that calls itself so."""
+    """Return the kind of server with this fingerprint."""
     return next((kind for kind in _KINDS if kind.fingerprint.fullmatch(str(fingerprint or ""))), _OTHERS)
 
 
@@ -201,7 +201,7 @@ def too_few(kind: Kind, steps: Steps) -> str | None:
 
 
 def impossible(steps: Steps) -> str | None:
-    """What cannot be in these steps if they are log-probabilities of a model, None where they can."""
+    """Return why these steps cannot be log-probabilities of a model; None if they can."""
     top = [sorted(step, reverse=True)[:TOP_K] for step in steps.top]
     columns = {"token_logprobs": [steps.sampled], "top_logprobs": [top]}
     schema = {"token_logprobs": pl.List(pl.Float32), "top_logprobs": pl.List(pl.Array(pl.Float32, TOP_K))}

@@ -18,13 +18,13 @@ import numpy as np
 from entropy_sentinel.engines.engine import Beam, Beams, NextToken
 from entropy_sentinel.frames.generation import TOP_K
 
-# Contexts that are searched side by side: few enough that the engine's cache holds their beams.
+# Contexts that are searched together: few enough for the engine's cache to hold their beams.
 _SIDE_BY_SIDE = 64
 
 
 @dataclass(frozen=True)
 class _Sequence:
-    """Tokens after a context, their log-probability together in nats, and their text where texts can end a response."""
+    """Tokens after a context, their joint log-probability in nats, and their text if texts can end a response."""
 
     token_ids: tuple[int, ...] = ()
     logprob: float = 0.0
@@ -34,7 +34,7 @@ class _Sequence:
 
 @dataclass
 class _Hypotheses:
-    """The sequences after one context: those to go on with, and the finished ones, each the likeliest first."""
+    """The unfinished and finished sequences after one context, each likeliest first."""
 
     number: int
     context: Sequence[int]
@@ -44,7 +44,7 @@ class _Hypotheses:
     refused: str = ""
 
     def take(self, sequences: Iterable[_Sequence]) -> None:
-        """Go on from these sequences, as far as they can still be among the likeliest."""
+        """Continue with those of these sequences that can still be among the likeliest."""
         likeliest = sorted(sequences, key=_order)
         self.finished = sorted(
             [*self.finished, *(sequence for sequence in likeliest if sequence.finish_reason)], key=_order
@@ -66,11 +66,11 @@ class BeamSearch:
     width: int
     max_tokens: int
     stop: tuple[str, ...] = ()
-    # The text of each token so far: a server is asked for it.
+    # The texts of known tokens; a server has to be asked for each.
     _known: dict[int, str] = field(default_factory=dict)
 
     def search(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, Beams], None, None]:
-        """See `Engine.beams`. Raises ValueError for a width that the known next tokens do not suffice for."""
+        """See `Engine.beams`. Raises ValueError if `width` exceeds half of the known next tokens."""
         if not 1 <= self.width <= TOP_K // 2:
             raise ValueError(f"width: must be 1 to {TOP_K // 2}, half of the next tokens known, was {self.width}")
         waiting = enumerate(contexts)
@@ -84,7 +84,7 @@ class BeamSearch:
                 yield hypotheses.number, Beams(self._beams(hypotheses.finished), hypotheses.refused)
 
     def _step(self, hypotheses: Sequence[_Hypotheses]) -> None:
-        """Go on with every running sequence by one token."""
+        """Extend every unfinished sequence by one token."""
         running = [(owner, sequence) for owner in hypotheses for sequence in owner.running]
         next_tokens = dict(self.ask([*owner.context, *sequence.token_ids] for owner, sequence in running))
         if self.stop:
@@ -93,7 +93,7 @@ class BeamSearch:
         for number, (owner, sequence) in enumerate(running):
             if not next_tokens[number].refused:
                 longer[owner.number] += self._continued(sequence, next_tokens[number])
-            elif sequence.token_ids:  # there is no room for more
+            elif sequence.token_ids:  # the context is full
                 longer[owner.number].append(replace(sequence, finish_reason="length"))
             else:
                 owner.refused = next_tokens[number].refused
@@ -101,7 +101,7 @@ class BeamSearch:
             owner.take(longer[owner.number])
 
     def _continued(self, sequence: _Sequence, next_token: NextToken) -> list[_Sequence]:
-        """A sequence with each of the tokens that may follow it."""
+        """Return the sequence extended by each of the possible next tokens."""
         longer = []
         for token, logprob in zip(next_token.token_ids.tolist(), next_token.logprobs.tolist(), strict=True):
             text = sequence.text + self._known.get(token, "")
@@ -111,7 +111,7 @@ class BeamSearch:
         return [candidate for candidate in longer if candidate.logprob > -np.inf]
 
     def _learn(self, next_tokens: Iterable[NextToken], before: int) -> None:
-        """Ask for the texts of tokens that are not known yet, each after another: a first one may lack its space."""
+        """Get the texts of new tokens, each after the token `before`: a text's first token may lack its space."""
         new = list(
             {
                 token: None
@@ -124,7 +124,7 @@ class BeamSearch:
         self._known.update((token, text[-1] if text else "") for token, text in zip(new, texts, strict=True))
 
     def _beams(self, sequences: Sequence[_Sequence]) -> tuple[Beam, ...]:
-        """Sequences with their whole text, up to where one of `stop` begins."""
+        """Return the sequences with their text, up to the first of `stop`."""
         bare = [sequence.token_ids[: -1 if sequence.token_ids[-1] in self.ends else None] for sequence in sequences]
         texts = ["".join(texts) for texts in self.texts(bare)] if bare else []
         cuts = [min((text.find(end) for end in self.stop if end in text), default=None) for text in texts]
@@ -135,5 +135,5 @@ class BeamSearch:
 
 
 def _order(sequence: _Sequence) -> tuple[float, tuple[int, ...]]:
-    """By falling log-probability, equal ones by their tokens."""
+    """Return a sort key: falling log-probability, then tokens."""
     return -sequence.logprob, sequence.token_ids

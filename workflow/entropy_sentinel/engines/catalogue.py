@@ -1,6 +1,6 @@
-"""The prompts that models are asked with, and the engine of a job.
+"""The built-in prompts, and the engine of a job.
 
-A prompt that changes gets a new version, never a silent edit.
+A changed prompt gets a new version.
 """
 
 from importlib import import_module
@@ -27,6 +27,6 @@ PROMPTS: dict[str, Prompt] = {
 
 
 def make_engine(settings: AskedSettings, threads: int) -> "Engine":
-    """The engine that the settings name, on `threads` CPU cores."""
+    """Return the engine that the settings name, on `threads` CPU cores."""
     engine: Engine = import_module(ENGINES[settings["engine"]]).make(settings, threads)
     return engine

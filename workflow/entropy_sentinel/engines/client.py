@@ -19,7 +19,7 @@ from entropy_sentinel.frames.errors import EntropySentinelError
 
 log = logging.getLogger(__name__)
 
-# How often a job goes on with a new engine after one that ended under its request.
+# How often a job replaces an engine that ended during its request.
 MOST_ENDS = 2
 
 
@@ -27,7 +27,7 @@ class SharedEngine:
     """An engine process that jobs share: see `engines.engine.Engine`."""
 
     def __init__(self, settings: VllmSettings, threads: int, run: Run | None = None) -> None:
-        """An engine on `threads` CPU cores for the settings' model, among the engines of `run`, the announced one."""
+        """Prepare an engine on `threads` CPU cores for the settings' model; `run` is the announced run by default."""
         self._settings, self._threads, self._run = settings, threads, run or Run.announced()
         self._lease: Lease | None = None
         self._counts: Sequence[int] = ()
@@ -47,7 +47,7 @@ class SharedEngine:
         return int(self._value("vocabulary"))
 
     def under_way(self) -> Sequence[int]:
-        """The tokens so far of each response under way, as the engine last reported."""
+        """Return the tokens so far of each unfinished response, as the engine last reported."""
         return self._counts
 
     def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
@@ -99,7 +99,7 @@ class SharedEngine:
     def _stream(
         self, name: str, count: int, arguments: Callable[[list[int]], tuple[Any, ...]]
     ) -> Generator[tuple[int, Any], None, None]:
-        """Answers as (number, answer); `arguments` gives those of a question for the numbers that are left."""
+        """Yield (number, answer) for each question; `arguments` returns a call's arguments for unanswered numbers."""
         left = list(range(count))
         while left:
             numbers, answered = left, set[int]()
@@ -115,7 +115,7 @@ class SharedEngine:
             left = [number for number in numbers if number not in answered]
 
     def _ask(self, name: str, arguments: tuple[Any, ...]) -> Iterator[Any]:
-        """Ask the engine one thing; what it gives. A question that is given up ends the engine."""
+        """Yield the engine's answers to one call. A call that the caller gives up ends the engine."""
         lease = self._lease or self._open()
         ended = False
         try:
@@ -136,7 +136,7 @@ class SharedEngine:
                 self._drop()
 
     def _open(self) -> Lease:
-        """Find an idle engine, or start one, and wait until it is loaded."""
+        """Return an idle engine, or start one and wait until it is loaded."""
         lease = self._lease = lease_engine(self._run, self._settings, self._threads)
         weakref.finalize(self, lease.close)
         try:
@@ -158,23 +158,23 @@ class SharedEngine:
         self._lease = None
 
     def _count_end(self) -> None:
-        """Warn that the engine has ended; raises EntropySentinelError if no other one may replace it."""
+        """Warn that the engine has ended; raise EntropySentinelError if no other engine may replace it."""
         self._ends += 1
         name = f"models.{self._settings['model']}"
         if not self._run.goes_on:
             raise EntropySentinelError(
-                f"{name}: the run that started this job has ended, and its engines with it; what was answered is kept "
-                "for the next run"
+                f"{name}: the run that started this job has ended, and its engines with it; the next run continues "
+                "from what was answered"
             )
         if self._ends > MOST_ENDS:
             raise EntropySentinelError(
-                f"{name}: the engine ended {self._ends} times while it was asked; what it said stands above in this log"
+                f"{name}: the engine ended {self._ends} times during a request; its output is above in this log"
             )
-        log.warning("%s: the engine ended while it was asked; going on with a new one", name)
+        log.warning("%s: the engine ended during a request; continuing with a new one", name)
 
 
 def make(settings: VllmSettings, threads: int) -> SharedEngine:
-    """The engine of a model with weights, which the first job that asks it loads on `threads` CPU cores."""
+    """Return the engine of a model with weights; the first job that uses it loads it on `threads` CPU cores."""
     return SharedEngine(settings, threads)
 
 

@@ -20,8 +20,8 @@ from entropy_sentinel.engines.cpu import is_cpu_build
 from entropy_sentinel.engines.generation import PARALLEL_SIZES, ServedSettings, gpus
 from entropy_sentinel.frames.errors import ConfigError
 
-# The GPUs to choose from, as the user or Slurm has set them; CUDA reads this too. `LISTED` names a machine's GPUs where
-# `nvidia-smi` is not to be asked.
+# The GPUs to choose from, as set by the user or Slurm; CUDA reads this variable too. `LISTED` names a machine's GPUs in
+# place of `nvidia-smi`.
 VISIBLE, LISTED = "CUDA_VISIBLE_DEVICES", "ENTROPY_SENTINEL_DEVICES"
 _UUID = re.compile(r"\(UUID: ((?:GPU|MIG)-[^)]+)\)")
 
@@ -35,22 +35,22 @@ class Claim:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What tells CUDA to use these devices only."""
+        """The variable that restricts CUDA to these devices."""
         return {VISIBLE: ",".join(self.devices)} if self.devices else {}
 
     def release(self) -> None:
-        """Let others have the devices, unless a process that inherited the locks still runs."""
+        """Release the devices, unless a process that inherited the locks still runs."""
         for lock in self.locks:
             lock.close()
 
 
 def needed(settings: ServedSettings) -> int:
-    """How many GPUs the engine of these settings takes."""
+    """Return the number of GPUs that the engine of these settings needs."""
     return gpus(settings["engine_args"])
 
 
 def visible(environment: Mapping[str, str]) -> list[str] | None:
-    """The UUIDs of the GPUs that an engine in this environment may use; None where there are none, as on a CPU."""
+    """Return the UUIDs of the GPUs that an engine in this environment may use; None without GPUs."""
     if is_cpu_build() and LISTED not in environment:
         return None
     known, chosen = _known(environment.get(LISTED)), environment.get(VISIBLE)
@@ -59,9 +59,9 @@ def visible(environment: Mapping[str, str]) -> list[str] | None:
 
 
 def usable(settings: ServedSettings) -> list[str] | None:
-    """The GPUs that the engine of these settings may use; see `visible`.
+    """Return the GPUs that the engine of these settings may use; see `visible`.
 
-    Raises ConfigError where there are fewer than it needs.
+    Raises ConfigError if there are fewer than it needs.
     """
     devices = visible(os.environ | settings["environment"])
     if devices is not None and len(devices) < needed(settings):
@@ -74,7 +74,7 @@ def usable(settings: ServedSettings) -> list[str] | None:
 
 
 def claim(count: int, devices: Sequence[str]) -> Claim | None:
-    """Own `count` of the devices; None where fewer are free."""
+    """Return a claim to `count` of the devices; None if fewer are free."""
     owned: dict[str, socket.socket] = {}
     for device, lock in _free(devices):
         owned[device] = lock
@@ -98,7 +98,7 @@ def _free(devices: Sequence[str]) -> Iterator[tuple[str, socket.socket]]:
 
 
 def _known(listed: str | None) -> tuple[tuple[str, ...], ...]:
-    """Each GPU with its MIG devices, as UUIDs, in the order of their numbers; nothing without NVIDIA's driver."""
+    """Return each GPU with its MIG devices, as UUIDs, in the order of their numbers; empty without NVIDIA's driver."""
     return tuple((device,) for device in listed.split(",")) if listed else _installed()
 
 
@@ -111,7 +111,7 @@ def _installed() -> tuple[tuple[str, ...], ...]:
 
 
 def read_listing(shown: str) -> tuple[tuple[str, ...], ...]:
-    """The GPUs that `nvidia-smi -L` shows: the UUID of each, then those of its MIG devices."""
+    """Return the GPUs in the output of `nvidia-smi -L`: the UUID of each, then those of its MIG devices."""
     gpus: list[tuple[str, ...]] = []
     for uuid in _UUID.findall(shown):
         if uuid.startswith("MIG") and gpus:
@@ -127,7 +127,7 @@ def _usable(known: Sequence[tuple[str, ...]]) -> list[str]:
 
 
 def _uuid(name: str, known: Sequence[tuple[str, ...]]) -> str:
-    """The UUID of a device that is named by its number or by the beginning of its UUID; else the name."""
+    """Return the UUID of a device, given its number or the beginning of its UUID; an unknown name is unchanged."""
     if name.isdecimal() and int(name) < len(known):
         return known[int(name)][0]
     return next((device for gpu in known for device in gpu if device.startswith(name)), name)

@@ -11,12 +11,12 @@ from entropy_sentinel.frames.generation import REFUSED, TOP_K
 
 _Answer = TypeVar("_Answer")
 Chat = Sequence[Mapping[str, str]]
-# A chat, around which the engine puts the model's template; or plain text, which the model goes on from as it is.
+# A chat, which the engine puts into the model's template, or plain text, which the model continues.
 Asked = Chat | str
 
 
 def spoken(question: Asked) -> str | dict[str, str] | list[dict[str, str]]:
-    """Return a prompt as it is hashed: only the text of a single user message."""
+    """Return the form of a prompt that is hashed; for a single user message, this is only its text."""
     if isinstance(question, str):
         return {"text": question}
     alone = len(question) == 1 and question[0]["role"] == "user"
@@ -47,10 +47,10 @@ class Response:
 
 
 def refused(reason: str, prompt_hash: str, prompt_tokens: int = 0) -> Response:
-    """Return the response to a request that the engine refuses, for example because its prompt is too long.
+    """Return the response to a refused request, for example one whose prompt is too long.
 
-    It has no text and no tokens. Its `finish_reason` is `refused: ` and the reason: one short line with what was asked
-    and what is possible. Its features and label are null. A failure of all requests (no server, a wrong key) is an
+    It has no text and no tokens. Its `finish_reason` is `refused: ` and the reason: one short line with the request
+    and the limit. Its features and label are null. A failure of all requests (no server, a wrong key) is an
     error instead.
     """
     return Response(
@@ -139,7 +139,7 @@ def in_order(answers: Iterable[tuple[int, _Answer]], n_asked: int, what: str) ->
 class Engine(Protocol):
     """The questions that a model answers, and the tokenizer functions that questions by token ids need.
 
-    - `answer`: responses to chats, lists of messages with role and content, and to plain text that it goes on from.
+    - `answer`: responses to chats (lists of messages with role and content), and continuations of plain text.
     - `next_tokens`: the distribution of the token after given contexts.
     - `continuations`: the log-probabilities of given tokens after given contexts.
     - `beams`: the likeliest responses, by beam search.
@@ -158,12 +158,12 @@ class Engine(Protocol):
     def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
         """Yield (position in `chats`, response) for each chat or text with its own seed, as responses are finished.
 
-        A refused request has a response, too: `refused`.
+        A refused request also has a response, `refused`.
         """
         ...
 
     def under_way(self) -> Sequence[int]:
-        """The number of tokens so far of each unfinished response, in any order; 0 if only a server knows.
+        """Return the tokens so far of each unfinished response, in any order; 0 if only a server knows.
 
         Another thread may call this while one waits for answers.
         """
@@ -199,13 +199,13 @@ class Engine(Protocol):
         ...
 
     def prompts(self, chats: Sequence[Asked]) -> list[Prompt]:
-        """Each prompt as `answer` would send it."""
+        """Return each prompt as `answer` would send it."""
         ...
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int] | None]:
-        """The token ids of each text by itself, without special tokens; None if the vocabulary lacks a part of it."""
+        """Return the token ids of each text, without special tokens; None if the vocabulary lacks a part of it."""
         ...
 
     def token_texts(self, responses: Sequence[Sequence[int]]) -> list[list[str]]:
-        """The texts of each response's tokens; a character of several tokens belongs to the last of them."""
+        """Return the texts of each response's tokens; a character of several tokens belongs to the last of them."""
         ...

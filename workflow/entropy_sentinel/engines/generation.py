@@ -1,4 +1,4 @@
-"""How responses are asked for, whatever the model, and what that takes: the sections `generation` and `rates`."""
+"""How responses are generated, and at what cost: the sections `generation` and `rates`."""
 
 import math
 import re
@@ -15,7 +15,7 @@ from entropy_sentinel.sources.settings import JobSettings, SourceSettings
 if TYPE_CHECKING:
     from typing_extensions import TypeIs
 
-# Arguments of vllm.LLM, and of its server, that the pipeline sets itself, and the key to set instead.
+# Arguments of vllm.LLM and its server that the pipeline sets itself, with the key to set instead.
 SET_ELSEWHERE: dict[str, str] = {
     "model": "models.<name>.id or models.<name>.path",
     "revision": "models.<name>.revision",
@@ -34,7 +34,7 @@ PARALLEL_SIZES = ("tensor_parallel_size", "pipeline_parallel_size", "data_parall
 
 
 def gpus(engine_args: Mapping[str, Any]) -> int:
-    """How many GPUs an engine with these arguments takes."""
+    """Return the number of GPUs that an engine with these arguments needs."""
     return math.prod(engine_args.get(size, 1) for size in PARALLEL_SIZES)
 
 
@@ -75,7 +75,7 @@ class Sampling(Settings):
         le=2**20,
         description="longest response, tokens; longer ones are truncated, and their share is reported per benchmark",
     )
-    # What is not set is no part of a job's settings, so that a key that is new here generates nothing again.
+    # A key that is not set is no part of a job's settings, so a new key here invalidates no generation.
     top_k: Whole | None = Field(None, ge=1, description="tokens drawn from, the most likely ones; null for all")
     min_p: Number | None = Field(
         None,
@@ -86,7 +86,7 @@ class Sampling(Settings):
     repetition_penalty: Number | None = Field(
         None, gt=0, le=2, description="above 1: tokens that were there before are less likely"
     )
-    # A line's end alone ends answers of base models.
+    # For base models, whose answers end with a line.
     stop: list[Annotated[str, Field(min_length=1)]] | None = Field(
         None, min_length=1, max_length=16, description="texts that end a response"
     )
@@ -124,7 +124,7 @@ class Generation(Settings):
         description="whether traces keep the ids of the 20 tokens, not only their log-probabilities: 1.5 times the "
         "disk",
     )
-    # What is not set is no part of a job's settings, so that nothing is generated again by the key.
+    # False is no part of a job's settings, so adding this key invalidated no generation.
     keep_top_tokens: bool = Field(
         False,
         description="whether traces keep the texts of the 20 tokens, which servers return without ids; a change "
@@ -164,7 +164,7 @@ class Generation(Settings):
 
 
 class PromptSettings(PromptTemplate):
-    """What a model is asked with; a prompt of the config's own goes to the jobs as its text."""
+    """The prompt of a model. Jobs get the text of a prompt that the config defines."""
 
     prompt: str
     prompt_version: int
@@ -172,7 +172,7 @@ class PromptSettings(PromptTemplate):
 
 
 class KeptSettings(TypedDict, total=False):
-    """What else is kept of a trace: keys that came later, none of a job's settings where they are not set."""
+    """Optional parts of a trace. These keys are newer, so job settings leave them out if they are not set."""
 
     keep_top_tokens: bool
 
@@ -212,7 +212,7 @@ class VllmSettings(AskedSettings):
 
 
 class ServedSettings(TypedDict):
-    """What a server of a model with weights depends on."""
+    """The settings of a server for a model with weights."""
 
     model: str
     weights: str
@@ -232,12 +232,12 @@ class ApiSettings(AskedSettings):
     revision: str | None
 
 
-# What two jobs must have in common to ask one engine; how it is asked may differ.
+# Two jobs that agree on these settings can share an engine; prompts and sampling may differ.
 _LOADED = ("weights", "local", "revision", "commit", "lora", "lora_revision", "seed", "environment", "engine_args")
 
 
 def loaded(settings: VllmSettings) -> dict[str, Any]:
-    """What an engine is loaded with: models that agree on it share their engine."""
+    """Return the settings with which an engine is loaded; models that agree on them share an engine."""
     return {name: settings.get(name) for name in _LOADED}
 
 
@@ -246,12 +246,12 @@ GenerationSettings = AskedSettings | SourceSettings
 
 
 def are_imported(settings: GenerationSettings) -> "TypeIs[SourceSettings]":
-    """Whether the responses are imported instead of generated."""
+    """Return whether the responses are imported instead of generated."""
     return settings["engine"] == "source"
 
 
 def have_weights(settings: GenerationSettings) -> "TypeIs[VllmSettings]":
-    """Whether vLLM loads the model."""
+    """Return whether vLLM loads the model."""
     return settings["engine"] == "vllm"
 
 

@@ -28,12 +28,12 @@ from entropy_sentinel.engines.vllm import VllmEngine
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.frames.locks import take
 
-# How often the engine looks whether its run goes on, and reports to the job how far the responses under way are.
+# Seconds between checks that the run continues, and between reports of progress to the job.
 WATCH_S, REPORT_S = 1.0, 5.0
 
 
 class Host:
-    """A loaded engine and the socket at which it is asked."""
+    """A loaded engine and the socket on which jobs reach it."""
 
     def __init__(self, folder: Path, run: Run) -> None:
         self.folder, self.run = folder, run
@@ -67,10 +67,10 @@ class Host:
             return error
         traceback.print_exc()
         text = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-        return EntropySentinelError(f"models.{model}: vLLM cannot load it: {text}; more stands above in this log")
+        return EntropySentinelError(f"models.{model}: vLLM cannot load it: {text}; the details are above in this log")
 
     def _next_job(self) -> Connection | None:
-        """The connection of the next job; None where none has come for so long that the engine ends."""
+        """Return the connection of the next job; None if none came for so long that the engine ends."""
         while True:
             self._listener.settimeout(self.run.idle_s or 0.05)
             try:
@@ -87,7 +87,7 @@ class Host:
             connection.close()
 
     def _is_given_up(self) -> bool:
-        """Whether no job holds the engine; then none can have it any more."""
+        """Return whether no job holds the engine; if so, no job can take it from now on."""
         self._lock = (self.folder / LOCK).open()
         return take(self._lock.fileno(), self.folder / LOCK)
 
@@ -112,7 +112,7 @@ class Host:
         except EntropySentinelError as error:
             self._send(connection, ("error", error))
         except OSError:
-            # The job has died, or has given up what it asked; the engine still has its requests.
+            # The job has died, or has given up its call; the engine still has the requests.
             leave(self.folder)
         except Exception:
             traceback.print_exc()
@@ -120,7 +120,7 @@ class Host:
 
     @contextmanager
     def _reporting(self, connection: Connection) -> Iterator[None]:
-        """Report to the job now and then how far its responses are; the engine ends where the job has died."""
+        """Report progress to the job during the block; the engine ends if the job has died."""
         answered = threading.Event()
 
         def report() -> None:
@@ -160,7 +160,7 @@ def _end_with(run: Run, folder: Path) -> None:
 
 
 def leave(folder: Path) -> None:
-    """End this process and all that it has started, and clear its folder away."""
+    """End this process and its children, and delete its folder."""
     clear(folder)
     # The whole group: vLLM's own processes have their memory on the GPU.
     os.killpg(0, signal.SIGKILL)

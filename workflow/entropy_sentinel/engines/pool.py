@@ -33,12 +33,12 @@ from entropy_sentinel.frames.locks import WAITING, take
 log = logging.getLogger(__name__)
 
 SETTINGS, SOCKET, LOCK = "settings.json", "socket", "lock"
-# How often a job looks for a free device, or for an engine that starts; how long a killed process takes to end.
+# Seconds between looks for a free device or a started engine; longest wait for a killed process to end.
 POLL_S, KILL_S = 0.1, 30.0
 
 
 class EngineEnded(Exception):
-    """The engine's process ended while it was asked."""
+    """The engine's process ended during a request."""
 
 
 class Lease:
@@ -49,7 +49,7 @@ class Lease:
         self._connection: Connection | None = None
 
     def connect(self, starting: int | None = None) -> None:
-        """Reach the engine; one of the process `starting` once it listens. Raises EngineEnded if it is gone."""
+        """Connect to the engine; wait while its process `starting` starts. Raises EngineEnded if it is gone."""
         while not (self.folder / SOCKET).exists() and starting and _lives(starting):
             time.sleep(POLL_S)
         try:
@@ -79,13 +79,13 @@ class Lease:
         return self._connection
 
     def close(self) -> None:
-        """Let others ask the engine."""
+        """Let other jobs use the engine."""
         if self._connection:
             self._connection.close()
         self._lock.close()
 
     def end(self) -> None:
-        """End the engine, or clear away what a dead one left."""
+        """End the engine, or delete the files of a dead one."""
         clear(self.folder)
         self.close()
 
@@ -136,7 +136,7 @@ def claim_devices(run: Run, settings: ServedSettings, threads: int) -> devices.C
 
 
 def clear(folder: Path) -> None:
-    """End the processes whose temporary folder this is, those of an engine, and delete it."""
+    """End the processes that have this temporary folder, those of an engine, and delete it."""
     if not folder.is_dir():
         return
     import psutil
@@ -162,7 +162,7 @@ def _lives(process: int) -> bool:
 
 
 def _engines(run: Run) -> list[Path]:
-    """The folders of a run's engines, the one that was asked longest ago first."""
+    """Return the folders of a run's engines, least recently used first."""
     folders = []
     for lock in run.folder.glob(f"[!.]*/{LOCK}"):
         with suppress(FileNotFoundError):  # it has just ended
@@ -171,14 +171,14 @@ def _engines(run: Run) -> list[Path]:
 
 
 def _idle(run: Run, key: str = "") -> Iterator[Lease]:
-    """Leases of the engines that no job asks, of those with this key."""
+    """Yield leases of the idle engines with this key."""
     for folder in _engines(run):
         if folder.name.startswith(key) and (lease := _locked(folder)):
             yield lease
 
 
 def _locked(folder: Path) -> Lease | None:
-    """The lease of an engine; None where another has it, or where the engine is gone."""
+    """Return the lease of an engine; None if another job has it, or if the engine is gone."""
     try:
         lock = (folder / LOCK).open()
     except OSError:
@@ -191,7 +191,7 @@ def _locked(folder: Path) -> Lease | None:
 
 
 def _end_an_idle_engine(run: Run) -> bool:
-    """Make room; False where every engine of the run is asked by a job."""
+    """End an idle engine of the run; return whether there was one."""
     lease = next(_idle(run), None)
     if lease:
         lease.end()
@@ -199,13 +199,13 @@ def _end_an_idle_engine(run: Run) -> bool:
 
 
 def _start(run: Run, key: str, settings: VllmSettings, threads: int, claim: devices.Claim) -> tuple[Lease, int]:
-    """Start an engine that owns these devices, leased from the beginning."""
+    """Start an engine that owns these devices; return its lease and process id."""
     _clear_dead_runs(run.folder.parent)
     run.folder.mkdir(mode=0o700, exist_ok=True)
     if run.folder.stat().st_uid != os.getuid():
         raise EntropySentinelError(f"{run.folder}: must be this user's own folder, for its engines; delete it")
     folder = run.folder / f"{key}-{uuid.uuid4().hex[:4]}"
-    # Under another name until it is locked: an engine that nobody asks may be ended by any job.
+    # Under another name until it is locked, because any job may end an idle engine.
     new = folder.with_name(f".{folder.name}")
     new.mkdir(mode=0o700)
     (new / SETTINGS).write_text(json.dumps({"settings": settings, "threads": threads}))
@@ -218,10 +218,10 @@ def _start(run: Run, key: str, settings: VllmSettings, threads: int, claim: devi
 
 
 def _environment(run: Run, folder: Path, claim: devices.Claim) -> dict[str, str]:
-    """What the engine of a folder finds in its environment."""
+    """Return the environment of the engine of a folder."""
     package = str(Path(__file__).parents[2])
     return {
-        # Compiled code is worth keeping; torch looks for it in the temporary folder.
+        # Keeps compiled code, which torch would write into the temporary folder.
         "TORCHINDUCTOR_CACHE_DIR": f"{tempfile.gettempdir()}/torchinductor_{os.getuid()}",
         **os.environ,
         **claim.environment,
@@ -232,7 +232,7 @@ def _environment(run: Run, folder: Path, claim: devices.Claim) -> dict[str, str]
 
 
 def _clear_dead_runs(folder: Path) -> None:
-    """Clear away what this user's killed runs have left on this machine."""
+    """Delete what this user's killed runs have left on this machine."""
     import psutil
 
     for dead in folder.glob(f"es-{os.getuid()}-*-*"):
@@ -243,5 +243,5 @@ def _clear_dead_runs(folder: Path) -> None:
 
 
 def _key(settings: VllmSettings, threads: int) -> str:
-    """A name for what an engine is loaded with: short, for the path of a socket has room for 107 characters."""
+    """Return a hash of what an engine is loaded with; short, because a socket's path has at most 107 characters."""
     return hashlib.sha256(json.dumps([loaded(settings), threads], sort_keys=True).encode()).hexdigest()[:8]

@@ -27,9 +27,9 @@ KEEPER = "keeper"
 
 
 def start(run_folder: Path, engine: Path, environment: Mapping[str, str], locks: Sequence[int]) -> int:
-    """Start the engine of a folder, which says what it says where this process does; the id of its process.
+    """Start the engine of a folder, and return the id of its process.
 
-    It inherits the descriptors `locks`.
+    It inherits the descriptors `locks`, and writes to the standard error of this process.
     """
     if not (run_folder / KEEPER).exists():
         return _spawn(engine, environment, STANDARD_ERROR, locks)
@@ -72,7 +72,7 @@ def _spawn(engine: Path, environment: Mapping[str, str], standard_error: int, lo
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
             (os.POSIX_SPAWN_DUP2, standard_error, 1),
             (os.POSIX_SPAWN_DUP2, standard_error, 2),
-            # It outlives this process, and would keep open what others wait for the end of.
+            # The engine outlives this process, and would keep open files whose end others wait for.
             *((os.POSIX_SPAWN_CLOSE, descriptor) for descriptor in _inheritable() - {*locks, 0, 1, 2}),
         ],
         setsid=True,  # Ctrl-C does not reach it
@@ -80,7 +80,7 @@ def _spawn(engine: Path, environment: Mapping[str, str], standard_error: int, lo
 
 
 def _inheritable() -> set[int]:
-    """The open descriptors of this process that its children would have."""
+    """Return the open descriptors of this process that its children would inherit."""
     descriptors = set()
     for name in os.listdir("/dev/fd"):
         with suppress(OSError):  # that of the listing itself
@@ -95,7 +95,7 @@ SAME_S = 60
 
 @dataclass(frozen=True)
 class Run:
-    """Who shares engines: the process whose end is theirs, and the folder where they stand."""
+    """Jobs that share engines: their folder, and the process with which the engines end."""
 
     folder: Path
     process: int
@@ -105,7 +105,7 @@ class Run:
 
     @classmethod
     def of_this_process(cls, idle_s: float) -> "Run":
-        """A run that ends with this process; its folder is made by the first engine."""
+        """Return a run that ends with this process; the first engine creates its folder."""
         import psutil
 
         started = psutil.Process().create_time()
@@ -114,7 +114,7 @@ class Run:
 
     @classmethod
     def announced(cls) -> "Run":
-        """The run that the environment names; else one that is this process's own, whose engines wait for nobody."""
+        """Return the run that the environment names; else one of this process, whose engines do not wait for jobs."""
         if announced := os.environ.get(RUN):
             run = json.loads(announced)
             return cls(**{**run, "folder": Path(run["folder"])})
@@ -122,7 +122,7 @@ class Run:
 
     @property
     def announcement(self) -> dict[str, str]:
-        """What tells the processes that this one starts, in their environment."""
+        """The environment variable that names this run to child processes."""
         return {RUN: json.dumps({**vars(self), "folder": str(self.folder)})}
 
     @property
@@ -132,16 +132,16 @@ class Run:
 
         with suppress(psutil.Error):
             process = psutil.Process(self.process)
-            # Its start moves with the machine's clock; another process with its number began long after.
+            # Its start time moves with the machine's clock; a later process with the same id started much later.
             same = abs(process.create_time() - self.started) < SAME_S
             return bool(same and process.status() != psutil.STATUS_ZOMBIE)
         return False
 
 
 def _for_sockets(name: str) -> Path:
-    """A folder's path in the first temporary folder that takes sockets: network file systems may not.
+    """Return the path of `name` in the first temporary folder that supports sockets; network file systems may not.
 
-    The path of a socket has room for 107 characters; an engine's folder takes 14 of them, vLLM's names 37.
+    A socket's path has at most 107 characters; an engine's folder takes 14 of them, vLLM's names 37.
     """
     for system in (tempfile.gettempdir(), "/tmp", "/dev/shm"):
         with (
@@ -157,8 +157,8 @@ def _for_sockets(name: str) -> Path:
 def announce_run(idle_s: float, main_process: bool) -> None:
     """Let the jobs that this process of Snakemake starts share engines.
 
-    An engine ends after `idle_s` without a job. Where that is 0, each job has an engine of its own. Within another run
-    on this machine, the jobs share its engines, as those of one Slurm job do.
+    An engine ends after `idle_s` seconds without a job; with 0, each job has its own engine. Within another run on this
+    machine, or in the same Slurm job, the jobs share the engines of that run.
     """
     slurm = os.environ.get("SLURM_JOB_ID")
     if not idle_s:

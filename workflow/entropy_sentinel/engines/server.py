@@ -25,7 +25,7 @@ from entropy_sentinel.frames.generation import TOP_K
 
 log = logging.getLogger(__name__)
 
-# How often a server that starts is asked whether it is up; how long one that ends may take before it is killed.
+# Seconds between checks of a starting server; seconds that a server has to end before it is killed.
 POLL_S, STOP_S = 0.5, 20.0
 _PR_SET_PDEATHSIG = 1  # of prctl(2)
 
@@ -57,14 +57,14 @@ def server_command(settings: ServedSettings, host: str, port: int) -> list[str]:
 
 
 def server_environment(settings: ServedSettings, threads: int) -> dict[str, str]:
-    """What is set for the server beside the environment that it is started in."""
-    # Where gpt-oss's prompt gets its date from on a server.
+    """Return the variables to add to the server's environment."""
+    # The date in gpt-oss's prompt on a server.
     pinned = {"VLLM_SYSTEM_START_DATE": settings["template_date"]} if settings["template_date"] else {}
     return pinned | cpu.environment(settings, threads)
 
 
 def flag(name: str, value: Any) -> list[str]:
-    """A keyword argument of vllm.LLM as words of the server's command line."""
+    """Return a keyword argument of vllm.LLM as words of the server's command line."""
     option = name.replace("_", "-")
     if value is None:
         return []
@@ -77,10 +77,10 @@ def flag(name: str, value: Any) -> list[str]:
 
 @contextmanager
 def running_server(settings: ServedSettings, threads: int) -> Iterator[str]:
-    """Serve a model on this machine, on GPUs that no engine has, while the block runs; gives the base URL.
+    """Serve a model on free GPUs of this machine while the block runs; yield the base URL.
 
-    What the server says goes where this process's output goes. It ends with the block, and with this process however
-    that ends. Raises EntropySentinelError where the server ends before it is up, such as for an argument it refuses.
+    The server writes to this process's output. It ends with the block, or with this process, even if it is killed.
+    Raises EntropySentinelError if the server ends before it is up, for example because it refuses an argument.
     """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -91,7 +91,7 @@ def running_server(settings: ServedSettings, threads: int) -> Iterator[str]:
         [*server_command(settings, "127.0.0.1", port), "--disable-uvicorn-access-log"],
         env=os.environ | server_environment(settings, threads) | claim.environment,
         stdin=subprocess.DEVNULL,
-        # A group of its own: Ctrl-C reaches this process alone, which then ends the server and all it has started.
+        # Its own group: Ctrl-C reaches only this process, which then ends the server and its children.
         start_new_session=True,
         preexec_fn=_end_with_parent,
     )
@@ -100,7 +100,7 @@ def running_server(settings: ServedSettings, threads: int) -> Iterator[str]:
             if server.poll() is not None:
                 raise EntropySentinelError(
                     f"models.{settings['model']}: the vLLM server ended before it was up, with exit status "
-                    f"{server.returncode}; what it said stands above in this log"
+                    f"{server.returncode}; its output is above in this log"
                 )
             time.sleep(POLL_S)
         log.info("the server of %s is up after %.0f s", settings["model"], time.monotonic() - begin)
@@ -119,7 +119,7 @@ def _is_up(port: int) -> bool:
 
 
 def _stop(server: subprocess.Popen[bytes]) -> None:
-    """End the server and the processes of its group: asked first, and then killed."""
+    """End the server and its process group: first by a request, then by force."""
     server.terminate()
     with contextlib.suppress(subprocess.TimeoutExpired):
         server.wait(timeout=STOP_S)
@@ -129,5 +129,5 @@ def _stop(server: subprocess.Popen[bytes]) -> None:
 
 
 def _end_with_parent() -> None:
-    """Let the kernel ask this process to end when its parent has died, even if killed outright. Linux alone can."""
+    """Let the kernel end this process when its parent has died, even if that was killed; only Linux can."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)

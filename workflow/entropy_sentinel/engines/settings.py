@@ -1,4 +1,4 @@
-"""The models that are asked: the config's section `models`. An engine is its module, and a class in `ModelKind`."""
+"""The config's section `models`. An engine is a module, and a class in `ModelKind`."""
 
 import glob
 import re
@@ -52,7 +52,7 @@ class Model(Settings):
     """What all kinds of models have."""
 
     kind: ClassVar[str]
-    # The engine that answers, as job settings name it, and its module, which has a function `make(settings, threads)`.
+    # The engine's name in job settings, and its module, which has a function `make(settings, threads)`.
     ENGINE: ClassVar[str] = ""
     MODULE: ClassVar[str] = ""
 
@@ -89,15 +89,15 @@ class Model(Settings):
 
     @property
     def no_logprobs(self) -> str | None:
-        """The key that says that its responses have no log-probabilities; None where they have."""
+        """The setting that leaves responses without log-probabilities; None if they have them."""
         return None
 
     def engine_settings(self) -> dict[str, Any]:
-        """What responses depend on beside `AskingSettings`: which model the engine asks."""
+        """Return the settings that identify the model for its engine; responses depend on them and `AskingSettings`."""
         return {}
 
     def given_passes(self, family: str) -> Path | None:
-        """The folder of what a family's pass said of the model's responses; None where the pass is to be made."""
+        """Return the folder of a family's imported pass over the responses; None if a job has to run it."""
         return None
 
     @field_validator("sampling")
@@ -148,7 +148,7 @@ class HubModel(Weights):
     revision: Revision | None = Field(None, description="commit, tag or branch of the id")
 
     def engine_settings(self) -> dict[str, Any]:
-        """The weights on the hub."""
+        """Return the weights on the hub."""
         return {"weights": self.id, "revision": self.revision, "local": False}
 
 
@@ -164,7 +164,7 @@ class LocalModel(Weights):
     path: Text = Field(description="folder with the weights, run on vLLM; safetensors, no GGUF file")
 
     def engine_settings(self) -> dict[str, Any]:
-        """The folder of the weights, and their content in place of a revision."""
+        """Return the folder of the weights, with a fingerprint of their content as revision."""
         return {"weights": self.path, "revision": folder_fingerprint(self.path), "local": True}
 
 
@@ -193,11 +193,11 @@ class ApiModel(Model):
 
     @property
     def no_logprobs(self) -> str | None:
-        """The key that says that there are no log-probabilities."""
+        """See `Model.no_logprobs`."""
         return None if self.api.logprobs else "api.logprobs: false"
 
     def engine_settings(self) -> dict[str, Any]:
-        """The name of the model at its server; what is not set is no part of a job's settings."""
+        """Return the model's name at its server and its revision; defaults are left out."""
         api = {"model": self.api.model} | ({} if self.api.logprobs else {"logprobs": False})
         return {"api": api, "revision": self.revision}
 
@@ -227,15 +227,15 @@ class SourceModel(Model):
 
     @property
     def no_logprobs(self) -> str | None:
-        """The key that says that there are no log-probabilities."""
+        """See `Model.no_logprobs`."""
         return "source_logprobs_mode: none" if self.source_logprobs_mode == NO_LOGPROBS else None
 
     def given_passes(self, family: str) -> Path | None:
-        """The folder of what a family's pass said of these traces; None where `source_passes` has none."""
+        """Return the folder of a family's imported pass over these traces; None if `source_passes` has none."""
         if self.source_passes is None:
             return None
         folder = Path(self.source_passes)
-        # That there is no such folder is said where its files are missed.
+        # A missing folder is reported when its files are read.
         return folder / family if (folder / family).is_dir() or not folder.is_dir() else None
 
     def file(self, benchmark: str) -> str:
@@ -252,12 +252,12 @@ ModelKind = (
     | Annotated[SourceModel, Tag("[source]")]
 )
 KINDS: dict[str, type[Model]] = {kind.kind: kind for kind, _ in map(get_args, get_args(ModelKind))}
-# Where each engine is made.
+# The module of each engine.
 ENGINES: dict[str, str] = {kind.ENGINE: kind.MODULE for kind in KINDS.values() if kind.MODULE}
 
 
 def _which(model: Any) -> Any:
-    """Leave out keys that are null, by which a second config file takes back one of the first, and see what is left."""
+    """Return a model without null keys, with which a second config file removes keys of the first; check its kind."""
     if not isinstance(model, Mapping):
         return model
     given = {key: value for key, value in model.items() if value is not None}
@@ -268,7 +268,7 @@ def _which(model: Any) -> Any:
 
 
 def _kind(model: Any) -> str | None:
-    """Pydantic's tag; in brackets, since it is no key of the config and errors leave it out."""
+    """Return Pydantic's tag, in brackets because it is no key of the config and errors leave it out."""
     if isinstance(model, Model):
         return f"[{model.kind}]"
     return next((f"[{kind}]" for kind in KINDS if kind in model), None) if isinstance(model, Mapping) else None

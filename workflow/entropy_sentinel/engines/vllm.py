@@ -1,6 +1,6 @@
-"""The vLLM engine in this process, which is one of its own (engines/host.py). The only module that imports vllm.
+"""The vLLM engine of an engine process (engines/host.py). The only module that imports vllm.
 
-The same code serves a GPU machine and a CPU build of vLLM; what that one needs is added by engines/cpu.py.
+The same code serves GPUs and a CPU build of vLLM; engines/cpu.py adds what that build needs.
 """
 
 import copy
@@ -24,7 +24,7 @@ from entropy_sentinel.frames.generation import TOP_K
 
 log = logging.getLogger(__name__)
 
-# Characters of what the engine says of a request that it refuses.
+# Longest reason of a refused request, characters.
 LONGEST_REASON = 300
 
 
@@ -44,7 +44,7 @@ class VllmEngine:
             "model": settings["weights"],
             "revision": settings.get("commit"),  # of weights on the hub
             "max_logprobs": TOP_K,
-            # The distribution of the model, before temperature: what the features are defined on.
+            # The model's distribution before temperature, on which the features are defined.
             "logprobs_mode": "raw_logprobs",
             "seed": settings["seed"],
             "enable_lora": settings["lora"] is not None,
@@ -62,17 +62,17 @@ class VllmEngine:
         }
 
     def asked_by(self, settings: VllmSettings) -> "VllmEngine":
-        """The same loaded model, asked as other settings say: their sampling, template and what of a trace is kept."""
+        """Return an engine with the same loaded model and other settings: sampling, template, kept parts of a trace."""
         engine = copy.copy(self)
         engine._settings = settings
         return engine
 
     def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
-        """Answer each chat or text with its own seed: (position in `chats`, response), in the order they are done.
+        """Yield (position in `chats`, response) for each chat or text with its own seed, as they finish.
 
-        One that the engine refuses, for example a prompt that is longer than the model's context, comes as `refused`.
+        A refused request, for example a prompt that is longer than the model's context, gets the response `refused`.
         """
-        self._engine.reset_prefix_cache()  # so that the answers do not depend on what was asked before
+        self._engine.reset_prefix_cache()  # so that answers do not depend on earlier requests
         positions = {}
         for position, (chat, seed) in enumerate(zip(chats, seeds, strict=True)):
             try:
@@ -122,7 +122,7 @@ class VllmEngine:
         return frozenset([known] if isinstance(known, int) else known) | ({own} if own is not None else set())
 
     def prompts(self, chats: Sequence[Asked]) -> list[Prompt]:
-        """Each prompt as `answer` would send it."""
+        """Return each prompt as `answer` would send it."""
         tokenizer, variables = self._engine.get_tokenizer(), self._template_variables()
         rendered = [
             tokenizer(chat).input_ids
@@ -135,7 +135,7 @@ class VllmEngine:
         return [Prompt(ids, _hash(np.asarray(ids, dtype="<u4").tobytes())) for ids in rendered]
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int] | None]:
-        """The token ids of each text by itself; None where the tokenizer does not know a part of it."""
+        """Return the token ids of each text; None if the vocabulary lacks a part of it."""
         tokenizer = self._engine.get_tokenizer()
         unknown, known = tokenizer.unk_token_id, list[list[int] | None]()
         for text in texts:
@@ -147,7 +147,7 @@ class VllmEngine:
         return known
 
     def token_texts(self, responses: Sequence[Sequence[int]]) -> list[list[str]]:
-        """The texts of the tokens of each response; special tokens have none, as in the response's text."""
+        """Return the texts of each response's tokens; empty for special tokens, as in the response's text."""
         from tokenizers.decoders import DecodeStream
 
         tokenizer, texts = self._engine.get_tokenizer().backend_tokenizer, []
@@ -157,20 +157,20 @@ class VllmEngine:
         return texts
 
     def under_way(self) -> list[int]:
-        """The tokens so far of each response that has begun."""
+        """Return the tokens so far of each response that has begun."""
         states: Any = self._engine.llm_engine.output_processor.request_states
         # A list at once: the other thread changes the dict.
         lengths = [state.detokenizer.num_output_tokens() for state in list(states.values())]
         return [length for length in lengths if length]
 
     def _enqueue(self, chat: Asked, seed: int) -> str:
-        """The id that the output of one request will have; the engine refuses one that it cannot answer."""
+        """Send a request to the engine, which may refuse it; return the id of its output."""
         sampling = self._vllm.SamplingParams(
             **self._settings["sampling"],
             seed=seed,
             logprobs=TOP_K,
             flat_logprobs=True,
-            # Without it the engine would send every token on its own.
+            # Without it, the engine would send every token separately.
             output_kind=self._vllm.sampling_params.RequestOutputKind.FINAL_ONLY,
         )
         shared = {"use_tqdm": False, "lora_request": self._lora()}
@@ -189,14 +189,14 @@ class VllmEngine:
         return LoRARequest("lora", 1, self._settings["lora"])
 
     def _template_variables(self) -> dict[str, Any]:
-        """Variables of the chat template; a pinned date stands in for the template's own clock."""
+        """Return the variables of the chat template; a pinned date replaces the template's clock."""
         variables: dict[str, Any] = dict(self._settings["chat_template_kwargs"])
         if pinned := self._settings["template_date"]:
             variables["strftime_now"] = date.fromisoformat(pinned).strftime
         return variables
 
     def _response(self, output: Any) -> Response:
-        """Unpack one output; its flat log-probabilities hold, per step, the sampled token and then the top k."""
+        """Return the response of an output; its flat log-probabilities have the sampled token and the top k per step."""
         completion = output.outputs[0]
         token_ids = np.asarray(completion.token_ids, dtype=np.uint32)
         shape = (len(token_ids), 1 + TOP_K)

@@ -1,4 +1,4 @@
-"""What vLLM is asked by token ids: what follows a context, and how likely given tokens after one are."""
+"""vLLM's answers about token ids: the next token after a context, and the likelihood of given tokens."""
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from itertools import islice
@@ -28,15 +28,15 @@ class ByTokenIds:
         self._engine, self._parameters, self._lora = engine, parameters, lora
 
     def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
-        """See `Engine.next_tokens`. What earlier calls have left in the engine's cache is used."""
+        """See `Engine.next_tokens`, but this uses the cache of earlier calls."""
         return self._ask(contexts, {"logprobs": TOP_K}, _next_token, refused_context)
 
     def continuations(
         self, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]
     ) -> Generator[tuple[int, Continuation], None, None]:
-        """See `Engine.continuations`: the log-probabilities of a prompt's own tokens, in vLLM's mode for all others.
+        """See `Engine.continuations`. These are vLLM's log-probabilities of a prompt's tokens.
 
-        The engine computes such a prompt anew, whatever its cache holds: each costs what its whole context does.
+        The engine does not use its cache for such a prompt, so each costs as much as its whole context.
         """
         lengths = list[int]()
 
@@ -59,14 +59,14 @@ class ByTokenIds:
         unpack: Callable[[Any], _Found],
         refused: Callable[[str], _Found],
     ) -> Generator[tuple[int, _Found], None, None]:
-        """Requests for one token after each prompt, in the order they are done."""
+        """Yield (number, result) of a request for one token after each prompt, as they finish."""
         longest = self._engine.model_config.max_model_len - 1
         parameters = self._parameters.SamplingParams(
             temperature=0,
             max_tokens=1,
             flat_logprobs=True,
             detokenize=False,
-            # They are the same for every prompt; a deep copy takes longer than all else that is done for one.
+            # They are the same for every prompt, and a deep copy takes longer than all other work for a prompt.
             skip_clone=True,
             output_kind=self._parameters.RequestOutputKind.FINAL_ONLY,
             **sampling,
@@ -85,7 +85,7 @@ class ByTokenIds:
                     yield numbers.pop(output.request_id), unpack(output)
 
     def _enqueue(self, numbered: Sequence[tuple[int, Sequence[int]]], parameters: Any) -> dict[str, int]:
-        """The ids that outputs will have, with the numbers of their prompts."""
+        """Send prompts to the engine; return the number of the prompt by the id of its output."""
         if not numbered:
             return {}
         prompts = [{"prompt_token_ids": np.asarray(prompt).tolist()} for _, prompt in numbered]
@@ -94,12 +94,12 @@ class ByTokenIds:
 
 
 def own_id(request: object) -> str:
-    """The id that outputs come with: the engine adds a random suffix to those of its queue."""
+    """Return the id of a request's output, without the random suffix that the engine adds in its queue."""
     return str(request).split("-")[0]
 
 
 def _next_token(output: Any) -> NextToken:
-    """Unpack the output of a request for one token; the first entry is the one that was drawn."""
+    """Return the next tokens of an output; its first entry, the sampled token, is left out."""
     flat = output.outputs[0].logprobs
     return NextToken(
         token_ids=np.asarray(flat.token_ids[1:], dtype=np.uint32),
@@ -110,5 +110,5 @@ def _next_token(output: Any) -> NextToken:
 
 
 def _continuation(output: Any) -> Continuation:
-    """The log-probabilities of all tokens of a prompt but the first, before which there is nothing."""
+    """Return the log-probabilities of all tokens of a prompt except the first, which has no context."""
     return Continuation(np.asarray(output.prompt_logprobs.logprobs, dtype=np.float32))

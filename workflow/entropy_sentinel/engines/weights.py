@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-# Files of a model folder up to this size are hashed whole, larger ones in blocks all over them: it is done
-# whenever the workflow is planned, and 16 GB of weights must not take a minute each time.
+# Files up to this size are hashed whole, larger ones in blocks at equal distances: this happens whenever the workflow
+# is planned, and 16 GB of weights must not take a minute each time.
 _WHOLE_BYTES = 64 * 2**20
 _BLOCK_BYTES = 64 * 2**10
 _BLOCKS = 256
 
 
 def folder_fingerprint(folder: str) -> str:
-    """12 hex digits over the names, sizes and contents of a model folder's files, READMEs aside."""
+    """Return 12 hex digits of a hash over names, sizes and contents of a model folder's files, except `*.md`."""
     files = [path for path in sorted(Path(folder).iterdir()) if path.is_file() and path.suffix != ".md"]
     return _fingerprint(tuple((path, path.stat().st_size, path.stat().st_mtime_ns) for path in files))
 
@@ -30,7 +30,7 @@ def _fingerprint(files: tuple[tuple[Path, int, int], ...]) -> str:
 
 
 def _blocks(path: Path, size: int) -> Iterator[bytes]:
-    """The whole of a small file; blocks at equal distances of a large one, the last ending with it."""
+    """Yield a small file in whole, or blocks of a large one at equal distances; the last one ends with the file."""
     starts: Sequence[int] = range(0, size, _BLOCK_BYTES)
     if size > _WHOLE_BYTES:
         step = (size - _BLOCK_BYTES) / (_BLOCKS - 1)
