@@ -196,7 +196,7 @@ class VllmEngine:
         return variables
 
     def _response(self, output: Any) -> Response:
-        """Return the response of an output; its flat log-probabilities have the sampled token and the top k per step."""
+        """Return the response of an output; its flat log-probabilities have per step the sampled token and the top."""
         completion = output.outputs[0]
         token_ids = np.asarray(completion.token_ids, dtype=np.uint32)
         shape = (len(token_ids), 1 + TOP_K)
