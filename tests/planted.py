@@ -64,7 +64,6 @@ def main(words: list[str]) -> int:
     noticed = 0
     with tempfile.TemporaryDirectory() as scratch:
         folder = Project(Path(scratch), []).folder
-        subprocess.run(["git", "init", "--quiet"], cwd=folder, check=True)  # some tests copy the project again
         places = [place_of(planted, folder) for planted in chosen]
         if before := failures(folder, sorted({f"tests/{name}" for planted in chosen for name in planted.tests})):
             sys.exit(f"with nothing planted a test fails:\n{before}")

@@ -62,11 +62,11 @@ class Recommendation:
 class Headline:
     """The results of one training group for one model.
 
-    `unlabelled` are the estimates (columns of ESTIMATES) of the domains without any label, by name; `domains` those of
-    the others, with their `error`, training benchmarks first, each by falling true accuracy. `scores` are by scope.
-    `simple` is the title of the simple estimator of least AEE on unseen domains, null where none has one;
-    `simple_scores` are its. `recommended` is null where it was not run, or not fitted. `caution` says what speaks
-    against estimates from these training rows.
+    `unlabelled` are the estimates (columns of ESTIMATES) of the domains without labels, by name. `domains` are the
+    others with their `error`: training benchmarks first, each by decreasing true accuracy. `scores` are by scope.
+    `simple` is the title of the simple estimator with the smallest AEE on unseen domains, null without one, and
+    `simple_scores` are its scores. `recommended` is null if it was not run or not fitted. `caution` is a warning about
+    estimates from these training rows.
     """
 
     model: str

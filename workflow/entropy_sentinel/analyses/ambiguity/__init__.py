@@ -1,1 +1,1 @@
-"""Whether entropy finds what a model does not know, with one answer and several (Tomov et al., 2025)."""
+"""Whether entropy measures a model's lack of knowledge, with one or several right answers (Tomov et al., 2025)."""

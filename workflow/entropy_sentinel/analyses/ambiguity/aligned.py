@@ -1,7 +1,7 @@
-"""Stage `aligned`: the classes of a model's answers to the items of a benchmark, beside the right answers.
+"""Stage `aligned`: align the classes of a model's answers with the right answers of a benchmark's items.
 
-The true probabilities p* are from the counts of a benchmark's own answers, or from a file of the same questions. Which
-class is which right answer is decided by the comparison that grouped the answers.
+The true probabilities p* are from the counts of a benchmark's own answers, or from a file with the same questions. The
+comparison that grouped the answers decides which class is which right answer.
 """
 
 import logging
@@ -42,13 +42,13 @@ class PStar:
 
     @property
     def probabilities(self) -> np.ndarray:
-        """p*, (n_answers,): the shares of the counts, or equal ones."""
+        """Return p*, (n_answers,): the shares of the counts, or equal shares without counts."""
         weights = np.ones(len(self.answers)) if self.counts is None else np.array(self.counts)
         return np.asarray(weights / weights.sum())
 
 
 def of_items(benchmark: str) -> dict[str, PStar]:
-    """p* of the items in a file of a benchmark that have answers, by item_id."""
+    """Return p* of the items with answers in a file of a benchmark, by item_id."""
     rows = BENCHMARKS.read(benchmark, ["item_id", "question", "answers", "counts"]).drop_nulls("answers")
     return {
         item: PStar(question, tuple(map(tuple, answers)), counts and tuple(counts))
@@ -57,12 +57,11 @@ def of_items(benchmark: str) -> dict[str, PStar]:
 
 
 def of_file(path: str, benchmark: str) -> dict[str, PStar]:
-    """p* of items of a benchmark by the rows of a file with columns question, answers and counts, by item_id.
+    """Return p* of a benchmark's items by item_id, from a file with columns question, answers and counts.
 
-    Rows are matched by their question. One without counts, or with a count of 0, is left out, as in the paper. An
-    answer has all names of the benchmark's answer with which it shares one, too. Raises InputError naming file and row
-    for what is no question, answers or counts, for a second row of a question, and where no question is the
-    benchmark's.
+    Rows are matched by their question. As in the paper, rows without counts, or with a count of 0, are left out. An
+    answer also has all names of the benchmark's answer with which it shares a name. Raises InputError with file and row
+    for an invalid question, answers or counts, for a repeated question, and if no question is the benchmark's.
     """
     items: dict[str, list[tuple[str, PStar]]] = {}
     for item, own in of_items(benchmark).items():
@@ -96,7 +95,7 @@ def _with_further_names(names: tuple[str, ...], answers: Sequence[tuple[str, ...
 
 
 class Classes(NamedTuple):
-    """The classes of the answers to a question. Each lists its distinct texts, that of the earliest sample first."""
+    """The classes of the answers to a question. Each lists its distinct texts, the earliest sample's first."""
 
     question: Question
     texts: Sequence[Sequence[str]]
@@ -140,7 +139,7 @@ def write_aligned(
 ) -> None:
     """Align the answers in `semantics`, of one model, with those in `benchmark`, and in the files of further sources.
 
-    `source` is what the benchmark's own counts are called.
+    `source` is the name of the benchmark's own counts.
     """
     origin = read_provenance(semantics)
     whose = {name: origin[name] for name in ("model", "benchmark")}
@@ -154,7 +153,7 @@ def write_aligned(
 
 
 def class_frame(semantics: str) -> pl.DataFrame:
-    """A row for each class of each item: its texts, probability, share of the samples, and their number."""
+    """Return a row for each class of each item: its texts, probability, share of the samples, and their number."""
     with readable(semantics, SEMANTICS.stage):
         columns = (*RESPONSE, "answer", "answer_class", "class_probability")
         rows = SEMANTICS.scan(semantics).select(columns).drop_nulls("answer_class").sort("item_id", "sample").collect()
@@ -172,7 +171,7 @@ def class_frame(semantics: str) -> pl.DataFrame:
 
 
 def aligned(groups: pl.DataFrame, p_stars: Mapping[str, PStar], backend: Backend) -> list[dict[str, Any]]:
-    """Rows of ALIGNED, without model, benchmark and source, of the items that have answers and p*."""
+    """Return rows of ALIGNED, without model, benchmark and source, of the items with answers and p*."""
     items = {str(item): own for (item,), own in groups.group_by("item_id", maintain_order=True) if item in p_stars}
     if without := len(p_stars) - len(items):
         log.warning("%d items have right answers, but no answer of the model: they are left out", without)
@@ -189,7 +188,7 @@ def aligned(groups: pl.DataFrame, p_stars: Mapping[str, PStar], backend: Backend
 
 
 def _rows(known: PStar, own: pl.DataFrame, numbers: Sequence[int | None]) -> list[dict[str, Any]]:
-    """The right answers with what the model gives them, then its other classes."""
+    """Return rows of the right answers with the model's probabilities, then its other classes."""
     groups = own.with_columns(number=pl.Series(numbers, dtype=pl.Int64))
     given = {
         number: (p, frequency)

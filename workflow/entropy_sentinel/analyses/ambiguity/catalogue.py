@@ -25,7 +25,7 @@ PRINTED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 @dataclass(frozen=True)
 class Estimator:
-    """A number of an item that is to say how unsure the model is: `signal` of a `family` of signals."""
+    """A number per item that should measure how unsure the model is: `signal` of a `family` of signals."""
 
     title: str
     meaning: str
@@ -80,26 +80,26 @@ FIGURES: dict[str, str] = {
 
 
 def dirichlet(gamma: float) -> str:
-    """The name of a form: `dirichlet-0.5`, `dirichlet-10`."""
+    """Return the name of a form: `dirichlet-0.5`, `dirichlet-10`."""
     return f"dirichlet-{gamma:g}"
 
 
 def form_title(form: str) -> str:
-    """What a table says of a form: `gamma = 10`."""
+    """Return the title of a form in tables: `gamma = 10`."""
     return FORMS.get(form) or form.replace("dirichlet-", "gamma = ")
 
 
 def compared(table: str, models: Iterable[str], benchmarks: Iterable[str]) -> bool:
-    """Whether the paper prints values for a table of these models and benchmarks."""
+    """Return whether the paper prints values for a table of these models and benchmarks."""
     of_models, of_benchmarks = PRINTED.get(table, ((), ()))
     return bool({*of_benchmarks} & {*benchmarks}) and (not of_models or bool({*of_models} & {*models}))
 
 
 class AmbiguityShown(TypedDict):
-    """What all exhibits and the page are told.
+    """
 
-    `source` is what the benchmarks' own counts are called, `epsilon` what is put in for an answer that no sample gave,
-    `grouping` how answers were grouped.
+    `source` is the name of the benchmarks' own counts, `epsilon` the probability of an answer that no sample gave,
+    `grouping` the way answers were grouped.
     """
 
     label: str
@@ -119,7 +119,7 @@ INTERVAL_NOTE = "from, to: 95 % interval, normal, its variance by the infinitesi
 
 
 def made_note(settings: AmbiguityShown) -> str:
-    """How the uncertainties were made."""
+    """Return a note on the computation of the uncertainties."""
     return (
         f"Answers were grouped, and classes found among the right answers, by the backend {settings['grouping']}; an "
         f"answer that no sample gave has p = {settings['epsilon']:g}, and p is not scaled again, so that EU can be "

@@ -1,4 +1,4 @@
-"""A study's values beside the paper's of the same models and benchmarks."""
+"""Comparison of a study's values with the paper's, for the same models and benchmarks."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ _STATISTICS = {"n": "Items", "count_mean": "Count", "count_sd": "SD", "entropy_m
 
 
 def printed(table: str) -> pl.DataFrame:
-    """A row for each value of a table: its keys, with model and benchmark, `name` of the column, and `paper`."""
+    """Return a row for each value of a table: its keys, with model and benchmark, `name` of the column, and `paper`."""
     # Its Tables 2 and 6 have one model in common.
     wide = pl.read_csv(PUBLISHED / f"table_{table}.csv").drop("table", strict=False).unique(maintain_order=True)
     keys = [name for name in wide.columns if name.partition("_")[0] not in _ANSWERS]
@@ -36,7 +36,7 @@ def printed(table: str) -> pl.DataFrame:
 def beside(
     table: str, ours: pl.DataFrame, settings: AmbiguityShown, value: str, keys: Sequence[str], title: str
 ) -> Table | None:
-    """The estimators' values of `ours` with the paper's, by model, benchmark and `keys`; None where it has none.
+    """Return the estimators' values in `ours` with the paper's, by model, benchmark and `keys`; None without any.
 
     `value` is the column of `ours`, which has lower and upper, and `title` its heading.
     """
@@ -56,7 +56,7 @@ def beside(
 
 
 def beside_statistics(ours: pl.DataFrame, settings: AmbiguityShown) -> Table | None:
-    """What p* is like, with the paper's values of the same benchmarks and sources; None where it has none."""
+    """Return statistics of p* with the paper's, for the same benchmarks and sources; None without any."""
     if not compared("8_p_star", settings["models"], settings["benchmarks"]):
         return None
     long = ours.unpivot(index=["benchmark", "source"], value_name="ours", variable_name="name")

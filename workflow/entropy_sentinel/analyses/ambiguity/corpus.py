@@ -1,6 +1,6 @@
-"""A folder of texts as a search index, in which answers are counted: paragraphs in SQLite's full-text search.
+"""A search index of a folder of texts, to count answers: paragraphs in SQLite's full-text search.
 
-Paragraphs that are too long are split at the ends of sentences. Words are compared by Porter's stemmer.
+Long paragraphs are split at the ends of sentences. Words are compared by Porter's stemmer.
 """
 
 import re
@@ -22,9 +22,9 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 
 def corpus_files(folder: Path) -> list[Path]:
-    """The files of a corpus, in the folder and in folders in it, by name.
+    """Return the files of a corpus, in the folder and its subfolders, by name.
 
-    Raises InputError where there are none.
+    Raises InputError if there are none.
     """
     files = sorted(path for path in folder.rglob("*") if path.name.endswith(FORMATS) and path.is_file())
     if not files:
@@ -33,10 +33,10 @@ def corpus_files(folder: Path) -> list[Path]:
 
 
 def chunks(path: Path, column: str) -> Iterator[str]:
-    """The chunks of a file, one after the other; of JSON lines, those of the text in `column`.
+    """Yield the chunks of a file; of JSON lines, those of the text in `column`.
 
-    Blank lines part paragraphs. Raises InputError naming file and line for a line that is too long or not UTF-8, and
-    naming the row for one without such a column.
+    Blank lines separate paragraphs. Raises InputError with file and line if a line is too long or not UTF-8, and with
+    the row if the column is missing.
     """
     texts = _texts_of_rows(path, column) if ".jsonl" in path.suffixes else [(line for _, line in text_lines(path))]
     for text in texts:
@@ -46,9 +46,9 @@ def chunks(path: Path, column: str) -> Iterator[str]:
 
 
 def split(lines: Iterable[str]) -> Iterator[str]:
-    """A paragraph from its lines; of one that is too long, as many whole sentences together as are not.
+    """Yield a paragraph from its lines; a long one in pieces of as many whole sentences as fit.
 
-    A sentence stays whole. No more than these are held in memory.
+    Sentences are not split. Only one piece is in memory.
     """
     lines, begun, length = iter(lines), list[str](), -1
     for line in lines:
@@ -70,7 +70,7 @@ def split(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _sentences(lines: Iterable[str]) -> Iterator[str]:
-    """The sentences of lines without space at their ends; one may go over several of them."""
+    """Yield the sentences of stripped lines; a sentence may span several lines."""
     begun: list[str] = []
     for line in lines:
         for part in _SENTENCE_END.split(line):
@@ -100,7 +100,7 @@ INDEX = Kind("the index of a corpus", 0x45536978, 1, _TABLES)
 
 
 class Index:
-    """Chunks in which phrases are looked for; `n_chunks` of them."""
+    """The searchable chunks; `n_chunks` is their number."""
 
     def __init__(self, file: sqlite3.Connection) -> None:
         self._file = file
@@ -174,10 +174,10 @@ def _state(path: Path) -> tuple[int, int]:
 
 
 def _sought(together: Iterable[Sequence[str]]) -> str:
-    """The query for SQLite: at least one phrase of each of `together`."""
+    """Return the query for SQLite: at least one phrase of each of `together`."""
     return " AND ".join(f"({' OR '.join(map(_phrase, phrases))})" for phrases in together)
 
 
 def _phrase(text: str) -> str:
-    """Consecutive words in SQLite's notation."""
+    """Return consecutive words in SQLite's notation."""
     return '"' + text.replace('"', '""') + '"'

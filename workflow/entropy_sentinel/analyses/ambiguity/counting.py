@@ -1,4 +1,4 @@
-"""How often each right answer to a question is seen in a corpus: in chunks that have the question's keywords too."""
+"""Count each right answer to a question in a corpus, in chunks with the question's keywords."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ MOST = 1000
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns of the rows: the question, its keywords (a text or a list of texts), and `answers` as a benchmark has."""
+    """Columns of the rows: the question, its keywords (a text or a list of texts), and `answers` as in a benchmark."""
 
     question: str = "question"
     keywords: str = "keywords"
@@ -29,19 +29,18 @@ class Columns:
 def counted(
     rows: Iterable[Row], index: Index, columns: Columns, source: str, entailment: "Entailment | None" = None
 ) -> Iterator[list[int]]:
-    """For each row, in how many chunks each of its answers is, by any of its names, together with all keywords.
+    """Return for each row the number of chunks with each of its answers, by any of its names, and all keywords.
 
     Args:
         rows: Rows of a benchmark.
         index: The chunks.
-        columns: Where the rows have what.
+        columns: The names of the rows' columns.
         source: The name of the file of the rows, for errors.
-        entailment: A model that says of which of these chunks the answer follows, at most 1,000 of each answer; None
-            counts them all. The column of the question is read for it alone.
+        entailment: A model that decides which chunks entail the answer, at most 1,000 per answer; None counts all. Only
+        it needs the column of the question.
 
     Raises:
-        InputError: Naming the row, for one without keywords or answers, and for a keyword or an answer without a letter
-            or digit.
+        InputError: With the row, if keywords or answers are missing, or one of them has no letter or digit.
     """
     for number, row in enumerate(rows):
         where = f"{source}: row {number}"

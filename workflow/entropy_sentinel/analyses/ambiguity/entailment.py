@@ -1,4 +1,4 @@
-"""Whether a chunk says the fact that it was found for: a chat model is asked, as Tomov et al. did (Appendix C.1)."""
+"""Ask a chat model whether a chunk states the fact for which it was found, as Tomov et al. did (Appendix C.1)."""
 
 import re
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ class Entailment:
         self.n_asked = self.unclear = 0
 
     def count(self, texts: Sequence[str], fact: str) -> int:
-        """Of how many texts the model says that the fact follows. Raises the errors of `ChatClient.ask`."""
+        """Return how many texts entail the fact, by the model. Raises the errors of `ChatClient.ask`."""
         requests = [
             {"messages": PROMPT.render(text=text, fact=fact), "max_tokens": _MAX_TOKENS, "temperature": 0}
             for text in texts
@@ -42,6 +42,6 @@ class Entailment:
 
 
 def _said(reply: dict[str, Any] | Refusal) -> str | None:
-    """`yes` or `no`, which the reply begins with; None for another one."""
+    """Return the `yes` or `no` with which the reply begins; None for another reply."""
     match = None if isinstance(reply, Refusal) else _REPLY.match(reply["text"])
     return match[1].lower() if match else None

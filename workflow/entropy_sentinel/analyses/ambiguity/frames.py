@@ -1,6 +1,6 @@
-"""What this analysis makes: of a model its classes beside the answers, uncertainties and estimators; of all, measures.
+"""Contracts of this analysis' files: a model's classes aligned with the answers, uncertainties, estimators; measures.
 
-Files lie in `results/<study>/ambiguity/`.
+The files are in `results/<study>/ambiguity/`.
 """
 
 import polars as pl

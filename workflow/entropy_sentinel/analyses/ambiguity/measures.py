@@ -1,4 +1,4 @@
-"""Stage `measures`: how well estimators rank and separate items by what a model does not know; what p* is like."""
+"""Stage `measures`: how well estimators rank and separate items by epistemic uncertainty, and statistics of p*."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,9 +17,9 @@ from entropy_sentinel.sources.fields import normalised
 
 
 def p_stars(answers: pl.DataFrame, source: str) -> Iterator[dict[str, Any]]:
-    """Rows of P_STARS from the right answers of a frame ALIGNED; p* does not depend on the model.
+    """Yield rows of P_STARS from the right answers of a frame ALIGNED; p* does not depend on the model.
 
-    The divergence is from the benchmark's own, `source`, over the answers of either; names are the same up to case,
+    The divergence is from the benchmark's own p*, `source`, over the answers of both; names are compared without case,
     punctuation, articles and space.
     """
     distinct = answers.unique(subset=[*P_STARS.key, "class"], keep="first", maintain_order=True)
@@ -56,7 +56,7 @@ class MeasureFiles(TypedDict):
 
 
 class MeasureSettings(TypedDict):
-    """`source` is what the benchmarks' own p* is called; uncertain is what has at least the log of a threshold."""
+    """`source` is the name of the benchmarks' own p*; items with at least the log of a threshold are uncertain."""
 
     source: str
     thresholds: list[float]
@@ -89,7 +89,7 @@ def joined(uncertainties: pl.DataFrame, estimates: pl.DataFrame) -> pl.DataFrame
 
 
 def common(rows: pl.DataFrame) -> pl.DataFrame:
-    """The items that have all estimators, except those estimators that no item has."""
+    """Return the items with all estimators, except estimators that no item has."""
     return rows.drop_nulls([name for name in COMPARED if rows[name].null_count() < len(rows)])
 
 
@@ -115,7 +115,7 @@ def aurocs(rows: pl.DataFrame, settings: MeasureSettings) -> Iterator[dict[str, 
 
 
 def _parts(rows: pl.DataFrame, keys: Sequence[str]) -> Iterator[tuple[dict[str, Any], pl.DataFrame, pl.DataFrame]]:
-    """For each group of rows and number of answers: its columns, its items, and those on which estimators compare."""
+    """Yield for each group of rows and number of answers: its columns, its items, and the comparable items."""
     for which, own in rows.group_by(keys, maintain_order=True):
         for answers in ANSWERS:
             if len(part := own.filter(answers=answers)):

@@ -1,4 +1,4 @@
-"""The page of this analysis, and its closing lines for the terminal: does entropy find what a model does not know?"""
+"""The page of this analysis, and its closing lines: does entropy measure a model's lack of knowledge?"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _MANY = 0.2
 
 @dataclass(frozen=True)
 class Summary:
-    """How well each estimator ranks the items of a model and benchmark that have one answer, or several."""
+    """How well each estimator ranks a model's items of a benchmark with one answer, or with several."""
 
     model: str
     benchmark: str
@@ -48,7 +48,7 @@ class Summary:
 
     @property
     def verdict(self) -> str:
-        """How well semantic entropy works, and which caveats apply."""
+        """Return how well semantic entropy works, and which caveats apply."""
         row = self.found["se"]
         if row["auc_c"] is None:
             return f"Nothing can be said of semantic entropy: {row['reason']}."
@@ -57,7 +57,7 @@ class Summary:
 
     @property
     def caveats(self) -> list[str]:
-        """Sentences about pairs of items that carry no information on semantic entropy, if there are many."""
+        """Return sentences about pairs of items without information on semantic entropy, if there are many."""
         row, remarks = self.found["se"], []
         if (row["tied"] or 0) >= _MANY:
             remarks.append(f"It is the same for {row['tied']:.0%} of the pairs of items, which say nothing.")
@@ -78,12 +78,12 @@ def _worth(row: Mapping[str, Any]) -> str:
 
 
 def interval(row: Mapping[str, Any]) -> str:
-    """The interval of a row of CONCORDANCES, in brackets; nothing where it has none."""
+    """Return the interval of a row of CONCORDANCES, in brackets; empty without one."""
     return "" if row["lower"] is None else f" ({span(row)})"
 
 
 def summaries(concordances: pl.DataFrame, source: str) -> Iterator[Summary]:
-    """One for each model, kind of items and benchmark, by the paper's form and the benchmarks' own p*."""
+    """Return a summary for each model, kind of items and benchmark, by the paper's form and the benchmarks' own p*."""
     rows = concordances.filter(pl.col("estimator").is_in(list(ESTIMATORS)), form=KL, source=source)
     for (model, answers, benchmark), own in rows.group_by("model", "answers", "benchmark", maintain_order=True):
         by_estimator = {row["estimator"]: row for row in own.iter_rows(named=True)}
@@ -91,7 +91,7 @@ def summaries(concordances: pl.DataFrame, source: str) -> Iterator[Summary]:
 
 
 def answer(summaries: Sequence[Summary]) -> str:
-    """The plain answer over all models and benchmarks, from the medians of the semantic entropy's AUC_c."""
+    """Return the answer over all models and benchmarks, from the medians of the semantic entropy's AUC_c."""
     parts = []
     for kind, where in (("one", "where questions have one answer"), ("several", "where they have several")):
         rows = [summary.found["se"] for summary in summaries if summary.answers == kind]
@@ -114,7 +114,7 @@ def answer(summaries: Sequence[Summary]) -> str:
 
 
 def by_frequency(concordances: pl.DataFrame, source: str) -> str:
-    """The same medians with p and semantic entropy from the shares of the samples; empty where there are none."""
+    """Return the same medians with p and semantic entropy from the shares of the samples; empty without these."""
     rows = concordances.filter(form=FREQUENCIES, estimator=BY_FREQUENCY, source=source).drop_nulls("auc_c")
     medians = dict(rows.group_by("answers").agg(pl.col("auc_c").median()).iter_rows())
     parts = [f"{medians[kind]:.2f} where questions have {kind}" for kind in ANSWERS if kind in medians]

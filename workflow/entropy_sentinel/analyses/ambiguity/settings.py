@@ -1,4 +1,4 @@
-"""What the analysis shows: the config's section `analyses.ambiguity`."""
+"""Settings of the analysis: the config's section `analyses.ambiguity`."""
 
 from typing import Annotated, Self
 

@@ -43,7 +43,7 @@ def table_2_concordance(concordances: pl.DataFrame, settings: AmbiguityShown) ->
 
 
 def table_3_dirichlet(concordances: pl.DataFrame, settings: AmbiguityShown) -> Table:
-    """AUC_c by how much the counts are believed, of items with several answers."""
+    """AUC_c by the weight of the counts (gamma), of items with several answers."""
     posteriors = (pl.col("form") == KL) | pl.col("form").str.starts_with("dirichlet-")
     rows = _own(concordances, settings).filter(posteriors, answers="several")
     gamma = pl.col("form").str.replace("dirichlet-", "", literal=True)
@@ -85,7 +85,7 @@ def table_7_auroc(aurocs: pl.DataFrame, settings: AmbiguityShown) -> Table:
 
 
 def table_forms(concordances: pl.DataFrame, items: pl.DataFrame, settings: AmbiguityShown) -> Table:
-    """AUC_c of the semantic entropy and the others by how p is made, and how often EU is below 0."""
+    """AUC_c of the semantic entropy and others by the form of p, and how often EU is below 0."""
     rows = concordances.filter(~pl.col("form").str.starts_with("dirichlet-"), source=settings["source"])
     below = (
         items.filter(source=settings["source"])
@@ -105,7 +105,7 @@ def table_forms(concordances: pl.DataFrame, items: pl.DataFrame, settings: Ambig
 
 
 def table_intervals(concordances: pl.DataFrame, settings: AmbiguityShown) -> Table:
-    """AUC_c with its interval and the share of tied pairs: everything that the other tables take one column of."""
+    """AUC_c with its interval and the share of tied pairs: the source of the other tables' columns."""
     headings = {
         **_WHOSE,
         "source": "Source of p*",
@@ -143,7 +143,7 @@ def _wide(
 ) -> pl.DataFrame:
     """A column for each estimator, a row for each model, benchmark, kind of items and `further` columns.
 
-    `further` has their headings, and `words` what is said of their values.
+    `further` has their headings, and `words` functions that format their values.
     """
     index = [*_WHOSE, *further, "n_items"]
     wide = rows.pivot("estimator", index=index, values=value, maintain_order=True)
@@ -166,7 +166,7 @@ _UNIFORM_NOTE = "Where a benchmark has no counts, its answers are taken as equal
 def table_1_examples(
     questions: pl.DataFrame, aligned: pl.DataFrame, p_stars: pl.DataFrame, settings: AmbiguityShown
 ) -> Table:
-    """One question of each benchmark, that of median H(p*), with its answers, counts, p* and the first model's p."""
+    """The question of median H(p*) in each benchmark, with its answers, counts, p* and the first model's p."""
     own, rows = p_stars.filter(source=settings["source"]), []
     for (benchmark,), of in own.group_by("benchmark", maintain_order=True):
         item = of.sort("entropy", "item_id").row((len(of) - 1) // 2, named=True)

@@ -1,4 +1,4 @@
-"""Stage `uncertainties`: of each item of one model what the model does not know, and what the estimators say."""
+"""Stage `uncertainties`: the uncertainties of each item for one model, and the estimators' values."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypedDict
@@ -24,7 +24,7 @@ class UncertaintyFiles(TypedDict):
 
 
 class UncertaintySettings(TypedDict):
-    """What is put in for an answer that no sample gave, and the Dirichlet posteriors."""
+    """The probability of an answer that no sample gave, and the Dirichlet posteriors."""
 
     epsilon: float
     gammas: list[float]
@@ -48,7 +48,7 @@ def write_uncertainties(
 
 
 def uncertainties(aligned: pl.DataFrame, settings: UncertaintySettings) -> Iterator[dict[str, Any]]:
-    """Rows of UNCERTAINTIES from a frame ALIGNED: a row for each form, a posterior's where there are counts."""
+    """Yield rows of UNCERTAINTIES from a frame ALIGNED: one for each form; posteriors need counts."""
     *keys, _ = UNCERTAINTIES.key
     for which, own in aligned.group_by(keys, maintain_order=True):
         right = own.filter("right")
@@ -72,12 +72,12 @@ def _forms(own: pl.DataFrame, right: pl.DataFrame, settings: UncertaintySettings
 
 
 def _numbers(column: pl.Series) -> np.ndarray:
-    """A column with NaN for null."""
+    """Return a column with NaN for null."""
     return column.fill_null(float("nan")).to_numpy()
 
 
 def estimates(model: str, benchmark: str, paths: Mapping[str, str]) -> pl.DataFrame:
-    """A frame ESTIMATES of one benchmark from the files of its families of signals, by family."""
+    """Return a frame ESTIMATES of one benchmark from the files of its families of signals, by family."""
     groups = class_frame(paths[ESTIMATORS["se"].family])
     items = groups.group_by("item_id", maintain_order=True).agg(
         pl.col("n_samples").first(), pl.len().alias("n_classes"), pl.col("frequency")
@@ -100,7 +100,7 @@ def estimates(model: str, benchmark: str, paths: Mapping[str, str]) -> pl.DataFr
 
 
 def _by_item(path: str, family: str, signal: str, name: str) -> pl.DataFrame:
-    """The signal of each item, the same for all its responses, as `name`; why it is null as `{name}_reason`."""
+    """Return each item's signal, equal for all its responses, as `name`, and the reason for null as `{name}_reason`."""
     contract = contract_of(FAMILIES[family])
     with readable(path, contract.stage):
         lazy = contract.scan(path)

@@ -1,4 +1,4 @@
-"""What a model does not know, apart from what nobody can: total, aleatoric and epistemic uncertainty, in nats.
+"""A model's total, aleatoric and epistemic uncertainty about a question, in nats.
 
 A question has a true distribution p* over its answers, and the model a distribution p over the same classes. Sources:
 Tomov et al., Entropy Is Not Enough (2025), section 3 and Appendices A.1 and B.1, after Kotelevskii et al. (2025).
@@ -26,11 +26,11 @@ class Uncertainty(NamedTuple):
 
 
 def uncertainty(p_star: Numbers, p: Numbers, epsilon: float = EPSILON, renormalise: bool = False) -> Uncertainty:
-    """The uncertainties of p*, (n_classes,), and p, (n_classes,), over the classes that either of them has.
+    """Return the uncertainties from p*, (n_classes,), and p, (n_classes,), over the classes of both.
 
-    p* is 0 for a class that is no answer. p is NaN or 0 for a class that the model never gave, and `epsilon` is put in.
-    p is then not scaled to add up to 1, as the paper says of no step, so that the epistemic uncertainty can be below 0
-    by a little; `renormalise` scales it. Raises ValueError where p* is no distribution.
+    p* is 0 for a class that is not a right answer. p is NaN or 0 for a class that the model never gave, and is replaced
+    by `epsilon`. p is then not normalised, because the paper mentions no such step, so the epistemic uncertainty can be
+    slightly negative; `renormalise` normalises it. Raises ValueError if p* is not a distribution.
     """
     true = np.asarray(p_star, dtype=float)
     if not (true >= 0).all() or abs(true.sum() - 1) > _ROUNDING:
@@ -43,17 +43,17 @@ def uncertainty(p_star: Numbers, p: Numbers, epsilon: float = EPSILON, renormali
 
 
 def imputed(p: Numbers, epsilon: float = EPSILON) -> np.ndarray:
-    """p, (n_classes,), with `epsilon` for each class that the model never gave: NaN or 0."""
+    """Return p, (n_classes,), with `epsilon` instead of NaN and 0, for classes that the model never gave."""
     model = np.asarray(p, dtype=float)
     return np.where(model > 0, model, epsilon)
 
 
 def expected_uncertainty(counts: Numbers, p: Numbers, gamma: float = 1.0, epsilon: float = EPSILON) -> Uncertainty:
-    """E[H(p*)], E[KL(p* || p)] and their sum for p* ~ Dir(1 + gamma n), n the `counts` of the answers, (n_answers,).
+    """Return E[H(p*)], E[KL(p* || p)] and their sum for p* ~ Dir(1 + gamma n); n, (n_answers,), are the `counts`.
 
-    `p`, (n_answers,), is the model's for the same answers, NaN or 0 where it never gave one: `epsilon` is put in. The
-    model's classes that are no answer have no count and no part. The larger gamma is, the more the counts are believed.
-    Raises ValueError for counts or a gamma below 0.
+    `p`, (n_answers,), has the model's probabilities of the same answers; NaN or 0, for answers that it never gave, is
+    replaced by `epsilon`. The model's other classes are ignored, because they have no count. A larger gamma gives the
+    counts more weight. Raises ValueError for negative counts or gamma.
     """
     seen = np.asarray(counts, dtype=float)
     if gamma < 0 or not len(seen) or not (seen >= 0).all():
@@ -66,9 +66,9 @@ def expected_uncertainty(counts: Numbers, p: Numbers, gamma: float = 1.0, epsilo
 
 
 def jensen_shannon(p: Numbers, q: Numbers) -> float:
-    """The Jensen-Shannon divergence of two distributions, (n_classes,) each: 0 for the same, log 2 for no common class.
+    """Return the Jensen-Shannon divergence of two distributions, (n_classes,) each: 0 if equal, log 2 if disjoint.
 
-    That is (KL(p || m) + KL(q || m)) / 2 with m = (p + q) / 2 (Lin 1991).
+    It is (KL(p || m) + KL(q || m)) / 2 with m = (p + q) / 2 (Lin 1991).
     """
     first, second = np.asarray(p, dtype=float), np.asarray(q, dtype=float)
     middle = (first + second) / 2

@@ -1,13 +1,13 @@
-"""Accuracy-rejection curves: how well a score tells which responses to keep (PredictaBoard, 2025).
+"""Accuracy-rejection curves: how well a score selects the responses to keep (PredictaBoard, 2025).
 
-The responses of largest score are kept, the others rejected. Tied scores say nothing of their order: the accuracy at a
-coverage is its mean over all orders of tied responses, which is exact and needs no draw, for in a block of ties the
-expected number of correct ones grows by the block's share of correct ones with each response. All else is read off
-that curve. A constant score therefore has a flat curve, at the accuracy of all responses. Others differ at the edges:
-PredictaBoard's code reads the curve at 100 quantiles of the score, where a constant one keeps nothing; LM-Polygraph's
-takes tied responses in any order, and labels of one class for 0.5.
+The responses with the largest scores are kept, the others rejected. The accuracy at a coverage is its mean over all
+orders of tied responses. This is exact without random draws: in a block of ties, the expected number of correct
+responses grows with each response by the block's share of correct ones. All measures use this curve. So a constant
+score has a flat curve at the accuracy of all responses. Other programs differ: PredictaBoard's code evaluates the curve
+at 100 quantiles of the score, where a constant score keeps nothing; LM-Polygraph's uses an arbitrary order of ties, and
+0.5 if all labels are equal.
 
-Scores are (n_responses,), larger for what is more likely correct; `correct` is (n_responses,) of bool.
+Scores are (n_responses,), larger for responses that are more likely correct; `correct` is (n_responses,) of bool.
 """
 
 from collections.abc import Sequence
@@ -25,10 +25,10 @@ class Measures(NamedTuple):
     """Measures of the curves of several samples: shares in [0, 1], except `prr`.
 
     `auarc` is (n_samples,): the mean accuracy over the coverages 1/n, 2/n, ..., 1, which is LM-Polygraph's
-    prediction-rejection area. `prr` is (n_samples,): how far `auarc` is on the way from a random order (0) to a
-    perfect one (1); negative where the order is worse than random, NaN where all responses are of one class.
-    `coverage` is (n_samples, n_accuracies): the largest share of responses that can be kept with at least that
-    accuracy, 0 where none can (PredictaBoard's predictably valid region).
+    prediction-rejection area. `prr` is (n_samples,): `auarc` on a scale from a random order (0) to a perfect one (1);
+    negative if the order is worse than random, NaN if all responses are of one class. `coverage` is (n_samples,
+    n_accuracies): the largest share of responses that can be kept with at least that accuracy, 0 without any
+    (PredictaBoard's predictably valid region).
     """
 
     auarc: np.ndarray
@@ -37,7 +37,7 @@ class Measures(NamedTuple):
 
 
 def curve(scores: Numbers, correct: Numbers) -> np.ndarray:
-    """The accuracy of the 1, 2, ..., n responses of largest score, (n_responses,) in [0, 1]."""
+    """Return the accuracy of the 1, 2, ..., n responses with the largest scores, (n_responses,) in [0, 1]."""
     size, right = (counts[0] for counts in _blocks(scores, correct, None))
     return np.cumsum(np.repeat(right / size, size)) / np.arange(1, size.sum() + 1)
 
@@ -48,10 +48,10 @@ def measures(
     accuracies: Sequence[float] = (),
     counts: np.ndarray | None = None,
 ) -> Measures:
-    """AUARC, its normalised form, and the coverage at each of `accuracies`, of each of several samples.
+    """Return AUARC, its normalised form, and the coverage at each of `accuracies`, for each of several samples.
 
-    `counts` is (n_samples, n_responses), how often a response is in a sample, which has at least one; without it the
-    responses as they are are the only sample. Raises ValueError where there is no response, or a score is NaN.
+    `counts` is (n_samples, n_responses): how often a response is in a sample, which is not empty. By default
+    there is one sample, with each response once. Raises ValueError without responses, or if a score is NaN.
     """
     size, right = _blocks(scores, correct, counts)
     upto, right_upto = np.cumsum(size, axis=1), np.cumsum(right, axis=1)
@@ -69,7 +69,7 @@ def measures(
 
 
 def threshold(accuracy: float, scores: Numbers, correct: Numbers) -> float | None:
-    """The lowest score above which the responses have at least this accuracy; None if no score reaches it.
+    """Return the lowest score above which the responses have at least this accuracy; None if no score reaches it.
 
     Tied responses are all kept or all rejected, unlike in a coverage: the threshold is meant for future responses.
     """
@@ -83,9 +83,9 @@ def threshold(accuracy: float, scores: Numbers, correct: Numbers) -> float | Non
 def kept(
     limit: float, scores: Numbers, correct: Numbers, counts: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Of several samples the share of responses with this score or more, and the accuracy of these, (n_samples,) each.
+    """Return each sample's share of responses with this score or more, and their accuracy, (n_samples,) each.
 
-    The accuracy is NaN where none is kept. `counts` is as in `measures`.
+    The accuracy is NaN if none is kept. `counts` is as in `measures`.
     """
     above, correct = np.asarray(scores, dtype=float) >= limit, np.asarray(correct, dtype=bool)
     counts = np.ones((1, len(above)), dtype=np.int64) if counts is None else counts
@@ -98,7 +98,7 @@ def kept(
 def _most_kept(
     accuracy: float, size: np.ndarray, before: np.ndarray, right_before: np.ndarray, share: np.ndarray
 ) -> np.ndarray:
-    """The largest number of responses, ending in each block, with at least the accuracy; 0 if there is none.
+    """Return the largest number of responses, ending in each block, with at least the accuracy; 0 if there is none.
 
     Each response of a block adds share - accuracy to the surplus from before the block.
     """

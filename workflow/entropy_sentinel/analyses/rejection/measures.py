@@ -109,7 +109,7 @@ def _no_threshold(accuracy: float) -> str:
 
 
 def _of_slice(slice_: Slice, names: Sequence[str], settings: MeasureSettings) -> Iterator[dict[str, Any]]:
-    """All measures of all assessors on one slice. The bootstrap samples are the same for all: gains are paired."""
+    """Return all measures of all assessors on one slice. All use the same bootstrap samples, so gains are paired."""
     label, n = slice_.rows["label"].to_numpy(), len(slice_.rows)
     accuracies, parts = settings["accuracies"], _samples(slice_, settings)
     one_class = f"all responses are {'correct' if label[0] else 'incorrect'}" if n else NO_RESPONSE

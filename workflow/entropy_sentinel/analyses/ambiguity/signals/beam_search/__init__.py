@@ -1,8 +1,8 @@
-"""Family `beam_search`: the likeliest responses to an item by beam search, and how unlikely the likeliest one is.
+"""Family `beam_search`: the likeliest responses to an item by beam search, and the improbability of the likeliest.
 
-MSP of Entropy is not enough (2025), Appendix B.2: 1 - max p(a | x), the maximum not over samples but over beams.
+MSP of Entropy is not enough (2025), Appendix B.2: 1 - max p(a | x), with the maximum over beams instead of samples.
 
-The pass writes `passes/beam_search/{model}/{benchmark}.parquet`, a row per response. A search is of the item, so that
+The pass writes `passes/beam_search/{model}/{benchmark}.parquet`, a row per response. There is one search per item, so
 all responses to it have the same beams and the same value.
 """
 
@@ -72,7 +72,7 @@ FAMILY = Family(
 
 
 def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
-    """A row per response, in their order: the signal, and `msp_reason` where there is none. `asked` is the pass."""
+    """Return a row per response, in order: the signal, or `msp_reason` without one. `asked` is the pass."""
     rows = BEAMS.read(asked, [*RESPONSE, "logprobs", "reason"])
     responses = of_responses(traces, rows)
     likeliest = pl.col("logprobs").list.first()

@@ -1,4 +1,4 @@
-"""What the pass asks of the items of one part, and the rows that come of it (frame.py)."""
+"""The searches of the pass for the items of one part, and the resulting rows (frame.py)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from entropy_sentinel.frames.response import RESPONSE
 
 
 def ask(part: pl.DataFrame, engine: Engine, settings: Mapping[str, Any], asked_with: AskedSettings) -> pl.DataFrame:
-    """Rows of BEAMS for responses with `prompt_ids` beside the columns of a trace, by one search for each item."""
+    """Return rows of BEAMS for responses (traces with `prompt_ids`), from one search for each item."""
     prompts = dict(part.select("item_id", "prompt_ids").iter_rows())
     sampling = asked_with["sampling"]
     asked = engine.beams(prompts.values(), settings["width"], sampling["max_tokens"], sampling.get("stop", ()))
@@ -22,7 +22,7 @@ def ask(part: pl.DataFrame, engine: Engine, settings: Mapping[str, Any], asked_w
 
 
 def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
-    """Rows without beams for responses that cannot be asked about; their `unusable` says why."""
+    """Return rows without beams for responses that cannot be asked about; their `unusable` has the reason."""
     return BEAMS.frame(part.select(*RESPONSE, reason="unusable").to_dicts())
 
 

@@ -1,13 +1,13 @@
-"""Family `iterative_prompting`: how much the model changes its answer where one of its own answers is in the prompt.
+"""Family `iterative_prompting`: how much the model changes its answer if one of its own answers is in the prompt.
 
 IP, or MI, of Entropy is not enough (2025), Appendix B.2, after Abbasi Yadkori et al., To Believe or Not to Believe Your
-LLM (2024), Algorithm 3 for pairs of answers. Of the first K responses to an item the distinct answers are taken. Each
-is judged by teacher forcing after the model's own prompt, and after prompt 3 with each of them in it (asking.py). The
-mutual information of two answers by these probabilities bounds the epistemic uncertainty from below. A bound is of the
-item, so that all responses to it have the same value.
+LLM (2024), Algorithm 3 for pairs of answers. It uses the distinct answers among the first K responses to an item. The
+probability of each is measured by teacher forcing after the model's own prompt, and after prompt 3 with each answer in
+it (asking.py). The mutual information of two answers with these probabilities is a lower bound of the epistemic
+uncertainty. There is one bound per item, so all responses to it have the same value.
 
 The pass writes `passes/iterative_prompting/{model}/{benchmark}.parquet`, a row per response. Of responses to one item
-with the same text, the first one stands for all: its tokens are judged.
+with the same text, only the first one's tokens are measured.
 """
 
 from typing import Annotated
@@ -61,7 +61,7 @@ def _with_places(prompt: str) -> str:
 
 
 class IterativePrompting(Settings):
-    """Iterative prompting: whether the model still gives the same answers where one of them is in its prompt."""
+    """Iterative prompting: whether the model still gives the same answers if one of them is in its prompt."""
 
     samples: Annotated[Whole, Field(ge=2, le=2**16)] = Field(
         10,
@@ -83,15 +83,15 @@ GAMMA = 1e-9
 def mutual_information(
     marginal: Numbers, conditional: np.ndarray, gamma_1: float = GAMMA, gamma_2: float = GAMMA
 ) -> float:
-    """A lower bound of the epistemic uncertainty, in nats: the mutual information of an answer and the next one.
+    """Return a lower bound of the epistemic uncertainty, in nats: the mutual information of an answer and the next.
 
     `marginal` is (n_answers,), the probability of each distinct answer; `conditional` is (n_answers, n_answers), in row
-    i the probability of each answer where answer i is in the prompt. Both are scaled here, `conditional` row by row, so
-    that they may be known up to a factor: log-probabilities less their largest keep them from being all 0. With
-    mu(i, j) of the pairs and mu'(i, j) the product of their margins, it is the sum of mu log((mu + gamma_1) / (mu' +
-    gamma_2)). One answer alone has 0.
+    i the probability of each answer if answer i is in the prompt. Both are normalised here, `conditional` by row, so a
+    common factor does not matter; subtract the largest log-probability to avoid underflow. With mu(i, j) of the pairs
+    and mu'(i, j) the product of their margins, the bound is the sum of mu log((mu + gamma_1) / (mu' + gamma_2)). It is
+    0 for a single answer.
 
-    Raises ValueError where shapes do not fit, or the answers of a row have no probability.
+    Raises ValueError if shapes do not match, or all probabilities of a row are 0.
     """
     first, then = np.asarray(marginal, dtype=float), np.asarray(conditional, dtype=float)
     if then.shape != (len(first), len(first)):
@@ -126,7 +126,7 @@ FAMILY = Family(
 
 
 def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
-    """A row per response, in their order: the signal, and `ip_reason` where there is none. `asked` is the pass."""
+    """Return a row per response, in order: the signal, or `ip_reason` without one. `asked` is the pass."""
     rows = ITERATIVE_PROMPTS.read(asked).sort("sample")
     by_item = {item: _of_item(own) for (item,), own in rows.group_by("item_id", maintain_order=True)}
     values = [by_item[item] for item in traces.select("item_id").collect()["item_id"]]
@@ -134,7 +134,7 @@ def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
 
 
 def _of_item(rows: pl.DataFrame) -> tuple[float | None, str | None]:
-    """The bound of the responses to one item, or why there is none: the reason of the first response."""
+    """Return the bound for the responses to one item, or the first response's reason why there is none."""
     distinct = rows["distinct"].drop_nulls()
     if not len(distinct):
         return None, rows["reason"][0]
@@ -146,6 +146,6 @@ def _of_item(rows: pl.DataFrame) -> tuple[float | None, str | None]:
 
 
 def _scaled(logprobs: np.ndarray) -> np.ndarray:
-    """Probabilities over the largest of each row, which long answers would all be 0 without: only shares count."""
+    """Return probabilities over the largest of each row, against underflow for long answers; only shares count."""
     scaled: np.ndarray = np.exp(logprobs - logprobs.max(axis=-1, keepdims=True))
     return scaled

@@ -1,4 +1,4 @@
-"""What the pass asks of the items of one part, with an answer in the prompt, and the rows that come of it."""
+"""The prompts of the pass for the items of one part, with an answer in the prompt, and the resulting rows."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,11 +20,11 @@ _MARKS = ("?", ".", "!")
 
 
 def with_answer(asked_with: PromptSettings, template: str, question: str, answer: str) -> Asked:
-    """What a model is asked with a question and a possible answer, `template`, as it is asked otherwise.
+    """Return the prompt with a question and a possible answer, `template`, in the model's usual form.
 
-    A chat keeps its other messages, and the template replaces the one with the question. Plain text keeps what stands
-    before the paragraph with the question: the examples of a few-shot prompt, of which that paragraph, `Q: .. A:`, is
-    the end of prompt 3 in the paper. The paper does not say whether its examples stay there.
+    A chat keeps its other messages; the template replaces the message with the question. Plain text keeps the text
+    before the paragraph with the question, such as the examples of a few-shot prompt; that paragraph, `Q: .. A:`, is
+    the end of prompt 3 in the paper. The paper does not state whether its examples are kept.
     """
     for place, value in (("question", question), ("answer", answer)):
         if value.endswith(_MARKS):
@@ -35,7 +35,7 @@ def with_answer(asked_with: PromptSettings, template: str, question: str, answer
 
 
 def _said(asked_with: PromptSettings, template: str) -> PromptTemplate:
-    """The model's own prompt with the template in the place of the question's part; places are not filled yet."""
+    """Return the model's own prompt with the template in place of the question; placeholders are not filled yet."""
     if text := asked_with.get("text"):
         before, blank, _ = text[: text.index(_QUESTION)].rpartition("\n\n")
         return {"text": f"{before}{blank}{template}"}
@@ -52,13 +52,13 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class _Item:
-    """The responses to one item that are asked about, and the first of each distinct answer, by the answer."""
+    """The responses to one item that are measured, and the first response of each distinct answer, by the answer."""
 
     responses: Sequence[Row]
     first: Mapping[str, Row]
 
     def pairs(self, prompts: Sequence[Sequence[int]]) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
-        """Each distinct answer after the own prompt, and then after each of `prompts`, those with an answer in them."""
+        """Yield each distinct answer after the item's own prompt, then after each of `prompts`, with an answer."""
         own = next(iter(self.first.values()))["prompt_ids"]
         for prompt in (own, *prompts):
             for answer in self.first.values():
@@ -66,7 +66,7 @@ class _Item:
 
 
 def ask(part: pl.DataFrame, engine: Engine, settings: Mapping[str, Any], asked_with: AskedSettings) -> pl.DataFrame:
-    """Rows of ITERATIVE_PROMPTS for responses with `prompt_ids` and `question` beside the columns of a trace."""
+    """Return rows of ITERATIVE_PROMPTS for responses: traces with `prompt_ids` and `question`."""
     rows, items = list[Row](), list[_Item]()
     for _, own in part.group_by("item_id", maintain_order=True):
         left_out, item = _sorted(own.sort("sample").to_dicts(), settings["samples"])
@@ -84,12 +84,12 @@ def ask(part: pl.DataFrame, engine: Engine, settings: Mapping[str, Any], asked_w
 
 
 def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
-    """Rows without log-probabilities for responses that cannot be asked about; their `unusable` says why."""
+    """Return rows without log-probabilities, for responses that cannot be asked about; `unusable` has the reason."""
     return ITERATIVE_PROMPTS.frame(part.select(*RESPONSE, reason="unusable").to_dicts())
 
 
 def _sorted(responses: Sequence[Row], samples: int) -> tuple[list[Row], _Item | None]:
-    """The rows of responses to an item that are not asked about, with reasons; and what is asked about the others."""
+    """Return rows of an item's left-out responses, with reasons; and the item with the others."""
     usable = sum(response["sample"] < samples for response in responses)
     left_out, answered, first = list[Row](), list[Row](), dict[str, Row]()
     for response in responses:
@@ -103,7 +103,7 @@ def _sorted(responses: Sequence[Row], samples: int) -> tuple[list[Row], _Item | 
 
 
 def _left_out(sample: int, answer: str, usable: int, samples: int) -> str | None:
-    """Why a response is not asked about; None where it is. `usable` of the first `samples` can be."""
+    """Return why a response is left out, or None; `usable` of the first `samples` can be used."""
     if usable < samples:
         return f"only {usable} of the first {samples} responses to the item can be asked about"
     if sample >= samples:
@@ -112,7 +112,7 @@ def _left_out(sample: int, answer: str, usable: int, samples: int) -> str | None
 
 
 def _judged(item: _Item, continuations: Sequence[Sequence[Continuation]]) -> list[Row]:
-    """The rows of one item: `said` has a list for the own prompt, and one for the prompt with each distinct answer."""
+    """Return the rows of one item; `said` has a list for its own prompt, and for the prompt with each answer."""
     refusals = [continuation.refused for row in continuations for continuation in row if continuation.refused]
     if refusals:
         return [

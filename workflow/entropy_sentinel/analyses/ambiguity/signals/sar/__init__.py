@@ -1,8 +1,8 @@
-"""Family `sar`: how unsure the answers to an item are, with what matters to their meaning counted more.
+"""Family `sar`: the uncertainty of the answers to an item, weighted by relevance to their meaning.
 
-Duan et al., Shifting Attention to Relevance (2024), as in LM-Polygraph. A cross-encoder says how alike texts are: a
-token matters as much as the answer without it is unlike the answer, both after the question; and an answer counts as
-likely as those are that are like it.
+Duan et al., Shifting Attention to Relevance (2024), as in LM-Polygraph. A cross-encoder measures similarity. A
+token's weight is the dissimilarity of the answer with and without it, both after the question. An answer's probability
+includes those of similar answers.
 """
 
 from typing import Any, cast
@@ -18,7 +18,7 @@ _USUAL = "cross-encoder/stsb-roberta-large"
 
 
 class Sar(TextModel):
-    """SAR: how unsure the answers to an item are, with what matters to their meaning counted more."""
+    """SAR: the uncertainty of the answers to an item, weighted by relevance to their meaning."""
 
     model: Text | None = Field(None, description=f"Hugging Face id of the cross-encoder; null for the usual, {_USUAL}")
     samples: Positive | None = Field(
@@ -29,7 +29,7 @@ class Sar(TextModel):
 
     @property
     def usual(self) -> str:
-        """That of the paper and of LM-Polygraph."""
+        """Return the model of the paper and of LM-Polygraph."""
         return _USUAL
 
 
@@ -46,7 +46,7 @@ FAMILY = Family(
 def compute(
     traces: pl.LazyFrame, benchmark: str, samples: int | None, **weights: Any
 ) -> tuple[pl.DataFrame, dict[str, Any]]:
-    """A row per response, in their order, with `sar_reason` where it is null; and what compared the answers.
+    """Return a row per response, in order, with `sar_reason` for a null value; and facts about the comparison.
 
     `benchmark` is the file of the items, `weights` are WeightsSettings.
     """

@@ -1,7 +1,7 @@
 """Shifting Attention to Relevance (Duan et al. 2024) of the items of one benchmark, from one model's answers.
 
-Uncertainty with what matters to the meaning counted more, as LM-Polygraph has it (Vashurin et al. 2025), its class SAR.
-A cross-encoder of semantic textual similarity says how alike two texts are.
+Uncertainty weighted by relevance to the meaning, like the class SAR of LM-Polygraph (Vashurin et al. 2025). A
+cross-encoder measures the semantic textual similarity of two texts.
 """
 
 import logging
@@ -25,7 +25,7 @@ from entropy_sentinel.statistics.numbers import Numbers
 
 
 class Similarity:
-    """A cross-encoder with one output, whose logistic function is the similarity, as sentence-transformers has it."""
+    """A cross-encoder with one output, whose logistic function is the similarity, as in sentence-transformers."""
 
     def __init__(self, weights: Weights, batch_size: int) -> None:
         """Load the cross-encoder; InputError where it is none."""
@@ -38,12 +38,12 @@ class Similarity:
         self._scores = KeptScores(self._similarity, [weights.revision, "similarity"], batch_size)
 
     def of(self, pairs: Iterable[TextPair]) -> dict[TextPair, float]:
-        """The similarity of each different pair, in [0, 1]; of the order of the two texts."""
+        """Return the similarity of each distinct pair, in [0, 1]; it depends on the order of the two texts."""
         return self._scores(pairs)
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """The cross-encoder, and how many pairs it was asked about, and how many were known."""
+        """Return the cross-encoder, and the numbers of computed and of known pairs."""
         return {**self._weights.provenance, **self._scores.counts, "cut": self._classifier.n_cut}
 
     def _similarity(self, pairs: Sequence[TextPair]) -> np.ndarray:
@@ -52,7 +52,7 @@ class Similarity:
 
 
 def make(settings: WeightsSettings) -> Similarity:
-    """The cross-encoder that the settings name."""
+    """Return the cross-encoder that the settings name."""
     return Similarity(located(settings), settings["batch_size"])
 
 
@@ -65,14 +65,14 @@ def sar(
     similarity: np.ndarray,
     temperature: float = TEMPERATURE,
 ) -> float:
-    """SAR of the answers to one question, in nats; larger is less certain.
+    """Return SAR of the answers to one question, in nats; larger is less certain.
 
-    `token_logprobs` are (n_tokens,) of each of n answers, in nats. `token_relevance` are (n_tokens,) of each: how much
-    the meaning changes without the token, 1 - its similarity to the whole; where no token matters, all matter alike.
-    `similarity` is (n, n), in [0, 1]: entry i, j how much answer j is like answer i. An answer is as likely as its own
-    probability and, over the temperature, that of the others as far as they are like it.
+    `token_logprobs` are (n_tokens,) of each of n answers, in nats. `token_relevance` are (n_tokens,) of each: 1 - the
+    similarity of the answers with and without the token; if all are 0, all tokens have equal weights. `similarity` is
+    (n, n), in [0, 1]: entry i, j is that of answer j to answer i. An answer's probability is its own, plus those of the
+    others times their similarity, divided by the temperature.
 
-    Raises ValueError where shapes do not fit or an answer has no token.
+    Raises ValueError if shapes do not match or an answer has no token.
     """
     like, n = np.asarray(similarity, dtype=float), len(token_logprobs)
     if like.shape != (n, n) or len(token_relevance) != n:
@@ -88,7 +88,7 @@ def sar(
 
 
 def _weighted(logprobs: Numbers, relevance: Numbers) -> float:
-    """The mean log-probability of an answer's tokens, each weighted by its relevance."""
+    """Return the mean log-probability of an answer's tokens, weighted by relevance."""
     nats, weights = np.asarray(logprobs, dtype=float), np.asarray(relevance, dtype=float)
     if not len(nats) or len(nats) != len(weights):
         raise ValueError(f"an answer needs tokens, each with a relevance; had {len(nats)} and {len(weights)}")
@@ -105,9 +105,9 @@ _ONLY_TOKEN = 0.5
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer with the log-probabilities of its tokens and their texts, which together are the answer.
+    """An answer with its tokens' log-probabilities and their texts, which add up to the answer.
 
-    A token has no text where it is no part of the answer, such as that which ends it.
+    A token that is not part of the answer, such as the end token, has no text.
     """
 
     text: str
@@ -115,7 +115,7 @@ class Answer:
     pieces: Sequence[str]
 
     def without_each(self, question: str) -> list[TextPair | None]:
-        """For each token the answer and the answer without it, both after the question; None where it has no text."""
+        """Return for each token the answer with and without it, after the question; None for a token without text."""
         before, pairs = "", list[TextPair | None]()
         for piece in self.pieces:
             after = self.text[len(before) + len(piece) :]
@@ -125,7 +125,7 @@ class Answer:
 
 
 def of_items(traces: pl.LazyFrame, benchmark: str, similarity: Similarity, samples: int | None) -> pl.DataFrame:
-    """A row per response, in their order: `sar` of its item, from the first `samples` answers, and `sar_reason`."""
+    """Return a row per response, in order: `sar` of its item, from the first `samples` answers, and `sar_reason`."""
     columns = ("item_id", "text", "finish_reason", "tokens", "token_logprobs")
     rows = traces.select(columns).collect().with_row_index("row")
     first = rows.filter(~WAS_REFUSED).with_columns(number=pl.int_range(pl.len()).over("item_id"))
@@ -147,9 +147,9 @@ def of_items(traces: pl.LazyFrame, benchmark: str, similarity: Similarity, sampl
 
 
 def pieces_of(text: str, tokens: Sequence[str]) -> list[str] | None:
-    """Of each token the part of its text that is in the response `text`; None where they do not make it up.
+    """Return the part of each token's text that is in the response `text`; None if these parts do not add up to it.
 
-    What stands around the response is no part of it: the token that ends it, a stop string, a space before it.
+    The end token, a stop string, and space before the response are not part of it.
     """
     whole = "".join(tokens)
     start = whole.find(text)
@@ -161,7 +161,7 @@ def pieces_of(text: str, tokens: Sequence[str]) -> list[str] | None:
 
 
 def _answers(item: pl.DataFrame) -> tuple[list[Answer], str | None]:
-    """The answers to an item of which all is known, and why the first other one is not among them."""
+    """Return the complete answers to an item, and why the first other one is left out."""
     answers, reasons = list[Answer](), list[str]()
     for text, tokens, logprobs in item.select("text", "tokens", "token_logprobs").iter_rows():
         pieces = pieces_of(text, tokens or [])
@@ -181,7 +181,7 @@ def _answers(item: pl.DataFrame) -> tuple[list[Answer], str | None]:
 def _of_part(
     items: Mapping[str, tuple[str, list[Answer], str | None]], similarity: Similarity
 ) -> list[tuple[str, float | None, str | None]]:
-    """Of each item SAR, and why there is none; `items` have the question, the answers, and why one is left out."""
+    """Return SAR of each item, or the reason; `items` have the question, the answers, and why one is left out."""
     wanted: list[TextPair] = []
     for question, answers, _ in items.values():
         if len(answers) > 1:
