@@ -1,1 +1,1 @@
-"""What the entropy area score (Zhu et al., 2025) says of how much a model's answers vary."""
+"""How the entropy area score (Zhu et al., 2025) relates to the variety of a model's answers."""

@@ -1,7 +1,7 @@
-r"""Stage `answers`: group the samples of an item by the answer they give, as compared by the judge.
+r"""Stage `answers`: group the samples of an item by their answers, as compared by the judge.
 
-Two answers are the same where the judge, shown one of them in `\boxed{}` and the other as the reference, says that it
-is correct. So letters are compared by the judge of choices, and numbers by math-verify.
+Two answers are equal if the judge labels one of them, in `\boxed{}`, correct with the other as the reference. So
+letters are compared by the judge of choices, and numbers by math-verify.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ _EXACT: JudgeSettings = {"version": 1, "judge": "exact", "kind": "exact"}
 
 
 def write_answers(benchmark: str, labels: str, settings: JudgeSettings, output: str) -> None:
-    """Classes of one model's answers to the items in `benchmark`, from their `labels` by the judge of the settings."""
+    """Write classes of a model's answers to the items in `benchmark`, from `labels` by the judge of the settings."""
     rows, origin = LABELS.read(labels), read_provenance(labels)
     whose = {name: origin[name] for name in ("model", "benchmark")}
     used = comparing(settings)
@@ -48,10 +48,10 @@ def comparing(settings: JudgeSettings) -> JudgeSettings:
 
 
 def classes(items: pl.DataFrame, labels: pl.DataFrame, judge: Judge, whose: Mapping[str, str]) -> pl.DataFrame:
-    """A frame of contract ANSWER_CLASSES; `items` has item_id and question, `labels` keeps the contract LABELS.
+    """Return a frame of contract ANSWER_CLASSES; `items` has item_id and question, `labels` is of contract LABELS.
 
-    An answer is readable where it has a label, and a text or the label true. All correct ones are one class; the
-    classes are numbered in the order of their first answers.
+    An answer is readable if it has a label, and a text or the label true. All correct answers are one class; classes
+    are numbered in the order of their first answers.
     """
     rows = labels.join(items, on="item_id", how="left", maintain_order="left", validate="m:1")
     wrong = _wrong_classes(rows.filter(~pl.col("label")).drop_nulls("answer"), judge)
@@ -72,7 +72,7 @@ def classes(items: pl.DataFrame, labels: pl.DataFrame, judge: Judge, whose: Mapp
 
 
 def _wrong_classes(rows: pl.DataFrame, judge: Judge) -> dict[tuple[str, str], int]:
-    """The class of each wrong answer, by item and normalised text; of answers with one text the first is compared."""
+    """Return the class of each wrong answer, by item and normalised text; of equal texts, the first is compared."""
     texts: dict[str, dict[str, str]] = {}
     for item_id, answer in rows.select("item_id", "answer").iter_rows():
         texts.setdefault(item_id, {}).setdefault(normalised(answer), answer)
@@ -86,17 +86,17 @@ def _wrong_classes(rows: pl.DataFrame, judge: Judge) -> dict[tuple[str, str], in
 
 
 class _ByJudge:
-    """The backend that shows a judge one answer in a box, and the other as the reference."""
+    """A backend that shows a judge one answer in a box, and the other as the reference."""
 
     def __init__(self, judge: Judge) -> None:
         self._judge = judge
 
     def same(self, pairs: Sequence[Pair]) -> list[bool]:
-        """Whether the judge says of each pair that the second answer is correct."""
+        """Return for each pair whether the judge labels the second answer correct."""
         cases = [Case(pair.question.text, f"\\boxed{{{pair.second}}}", pair.first, truncated=False) for pair in pairs]
         return [bool(verdict.label) for verdict in self._judge.judge(cases)]
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Nothing: `write_answers` says who compares."""
+        """Return nothing, because `write_answers` records the judge."""
         return {}

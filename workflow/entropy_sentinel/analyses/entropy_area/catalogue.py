@@ -51,12 +51,12 @@ FIGURES: dict[str, str] = {
 
 
 def area_measures(answers: Sequence[str]) -> list[str]:
-    """The numbers of the area by these kinds of answers: `eas_reference`, `mean_eas_reference`, ..."""
+    """Return the names of the area's measures for these kinds of answers: `eas_reference`, `mean_eas_reference`, ..."""
     return [f"{name}_{answer}" for answer in answers for name in AREA]
 
 
 def measures(answers: Sequence[str]) -> list[str]:
-    """All numbers of a response that are compared, those of the area first."""
+    """Return all measures of a response that are compared, first those of the area."""
     return [*area_measures(answers), *BESIDE]
 
 
@@ -69,17 +69,17 @@ def measure_title(measure: str) -> str:
 
 
 def compared(table: str, models: Iterable[str], sets: Iterable[str], answers: Iterable[str]) -> bool:
-    """Whether published values stand beside a table of these models, benchmarks and kinds of answers: the paper's."""
+    """Return whether the paper has values for a table of these models, benchmarks and kinds of answers."""
     theirs = COMPARED.get(table)
     same = theirs and set(theirs[0]) & set(models) and set(theirs[1]) & set(sets)
     return bool(same) and "reference" in answers
 
 
 class AreaShown(TypedDict):
-    """What all exhibits and the page are told.
+    """
 
-    `sets` are benchmarks that are shown as one, by name; `answers` the kinds of answers that were put in, of which
-    `answer` is shown where one is.
+    `sets` are benchmarks shown as one, by name; `answers` the kinds of inserted answers, and `answer` the kind shown by
+    exhibits with only one.
     """
 
     label: str
@@ -98,7 +98,7 @@ INTERVAL_NOTE = "from, to: 95 % interval by bootstrap over items."
 
 
 def answer_note(answers: Sequence[str]) -> str:
-    """What the kinds of answers are."""
+    """Return the note on the kinds of answers."""
     notes = {
         "reference": "reference: the benchmark's answer is put in, as in the paper, which needs a label",
         "own": "own answer: the response's own final answer, which needs none",

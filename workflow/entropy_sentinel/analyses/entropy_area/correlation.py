@@ -14,7 +14,7 @@ FEWEST_ITEMS = 3
 class Correlation:
     """Pearson's r, with its two-sided p and 95 % percentile interval over bootstrap samples of items; Spearman's rho.
 
-    An end of the interval is null where no bootstrap sample has two values of either.
+    The limits are null if no bootstrap sample has two different values of both.
     """
 
     r: float
@@ -37,9 +37,9 @@ def why_none(x: Numbers, y: Numbers, what: tuple[str, str] = ("x", "y")) -> str 
 
 
 def correlate(x: Numbers, y: Numbers, n_resamples: int, seed: int) -> Correlation:
-    """The correlation of two numbers of the same items, (n_items,) each, by SciPy; `why_none` says where there is none.
+    """Return the correlation of two numbers of the same items, (n_items,) each. Raises ValueError (`why_none`).
 
-    The bootstrap samples are the same for numbers of the same items: intervals of several measures go together.
+    The bootstrap samples are equal for numbers of the same items, so intervals of several measures are comparable.
     """
     from scipy import stats  # it takes a second to load, and figures only ask for `why_none`
 
@@ -59,7 +59,7 @@ def correlate(x: Numbers, y: Numbers, n_resamples: int, seed: int) -> Correlatio
 
 
 def _resampled(x: np.ndarray, y: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
-    """Pearson's r of samples of as many items drawn with replacement, (n_resamples,); NaN where one is constant."""
+    """Return Pearson's r of bootstrap samples of items, (n_resamples,); NaN if either number is constant."""
     random, n, parts = np.random.default_rng(seed), len(x), []
     step = max(1, MOST_CELLS // n)
     for start in range(0, n_resamples, step):

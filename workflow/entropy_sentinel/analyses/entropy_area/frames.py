@@ -1,6 +1,6 @@
-"""What this analysis makes: of a model answers, responses, items and truncation; of all, correlations and spread.
+"""Contracts of this analysis' files: a model's answers, responses, items and truncation; correlations and spread.
 
-Files lie in `results/<study>/{judge}/entropy_area/`.
+The files are in `results/<study>/{judge}/entropy_area/`.
 """
 
 import polars as pl

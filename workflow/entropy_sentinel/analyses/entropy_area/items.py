@@ -1,7 +1,7 @@
-"""Stages `items` and `truncation`: how much the samples of each item vary, and the measures of its first response.
+"""Stages `items` and `truncation`: the variety of each item's samples, and the measures of its first response.
 
 Entropies are in bits, over the answers to one question (Zhu et al., Uncertainty Under the Curve, 2025, section 3.1).
-Truncation is how much of the distributions the 20 most likely tokens leave out, over all positions.
+Truncation is the probability outside the 20 most likely tokens, over all positions.
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from entropy_sentinel.statistics.numbers import Numbers
 
 
 def entropy_bits(counts: Numbers) -> float:
-    """The entropy of the shares of these counts, (n_classes,), in bits; classes with count 0 contribute nothing.
+    """Return the entropy of the shares of these counts, (n_classes,), in bits; classes with count 0 contribute nothing.
 
     Raises ValueError if all counts are 0.
     """
@@ -34,10 +34,10 @@ def entropy_bits(counts: Numbers) -> float:
 
 
 def answer_entropy(answers: Sequence[Hashable | None], unreadable: bool = True) -> float | None:
-    """The entropy in bits of the answers to one question, (n_samples,); equal values are the same answer.
+    """Return the entropy in bits of the answers to one question, (n_samples,); equal values are the same answer.
 
-    None is a sample without a readable answer: all of them are one class, or, with `unreadable` false, they are left
-    out. Null where nothing is left.
+    None is a sample without a readable answer: these form one class, or, with `unreadable` false, are left out. Returns
+    None if nothing is left.
     """
     counted = [answer for answer in answers if unreadable or answer is not None]
     if not counted:
@@ -46,7 +46,7 @@ def answer_entropy(answers: Sequence[Hashable | None], unreadable: bool = True) 
 
 
 def correctness_entropy(n_correct: int, n_samples: int) -> float:
-    """The entropy of being correct or not, of `n_correct` of `n_samples` answers to one question, in bits."""
+    """Return the entropy of being correct, in bits, for `n_correct` of `n_samples` answers to one question."""
     if not 0 <= n_correct <= n_samples:
         raise ValueError(f"n_correct must be between 0 and n_samples {n_samples}, was {n_correct}")
     return entropy_bits([n_correct, n_samples - n_correct])
@@ -73,7 +73,7 @@ def write_items(files: ItemFiles, by_response_output: str, by_item_output: str) 
 
 
 def gather(answers: pl.DataFrame, features: pl.DataFrame, forced: pl.DataFrame) -> pl.DataFrame:
-    """A frame of contract RESPONSES: a row for each of `answers`, null where a response has no area."""
+    """Return a frame of contract RESPONSES: a row for each of `answers`, null if a response has no area."""
     responses = answers.select(*RESPONSE, "label", "answer_class").join(
         features, on=RESPONSE, how="left", maintain_order="left", validate="1:1"
     )
@@ -85,7 +85,7 @@ def gather(answers: pl.DataFrame, features: pl.DataFrame, forced: pl.DataFrame) 
 
 
 def by_item(responses: pl.DataFrame) -> pl.DataFrame:
-    """A frame of contract ITEMS from a frame RESPONSES. The first response to an item has its lowest sample number."""
+    """Return a frame of contract ITEMS from a frame RESPONSES. The first response has the lowest sample number."""
     rows = []
     for which, own in responses.sort(RESPONSE).group_by(ITEMS.key, maintain_order=True):
         answers, n_correct = own["answer_class"].to_list(), int(own["label"].fill_null(False).sum())
@@ -111,9 +111,9 @@ _COLUMNS = ("missing_masses", "bounds", "entropies")
 
 
 def write_truncation(passes: Sequence[str], sets: Mapping[str, Sequence[str]], output: str) -> None:
-    """Mean and quantiles over the positions of one model's responses, for each of `sets` of benchmarks.
+    """Write mean and quantiles over the positions of a model's responses, for each of `sets` of benchmarks.
 
-    Where there are several, for all benchmarks together, too.
+    If there are several, also for all benchmarks together.
     """
     by_benchmark = {read_provenance(path)["benchmark"]: path for path in passes}
     model = read_provenance(passes[0])["model"]
@@ -125,9 +125,9 @@ def write_truncation(passes: Sequence[str], sets: Mapping[str, Sequence[str]], o
 
 
 def statistics(passes: Sequence[str]) -> Iterator[dict[str, object]]:
-    """Rows of TRUNCATION, without model and benchmark, over all positions of these files of the pass.
+    """Yield rows of TRUNCATION, without model and benchmark, over all positions of these files of the pass.
 
-    A quantile of the missing mass is one of its own, not that of the positions at which the bound has its quantile.
+    Quantiles of the missing mass and of the bound are separate, so they may be from different positions.
     """
     lazy = pl.concat(FORCED_ANSWERS.scan(path).select("answer", *_COLUMNS) for path in passes)
     for answer in ANSWERS:

@@ -1,4 +1,4 @@
-"""Stage `measures`: how far each measure of a response goes with what repeated samples say, over all models."""
+"""Stage `measures`: correlations of a response's measures with the variety of repeated samples, for all models."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypedDict
@@ -23,7 +23,7 @@ RANGES: Mapping[str, tuple[str, pl.Expr]] = {
 
 
 class MeasureSettings(TypedDict):
-    """What is compared: sets of benchmarks by name, kinds of answers, number of bootstrap samples and their seed."""
+    """Settings: sets of benchmarks by name, kinds of answers, number of bootstrap samples and their seed."""
 
     sets: Sets
     answers: list[str]
@@ -48,18 +48,18 @@ def write_measures(
 
 
 def of_set(frame: pl.DataFrame, model: str, benchmarks: Sequence[str]) -> pl.DataFrame:
-    """The rows of one model on some benchmarks."""
+    """Return the rows of one model on some benchmarks."""
     return frame.filter(pl.col("model") == model, pl.col("benchmark").is_in(benchmarks))
 
 
 def common(items: pl.DataFrame, names: Sequence[str], target: str) -> pl.DataFrame:
-    """The items that have all of these measures and the entropy; a measure that no item has does not count."""
+    """Return the items with all of these measures and the entropy, except measures that no item has."""
     there = [name for name in names if items[name].null_count() < len(items)]
     return items.drop_nulls([*there, target])
 
 
 def correlations(items: pl.DataFrame, settings: MeasureSettings) -> Iterator[dict[str, Any]]:
-    """Rows of CORRELATIONS from a frame ITEMS. All measures are compared on the same items."""
+    """Yield rows of CORRELATIONS from a frame ITEMS. All measures are compared on the same items."""
     names = measures(settings["answers"])
     for model in items["model"].unique(maintain_order=True):
         for name, benchmarks in settings["sets"].items():
@@ -82,7 +82,7 @@ def _correlation(rows: pl.DataFrame, measure: str, target: str, settings: Measur
 
 
 def spread(items: pl.DataFrame, responses: pl.DataFrame, settings: MeasureSettings) -> Iterator[dict[str, Any]]:
-    """Rows of SPREAD: EAS of the samples of an item beside each other, from frames ITEMS and RESPONSES."""
+    """Yield rows of SPREAD, the differences in EAS between an item's samples, from frames ITEMS and RESPONSES."""
     for model in items["model"].unique(maintain_order=True):
         for name, benchmarks in settings["sets"].items():
             entropies = of_set(items, model, benchmarks).select("benchmark", "item_id", "answer_entropy")
@@ -95,7 +95,7 @@ def spread(items: pl.DataFrame, responses: pl.DataFrame, settings: MeasureSettin
 
 
 def _spread(rows: pl.DataFrame) -> dict[str, Any]:
-    """Of rows with `sample`, `score` and `answer_entropy`: the spread of the scores, and r by each sample number."""
+    """Return the spread of scores, and r by sample number, of rows with `sample`, `score` and `answer_entropy`."""
     by_item = rows.group_by("benchmark", "item_id", maintain_order=True).agg(
         pl.col("score").mean(), pl.col("answer_entropy").first(), variance=pl.col("score").var(), n=pl.len()
     )

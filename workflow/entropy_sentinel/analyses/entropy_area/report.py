@@ -17,7 +17,7 @@ from entropy_sentinel.report.plain_text import below, text_table
 
 @dataclass(frozen=True)
 class Summary:
-    """How well each measure of the first responses goes with the answer entropy, of a model and a set of benchmarks."""
+    """Correlations of the first responses' measures with the answer entropy, for a model and a set of benchmarks."""
 
     model: str
     benchmark: str
@@ -31,7 +31,7 @@ class Summary:
 
     @property
     def verdict(self) -> str:
-        """One sentence: which measure goes furthest with the answer entropy, and whether EAS does."""
+        """Return a sentence with the measure of strongest correlation with the answer entropy, and the place of EAS."""
         known = {name: row["r"] for name, row in self.found.items() if row["r"] is not None}
         if not known:
             reason = next(iter(self.found.values()))["reason"]
@@ -49,12 +49,12 @@ class Summary:
 
 
 def interval(row: Mapping[str, Any]) -> str:
-    """The interval of a row of CORRELATIONS as text."""
+    """Return the interval of a row of CORRELATIONS as text."""
     return span(row, "+.2f")
 
 
 def summaries(correlations: pl.DataFrame) -> Iterator[Summary]:
-    """One per model and set of benchmarks, in their order."""
+    """Yield a summary for each model and set of benchmarks, in order."""
     rows = correlations.filter(target="answer_entropy")
     for (model, benchmark), own in rows.group_by("model", "benchmark", maintain_order=True):
         by_measure = {row["measure"]: row for row in own.iter_rows(named=True)}
@@ -62,7 +62,7 @@ def summaries(correlations: pl.DataFrame) -> Iterator[Summary]:
 
 
 def summarise(shown: Sequence[Summary]) -> str:
-    """Plain text: r of every measure with the answer entropy, by model and benchmark, and one sentence for each."""
+    """Return plain text: r of every measure with the answer entropy, by model and benchmark, each with a sentence."""
     parts = ["How far one response's uncertainty goes with the variety of many answers: Pearson's r, 95 % interval"]
     for summary in shown:
         rows = [[measure_title(name), number(row["r"], "+.3f"), interval(row)] for name, row in summary.found.items()]

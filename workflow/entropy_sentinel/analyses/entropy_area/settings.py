@@ -1,4 +1,4 @@
-"""What the analysis shows: the config's section `analyses.entropy_area`."""
+"""Settings of the analysis: the config's section `analyses.entropy_area`."""
 
 from typing import Annotated, Literal, Self
 
@@ -76,7 +76,7 @@ class EntropyArea(Analysis):
                 seen[benchmark] = name
 
     def sets(self, labelled: list[str]) -> dict[str, list[str]]:
-        """The benchmarks with references that are shown as one, by name, in the order of the first of each."""
+        """Return the benchmarks with references that are shown as one, by name, in the order of the first of each."""
         named = {benchmark: name for name, benchmarks in self.together.items() for benchmark in benchmarks}
         sets: dict[str, list[str]] = {}
         for benchmark in labelled:
@@ -84,7 +84,7 @@ class EntropyArea(Analysis):
         return sets
 
     def shown_answer(self, asked: list[str]) -> str:
-        """The kind of answer whose score is shown, of those that are `asked`; ValueError for another."""
+        """Return the kind of answer whose score is shown, from those that are `asked`; raise ValueError for another."""
         if self.answer and self.answer not in asked:
             raise ValueError(
                 f"analyses.entropy_area.answer: '{self.answer}' is not in signals.forced_answer.answers, which has "

@@ -87,7 +87,7 @@ def _published_truncation(
 
 
 def table_ranges(items: pl.DataFrame, models: Sequence[str], sets: Mapping[str, Sequence[str]], answer: str) -> Table:
-    """How many items have low, medium and high answer entropy, and what their first responses are like."""
+    """The number of items with low, medium and high answer entropy, and means over their first responses."""
     keys = ["Model", "Benchmark", "Answer entropy"]
     numbers = ["Items", "Never correct", "Accuracy", "EAS", "Mean EAS", "Length"]
     rows = []
@@ -108,7 +108,7 @@ def table_ranges(items: pl.DataFrame, models: Sequence[str], sets: Mapping[str, 
 
 
 def table_spread(spread: pl.DataFrame) -> Table:
-    """How much EAS differs between the samples of an item, and what that does to the correlation."""
+    """The differences in EAS between an item's samples, and their effect on the correlation."""
     headings = {
         "model": "Model",
         "benchmark": "Benchmark",
@@ -166,14 +166,14 @@ def table_2_correlation(
 
 
 def _order(correlations: pl.DataFrame) -> list[pl.Expr]:
-    """By model and benchmark as they are, then by what is compared with."""
+    """Return expressions that sort by model and benchmark, then by the compared entropy."""
     return [
         pl.col(name).cast(pl.Enum(correlations[name].unique(maintain_order=True))) for name in ("model", "benchmark")
     ] + [pl.col("target").cast(pl.Enum(list(TARGETS)))]
 
 
 def _published(correlations: pl.DataFrame) -> Table:
-    """The paper's Table 2 beside ours, of the models and benchmarks that the study has under the same names."""
+    """Return the paper's Table 2 with ours, for models and benchmarks that the study has under the same names."""
     theirs = pl.read_csv(PUBLISHED / "table_2_correlation.csv")
     ours = correlations.filter(measure="eas_reference", target="answer_entropy")
     joined = theirs.join(ours, on=["model", "benchmark"], how="inner", maintain_order="left")

@@ -1,4 +1,4 @@
-"""Single trajectories from the files of the pass: which ones are shown, and their values."""
+"""Single trajectories from the files of the pass: their selection and values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
 
 
 def decayed(probabilities: np.ndarray, alpha: float = 0.5) -> np.ndarray:
-    """The decayed sums of probabilities over steps, (n_options, n_steps) of both: at step t the sum over k = 1 .. t of
+    """Return decayed sums of probabilities, both (n_options, n_steps): at step t the sum over k = 1 .. t of
     (t - k + 1)^-alpha P_k.
 
-    Nothing is renormalised: at a step the options need not add up to 1. With alpha = 0 it is the plain sum, with alpha
-    = inf the probability of the step itself.
+    Nothing is renormalised, so the options need not add up to 1. With alpha = 0 it is the plain sum, with alpha = inf
+    the probability of the step itself.
     """
     steps = probabilities.shape[1]
     weights = np.arange(1, steps + 1, dtype=float) ** -alpha
@@ -30,10 +30,10 @@ _COLUMNS = (
 
 @dataclass(frozen=True)
 class Trajectory:
-    """One response with one kind of answer put in, and the answer entropy of its item in bits.
+    """One response with one kind of inserted answer, and the answer entropy of its item in bits.
 
-    `positions` are (P,) tokens and `entropies` (P,) bits. `probabilities` are (O, P) of `options`, 0 for one that is
-    not among the 20 most likely tokens; None where the question has no options.
+    `positions` are (P,) tokens and `entropies` (P,) bits. `probabilities` are (O, P) of `options`, 0 for an option that
+    is not among the 20 most likely tokens; None if the question has no options.
     """
 
     item_id: str
@@ -47,9 +47,9 @@ class Trajectory:
     probabilities: np.ndarray | None
 
     def decayed_options(self, alpha: float) -> np.ndarray:
-        """The decayed sums of the options' probabilities at each token t = 1 .. T - 1, (O, T - 1).
+        """Return the decayed sums of the options' probabilities at each token t = 1 .. T - 1, (O, T - 1).
 
-        Between positions that were not asked the probabilities are interpolated, as the area is.
+        Probabilities at other positions are interpolated, as for the area.
         """
         assert self.probabilities is not None  # of a question with options
         every = np.arange(1, self.positions[-1] + 1)
@@ -64,13 +64,13 @@ def has_options(path: str) -> bool:
 
 
 def median_item(items: pl.DataFrame, score: str) -> dict[str, object] | None:
-    """The row of ITEMS whose score is the median, the lower one of two; equal ones by item id. None without any."""
+    """Return the row of ITEMS with the median score (the lower of two; ties by item id); None without any."""
     known = items.drop_nulls(score).sort(score, "item_id")
     return known.row((len(known) - 1) // 2, named=True) if len(known) else None
 
 
 def trajectory(path: str, item: Mapping[str, object], answer: str) -> Trajectory:
-    """The trajectory of the response that a row of ITEMS names; its score is known, so it has one."""
+    """Return the trajectory of the response that a row of ITEMS names; it exists because its score is known."""
     with readable(path, FORCED_ANSWERS.stage):
         rows = FORCED_ANSWERS.scan(path).filter(item_id=item["item_id"], sample=item["sample"], answer=answer)
         row = rows.select(_COLUMNS).collect().row(0, named=True)

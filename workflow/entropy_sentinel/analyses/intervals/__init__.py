@@ -1,1 +1,1 @@
-"""Intervals that a model states at a level, how many of them hold, and what makes them hold."""
+"""Intervals that a model states at a level: how many contain the truth, and adjustments that reach the level."""

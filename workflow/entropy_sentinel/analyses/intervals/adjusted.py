@@ -27,7 +27,7 @@ TEMPERATURES = tuple(float(at) for at in np.round(1.1 ** np.arange(-16, 25), 4))
 
 
 class Adjusted(NamedTuple):
-    """Lower and upper ends, (n,) each, NaN for a question without an interval; and the chosen temperature, if any.
+    """Lower and upper limits, (n,) each, NaN for a question without an interval; and the chosen temperature, if any.
 
     `end` says whether that is the smallest or largest candidate, so that a better one may lie beyond it.
     """
@@ -50,13 +50,13 @@ def available(known: Questions, level: float) -> list[str]:
 
 
 class Fitted:
-    """Methods with what they learn from the questions `known`; `undercoverage` is lambda of the temperature search."""
+    """Methods fitted on the questions `known`; `undercoverage` is lambda of the temperature search."""
 
     def __init__(self, known: Questions, undercoverage: float) -> None:
         self.known, self.undercoverage = known, undercoverage
 
     def apply(self, method: str, level: float, to: Questions) -> Adjusted:
-        """The intervals of an available method at a stated level; raises TooFew where it cannot be fitted."""
+        """Return the intervals of an available method at a stated level; raise TooFew if it cannot be fitted."""
         if method in ADJUSTMENTS:
             return self._adjusted(method, level, to)
         adjusted: Adjusted = getattr(self, f"_{method}")(level, to)
@@ -100,7 +100,7 @@ class Fitted:
 
     @property
     def _plain(self) -> float:
-        """The temperature of the sampling that is not searched: the one nearest to 1."""
+        """Return the sampling temperature without a search: the one nearest to 1."""
         return min(self.known.samples, key=lambda at: abs(at - 1))
 
     @cached_property
@@ -136,7 +136,7 @@ Part = tuple[Fitted, Questions, str]
 
 
 class AdjustedFiles(TypedDict):
-    """Files of all models: what variants say and how sure, distributions; items of both halves."""
+    """Files of all models: statements and confidence of variants, distributions; items of both halves."""
 
     stated: Sequence[str]
     integers: Sequence[str]
@@ -147,7 +147,7 @@ class AdjustedFiles(TypedDict):
 
 
 class AdjustedSettings(TypedDict):
-    """What is fitted: by variant the model that is shown, and its level; covariates; lambda; the seed of the folds."""
+    """Settings of the fits: the shown model and level of each variant; covariates; lambda; the seed of the folds."""
 
     models: dict[str, str]
     levels: dict[str, float]
@@ -181,7 +181,7 @@ def write_adjusted(files: AdjustedFiles, settings: AdjustedSettings, output: str
 
 
 def of_model(known: Questions, new: Questions, undercoverage: float, seed: int) -> Rows:
-    """Rows of ADJUSTED for one model. If a method fails on any fold, its rows have the reason."""
+    """Return rows of ADJUSTED for one model. If a method fails on any fold, its rows have the reason."""
     known, new = alike(known, new)
     folds = np.random.default_rng(seed).permutation(len(known)) % FOLDS
     parts: list[Part] = [(Fitted(known, undercoverage), new, TEST)]

@@ -1,21 +1,21 @@
-"""Adjust the intervals that a model states so that they cover as often as stated, by questions with known answers.
+"""Adjust the intervals that a model states so that they cover as often as stated, with questions of known answers.
 
-Each way but `base` moves both ends by a margin that is learned on calibration questions: where these and the new ones
+Each method except `base` moves both limits by a margin learned on calibration questions. If these and the new questions
 are exchangeable, the new intervals cover with a probability of at least 1 - alpha (Vovk et al. 2005; Romano, Patterson
-and Candes 2019). The stated level takes no part in this. The ways differ in what the margin is a multiple of, and whose
-answers it is learned from:
+and Candes 2019), whatever the stated level. The methods differ in the unit of the margin, and in the questions that it
+is learned from:
 
-- `base`: the stated interval as it is.
+- `base`: the stated interval, unchanged.
 - `conformal`: the same margin for all (FermiEval, section "Conformal Confidence Interval Adjustment").
-- `normalised`: a margin in proportion to the stated width + 1, so that an interval that is wide stays so; the 1 is for
-  intervals of one number.
-- `mondrian`: a margin for each group, so that each is covered as often. The smallest groups are put together until
-  these, too, reach the level; a group that calibration has not seen gets the margin of all.
-- `cqr`: both ends are predicted first, by linear quantile regression on the stated ends and covariates, with every
-  other calibration question; the margin is learned from those between.
+- `normalised`: a margin proportional to the stated width + 1, so wide intervals stay wide; the 1 is for intervals of
+one number.
+- `mondrian`: a margin for each group, so that each group reaches the level. The smallest groups are merged until they
+reach it, too; a group that is not in the calibration questions gets the margin of all.
+- `cqr`: linear quantile regression on the stated limits and covariates first predicts both limits, fitted on every
+other calibration question; the margin is learned from the rest.
 
-A margin may be negative: then intervals shrink. It is infinite where calibration has too few questions for the level,
-and so are the intervals.
+A margin may be negative, so that intervals shrink. If there are too few calibration questions for the level, the margin
+and the intervals are infinite.
 """
 
 from collections.abc import Callable, Mapping
@@ -46,7 +46,7 @@ class Stated:
     """Intervals that a model stated for n questions: `lower` and `upper`, (n,) each, with lower <= upper.
 
     `covariates`, (n, n_covariates), are further numbers of a question, such as signals of the response; `group`, (n,),
-    is what kind of question it is.
+    is the kind of question.
     """
 
     lower: Numbers
@@ -56,12 +56,12 @@ class Stated:
 
     @property
     def bounds(self) -> Bounds:
-        """Both ends, (n,) each."""
+        """Return both limits, (n,) each."""
         return np.asarray(self.lower, dtype=float), np.asarray(self.upper, dtype=float)
 
     @property
     def width(self) -> np.ndarray:
-        """Upper - lower, (n,)."""
+        """Return upper - lower, (n,)."""
         lower, upper = self.bounds
         return upper - lower
 
@@ -69,7 +69,7 @@ class Stated:
         return len(self.lower)
 
     def rows(self, which: slice | np.ndarray) -> "Stated":
-        """Some of the questions, as NumPy chooses rows."""
+        """Return some of the questions, by NumPy's indexing of rows."""
         lower, upper = self.bounds
         covariates = None if self.covariates is None else self.covariates[which]
         group = None if self.group is None else np.asarray(self.group)[which]
@@ -82,9 +82,9 @@ def _one(stated: Stated) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Adjustment:
-    """Moves both ends of an interval outwards by its margin: `margin`, or that of its group in `margins`.
+    """Moves both limits of an interval outwards by its margin: `margin`, or that of its group in `margins`.
 
-    The margin counts in multiples of `scale` of the question; `ends` are what is moved.
+    The margin is in multiples of the question's `scale`; `ends` returns the limits to move.
     """
 
     margin: float
@@ -93,7 +93,7 @@ class Adjustment:
     ends: Callable[[Stated], Bounds] = lambda stated: stated.bounds
 
     def apply(self, stated: Stated) -> Bounds:
-        """The adjusted intervals, lower and upper, (n,) each.
+        """Return the adjusted intervals, lower and upper, (n,) each.
 
         An interval that would shrink below width 0 becomes its midpoint; the empty set would also be valid.
         """
@@ -110,10 +110,10 @@ class Adjustment:
 
 
 def fit(name: str, calibration: Stated, true: Numbers, alpha: float) -> Adjustment:
-    """The adjustment of this name (`catalogue.ADJUSTMENTS`) to a level of 1 - alpha.
+    """Return the adjustment of this name (`catalogue.ADJUSTMENTS`), fitted to a level of 1 - alpha.
 
-    `true` are the true answers of the calibration questions, (n,), in the unit of the bounds. Raises ValueError where a
-    level is none, or where the questions have not what the adjustment needs; TooFew where there are too few of them.
+    `true` are the true answers of the calibration questions, (n,), in the unit of the bounds. Raises ValueError for an
+    invalid level, or if the questions lack data that the adjustment needs; TooFew for too few questions.
     """
     true = np.asarray(true, dtype=float)
     if name not in _FITS:
@@ -167,10 +167,10 @@ def _cqr(calibration: Stated, true: np.ndarray, level: float) -> Adjustment:
 
 
 def _regressed(training: Stated, true: np.ndarray, level: float) -> Callable[[Stated], Bounds]:
-    """Both ends by linear quantile regression (Koenker and Bassett 1978) on the stated ends and the covariates.
+    """Return a function that predicts both limits by linear quantile regression (Koenker and Bassett 1978).
 
-    Stated ends are clipped at ten times the range of the true answers: a model that states 10^18 where the truth is
-    between -5 and 40 would otherwise dominate the regression.
+    Its inputs are the stated limits and the covariates. Stated limits are clipped at ten times the range of the true
+    answers: 10^18, where the truth is between -5 and 40, would dominate the regression.
     """
     reach = 10 * np.ptp(true)
     limits = true.min() - reach, true.max() + reach

@@ -1,8 +1,8 @@
-"""Stage `beliefs`: the probability that a model gives each integer, for every question.
+"""Stage `beliefs`: a model's probability of each integer, for every question.
 
-Three ways, as far as there is what they need: `whole` integers from the pass of the family `integers`; `first_token`,
-as the paper does, from the same pass or from the texts of the likely tokens in traces; and the integers that were
-`sampled`, each with the probability of the response that says it.
+There are three methods, if their data exist: `whole` integers from the pass of the family `integers`; `first_token`, as
+in the paper, from the same pass or from the texts of the likely tokens in traces; and the `sampled` integers, each with
+the probability of its response.
 """
 
 import re
@@ -22,7 +22,7 @@ Rows = Iterator[dict[str, Any]]
 
 
 class BeliefFiles(TypedDict):
-    """Files of the variants whose distributions are read: integers; traces and passes on each benchmark."""
+    """Files of the variants with distributions: integers; traces and passes on each benchmark."""
 
     integers: Sequence[str]
     generations: Sequence[str]
@@ -49,7 +49,7 @@ def _named(rows: Iterable[dict[str, Any]], models: Mapping[str, str]) -> Rows:
 
 
 def _near(row: dict[str, Any], farthest: int | None) -> dict[str, Any]:
-    """A row of BELIEFS without the integers that are farther from 0."""
+    """Return a row of BELIEFS without integers far from 0."""
     pairs = zip(row["values"], row["probabilities"], strict=True)
     kept = [(value, p) for value, p in pairs if farthest is None or abs(value) <= farthest]
     values, probabilities = [value for value, _ in kept], [p for _, p in kept]
@@ -57,14 +57,14 @@ def _near(row: dict[str, Any], farthest: int | None) -> dict[str, Any]:
 
 
 def of_pass(replies: pl.DataFrame) -> Rows:
-    """Rows of BELIEFS from a frame INTEGERS, whose first samples have distributions."""
+    """Return rows of BELIEFS from a frame INTEGERS, whose first samples have distributions."""
     for row in replies.drop_nulls("values").iter_rows(named=True):
         yield _row(row, "whole", row["values"], row["logprobs"])
         yield _row(row, "first_token", row["first_values"], row["first_logprobs"])
 
 
 def of_samples(answers: pl.DataFrame) -> Rows:
-    """Rows of BELIEFS from a frame INTEGER_ANSWERS: an integer is as likely as the likeliest text that says it."""
+    """Return rows of BELIEFS from a frame INTEGER_ANSWERS: an integer has the probability of its likeliest text."""
     seen = answers.drop_nulls(["value", "probability"])
     likely = seen.group_by("model", *_ITEM, "value", maintain_order=True).agg(pl.col("probability").max())
     for _, own in likely.group_by("model", *_ITEM, maintain_order=True):
@@ -73,7 +73,7 @@ def of_samples(answers: pl.DataFrame) -> Rows:
 
 
 def of_tokens(first: pl.DataFrame) -> Rows:
-    """Rows of BELIEFS from first steps: `tokens`, the texts of the likely ones, and their `logprobs`."""
+    """Return rows of BELIEFS from first steps: `tokens`, the texts of the likely tokens, and their `logprobs`."""
     for row in first.iter_rows(named=True):
         whole = [
             (_WHOLE.fullmatch(token), logprob) for token, logprob in zip(row["tokens"], row["logprobs"], strict=True)
@@ -83,7 +83,7 @@ def of_tokens(first: pl.DataFrame) -> Rows:
 
 
 def _first_steps(path: str) -> pl.DataFrame:
-    """Of the first sample of each item, the first step, where the texts of its tokens are known."""
+    """Return the first step of each item's first sample, if the texts of its tokens are known."""
     first = (pl.col(name).list.first().arr.to_list() for name in ("top_tokens", "top_logprobs"))
     lazy = scan_traces(path).filter(pl.col("sample") == 0, pl.col("top_tokens").list.len() > 0)
     tokens, logprobs = first

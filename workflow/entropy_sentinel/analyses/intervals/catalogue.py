@@ -26,7 +26,7 @@ Source = Literal["stated", "repeats", "samples", "distribution"]
 
 @dataclass(frozen=True)
 class Method:
-    """A way to an interval: its title, what it is made of, whether the paper has it, and what it does."""
+    """A method for intervals: its title, its source, whether it is in the paper, and a description."""
 
     title: str
     source: Source
@@ -114,7 +114,7 @@ FIGURES: dict[str, str] = {
 
 
 def alpha_of(level: float) -> float:
-    """The probability outside an interval of `level` percent: 0.002 of 99.8, without the error of a subtraction."""
+    """Return the probability outside an interval of `level` percent: 0.002 for 99.8, without cancellation error."""
     return round(1 - level / 100, 12)
 
 
@@ -129,7 +129,7 @@ def level_title(level: float) -> str:
 
 
 class IntervalsShown(TypedDict):
-    """What all exhibits and the page are told: the study's label, and the models whose weights are open."""
+    """The settings of all exhibits and the page: the study's label, and the models with open weights."""
 
     label: str
     open_models: list[str]
@@ -147,10 +147,10 @@ WILSON_NOTE = "from, to: Wilson's 95 % interval."
 
 
 def end_note(whose: str, temperature: float, end: str) -> str:
-    """What is said of a temperature that is the first or last candidate."""
+    """Return the note on a temperature that is the first or last candidate."""
     return f"{whose}: T* {temperature:g} is the {end} candidate; a better one may lie beyond it."
 
 
 def method_note(methods: Iterable[str]) -> str:
-    """What the methods are."""
+    """Return the note on the methods."""
     return "; ".join(f"{method_title(name)}: {METHODS[name].meaning}" for name in methods) + "."

@@ -1,4 +1,4 @@
-"""The figures of the catalogue: how many intervals hold, the right answers, and the perception tunnel by simulation."""
+"""The figures of the catalogue: coverage of intervals, the right answers, and simulations of the perception tunnel."""
 
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
@@ -33,7 +33,7 @@ def figure_1_calibration(scores: pl.DataFrame, label: str) -> Drawing:
 
 
 def figure_5_open_models(scores: pl.DataFrame, open_models: Sequence[str], label: str) -> Drawing:
-    """The same of the models whose weights are open."""
+    """Observed against nominal coverage, for models with open weights."""
     return _calibration(scores, open_models, label)
 
 
@@ -75,7 +75,7 @@ def figure_2_conformal(scores: pl.DataFrame, label: str) -> Drawing:
 
 
 def _curve(axes: Axes, rows: pl.DataFrame, name: str, number: int) -> None:
-    """Coverage by level, moved a little sideways so that bars do not hide each other."""
+    """Draw coverage by level, shifted slightly so that bars do not hide each other."""
     own = rows.sort("level")
     x, y = own["level"].to_numpy() + 0.12 * number, 100 * own["coverage"].to_numpy()
     ends = 100 * own.select("coverage_lower", "coverage_upper").to_numpy().T
@@ -99,7 +99,7 @@ def _identity(axes: Axes, rows: pl.DataFrame, title: str = "") -> None:
 
 
 def figure_6_answers(answers: np.ndarray, label: str) -> Drawing:
-    """How many questions have each power of ten as their answer, between -20 and 40."""
+    """The number of questions for each power of ten as the answer, between -20 and 40."""
     low, high = _SHOWN
     inside = answers[(answers >= low) & (answers <= high)]
     figure = new_figure(6, 3, label)
@@ -146,7 +146,7 @@ def figure_3_tunnel(label: str) -> Drawing:
 
 
 def figure_4_bounds(label: str) -> Drawing:
-    """How the bounds of many queries are spread, and how fast their quantiles come to those of the distribution."""
+    """The distribution of many queries' bounds, and the convergence of their quantiles to those of the distribution."""
     figure = new_figure(10, 3.4, label)
     left, right = figure.subplots(1, 2)
     lower, upper = simulate(norm.ppf, _BETA, _ALPHA, (20_000,), _SEED)

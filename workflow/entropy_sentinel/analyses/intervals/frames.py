@@ -1,6 +1,6 @@
-"""What this analysis makes: of a variant what it states; of all models intervals, before and after, and scores.
+"""Contracts of this analysis' files: statements of each variant; intervals of all models, and their scores.
 
-Files lie in `results/<study>/intervals/`. Ends of intervals and answers are powers of ten.
+The files are in `results/<study>/intervals/`. Limits of intervals and answers are powers of ten.
 """
 
 import polars as pl

@@ -1,7 +1,8 @@
 """The quality of intervals: Winkler's interval score, and the difference in score between two methods.
 
 Source: Winkler, A Decision-Theoretic Approach to Interval Estimation (1972); with the factor 2 / alpha as in Gneiting
-and Raftery (2007), section 6.2, and Epstein et al., FermiEval (2025). Ends may be infinite; both count as inside.
+and Raftery (2007), section 6.2, and Epstein et al., FermiEval (2025). Limits may be infinite, and belong to the
+interval.
 """
 
 from typing import NamedTuple
@@ -13,11 +14,11 @@ from entropy_sentinel.statistics.numbers import Numbers
 
 
 def winkler(lower: Numbers, upper: Numbers, true: Numbers, alpha: float) -> np.ndarray:
-    """The interval score of each question, (n,), in the unit of the bounds; lower is better.
+    """Return the interval score of each question, (n,), in the unit of the bounds; lower is better.
 
     It is the width plus 2 / alpha times the distance of the true value from the interval. `alpha` is 1 - level: 0.05
-    for an interval of 95 %. An infinite interval has an infinite score. Raises ValueError where an interval is NaN or
-    has its ends in the wrong order.
+    for an interval of 95 %. An infinite interval has an infinite score. Raises ValueError if an interval is NaN or its
+    limits are in the wrong order.
     """
     if not 0 < alpha < 1:
         raise ValueError(f"alpha is 1 - level and must be above 0 and below 1, was {alpha}")
@@ -40,10 +41,10 @@ class Difference(NamedTuple):
 
 
 def score_difference(first: Numbers, second: Numbers, n_resamples: int, seed: int) -> Difference:
-    """The difference in mean score between two methods on the same questions, (n,) each.
+    """Return the difference in mean score between two methods on the same questions, (n,) each.
 
-    The interval is the percentile one over bootstrap samples of questions: a question brings both of its scores. Null
-    where a score is infinite.
+    The interval has percentiles over bootstrap samples of questions, each with both of its scores. Null if a score is
+    infinite.
     """
     first, second = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     if not len(first):

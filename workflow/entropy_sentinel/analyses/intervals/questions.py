@@ -1,4 +1,4 @@
-"""The questions of one half, with one model's answers: methods are fitted on and applied to these."""
+"""The questions of one half with one model's answers; methods are fitted on and applied to them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -17,11 +17,11 @@ _EXPONENT = re.compile(r"[-+]?[0-9]{1,18}")
 
 @dataclass(frozen=True)
 class Questions:
-    """n questions: right answers, (n,); what kind each is, (n,), where that is known; and what one model says.
+    """n questions: right answers, (n,); kinds, (n,), if known; and one model's statements.
 
-    `stated` are by level lower and upper ends, (n, m) each, of m queries, NaN where one cannot be read; `samples` are
-    by temperature integers, (n, m), likewise. `covariates` are by level (n, p) signals of the first of the queries, or
-    null where not every readable one has them. `beliefs` are None where there is no distribution.
+    `stated` has by level lower and upper limits, (n, m) each, of m queries, NaN if unreadable; `samples` has by
+    temperature integers, (n, m), likewise. `covariates` has by level signals of the first query, (n, p), or null if a
+    readable query lacks them. `beliefs` is None without a distribution.
     """
 
     item_id: np.ndarray
@@ -48,7 +48,7 @@ class Questions:
         )
 
     def first(self, level: float) -> Ends:
-        """The interval of the first query, (n,) each: what the model is taken to state."""
+        """Return the interval of the first query, (n,) each, which counts as the model's statement."""
         lower, upper = self.stated[level]
         return lower[:, 0], upper[:, 0]
 
@@ -103,7 +103,7 @@ def gather(
 
 
 def _matrix(items: pl.DataFrame, answers: pl.DataFrame, column: str) -> np.ndarray:
-    """A row for each item, a column for each sample number."""
+    """Return a matrix with a row for each item and a column for each sample number."""
     rows = items.select("item_id").join(answers, on="item_id", how="left", maintain_order="left")
     row = rows.select(pl.col("item_id").rle_id()).to_series().to_numpy()
     values = np.full((len(items), int(answers["sample"].to_numpy().max(initial=0)) + 1), np.nan)
@@ -123,12 +123,12 @@ def _beliefs(items: pl.DataFrame, beliefs: pl.DataFrame) -> list[Distribution | 
 
 
 def first_basis(beliefs: pl.DataFrame) -> str | None:
-    """The first basis of the catalogue that a frame BELIEFS has."""
+    """Return the first basis of the catalogue that a frame BELIEFS has."""
     return next((basis for basis in BASES if basis in beliefs["basis"]), None)
 
 
 def distributions(beliefs: pl.DataFrame, basis: str | None) -> list[tuple[str, Distribution, float]]:
-    """Item, normalised distribution and missing mass, of the rows of this basis with an integer at all."""
+    """Return item, normalised distribution and missing mass of this basis's rows with at least one integer."""
     rows = beliefs.filter(pl.col("values").list.len() > 0, pl.col("basis").eq_missing(basis))
     return [
         (item, Distribution(np.array(values, dtype=float), np.array(shares) / sum(shares)), missing)
@@ -137,7 +137,7 @@ def distributions(beliefs: pl.DataFrame, basis: str | None) -> list[tuple[str, D
 
 
 def exponents(items: pl.DataFrame) -> dict[str, int]:
-    """The right answers by item, of a frame BENCHMARKS; InputError for a reference that is no integer."""
+    """Return right answers of a frame BENCHMARKS by item; raise InputError for a reference that is not an integer."""
     return {item: _exponent(item, reference) for item, reference in items.select("item_id", "reference").iter_rows()}
 
 

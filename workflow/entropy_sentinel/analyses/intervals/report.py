@@ -30,11 +30,11 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Summary:
-    """Of a model at a level, on the test half: rows of SCORES by method, and of DIFFERENCES by method.
+    """A model at a level on the test half: rows of SCORES and of DIFFERENCES by method.
 
-    `chosen` is the method to use by the calibration half, see `choice`, `best` the one of the lowest score on the test
-    half; None where no question has an interval of every method, or no score is finite. `may_hold` says whether the
-    chosen one's intervals hold as often as the level says, as far as the calibration half can tell.
+    `chosen` is the recommendation of the calibration half (see `choice`), `best` the method with the lowest score on
+    the test half; both are None if no question has an interval of every method, or no score is finite. `may_hold` is
+    whether the chosen method reaches the level, as far as the calibration half shows.
     """
 
     model: str
@@ -47,12 +47,12 @@ class Summary:
 
     @property
     def n_common(self) -> int:
-        """The questions for which every method has an interval."""
+        """Return the number of questions for which every method has an interval."""
         return max(int(row["n_common"]) for row in self.scores.values())
 
     @property
     def holds(self) -> str:
-        """One sentence: the share of stated intervals that cover the truth."""
+        """Return a sentence with the share of stated intervals that contain the truth."""
         base = self.scores["base"]
         if base["coverage"] is None:
             return f"No {level_title(self.level)} interval of {self.model} could be read."
@@ -64,7 +64,7 @@ class Summary:
 
     @property
     def advice(self) -> str:
-        """The method that the calibration half recommends, and its result on the test half."""
+        """Return sentences with the method that the calibration half recommends, and its result on the test half."""
         if self.chosen is None:
             return "No method can be chosen: on no question do all have a finite interval."
         scored, title = self.scores[self.chosen], method_title(self.chosen)
@@ -108,7 +108,7 @@ def _share(row: Row) -> str:
 
 
 def summaries(scores: pl.DataFrame, differences: pl.DataFrame) -> list[Summary]:
-    """One per model and level, in their order."""
+    """Return a summary for each model and level, in order."""
     rows = []
     for (model, level), own in scores.filter(half=TEST).group_by("model", "level", maintain_order=True):
         compared = differences.filter(model=model, level=level)
@@ -124,11 +124,11 @@ def summaries(scores: pl.DataFrame, differences: pl.DataFrame) -> list[Summary]:
 
 
 def choice(scores: pl.DataFrame, differences: pl.DataFrame) -> tuple[str | None, bool]:
-    """Which method to use, by rows of SCORES and of DIFFERENCES of one model, level and half; whether it may hold.
+    """Return the recommended method by rows of SCORES and DIFFERENCES of a model, level and half; whether it may hold.
 
-    Of the methods that may hold, those with the level in the Wilson interval of their coverage or below it, the one of
-    the lowest finite score; where none may, the one of the lowest of all: an interval that does not hold is no answer
-    to the question which adjustment to use, however well it scores.
+    It has the lowest finite score among the methods that may hold: the level is in the Wilson interval of their
+    coverage, or below. If none may hold, it has the lowest finite score of all. So a method that misses the level is
+    not recommended for a good score.
     """
     may_hold = scores.filter(pl.col("coverage_upper") * 100 >= pl.col("level"))["method"]
     among = _lowest(differences.filter(pl.col("method").is_in(may_hold.implode())))
@@ -136,7 +136,7 @@ def choice(scores: pl.DataFrame, differences: pl.DataFrame) -> tuple[str | None,
 
 
 def _lowest(differences: pl.DataFrame) -> str | None:
-    """The method with the lowest finite score of rows of DIFFERENCES; the first of the catalogue of several."""
+    """Return the method with the lowest finite score in rows of DIFFERENCES; of equals, the first in the catalogue."""
     finite = differences.filter(pl.col("score").is_finite()).sort("score", maintain_order=True)
     return finite["method"][0] if len(finite) else None
 
@@ -154,7 +154,7 @@ def _by_method(rows: pl.DataFrame) -> dict[str, Row]:
 
 
 def summarise(shown: Sequence[Summary]) -> str:
-    """Plain text: what holds and what to use, by model, and scores of every method at the level of the headline."""
+    """Return plain text: coverage and recommendation by model, and scores of every method at the headline level."""
     parts = ["Intervals that a model states, and intervals that hold: scores are Winkler's, lower is better"]
     for summary in headline(shown):
         rows = [

@@ -1,8 +1,8 @@
 """Stages `scores`, `sets` and `tunnel_index`: the quality of intervals and distributions.
 
-`scores` has the score of every method, and how much better it is than the stated intervals; `sets` the coverage of the
-smallest sets of likely integers and of their hulls; `tunnel_index` how much surer sampled answers look than the
-distribution that they are from (Appendix G of the paper).
+`scores` has the score of every method, and its gain over the stated intervals; `sets` the coverage of the smallest sets
+of likely integers and of their hulls; `tunnel_index` how much more certain sampled answers look than their distribution
+(Appendix G of the paper).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,7 +50,7 @@ def write_scores(adjusted: str, settings: ScoreSettings, scores_output: str, dif
 
 
 def scores(adjusted: pl.DataFrame) -> Rows:
-    """Rows of SCORES from a frame ADJUSTED: coverage over a method's own intervals, the rest over common questions."""
+    """Return rows of SCORES from a frame ADJUSTED: coverage over a method's intervals, others over common questions."""
     for keys, own in adjusted.group_by(_OF, maintain_order=True):
         shared, about = common(own), dict(zip(_OF, keys, strict=True))
         for (method,), rows in own.group_by("method", maintain_order=True):
@@ -67,7 +67,7 @@ def scores(adjusted: pl.DataFrame) -> Rows:
 
 
 def common(adjusted: pl.DataFrame) -> pl.DataFrame:
-    """The rows of one model, level and half whose question has an interval of every method that is not left out."""
+    """Return the rows of one model, level and half whose question has an interval of every remaining method."""
     own = adjusted.filter(pl.col("reason").is_null())
     lacking = own.filter(pl.col("lower").is_null())["item_id"].unique()
     return own.filter(~pl.col("item_id").is_in(lacking.implode()))
@@ -83,13 +83,13 @@ def _scored(rows: pl.DataFrame, level: float) -> dict[str, float | None]:
 
 
 def _ends(rows: pl.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Lower and upper ends and the right answers, (n,) each."""
+    """Return lower and upper limits and the right answers, (n,) each."""
     lower, upper, true = (rows[name].to_numpy().astype(float) for name in ("lower", "upper", "true"))
     return lower, upper, true
 
 
 def differences(adjusted: pl.DataFrame, settings: ScoreSettings) -> Rows:
-    """Rows of DIFFERENCES: over the questions for which every method of the model and level has an interval.
+    """Return rows of DIFFERENCES, over the questions for which every method of the model and level has an interval.
 
     A method that is left out has the reason in its row.
     """
@@ -130,7 +130,7 @@ def write_sets(files: SetFiles, output: str) -> None:
 
 
 def sets(beliefs: pl.DataFrame, base: pl.DataFrame, calibration: dict[str, int], test: dict[str, int]) -> Rows:
-    """Rows of SETS; `base` are rows of ADJUSTED, `calibration` and `test` the right answers by item."""
+    """Return rows of SETS; `base` are rows of ADJUSTED, `calibration` and `test` the right answers by item."""
     for model in beliefs["model"].unique(maintain_order=True):
         own = base.filter(model=model)
         levels = own["level"].unique().sort().to_list()
@@ -193,7 +193,7 @@ def write_tunnel_index(files: IndexFiles, models: Mapping[str, str], settings: S
 
 
 def indices(beliefs: pl.DataFrame, answers: pl.DataFrame, settings: ScoreSettings) -> Rows:
-    """Rows of TUNNEL_INDEX: of the first m readable answers to each question that has so many, and a distribution."""
+    """Return rows of TUNNEL_INDEX, from the first m readable answers to questions with so many and a distribution."""
     read = answers.drop_nulls("value").sort("sample", maintain_order=True)
     for (model, temperature), own in read.group_by("model", "temperature", maintain_order=True):
         mine = beliefs.filter(model=model)

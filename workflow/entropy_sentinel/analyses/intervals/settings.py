@@ -1,4 +1,4 @@
-"""What the analysis shows: the config's section `analyses.intervals`."""
+"""Settings of the analysis: the config's section `analyses.intervals`."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Self
@@ -44,11 +44,11 @@ class Asked(Settings):
 
     @property
     def variants(self) -> list[str]:
-        """All variants."""
+        """Return all variants."""
         return [*self.stated.values(), *self.integers.values()]
 
     def only(self, run: list[str]) -> "Asked | None":
-        """What is left with the variants that are `run`; None where none of them states an interval."""
+        """Return the setting with only the variants that are `run`; None if none of them states an interval."""
         stated, integers = (
             {key: variant for key, variant in of.items() if variant in run} for of in (self.stated, self.integers)
         )
@@ -123,9 +123,9 @@ class Intervals(Analysis):
 
     @property
     def halves(self) -> list[str]:
-        """Both benchmarks, the one for calibration first."""
+        """Return both benchmarks, first the one for calibration."""
         return [name for name in (self.calibration, self.test) if name is not None]
 
     def of_variants(self, kind: str) -> Mapping[str, float]:
-        """The level (`kind` is "stated") or temperature ("integers") of every variant of this kind."""
+        """Return the level (`kind` is "stated") or temperature ("integers") of every variant of this kind."""
         return {variant: float(key) for model in self.models.values() for key, variant in getattr(model, kind).items()}

@@ -1,4 +1,4 @@
-"""Sets of answers that hold a share of a model's own probability, and the temperature that makes them true.
+"""Smallest sets of answers with a share of a model's own probability, and the temperature that calibrates them.
 
 Source: Epstein et al., FermiEval (2025), section "Direct model elicitation via Log Probabilities".
 """
@@ -30,9 +30,10 @@ class Distribution(NamedTuple):
 
 
 def smallest_set(values: Numbers, probabilities: Numbers, coverage: float) -> np.ndarray:
-    """The smallest set of values, sorted, whose probabilities sum to more than `coverage`; from distinct values, (k,).
+    """Return the smallest sorted set of values with a total probability above `coverage`, from distinct values, (k,).
 
-    The likeliest come first; ties go to the smaller value. All values if their sum does not exceed `coverage`.
+    The likeliest are added first, of ties the smaller value. Returns all values if their sum does not exceed
+    `coverage`.
     """
     values, probabilities = np.asarray(values, dtype=float), np.asarray(probabilities, dtype=float)
     order = np.lexsort((values, -probabilities))
@@ -50,10 +51,10 @@ def hulls(distributions: Sequence[Distribution], coverage: float) -> tuple[np.nd
 def best_temperature(
     distributions: Sequence[Distribution], true: Numbers, alphas: Sequence[float], grid: Sequence[float]
 ) -> float:
-    """The temperature of the grid whose hulls have the smallest interval score, in mean over questions and targets.
+    """Return the temperature of the grid whose hulls have the smallest mean interval score over questions and targets.
 
-    `distributions` and `true` are of the n calibration questions, `alphas` is 1 - coverage of each target. The first of
-    those that are equally good.
+    `distributions` and `true` are those of the n calibration questions, `alphas` is 1 - coverage of each target. Of
+    equals, the first.
     """
 
     def score(temperature: float) -> float:

@@ -1,14 +1,14 @@
-"""Stages `stated` and `integers`: what interval, or which integer, a response states.
+"""Stages `stated` and `integers`: read the interval, or the integer, that a response states.
 
 The reading is strict: a guess here would be scored as if the model had stated it.
 
-An interval is what the **last JSON object** of a whole response says. An object begins at a brace from which JSON can
-be read (RFC 8259, so no NaN, no 1,000, no 03, no comments) and that is inside no object before it; other braces are
-prose. What stands around objects, fences among it, does not matter. The object has the keys L and U, each once, and no
-other; both are integers as JSON writes them (3 and -3, not 3.0, 1e3, "3" or true), of at most 18 digits; and L is at
-most U. Nothing else counts: no earlier object, no number in the text.
+An interval is in the **last JSON object** of a complete response. An object begins at a brace from which JSON can be
+read (RFC 8259, so no NaN, no 1,000, no 03, no comments), outside earlier objects; other braces are prose. Text around
+objects, including fences, does not matter. The object has exactly the keys L and U, each once. Both are JSON integers
+(3 and -3, not 3.0, 1e3, "3" or true) of at most 18 digits, and L is at most U. Nothing else counts: no earlier object,
+no number in the text.
 
-An integer alone is a response that is nothing but such an integer, space around it aside.
+An integer is read only if the response consists of such an integer, with or without space around it.
 
 A refused or truncated response states nothing, even if it contains an object: its last object may be missing.
 """
@@ -31,7 +31,7 @@ _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 
 
 class Stated(NamedTuple):
-    """The ends of an interval, powers of ten; or null, and a reason of the catalogue's REASONS."""
+    """The limits of an interval, powers of ten; or null, and a reason from the catalogue's REASONS."""
 
     lower: int | None
     upper: int | None

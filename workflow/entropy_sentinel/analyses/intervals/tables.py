@@ -82,7 +82,7 @@ def _shares(answers: pl.DataFrame, axis: str) -> Iterator[dict[str, object]]:
 
 
 def table_3_coverage(sets: pl.DataFrame) -> Table:
-    """Coverage by log-probabilities, beside that of the stated intervals of the same questions."""
+    """Coverage by log-probabilities, and of the stated intervals for the same questions."""
     headings = {
         "model": "Model",
         "level": "Level",
@@ -167,7 +167,7 @@ def table_tunnel_index(tunnel_index: pl.DataFrame) -> Table:
 
 
 class TableFiles(TypedDict):
-    """Files of the tables: items of both halves; what variants say; of all models intervals, scores and sets."""
+    """Files of the tables: items of both halves; statements of variants; intervals, scores and sets of all models."""
 
     benchmarks: Sequence[str]
     stated: Sequence[str]

@@ -67,7 +67,7 @@ def table_2_winkler(scores: pl.DataFrame) -> Table:
 
 
 def _temperatures(rows: pl.DataFrame) -> list[str]:
-    """A line for each temperature that was chosen, with its levels."""
+    """Return a line for each chosen temperature, with its levels."""
     keys = ("model", "method", "temperature", "temperature_end")
     chosen = rows.drop_nulls("temperature").group_by(keys, maintain_order=True).agg("level")
     notes = []
@@ -82,7 +82,7 @@ def _whose(row: dict[str, Any]) -> str:
 
 
 def _published_scores(scores: pl.DataFrame) -> Table:
-    """The paper's Table 2 beside ours, of the models that the study has under the paper's names."""
+    """Return the paper's Table 2 with ours, for models that the study has under the paper's names."""
     theirs = _paper()
     joined = theirs.join(scores, on=["model", "level", "method"], how="inner", maintain_order="left")
     compared = joined.with_columns(difference=pl.col("score") - pl.col("published"))
@@ -100,7 +100,7 @@ def _paper() -> pl.DataFrame:
 
 
 def table_differences(scores: pl.DataFrame, differences: pl.DataFrame) -> Table:
-    """By how much each method's score is from that of the stated intervals; which one the calibration half chooses."""
+    """The difference of each method's score from the stated intervals' score, and the calibration half's choice."""
     keys = [*_KEYS.values(), "Chosen"]
     numbers = ["Calibration coverage", "Calibration score", "Score", "Difference", "from", "to", "Questions"]
     rows = [*_compared(scores.filter(half=CALIBRATION), differences)]
@@ -139,7 +139,7 @@ def _compared(calibration: pl.DataFrame, differences: pl.DataFrame) -> Iterator[
 
 
 def table_reductions(differences: pl.DataFrame) -> Table:
-    """By how much conformal adjustment lowers the mean over models, here and in the paper, which its text says too."""
+    """The reduction of the mean score over models by conformal adjustment, here and in the paper's table and text."""
     here = differences.filter(half=TEST).select("model", "level", "method", pl.col("score").alias("published"))
     rows = [*_reductions(here, "here"), *_reductions(_paper(), "the paper's Table 2")]
     numbers = ["Models", "Base", "Conformal", "Drop", "Drop, %", "Drop: text", "Drop, %: text"]

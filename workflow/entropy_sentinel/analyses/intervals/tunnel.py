@@ -1,11 +1,11 @@
-"""Intervals from repeated answers to a question, and the perception tunnel that makes one answer too narrow.
+"""Intervals from repeated answers to a question, and the perception tunnel, which makes single answers too narrow.
 
 Source: Epstein et al., FermiEval (2025), sections "Theory of LLM Perception" and Appendices A, F and G. Samples are
-(..., m), NaN where one has no readable answer.
+(..., m), NaN for an unreadable answer.
 
-The tunnel: a model sees only a part of its own distribution. Of a continuous distribution F a query perceives the mass
-from I to I + beta alone, with I uniform on [0, 1 - beta], and states the alpha / 2 and 1 - alpha / 2 quantiles of that
-part as if it were F. `beta` in [0, 1] is the perception size.
+The tunnel: a model sees only a part of its own distribution. A query perceives only the mass from I to I + beta of a
+continuous distribution F, with I uniform on [0, 1 - beta], and states the alpha / 2 and 1 - alpha / 2 quantiles of that
+part as those of F. `beta` in [0, 1] is the perception size.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,9 +23,9 @@ _ROUNDING = 1e-9
 
 
 def empirical_quantile(samples: np.ndarray, share: float) -> np.ndarray:
-    """The smallest sample that is at least as large as this share of the samples, (...); NaN without samples.
+    """Return the smallest sample that is at least as large as this share of the samples, (...); NaN without samples.
 
-    It is one of the samples: a whole number where these are.
+    It is one of the samples, so an integer if these are.
     """
     ordered = np.sort(np.asarray(samples, dtype=float), axis=-1)  # NaN last
     n = (~np.isnan(ordered)).sum(axis=-1)
@@ -35,15 +35,15 @@ def empirical_quantile(samples: np.ndarray, share: float) -> np.ndarray:
 
 
 def empirical_interval(samples: np.ndarray, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-    """The alpha / 2 and 1 - alpha / 2 quantiles of the samples of n questions, (n, m): lower and upper, (n,) each.
+    """Return the alpha / 2 and 1 - alpha / 2 quantiles of n questions' samples, (n, m): lower and upper, (n,) each.
 
-    Of all intervals these have the best expected score, if the samples are what is to be believed (Proposition 2).
+    These intervals have the best expected score if the samples are from the true distribution (Proposition 2).
     """
     return empirical_quantile(samples, alpha / 2), empirical_quantile(samples, 1 - alpha / 2)
 
 
 class Searched(NamedTuple):
-    """What a temperature makes of the calibration questions: mean score, coverage, and what is minimised."""
+    """The result of a temperature on the calibration questions: mean score, coverage, and the minimised value."""
 
     temperature: float
     score: float
@@ -54,11 +54,11 @@ class Searched(NamedTuple):
 def temperature_search(
     samples: Mapping[float, np.ndarray], true: Numbers, alpha: float, penalty: float
 ) -> list[Searched]:
-    """Every temperature, the best first, of those whose samples of n questions are given, (n, m) each.
+    """Return all temperatures, the best first, from samples of n questions at each, (n, m).
 
-    What is minimised is the mean interval score plus `penalty` (the paper's lambda, which it does not give) times the
-    square of how far the coverage is below 1 - alpha. Questions without a readable answer at one of the temperatures
-    count for none. Raises ValueError where no question is left.
+    The minimised value is the mean interval score plus `penalty` (the paper's lambda, whose value it does not give)
+    times the squared shortfall of the coverage below 1 - alpha. Questions without a readable answer at any of the
+    temperatures are excluded for all. Raises ValueError if no question is left.
     """
     intervals = {temperature: empirical_interval(drawn, alpha) for temperature, drawn in samples.items()}
     known = ~np.isnan([lower for lower, _ in intervals.values()]).any(axis=0)
@@ -74,10 +74,10 @@ def temperature_search(
 
 
 def quantiles_of_quantiles(lowers: np.ndarray, uppers: np.ndarray, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-    """The tunnel estimator: lower and upper, (n,) each, from the ends of m queries of each question, (n, m) each.
+    """Return the tunnel estimator: lower and upper, (n,) each, from the limits of m queries, (n, m) each.
 
-    The alpha / 2 quantile of the lower ends and the 1 - alpha / 2 quantile of the upper ones, which tend to those of F
-    whatever beta is (Theorem 1). NaN where a query gave no interval; the result is NaN where none did.
+    It is the alpha / 2 quantile of the lower limits and the 1 - alpha / 2 quantile of the upper limits, which converge
+    to those of F for any beta (Theorem 1). A query without an interval is NaN; if all are, so is the result.
     """
     return empirical_quantile(lowers, alpha / 2), empirical_quantile(uppers, 1 - alpha / 2)
 
@@ -85,14 +85,14 @@ def quantiles_of_quantiles(lowers: np.ndarray, uppers: np.ndarray, alpha: float)
 def perceived(
     inverse_cdf: Callable[[np.ndarray], np.ndarray], starts: np.ndarray, beta: float, alpha: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The ends, lower and upper, that queries state if their perceived mass begins at `starts`, the I of each."""
+    """Return the limits, lower and upper, that queries state if their perceived mass begins at `starts`, each I."""
     return inverse_cdf(starts + beta * alpha / 2), inverse_cdf(starts + beta * (1 - alpha / 2))
 
 
 def simulate(
     inverse_cdf: Callable[[np.ndarray], np.ndarray], beta: float, alpha: float, shape: tuple[int, ...], seed: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What independent queries state under the theory: lower and upper, of `shape`, such as (n, m)."""
+    """Return what independent queries state under the theory: lower and upper, of `shape`, such as (n, m)."""
     if not 0 <= beta <= 1:
         raise ValueError(f"beta is a share of the distribution and must be in [0, 1], was {beta}")
     starts = np.random.default_rng(seed).uniform(0, 1 - beta, size=shape)
@@ -100,14 +100,14 @@ def simulate(
 
 
 def asymptotic_covariance(alpha: float, beta: float, densities: tuple[float, float]) -> np.ndarray:
-    """The covariance, (2, 2), of the root of m times the error of lower and upper, for many queries m.
+    """Return the covariance, (2, 2), of sqrt(m) times the errors of lower and upper, for many queries m.
 
     `densities` are those of F at its alpha / 2 and 1 - alpha / 2 quantiles. The lower ends are uniform on the scale of
     F, over a range of 1 - beta; so a sample quantile has the variance (1 - beta)^2 q (1 - q) / f^2 with q = alpha / 2,
     and that of the lower and the upper one together (1 - beta)^2 q^2 / (f f'). Proposition 1 of the paper prints
-    1 - beta for its square, and q (1 - q) for q^2 beside the diagonal: the first forgets that a density of
-    1 / (1 - beta) counts squared, the second takes the two for the same quantile. Simulation agrees with what stands
-    here. With beta = 1 every query says the same.
+    1 - beta instead of its square, and q (1 - q) instead of q^2 off the diagonal: the first overlooks that a density of
+    1 / (1 - beta) enters squared, the second treats the two as the same quantile. Simulation agrees with the formula
+    here. With beta = 1 all queries are equal.
     """
     q, scale = alpha / 2, (1 - beta) / np.asarray(densities, dtype=float)
     covariance: np.ndarray = np.outer(scale, scale) * np.array([[q * (1 - q), q * q], [q * q, q * (1 - q)]])
@@ -115,14 +115,14 @@ def asymptotic_covariance(alpha: float, beta: float, densities: tuple[float, flo
 
 
 def perception_size(levels: Numbers, coverages: Numbers) -> float:
-    """The perception size beta from the coverage observed at each stated level, (n_levels,) each, both in [0, 1].
+    """Return the perception size beta from the observed coverages and stated levels, (n_levels,) each, in [0, 1].
 
-    The method: an interval of level p holds the mass beta p of F. If the truth is a draw of F, it is covered with that
-    probability, so that coverage tends to beta as p tends to 1, and stagnates there; each coverage over its level is
-    an estimate, and so is the sum of all coverages over that of all levels, which is returned. It assumes that F, were
-    it all perceived, would be right: what is wrong with F counts as tunnel too. Where beta differs between questions,
-    it is the mean. Coverage in proportion to the level is what the theory says; where it falls as the level rises, the
-    theory is not what is seen. At most 1: intervals that hold at least as often as stated show no tunnel.
+    The method: an interval of level p contains the mass beta p of F. If the truth is a draw from F, it is covered with
+    that probability, so coverage tends to beta as p tends to 1. Each coverage divided by its level is an estimate, and
+    so is the sum of all coverages divided by the sum of all levels, which is returned. It assumes that F itself is
+    right: errors of F count as tunnel, too. If beta differs between questions, the result is the mean. The theory
+    implies coverage proportional to the level; coverage that falls as the level rises contradicts it. The result is at
+    most 1: intervals that hold at least as often as stated show no tunnel.
     """
     levels, coverages = np.asarray(levels, dtype=float), np.asarray(coverages, dtype=float)
     if not len(levels) or len(levels) != len(coverages):

@@ -1,10 +1,10 @@
-"""Family `integers`: the model's distribution over the integers that it may answer a question with.
+"""Family `integers`: the model's distribution over the integers that may be its answer.
 
-Epstein et al., FermiEval (2025), read it off the most likely first tokens. Here integers of several tokens, and
-negative ones, are followed to their end (asking.py), and the probability of all else is kept as `missing`. The paper's
-way stands beside. It is for models whose prompt asks for an integer alone.
+Epstein et al., FermiEval (2025), use the most likely first tokens. Here integers of several tokens, and negative ones,
+are followed to their end (asking.py), and `missing` is the probability of everything else. The paper's method is
+included. The family is for models whose prompt asks only for an integer.
 
-The pass writes `passes/integers/{model}/{benchmark}.parquet`, a row per response. The prompt alone decides: the first
+The pass writes `passes/integers/{model}/{benchmark}.parquet`, a row per response. Only the prompt matters: the first
 response to an item has its distribution, and the others have a reason.
 """
 

@@ -1,8 +1,8 @@
 """Run the pass on the responses of one part, and return its rows.
 
-A breadth-first search for the integers that a model may answer with, token by token, from rendered prompts. A token
-that goes on with a minus sign, digits or space around them is followed; one that ends the answer makes an integer
-whole. Any other makes it something else: `5.5`, `5 million` and `05` are no integers alone.
+A breadth-first search for the integers that a model may answer, token by token, from rendered prompts. A token that
+continues with a minus sign, digits or space around them is followed; a token that ends the answer completes an integer.
+Any other token makes it something else: `5.5`, `5 million` and `05` are not integers.
 """
 
 import re
@@ -25,7 +25,7 @@ _BEGINNING = re.compile(rf"\s{{0,2}}-?|{_INTEGER.pattern}")
 
 @dataclass
 class Found:
-    """Log-probabilities, nats, of the `whole` integers that follow a prompt, and of those among the `first` tokens."""
+    """Log-probabilities, in nats, of the `whole` integers after a prompt, and of integers among the `first` tokens."""
 
     whole: dict[int, float] = field(default_factory=dict)
     first: dict[int, float] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Said:
-    """Tokens after the prompt with the number `prompt`, their text, and the log-probability of them all, nats."""
+    """Tokens after the prompt with the number `prompt`, their text, and their total log-probability, in nats."""
 
     prompt: int
     token_ids: tuple[int, ...] = ()
@@ -48,10 +48,10 @@ class Said:
 
 
 def search(prompts: Sequence[Sequence[int]], engine: Engine, ends: Collection[int], prune_below: float) -> list[Found]:
-    """What follows each prompt, in their order.
+    """Return the integers after each prompt, in order.
 
-    `ends` are the tokens that end the model's turn; a digit never does. The beginning of an integer that is less likely
-    than `prune_below` is not followed.
+    `ends` are the tokens that end the model's turn, never digits. Prefixes of integers with a probability below
+    `prune_below` are not followed.
     """
     results = [Found() for _ in prompts]
     open_ones = [Said(number) for number in range(len(prompts))]
@@ -95,7 +95,7 @@ def _longer(open_ones: Sequence[Said], steps: Sequence[NextToken], engine: Engin
 
 
 def _texts(sequences: Iterable[tuple[int, ...]], engine: Engine) -> dict[tuple[int, ...], str]:
-    """The text of each sequence of tokens as a whole: a tokenizer may write a token in another way at the beginning."""
+    """Return the text of each whole sequence of tokens, because a token's text may differ at the beginning."""
     different = list(dict.fromkeys(sequences))
     return {ids: "".join(texts) for ids, texts in zip(different, engine.token_texts(different), strict=True)}
 
@@ -111,9 +111,9 @@ _NONE = "none of the model's likely answers is an integer alone"
 
 
 def ask(part: pl.DataFrame, engine: Engine, settings: Mapping[str, Any], asked_with: AskedSettings) -> pl.DataFrame:
-    """Rows of INTEGERS for responses with `prompt_ids` beside the columns of a trace.
+    """Return rows of INTEGERS for responses: traces with `prompt_ids`.
 
-    What ends an answer is what has ended the model's own. `settings` is the config's section.
+    Answers end with the tokens that ended the model's own answers. `settings` is the config's section.
     """
     first = part.filter(sample=0)
     ends = set(part.filter(finish_reason="stop")["token_ids"].list.last().drop_nulls())
@@ -128,12 +128,12 @@ def ask(part: pl.DataFrame, engine: Engine, settings: Mapping[str, Any], asked_w
 
 
 def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
-    """Rows without a distribution for responses that cannot be asked about; their `unusable` says why."""
+    """Return rows without a distribution for responses that cannot be asked about; their `unusable` has the reason."""
     return _without(part, pl.col("unusable"))
 
 
 def _row(result: Found) -> dict[str, Any]:
-    """The columns of a response that the pass has asked about."""
+    """Return the columns of a response from the pass."""
     if result.refused or not result.whole:
         return {"reason": f"refused: {result.refused}" if result.refused else _NONE}
     whole, first = sorted(result.whole.items()), sorted(result.first.items())
@@ -147,5 +147,5 @@ def _row(result: Found) -> dict[str, Any]:
 
 
 def _without(part: pl.DataFrame, reason: pl.Expr) -> pl.DataFrame:
-    """Rows without a distribution."""
+    """Return rows without a distribution."""
     return INTEGERS.frame(part.select(*RESPONSE, reason=reason).to_dicts())
