@@ -29,7 +29,7 @@ include: "workflow/rules/estimator.smk"
 include: "workflow/rules/prefetch.smk"
 
 
-# What the study is for: each analysis adds what it makes.
+# The files of the analyses.
 TARGETS = []
 for name in CONFIG.run.analyses:
 
@@ -64,7 +64,7 @@ rule all:
         expand(COSTS, judge=judging.paid_judges(CONFIG)),
 
 
-# Targets for a part of the way, for example to see what a new machine or a new model does.
+# Targets for a part of the pipeline, for example to try a new machine or a new model.
 rule generations:
     input:
         expand(GENERATIONS, model=MODELS, benchmark=BENCHMARKS),

@@ -1,5 +1,5 @@
-# The checked configuration, the names of all files, and what the rules share. Imports here are light
-# (tests/test_floors.py): planning must not wait for them.
+# The checked configuration, the names of all files, and shared parts of the rules. Imports here are light
+# (tests/test_floors.py), because planning waits for them.
 
 import math
 import os
@@ -28,8 +28,8 @@ from snakemake.io import IOFile, strip_wildcard_constraints
 
 PACKAGE = (Path(workflow.basedir) / "workflow" / "entropy_sentinel").resolve()
 
-# This file finds the package beside it; a job looks there last, after PYTHONPATH and what is installed. A copy elsewhere
-# would run in the jobs while the tree is planned from. `pip install -e` of this tree leads to the tree.
+# This file imports the package beside it. A job looks there last, after PYTHONPATH and installed packages, so another
+# installed copy would run in the jobs. `pip install -e` of this tree leads back to the tree.
 job_path = os.environ.get("PYTHONPATH", "").split(os.pathsep) + [
     folder for folder in sys.path if Path(folder).resolve() != PACKAGE.parent
 ]
@@ -41,26 +41,26 @@ if elsewhere and elsewhere.origin and Path(elsewhere.origin).parent.resolve() !=
     )
 
 try:
-    # What --configfile and --config say; nothing is told of what the paper's study asks for beside it.
+    # The user's own settings, from --configfile and --config; messages about left-out parts concern only these.
     own = workflow.config_settings.overwrite_config
     CONFIG = load_config(config, " + ".join(map(str, workflow.configfiles)), own or None)
 except ConfigError as error:
     raise WorkflowError(str(error)) from None
 
-# Once, and not again by every job, which parses this file as well.
+# Only once: every job parses this file as well.
 if workflow.is_main_process:
     print(*CONFIG.left_out, sep="\n", end="\n" * bool(CONFIG.left_out), file=sys.stderr)
 
 MODELS, BENCHMARKS, JUDGES = CONFIG.run.models, CONFIG.run.benchmarks, CONFIG.run.judges
 GROUPS = estimates.training_groups(CONFIG)
 ESTIMATE_BATCHES, ESTIMATOR_BATCHES = estimates.estimate_batches(CONFIG), estimates.estimator_batches(CONFIG)
-# The ids of groups by the name of their files, which is the wildcard {group}.
+# The ids of groups by the names of their files, which are the values of the wildcard {group}.
 GROUP_FILES = estimates.group_files(CONFIG)
 NAMED_GROUPS = {name: group.model_dump() for name, group in estimates.shown_groups(CONFIG).items()}
 
 announce_versions()
 generations.announce_servers(CONFIG)
-# Those of the jobs of one machine share engines: a group of jobs in a cluster is a run of its own.
+# The jobs of one machine share engines; a group of jobs in a cluster is a separate run.
 if not workflow.subprocess_exec:
     announce_run(CONFIG.generation.engine_idle_s, workflow.is_main_process)
 ESTIMATORS_OF = {file: GROUPS[group] for file, group in GROUP_FILES.items()}
@@ -69,12 +69,12 @@ JOB_LINES = show_jobs(workflow, Work(CONFIG, ESTIMATORS_OF, ESTIMATE_BATCHES))
 LAYOUT = Layout(CONFIG.study)
 RESULTS, LOGS = LAYOUT.results, LAYOUT.logs
 ITEMS, GENERATIONS, LABELS, FEATURES = LAYOUT.items, LAYOUT.generations, LAYOUT.labels, LAYOUT.features
-# Families of signals beside the features, and what they are declared to be: what uses them depends on that, and on
-# their files, and not on the code that makes them, which may be an engine's.
+# Families of signals other than the features, and their declarations. Jobs that use signals depend on these and on the
+# files, not on the code that computes the signals, which may be an engine's.
 SIGNAL_FAMILIES, SIGNALS = CONFIG.run.further_families, LAYOUT.signals
-# Those whose signals are made from what the model says when it is asked again.
+# Families that ask the model again.
 PASSES_OF, PASSES = CONFIG.run.asking_families, LAYOUT.passes
-# Rules whose jobs leave partial results beside their output, and go on from them (stages/parts.py).
+# Rules whose jobs write partial results beside their output and resume from them (stages/parts.py).
 WITH_PARTS = ["generation", *(f"pass_{family}" for family in PASSES_OF)]
 DECLARED = [repr(FAMILIES[family]) for family in SIGNAL_FAMILIES]
 OBSERVATIONS, ESTIMATES = LAYOUT.observations, LAYOUT.estimates
@@ -83,16 +83,16 @@ KEPT = estimates.kept_estimators(CONFIG)
 ESTIMATOR, SCORES = LAYOUT.estimator, LAYOUT.scores
 ESTIMATORS = expand(SCORES, judge=JUDGES, model=MODELS, name=KEPT)
 TABLE_KINDS, FIGURE_KINDS = ["csv", "md", "tex", "html"], ["pdf", "png", "html"]
-# What most jobs ask for. A profile says otherwise under set-resources; profiles/default cannot hold it, for what it says
-# takes the place of a cluster's own default-resources.
+# The resources of most jobs. A profile can change them by set-resources. They cannot be in profiles/default: its values
+# would replace a cluster's own default-resources.
 USUAL = {"mem_mb": 4000, "runtime": 30}
-# Absolute, for rules that use rule cpu_job lie in other folders.
+# Absolute paths, because rules that use rule cpu_job are in other folders.
 CPU_ENV, GENERATE_ENV = (f"{workflow.basedir}/envs/{name}.yaml" for name in ("cpu", "generate"))
 JOB_SCRIPT = f"{workflow.basedir}/workflow/scripts/job.py"
 
 
 def of_content(settings, files, output):
-    """The settings of the job that makes `output` from `files` (one, several or None), with their content."""
+    """Return the settings of the job that makes `output` from `files` (one, several or None), with their content."""
     record = workflow.persistence.metadata(IOFile(output))
     settings = as_recorded(settings, record and record.params)
     files = [files] if isinstance(files, str) else files or []
@@ -100,7 +100,7 @@ def of_content(settings, files, output):
 
 
 def items_settings(benchmark):
-    """The settings of a benchmark's job, and whether they are those of items that its changed file gives, too."""
+    """Return the settings of a benchmark's job, and whether its changed file still gives the same items."""
     output = ITEMS.format(benchmark=benchmark)
     found = of_content(generations.benchmark_settings(CONFIG, benchmark), CONFIG.benchmarks[benchmark].path, output)
     record = workflow.persistence.metadata(IOFile(output))
@@ -114,7 +114,7 @@ def rows_file(benchmark):
 
 
 def named(function):
-    """The function of the package that a job calls, as its parameter `call`; its name alone is no reason to run again.
+    """Return the function that a job calls, for its parameter `call`; a new name alone does not rerun the job.
 
     Snakemake does not record a parameter that depends on a job's inputs.
     """
@@ -122,7 +122,7 @@ def named(function):
 
 
 def calls(function, *modules):
-    """The params that name a job's function, as `call`, and a hash of each folder of its code.
+    """Return params with a job's function, as `call`, and a hash of each folder of its code.
 
     `modules` are further modules whose code counts, which are imported by name. An analysis also depends on what the
     study's signals are declared to be.
@@ -134,20 +134,20 @@ def calls(function, *modules):
 
 
 def shown(section, *keys):
-    """What an analysis shows: of its section the settings that a family of exhibits is made from."""
+    """Return the settings of an analysis's exhibits: these keys of its section, its label, and the groups."""
     chosen = {key: getattr(section, key) for key in ("headline_group", *keys)}
     return {**chosen, "label": section.label(CONFIG.study), "groups": NAMED_GROUPS}
 
 
 def exhibits_of(analysis, **wildcards):
-    """The tables, figures and report of an analysis: as targets, so that one that was deleted is made again."""
+    """Return the tables, figures and report of an analysis; as targets, they are rebuilt if deleted."""
     names = [f"{analysis}_{exhibit}" for exhibit in ("tables", "figures", "report")]
     files = [strip_wildcard_constraints(file) for rule in workflow.rules if rule.name in names for file in rule.output]
     return expand(files, **wildcards)
 
 
 def drawn_figures(section, of_each_model):
-    """The figures of an analysis by the name of their files; of the one that is named there is one for each model."""
+    """Return the figures of an analysis by the names of their files; `of_each_model` has one for each model."""
     found = {}
     for name in section.figures:
         for model in MODELS if name == of_each_model else [None]:
@@ -157,12 +157,12 @@ def drawn_figures(section, of_each_model):
     return found
 
 
-# The jobs of an engine come together, and no more of them at a time than keep all GPUs, or cores, at work: each engine
-# starts once, and another model's engine works beside it. In a job of a cluster, one after the other.
+# An engine's jobs run together, and only as many at a time as keep all GPUs, or cores, busy: each engine starts once,
+# and another model's engine can work beside it. In a cluster job they run one after the other.
 ENGINES = generations.engines(CONFIG)
 on_one_machine = workflow.is_main_process and workflow.local_exec
 if on_one_machine and workflow.global_resources.get("gpu").value is None and (gpus := visible(os.environ)):
-    workflow.register_resource("gpu", len(gpus))  # without --resources gpu=N, all that there are
+    workflow.register_resource("gpu", len(gpus))  # without --resources gpu=N, all GPUs
 SIDE_BY_SIDE = workflow.global_resources.get("gpu").value or (workflow.cores or 1) // CONFIG.generation.threads
 for number in set(ENGINES.values()):
     at_once = math.ceil(max(SIDE_BY_SIDE, 1) / len(set(ENGINES.values()))) if on_one_machine else 1
@@ -171,7 +171,7 @@ for number in set(ENGINES.values()):
 
 
 def engine_resources(asked):
-    """Which engine a job asks; `asked(model)` is the model of it, None where there is none."""
+    """Return the engine of a job as a resource; `asked(model)` is the engine's model, None without one."""
     return {
         f"engine_{number}": lambda wildcards, number=number: int(ENGINES.get(asked(wildcards.model)) == number)
         for number in set(ENGINES.values())
@@ -182,7 +182,7 @@ def engine_priority(asked):
     return lambda wildcards: len(ENGINES) - ENGINES.get(asked(wildcards.model), len(ENGINES))
 
 
-# Snakemake deletes what is in the place of an output before its job begins, and fails where a file is in the way.
+# Snakemake deletes existing outputs before a job begins, and fails if a file is in the place of a folder.
 def check_places():
     try:
         check_folders(name for job in workflow.dag.needrun_jobs() for name in [*job.output, *job.log])
@@ -190,15 +190,15 @@ def check_places():
         raise WorkflowError(str(error)) from None
 
 
-# A benchmark that is made again brings its generations with it, whose outputs Snakemake deletes. Those of the same
-# questions and settings find them here (stages/generation.py), and load no model. So do the passes over them.
+# If a benchmark is rebuilt, so are its generations, whose outputs Snakemake deletes first. Generations with the same
+# questions and settings reuse the answers kept here (stages/generation.py) without loading a model. So do passes.
 def keep_answers():
     for job in workflow.dag.needrun_jobs():
         if job.rule.name in WITH_PARTS and not workflow.dag.reason(job).forced and Path(job.output[0]).is_file():
             keep(job.output[0], parts_folder(job.output[0]))
 
 
-# Parts stay until Snakemake has accepted what was made of them: it deletes the output of a job that it did not see end.
+# Parts stay until Snakemake has accepted the output: it deletes the output of a job that it did not see end.
 def clear_parts(log):
     for job in workflow.dag.jobs:
         if job.rule.name in WITH_PARTS and (workflow.dag.finished(job) or not workflow.dag.needrun(job)):
@@ -206,7 +206,7 @@ def clear_parts(log):
 
 
 def run_after(outcome):
-    """Run the command that the config names for the end of a run. A command that fails spoils no result."""
+    """Run the config's command for the end of a run. If it fails, the results are still valid."""
     if CONFIG.after:
         status = subprocess.call(CONFIG.after, shell=True, env=os.environ | {"RESULTS": RESULTS, "OUTCOME": outcome})
         if status:

@@ -1,9 +1,9 @@
-# Slices of a deployed model's logs, beyond one machine: a job for each file of the logs, and one that adds up.
+# Slices of a deployed model's logs on several machines: a job for each log file, and one that adds up.
 #
 #   snakemake -s workflow/monitor.smk --cores 2 --configfile monitor.yaml
 #   snakemake -s workflow/monitor.smk --profile slurm --configfile monitor.yaml
 #
-# monitor.yaml says
+# monitor.yaml has
 #
 #   estimator: mine.estimator           # a file that `fit` or a study has written
 #   logs: ["logs/*.jsonl.gz"]          # files and patterns
@@ -11,8 +11,8 @@
 #   options:                            # those of the verb `monitor`
 #     {by: [metadata.route], window: day, reference: 2026-11-01..2026-11-07, alert_on: [drop], responses: 5}
 #
-# It makes page.html, rows.csv, rows.parquet, rows.json, metrics.prom and alerts.json. A new file of logs, or one that
-# has grown, is a job of its own; all others are as they were. Parts are files as `monitor --state` makes them.
+# It writes page.html, rows.csv, rows.parquet, rows.json, metrics.prom and alerts.json. Only new log files, and those
+# that have grown, are read. The parts are files like those of `monitor --state`.
 
 from entropy_sentinel.jobs.fingerprint import fingerprint
 from entropy_sentinel.monitor.partitions import Partitions
@@ -45,7 +45,7 @@ rule monitor_part:
         f"{FOLDER}/parts/{{part}}",
     log:
         f"{FOLDER}/logs/{{part}}.log",
-    # Many of these make one job on a cluster, where group-components in the profile says so: monitor_parts=16.
+    # Many of these form one cluster job, by group-components in the profile: monitor_parts=16.
     group:
         "monitor_parts"
     conda:

@@ -1,9 +1,9 @@
 # Needs: the source that the config names for a benchmark, on the hub or as a local file.
 # Makes: results/<study>/benchmarks/{benchmark}.parquet, one row per item.
 #
-# No hash of the code here, a version instead (BENCHMARK_VERSION in frames/benchmark.py): see generation.smk.
+# A version replaces a hash of the code (BENCHMARK_VERSION in frames/benchmark.py): see generation.smk.
 #
-# A local file that changed, and gives the same items, is as old as ever (jobs/content.py).
+# A changed local file that gives the same items reruns nothing (jobs/content.py).
 
 
 use rule cpu_job as benchmark with:

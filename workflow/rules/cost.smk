@@ -1,5 +1,5 @@
-# Needs: the labels of all models and benchmarks by a judge behind a server, or by one that asks it among others, and the
-#        ledger of what they cost.
+# Needs: the labels of all models and benchmarks by a judge behind a server, or by one that combines it, and the ledger
+#        of their costs.
 # Makes: results/<study>/{judge}/costs.csv, calls, cached calls, tokens and dollars per model and benchmark.
 
 
@@ -12,7 +12,7 @@ use rule cpu_job as cost with:
         COSTS,
     log:
         f"{LOGS}/{{judge}}/cost.log",
-    # A judge that another one asks, or that is a benchmark's own, need not be among those of run.judges.
+    # A judge that another one combines, or that is a benchmark's own, need not be in run.judges.
     wildcard_constraints:
         judge="|".join(map(re.escape, judging.paid_judges(CONFIG))) or "none",
     resources:

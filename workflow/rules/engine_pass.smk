@@ -1,9 +1,9 @@
 # Needs: items of a benchmark, a model's traces on it with token ids, its weights or its server; a GPU, or a CPU build of
-#        vLLM. Or, for traces made elsewhere, the file of what a pass said of them.
-# Makes: results/<study>/passes/{family}/{model}/{benchmark}.parquet, what the model says when it is asked again about
-#        its responses, for each family of run.features that needs it.
+#        vLLM. Or, for imported traces, the file of an imported pass.
+# Makes: results/<study>/passes/{family}/{model}/{benchmark}.parquet, the model's answers when it is asked again about
+#        its responses, for each family of run.features that needs them.
 #
-# Like generations it costs GPU time: the version in the family's declaration stands in for the code.
+# Like generations it costs GPU time: the version in the family's declaration stands for the code.
 
 for family in PASSES_OF:
 

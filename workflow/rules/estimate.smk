@@ -3,8 +3,8 @@
 #        config asks for, trained on the benchmarks of {group} (names sorted and joined with "+", shortened where that is
 #        too long for a file).
 #
-# A job of `estimation.groups_per_job` groups pays once for its start, which takes longer than to estimate one. Then
-# there is a rule for each such part of the groups, `estimate_0` and so on.
+# A job estimates `estimation.groups_per_job` groups, because its start takes longer than one group. With several groups
+# per job, each part of the groups has a rule, `estimate_0` and so on.
 
 for rule_name, batch in ESTIMATE_BATCHES.items():
 
@@ -17,7 +17,7 @@ for rule_name, batch in ESTIMATE_BATCHES.items():
             expand(ESTIMATES, group=batch, allow_missing=True),
         log:
             f"{LOGS}/estimates/{{judge}}/{{model}}/{batch[0] if len(batch) == 1 else rule_name}.log",
-        # Many of these make one job on a cluster: group-components in profiles/slurm says how many.
+        # Many of these form one cluster job: group-components in profiles/slurm has the number.
         group:
             "estimate_{model}"
         conda:
@@ -27,7 +27,7 @@ for rule_name, batch in ESTIMATE_BATCHES.items():
             runtime=120,
         params:
             **calls("stages.estimate.write_groups"),
-            # The group's id and settings, of each file.
+            # The group's id and settings, for each file.
             groups=lambda wildcards, batch=batch: [
                 (GROUP_FILES[file], estimates.estimation_settings(CONFIG, ESTIMATORS_OF[file]))
                 for file in [name.format(**wildcards) for name in batch]

@@ -2,7 +2,7 @@
 # Makes: results/<study>/estimators/{judge}/{model}/{name}/*.estimator, the estimators of a named group that the config
 #        keeps, for other data; results/<study>/scores/{judge}/{model}/{name}.parquet, P(correct) by response.
 #
-# `estimation.groups_per_job` of them in one job, as in estimate.smk.
+# One job has `estimation.groups_per_job` groups, as in estimate.smk.
 
 for rule_name, batch in ESTIMATOR_BATCHES.items():
 
@@ -27,7 +27,7 @@ for rule_name, batch in ESTIMATOR_BATCHES.items():
             runtime=60,
         params:
             **calls("stages.estimate.write_kept"),
-            # The group's id and settings, of each name.
+            # The group's id and settings, for each name.
             groups=lambda wildcards, batch=batch: [
                 (CONFIG.groups[name].group_id, estimates.estimation_settings(CONFIG, KEPT[name]))
                 for name in [name.format(**wildcards) for name in batch]

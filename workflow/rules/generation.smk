@@ -1,9 +1,9 @@
 # Needs: items of a benchmark; the model's weights, on the hub or in a folder; a GPU, or a CPU build of vLLM. Or, for a
-#        model behind an API, its server; for traces made elsewhere, their file.
+#        model behind an API, its server; for imported traces, their file.
 # Makes: results/<study>/generations/{model}/{benchmark}.parquet, responses with their log-probability traces.
 #
-# No hash of the code here: traces cost GPU time, and a refactoring must not spend it. The settings hold a version that
-# is raised by hand when results move (GENERATION_VERSION in frames/generation.py).
+# There is no hash of the code: traces cost GPU time, and a refactoring must not spend it. The settings have a version
+# that is raised by hand when results change (GENERATION_VERSION in frames/generation.py).
 
 
 use rule cpu_job as generation with:

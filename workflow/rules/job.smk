@@ -1,5 +1,5 @@
-# What most rules say alike: `use rule cpu_job as NAME with:` adds input, output, log and params, and another `resources`
-# where a job needs more. The job calls the function that `calls` or `named` (common.smk) names in its params.
+# The base of most rules: `use rule cpu_job as NAME with:` adds input, output, log and params, and `resources` if a job
+# needs more. The job calls the function that `calls` or `named` (common.smk) puts into its params.
 
 
 rule cpu_job:

@@ -1,11 +1,10 @@
-# Needs: items of a benchmark and a model's responses to them; for labels made elsewhere, their files.
+# Needs: items of a benchmark and a model's responses to them; for imported labels, their files.
 # Makes: results/<study>/labels/{judge}/{model}/{benchmark}.parquet, a verdict per response.
 #
-# A judge that names a model with weights (`served`) starts a vLLM server for its labels: one job for all benchmarks of
-# a model, for the start takes longer than the labels of one. What it was told is kept in the cache, so the job made
-# again asks for what is new only.
+# A judge with a `served` model starts a vLLM server for its labels: one job for all benchmarks of a model, because the
+# start takes longer than the labels of one benchmark. Replies are cached, so a second run requests only new labels.
 #
-# A benchmark with a judge of its own (`benchmarks.NAME.judge`) has its labels from that one, in the place of {judge}.
+# A benchmark with its own judge (`benchmarks.NAME.judge`) has that judge's labels at the place of {judge}.
 #
 # Like generations, labels may cost money: the VERSION of a judge's kind (judges/settings.py) stands for the code.
 
@@ -13,7 +12,7 @@ SERVED, OWN_JUDGES = judging.served_judges(CONFIG), judging.own_judges(CONFIG)
 SERVED_BENCHMARKS = [name for name in BENCHMARKS if name not in OWN_JUDGES] or BENCHMARKS
 
 
-# What both could make, of a judge that is served: without a judge of its own it is of the job that starts the server.
+# Both rules could make the labels of a served judge; without its own judge, a benchmark belongs to the server's job.
 ruleorder: label_served > label
 
 

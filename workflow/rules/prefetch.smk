@@ -3,7 +3,7 @@
 #        results/<study>/prefetch/{models,comparing,datasets}/{name}.json with the commit of each; `comparing` are the
 #        weights by which a family of signals compares texts.
 #
-# No hash of the code here: what is in the cache at its commit stays as it is.
+# There is no hash of the code: files in the cache at their commit do not change.
 
 
 COMPARING = generations.comparing_families(CONFIG)

@@ -1,6 +1,6 @@
 # Needs: a model's traces on a benchmark; for a family that asks the model again, its pass.
-# Makes: results/<study>/signals/{family}/{model}/{benchmark}.parquet, the signals of a family of run.features beside
-#        `tokens`. One that needs more than the traces has rules of its own, signals/<family>/rules.smk in the package.
+# Makes: results/<study>/signals/{family}/{model}/{benchmark}.parquet, the signals of a family of run.features other
+#        than `tokens`. A family that needs more than the traces has its own rules, signals/<family>/rules.smk.
 
 for family in SIGNAL_FAMILIES:
     if rules_of(family):

@@ -1,8 +1,8 @@
 # Needs: items of a benchmark and a model's responses to them, several per item; for `nli` and `embedding` the weights
-#        of a classifier or an encoder, and better a GPU.
+#        of a classifier or an encoder, and preferably a GPU.
 # Makes: results/<study>/signals/semantics/{model}/{benchmark}.parquet
 #
-# What a classifier has said of a pair of texts is kept in the cache: a job made again asks about new pairs only.
+# A classifier's scores of pairs of texts are cached: if a job runs again, it computes only new pairs.
 
 from entropy_sentinel.grouping.settings import BACKENDS
 
