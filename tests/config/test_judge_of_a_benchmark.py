@@ -112,5 +112,5 @@ def test_a_served_judge_labels_the_others(monkeypatch: pytest.MonkeyPatch) -> No
     config = load_config(raw)
     assert served_judges(config) == []
     assert config.left_out[-1] == (
-        "run.analyses: agreement left out, since every benchmark has a judge of its own (benchmarks.NAME.judge)"
+        "run.analyses: agreement left out because every benchmark has a judge of its own (benchmarks.NAME.judge)"
     )

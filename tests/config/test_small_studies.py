@@ -16,7 +16,7 @@ from entropy_sentinel.frames.errors import ConfigError
 ROOT = Path(__file__).parents[2]
 FOUR = {"study": "four", "run": {"models": ["qwen3-4b"], "benchmarks": ["gsm8k", "svamp", "math", "gpqa"]}}
 NO_SCORES = (
-    "run.analyses: rejection left out, since no named group is run, and only theirs are the estimators that are kept"
+    "run.analyses: rejection left out because no named group is run, and only theirs are the estimators that are kept"
 )
 PAPERS_BENCHMARKS = yaml.safe_load((ROOT / "config.yaml").read_text())["run"]["benchmarks"]
 
@@ -43,13 +43,13 @@ def test_four_benchmarks_and_a_model(over: Any) -> None:
     # 4 + 6 + 4 subsets of one to three; those of three are also all but one.
     assert [sizes(config).count(k) for k in (1, 2, 3, 4)] == [4, 6, 4, 0]
     assert config.left_out == [
-        "run.groups: extremes left out, since not in run.benchmarks: olympiadbench",
-        "run.groups: intermediate left out, since not in run.benchmarks: scibench",
-        "run.groups: cross-domain left out, since not in run.benchmarks: matscibench, gsm-symbolic",
-        "run.groups: sci-math left out, since not in run.benchmarks: matscibench",
-        "run.sizes: 4 left out, since it leaves none of 4 benchmarks unseen",
-        "analyses.accuracy.auroc_models: left out, since not run: phi-3.5-mini, ministral-3-8b, gpt-oss-20b",
-        "analyses.accuracy.auroc_benchmarks: left out, since not run, or without references: olympiadbench",
+        "run.groups: extremes left out because not in run.benchmarks: olympiadbench",
+        "run.groups: intermediate left out because not in run.benchmarks: scibench",
+        "run.groups: cross-domain left out because not in run.benchmarks: matscibench, gsm-symbolic",
+        "run.groups: sci-math left out because not in run.benchmarks: matscibench",
+        "run.sizes: 4 left out because it leaves none of 4 benchmarks unseen",
+        "analyses.accuracy.auroc_models: left out because not run: phi-3.5-mini, ministral-3-8b, gpt-oss-20b",
+        "analyses.accuracy.auroc_benchmarks: left out because not run, or without references: olympiadbench",
         NO_SCORES,
     ]
     shown = config.analyses.accuracy
@@ -62,8 +62,8 @@ def test_nothing_is_said_of_what_the_users_own_files_do_not_ask_for(over: Any) -
     raw = over(FOUR).model_dump(mode="json", exclude={"run": {"analyses"}, "analyses": True})
     raw["run"] |= {"groups": ["extremes", "intermediate"], "sizes": [{"size": 1}, {"size": 4}]}
     told = {
-        "groups": "run.groups: extremes left out, since not in run.benchmarks: olympiadbench",
-        "sizes": "run.sizes: 4 left out, since it leaves none of 4 benchmarks unseen",
+        "groups": "run.groups: extremes left out because not in run.benchmarks: olympiadbench",
+        "sizes": "run.sizes: 4 left out because it leaves none of 4 benchmarks unseen",
     }
     assert load_config(raw, "my.yaml", FOUR).left_out == []
     for key, line in told.items():
@@ -166,7 +166,7 @@ def test_a_study_shows_its_own_name_unless_it_has_a_label(over: Any) -> None:
         ),
         (
             {"run": {"benchmarks": ["math", "gpqa"], "sizes": [{"size": 2}]}},
-            "run.sizes: 2 left out, since it leaves none of 2 benchmarks unseen",
+            "run.sizes: 2 left out because it leaves none of 2 benchmarks unseen",
         ),
         ({"run": {"sizes": [{"size": 2}, {"size": 2}]}}, "run.sizes: size 2 occurs twice"),
         (
@@ -236,7 +236,7 @@ def test_four_benchmarks_are_planned_with_a_line_once_for_what_they_name(tmp_pat
     output = plan(tmp_path, named)
     counts = job_counts(output)
     assert (counts["benchmark"], counts["generation"], counts["estimate"]) == (4, 4, 14)
-    assert output.count("analyses.accuracy.auroc_models: left out, since not run: gpt-oss-20b") == 1
+    assert output.count("analyses.accuracy.auroc_models: left out because not run: gpt-oss-20b") == 1
     assert output.count("left out") == 1, "the groups, sizes and names of the paper's study"
 
 

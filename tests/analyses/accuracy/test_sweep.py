@@ -70,7 +70,7 @@ def test_a_file_of_another_model_or_group_is_refused(tmp_path: Path) -> None:
     for file in files:
         ESTIMATES.write(estimate_rows("m", "a", ROWS), file, {})
     output = str(tmp_path / "sweep.parquet")
-    with pytest.raises(ContractError, match="first.parquet: its rows are of model 'm', group 'a', which is another"):
+    with pytest.raises(ContractError, match="first.parquet: its rows are of model 'm', group 'a', which is not"):
         write_sweep(files[:1], ["m"], ["b"], output)
-    with pytest.raises(ContractError, match="second.parquet: its rows .* group 'a', as those of .*first"):
+    with pytest.raises(ContractError, match="second.parquet: its rows .* group 'a', and .*first"):
         write_sweep(files, ["m"], ["a", "b"], output)

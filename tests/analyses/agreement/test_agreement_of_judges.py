@@ -213,7 +213,7 @@ def test_it_takes_two_judges() -> None:
     assert config.analyses.agreement.tables == list(Agreement.TABLES)
     one = load_config(study(["math-verify"], ["accuracy", "agreement"]))
     assert one.run.analyses == ["accuracy"]
-    why = "run.analyses: agreement left out, since it compares judges, and run.judges has one, math-verify"
+    why = "run.analyses: agreement left out because it compares judges, and run.judges has one, math-verify"
     assert why in one.left_out
     with pytest.raises(ConfigError) as error:
         load_config(study(["math-verify"], ["agreement"]))

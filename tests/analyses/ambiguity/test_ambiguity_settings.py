@@ -50,7 +50,7 @@ def test_what_is_left_open_is_filled_in() -> None:
 def test_what_it_cannot_be_made_of_leaves_it_out_with_a_line(asked: dict[str, Any], reason: str) -> None:
     config = load(**asked)
     assert config.run.analyses == ["responses"]
-    assert f"run.analyses: ambiguity left out, since {reason}" in config.left_out
+    assert f"run.analyses: ambiguity left out because {reason}" in config.left_out
 
 
 def test_without_answers_there_is_nothing_to_compare_with() -> None:
@@ -59,7 +59,7 @@ def test_without_answers_there_is_nothing_to_compare_with() -> None:
     raw["run"] |= {"analyses": ["ambiguity", "responses"], "groups": [], "sizes": []}
     raw["generation"]["samples"] = 5
     config = load_config(raw)
-    assert "run.analyses: ambiguity left out, since no benchmark that is run has `answers`" in config.left_out
+    assert "run.analyses: ambiguity left out because no benchmark that is run has `answers`" in config.left_out
 
 
 def test_what_is_not_run_is_left_out_with_a_line() -> None:
@@ -67,8 +67,8 @@ def test_what_is_not_run_is_left_out_with_a_line() -> None:
     shown = config.analyses.ambiguity
     assert (shown.benchmarks, shown.sources) == (["rules"], {"pile": {"facts": "f.jsonl"}})
     assert config.left_out == [
-        "analyses.ambiguity.benchmarks: left out, since not run, or without answers: others, gsm8k",
-        "analyses.ambiguity.sources.pile: left out, since not run, or without answers: others",
+        "analyses.ambiguity.benchmarks: left out because not run, or without answers: others, gsm8k",
+        "analyses.ambiguity.sources.pile: left out because not run, or without answers: others",
     ]
 
 

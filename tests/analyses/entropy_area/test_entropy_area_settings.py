@@ -35,7 +35,7 @@ def test_what_is_left_open_is_filled_in() -> None:
 def test_without_the_pass_it_is_left_out_with_a_line() -> None:
     config = load(("tokens",))
     assert config.run.analyses == ["responses"]
-    said = "run.analyses: entropy_area left out, since run.features has no forced_answer, which asks the model again"
+    said = "run.analyses: entropy_area left out because run.features has no forced_answer, which asks the model again"
     assert said in config.left_out
 
 
@@ -53,8 +53,8 @@ def test_what_is_not_run_is_left_out_with_a_line() -> None:
     shown = config.analyses.entropy_area
     assert (shown.together, shown.figure_model, shown.figure_benchmark) == ({"words": ["svamp"]}, "qwen3-4b", "math")
     assert config.left_out == [
-        "analyses.entropy_area.figure_model: left out, since not run: gemma-3-4b",
-        "analyses.entropy_area.together.words: left out, since not run, or without references: theoremqa",
+        "analyses.entropy_area.figure_model: left out because not run: gemma-3-4b",
+        "analyses.entropy_area.together.words: left out because not run, or without references: theoremqa",
     ]
 
 

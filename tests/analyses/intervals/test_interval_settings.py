@@ -36,7 +36,7 @@ def test_levels_are_numbers_and_variants_that_are_not_run_are_left_out(
     assert shown.of_variants("integers") == {"toy-integer-t0.5": 0.5}
     assert shown.models["toy"].distribution is None
     assert config.left_out == [
-        "analyses.intervals.models.toy: left out, since not run: toy-90, toy-integer-t1",
+        "analyses.intervals.models.toy: left out because not run: toy-90, toy-integer-t1",
     ]
 
 

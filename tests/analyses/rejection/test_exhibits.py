@@ -192,7 +192,7 @@ def test_page_says_what_the_trace_adds_and_which_domain_takes_no_part(measures) 
     said = f"AUARC {gain['value']:+.3f}, 95 % interval {gain['lower']:+.3f} to {gain['upper']:+.3f}"
     assert gain["lower"] > 0
     for words in (text, " ".join(summary.split())):
-        assert f"The trace adds to what the question alone says ({said})." in words
+        assert f"The trace improves on the question alone ({said})." in words
         assert NO_LABELS in words
     assert text.count("Kept for 0.95") == 4
     of = measures.filter(model="tiny-a", group=EXTREMES, role="held_out", benchmark="*", assessor=FOREST)
@@ -214,9 +214,9 @@ def test_page_says_what_the_trace_adds_and_which_domain_takes_no_part(measures) 
 @pytest.mark.parametrize(
     ("lower", "upper", "said"),
     [
-        (0.01, 0.2, "The trace adds to what the question alone says"),
+        (0.01, 0.2, "The trace improves on the question alone"),
         (-0.2, -0.01, "The question alone ranks these responses better than the trace does"),
-        (-0.1, 0.1, "That the trace adds to what the question alone says is not shown"),
+        (-0.1, 0.1, "There is no clear gain of the trace"),
     ],
 )
 def test_verdict_follows_the_interval(measures, lower, upper, said) -> None:

@@ -43,9 +43,9 @@ def test_what_is_not_run_or_kept_is_left_out_with_a_line() -> None:
     assert (shown.groups, shown.headline_group) == (["intermediate"], "intermediate")
     assert (shown.estimators, shown.accuracies) == (["own"], [0.5, 0.9])
     assert config.left_out == [
-        "analyses.rejection.groups: left out, since not run: sci-math",
-        "analyses.rejection.headline_group: left out, since not run: cross-domain",
-        "analyses.rejection.estimators: left out, since not in estimation.keep: baseline-ppl",
+        "analyses.rejection.groups: left out because not run: sci-math",
+        "analyses.rejection.headline_group: left out because not run: cross-domain",
+        "analyses.rejection.estimators: left out because not in estimation.keep: baseline-ppl",
     ]
 
 
@@ -58,7 +58,7 @@ def test_without_named_groups_it_is_left_out() -> None:
     config = load([])
     assert config.run.analyses == ["accuracy", "responses"]
     said = "no named group is run, and only theirs are the estimators that are kept"
-    assert config.left_out == [f"run.analyses: rejection left out, since {said}"]
+    assert config.left_out == [f"run.analyses: rejection left out because {said}"]
 
 
 @pytest.mark.parametrize(

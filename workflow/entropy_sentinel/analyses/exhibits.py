@@ -50,10 +50,10 @@ def read_several(contract: Contract, paths: Sequence[str], expected: Mapping[str
         for owner in frame.select(expected.keys()).unique().iter_rows(named=True):
             named = ", ".join(f"{column} '{value}'" for column, value in owner.items())
             if any(value not in expected[column] for column, value in owner.items()):
-                raise ContractError(f"{path}: its rows are of {named}, which is another than this study's; delete it")
+                raise ContractError(f"{path}: its rows are of {named}, which is not in this study; delete it")
             if named in seen:
                 raise ContractError(
-                    f"{path}: its rows are of {named}, as those of {seen[named]} are; delete the wrong file"
+                    f"{path}: its rows are of {named}, and so are those of {seen[named]}; delete the wrong file"
                 )
             seen[named] = path
         frames.append(frame)

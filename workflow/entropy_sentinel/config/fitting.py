@@ -74,7 +74,7 @@ def _analyses(config: Config, studied: Studied) -> tuple[dict[str, Analysis], li
     for name in config.run.analyses:
         section: Analysis = getattr(config.analyses, name)
         if obstacle := section.obstacle(studied):
-            lines.append(f"run.analyses: {name} left out, since {obstacle}")
+            lines.append(f"run.analyses: {name} left out because {obstacle}")
         else:
             made[name], more = section.fitted(studied)
             lines += more
@@ -103,7 +103,7 @@ def _groups(config: Config) -> tuple[list[str], list[str]]:
     for name in config.run.groups:
         absent = [benchmark for benchmark in config.groups[name].benchmarks if benchmark not in config.run.benchmarks]
         if absent:
-            lines.append(f"run.groups: {name} left out, since not in run.benchmarks: {', '.join(absent)}")
+            lines.append(f"run.groups: {name} left out because not in run.benchmarks: {', '.join(absent)}")
         else:
             run.append(name)
     return run, lines
@@ -117,9 +117,9 @@ def _sizes(config: Config) -> tuple[list[SweepSize], list[str]]:
     for sweep in config.run.sizes:
         size = sweep.number(n_labelled)
         if size < 1 or size > n_labelled:
-            lines.append(f"run.sizes: {sweep.size} left out, since of run.benchmarks {n_labelled} have references")
+            lines.append(f"run.sizes: {sweep.size} left out because of run.benchmarks {n_labelled} have references")
         elif size >= n_benchmarks:
-            lines.append(f"run.sizes: {sweep.size} left out, since it leaves none of {n_benchmarks} benchmarks unseen")
+            lines.append(f"run.sizes: {sweep.size} left out because it leaves none of {n_benchmarks} benchmarks unseen")
         elif (n_groups := math.comb(n_labelled, size)) > MOST_GROUPS:
             raise ValueError(
                 f"run.sizes: {sweep.size} of {n_labelled} benchmarks makes {n_groups:,} training groups; at most "

@@ -53,7 +53,7 @@ class Studied:
             "answered": "not run, or without answers",
             "kept": "not in estimation.keep",
         }
-        lines = [f"{where}: left out, since {reasons.get(axis, 'not run')}: {', '.join(absent)}"] if absent else []
+        lines = [f"{where}: left out because {reasons.get(axis, 'not run')}: {', '.join(absent)}"] if absent else []
         return [name for name in names if name in ran], lines
 
 

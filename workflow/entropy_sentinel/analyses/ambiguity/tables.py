@@ -125,10 +125,10 @@ def table_intervals(concordances: pl.DataFrame, settings: AmbiguityShown) -> Tab
         (
             AUC_NOTE,
             INTERVAL_NOTE,
-            "Tied pairs: the share that is left out, for the estimator is the same; many where a model gives most "
-            "questions one answer.",
-            "Alike pairs: the share of the others that counts half, for the epistemic uncertainty is the same; many "
-            "where a model gives no right answer to most questions.",
+            "Tied pairs: the share that is left out because the estimator is equal; large if a model gives most "
+            "questions only one answer.",
+            "Alike pairs: the share of the others that counts half because the epistemic uncertainty is equal; large "
+            "if a model gives no right answer to most questions.",
         ),
     )
 

@@ -35,11 +35,11 @@ class Summary:
         known = {name: row["r"] for name, row in self.found.items() if row["r"] is not None}
         if not known:
             reason = next(iter(self.found.values()))["reason"]
-            return f"No correlation can be said: {reason}."
+            return f"There is no correlation: {reason}."
         best = max(known, key=lambda name: abs(known[name]))
         row = self.found[best]
         r = f"r {number(row['r'], '+.2f')} ({interval(row)})"
-        text = f"{measure_title(best)} goes furthest with the answer entropy: {r}"
+        text = f"{measure_title(best)} has the strongest correlation with the answer entropy: {r}"
         if best.startswith("eas_"):
             return f"{text}."
         score = next((name for name in known if name.startswith("eas_")), None)

@@ -95,10 +95,10 @@ class Summary:
     def _compared(self) -> str:
         row = self.differences[str(self.chosen)]
         if row["difference"] is None:
-            return f"not compared, since {row['reason']}"
+            return f"not compared because {row['reason']}"
         ends = span(row, "+.1f")
         if row["lower"] <= 0 <= row["upper"]:
-            return f"not clearly another than that of the stated ones: {number(row['difference'], '+.1f')} ({ends})"
+            return f"not clearly different from that of the stated ones: {number(row['difference'], '+.1f')} ({ends})"
         side = "lower" if row["upper"] < 0 else "higher"
         return f"{side} than that of the stated ones by {number(abs(row['difference']), '.1f')} ({ends})"
 

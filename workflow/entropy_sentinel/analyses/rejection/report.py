@@ -51,13 +51,13 @@ class Summary:
         """One sentence: what the trace adds to the question."""
         gain = self.found.get(self.own, {}).get("gain")
         if gain is None:
-            return "What the trace adds cannot be said: one of the two assessors could not be fitted."
+            return "The gain of the trace is unknown: one of the two assessors could not be fitted."
         size = f"AUARC {number(gain['value'], '+.3f')}, 95 % interval {span(gain, '+.3f')}"
         if gain["lower"] > 0:
-            return f"The trace adds to what the question alone says ({size})."
+            return f"The trace improves on the question alone ({size})."
         if gain["upper"] < 0:
             return f"The question alone ranks these responses better than the trace does ({size})."
-        return f"That the trace adds to what the question alone says is not shown ({size})."
+        return f"There is no clear gain of the trace over the question alone ({size})."
 
 
 def summaries(measures: pl.DataFrame, group: TrainingGroup, assessors: Sequence[str]) -> list[Summary]:

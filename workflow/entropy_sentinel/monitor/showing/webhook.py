@@ -32,7 +32,9 @@ def check_address(address: str) -> None:
     except ValueError:
         usable = False
     if not usable or not address.isascii() or not address.isprintable() or " " in address:
-        raise ConfigError("the address of a webhook must be https://HOST/PATH (it is a secret, so it is not shown)")
+        raise ConfigError(
+            "the address of a webhook must be https://HOST/PATH (it is not shown, because it may be secret)"
+        )
 
 
 def post_json(result: Monitored, address: str) -> None:
