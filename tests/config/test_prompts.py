@@ -107,7 +107,7 @@ def test_names_of_prompts_are_known_and_each_is_one_prompt() -> None:
     assert "judges.x.prompt: prompt 'mine' must have a place for {response}" in refusal(
         prompts={"mine": BOXED}, judges={"x": {"kind": "llm", "prompt": "mine"}}
     )
-    assert "prompts.corresponds: this prompt exists already" in refusal(prompts={"corresponds": GRADED})
+    assert "prompts.corresponds: a built-in prompt" in refusal(prompts={"corresponds": GRADED})
     assert "unknown prompt in generation.prompt: 'corresponds'" in refusal(generation={"prompt": "corresponds"})
 
 

@@ -231,7 +231,7 @@ def test_thinking_in_the_place_of_the_answer_is_no_judgement(reply: str) -> None
     """LiteLLM takes it out of the text, and what was left counted."""
     verdict = said(reply)
     assert verdict.label is None
-    assert verdict.reason == "the judge's reply has its thinking in it: start its server with a reasoning parser"
+    assert verdict.reason == "the judge's reply contains its thinking: start its server with a reasoning parser"
     assert json.loads(verdict.exchange["reply"])["choices"][0]["message"]["content"] == reply
 
 

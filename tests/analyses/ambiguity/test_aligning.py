@@ -127,7 +127,7 @@ def test_a_file_of_other_questions_is_refused(tmp_path: Path) -> None:
     items = write_items(tmp_path / "i.parquet", "b", [("q", [["a"]], None)])
     other = tmp_path / "other.jsonl"
     other.write_text('{"question": "Q", "answers": ["a"], "counts": [1]}\n')
-    with pytest.raises(InputError, match=r"other\.jsonl: must have counts of questions of .*, none of its 1 rows has"):
+    with pytest.raises(InputError, match=r"other\.jsonl: must have counts for .*1 rows"):
         of_file(str(other), items)
     other.write_text('{"question": "q", "answers": ["a"], "counts": [-1]}\n')
     with pytest.raises(InputError, match=r"other\.jsonl: row 0: counts \(counts\) must be numbers above 0"):

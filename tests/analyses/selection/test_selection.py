@@ -118,7 +118,7 @@ def test_another_answer_has_other_areas(files: list[CandidateFiles]) -> None:
     found = select(read_candidates("m", files, 4, "reference"), "eas", 1, 0, 4, "reference")
     assert ids(found) == ["a-00004"]
     assert found.rows["reason"][0] == "EAS 9.0 bits (reference answer), place 1 of 7"
-    with pytest.raises(ConfigError, match=r"areas of the answers own, reference, and none of 'none'; set signals"):
+    with pytest.raises(ConfigError, match=r"answers own, reference, but not for 'none'; set signals"):
         read_candidates("m", files, 4, "none")
 
 

@@ -156,7 +156,7 @@ class Config(Settings):
         known = [f"{{{name}}}" for name in dict.fromkeys([*PLACEHOLDERS, *variables])]
         for name, prompt in self.prompts.items():
             if name in {**GENERATION_PROMPTS, **JUDGE_PROMPTS}:
-                raise ValueError(f"prompts.{name}: this prompt exists already; choose another name")
+                raise ValueError(f"prompts.{name}: a built-in prompt has this name; choose another")
             for place in prompt.placeholders:
                 if f"{{{place}}}" not in known:
                     raise ValueError(

@@ -257,5 +257,5 @@ def _unreadable(reply: Mapping[str, Any], reply_text: str) -> str:
         return "the judge's reply is truncated at its max_tokens"
     text = " ".join(reply_text.split())
     if _THINKING.match(text):
-        return "the judge's reply has its thinking in it: start its server with a reasoning parser"
+        return "the judge's reply contains its thinking: start its server with a reasoning parser"
     return f"the judge's reply is not a judgement: '{text[:_EXCERPT]}'" if text else "the judge's reply is empty"

@@ -83,7 +83,7 @@ def of_file(path: str, benchmark: str) -> dict[str, PStar]:
             named = tuple(_with_further_names(tuple(names), own.answers) for names in answers)
             p_stars[item] = PStar(question, named, tuple(counts or ()))
     if not p_stars:
-        raise InputError(f"{path}: must have counts of questions of {benchmark}, none of its {n_rows} rows has")
+        raise InputError(f"{path}: must have counts for questions of {benchmark}; none of its {n_rows} rows has any")
     log.info("%s: p* of %d items; %d have an answer without a count", path, len(p_stars), uncounted)
     return p_stars
 

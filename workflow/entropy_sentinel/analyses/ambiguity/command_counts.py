@@ -19,7 +19,7 @@ Corpus = Annotated[
 Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the rows go, .jsonl.")]
 IndexFile = Annotated[
     Path | None,
-    typer.Option("--index", metavar="FILE", help="Search index of the corpus; kept, and used again. [OUTPUT.index]"),
+    typer.Option("--index", metavar="FILE", help="Search index of the corpus, kept for later runs. [OUTPUT.index]"),
 ]
 Question = Annotated[str, typer.Option("--question", metavar="COLUMN", help="The question; for --entailment alone.")]
 Keywords = Annotated[str, typer.Option("--keywords", metavar="COLUMN", help="A keyword of the question, or a list.")]

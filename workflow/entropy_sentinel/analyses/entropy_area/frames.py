@@ -29,7 +29,7 @@ ANSWER_CLASSES = Contract(
     ),
 )
 
-_SET = Column("benchmark", pl.String, "domain, or several taken together")
+_SET = Column("benchmark", pl.String, "domain, or several combined")
 _AREA = tuple(
     Column(name, pl.Float64, f"{'mean ' if name.startswith('mean') else ''}entropy area score", "bits", nullable=True)
     for name in area_measures(list(ANSWERS))
@@ -78,7 +78,7 @@ TRUNCATION = Contract(
     key=("model", "benchmark", "answer", "statistic"),
     columns=(
         MODEL_COLUMN,
-        Column("benchmark", pl.String, "domain, or several taken together; `*` is all"),
+        Column("benchmark", pl.String, "domain, or several combined; `*` is all"),
         Column("answer", pl.String, "which answer is put in: `own`, `reference` or `none`"),
         Column("n_responses", pl.UInt32, "responses with a trajectory", "responses"),
         Column("n_positions", pl.UInt64, "their positions", "tokens"),
@@ -115,7 +115,7 @@ SPREAD = Contract(
         MODEL_COLUMN,
         _SET,
         Column("answer", pl.String, "which answer is put in"),
-        Column("n_items", pl.UInt32, "items with a score of two samples at least", "items"),
+        Column("n_items", pl.UInt32, "items with scores of at least two samples", "items"),
         Column("n_scores", pl.UInt32, "their scores", "responses"),
         Column("within_sd", pl.Float64, "standard deviation of EAS within an item, pooled", "bits", nullable=True),
         Column("between_sd", pl.Float64, "standard deviation of the items' mean EAS", "bits", nullable=True),

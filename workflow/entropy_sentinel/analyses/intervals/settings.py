@@ -105,7 +105,7 @@ class Intervals(Analysis):
         """See `Analysis.obstacle`."""
         for key, benchmark in {"calibration": self.calibration, "test": self.test}.items():
             if benchmark not in studied.labelled:
-                was = "is not set" if benchmark is None else f"names '{benchmark}', not run or without references"
+                was = "is not set" if benchmark is None else f"is '{benchmark}', which is not run or has no references"
                 return f"analyses.intervals.{key} {was}"
         if not any(model.only(studied.models) for model in self.models.values()):
             return "analyses.intervals.models names no variant that is run and states an interval"

@@ -125,8 +125,8 @@ def table_areas(
             )
     undefined = own.filter(pl.col("measure") == "prr", pl.col("value").is_null(), pl.col("n_responses") > 0)
     return Table(
-        "Area under the accuracy-rejection curve (AUARC), and how far it is on the way from an order at random (0) to "
-        f"a perfect one (1, PRR), training group {group.title} ({group.benchmarks}).",
+        "Area under the accuracy-rejection curve (AUARC), and its position between a random order (0) and a "
+        f"perfect one (1, PRR), training group {group.title} ({group.benchmarks}).",
         number_frame(rows, keys, numbers),
         (
             DISTRIBUTION_NOTE,

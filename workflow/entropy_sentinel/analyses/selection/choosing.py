@@ -102,8 +102,8 @@ def _areas(path: str | Path | None, benchmark: str, answer: str) -> pl.DataFrame
     if own.is_empty() and not rows.is_empty():
         there = ", ".join(rows["answer"].unique(maintain_order=True))
         raise ConfigError(
-            f"{path}: has areas of the answers {there}, and none of '{answer}'; set signals.forced_answer.answers: "
-            f"[{answer}], or select by another answer"
+            f"{path}: has entropy areas for the answers {there}, but not for '{answer}'; set "
+            f"signals.forced_answer.answers: [{answer}], or select by another answer"
         )
     finite = pl.col("eas").is_finite()
     no_number = pl.when(~finite).then(pl.lit(NO_NUMBER))
