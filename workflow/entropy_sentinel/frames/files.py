@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.locks import hold, is_abandoned
+from entropy_sentinel.frames.locks import delete_abandoned, take
 
 # The process's own streams: if a file behind one were opened by these names, it would be overwritten from its start.
 _STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
@@ -53,7 +53,8 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         return
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
-    _delete_abandoned(target)
+    for leftover in target.parent.glob(f".{glob.escape(target.name)}.*{_PARTIAL}"):
+        delete_abandoned(leftover)
     partial = target.with_name(f".{target.name}.{uuid.uuid4().hex}{_PARTIAL}")
     try:
         with _held(partial):
@@ -90,19 +91,17 @@ def is_stream(path: str | Path) -> bool:
 @contextmanager
 def _held(path: Path) -> Iterator[None]:
     """Create an empty file, locked during the block; a file without its lock is abandoned."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        if take(descriptor, path, exclusive=False):
+            break
+        # Another process locked the new file first, and deletes it as abandoned.
+        os.close(descriptor)
     try:
-        hold(descriptor)
         yield
     finally:
         path.unlink(missing_ok=True)
         os.close(descriptor)
-
-
-def _delete_abandoned(target: Path) -> None:
-    for path in target.parent.glob(f".{glob.escape(target.name)}.*{_PARTIAL}"):
-        if is_abandoned(path):
-            path.unlink(missing_ok=True)
 
 
 def _status(path: Path) -> os.stat_result | None:
