@@ -24,7 +24,7 @@ def test_from_traces_to_an_estimate(tmp_path: Path, capsys: pytest.CaptureFixtur
         0,
         f"{features}: 160 responses, 0 of them without features\n",
     )
-    assert read_provenance(features)["log"]["log-probabilities"] == "raw_logprobs, as the file says (160)"
+    assert read_provenance(features)["log"]["log-probabilities"] == "raw_logprobs, as the file states (160)"
     status, said, _ = run(capsys, "estimate", kept, features, "--by", "benchmark", "-l", EXAMPLE.labels, "-o", table)
     assert status == 0
     found = pl.read_csv(table)

@@ -23,7 +23,7 @@ def test_files_of_one_name_are_parts_of_two(tmp_path: Path) -> None:
     ("change", "said"),
     [
         ({"log": "x"}, "unknown key 'log'; known keys: estimator, logs, folder, options"),
-        ({"estimator": None}, "estimator: must be there"),
+        ({"estimator": None}, "estimator: must be set"),
         ({"logs": "/nowhere/*.jsonl"}, r"logs: /nowhere/\*.jsonl: "),
         ({"options": {"state": "x"}}, "options: unknown key 'state'"),
         ({"options": 3}, "options: must be a section with keys, was 3"),

@@ -479,7 +479,7 @@ def test_what_is_said_of_a_log() -> None:
     _, summary = read("openai.jsonl", logprobs_mode="raw_logprobs")
     said = dict(summary.rows())
     assert said["alternatives per token"] == "3 (7), 2 (1)"
-    assert said["log-probabilities"] == "raw_logprobs, as you say (11)"
+    assert said["log-probabilities"] == "raw_logprobs, as you stated (11)"
     assert said["no features possible"] == f"{NO_LOGPROBS} (1), {A_CALL} (1)"
     assert (said["responses"], said["steps sorted"], said["steps that may lack the k-th"]) == ("11", "3", "2")
     assert "could not be read" not in said

@@ -186,7 +186,7 @@ def test_alternatives_have_the_texts_that_the_trace_holds(tmp_path):
 @pytest.mark.parametrize(
     ("origin", "why"),
     [
-        ({}, "the traces do not say which weights they are of"),
+        ({}, "the traces do not state which weights generated them"),
         (
             {"weights": "nobody/nothing", "commit": "0" * 40},
             "there is no tokenizer.json of nobody/nothing in its folder",

@@ -19,7 +19,7 @@ SIZE, SEED = 300, 42
 Judge = Annotated[str | None, typer.Option(help="The judge to audit; by default the first of run.judges.")]
 Size = Annotated[int | None, typer.Option(min=1, help=f"Number of responses to draw; by default {SIZE}.")]
 Seed = Annotated[int | None, typer.Option(min=0, help=f"Seed of the draw; by default {SEED}.")]
-New = Annotated[bool, typer.Option("--new", help="Draw a new sample; answers on responses in both samples are kept.")]
+New = Annotated[bool, typer.Option("--new", help="Draw a new sample; answers for responses in both samples are kept.")]
 Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a page to label in a browser.")]
 Given = Annotated[Path | None, typer.Option("--answers", metavar="FILE", help="Add the answers that the page saved.")]
 
@@ -58,7 +58,7 @@ def command(
     sample = _sample(config, judge, size, seed, new)
     if answers is not None:
         used, others, replaced = add_answers(sample, answers, kept)
-        say(f"{kept}: added {used} answers from {answers}; {others} are on other responses")
+        say(f"{kept}: added {used} answers from {answers}; {others} are for other responses")
         if replaced:
             say(f"{replaced} of them replaced an earlier answer, which is kept in {replaced_file(kept)}")
         return
@@ -75,7 +75,7 @@ def command(
     from entropy_sentinel.frames.response import RESPONSE
 
     if not sys.stdin.isatty():
-        raise InputError("audit: needs a terminal for the keys; to label in a browser instead, add --html PAGE")
+        raise InputError("audit: labelling by keys needs a terminal; to label in a browser instead, add --html FILE")
     known = label_in_terminal(shown, known, kept, typer.getchar, Console())
     done = sum(response in known for response in sample.rows.select(RESPONSE).rows())
     say(f"{kept}: {done} of {len(shown)} answered")
@@ -83,7 +83,7 @@ def command(
 
 @app.command("report")
 def report(context: typer.Context, configfile: ConfigFiles = [], judge: Judge = None) -> None:
-    """Compare the answers with the judge.
+    """Compare the judge's verdicts with your answers.
 
     Prints agreement, kappa, error rates, and each domain's accuracy corrected for them, with intervals. Also writes
     report.json, agreement.csv and domains.csv beside the answers.
@@ -100,7 +100,7 @@ def report(context: typer.Context, configfile: ConfigFiles = [], judge: Judge = 
     if not sample_file(config.study, judge).exists() or not kept.exists():
         raise InputError(f"{kept}: no answers yet; label some with: {_call(files, config, judge)}")
     sample = read_sample(config.study, judge)
-    material(config, sample)  # responses that have changed since are refused
+    material(config, sample)  # raises an error if a response has changed since
     figures = audit(sample, read_answers(kept))
     written = write_audit(figures, folder_of(config.study, judge))
     show([*parts(figures), f"Written: {', '.join(map(str, written))}"])
@@ -134,7 +134,7 @@ def _sample(config: "Config", judge: str, size: int | None, seed: int | None, ne
         drawn = sum(stratum["drawn"] > 0 for stratum in about["strata"])
         say(
             f"{path}: {len(sample.rows)} responses drawn from {drawn} of {len(about['strata'])} strata "
-            "(model, benchmark and verdict): one from each, the rest in proportion to its size"
+            "(model, benchmark and verdict): one from each stratum, the rest in proportion to stratum size"
         )
         return sample
     sample = read_sample(config.study, judge)

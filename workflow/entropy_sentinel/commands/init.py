@@ -70,7 +70,7 @@ def command(
 ) -> None:
     """Write the config of a small study of your own.
 
-    Give files of benchmark rows and a model: the columns of question, reference and options are detected by name, and
+    Give files of benchmark rows and a model: the question, reference and option columns are detected by name and
     printed. Or give the log of a deployed model with some labels: the study's inputs are then written to a folder
     beside the config. The config is checked as Snakemake would check it; read it before you run it.
     """

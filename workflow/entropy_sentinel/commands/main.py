@@ -1,7 +1,7 @@
 """The command `entropy-sentinel`: a function per subcommand, in this folder or in that of an analysis.
 
 To add one, write a Typer function or a Typer app and add its place to `_SECTIONS`. In the folder of an analysis it is
-the function `command` of `command_NAME.py` and needs no entry. Import what computes inside the function: `--help` then
+the function `command` of `command_NAME.py` and needs no entry. Import heavy modules inside the function: `--help` then
 answers at once, and no subcommand needs another's packages.
 """
 
@@ -79,7 +79,7 @@ def about(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command; exit with 0, with 1 for an error that a user can fix, or with 2 for a wrong call."""
+    """Run the command; exit with 0, with 1 for an error that a user can fix, or with 2 for a usage error."""
     _take_any_text()
     try:
         app(arguments, prog_name=app.info.name)

@@ -17,9 +17,9 @@ from entropy_sentinel.monitor.showing.catalogue import OUTPUTS, Output
 if TYPE_CHECKING:
     from entropy_sentinel.monitor.result import Monitored
 
-# Exit status of an error, of an alert, and if no slice has enough responses. The precedence is 4, 1, 5, 3 (INCOMPLETE).
+# Exit statuses: an error, an alert, no slice with enough responses. The precedence is 4, 1, 5, 3 (INCOMPLETE).
 ERROR, ALERT, NOTHING = 1, 4, 5
-# Default number of responses for each alert on a page.
+# Default number of responses that the page shows for each alert.
 BEHIND = 5
 
 Logs = Annotated[

@@ -36,7 +36,7 @@ ConfigFiles = Annotated[
     ),
 ]
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON to standard output, and nothing else there.")]
+Json = Annotated[bool, typer.Option("--json", help="Print only JSON to standard output.")]
 
 _LOGS = f"({', '.join(SUFFIXES)}, .gz): files, folders, patterns, URLs, - for standard input."
 LogFiles = Annotated[list[str], typer.Argument(metavar="FILES", help=f"Logs or traces {_LOGS}")]
@@ -45,7 +45,7 @@ ResponseFiles = Annotated[list[str], typer.Argument(metavar="FILES", help=RESPON
 
 
 def taking(options: type[Options], *more: inspect.Parameter, **defaults: Any) -> Callable[[Command], Command]:
-    """Return a decorator that gives a command with `**options` an option per field of the class, and `more`.
+    """Return a decorator that replaces a command's `**options` by one option per field of the class, plus `more`.
 
     Options are sorted by panel. `defaults` replace the defaults of the class; ... makes an option required.
     """
@@ -113,7 +113,7 @@ def print_json(content: Mapping[str, Any]) -> None:
 
 
 def report(problems: "Problems") -> None:
-    """Print on standard error what in the logs could not be used; exit with INCOMPLETE if there was anything."""
+    """Report the unusable parts of the logs on standard error; exit with INCOMPLETE if there are any."""
     from entropy_sentinel.report.terminal import show
 
     show(map(one_line, problems.lines()), sys.stderr)
@@ -136,9 +136,9 @@ def check_folder() -> None:
 
 
 def load_study(files: Iterable[Path]) -> "Config":
-    """Return the checked config of `files` over the working folder's config.yaml; skipped groups go to stderr.
+    """Return the checked config: `files` merged over the working folder's config.yaml. Skipped groups go to stderr.
 
-    Raises ConfigError for an error in it, or if the folder has no config.yaml.
+    Raises ConfigError for an error in the config, or if the folder has no config.yaml.
     """
     from entropy_sentinel.config.config import load_config, read_config
 

@@ -139,7 +139,7 @@ def score(
 def sample(
     files: SampleFiles, output: ToLabelFile = None, html: LabelPage = None, json: Json = False, **options: Any
 ) -> None:
-    """Choose the responses to label, for a first `fit` or next.
+    """Choose responses to label, before the first `fit` or after it.
 
     Without an estimator, the labels are for a first `fit`: 20 to 40 for each of as many values of --by as possible,
     spread over time and entropies. The table shows the probability that the validation's verdict is `usable`.
@@ -183,12 +183,12 @@ def sample(
 
 
 def _say_chosen(chosen: "Sample", by: list[str], output: Path | None, html: Path | None, kept: int) -> None:
-    """Show the table of slices, and say where the responses to label are and how many of them have labels."""
+    """Print the table of slices, where the responses to label are, and how many already have labels."""
     from entropy_sentinel.report.terminal import show
 
     show([_table(chosen.slices, list(by), chosen.level)])
     if chosen.prospects is not None:
-        typer.echo("How probably the validation says `usable`, by the mean error on new domains (first: these labels):")
+        typer.echo("Probability of the verdict `usable`, by mean error on new domains (first row: these labels):")
         show([_prospects(chosen.prospects)])
     for note in chosen.notes:
         say(note)

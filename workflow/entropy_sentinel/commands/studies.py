@@ -30,7 +30,7 @@ Colour = Annotated[
 ]
 Listed = Annotated[int, typer.Option("--tokens", min=0, help="Number of most uncertain tokens to list.")]
 ServedModel = Annotated[str, typer.Argument(metavar="MODEL", help="Name of a model with `id` or `path` in the config.")]
-Host = Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 accepts jobs on other machines.")]
+Host = Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 accepts requests from jobs on other machines.")]
 Port = Annotated[int, typer.Option(min=1, max=65535)]
 Print = Annotated[bool, typer.Option("--print", help="Print the server's command without running it.")]
 Kind = StrEnum("Kind", ["study", "monitor"])
@@ -46,7 +46,7 @@ Output = Annotated[
 
 
 def plan(configfile: ConfigFiles = []) -> None:
-    """Show what a study will take.
+    """Forecast what the rest of a study costs.
 
     For each model and in total: responses done and left, and the tokens, disk, GPU-hours, dollars and CPU-hours that
     the rest will take. It runs and downloads nothing. The figures come from existing results, or else from `rates` in
@@ -59,7 +59,7 @@ def plan(configfile: ConfigFiles = []) -> None:
 
 
 def progress(configfile: ConfigFiles = [], watch: Watch = None) -> None:
-    """Show how far a study is.
+    """Show the progress of a study.
 
     Lists files per stage, responses, speed and time left. It only reads files and takes no lock, so it can run beside
     Snakemake. A file counts as missing if it is absent, unreadable or incomplete (a model, benchmark or group of the

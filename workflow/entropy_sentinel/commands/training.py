@@ -25,7 +25,7 @@ Vocabulary = Annotated[
     typer.Option(
         "--vocabulary",
         min=2,
-        help="Size of the model's vocabulary; bounds the part of each entropy beyond the alternatives.",
+        help="Size of the model's vocabulary; bounds the entropy of the tokens beyond the logged alternatives.",
     ),
 ]
 Signals = Annotated[
@@ -134,7 +134,7 @@ def fit(
     `fit` uses the responses in FILES that have a label, from --labels or from the score of an evaluation. `estimate`
     and `monitor` read the file that it writes. The validation shows how far to trust the estimator: each labelled
     domain is held out in turn and estimated by an estimator fitted on the others. With --group it also holds out each
-    whole group, and so answers two questions: what to expect of a new slice of the labelled groups, and of anything
+    whole group, which shows two things: what to expect of a new slice of the labelled groups, and of anything
     else.
     """
     from entropy_sentinel.estimators.catalogue import further_signals

@@ -62,7 +62,7 @@ CONFIGURATIONS: tuple[Configuration, ...] = tuple(
 _BY_NAME = {configuration.name: configuration for configuration in CONFIGURATIONS}
 CONFIGURATION_NAMES = tuple(_BY_NAME)
 _ALONE = {name: signal.alone or signal.title for name, signal in SIGNALS.items()}
-# DoC adds the change of a signal's mean to an accuracy, so the signal must be in [0, 1], like these.
+# DoC adds the change of a signal's mean to an accuracy, so its signals must be in [0, 1]; these are.
 _SHARES = tuple(name for name, signal in SIGNALS.items() if signal.share)
 # Nonnegative features that span orders of magnitude.
 _LOGGED = tuple(name for name, feature in CATALOGUE.items() if not feature.confident)

@@ -8,9 +8,9 @@ domain the accuracy of the training group: the floor that others must beat.
 all labelled domains but one and estimates that one. The consensus is chosen unless another candidate's mean error over
 the domains is smaller by more than the standard error of the difference, because a choice among few domains is noisy.
 Only training rows are used. The necessary number of domains was learned by leaving out one model and one domain at a
-time (`make bench-learned`; two real models and the demo's two). Mean error on unseen domains: the consensus .042,
-choosing from three domains on .046, from five .043, from six .042, the smallest error without a margin .049. The
-validation of six domains chooses without each of them, by the other five.
+time (`make bench-learned`; two real models and the demo's two). Mean error on unseen domains: consensus .042,
+choosing with at least three domains .046, five .043, six .042, choosing the smallest error without a margin .049. The
+validation of six domains holds out each of them, and chooses by the other five.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Functions compiled to machine code by numba, and cached in the user's cache folder.
 
-Compilation takes seconds, often longer than a job that needs it. Machine code is cached per user, because whoever can
-write it decides what runs; and per processor type and content of the source file, because nodes, versions and copies of
+Compilation takes seconds, often longer than the job that needs it. Machine code is cached per user, because anyone who
+can write it decides what runs; and by processor type and source file content, because nodes, versions and copies of
 the project share a home folder.
 """
 

@@ -137,7 +137,7 @@ def logits(columns, units, parameters):
 
 # The share of training rows reserved for early stopping, at least one row per class.
 _EARLY_STOPPING_SHARE = 0.1
-# The most epochs; and how many in a row may fail to raise the accuracy on these rows by how much.
+# The largest number of epochs; training stops after so many in a row that raise the accuracy on these rows by less.
 _EPOCHS, _PATIENCE, _TOLERANCE = 200, 10, 1e-4
 
 
@@ -150,7 +150,7 @@ class Network:
 
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
         """Return P(incorrect) and P(correct), (n_rows, 2); raise ValueError if layers and parameters do not match."""
-        units = self.units.tolist()  # whole numbers without end: what is forged does not become small again
+        units = self.units.tolist()  # Python integers do not overflow, so forged sizes stay large
         n_parameters = sum((n_in + 1) * n_out for n_in, n_out in pairwise(units))
         fits = min(units) >= 1 and (units[0], units[-1]) == (x.shape[1], 1)
         if not fits or len(self.parameters) != n_parameters:
@@ -170,7 +170,7 @@ def fit(name: str, rows: TrainingRows) -> ProbabilityEstimator:
 
 
 def _require_early_stopping(rows: TrainingRows) -> None:
-    """Raise CannotFit where a fold has too few rows to keep some of each class for early stopping."""
+    """Raise CannotFit if a fold has too few rows to reserve some of each class for early stopping."""
     of_folds = [rows.y[train] for train, _ in rows.splits]
     rarest = min(min(y.sum(), (~y).sum()) for y in of_folds)
     if min(map(len, of_folds)) * _EARLY_STOPPING_SHARE <= 1 or rarest < 2:

@@ -22,7 +22,7 @@ from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.printable import one_line
 from entropy_sentinel.signals.catalogue import SIGNALS
 
-# Responses for which an estimator must return numbers; no real feature is negative or infinite.
+# Extreme responses for which an estimator must still return numbers; no real feature is negative or infinite.
 _TRIAL = pl.DataFrame({name: [0.1, 0.5, 0.9] for name in SIGNALS})
 
 

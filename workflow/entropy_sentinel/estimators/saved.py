@@ -29,7 +29,7 @@ from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.frames.printable import html, one_line
 from entropy_sentinel.signals.catalogue import SIGNALS
 
-# Far more than any header has; parsing takes about forty times as much memory.
+# Far larger than any header; parsing takes about forty times as much memory.
 MOST_BYTES = 1 << 22
 # Larger numbers are not counts of responses; their sums would overflow.
 _MOST = 10**12
@@ -54,7 +54,7 @@ class _Part(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", allow_inf_nan=False)
 
 
-class _Logprobs(_Part, extra="allow"):  # a study's has its sampling as well
+class _Logprobs(_Part, extra="allow"):  # a study's also has the sampling settings
     logprobs_mode: str | None = None
     top_k_returned: _Whole | None = None
 
@@ -68,7 +68,7 @@ class _Domain(_Part):
     group: str | None = None
 
 
-class _Validation(_Part, extra="ignore"):  # the rest is made anew from these
+class _Validation(_Part, extra="ignore"):  # all other fields are recomputed from these
     estimator: str
     n_domains: _Whole
     domains: list[_Domain]
@@ -135,15 +135,15 @@ def read_header(text: bytes) -> dict[str, Any]:
         raise InputError(f"the header: {one_line(where[:200])}{problem['msg'].removeprefix('Value error, ')}") from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"the header must be a JSON object: {error}") from None
-    assert isinstance(header, dict)  # as Pydantic wants it
+    assert isinstance(header, dict)  # Pydantic has checked it
     return header
 
 
 _ANY_MAGIC = b"entropy-sentinel estimator "
 MAGIC = _ANY_MAGIC + b"3"
-# The number of domains that a notebook names.
+# Largest number of domains that the notebook view names.
 _NAMED = 4
-# Far more than any estimator has.
+# Far larger than any estimator.
 _MOST_BYTES = 1 << 30
 _PARAMETERS = "parameters"
 _TO_SAVE = (

@@ -155,7 +155,7 @@ class Group(Settings):
         min_length=1, description="benchmarks to train the estimator on; they must have references"
     )
     estimator: str = Field(
-        "forest-10d-balanced-isotonic", description="the configuration that the tables show for the group"
+        "forest-10d-balanced-isotonic", description="the configuration that tables show for the group"
     )
     configurations: Literal["all", "default"] = Field(
         "default",

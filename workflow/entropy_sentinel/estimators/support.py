@@ -111,7 +111,7 @@ class Support:
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> "Support":
-        """Read what `as_dict` gave."""
+        """Rebuild the summary from the result of `as_dict`."""
         return cls(np.array(kept["edges"], dtype=float), np.array(kept["domains"], dtype=np.int64))
 
 

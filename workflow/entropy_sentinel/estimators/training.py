@@ -111,7 +111,7 @@ class TrainingRows:
     @cached_property
     def folds(self) -> "StratifiedGroupKFold | StratifiedKFold":
         """Return the folds of the grid search and of the calibration."""
-        # It takes a second of CPU time, which jobs that only read fitted estimators save.
+        # The import takes a second of CPU time; jobs that only read fitted estimators do not need it.
         from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
         folds = StratifiedGroupKFold if self._several else StratifiedKFold
@@ -169,12 +169,12 @@ class TrainingRows:
         return self._shared[name]
 
     def require_rows(self) -> None:
-        """Raise CannotFit where there is no row."""
+        """Raise CannotFit if there is no row."""
         if not len(self):
             raise CannotFit("the training group has no row with a label and features")
 
     def require_both_classes(self) -> None:
-        """Raise CannotFit where there are no rows, or all are of one class."""
+        """Raise CannotFit if there are no rows, or all are of one class."""
         self.require_rows()
         if self.y.all() or not self.y.any():
             raise CannotFit(f"all training rows are {'correct' if self.y[0] else 'incorrect'}")

@@ -189,10 +189,10 @@ class Validation:
         return headings + (["without its group", "error"] if whole else []), rows
 
     def lines(self) -> list[str]:
-        """Return lines with the verdict's reasons, and how often intervals hold."""
+        """Return lines with the verdict's reasons, and the coverage of the intervals."""
         held = [
             (
-                f"{share.level:.0%} intervals hold the true accuracy of {share.covered} of {share.n} domains "
+                f"{share.level:.0%} intervals contain the true accuracy of {share.covered} of {share.n} domains "
                 f"({share.basis})"
             )
             for share in self.coverage
@@ -215,11 +215,11 @@ class Validation:
 
 
 def validate(rows: TrainingRows, name: str) -> Validation:
-    """Estimate each domain of `rows` by the estimator `name` fitted on the other domains, and say what that means.
+    """Estimate each domain of `rows` by the estimator `name` fitted on the other domains, and decide the verdict.
 
-    Where `rows` have groups, also each by what is fitted on the other groups. With fewer than FEWEST_DOMAINS domains,
-    or groups, nothing is estimated. A domain of fewer than FEWEST_LABELS labels is not left out: the others are fitted
-    with it, but it does not count.
+    If `rows` have groups, also estimate each by an estimator fitted on the other groups. With fewer than FEWEST_DOMAINS
+    domains, or groups, nothing is estimated. A domain with fewer than FEWEST_LABELS labels is not held out: it stays in
+    the training rows, but does not count.
     """
     n_domains, new_groups = len(np.unique(rows.domains)), None
     if rows.groups is not None:

@@ -24,7 +24,7 @@ CONFIDENCE = 0.9
 # The paper's median mean error is .10 (AEE of Tables 2 and 7). Normal errors with this mean exceed .25 in 4.6 % of
 # domains.
 USABLE_ERROR, FAR_OFF, USABLE_SHARE = 0.10, 0.25, 0.05
-# Advice never recommends more domains.
+# The largest number of further domains that advice recommends.
 MOST_MORE = 50
 # The prior is cautious: if it gives a number of further domains this probability of being enough, that number was
 # enough in four of five validations (benchmarks/bench_more_domains.py).
@@ -67,7 +67,7 @@ class Evidence:
 
     def _enough(self, more: int) -> float:
         """Return the probability that the verdict is `usable` after `more` domains, at least `fewest_more`."""
-        from scipy.stats import binom, chi2  # a second of CPU time, which what only reads a verdict need not wait for
+        from scipy.stats import binom, chi2  # the import takes a second of CPU time, which only this needs
 
         most_far, largest = self._most_far(more), self._largest_mean_square(more)
 
@@ -97,7 +97,7 @@ class Evidence:
 
 USABLE, RANKING, NO_USE, TOO_FEW = "usable", "ranking only", "do not use", "too few domains to say"
 
-# With fewer, too little is left for fitting: an estimator of one domain shows little about one of three.
+# With fewer, too little is left for fitting: an estimator fitted on one domain shows little about one fitted on three.
 FEWEST_DOMAINS = 3
 # With fewer labels, a domain does not count: the standard error of its accuracy (.5 / sqrt(n)) is as large as the error
 # to be detected.

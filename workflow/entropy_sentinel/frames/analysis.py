@@ -36,7 +36,7 @@ class Studied:
     # Families of signals, and the number of responses per item of the model with the fewest.
     families: list[str]
     samples: int
-    # For each axis, all names, including those that are not run.
+    # All names by axis, including those that are not run.
     known: Mapping[str, Iterable[str]]
 
     def run(self, axis: str, where: str, names: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -129,7 +129,7 @@ class Analysis(Settings):
     def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
         """Return the section with defaults filled in from what is run, and a line for each name left out.
 
-        Raises ValueError for an unknown name, and if the settings name nothing of the study.
+        Raises ValueError for an unknown name, and if none of the settings' names is run.
         """
         return self, []
 

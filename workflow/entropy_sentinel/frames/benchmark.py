@@ -4,7 +4,7 @@ import polars as pl
 
 from entropy_sentinel.frames.contract import Column, Contract
 
-# Raised by hand when items change. It replaces a hash of the code because the next stages cost GPU time and money: if a
+# Raise it by hand when items change. It replaces a hash of the code because later stages cost GPU time and money: if a
 # benchmark is rebuilt, even with the same rows, its responses are generated again.
 BENCHMARK_VERSION = 1
 

@@ -88,9 +88,9 @@ class Contract:
     def write(self, frame: pl.DataFrame, path: str | Path, provenance: Mapping[str, Any]) -> None:
         """Check `frame` and write it to `path` in one step: a reader sees the whole file or none.
 
-        `provenance` (JSON-serialisable) goes into the file's own metadata. The bytes depend on the content
-        alone, so a stage that computes the same again leaves the same checksum: also as before a column was added that
-        is null throughout, which is left out.
+        `provenance` (JSON-serialisable) goes into the file's own metadata. The bytes depend only on the content, so a
+        stage that recomputes the same content writes the same checksum. This also holds after a column was added,
+        because added columns that are entirely null are omitted.
         """
         self.check(frame, str(path))
         added = [column.name for column in self.columns if column.added]

@@ -16,10 +16,10 @@ from tempfile import TemporaryDirectory
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.locks import delete_abandoned, take
 
-# The process's own streams: if a file behind one were opened by these names, it would be overwritten from its start.
+# The process's own streams: opening a redirected file by one of these names would overwrite it from its start.
 _STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
 _PARTIAL = ".partial"
-# Files of object stores and web servers. With one slash too: Path("s3://bucket/key") is s3:/bucket/key.
+# Files of object stores and web servers. Also with one slash, because Path("s3://bucket/key") is s3:/bucket/key.
 _URL = re.compile(r"(s3|gs|gcs|az|abfs|hf|https?|memory):/+(.+)")
 _FULL = ("No space left on device", "Disk quota exceeded")
 # Polars' message for any failure to write a Parquet file's end, and the free bytes below which a disk counts as full.
@@ -175,12 +175,12 @@ _STANDARD_INPUT = "-"
 
 
 def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Iterable[str | Path]) -> None:
-    """Raise InputError where a file that is to be written is read too, lies in a folder that is, or is asked for twice.
+    """Raise InputError if an output is also an input, lies in an input folder, or is requested twice.
 
-    `outputs` are paths by the names of their options, null where nothing is asked for; `inputs` are files, and folders
-    that are read as a whole, as a monitor's state. Files are told apart by what they are, through links and whatever
-    they are called. Call it before anything is read: `frames.files.whole_file` then writes. Raises OSError for a path
-    that cannot be written to, as of a folder.
+    `outputs` are paths by the names of their options, null if not requested; `inputs` are files, and folders
+    that are read as a whole, such as a monitor's state. Files are compared by identity, not by name, so links are
+    recognised. Call it before anything is read; `frames.files.whole_file` writes later. Raises OSError for a path
+    that cannot be written to, such as a folder.
     """
     read = {identity: source for source in inputs for identity in _identities(source)}
     by_identity: dict[tuple[int, int] | Path, str] = {}

@@ -8,7 +8,7 @@ from entropy_sentinel.frames.contract import Column, Contract, read_provenance
 from entropy_sentinel.frames.errors import ContractError
 from entropy_sentinel.frames.response import ITEM_COLUMN, SAMPLE
 
-# Raised by hand when the stage would write other traces. It is part of the tracked settings of every generate job, and
+# Raise it by hand when the stage would write other traces. It is among the tracked settings of every generate job, and
 # replaces a hash of its code, because a refactoring must not cost GPU time.
 GENERATION_VERSION = 1
 
@@ -33,7 +33,7 @@ REFUSED = "refused: "
 # Whether the engine refused the request.
 WAS_REFUSED = pl.col("finish_reason").str.starts_with(REFUSED)
 # Whether a response was truncated: it began and ended early, at the token limit or for a provider's other
-# reason. The one meaning of these words for judges, counts and reports.
+# reason. Judges, counts and reports all use this definition.
 CUT_OFF = (pl.col("finish_reason") != "stop") & ~WAS_REFUSED
 
 GENERATIONS = Contract(
@@ -43,7 +43,7 @@ GENERATIONS = Contract(
         ITEM_COLUMN,
         Column("sample", pl.UInt16, "number of the response to this item, from 0"),
         Column("seed", pl.Int64, "seed of this request; -1 if imported traces have none"),
-        Column("run", pl.UInt16, "run of the job that answered: 0, or more after a killed job was resumed"),
+        Column("run", pl.UInt16, "run of the job that generated it: 0, or more after a killed job was resumed"),
         Column(
             "prompt_hash",
             pl.String,
@@ -123,7 +123,7 @@ def scan_traces(path: str | Path) -> pl.LazyFrame:
     """
     traces, origin = GENERATIONS.scan(path), read_provenance(path)
     width, promised = top_k_of(traces.collect_schema()), origin.get("top_k_returned", TOP_K)
-    if promised not in (width, 0):  # 0: they are null, as is said of them by NO_LOGPROBS
+    if promised not in (width, 0):  # 0: the entries are null, because the mode is NO_LOGPROBS
         raise ContractError(f"{path}: a step must have top_k_returned = {promised} entries, has {width}")
     return traces.with_columns(**{name: pl.lit(origin[name]) for name in ("model", "benchmark")})
 

@@ -44,7 +44,7 @@ def take(descriptor: int, path: Path, *, exclusive: bool = True) -> bool:
 def delete_abandoned(path: Path) -> None:
     """Delete a file whose owner process has ended; keep it if that is unknown."""
     # The lock is held until the file is gone: otherwise its owner, just begun, could lock it in between.
-    with suppress(OSError), path.open("r+b") as file:  # NFS locks exclusively only what can be written
+    with suppress(OSError), path.open("r+b") as file:  # NFS grants exclusive locks only on files opened for writing
         fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
         if is_at(file.fileno(), path):
             path.unlink()

@@ -101,7 +101,7 @@ def _said(settings: type[Settings], problem: Mapping[str, Any]) -> str:
     begin, was = f"{where}: " if where else "", one_line(without_keys(repr(problem["input"])))[:200]
     message = problem["msg"].removeprefix("Value error, ")
     if problem["type"] == "missing":
-        return f"{begin}must be there"
+        return f"{begin}must be set"
     if problem["type"] == "value_error":
         whole = field is None or ", was " in message or message.startswith("unknown")
         return begin + message if whole else f"{begin}{message}, was {was}"
@@ -178,7 +178,7 @@ def meaning(field: FieldInfo) -> str:
 
 
 def taking(options: type[Options]) -> Callable[[Verb], Verb]:
-    """Return a decorator that gives a verb with `**options` the signature and docstring of each option.
+    """Return a decorator that replaces a verb's `**options` by the options of the class in signature and docstring.
 
     A parameter that the verb names itself may be positional. In the docstring the options replace the entry
     `**options`.

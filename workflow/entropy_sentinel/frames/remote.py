@@ -83,14 +83,15 @@ def _copy(url: str) -> Path:
     except InputError:
         raise
     except Exception as error:  # of any store
-        begun = f" after {partial.stat().st_size:,} bytes, from which the next run goes on" if partial.exists() else ""
+        read = partial.stat().st_size if partial.exists() else 0
+        begun = f" after {read:,} bytes, the next run continues from there" if read else ""
         raise InputError(f"{shown(url)}: cannot be read{begun}: {_words(error)}") from None
     partial.replace(target)
     return target
 
 
 def _download(fs: Any, path: str, partial: Path, facts: Path, now: dict[str, Any]) -> None:
-    """Get the rest of a file, or all of it where what is there is of another version."""
+    """Download the rest of a file, or all of it if the partial copy is from another version."""
     begun = partial.with_name(f"{partial.name}.json")
     same = begun.exists() and partial.exists() and json.loads(begun.read_text()) == now
     begun.write_text(json.dumps(now))

@@ -55,7 +55,7 @@ def refuse_secrets(section: str, settings: Mapping[str, Any]) -> None:
 
 
 def secret_keys(value: Any, path: str = "", by_name: bool = True) -> Iterator[str]:
-    """Return the dotted paths of keys in nested settings whose names or values look like secrets.
+    """Yield the dotted paths of keys in nested settings whose names or values look like secrets.
 
     Without `by_name` only values count, for example if the names are those of a study's models.
     """

@@ -55,10 +55,10 @@ def questions_of(benchmark: str) -> dict[str, Question]:
 
 
 def tell_fewer(counts: Sequence[int]) -> None:
-    """Warn about items with fewer answers than others, whose results rest on fewer."""
+    """Warn about items with fewer answers than others."""
     most = max(counts, default=0)
     if fewer := [count for count in counts if count < most]:
         log.warning(
-            "%d of %d items have fewer than %d answers, the fewest %d: their signals are of those that there are",
+            "%d of %d items have fewer than %d answers, the fewest %d: their signals are computed from these answers",
             *(len(fewer), len(counts), most, min(fewer)),
         )

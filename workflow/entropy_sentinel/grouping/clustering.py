@@ -23,7 +23,7 @@ def classes(answered: Sequence[Answered], backend: Backend) -> list[list[int]]:
     """Return the class of each answer to each question, numbered from 0 in the order of their first answers.
 
     Answers with the same text are in one class and are not compared. Empty answers, also of white space only, are a
-    class of their own, because saying nothing is an outcome too.
+    class of their own, because an empty answer is an outcome, too.
     """
     open_ = [
         _Open(question, list(dict.fromkeys(answer.strip() for answer in answers))) for question, answers in answered

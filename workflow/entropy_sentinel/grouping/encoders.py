@@ -35,10 +35,10 @@ class Weights(NamedTuple):
 def located(settings: WeightsSettings) -> Weights:
     """Return the weights that the settings name, downloading them if needed. Raises InputError like `hub`."""
     if settings["path"] is not None:
-        assert settings["revision"] is not None  # of a folder, its hash
+        assert settings["revision"] is not None  # for a folder it is its hash
         return Weights(settings["path"], settings["path"], settings["revision"])
     model = settings["model"]
-    assert model is not None  # a section has the one or the other
+    assert model is not None  # a section has either `path` or `model`
     from entropy_sentinel.sources import hub  # reads HF_HOME when it is imported
 
     commit = hub.pinned_commit("model", model, settings["revision"], settings["revisions"])

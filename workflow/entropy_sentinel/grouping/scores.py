@@ -20,7 +20,7 @@ from entropy_sentinel.frames.files import cache_folder, private_folder
 log = logging.getLogger(__name__)
 
 TextPair = tuple[str, str]
-# Part of the file's name: raised when scores or keys are computed differently.
+# Part of the file's name. Raise it when scores or keys are computed differently.
 _LAYOUT = 1
 # The longest wait for another job's turn, in seconds; a turn takes milliseconds.
 _TURN_S = 60.0
@@ -44,8 +44,8 @@ class KeptScores:
 
     def __call__(self, pairs: Iterable[TextPair]) -> dict[TextPair, float]:
         """Return the score of each different pair. Raises EntropySentinelError if the file cannot be used."""
-        # By length, for little padding. Batches are formed before known pairs are left out, and computed whole: so a
-        # resumed job gets the same batches, and the same numbers, as one that was not killed.
+        # Sorted by length, to limit padding. Batches are formed before known pairs are removed, and computed whole, so
+        # a resumed job gets the same batches, and the same numbers, as one that was not killed.
         ordered = sorted(dict.fromkeys(pairs), key=lambda pair: (len(pair[0]) + len(pair[1]), pair))
         scores: dict[TextPair, float] = {}
         told = time.monotonic()

@@ -40,7 +40,7 @@ class Statistic(Column):
         heading: Its heading in tables; empty if tables omit it.
         form: Its format in tables.
         flag: The flag of slices in which it is more than a tenth; empty for none.
-        flagged: The end of the flag's reason: so many per cent "of the responses ...".
+        flagged: The end of the flag's reason, which begins with a share: "12 % of the responses ...".
         version: Raise it when `each` changes; the sums in existing states are then unknown.
     """
 
@@ -118,11 +118,11 @@ CATALOGUE: dict[str, Column] = {
             "change_q",
         ),
         Column("n_labelled", "Responses with a label.", "responses"),
-        Column("labelled_accuracy", "Accuracy from the labels only, by their weights.", "1"),
+        Column("labelled_accuracy", "Weighted accuracy from the labels only.", "1"),
         Column("improved_accuracy", "Accuracy from labels and predictions together.", "1"),
         Column("improved_lower", "Lower limit of improved_accuracy.", "1"),
         Column("improved_upper", "Upper limit of improved_accuracy.", "1"),
-        Column("labels_worth", "Number of labels that would be as exact without predictions.", "labels"),
+        Column("labels_worth", "Number of labels that would give the same precision without predictions.", "labels"),
         Column("read", "Which accuracy to read: 'with labels' or 'estimated'.", ""),
         Column("read_because", "Note about that accuracy; null if there is none.", ""),
         Column("rank", "Rank by expected errors (within a window); 1 for the most.", ""),

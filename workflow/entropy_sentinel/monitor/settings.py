@@ -112,7 +112,7 @@ class Reading(Slicing):
 
 
 class Reference(NamedTuple):
-    """A period from `start` to `end`, without `end`."""
+    """A period from `start` up to, but excluding, `end`."""
 
     start: datetime
     end: datetime
@@ -184,7 +184,7 @@ class MonitorOptions(Reading):
         14,
         ge=1,
         le=10_000,
-        description="Largest number of windows to pool if the newest one of a slice has too few responses; 1 for none.",
+        description="Largest number of windows to pool if a slice's newest has too few responses; 1 disables pooling.",
     )
     max_slices: Annotated[Whole, Shown(Panel.SLICES, "N")] = Field(
         1000, ge=1, description='How many slices to keep; smaller ones are pooled as "(others)".'
@@ -210,7 +210,7 @@ class MonitorOptions(Reading):
     )
     labels: Annotated[Labels | None, Shown(Panel.READING, "FILE", "-l", several=True)] = Field(
         None,
-        description="Labels of some responses, as `sample` asks for them: .csv, .jsonl or .parquet with item_id, label "
+        description="Labels of some responses, in the format of `sample`: .csv, .jsonl or .parquet with item_id, label "
         "and weight (how many responses each represents).",
     )
     labels_at_random: Annotated[bool, Shown(Panel.READING)] = Field(

@@ -40,7 +40,7 @@ def column(row: Row, name: str, where: str) -> Any:
 def is_empty(value: Any) -> bool:
     """Return whether a field is empty: null, NaN, blank text, or a list or struct (picture) of empty fields."""
     waiting = [value]
-    while waiting:  # no recursion: rows may be nested as deep as Python's stack
+    while waiting:  # not recursive: rows may be nested deeper than Python's stack allows
         value = waiting.pop()
         if isinstance(value, Mapping):
             waiting.extend(value.values())

@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 # Columns that a file of traces must have.
 _REQUIRED = dict.fromkeys(("item_id", "text", "finish_reason", "token_logprobs", "top_logprobs"), False)
-# The required columns that files without log-probabilities lack.
+# Required columns that files without log-probabilities need not have.
 _STEPS = ("token_logprobs", "top_logprobs")
 # Settings that the provenance records.
 _FROM_CONFIG = ("version", "model", "benchmark", "engine", "source", "samples")

@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 class ImpossibleStep(NamedTuple):
-    """A step that cannot be: its row and number, both from 0, the column, and what it must be and was."""
+    """An impossible step: its row and number, both from 0, the column, what it must be, and what it was."""
 
     row: int
     step: int

@@ -20,7 +20,7 @@ Stream = io.BufferedReader | gzip.GzipFile
 def opened(path: str | Path) -> Iterator[Stream]:
     """Open a file as bytes; gzip is detected and unpacked whatever the name, and `-` is standard input."""
     with standard_input() if str(path) == STANDARD_INPUT else open(path, "rb") as raw:
-        stream: Stream = io.BufferedReader(raw)  # type: ignore[arg-type] # standard input is no mere BinaryIO
+        stream: Stream = io.BufferedReader(raw)  # type: ignore[arg-type] # standard input is more than a BinaryIO
         packed = stream.peek(2)[:2] == _PACKED
         yield gzip.GzipFile(fileobj=stream) if packed else stream
 

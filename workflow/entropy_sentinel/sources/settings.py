@@ -148,7 +148,7 @@ class Benchmark(Settings):
     )
     shuffle_options: bool = Field(
         False,
-        description="whether to draw an order of the options for each item; use it if the first one is always right",
+        description="shuffle the options of each item; use it if the first option is always the right one",
     )
     group: list[str] = Field(
         [],

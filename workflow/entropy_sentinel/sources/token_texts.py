@@ -61,7 +61,7 @@ class TokenTexts:
 def _tokenizer(weights: str, commit: str | None) -> "tuple[Tokenizer | None, str | None]":
     """Return a model's tokenizer from its folder or the hub's cache, or the reason why there is none."""
     if not weights:
-        return None, "the traces do not say which weights they are of"
+        return None, "the traces do not state which weights generated them"
     try:
         from tokenizers import Tokenizer
     except ImportError:

@@ -1,4 +1,4 @@
-"""The column whose values are the domains: which columns of a log would do, and how many domains they give."""
+"""Find the columns of a log whose values could be the domains, and how many domains they give."""
 
 from collections.abc import Collection, Mapping
 
@@ -9,27 +9,27 @@ from entropy_sentinel.features.catalogue import FEATURE_FRAME
 from entropy_sentinel.frames.generation import LOGPROBS
 from entropy_sentinel.frames.response import ITEM
 
-# Columns that are no domains, whatever their values.
+# Columns that never define domains.
 _NO_DOMAINS = {*FEATURE_FRAME.schema, *LOGPROBS, "model", "question", "response", "time", "timestamp"} - {"benchmark"}
-# Columns that a line names.
+# Largest number of columns that a message names.
 _SHOWN = 4
 
 
 def n_domains(rows: pl.DataFrame, columns: Collection[str]) -> int:
-    """How many combinations of values have at least FEWEST_LABELS items, so that they count as domains."""
+    """Return how many combinations of values have at least FEWEST_LABELS items, and so count as domains."""
     items = rows.group_by(columns).agg(n=pl.struct(ITEM).n_unique())
     return int((items["n"] >= FEWEST_LABELS).sum())
 
 
 def other_domains(rows: pl.DataFrame, columns: Collection[str], there: int) -> dict[str, int]:
-    """The other columns of a log that give more domains than `there` are, those with most first, with how many."""
+    """Return the other columns of a log that give more than `there` domains, with their numbers, the most first."""
     names = [name for name, dtype in rows.schema.items() if dtype == pl.String and name not in _NO_DOMAINS]
     counts = {name: n_domains(rows, [name]) for name in names if name not in columns}
     return {name: n for name, n in sorted(counts.items(), key=lambda pair: -pair[1]) if n > there}
 
 
 def remedy(others: Mapping[str, int], option: str) -> str:
-    """How to get more domains: from `others`, the columns with their numbers of domains, given as `option`."""
+    """Return advice on how to get more domains: name one of the columns `others` with `option`."""
     if not others:
         return "no column gives more: group the questions by topic, and write the topics to a column of the log"
     named = ", ".join(f"{name} ({n})" for name, n in list(others.items())[:_SHOWN])

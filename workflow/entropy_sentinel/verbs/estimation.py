@@ -1,4 +1,4 @@
-"""Fit an estimator on what is labelled; save and load it."""
+"""Fit an estimator on labelled responses; save and load it."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ from entropy_sentinel.verbs.inputs import features_table, labels_table, only_val
 
 _DEFAULT = RECOMMENDED
 _SEED = 42
-# Reasons that an error names.
+# Largest number of reasons that an error names.
 _REASONS = 3
 
 log = logging.getLogger(__name__)
@@ -99,7 +99,7 @@ def fit(
 
 
 def save(estimator: SavedEstimator, path: str | Path) -> None:
-    """Write an estimator to a file, in the form of `estimators.saved`: loading it runs no code.
+    """Write an estimator to a file in the format of `estimators.saved`; loading it runs no code.
 
     Args:
         estimator: An estimator from `fit` or `load`.
@@ -141,12 +141,12 @@ def load(path: str | Path) -> SavedEstimator:
 
 
 def saved_estimator(given: SavedEstimator | str | Path) -> SavedEstimator:
-    """An estimator, or the one in a file; raises as `load` does."""
+    """Return an estimator, loading it if given as a path; raises the errors of `load`."""
     return given if isinstance(given, SavedEstimator) else load(given)
 
 
 def _domains(rows: pl.DataFrame, domain: str, group: str | None) -> tuple[pl.Series, pl.Series | None]:
-    """The domain of each row, and its group where there are groups; a domain that two groups have is two."""
+    """Return the domain of each row, and its group if there are groups; the same domain in two groups counts as two."""
     domains = with_slices(rows, [domain], "domain")[domain].cast(pl.String).alias("(domain)")
     if group is None:
         return domains.fill_null("-"), None
@@ -157,7 +157,7 @@ def _domains(rows: pl.DataFrame, domain: str, group: str | None) -> tuple[pl.Ser
 
 def _with_own_labels(features: pl.DataFrame) -> pl.DataFrame:
     if features.schema.get("label") not in (pl.Boolean, pl.Null):
-        raise InputError("labels: must be given (--labels FILE); the responses bring none themselves")
+        raise InputError("labels: must be given (--labels FILE), because the responses do not include any")
     return features
 
 
@@ -171,7 +171,7 @@ def _why_unlabelled(features: pl.DataFrame, labels: pl.DataFrame | None) -> str:
 
 
 def _warn_of_few(rows: pl.DataFrame, domains: pl.Series, columns: Sequence[str]) -> None:
-    """Say that there are few `domains`, (n_rows,), made of these columns, where another column gives more."""
+    """Warn if `domains`, (n_rows,), made of these columns, are few and another column gives more."""
     there = n_domains(rows.with_columns(domains), [domains.name])
     if there < FEWEST_TO_CHOOSE and (others := other_domains(rows, columns, there)):
         log.warning(
@@ -181,7 +181,7 @@ def _warn_of_few(rows: pl.DataFrame, domains: pl.Series, columns: Sequence[str])
 
 
 def _training_settings(given: Mapping[str, Any]) -> Fitting:
-    """What a fit depends on, checked as the config's section is."""
+    """Return the checked settings of a fit."""
     try:
         settings = Estimation.model_validate(given)
     except ValidationError as error:
@@ -190,6 +190,6 @@ def _training_settings(given: Mapping[str, Any]) -> Fitting:
 
 
 def _logprobs(rows: pl.DataFrame) -> dict[str, Any]:
-    """The facts that features must share; a response without features has no alternatives to a token to count."""
+    """Return the facts that features must share, ignoring responses without features."""
     with_features = rows.filter(pl.col("reason").is_null())
     return {name: only_value(with_features, name) for name in LOGPROBS if name in rows.columns}

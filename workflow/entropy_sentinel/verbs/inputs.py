@@ -1,4 +1,4 @@
-"""What a user hands to a verb or a command: files by their names, or tables in their place."""
+"""Check what users pass to a verb or a command: paths of files, or tables."""
 
 import glob
 import logging
@@ -23,22 +23,22 @@ from entropy_sentinel.sources.opening import STANDARD_INPUT
 
 log = logging.getLogger(__name__)
 
-# Files that a line names.
+# Largest number of files that a message names.
 _SHOWN = 5
 
 Paths = str | Path | Sequence[str | Path]
-# Of a labelled response: how many it stands for, where not all were as likely to be chosen for a label.
+# Column with the number of responses that a labelled one represents, if not all were equally likely to be labelled.
 WEIGHT = "weight"
-# What verbs ask of features; more (sample, facts of the log-probabilities) where a verb or a user's slices name it.
+# Columns that all verbs need; a verb or the user's slices may need more (sample, facts of the log-probabilities).
 _OF_FEATURES = (*FEATURES, "item_id", "model", "benchmark", "reason")
 OF_LABELS = ("item_id", "label")
 
 
 def files(paths: Paths, suffixes: Sequence[str]) -> list[Path]:
-    """The files that paths, folders, patterns and URLs name, in their order; `-` is standard input.
+    """Return the files that paths, folders, patterns and URLs name, in order; `-` is standard input.
 
-    Of a folder, those whose names end with one of `suffixes`, `.gz` after it too. Of a remote file it is a copy.
-    InputError for a path that names none.
+    From a folder it takes the files with one of `suffixes`, optionally with `.gz`. A remote file is copied.
+    Raises InputError for a path that names no file.
     """
     matched: list[Path] = []
     for path in named(paths):
@@ -58,9 +58,9 @@ def named(paths: Any) -> list[str | Path]:
 
 
 def log_files(paths: Any) -> list[Path]:
-    """The files of logs, traces or features that paths name, as `files` finds them.
+    """Return the files of logs, traces or features that paths name, as `files` finds them.
 
-    Of a folder, a CSV file is one where it has the columns of log-probabilities; a line says which have not.
+    In a folder, CSV files without the columns of log-probabilities are skipped, with a warning.
     """
     logs: list[Path] = []
     for path in named(paths):
@@ -79,7 +79,7 @@ def log_files(paths: Any) -> list[Path]:
 
 
 def _is_folder(path: str | Path, files: Sequence[Path]) -> bool:
-    """Whether a path that names these files is that of a folder."""
+    """Return whether a path that names these files is a folder."""
     if url_of(path) is None:
         return Path(path).is_dir()
     return not glob.has_magic(str(path)) and [file.name for file in files] != [Path(path).name]
@@ -97,7 +97,7 @@ def _matches(path: str | Path, suffixes: Sequence[str]) -> Iterator[Path]:
 
 
 def _nothing(path: str | Path, suffixes: Sequence[str]) -> str:
-    """Why a path names no file."""
+    """Return why a path names no file."""
     if Path(path).is_dir():
         return f"the folder contains no log ({', '.join(suffixes)}, or one of these with .gz)"
     return "no file matches this pattern" if glob.has_magic(str(path)) else "no such file or folder"
@@ -113,7 +113,7 @@ def _ends(name: str, suffixes: Sequence[str]) -> bool:
 
 
 def is_table(given: Any) -> bool:
-    """Whether this is a table of Polars, pandas or Arrow, or of anything that can be read as one of Arrow."""
+    """Return whether this is a Polars, pandas or Arrow table, or an object that can be read as an Arrow table."""
     return isinstance(given, pl.DataFrame | pl.LazyFrame) or hasattr(given, "__arrow_c_stream__")
 
 
@@ -124,10 +124,10 @@ def table(given: Any, name: str) -> pl.DataFrame:
     if not is_table(given) or isinstance(given, pl.Series):
         raise InputError(f"{name}: must be a Polars, pandas or Arrow table, was {type(given).__name__}")
     try:
-        # Of pandas this takes NaN in columns of numbers for missing, and leaves the index.
+        # For pandas, NaN in numeric columns becomes null, and the index is dropped.
         read = pl.from_pandas if type(given).__module__.startswith("pandas.") else pl.DataFrame
         return given.collect() if isinstance(given, pl.LazyFrame) else read(given)
-    except Exception as error:  # of any library that the table is of
+    except Exception as error:  # of any table library
         raise InputError(f"{name}: cannot be read as a table: {' '.join(str(error).split())[:300]}") from None
 
 
@@ -161,9 +161,9 @@ def features_table(given: Any, name: str = "features", signals: Sequence[str] = 
 
 
 def labels_table(given: Any, name: str = "labels") -> pl.DataFrame:
-    """A table of labels: `item_id` and `label` (true, false, null), maybe more of RESPONSE and WEIGHT, in their dtypes.
+    """Return a table of labels: `item_id`, `label` (true, false, null), and columns of RESPONSE and WEIGHT, if any.
 
-    Raises InputError for any other.
+    Raises InputError for any other table.
     """
     frame = table(given, name)
     _require(frame, OF_LABELS, name)
@@ -181,9 +181,9 @@ def labels_table(given: Any, name: str = "labels") -> pl.DataFrame:
 
 
 def with_slices(frame: pl.DataFrame, columns: Sequence[str], name: str) -> pl.DataFrame:
-    """The frame with each of these columns of a log by its name.
+    """Return the frame with these columns of a log under their own names.
 
-    InputError, which begins with `name`, for one that no row has a value in, or that has several per row.
+    Raises InputError, which begins with `name`, for a column that is empty, or has several values per row.
     """
     for column in columns:
         values = first_of(frame, [column])
@@ -196,7 +196,7 @@ def with_slices(frame: pl.DataFrame, columns: Sequence[str], name: str) -> pl.Da
 
 
 def with_labels(features: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
-    """Features with the label of each response in place of those that they have, null where it has none."""
+    """Return the features with these labels instead of their own; null for responses without one."""
     key = [name for name in RESPONSE if name in labels.columns and name in features.columns]
     named = labels.select(*key, "label")
     if named.select(key).is_duplicated().any():

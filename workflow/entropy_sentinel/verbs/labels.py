@@ -1,4 +1,4 @@
-"""Files of labels, as people fill them in: spreadsheets write TRUE, 1 or yes, semicolons, and a comma in a number."""
+"""Read files of labels, also from spreadsheets, which may write TRUE, 1 or yes, semicolons, and decimal commas."""
 
 import csv
 import json
@@ -17,13 +17,13 @@ from entropy_sentinel.sources.logs.records import brings_labels
 from entropy_sentinel.sources.logs.settings import ReadOptions
 from entropy_sentinel.verbs.inputs import OF_LABELS, WEIGHT, Paths, files, is_table, log_files, table
 
-# A label as text, in small letters.
+# Labels as text, in lower case.
 _LABELS = {"true": True, "yes": True, "1": True, "1.0": True, "false": False, "no": False, "0": False, "0.0": False}
 _SEPARATORS = ",;\t"
 # A response may be longer than the csv module's own limit, 128 KiB.
 _LONGEST_FIELD = 1 << 30
 _OF_EVALUATIONS = [*RESPONSE, "label"]
-# Columns of labels beside `label`; 007 is no number.
+# Further columns of labels; ids such as 007 must stay text.
 _LABEL_COLUMNS = {**dict.fromkeys(RESPONSE[:3], pl.String), "sample": pl.Int64, WEIGHT: pl.Float64}
 
 
@@ -96,7 +96,7 @@ def labels_of(path: Path, columns: Mapping[str, Any]) -> pl.DataFrame:
 
 
 def _converted(column: pl.Series | list[Any], name: str, dtype: Any, path: Path, decimal: str) -> pl.Series:
-    """A column in its dtype; null where a value is empty."""
+    """Return a column in its dtype; empty values become null."""
     if isinstance(column, pl.Series):
         if column.dtype == dtype or column.dtype.is_unsigned_integer() and dtype.is_integer():
             return column.cast(dtype).alias(name)
@@ -131,7 +131,7 @@ def _sample(value: Any) -> int:
 
 
 class _Converter(NamedTuple):
-    """How a value is read, and what it must be."""
+    """A function that reads a value, and what the value must be."""
 
     read: Callable[[Any], Any]
     wanted: str
@@ -147,7 +147,7 @@ _CONVERTERS = {
 
 
 def _csv(path: Path) -> tuple[dict[str, pl.Series], str]:
-    """The columns of a table with commas, semicolons or tabs, and how its numbers write the decimal point."""
+    """Return the columns of a table separated by commas, semicolons or tabs, and its decimal separator."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         header = file.readline()
         file.seek(0)

@@ -1,4 +1,4 @@
-"""Files of responses as frames, features of these, and features as files."""
+"""Read responses into frames, compute their features, and write features to files."""
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ class Example:
         log: Some short responses as a log, with five alternatives per token.
         features: A file with the features of 700 responses to seven benchmarks, and columns `kind` (of question) and
             `label`.
-        sources: The origin and licences of model and questions.
+        sources: The origin and licences of the model and the questions.
     """
 
     traces: Path
@@ -171,10 +171,10 @@ def read_features(
 def features_of(
     logs: Logs, vocabulary: int | None = None, texts: bool = False, signals: Sequence[str] = ()
 ) -> pl.DataFrame:
-    """The features of logs, computed batch by batch; InputError where they hold no response.
+    """Compute the features of logs batch by batch; raise InputError if they contain no response.
 
-    `vocabulary` is the number of tokens that the model chooses from, where it is known. With `texts` the responses
-    themselves are in the column `response`; `signals` are names of further ones.
+    `vocabulary` is the number of tokens that the model chooses from, if known. With `texts` the responses
+    themselves are in the column `response`; `signals` are names of further signals.
     """
     return combined(_some(list(feature_frames(logs, vocabulary, texts, signals)), logs.summary))
 
@@ -200,7 +200,7 @@ def _some(frames: list[pl.DataFrame], summary: Summary) -> list[pl.DataFrame]:
 
 
 def _warn(summary: Summary) -> None:
-    """Say what could not be read."""
+    """Warn about records that could not be read."""
     if summary.n_bad:
         log.warning("%d records could not be read: %s", summary.n_bad, one_line("; ".join(summary.lines())))
 
@@ -214,8 +214,8 @@ def write_features(
 ) -> list[Path]:
     """Write features, with the columns LOGPROBS and further `facts` about them, to a file for `read_features`.
 
-    With `split` each kind of log-probabilities gets a file of its own, `NAME-top5.parquet`; without, InputError for
-    several: they do not compare; and where one of the files is among `inputs`, those that were read. Returns the files.
+    With `split` each kind of log-probabilities gets a file of its own, `NAME-top5.parquet`. Returns the files.
+    Raises InputError for several kinds without `split`, because they are not comparable, and if an output is an input.
     """
     usable = features.filter(pl.col("reason").is_null())
     kinds = (usable if len(usable) else features).group_by(LOGPROBS, maintain_order=True).len().rows() or [
@@ -235,7 +235,7 @@ def write_features(
     for number, ((*kind, _), target) in enumerate(zip(kinds, targets.values(), strict=True)):
         origin = dict(zip(LOGPROBS, kind, strict=True))
         same = pl.all_horizontal(pl.col(name).eq_missing(value) for name, value in origin.items())
-        # Responses without features go with the first.
+        # Responses without features are written to the first file.
         rows = features.filter(same | (pl.col("reason").is_not_null() & (number == 0)))
         known = {**(facts or {}), **origin, "missing_mass": missing_mass(rows)}
         FEATURE_FRAME.write(rows.drop(LOGPROBS), target, known)
@@ -248,7 +248,7 @@ def _words(kind: Sequence[Any]) -> str:
 
 
 def _remedy(kinds: Sequence[Sequence[Any]]) -> str:
-    """What to do about responses of several kinds."""
+    """Return what to do about responses of several kinds."""
     widths = sorted({width for kind in kinds if (width := kind[LOGPROBS.index("top_k_returned")])})
     if len(widths) < 2:
         return (
@@ -274,7 +274,7 @@ def features(traces: Replies, vocabulary: int | None = None, signals: Sequence[s
     Args:
         traces: A frame from `read_logs`, or replies in memory. The entropy of a step is over the alternatives that the
             step has.
-        vocabulary: Size of the model's vocabulary; bounds the part of each entropy beyond the alternatives.
+        vocabulary: Size of the model's vocabulary; bounds the entropy of the tokens beyond the logged alternatives.
         signals: Names of further signals to add. They are read from a column of that name, or else computed if a
             response's trace is enough, or else null.
 

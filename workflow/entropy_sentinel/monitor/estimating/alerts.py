@@ -21,7 +21,7 @@ FEW, OUTSIDE_SUPPORT, EXCLUDED, POOLED = "few responses", "outside support", "ex
 # Flags of all slices, because of the estimator or the user's options.
 CAUTION, NO_SUPPORT, OVERRIDDEN = "training accuracy", "support unknown", "overridden"
 NO_VALIDATION = "no validation"
-# With a larger share of truncated responses, or without an estimate, the rest does not represent the slice.
+# If a larger share of the responses is truncated, or has no estimate, the rest does not represent the slice.
 LARGEST_SHARE = 0.1
 
 # Flags with their reasons.

@@ -53,7 +53,7 @@ def p_of_change(accuracies_of: Accuracies, now: Side, then: Side) -> float:
         return 1.0
 
     def change(z: np.ndarray) -> np.ndarray:
-        """T, (n,), of standard normal z, (n, k)."""
+        """Return T, (n,), of standard normal z, (n, k)."""
         d = z @ root.T
         return accuracies_of(mean + n0 / n * d) - accuracies_of(mean - n1 / n * d)
 

@@ -1,9 +1,9 @@
-"""Which responses to label first, before there is an estimator: many slices, enough labels of each, all kinds of them.
+"""Choose the first responses to label, before there is an estimator: many slices, with enough varied responses each.
 
-A validation learns more from further domains than from further labels of each, so the budget goes to as many slices as
+More domains help a validation more than more labels per domain, so the budget goes to as many slices as
 it can give enough labels. A slice's responses are drawn with equal probabilities: systematically, from a list that
 goes through time in blocks, and through a block by entropy, up and down in turn (serpentine order: Williams and Chromy
-1980). So they are spread over time and over the entropies, and their share of correct ones has no bias.
+1980). So they are spread over time and entropies, and their share of correct responses is unbiased.
 """
 
 import math
@@ -28,18 +28,18 @@ from entropy_sentinel.verbs.domains import other_domains, remedy
 from entropy_sentinel.verbs.inputs import WEIGHT, features_table, is_table, only_value, with_slices
 from entropy_sentinel.verbs.reading import read_features
 
-# More labels of a domain say little more of it: the rest of the budget is for a second round.
+# More labels of a domain add little information: the rest of the budget is left for a second round.
 MOST_LABELS = 40
 # The mean error for which the number of slices is chosen.
 _TYPICAL_ERROR = 0.04
-# Columns beside those of a log, which may have any name.
+# Added columns; the parentheses avoid collisions with a log's columns, which may have any name.
 _ORDER, _TIME, _ITEM = "(order)", "(time)", "(item)"
 
 
 def first_sample(logs: Given, options: SampleOptions) -> Sample:
-    """The responses to label for a first `fit`, by the columns `options.by`.
+    """Return the responses to label for a first `fit`; the columns `options.by` define the slices.
 
-    Raises InputError where slices or budget are too few for a validation, and for responses of several models or kinds
+    Raises InputError if slices or budget are too few for a validation, or if responses are of several models or kinds
     of log-probabilities.
     """
     by, least = list(options.by), options.per_slice or FEWEST_LABELS
@@ -78,7 +78,7 @@ def _slices(by: Sequence[str], n: int, least: int) -> str:
 
 
 def _responses(logs: Given, options: SampleOptions) -> pl.DataFrame:
-    """The responses with features, and the slices' columns as text; InputError where they are of several kinds."""
+    """Return the responses with features, slice columns as text; raise InputError if they are of several kinds."""
     if is_table(logs):
         rows = Selection(options).of(features_table(logs))
     else:
@@ -100,7 +100,7 @@ def _responses(logs: Given, options: SampleOptions) -> pl.DataFrame:
 
 
 def _one_per_item(rows: pl.DataFrame, by: Sequence[str], seed: int) -> pl.DataFrame:
-    """One response to each question, for several answers to one count as one label."""
+    """Return one response per question, because several answers to one question count as one label."""
     time = first_of(rows, [TIME])
     ranked = rows.with_columns(
         order_of(rows, seed).alias(_ORDER), time.rank("dense").alias(_TIME), pl.Series(_ITEM, item_numbers(rows))
@@ -109,10 +109,10 @@ def _one_per_item(rows: pl.DataFrame, by: Sequence[str], seed: int) -> pl.DataFr
 
 
 def _counts(sizes: np.ndarray, budget: int, least: int) -> np.ndarray:
-    """Labels of each chosen slice, (n_chosen,), the first ones of `sizes`, which are (n_slices,), largest first.
+    """Return the numbers of labels of the largest slices, (n_chosen,); `sizes` is (n_slices,), largest first.
 
-    Of the numbers of slices that get `least` labels each, that for which `usable` is most probable; of equals the
-    largest.
+    The number of slices, with at least `least` labels each, maximises the probability of `usable`; of equals, the
+    largest is taken.
     """
     most = max(least, MOST_LABELS)
     plans = [
@@ -125,7 +125,7 @@ def _counts(sizes: np.ndarray, budget: int, least: int) -> np.ndarray:
 
 
 def _chosen(rows: pl.DataFrame, slices: pl.DataFrame, by: Sequence[str], seed: int) -> pl.DataFrame:
-    """The rows for a person to label, those of a slice together, in an order that says nothing of them."""
+    """Return the rows to label, by slice, in an order that does not depend on their entropies."""
     parts = []
     for row in slices.iter_rows(named=True):
         here = rows.filter(*(pl.col(name).eq_missing(row[name]) for name in by))
@@ -140,7 +140,7 @@ def _chosen(rows: pl.DataFrame, slices: pl.DataFrame, by: Sequence[str], seed: i
 
 
 def _spread(rows: pl.DataFrame, n: int, seed: str) -> np.ndarray:
-    """The places of `n` rows, (n,), drawn systematically in serpentine order of time and entropy."""
+    """Return the positions of `n` rows, (n,), drawn systematically in serpentine order of time and entropy."""
     time = rows[_TIME].fill_null(0)
     blocks = math.isqrt(n) if time.n_unique() > 1 else 1
     place = np.empty(len(rows), dtype=int)

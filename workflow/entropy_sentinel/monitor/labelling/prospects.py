@@ -1,6 +1,6 @@
-"""What a number of labelled domains can show: the probability that a validation of them says `usable`.
+"""Look up the probability that a validation says `usable`, by its number of labelled domains and labels.
 
-benchmarks/bench_usable.py simulates it once for a grid of domains, labels of each and mean errors, and writes TABLE.
+benchmarks/bench_usable.py has simulated it for a grid of domains, labels per domain and mean errors, and writes TABLE.
 """
 
 from functools import cache
@@ -14,13 +14,13 @@ TABLE = Path(__file__).with_name("usable.csv")
 
 
 def read_table() -> pl.DataFrame:
-    """A row per cell: the share `usable` of validations by mean `error`, `domains` and `labels` of each."""
+    """Return a row per cell: the share `usable` of validations by mean `error`, `domains` and `labels` per domain."""
     return pl.read_csv(TABLE).sort("error", "domains", "labels")
 
 
 @cache
 def _interpolator() -> tuple[RegularGridInterpolator, list[np.ndarray]]:
-    """The table as a function of (error, domains, labels), linear between its cells; and the axes of its grid."""
+    """Return the table as a function of (error, domains, labels), linear between cells, and the axes of its grid."""
     cells = read_table()
     axes = [cells[name].unique().sort().to_numpy() for name in ("error", "domains", "labels")]
     values = cells["usable"].to_numpy().reshape([len(axis) for axis in axes])
@@ -28,14 +28,14 @@ def _interpolator() -> tuple[RegularGridInterpolator, list[np.ndarray]]:
 
 
 def errors() -> list[float]:
-    """The mean errors on new domains that the table has."""
+    """Return the mean errors on new domains for which the table has cells."""
     return list(map(float, _interpolator()[1][0]))
 
 
 def probability_of_usable(error: float, domains: int, labels: int) -> float:
-    """The probability of `usable` for an estimator of this mean error, with so many domains of so many labels each.
+    """Return the probability of `usable` for an estimator of this mean error, with `labels` labels in each domain.
 
-    0 with fewer domains or labels than the table begins with; with more than it ends with, its last ones count.
+    It is 0 below the table's fewest domains or labels; numbers above its largest are reduced to the largest.
     """
     interpolate, (_, least_domains, least_labels) = _interpolator()
     if domains < least_domains[0] or labels < least_labels[0]:
@@ -44,9 +44,9 @@ def probability_of_usable(error: float, domains: int, labels: int) -> float:
 
 
 def prospects(domains: int, labels: int, budget: int) -> pl.DataFrame:
-    """The probability `usable` by `domains`, `labels` of each and mean `error`: of this choice first, then of others.
+    """Return the probability `usable` by `domains`, `labels` per domain and mean `error`, for this choice first.
 
-    The others are the numbers of domains of the table whose labels, as many of each, are no more than the budget.
+    The other rows are the table's numbers of domains, with as many labels per domain as the budget allows.
     """
     plans = {(domains, labels): None}
     for other in map(int, _interpolator()[1][1]):

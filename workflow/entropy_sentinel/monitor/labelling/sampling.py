@@ -142,7 +142,7 @@ def sample(
     budget: int = 100,
     **options: Any,
 ) -> Sample:
-    """Choose the responses whose labels tell the most about the accuracy of the slices.
+    """Choose the responses whose labels are most informative about the accuracy of the slices.
 
     Without an estimator, they are for a first `fit`: from as many slices as can get enough labels, spread over time
     and entropies. With an estimator, each slice gets at least `per_slice` labels if it has so many responses; the
@@ -186,7 +186,7 @@ def sample(
     counts = counts_of(p, places, settings.budget, least)
     drawn = [draw(p[place], order[place], int(n)) for place, n in zip(places, counts, strict=True)]
     expected = _expected(saved, rows, p, places, drawn, settings.level)
-    if read.taken:  # the validation is of other responses
+    if read.taken:  # the validation does not apply to these responses
         expected["width_before"] = pl.Series([None] * len(slices), dtype=pl.Float64)
     return Sample(
         _responses(rows, by, places, drawn),

@@ -28,7 +28,7 @@ def write_to_label(responses: pl.DataFrame, path: str | Path) -> int:
     """Write `Sample.responses` to a .csv or .jsonl file; return how many labels of an existing file were kept.
 
     Existing labels and the columns that people have added are kept as written. Raises InputError, and writes nothing,
-    if an existing label is on a response that is not among these, or if the file is not a file of labels.
+    if an existing label belongs to a response that is not among these, or if the file is not a file of labels.
     """
     path = Path(path)
     there = path.is_file() and not is_stream(path) and path.stat().st_size

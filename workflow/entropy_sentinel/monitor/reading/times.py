@@ -89,7 +89,7 @@ def _of_text(text: str) -> datetime | None:
 
 
 class Clock:
-    """Sorts the times of one file, in their order, into windows of `grain`."""
+    """Assigns the times of one file, in order, to windows of `grain`."""
 
     def __init__(self, grain: str, problems: Problems) -> None:
         self._grain, self._problems = grain, problems

@@ -88,7 +88,7 @@ OUTPUTS: dict[str, Output] = {
         ),
         Output(
             "slack",
-            "Post the alerts, if there are any, as a message to Slack, or to another chat that takes its form.",
+            "Post the alerts, if there are any, as a message to Slack, or to another chat that accepts its format.",
             f"{_ROOM}.webhook.post_message",
             metavar="URL",
             is_file=False,

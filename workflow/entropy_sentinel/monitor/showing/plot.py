@@ -20,7 +20,7 @@ class Picture:
     """Pictures that a notebook shows.
 
     Attributes:
-        html: A fragment of a page that needs nothing else: to keep a picture, write it to a file.
+        html: A self-contained HTML fragment; write it to a file to keep the picture.
     """
 
     html: str = field(repr=False)
@@ -54,7 +54,7 @@ def plot(shown: Monitored | SavedEstimator) -> Picture:
         return _picture([_left_out(shown.validation)], None, "no labelled domain was estimated without its labels")
     if isinstance(shown, Monitored):
         return _picture([ranked(shown), labelled(shown)], over_time(shown), "no slice has an estimate")
-    raise InputError(f"plot: must be an estimator or what `monitor` has returned, was {type(shown).__name__}")
+    raise InputError(f"plot: must be an estimator or a result of `monitor`, was {type(shown).__name__}")
 
 
 def _picture(ranges: list[Ranges | None], panels: Any, nothing: str) -> Picture:

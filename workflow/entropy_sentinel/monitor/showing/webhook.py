@@ -25,7 +25,7 @@ _ESCAPED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 def check_address(address: str) -> None:
-    """Raise ConfigError for an address that is not a web server's."""
+    """Raise ConfigError for an address that is not an HTTP or HTTPS URL of printable ASCII."""
     try:
         parts = urlsplit(address)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 _IN_TWO_PARTS = "responses that are in two parts and count twice; a single run over the files counts them once"
 # A note: files were read before a statistic existed, or with an earlier definition of it.
 _NOT_KNOWN = (
-    "files read by an earlier version, whose '{}' is unknown, as for the slices in them; give these files again "
+    "files read by an earlier version, whose '{}' is therefore unknown, also for their slices; give these files again "
     "to get it"
 )
 

@@ -30,7 +30,7 @@ MOST_ROWS = 200_000
 # The column and the value of the only slice if no column is requested.
 ALL, EVERYTHING = "slice", "all"
 
-# Alerts are about the newest window, which may have just begun, and the one before.
+# Alerts cover the newest window, which may have just begun, and the one before it.
 NEWEST_WINDOWS = 2
 
 

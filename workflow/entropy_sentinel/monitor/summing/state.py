@@ -89,7 +89,7 @@ class State:
             yield cls(file, whose)
 
     def known(self, path: str) -> FileSums | None:
-        """Return the file at a path, without opening it, if its size and time are unchanged and it is fully known."""
+        """Return the file at a path, without opening it, if size and time are unchanged and it lacks no statistic."""
         key = self._file.place(path)
         return None if self.lacking(key) else self.holder(key)
 
@@ -127,7 +127,7 @@ class State:
     def take_over(self, path: Path) -> list[FileSums]:
         """Add the files of another state with the same estimator and reading; return those that count.
 
-        A file whose responses are all in another one is skipped. Single responses cannot be subtracted from sums.
+        A file whose responses are all in another one is skipped; single responses cannot be subtracted from sums.
         """
         with State.opened(path, self._whose) as part:
             for about in part.files.values():

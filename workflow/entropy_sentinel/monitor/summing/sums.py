@@ -22,7 +22,7 @@ HELD = 20_000
 
 
 def predictions(estimator: Estimator, features: pl.DataFrame) -> np.ndarray:
-    """Return the prediction for each response, (n_rows,), in [0, 1]: P(correct), or else the estimate of it alone."""
+    """Return the prediction for each response, (n_rows,), in [0, 1]: P(correct), or else the estimate for it alone."""
     with one_thread():
         p = estimator.p_correct(features)
         return np.clip(estimator.accuracies_of(estimator.values(features)) if p is None else p, 0, 1)

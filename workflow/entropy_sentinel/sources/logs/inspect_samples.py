@@ -1,11 +1,11 @@
-"""Samples of evaluations by inspect_ai: `.eval`, a zip archive with a JSON document for each sample, and `.json`.
+"""Read samples of evaluations by inspect_ai: `.eval`, a zip archive with a JSON document per sample, and `.json`.
 
 - The task is the benchmark, the epoch is the number of the sample, and the scores are labels.
-- Log-probabilities are those of the last generation. Of several choices only the first was scored.
-- A sample without output was refused where it failed, and has the limit that it ran into as its finish reason.
-- Of a run that was cut off, the samples that the log has are read.
+- Log-probabilities are those of the last generation. If there are several choices, only the first was scored.
+- A sample without output counts as refused if it failed; otherwise its finish reason is the limit that it reached.
+- If a run was interrupted, the samples in its log are read.
 
-inspect_ai's own reader is not used: it takes fifteen times as long, for it checks all events too.
+inspect_ai's own reader is not used: it takes fifteen times as long, because it also checks all events.
 """
 
 import json
@@ -21,14 +21,14 @@ from entropy_sentinel.sources.logs.records import BadRecord, Found, too_long
 from entropy_sentinel.sources.logs.reply import Reply, finish, refused, storable
 from entropy_sentinel.sources.opening import Stream
 
-# Where the facts of an evaluation are in an archive; the second is all that a run that was cut off has.
+# Where an archive has the facts of its evaluation; an interrupted run has only the second.
 _HEADERS = ("header.json", "_journal/start.json")
 _VERDICTS = {"C": True, "I": False, "N": False}
 _CUT_OFF = ("max_tokens", "model_length")
 
 
 def archived_samples(stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
-    """The samples of a `.eval` file, each with the facts of its evaluation as `eval`."""
+    """Yield the samples of a `.eval` file, each with the facts of its evaluation as `eval`."""
     zipfile = _zipfile(name)
     try:
         archive = zipfile.ZipFile(stream)
@@ -44,7 +44,7 @@ def archived_samples(stream: Stream, name: str, longest: int) -> Iterator[Found 
             return BadRecord(where, too_long(longest))
         try:
             return Found(where, json.loads(archive.read(member)))
-        except Exception as error:  # of JSON, of the archive, or of whichever way it is packed
+        except Exception as error:  # of JSON, of the archive, or of its compression
             return BadRecord(where, f"must be a JSON object: {error}")
 
     log = content(header, f"{name}: {header.filename}")
@@ -58,7 +58,7 @@ def archived_samples(stream: Stream, name: str, longest: int) -> Iterator[Found 
 
 
 def listed_samples(stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
-    """The samples of a `.json` log, which is read as a whole."""
+    """Yield the samples of a `.json` log, which is read as a whole."""
     document = stream.read(longest + 1)
     if len(document) > longest:
         yield BadRecord(name, f"{too_long(longest)}, or convert it: inspect log convert --to eval")
@@ -73,7 +73,7 @@ def listed_samples(stream: Stream, name: str, longest: int) -> Iterator[Found | 
 
 
 def _run(log: Mapping[str, Any]) -> dict[str, Any]:
-    """The facts of an evaluation; settings of the run count for more than those of its model."""
+    """Return the facts of an evaluation; settings of the run override those of its model."""
     run, plan = log["eval"], log.get("plan") or {}
     return {**run, "model_generate_config": (run.get("model_generate_config") or {}) | (plan.get("config") or {})}
 
@@ -85,7 +85,7 @@ def _record(run: Mapping[str, Any], sample: Any, where: str) -> Found | BadRecor
 
 
 def _zipfile(name: str) -> Any:
-    """The module that unpacks archives, zstd too."""
+    """Return the module that unpacks archives, including zstd."""
     if sys.version_info >= (3, 14):
         import zipfile
     else:
@@ -102,7 +102,7 @@ class InspectReader(Reader):
     """One sample per record."""
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
-        """The choices of the sample's output; where there is none, what came in its place."""
+        """Yield the choices of the sample's output, or a refused or empty response if it has none."""
         output, choices = record.get("output") or {}, (record.get("output") or {}).get("choices") or ()
         # The question is the sample's input; in the messages a template surrounds it.
         asked = {**record, "messages": None}
@@ -110,7 +110,7 @@ class InspectReader(Reader):
         seed = record["eval"]["model_generate_config"].get("seed")
         replies = [_choice(choice, record) for choice in choices] or [Reply(None, None, "", _failure(record), None)]
         for number, reply in enumerate(replies):
-            # Where there is no output, inspect_ai writes its own name of the model.
+            # Without an output, inspect_ai writes its own name for the model.
             reply.model = output.get("model") or None if choices else None
             reply.item_id, reply.columns = str(record["id"]), kept
             reply.sample = (record["epoch"] - 1) * len(replies) + number
@@ -130,7 +130,7 @@ def _choice(choice: Mapping[str, Any], record: Mapping[str, Any]) -> Reply:
 
 
 def _failure(record: Mapping[str, Any]) -> str:
-    """The finish reason of a sample without output."""
+    """Return the finish reason of a sample without output."""
     if record.get("error"):
         return refused(record["error"])
     return _limit(record) or "no output"
@@ -142,7 +142,7 @@ def _limit(record: Mapping[str, Any]) -> str | None:
 
 
 def _usual(record: Mapping[str, Any]) -> dict[str, Any]:
-    """What a sample says that may make slices."""
+    """Return the columns of a sample that may define slices."""
     run, end = record["eval"], record.get("completed_at")
     return (
         ({"time": datetime.fromisoformat(end)} if end else {})
@@ -152,9 +152,9 @@ def _usual(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def label_of(record: Mapping[str, Any], scorer: str | None) -> tuple[bool | None, str | None]:
-    """Whether the sample is correct by the `scorer`, or by its only one; or null, and why.
+    """Return whether the sample is correct according to `scorer`, or to its only scorer; or null and the reason.
 
-    A score of several values is one of the scorer `NAME.KEY` for each of them.
+    A score with several values counts as one score of the scorer `NAME.KEY` for each value.
     """
     scores = dict[str, Mapping[str, Any]]()
     for name, score in (record.get("scores") or {}).items():
@@ -166,7 +166,7 @@ def label_of(record: Mapping[str, Any], scorer: str | None) -> tuple[bool | None
     if scorer is None and len(scores) > 1:
         return None, storable(f"there are several scorers, {names}: name one of them with --scorer")
     if scorer is not None and scorer not in scores:
-        return None, storable(f"there is no score of '{scorer}', but of {names}")
+        return None, storable(f"there is no score of '{scorer}', only of {names}")
     score = scores[scorer or names]
     label = _verdict(score["value"])
     why = score.get("reason") or f"score {score['value']!r} is neither right (C, 1, true) nor wrong (I, N, 0, false)"
@@ -174,7 +174,7 @@ def label_of(record: Mapping[str, Any], scorer: str | None) -> tuple[bool | None
 
 
 def _verdict(value: Any) -> bool | None:
-    """What a score says; null for a partial one, and for one that is none."""
+    """Return the verdict of a score; null for a partial score, and for a value that is not a score."""
     if isinstance(value, str):
         return _VERDICTS.get(value)
     return bool(value) if isinstance(value, bool | int | float) and value in (0, 1) else None

@@ -85,7 +85,7 @@ class Logs:
                 batch.with_columns(**logprobs, **self._places(path, start + np.arange(len(batch)))), self._options.top_k
             )
             start += len(batch)
-            self._count(frame, f"{origin.get('logprobs_mode')}, as the file says")
+            self._count(frame, f"{origin.get('logprobs_mode')}, as the file states")
             self.summary.formats["traces of this pipeline"] += len(frame)
             yield frame
 
@@ -209,7 +209,7 @@ class Logs:
         self.summary.short_steps += counted.short_steps
         self.summary.repeated_ids = self._numbers.repeats
         self.summary.columns |= dict.fromkeys(name for name in slices if name not in (PLACE, *LABELLED))
-        stated = f"{self._options.logprobs_mode}, as you say"
+        stated = f"{self._options.logprobs_mode}, as you stated"
         self._count(frame, stated if self._options.logprobs_mode else f"{ASSUMED_MODE}, assumed")
         return frame
 

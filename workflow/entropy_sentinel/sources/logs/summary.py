@@ -1,4 +1,4 @@
-"""Summarise how a log was read, for a person to check, and find the record that causes an error."""
+"""Summarise how a log was read, for users to check, and find the record that causes an error."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
