@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import yaml
+from studies import PAPER
 
 from entropy_sentinel.config import estimates, generations
 from entropy_sentinel.config.config import load_config
@@ -16,7 +17,6 @@ from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.secrets import secret_keys
 
 ROOT = Path(__file__).parents[2]
-PAPER = yaml.safe_load((ROOT / "config.yaml").read_text())
 BAD: dict[str, Any] = {
     "null": None,
     "switch": True,

@@ -1,20 +1,14 @@
 """Training groups of one job: which, and that no result depends on it."""
 
-from pathlib import Path
-
 import pytest
+from studies import study
 
-from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.estimates import estimate_batches, estimation_settings, estimator_batches, group_files
 from entropy_sentinel.config.sections import Config
 
-ROOT = Path(__file__).parents[2]
-
 
 def paper(groups_per_job: int) -> Config:
-    raw = read_config([ROOT / "config.yaml"])
-    raw["estimation"]["groups_per_job"] = groups_per_job
-    return load_config(raw, "test")
+    return study({"estimation.groups_per_job": groups_per_job})
 
 
 def test_one_group_a_job_is_a_rule_with_a_wildcard() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-import yaml
+from studies import PAPER
 
 from entropy_sentinel.config.config import load_config
 from entropy_sentinel.config.generations import benchmark_settings
@@ -17,7 +17,6 @@ from entropy_sentinel.config.sections import Config
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.sections import merged
 
-PAPER = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
 RUN = {"run": {"models": ["qwen3-4b"], "benchmarks": ["gsm8k", "svamp"], "groups": [], "sizes": [{"size": 1}]}}
 ROWS = [{"question": f"{n} + 1?", "answer": f"#### {n + 1}"} for n in range(3)]
 

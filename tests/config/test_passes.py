@@ -1,5 +1,6 @@
 """Studies in which a model is asked again about its responses: who is asked, and what is refused while planning."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -51,39 +52,23 @@ def test_a_server_is_asked_with_plain_text_and_a_known_vocabulary() -> None:
 
 
 @pytest.mark.parametrize(
-    ("models", "more", "said"),
+    ("models", "more", "message"),
     [
-        ({"far": API | {"vocabulary": 9}}, {}, "models.far: run.features has 'forced_answer', for which the model is "),
-        (
-            {"far": API | {"vocabulary": 9}},
-            {},
-            "a server gives no token ids of a chat's prompt; run it by 'id' or 'path', ask it with a",
-        ),
-        (
-            {"far": API | {"prompt": "bare"}},
-            PLAIN,
-            "models.far.vocabulary is not known, which a server does not tell; set it",
-        ),
-        (
-            {"log": {"source": "x"}},
-            {},
-            "imported traces ('source') have no engine; name a model with its weights in models.log.same_as, or "
-            "a folder with forced_answer/ in models.log.source_passes",
-        ),
+        ({"far": API | {"vocabulary": 9}}, {}, "models.far: .*'forced_answer'.* token ids of a chat's prompt"),
+        ({"far": API | {"prompt": "bare"}}, PLAIN, "models.far.vocabulary .*server"),
+        ({"log": {"source": "x"}}, {}, "models.log.same_as, .*forced_answer/ in models.log.source_passes"),
         ({"log": {"source": "x", "same_as": "b"}}, {}, "unknown model in models.log.same_as: 'b'; known: "),
     ],
 )
-def test_who_cannot_be_asked_is_said_while_planning(models: dict, more: dict, said: str) -> None:
-    with pytest.raises(ConfigError) as error:
+def test_who_cannot_be_asked_is_said_while_planning(models: dict, more: dict, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         study(models, **more)
-    assert said in str(error.value)
 
 
 def test_beside_a_model_that_can_be_asked_another_is_not_refused() -> None:
     models = {"mine": WEIGHTS, "far": API}
     config = study(models, run={"features": ["tokens", "forced_answer"], "models": ["mine", "far"]})
-    why = "a server gives no token ids of a chat's prompt"
-    assert pass_settings(config, "forced_answer", "far", "gsm8k")["unaskable"] == why
+    assert "token ids" in pass_settings(config, "forced_answer", "far", "gsm8k")["unaskable"]
     assert "unaskable" not in pass_settings(config, "forced_answer", "mine", "gsm8k")
     assert pass_gpus(config, "forced_answer", "far") == 0
 
@@ -94,12 +79,9 @@ def test_models_that_cannot_be_asked_are_named_once(tmp_path: Path) -> None:
     models = {"mine": WEIGHTS, "log": source, "other": source, "far": wordless | {"prompt": "bare"}}
     run = {"features": ["tokens", "forced_answer", "integers"], "models": list(models), "analyses": ["responses"]}
     config = study(models, run=run, **PLAIN)
-    assert config.left_out[-2:] == [
-        "run.features: signals of forced_answer, integers are null for log, other, since imported traces "
-        "('source') have no engine",
-        "run.features: signals of forced_answer, integers are null for far, since it gives no log-probabilities "
-        "(models.far.api.logprobs: false)",
-    ]
+    imported, wordless = config.left_out[-2:]
+    assert "forced_answer, integers are null for log, other, " in imported
+    assert re.search("forced_answer, integers are null for far, .*models.far.api.logprobs: false", wordless)
     assert pass_settings(config, "integers", "log", "gsm8k")["unaskable"].startswith("imported traces")
 
 
@@ -129,18 +111,11 @@ def test_what_passes_said_elsewhere_is_no_matter_of_engines(tmp_path: Path) -> N
     assert alone.left_out == []
 
 
-@pytest.mark.parametrize(
-    ("passes", "said"),
-    [
-        ("passes", "models.log.source_passes: must hold forced_answer/svamp.parquet; '{}/passes' does not"),
-        ("nowhere", "models.log.source_passes: must hold forced_answer/gsm8k.parquet; '{}/nowhere' does not"),
-    ],
-)
-def test_every_file_of_passes_is_asked_for_before_anything_runs(tmp_path: Path, passes: str, said: str) -> None:
+@pytest.mark.parametrize(("passes", "missing"), [("passes", "svamp"), ("nowhere", "gsm8k")])
+def test_every_file_of_passes_is_asked_for_before_anything_runs(tmp_path: Path, passes: str, missing: str) -> None:
     source = given(tmp_path, "gsm8k", "svamp", "passes/forced_answer/gsm8k")
-    with pytest.raises(ConfigError) as error:
+    with pytest.raises(ConfigError, match=f"models.log.source_passes: .*forced_answer/{missing}.parquet; .*/{passes}'"):
         study({"log": {"source": source, "source_passes": str(tmp_path / passes)}})
-    assert said.format(tmp_path) in str(error.value)
 
 
 @needs_beams
@@ -149,7 +124,7 @@ def test_a_server_asked_for_beams_has_end_tokens() -> None:
     run = {"features": ["tokens", "beam_search"], "models": ["far"]}
     config = study({"far": plain | {"end_tokens": [2, 7]}}, run=run, **PLAIN)
     assert pass_settings(config, "beam_search", "far", "gsm8k")["asked_with"]["end_tokens"] == [2, 7]
-    with pytest.raises(ConfigError, match=r"models.far.end_tokens is not known, which a server does not tell; set it"):
+    with pytest.raises(ConfigError, match="models.far.end_tokens .*server"):
         study({"far": plain}, run=run, **PLAIN)
 
 

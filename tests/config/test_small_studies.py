@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
+from studies import PAPER, refusal, study
 from workflow_runs import Project, job_counts
 
 from entropy_sentinel.config.config import load_config, read_config
@@ -18,7 +19,6 @@ FOUR = {"study": "four", "run": {"models": ["qwen3-4b"], "benchmarks": ["gsm8k",
 NO_SCORES = (
     "run.analyses: rejection left out because no named group is run, and only theirs are the estimators that are kept"
 )
-PAPERS_BENCHMARKS = yaml.safe_load((ROOT / "config.yaml").read_text())["run"]["benchmarks"]
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_no_named_group(over: Any) -> None:
 
 def test_an_eleventh_benchmark_is_left_out_once_as_the_others_are(over: Any) -> None:
     mine = {"dataset": "me/mine", "question": ["{q}"], "reference": ["{a}"]}
-    config = over({"run": {"benchmarks": [*PAPERS_BENCHMARKS, "mine"]}, "benchmarks": {"mine": mine}})
+    config = over({"run": {"benchmarks": [*PAPER["run"]["benchmarks"], "mine"]}, "benchmarks": {"mine": mine}})
     assert [sizes(config).count(k) for k in (4, 9, 10)] == [comb(11, 4), 0, 11]
     assert config.left_out == []
 
@@ -157,57 +157,19 @@ def test_a_study_shows_its_own_name_unless_it_has_a_label(over: Any) -> None:
     assert over({"analyses": {"accuracy": {"labels": {"paper": label}}}}).analyses.accuracy.label("paper") == label
 
 
-@pytest.mark.parametrize(
-    ("differences", "expected"),
-    [
-        (
-            {"run": {"groups": [], "sizes": []}},
-            "run: nothing to train on, which run.analyses needs (accuracy): name a ",
-        ),
-        (
-            {"run": {"benchmarks": ["math", "gpqa"], "sizes": [{"size": 2}]}},
-            "run.sizes: 2 left out because it leaves none of 2 benchmarks unseen",
-        ),
-        ({"run": {"sizes": [{"size": 2}, {"size": 2}]}}, "run.sizes: size 2 occurs twice"),
-        (
-            {"analyses": {"accuracy": {"figure_model": "gpt"}}},
-            "my.yaml: unknown model in analyses.accuracy.figure_model: 'gpt'; known: phi-3.5-mini, ministral-3-3b",
-        ),
-        (
-            {"analyses": {"accuracy": {"tables": ["2"]}}},
-            "analyses.accuracy: unknown table '2'; known: validation, methods",
-        ),
-        ({"analyses": {"monitor": {}}}, "my.yaml: analyses: unknown key 'monitor'; known keys: accuracy, agreement, "),
-        ({"run": {"analyses": ["monitor"]}}, "unknown name in run.analyses: 'monitor'; known: accuracy, agreement, "),
-        # Where what moved is now.
-        (
-            {"presentation": {"label": "a"}},
-            "my.yaml: 'presentation' is now the section analyses.accuracy; its label is",
-        ),
-        (
-            {"run": {"tables": [1]}},
-            "my.yaml: run: 'tables' is now analyses.accuracy.tables, a list of names such as 2_",
-        ),
-    ],
-)
-def test_what_is_no_study_says_so(over: Any, differences: dict[str, Any], expected: str) -> None:
-    with pytest.raises(ConfigError) as error:
-        over(differences)
-    assert expected in str(error.value)
-
-
-def test_more_groups_than_can_be_planned_are_refused(over: Any) -> None:
+def benchmarks_only(*names: str) -> dict[str, Any]:
+    """Changes of the paper's study: these benchmarks are run, and no named groups."""
     row = {"dataset": "me/mine", "question": ["{q}"], "reference": ["{a}"]}
-    many = {f"b{number:02}": row for number in range(40)}
-    run = {"benchmarks": list(many), "groups": [], "sizes": [{"size": 20}]}
-    with pytest.raises(ConfigError, match=f"run.sizes: 20 of 40 benchmarks makes {comb(40, 20):,} training groups"):
-        over({"run": run, "benchmarks": many})
+    return {f"benchmarks.{name}": row for name in names} | {"run.benchmarks": list(names), "run.groups": []}
 
 
-def test_a_group_whose_id_is_too_long_for_a_file_has_a_shorter_one(over: Any) -> None:
-    row = {"dataset": "me/mine", "question": ["{q}"], "reference": ["{a}"]}
-    many = dict.fromkeys(long_names("abcdef", 40), row)
-    config = over({"run": {"benchmarks": list(many), "groups": []}, "benchmarks": many})
+def test_more_groups_than_can_be_planned_are_refused() -> None:
+    many = benchmarks_only(*(f"b{number:02}" for number in range(40)))
+    assert f"run.sizes: 20 of 40 benchmarks makes {comb(40, 20):,} " in refusal(many | {"run.sizes": [{"size": 20}]})
+
+
+def test_a_group_whose_id_is_too_long_for_a_file_has_a_shorter_one() -> None:
+    config = study(benchmarks_only(*long_names("abcdef", 40)))
     files = group_files(config)
     assert len(files) == len(training_groups(config)) == 6 + 15 + 20 + 15 + 6
     assert max(map(len, files)) == 150

@@ -1,35 +1,19 @@
 """Models that extend another: the same weights, asked in another way."""
 
-from copy import deepcopy
-from pathlib import Path
 from typing import Any
 
-import pytest
-import yaml
+from studies import study as paper
 
-from entropy_sentinel.config.config import load_config
 from entropy_sentinel.config.generations import generation_settings
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.jobs.terminal import Work
 
-PAPER = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
-PROMPTS = {"level": {"user": "{question} Be {level} % sure, {name}."}}
+PROMPT = {"user": "{question} Be {level} % sure, {name}."}
 
 
 def study(**models: dict[str, Any]) -> Config:
-    raw = deepcopy(PAPER)
-    raw["models"] |= models
-    raw["run"]["models"] = ["qwen3-8b", *models]
-    if any(model.get("prompt") == "level" for model in models.values()):
-        raw["prompts"] = PROMPTS
-    return load_config(raw, "config.yaml")
-
-
-def refusal(**models: dict[str, Any]) -> str:
-    with pytest.raises(ConfigError) as error:
-        study(**models)
-    return str(error.value)
+    """The study of a model and of these."""
+    return paper({"run.models": ["qwen3-8b", *models]} | {f"models.{name}": model for name, model in models.items()})
 
 
 def test_a_variant_differs_in_what_it_says_and_in_its_name():
@@ -52,7 +36,8 @@ def test_variants_of_variants_put_sections_together_key_by_key():
 
 def test_prompt_and_variables_of_a_model_reach_its_jobs_alone():
     variables = {"level": 90, "name": "{question}"}
-    config = study(sure={"extends": "qwen3-8b", "prompt": "level", "prompt_variables": variables})
+    model = {"extends": "qwen3-8b", "prompt": "level", "prompt_variables": variables}
+    config = paper({"run.models": ["qwen3-8b", "sure"], "prompts.level": PROMPT, "models.sure": model})
     plain, sure = (generation_settings(config, model, "gsm8k") for model in ("qwen3-8b", "sure"))
     assert (sure["prompt"], sure["prompt_variables"]) == ("level", {"level": "90", "name": "{question}"})
     assert "prompt_variables" not in plain
@@ -68,26 +53,3 @@ def test_progress_counts_the_responses_of_each_model(tmp_path, monkeypatch):
     work = Work(study(many={"extends": "qwen3-8b", "samples": 10}), {}, {})
     for model, expected in (("qwen3-8b", 7), ("many", 70)):
         assert work("generation", {"model": model, "benchmark": "gsm8k"}) == (expected, "responses")
-
-
-@pytest.mark.parametrize(
-    ("models", "expected"),
-    [
-        ({"a": {"extends": "qwen"}}, "unknown model in models.a.extends: 'qwen'; known: phi-3.5-mini"),
-        ({"a": {"extends": "b"}, "b": {"extends": "a"}}, "models.a.extends: a model cannot extend itself: a -> b -> a"),
-        ({"a": {"extends": "qwen3-8b", "path": "here"}}, "models.a: has the weights of 'qwen3-8b', which it extends; "),
-        ({"a": {"extends": "qwen3-8b", "prompt": "levl"}}, "unknown prompt in models.a.prompt: 'levl'; known: solve"),
-        ({"a": {"extends": "qwen3-8b", "prompt": "level"}}, "unknown placeholder '{level}'; known: {question}, "),
-        (
-            {"a": {"extends": "qwen3-8b", "prompt": "level", "prompt_variables": {"level": 9}}},
-            "unknown placeholder '{name}'; known: {question}, {response}, {reference}, {level}; others get a value in",
-        ),
-        (
-            {"a": {"extends": "qwen3-8b", "prompt_variables": {"level": 9, "name": "x"}}},
-            "generation.prompt: prompt 'solve-step-by-step' must have a place for {level}",
-        ),
-        ({"a": {"extends": "qwen3-8b", "prompt_variables": {"question": 9}}}, "'question' must be lower-case letters"),
-    ],
-)
-def test_what_cannot_be_is_refused(models: dict[str, Any], expected: str):
-    assert expected in refusal(**models)

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import yaml
+from studies import PAPER
 
 from entropy_sentinel.config.config import Config
 from entropy_sentinel.planning.files import study_files
 
-PAPER = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
 NOW = 1_800_000_000.0
 
 

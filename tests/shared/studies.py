@@ -1,0 +1,39 @@
+"""The paper's study with keys changed, and what is said of one that is refused."""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from entropy_sentinel.config.config import load_config
+from entropy_sentinel.config.sections import Config
+from entropy_sentinel.frames.errors import ConfigError
+
+PAPER = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
+
+
+def raw_study(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The raw config with each key set, `a.b.c` or `a.0` for a list."""
+    raw = deepcopy(PAPER)
+    for path, value in changes.items():
+        *parents, last = path.split(".")
+        node = raw
+        for name in parents:
+            node = node[int(name)] if isinstance(node, list) else node[name]
+        node[last] = value
+    return raw
+
+
+def study(changes: Mapping[str, Any] = {}) -> Config:
+    """The checked config with each key set."""
+    return load_config(raw_study(changes), "config.yaml")
+
+
+def refusal(changes: Mapping[str, Any]) -> str:
+    """The error of a study with these keys."""
+    with pytest.raises(ConfigError) as error:
+        study(changes)
+    return str(error.value)
