@@ -17,10 +17,14 @@ from entropy_sentinel.planning.files import is_as_recorded, study_files
 RESULTS = Path("results/paper")
 
 
-@pytest.fixture
-def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
-    """Two models on gsm8k and svamp, all files made."""
+@pytest.fixture(autouse=True)
+def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def config() -> Config:
+    """Two models on gsm8k and svamp, all files made."""
     config = load_config(small_study())
     make_all(config)
     return config
@@ -74,45 +78,43 @@ def test_full_study_of_the_paper_has_its_files() -> None:
     assert [len(stages[stage]) for stage in ("generations", "labels", "features", "estimates")] == [90, 90, 90, 3555]
 
 
-def test_nothing_is_to_be_made_where_all_is_there(config: Config) -> None:
-    assert to_make(config) == set()
-
-
-def test_everything_is_to_be_made_in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_everything_is_to_be_made_in_an_empty_folder() -> None:
     assert counts(load_config(small_study())) == [2, 4, 4, 4, 2, 4, 2, 1, 1]
 
 
-def test_a_deleted_file_that_nothing_waits_for_is_not_to_be_made(config: Config) -> None:
-    (RESULTS / "features/qwen3-4b/gsm8k.parquet").unlink()
-    assert to_make(config) == set()
+FEATURES, OBSERVATIONS = "features/qwen3-4b/gsm8k.parquet", "observations/math-verify/qwen3-4b.parquet"
+TRACES, LABELS = "generations/qwen3-4b/gsm8k.parquet", "labels/math-verify/qwen3-4b/gsm8k.parquet"
+ITEMS, REPORT = "benchmarks/gsm8k.parquet", "math-verify/report.html"
 
 
-def test_a_deleted_file_is_made_with_what_follows_where_something_waits_for_it(config: Config) -> None:
-    (RESULTS / "features/qwen3-4b/gsm8k.parquet").unlink()
-    (RESULTS / "observations/math-verify/qwen3-4b.parquet").unlink()
-    assert to_make(config) == set()
-    (RESULTS / "math-verify/report.html").unlink()
-    assert to_make(config) == {"features/qwen3-4b/gsm8k.parquet", *FROM_OBSERVATION}
+@pytest.mark.parametrize(
+    ("deleted", "newer", "expected"),
+    [
+        ([], [], set()),
+        # Nothing waits for these.
+        ([FEATURES], [], set()),
+        ([FEATURES, OBSERVATIONS], [], set()),
+        ([ITEMS], [], set()),
+        ([FEATURES, OBSERVATIONS, REPORT], [], {FEATURES, *FROM_OBSERVATION}),
+        ([], [FEATURES], FROM_OBSERVATION),
+        # A newer file counts past a deleted one.
+        ([FEATURES], [TRACES], {LABELS, FEATURES, *FROM_OBSERVATION}),
+    ],
+)
+def test_what_follows_deleted_and_newer_files(
+    config: Config, deleted: list[str], newer: list[str], expected: set[str]
+) -> None:
+    for path in deleted:
+        (RESULTS / path).unlink()
+    for path in newer:
+        make(RESULTS / path, age_s=0)
+    assert to_make(config) == expected
 
 
 def test_the_report_reads_items_itself(config: Config) -> None:
-    (RESULTS / "benchmarks/gsm8k.parquet").unlink()
-    assert to_make(config) == set()
-    (RESULTS / "math-verify/report.html").unlink()
+    for path in (ITEMS, REPORT):
+        (RESULTS / path).unlink()
     assert counts(config) == [1, 2, 2, 2, 2, 4, 2, 1, 1]
-
-
-def test_what_follows_a_newer_file_is_to_be_made(config: Config) -> None:
-    make(RESULTS / "features/qwen3-4b/gsm8k.parquet", age_s=0)
-    assert to_make(config) == FROM_OBSERVATION
-
-
-def test_a_newer_file_counts_past_a_deleted_one(config: Config) -> None:
-    (RESULTS / "features/qwen3-4b/gsm8k.parquet").unlink()
-    make(RESULTS / "generations/qwen3-4b/gsm8k.parquet", age_s=0)
-    label, feature = "labels/math-verify/qwen3-4b/gsm8k.parquet", "features/qwen3-4b/gsm8k.parquet"
-    assert to_make(config) == {label, feature, *FROM_OBSERVATION}
 
 
 def test_an_added_benchmark_reaches_the_report(config: Config) -> None:
@@ -120,8 +122,7 @@ def test_an_added_benchmark_reaches_the_report(config: Config) -> None:
     assert counts(load_config(small_study(["gsm8k", "math", "svamp"]))) == [1, 2, 2, 2, 2, 6, 2, 1, 1]
 
 
-def test_a_dropped_benchmark_reaches_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_dropped_benchmark_reaches_the_report() -> None:
     make_all(load_config(small_study(["gsm8k", "math", "svamp"])))
     assert counts(load_config(small_study())) == [0, 0, 0, 0, 2, 4, 2, 1, 1]
 
@@ -134,7 +135,7 @@ def test_an_added_model_reaches_the_report(config: Config) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1 cut off", b"PAR1" + b"\xff" * 50 + b"PAR1"])
 def test_damaged_files_are_found_and_named(config: Config, content: bytes) -> None:
-    path = RESULTS / "observations/math-verify/qwen3-4b.parquet"
+    path = RESULTS / OBSERVATIONS
     made = path.stat()
     path.write_bytes(content)
     os.utime(path, (made.st_atime, made.st_mtime))
@@ -147,26 +148,22 @@ def test_a_file_without_its_columns_is_to_be_made(config: Config) -> None:
     assert to_make(config) == {"math-verify/sweep.parquet", "math-verify/report.html"}
 
 
-def test_a_judge_without_a_report_is_estimated_for_what_the_comparison_shows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_judge_without_a_report_is_estimated_for_what_the_comparison_shows() -> None:
     raw = small_study()
     raw["judges"]["other"] = {"kind": "math-verify"}
     raw["run"] |= {"judges": ["math-verify", "other"], "analyses": ["accuracy", "agreement"]}
     raw["analyses"] |= {"accuracy": {"judges": ["math-verify"]}}
     stages = study_files(load_config(raw)).stages
-    groups = {path.stem for path in stages["estimates"] if path.parts[-3] == "math-verify"}
-    shown = {path.stem for path in stages["estimates"] if path.parts[-3] == "other"}
+    groups, shown = (
+        {path.stem for path in stages["estimates"] if path.parts[-3] == judge} for judge in ("math-verify", "other")
+    )
     assert groups == {"gsm8k", "svamp"}
-    assert shown < groups
-    assert len(shown) == 1
+    assert (shown < groups, len(shown)) == (True, 1)
     assert [path.as_posix() for path in stages["report"]] == ["results/paper/math-verify/report.html"]
     assert len(stages["observations"]) == 4
 
 
-def test_a_study_without_the_report_does_not_wait_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_study_without_the_report_does_not_wait_for_it() -> None:
     raw = small_study()
     raw["run"]["analyses"] = ["rejection", "responses"]
     config = load_config(raw)
@@ -193,26 +190,26 @@ def write_record(made: str, checksums: dict[Path, str]) -> None:
 
 def test_a_newer_file_of_the_recorded_content_is_none(config: Config) -> None:
     """As after a copy without dates. Of another content, or of one that nobody recorded, it counts."""
-    features = RESULTS / "features/qwen3-4b/gsm8k.parquet"
+    features = RESULTS / FEATURES
     make(features, age_s=0)
     same = f"sha256:{hashlib.sha256(features.read_bytes()).hexdigest()}"
-    observations = "observations/math-verify/qwen3-4b.parquet"
     assert to_make(config) == FROM_OBSERVATION
-    write_record(observations, {features: same})
-    assert to_make(config) == set()
-    write_record(observations, {features: f"sha256:{'0' * 64}"})
-    assert to_make(config) == FROM_OBSERVATION
-    write_record(observations, {RESULTS / "other.parquet": same})
-    assert to_make(config) == FROM_OBSERVATION
-    write_record(observations, {features: same})
+    for checksums, expected in (
+        ({features: same}, set()),
+        ({features: f"sha256:{'0' * 64}"}, FROM_OBSERVATION),
+        ({RESULTS / "other.parquet": same}, FROM_OBSERVATION),
+    ):
+        write_record(OBSERVATIONS, checksums)
+        assert to_make(config) == expected
+    write_record(OBSERVATIONS, {features: same})
     make(features, -5, {"item_id": ["y"]})
     assert to_make(config) == FROM_OBSERVATION
 
 
 @pytest.mark.parametrize("record", ["", "[]", "{}", '{"input_checksums": null}', '{"input_checksums": [1]}'])
 def test_a_record_that_says_nothing_changes_nothing(config: Config, record: str) -> None:
-    make(RESULTS / "features/qwen3-4b/gsm8k.parquet", age_s=0)
-    write_record("observations/math-verify/qwen3-4b.parquet", {})
+    make(RESULTS / FEATURES, age_s=0)
+    write_record(OBSERVATIONS, {})
     for path in Path(".snakemake").rglob("*"):
         if path.is_file():
             path.write_text(record)
@@ -234,18 +231,15 @@ def test_the_record_of_a_long_name_is_found(config: Config) -> None:
     assert not is_as_recorded(Path("nowhere"), made)
 
 
-def test_a_family_that_asks_the_model_brings_a_pass_for_each_file_of_traces(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_family_that_asks_the_model_brings_a_pass_for_each_file_of_traces() -> None:
     raw = small_study()
     make_all(load_config(raw))
     raw["run"]["features"] = ["tokens", "forced_answer"]
     config = load_config(raw)
     pairs = {f"{model}/{benchmark}.parquet" for model in config.run.models for benchmark in config.run.benchmarks}
     made = to_make(config)
-    assert {name for name in made if name.startswith("passes")} == {f"passes/forced_answer/{pair}" for pair in pairs}
-    assert {name for name in made if name.startswith("signals")} == {f"signals/forced_answer/{pair}" for pair in pairs}
+    for stage in ("passes", "signals"):
+        assert {name for name in made if name.startswith(stage)} == {f"{stage}/forced_answer/{pair}" for pair in pairs}
     assert made >= FROM_OBSERVATION, "the observations lack the signals"
     make_all(config)
     for path in study_files(config).stages["observations"]:

@@ -34,7 +34,7 @@ RATES = {
 ONE_GPU = Cost(3238, 3238, 1_619_000, 0.1619, 1719 / 3600, 1719 / 3600 * 3 + 32.38, 96 / 3600)
 
 
-def study(**changes: Any) -> Config:
+def raw_study() -> dict[str, Any]:
     """Three models on gsm8k and svamp: one of one GPU, one of two with short responses, one behind an API."""
     raw = deepcopy(PAPER)
     raw["models"] = {
@@ -47,7 +47,11 @@ def study(**changes: Any) -> Config:
     raw["groups"] = {"pair": {"benchmarks": ["gsm8k"]}}
     raw["generation"] |= {"samples": 2}
     raw["analyses"] = {}
-    return load_config(raw | {"rates": RATES} | changes)
+    return raw | {"rates": RATES}
+
+
+def study(**changes: Any) -> Config:
+    return load_config(raw_study() | changes)
 
 
 @pytest.fixture(autouse=True)
@@ -106,12 +110,10 @@ def test_what_is_left_is_reckoned_with_what_finished_files_say() -> None:
 
 
 def with_passes(family: str = "forced_answer", **section: Any) -> Config:
-    """A study whose first model is asked again about its responses."""
-    run = {"models": ["one"], "benchmarks": ["gsm8k", "svamp"], "groups": ["pair"], "judges": ["math-verify"]}
-    run |= {"features": ["tokens", family], "sizes": [{"size": 1, "configurations": "all"}]}
-    raw = deepcopy(PAPER) | {"groups": {"pair": {"benchmarks": ["gsm8k"]}}, "analyses": {}}
-    raw["models"], raw["run"] = {"one": {"id": "a/one"}}, run | {"analyses": ["accuracy"]}
-    raw["generation"] |= {"samples": 2}
+    """The study of its first model, which is asked again about its responses."""
+    raw = raw_study()
+    raw["models"] = {"one": raw["models"]["one"]}
+    raw["run"] |= {"models": ["one"], "features": ["tokens", family]}
     return load_config(raw | {"rates": RATES | {"contexts_per_s": 100}, "signals": {family: section}})
 
 
@@ -121,11 +123,7 @@ def test_what_a_model_is_asked_again_is_reckoned_by_hand() -> None:
     config = with_passes(answers=["own", "reference"], positions=5)
     again = costs(config)["one"].gpu_h - ONE_GPU.gpu_h
     assert again == pytest.approx(seconds / 3600)
-    said = " ".join(text(config).split())
-    assert (
-        f"The family forced_answer asks again about 3,238 responses, after some 0.65 million contexts: {again:.2f}"
-        in said
-    )
+    assert f"3,238 responses, after some 0.65 million contexts: {again:.2f}" in " ".join(text(config).split())
 
 
 def test_only_the_first_responses_to_an_item_are_reckoned_with_where_others_are_not_asked_about() -> None:
@@ -139,17 +137,15 @@ def test_only_the_first_responses_to_an_item_are_reckoned_with_where_others_are_
 @pytest.mark.parametrize(
     ("family", "section", "contexts"),
     [
-        case
-        for case in (
-            # Three beams for each item, of as many contexts each as a response has tokens; not for each response.
-            ("beam_search", {"width": 3}, 1619 * 500 * 3),
-            # Both responses, each after the prompt alone and after both of them.
-            ("iterative_prompting", {"samples": 2}, 3238 * 500 * 3),
-        )
-        if case[0] in FAMILIES
+        # Three beams for each item, of as many contexts each as a response has tokens; not for each response.
+        ("beam_search", {"width": 3}, 1619 * 500 * 3),
+        # Both responses, each after the prompt alone and after both of them.
+        ("iterative_prompting", {"samples": 2}, 3238 * 500 * 3),
     ],
 )
 def test_passes_about_items_are_reckoned_by_hand(family: str, section: dict[str, Any], contexts: int) -> None:
+    if family not in FAMILIES:
+        pytest.skip("the analysis of this family is not installed")
     seconds = contexts / 100 + RATES["engine_start_s"]
     config = with_passes(family, **section)
     assert costs(config)["one"].gpu_h - ONE_GPU.gpu_h == pytest.approx(seconds / 3600)
@@ -204,11 +200,7 @@ def test_rates_of_a_model_stand_above_those_of_all() -> None:
     make("results/paper/generations/two/svamp.parquet", 800, {"n_tokens": [200]})
     rates = model_rates(config, study_files(config))
     lengths = {model: (found.tokens_per_response, origin) for model, (found, origin) in rates.items()}
-    assert lengths == {
-        "one": (900, "config"),
-        "two": (200, "own files"),
-        "served": (200, "others' files"),
-    }
+    assert lengths == {"one": (900, "config"), "two": (200, "own files"), "served": (200, "others' files")}
 
 
 def test_limit_bounds_every_benchmark() -> None:
@@ -239,8 +231,8 @@ def test_items_are_counted_in_local_files_and_earlier_results() -> None:
 
 def test_plan_says_what_it_leaves_out() -> None:
     shown = text(study(benchmarks=without_counts(dataset="a/svamp")))
-    assert "number of items is unknown (set expected_items): gsm8k, svamp." in shown
-    assert "Without what the provider charges for: served." in shown
+    assert "(set expected_items): gsm8k, svamp." in shown
+    assert "provider charges for: served." in shown
 
 
 @pytest.mark.parametrize(

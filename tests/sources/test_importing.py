@@ -2,18 +2,17 @@
 
 import json
 import math
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-import yaml
+from item_files import write_items
+from studies import PAPER, study
 
-from entropy_sentinel.config.config import Config, load_config
 from entropy_sentinel.config.generations import generation_settings, gpus
 from entropy_sentinel.config.judging import judge_settings, labels_files
-from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.config.sections import Config
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ConfigError, ContractError, InputError
 from entropy_sentinel.frames.generation import GENERATIONS, scan_traces
@@ -24,7 +23,6 @@ from entropy_sentinel.sources.given import import_labels
 from entropy_sentinel.stages.generation import write_generations
 from entropy_sentinel.stages.label import write_labels
 
-PAPER = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
 IDS = [f"a-{number:05d}" for number in range(4)]
 STEP = [-0.5 - rank for rank in range(20)]
 SETTINGS = {
@@ -49,14 +47,6 @@ def traces(**changes: list) -> dict[str, Any]:
         "top_logprobs": [[STEP] * n for n in lengths],
     }
     return columns | changes
-
-
-def write_items(folder: Path, ids: list[str]) -> str:
-    path = str(folder / "items.parquet")
-    BENCHMARKS.write(
-        BENCHMARKS.frame({"item_id": ids, "question": ids, "reference": ids, "duplicate_of": ids}), path, {}
-    )
-    return path
 
 
 def run_import(folder: Path, columns: dict[str, Any], ids: list[str] = IDS, **settings: Any) -> Path:
@@ -153,63 +143,50 @@ LEVEL = [math.log(1.002 / 20)] * 20  # 20 probabilities that add up to 1.002
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"item_id": [IDS[0], "b-00007", "b-00008"]}, r"row 1: 'item_id' must be an item of the benchmark, .*b-00007"),
-        ({"item_id": [IDS[0], "a-7", IDS[1]]}, r"row 1: 'item_id' must be an item of the benchmark, a-NNNNN; was a-7"),
-        ({"item_id": [IDS[0], "aa-00001", IDS[1]]}, r"row 1: 'item_id' must be an item of the benchmark"),
-        (
-            {"item_id": [IDS[0], IDS[1], IDS[0]]},
-            r"row 2: 'item_id' must occur once .*1",
+        ({"item_id": [IDS[0], "b-00007", "b-00008"]}, "row 1: 'item_id' .*b-00007"),
+        ({"item_id": [IDS[0], "a-7", IDS[1]]}, "row 1: 'item_id' .*a-NNNNN; was a-7"),
+        ({"item_id": [IDS[0], "aa-00001", IDS[1]]}, "row 1: 'item_id' .*was aa-00001"),
+        ({"item_id": [IDS[0], IDS[1], IDS[0]]}, "row 2: 'item_id' must occur once .*1"),
+        ({"sample": [0, 1, 0]}, "row 1: 'sample' .*generation.samples, 1; was 1"),
+        ({"item_id": [IDS[0], None, IDS[1]]}, "row 1: 'item_id' must not be null"),
+        ({"item_id": [IDS[0]] * 3, "sample": [0, 1, 0]}, "row 2: 'item_id' must occur once"),
+        *(
+            ({"finish_reason": values}, f"row {row}: 'finish_reason' must be 'stop', .*; was {values[row]}")
+            for row, values in (
+                (1, ["stop", "eos", "stop"]),
+                (2, ["length", "length", "Stop"]),
+                (0, ["STOP ", "length", "stop"]),
+                (1, ["stop", "End_Turn", "stop"]),
+            )
         ),
-        ({"sample": [0, 1, 0]}, r"row 1: 'sample' must be below generation.samples, 1; was 1"),
-        ({"item_id": [IDS[0], None, IDS[1]]}, r"row 1: 'item_id' must not be null"),
-        ({"item_id": [IDS[0]] * 3, "sample": [0, 1, 0]}, r"row 2: 'item_id' must occur once"),
-        ({"finish_reason": ["stop", "eos", "stop"]}, r"row 1: 'finish_reason' must be 'stop', .*; was eos"),
-        ({"token_logprobs": [[-0.5], [-0.5], []]}, r"row 0: 'top_logprobs' must have as many steps"),
-        ({"token_logprobs": [[-0.5, None], [-0.5], []]}, r"row 0: 'token_logprobs' must not contain null"),
-        ({"token_ids": [[1, 2], [3, 4], []]}, r"row 1: 'token_ids' must have as many steps"),
+        ({"token_logprobs": [[-0.5], [-0.5], []]}, "row 0: 'top_logprobs' must have as many steps"),
+        ({"token_logprobs": [[-0.5, None], [-0.5], []]}, "row 0: 'token_logprobs' must not contain null"),
+        ({"token_ids": [[1, 2], [3, 4], []]}, "row 1: 'token_ids' must have as many steps"),
         ({"token_ids": [[1, 2], [-3], []]}, r"row 1: 'token_ids' must be List\(UInt32\)"),
-        ({"n_tokens": [2, 1, 1]}, r"row 2: 'n_tokens' must be the number of steps in token_logprobs; was 1"),
-        ({"trace_start": [2, 2, 0]}, r"row 1: 'trace_start' must be at most"),
-        (
-            {"top_logprobs": [STEPS[0], [STEP[:19]], []]},
-            r"row 1, step 0: 'top_logprobs' .*\(20\), has 19; was \[-0.5,",
-        ),
+        ({"n_tokens": [2, 1, 1]}, "row 2: 'n_tokens' .*token_logprobs; was 1"),
+        ({"trace_start": [2, 2, 0]}, "row 1: 'trace_start' must be at most"),
+        ({"top_logprobs": [STEPS[0], [STEP[:19]], []]}, r"row 1, step 0: 'top_logprobs' .*\(20\), has 19; was \[-0.5,"),
         (
             {"top_logprobs": [[STEP[:5], STEP[:4]], [STEP[:5]], []]},
-            r"row 0, step 1: 'top_logprobs' .*\(5\), has 4; was",
+            r"row 0, step 1: 'top_logprobs' .*\(5\), has 4;",
         ),
-        ({"top_logprobs": [[[0.6, 0.3, 0.1]] * 2, [[0.6, 0.3, 0.1]], []]}, r"row 0, step 0: .* must be logarithms of"),
+        ({"top_logprobs": [[[0.6, 0.3, 0.1]] * 2, [[0.6, 0.3, 0.1]], []]}, "row 0, step 0: .* must be logarithms of"),
         ({"top_logprobs": [["a", "b"], ["c"], []]}, r"row 0: 'top_logprobs' must be List\(Array\(Float32"),
-        ({"top_logprobs": [STEPS[0], [STEP[::-1]], []]}, r"row 1, step 0: 'top_logprobs' must have the 20 largest"),
-        ({"top_logprobs": [[STEP, None], [STEP], []]}, r"row 0, step 1: 'top_logprobs' must have the 20 largest"),
-        ({"top_logprobs": [[STEP, STEP], [[*STEP[:19], None]], []]}, r"row 1, step 0: 'top_logprobs' must have the 20"),
-        (
-            {"top_logprobs": [[STEP, [-INF] * 20], [STEP], []]},
-            r"row 0, step 1: 'top_logprobs' must have a token of probability above 0; was \[-inf, ",
-        ),
-        (
-            {"top_logprobs": [[STEP, [-9999.0] * 20], [STEP], []]},
-            r"row 0, step 1: 'top_logprobs' must have a token of probability above 0; was \[-9999.0, ",
-        ),
+        ({"top_logprobs": [STEPS[0], [STEP[::-1]], []]}, "row 1, step 0: 'top_logprobs' .*20 largest"),
+        ({"top_logprobs": [[STEP, None], [STEP], []]}, "row 0, step 1: 'top_logprobs' .*20 largest"),
+        ({"top_logprobs": [[STEP, STEP], [[*STEP[:19], None]], []]}, "row 1, step 0: 'top_logprobs' .*20 largest"),
+        ({"top_logprobs": [[STEP, [-INF] * 20], [STEP], []]}, r"row 0, step 1: .*above 0; was \[-inf, "),
+        ({"top_logprobs": [[STEP, [-9999.0] * 20], [STEP], []]}, r"row 0, step 1: .*above 0; was \[-9999.0, "),
         (
             {"top_logprobs": [[STEP, STEP], [LEVEL], []], "token_logprobs": [[-0.5, -0.5], [-3], []]},
             r"row 1, step 0: 'top_logprobs' must be logarithms .*; was \[-2.99",
         ),
-        (
-            {"top_logprobs": [[STEP, [90.0, *STEP[1:]]], [STEP], []]},
-            r"row 0, step 1: 'top_logprobs' must be logarithms of probabilities",
-        ),
-        (
-            {"token_logprobs": [[-0.5, -0.25], [-0.5], []]},
-            r"row 0, step 1: 'token_logprobs' must be at most the largest of the step's top_logprobs; was -0.25",
-        ),
-        ({"finish_reason": ["length", "length", "Stop"]}, r"row 2: 'finish_reason' must be 'stop', .*; was Stop"),
-        ({"finish_reason": ["STOP ", "length", "stop"]}, r"row 0: 'finish_reason' must be 'stop', .*; was STOP "),
-        ({"finish_reason": ["stop", "End_Turn", "stop"]}, r"row 1: 'finish_reason' must be 'stop', .*; was End_Turn"),
+        ({"top_logprobs": [[STEP, [90.0, *STEP[1:]]], [STEP], []]}, "row 0, step 1: 'top_logprobs' .*logarithms"),
+        ({"token_logprobs": [[-0.5, -0.25], [-0.5], []]}, "row 0, step 1: 'token_logprobs' .*largest .*; was -0.25"),
     ],
 )
 def test_unusable_rows_are_named(tmp_path: Path, changes: dict[str, Any], expected: str) -> None:
-    with pytest.raises(InputError, match=rf"source.parquet: {expected}"):
+    with pytest.raises(InputError, match=f"source.parquet: {expected}"):
         run_import(tmp_path, traces(**changes))
     assert not (tmp_path / "out.parquet").exists()
 
@@ -248,18 +225,16 @@ def test_a_log_with_the_items_of_the_study_is_a_source(tmp_path: Path) -> None:
 
 def test_a_log_with_ids_of_its_own_is_matched_by_its_questions(tmp_path: Path) -> None:
     """Three questions in three epochs, of which the last question failed; a repeated question comes in its order."""
-    ids, questions = IDS, [f"Which number is {name}?" for name in ("two", "one", "four", "one")]
-    items = str(tmp_path / "items.parquet")
-    columns = {"item_id": ids, "question": questions, "reference": ids, "duplicate_of": [*ids[:3], ids[1]]}
-    BENCHMARKS.write(BENCHMARKS.frame(columns), items, {})
+    questions = [f"Which number is {name}?" for name in ("two", "one", "four", "one")]
+    items = write_items(tmp_path, IDS, question=questions, duplicate_of=[*IDS[:3], IDS[1]])
     settings = SETTINGS | {"source": str(Path(__file__).parent / "logs" / "numbers.eval"), "samples": 3}
     write_generations(items, settings, 1, str(tmp_path / "out.parquet"))
     frame = GENERATIONS.read(tmp_path / "out.parquet")
-    assert frame.select("item_id", "sample").rows() == [(name, sample) for name in ids[:2] for sample in range(3)]
+    assert frame.select("item_id", "sample").rows() == [(name, sample) for name in IDS[:2] for sample in range(3)]
     facts = read_provenance(tmp_path / "out.parquet")
     assert (facts["missing_items"], facts["unused_rows"]) == (2, 3)
     with pytest.raises(InputError, match="'item_id' must be an item of the benchmark, a-NNNNN; was "):
-        write_generations(write_items(tmp_path, ids), settings, 1, "out.parquet")
+        write_generations(write_items(tmp_path, IDS), settings, 1, "out.parquet")
 
 
 def test_rounding_and_probabilities_of_zero_are_possible(tmp_path: Path) -> None:
@@ -312,27 +287,29 @@ def test_labels_are_taken_by_item_and_sample(tmp_path: Path) -> None:
 def test_unusable_labels_are_named(tmp_path: Path) -> None:
     responses = pl.DataFrame({"item_id": IDS, "sample": [0] * 4}, schema_overrides={"sample": pl.UInt16})
     source = tmp_path / "labels.parquet"
-    pl.DataFrame({"item_id": [IDS[2], "b-00001"], "label": [True, False]}).write_parquet(source)
-    with pytest.raises(InputError, match=r"row 1: 'item_id' .*a-NNNNN; was b-00001"):
-        import_labels(responses, str(source))
-    pl.DataFrame({"item_id": [IDS[2], IDS[1]], "sample": [0, 1], "label": [True, False]}).write_parquet(source)
-    with pytest.raises(InputError, match=r"row 1: 'sample' .*was 1"):
-        import_labels(responses, str(source))
-    pl.DataFrame({"item_id": [IDS[2]], "label": ["yes"]}).write_parquet(source)
-    with pytest.raises(InputError, match=r"column 'label' must be Boolean, was String"):
-        import_labels(responses, str(source))
+    for columns, message in (
+        ({"item_id": [IDS[2], "b-00001"], "label": [True, False]}, "row 1: 'item_id' .*a-NNNNN; was b-00001"),
+        ({"item_id": [IDS[2], IDS[1]], "sample": [0, 1], "label": [True, False]}, "row 1: 'sample' .*was 1"),
+        ({"item_id": [IDS[2]], "label": ["yes"]}, "column 'label' must be Boolean, was String"),
+    ):
+        pl.DataFrame(columns).write_parquet(source)
+        with pytest.raises(InputError, match=message):
+            import_labels(responses, str(source))
     pl.DataFrame({"item_id": [IDS[2]], "label": [None], "reason": ["unclear"]}).write_parquet(source)
     assert import_labels(responses, str(source))[0]["reason"][2] == "unclear"
 
 
 def study_of_files(folder: Path) -> Config:
     """The paper's study with one model and one judge, both made elsewhere."""
-    raw = deepcopy(PAPER)
-    raw["models"] = {"theirs": {"source": str(folder), "source_logprobs_mode": "raw_logprobs"}}
-    raw["judges"] = {"people": {"kind": "file", "path": str(folder)}}
-    raw["run"] |= {"models": ["theirs"], "judges": ["people"]}
-    raw["analyses"] = {}
-    return load_config(raw)
+    return study(
+        {
+            "models": {"theirs": {"source": str(folder), "source_logprobs_mode": "raw_logprobs"}},
+            "judges": {"people": {"kind": "file", "path": str(folder)}},
+            "run.models": ["theirs"],
+            "run.judges": ["people"],
+            "analyses": {},
+        }
+    )
 
 
 def test_config_asks_for_every_file_before_anything_runs(tmp_path: Path) -> None:
@@ -356,8 +333,5 @@ def test_config_asks_for_every_file_before_anything_runs(tmp_path: Path) -> None
 
 
 def test_settings_of_other_judges_do_not_know_of_files() -> None:
-    assert judge_settings(load_config(PAPER), "math-verify") == {
-        "version": MathVerify.VERSION,
-        "judge": "math-verify",
-        "kind": "math-verify",
-    }
+    expected = {"version": MathVerify.VERSION, "judge": "math-verify", "kind": "math-verify"}
+    assert judge_settings(study(), "math-verify") == expected

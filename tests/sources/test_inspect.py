@@ -8,9 +8,9 @@ from typing import Any
 
 import polars as pl
 import pytest
+from calling import run
 
 import entropy_sentinel as es
-from entropy_sentinel.commands.main import main
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import IncompleteFileError, InputError
 from entropy_sentinel.frames.generation import REFUSED
@@ -67,47 +67,30 @@ def test_what_a_score_says() -> None:
     assert [verdict(value) for value in given] == expected
     sub = {"scores": {"s": {"value": {"right": 1, "neat": 0}}}}
     assert [label_of(sub, f"s.{key}")[0] for key in ("right", "neat")] == [True, False]
-    assert label_of({"scores": {"s": {"value": float("nan"), "reason": "grader_failed"}}}, "s") == (
-        None,
-        "grader_failed",
-    )
+    failed = {"scores": {"s": {"value": float("nan"), "reason": "grader_failed"}}}
+    assert label_of(failed, "s") == (None, "grader_failed")
     assert label_of({"scores": {}, "error": {"message": "x"}}, None)[1] == "the sample failed before it was scored"
 
 
 def test_fit_and_estimate_need_no_files_of_labels(tmp_path: Path, capsys: Any) -> None:
-    estimator, log = str(tmp_path / "mine.estimator"), str(LOGS["eval"])
-    for command in (
-        ["fit", log, "--scorer", "exact", "-e", "group-accuracy", "-o", estimator],
-        ["estimate", estimator, log, "--scorer", "includes", "-o", str(tmp_path / "slices.json")],
-    ):
-        with pytest.raises(SystemExit):
-            main(command)
+    estimator, log = tmp_path / "mine.estimator", LOGS["eval"]
+    run(capsys, "fit", log, "--scorer", "exact", "-e", "group-accuracy", "-o", estimator)
+    run(capsys, "estimate", estimator, log, "--scorer", "includes", "-o", tmp_path / "slices.json")
     (row, *_) = json.loads((tmp_path / "slices.json").read_text())["slices"]
     # By `exact`, three of six are right; by `includes`, all.
     assert (row["n_labelled"], row["estimated_accuracy"], row["true_accuracy"]) == (6, 0.5, 1.0)
 
 
 def test_a_study_and_a_monitor_take_the_scores(tmp_path: Path, capsys: Any) -> None:
-    folder, estimator = LOGS["eval"].parent, str(tmp_path / "mine.estimator")
+    folder, estimator = LOGS["eval"].parent, tmp_path / "mine.estimator"
     commands = [
-        [
-            "init",
-            str(tmp_path / "mine.yaml"),
-            "--log",
-            str(LOGS["eval"]),
-            "--by",
-            "metadata.level",
-            "--scorer",
-            "exact",
-        ],
-        ["fit", str(LOGS["eval"]), "--scorer", "exact", "-e", "group-accuracy", "-o", estimator],
-        ["monitor", estimator, str(LOGS["eval"]), "--labels", str(folder), "--scorer", "exact", "--json"],
+        ["init", tmp_path / "mine.yaml", "--log", LOGS["eval"], "--by", "metadata.level"],
+        ["fit", LOGS["eval"], "-e", "group-accuracy", "-o", estimator],
+        ["monitor", estimator, LOGS["eval"], "--labels", folder, "--json"],
     ]
     for command in commands:
-        capsys.readouterr()
-        with pytest.raises(SystemExit):
-            main(command)
-    (row,) = json.loads(capsys.readouterr().out)["slices"]
+        _, printed, _ = run(capsys, *command, "--scorer", "exact")
+    (row,) = json.loads(printed)["slices"]
     assert (row["n_labelled"], row["labelled_accuracy"]) == (6, 0.5)
     labels = {path.stem: pl.read_parquet(path)["label"].to_list() for path in tmp_path.rglob("labels/*/*.parquet")}
     assert labels == {"o": [True] * 3, "t": [None, False] * 3}  # null for the sample that failed

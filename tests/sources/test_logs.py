@@ -10,6 +10,8 @@ from typing import Any
 
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
+from production import log_file
 
 from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.frames.errors import ConfigError, InputError
@@ -44,11 +46,6 @@ def rows(frame: pl.DataFrame, *names: str) -> list[tuple]:
     return frame.select(names).rows()
 
 
-def write_lines(path: Path, *records: Any) -> Path:
-    path.write_text("".join((one if isinstance(one, str) else json.dumps(one)) + "\n" for one in records))
-    return path
-
-
 def chat(*steps: tuple[float, list[float]], **more: Any) -> dict[str, Any]:
     """A chat completion of these sampled log-probabilities and alternatives."""
     content = [
@@ -61,6 +58,7 @@ def chat(*steps: tuple[float, list[float]], **more: Any) -> dict[str, Any]:
 
 def test_replies_of_openai_and_vllm() -> None:
     frame, summary = read("openai.jsonl")
+    too_long = "refused: This model's maximum context length is 128000 tokens."
     who, qwen = "gpt-4o-mini-2024-07-18", "Qwen/Qwen3-8B"
     assert rows(frame, "item_id", "sample", "model", "text", "finish_reason", "n_tokens", "top_k_returned") == [
         ("chatcmpl-BA1", 0, who, "Yes.", "stop", 2, 3),
@@ -73,10 +71,7 @@ def test_replies_of_openai_and_vllm() -> None:
         ("chatcmpl-7d0f6c2b", 0, qwen, "4", "stop", 4, 3),  # with the tokens of its reasoning
         ("cmpl-55", 0, qwen, " blue.", "stop", 2, 2),  # a text completion
         ("chatcmpl-BA9", 0, who, "Hello", "stop", 0, None),
-        (
-            *("openai-00010", 0, "(not named)", ""),
-            *("refused: This model's maximum context length is 128000 tokens.", 0, None),
-        ),
+        ("openai-00010", 0, "(not named)", "", too_long, 0, None),
     ]
     assert frame["unusable"].to_list() == [None] * 3 + [A_CALL] + [None] * 5 + [NO_LOGPROBS, None]
     assert summary.facts == {"refusal": 1, "tool calls": 1, "reasoning": 1, "truncated": 1}
@@ -146,7 +141,7 @@ def test_columns_of_several_types(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     trace = {"token_logprobs": [-1], "top_logprobs": [[-1, -2]]}
     odd = [1, "a", True, 2**70, None, 0.5, [1, "b"], {"x": 1}, "long" * 100]
     lines = [trace | {"item_id": number, "prompt_id": "p", "odd": value} for number, value in enumerate(odd)]
-    frame, _ = read(write_lines(tmp_path / "a.jsonl", *lines))
+    frame, _ = read(log_file(tmp_path / "a.jsonl", lines))
     assert frame["odd"].to_list() == ["1", "a", "True", str(2**70), None, "0.5", "1, b", None, None]
     assert frame["item_id"].to_list() == [str(number) for number in range(9)]
     assert frame["prompt_id"].to_list() == ["p"] * 9
@@ -163,10 +158,9 @@ def test_parquet_with_parts_is_read_by_the_row_where_they_are_asked_for(tmp_path
 
 
 def test_text_in_parts(tmp_path: Path) -> None:
-    content = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
     record = chat((-1, [-1, -2]))
-    record["choices"][0]["message"]["content"] = content
-    assert read(write_lines(tmp_path / "a.jsonl", record))[0]["text"].to_list() == ["ab"]
+    record["choices"][0]["message"]["content"] = [{"type": "text", "text": one} for one in "ab"]
+    assert read(log_file(tmp_path / "a.jsonl", [record]))[0]["text"].to_list() == ["ab"]
 
 
 def test_columns_by_name() -> None:
@@ -178,7 +172,7 @@ def test_columns_by_name() -> None:
 
 def test_a_column_that_a_frame_has_itself_gets_another_name(tmp_path: Path) -> None:
     record = {"id": 3, "mean": 4, "reason": "x", "benchmark": "faq", "token_logprobs": [-1], "top_logprobs": [[-1, -2]]}
-    frame, _ = read(write_lines(tmp_path / "a.jsonl", record))
+    frame, _ = read(log_file(tmp_path / "a.jsonl", [record]))
     assert rows(frame, "item_id", "benchmark", "log_mean", "log_reason") == [("3", "faq", 4, "x")]
     assert compute_features(frame)["log_mean"].to_list() == [4]
 
@@ -256,11 +250,7 @@ def test_tables_as_lines_and_as_parquet_say_the_same(tmp_path: Path) -> None:
     )
     plain.write_parquet(tmp_path / "table.parquet")
     same, other = read(tmp_path / "table.parquet")
-    assert same.select(sorted(same.columns)).equals(
-        frame.select(sorted(frame.columns))
-        .drop("token_ids")
-        .insert_column(same.select(sorted(same.columns)).get_column_index("token_ids"), same["token_ids"])
-    )
+    assert_frame_equal(same.drop("token_ids"), frame.drop("token_ids"), check_column_order=False)
     assert (other.formats, other.repeated_ids, other.top_k) == ({"table": 3}, 1, {3: 3})
 
 
@@ -273,12 +263,7 @@ def test_a_table_of_gaps(tmp_path: Path) -> None:
     }
     pl.DataFrame(table).write_parquet(path)
     frame, summary = read(path)
-    assert frame["unusable"].to_list() == [
-        None,
-        "no alternatives to the sampled tokens in the log",
-        NO_LOGPROBS,
-        None,
-    ]
+    assert frame["unusable"].to_list() == [None, "no alternatives to the sampled tokens in the log", NO_LOGPROBS, None]
     assert frame["top_logprobs"][0].to_list() == [[-0.5, -1.0], [-0.5, -3.0]]  # k is 2: the smaller of two as common
     assert frame["finish_reason"].unique().to_list() == ["stop"]
     assert [(record.where, record.problem) for record in summary.bad] == [
@@ -308,7 +293,7 @@ def test_files_of_the_same_name_do_not_share_ids(tmp_path: Path) -> None:
     paths = [tmp_path / day / "log.jsonl" for day in ("monday", "tuesday")]
     for path in paths:
         path.parent.mkdir()
-        write_lines(path, chat((-0.5, [-0.5, -2]), id=None), chat((-0.5, [-0.5, -2])))
+        log_file(path, [chat((-0.5, [-0.5, -2]), id=None), chat((-0.5, [-0.5, -2]))])
     frame, summary = read(*paths)
     assert rows(frame, "item_id", "sample") == [("log-00000", 0), ("one", 0), ("log-00002", 0), ("one", 1)]
     assert summary.repeated_ids == 1
@@ -322,17 +307,11 @@ BAD = [
     ({"choices": [{"index": 0}]}, "a choice must have a `message` or a `text`"),
     (chat(("much", [-1])), "the log-probabilities of step 0 (from 0) must be numbers, were 'much'"),
     (chat((-1, [None])), "the log-probabilities of step 0 (from 0) must be numbers, were None"),
-    (
-        {"token_logprobs": [-1], "top_logprobs": []},
-        "sampled tokens (1), but there are 0",
-    ),
+    ({"token_logprobs": [-1], "top_logprobs": []}, "sampled tokens (1), but there are 0"),
     ({"request": {}, "response": "<html>"}, "the reply must be JSON: Expecting value"),
     ({"request_id": "1", "outputs": [{"token_ids": [1], "logprobs": []}]}, "`logprobs` must have "),
     ({"request_id": "1", "outputs": [{"token_ids": [1], "logprobs": [{"2": -1}]}]}, "the sampled token, 1"),
-    (
-        chat((-1, [-1]), usage={"prompt_tokens": 1.5}),
-        "prompt_tokens must be a whole number from 0 to 4,294,967,295",
-    ),
+    (chat((-1, [-1]), usage={"prompt_tokens": 1.5}), "prompt_tokens must be a whole number from 0 to 4,294,967,295"),
     ({"sample": -1, "token_logprobs": [-1], "top_logprobs": [[-1]]}, "sample must be a whole number from 0 to 65,535"),
     ({"token_ids": [-1], "token_logprobs": [-1], "top_logprobs": [[-1]]}, "token_ids must be whole numbers from 0"),
     ({"choices": [3]}, "does not match its format: "),
@@ -344,7 +323,7 @@ BAD = [
 @pytest.mark.parametrize(("line", "said"), BAD)
 def test_bad_lines_are_named_and_counted_and_the_rest_goes_on(tmp_path: Path, line: Any, said: str) -> None:
     good = chat((-0.5, [-0.5, -2]))
-    path = write_lines(tmp_path / "a.jsonl", good, line, good)
+    path = log_file(tmp_path / "a.jsonl", [good, line, good])
     frame, summary = read(path)
     assert (len(frame), summary.responses, summary.n_bad) == (2, 2, 1)
     assert summary.bad[0].where == f"{path}: line 2"
@@ -355,9 +334,7 @@ def test_bad_lines_are_named_and_counted_and_the_rest_goes_on(tmp_path: Path, li
 
 
 def test_bytes_that_are_no_text_and_half_a_character(tmp_path: Path) -> None:
-    good = (
-        json.dumps(chat((-0.5, [-0.5, -2]))).replace('"aa"', '"a"').replace('"content": "a"', '"content": "\\ud83d!"')
-    )
+    good = json.dumps(chat((-0.5, [-0.5, -2]))).replace('"content": "a"', '"content": "\\ud83d!"')
     path = tmp_path / "a.jsonl"
     path.write_bytes(b"\xef\xbb\xbf" + good.encode() + b'\n{"id": "\xff"}\n\n')
     frame, summary = read(path)
@@ -366,7 +343,7 @@ def test_bytes_that_are_no_text_and_half_a_character(tmp_path: Path) -> None:
 
 
 def test_a_long_list_of_bad_lines_is_cut(tmp_path: Path) -> None:
-    _, summary = read(write_lines(tmp_path / "a.jsonl", *["{}"] * 9))
+    _, summary = read(log_file(tmp_path / "a.jsonl", ["{}"] * 9))
     assert len(summary.lines()) == 6
     assert summary.lines()[-1] == "... and 4 more"
 
@@ -404,7 +381,7 @@ def test_documents_and_arrays(
 
 
 def test_a_format_that_is_named(tmp_path: Path) -> None:
-    path = write_lines(tmp_path / "a.jsonl", {"custom_id": "x", "error": None, **chat((-0.5, [-0.5, -2]))})
+    path = log_file(tmp_path / "a.jsonl", [{"custom_id": "x", "error": None, **chat((-0.5, [-0.5, -2]))}])
     assert read(path)[0]["finish_reason"].to_list() == ["refused: no response"]
     assert read(path, format="openai")[0]["item_id"].to_list() == ["one"]
     with pytest.raises(ConfigError, match="format: unknown name 'csv'; known: inspect, litellm, openai-batch"):
@@ -415,7 +392,7 @@ def test_a_format_that_is_named(tmp_path: Path) -> None:
 
 def test_k_is_what_most_steps_have_and_can_be_cut(tmp_path: Path) -> None:
     step, more, few = (-0.5, [-0.5, -2, -3]), (-0.5, [-0.5, -2, -3, -4]), (-0.5, [-0.5, -2])
-    path = write_lines(tmp_path / "a.jsonl", chat(step, more, step, few), chat(few, few, id="two"))
+    path = log_file(tmp_path / "a.jsonl", [chat(step, more, step, few), chat(few, few, id="two")])
     frame, summary = read(path)
     assert frame["top_k_returned"].to_list() == [3, 2]
     assert frame["top_logprobs"][0].to_list() == [[-0.5, -2, -3]] * 3 + [[-0.5, -2, None]]
@@ -443,13 +420,13 @@ def test_k_is_what_most_steps_have_and_can_be_cut(tmp_path: Path) -> None:
     ],
 )
 def test_traces_that_no_model_can_have_made(tmp_path: Path, step: tuple, reason: str) -> None:
-    frame, _ = read(write_lines(tmp_path / "a.jsonl", chat(step, step)))
+    frame, _ = read(log_file(tmp_path / "a.jsonl", [chat(step, step)]))
     found = compute_features(frame).row(0, named=True)
     assert (found["reason"], found["mean"]) == (reason, None)
 
 
 def test_entries_out_of_order_are_sorted_and_counted(tmp_path: Path) -> None:
-    path = write_lines(tmp_path / "a.jsonl", chat((-0.5, [-3, -0.5, -2]), (-0.5, [-0.5, -2, -3])))
+    path = log_file(tmp_path / "a.jsonl", [chat((-0.5, [-3, -0.5, -2]), (-0.5, [-0.5, -2, -3]))])
     frame, summary = read(path)
     assert frame["top_logprobs"].to_list() == [[[-0.5, -2, -3]] * 2]
     assert summary.unsorted_steps == 1
@@ -496,7 +473,7 @@ def test_a_format_is_a_module_and_a_line(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.syspath_prepend(tmp_path)
     mine = Format("mine", "a server of one's own", "my_server.Reader", lambda record: "alts" in record)
     monkeypatch.setitem(settings.FORMATS, "mine", mine)
-    path = write_lines(tmp_path / "a.jsonl", {"q": "7", "said": "x", "l": [-0.5], "alts": [[-0.5, -3]]})
+    path = log_file(tmp_path / "a.jsonl", [{"q": "7", "said": "x", "l": [-0.5], "alts": [[-0.5, -3]]}])
     frame, summary = read(path)
     assert rows(frame, "item_id", "model", "n_tokens") == [("7", "mine", 1)]
     assert summary.formats == {"mine": 1}

@@ -4,17 +4,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from data_sets import data_set
+from studies import study
 
-from entropy_sentinel.config.config import load_config
 from entropy_sentinel.config.generations import benchmark_settings
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.items import read_items
 from entropy_sentinel.sources.rows import folder_rows, local_rows
 
 ROOT = Path(__file__).parents[2]
-PAPER = load_config(yaml.safe_load((ROOT / "config.yaml").read_text()))
+PAPER = study()
 
 # Row number and reference of the items made of tests/rows/{benchmark}.jsonl, rows made up for the tests.
 MADE_UP = {
@@ -25,12 +24,7 @@ MADE_UP = {
     "theoremqa": {0: "False", 2: "[2, 3]", 3: "False"},
     "scibench": {0: r"2.5 $\mathrm{atm}$", 1: "0.5", 2: r"5 $10^{-7} \mathrm{~m}$", 3: r"$\pi$"},
     "matscibench": {0: "0.01 dimensionless", 1: "0.4 nm", 3: "F / A", 4: "(200, 0.001) (MPa, dimensionless)"},
-    "olympiadbench": {
-        0: "$3$, $-3$",
-        1: "20",
-        2: "$n(n+1)$ is a product of neighbours.",
-        3: "Gravity points down.",
-    },
+    "olympiadbench": {0: "$3$, $-3$", 1: "20", 2: "$n(n+1)$ is a product of neighbours.", 3: "Gravity points down."},
     "livemathbench": {0: "$81$", 1: r"$\frac{5}{2}$"},
     "gpqa": {0: "6", 1: "Oxygen"},
 }
@@ -107,18 +101,13 @@ def test_pictures_of_a_data_set_are_seen_and_not_decoded(tmp_path: Path, built: 
 @pytest.mark.parametrize(
     ("configs", "split", "expected"),
     [
-        (
-            ["socratic"],
-            "test",
-            "owner/sums: configuration socratic, split test cannot be loaded: BuilderConfig",
-        ),
-        ([], "tset", "owner/sums: configuration default, split tset cannot be loaded: Unknown split"),
+        (["socratic"], "test", "owner/sums: configuration socratic, split test .*: BuilderConfig"),
+        ([], "tset", "owner/sums: configuration default, split tset .*: Unknown split"),
     ],
 )
 def test_unknown_configuration_or_split(
     tmp_path: Path, built: None, configs: list[str], split: str, expected: str
 ) -> None:
     folder = data_set(tmp_path / "set", "test", {"default": made_up("gsm8k")})
-    with pytest.raises(InputError) as error:
+    with pytest.raises(InputError, match=expected):
         list(folder_rows(folder, configs, split, "owner/sums"))
-    assert expected in str(error.value)

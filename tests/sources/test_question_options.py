@@ -4,6 +4,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from item_files import item_settings
 
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.judges import exact
@@ -14,8 +15,7 @@ GASES = ["Helium", "Neon", "Hydrogen", "Argon"]
 
 
 def settings(**changes: Any) -> dict[str, Any]:
-    mapping = {"benchmark": "gases", "question": ["{q}"], "reference": ["{a}"], "options": ["choices"], "seed": 42}
-    return mapping | {"only_if_empty": [], "reference_after": None} | changes
+    return item_settings(benchmark="gases", options=["choices"], **changes)
 
 
 @pytest.mark.parametrize(
@@ -39,8 +39,8 @@ def test_options_in_all_forms(columns: list[str], row: dict[str, Any]) -> None:
         (["Helium"], r"rows: row 3: options \(choices\) must be 2 to 10, were 1"),
         (list("abcdefghijk"), "must be 2 to 10, were 11"),
         (["Helium", "", "Neon"], "B is empty"),
-        ({"x": "Helium", "y": "Neon"}, "must be a list, or options by the letters A, B, ..., has x, y"),
-        ([["Helium"], ["Neon"]], "must be text, a number or a list of these, was list"),
+        ({"x": "Helium", "y": "Neon"}, "A, B, ..., has x, y"),
+        ([["Helium"], ["Neon"]], "must be .*was list"),
     ],
 )
 def test_what_are_no_options(value: Any, expected: str) -> None:

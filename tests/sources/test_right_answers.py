@@ -1,6 +1,5 @@
 """Kinds of questions, and several right answers with their names and counts."""
 
-import json
 import logging
 from copy import deepcopy
 from pathlib import Path
@@ -8,7 +7,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-import yaml
+from production import log_file
+from studies import PAPER
 
 from entropy_sentinel.config.config import load_config
 from entropy_sentinel.config.generations import benchmark_settings
@@ -20,7 +20,6 @@ from entropy_sentinel.jobs.content import as_made
 from entropy_sentinel.sources.fields import read_answers, read_counts
 from entropy_sentinel.stages.benchmark import write_benchmark
 
-PAPER = yaml.safe_load((Path(__file__).parents[2] / "config.yaml").read_text())
 RUN = {"run": {"models": ["qwen3-4b"], "benchmarks": ["mine", "gsm8k"], "groups": [], "sizes": [{"size": 1}]}}
 OWN = {"path": "rows.jsonl", "question": ["{q}"]}
 NEW = {"group": ["{kind}"], "answers": "right", "counts": "seen"}
@@ -34,7 +33,7 @@ ROWS: list[dict[str, Any]] = [
 def settings(path: Path, **changes: Any) -> dict[str, Any]:
     """Settings as the config makes them of an own benchmark of the file `path`, which is written if it is not there."""
     if not path.exists():
-        path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+        log_file(path, ROWS)
     own = {**RUN, "benchmarks": {"mine": {**OWN, "path": str(path), **changes}}}
     return dict(benchmark_settings(load_config(merged(deepcopy(PAPER), own), "mine.yaml", own), "mine"))
 
@@ -66,14 +65,13 @@ def test_a_file_of_a_benchmark_without_them_is_as_it_was_before_they_were_there(
     # A kind that is asked for now gives other items, and one that no row has the same.
     assert as_made(old | {"group": ["{kind}"]}, [repr(old)], str(output)) != old
     assert as_made(old | {"counts": "seen", "answers": "seen"}, [repr(old)], str(output)) != old
-    rows = tmp_path / "rows.jsonl"
-    rows.write_text("".join(json.dumps({"q": row["q"], "kind": ""}) + "\n" for row in ROWS))
+    log_file(tmp_path / "rows.jsonl", [{"q": row["q"], "kind": ""} for row in ROWS])
     assert as_made(old | {"group": ["{kind}"]}, [repr(old)], str(output)) == old
 
 
 def test_rows_with_an_answer_that_nobody_has_counted_are_dropped_if_asked_for(tmp_path: Path) -> None:
     zero = {"q": "A metal?", "kind": "metals", "right": ["iron", "tin"], "seen": [7, 0]}
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [zero, *ROWS]))
+    log_file(tmp_path / "rows.jsonl", [zero, *ROWS])
     told = r"rows.jsonl: row 0: counts \(seen\) must be above 0, was 0 for 'tin'"
     with pytest.raises(ConfigError, match=told):  # one of the first rows, which are read when the study is planned
         made(tmp_path, **NEW)
@@ -112,14 +110,11 @@ def test_answers_in_all_forms(columns: str | list[str], row: dict[str, Any], ans
     ("value", "expected"),
     [
         ('["Paris"', r"rows: row 3: answers \(a\) .*JSON list"),
-        (
-            ["Paris", ""],
-            r"rows: row 3: answers \(a\): answer 2 must be a text or a list",
-        ),
+        (["Paris", ""], r"rows: row 3: answers \(a\): answer 2 "),
         (["Paris", []], r"answer 2 must be .* \[\]"),
         ([["Paris", None]], "answer 1 must be a text or a list"),
-        ([["Paris", ["Rome"]]], "answer 1 must be text, a number or a list of these, was list"),
-        ([{"name": "Paris"}], "answer 1 must be text, a number or a list of these, was dict"),
+        ([["Paris", ["Rome"]]], "answer 1 .*was list"),
+        ([{"name": "Paris"}], "answer 1 .*was dict"),
     ],
 )
 def test_what_are_no_answers(value: Any, expected: str) -> None:
@@ -167,9 +162,6 @@ def test_counts_in_all_forms() -> None:
         ({"answers": "right", "counts": "often"}, "row 0 has no column 'often'"),
     ],
 )
-def test_settings_that_cannot_be_are_refused_before_anything_runs(
-    tmp_path: Path, changes: dict[str, Any], expected: str
-) -> None:
-    with pytest.raises(ConfigError) as error:
+def test_settings_that_cannot_be_are_refused(tmp_path: Path, changes: dict[str, Any], expected: str) -> None:
+    with pytest.raises(ConfigError, match=expected):
         settings(tmp_path / "rows.jsonl", **changes)
-    assert expected in str(error.value)

@@ -10,6 +10,8 @@ from typing import Any
 
 import polars as pl
 import pytest
+from item_files import item_settings
+from production import log_file
 
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
@@ -28,26 +30,14 @@ ROWS = [
 
 
 def settings(**changes: Any) -> dict[str, Any]:
-    defaults = {
-        "benchmark": "sums",
-        "dataset": None,
-        "configs": [],
-        "split": "test",
-        "revision": None,
-        "path": None,
-        "question": ["{q}"],
-        "reference": ["{a}"],
-        "reference_after": "####",
-        "only_if_empty": ["image"],
-        "limit": None,
-        "seed": 42,
-    }
-    return defaults | changes
+    return item_settings(reference_after="####", only_if_empty=["image"]) | changes
 
 
-def json_lines(path: Path, rows: list[dict[str, Any]]) -> str:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return str(path)
+def run(folder: Path, rows: list[dict[str, Any]], **changes: Any) -> pl.DataFrame:
+    """The items that the stage makes of rows, in `sums.parquet`."""
+    path, output = log_file(folder / "rows.jsonl", rows), folder / "sums.parquet"
+    write_benchmark(settings(path=str(path), **changes), str(output))
+    return BENCHMARKS.check(BENCHMARKS.read(output))
 
 
 def test_items_keep_their_row_number_and_leavings_are_counted() -> None:
@@ -62,10 +52,8 @@ def test_items_keep_their_row_number_and_leavings_are_counted() -> None:
 
 
 def test_file_has_duplicates_and_provenance(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = json_lines(tmp_path / "rows.jsonl", ROWS)
     with caplog.at_level(logging.INFO):
-        write_benchmark(settings(path=path), str(tmp_path / "sums.parquet"))
-    frame = BENCHMARKS.read(tmp_path / "sums.parquet")
+        frame = run(tmp_path, ROWS)
     assert frame["duplicate_of"].to_list() == ["sums-00000", "sums-00003", "sums-00000", "sums-00005"]
     provenance = read_provenance(tmp_path / "sums.parquet")
     assert provenance["left_out"] == {"a picture is needed": 1, "no question": 1}
@@ -77,26 +65,22 @@ def test_file_has_duplicates_and_provenance(tmp_path: Path, caplog: pytest.LogCa
 
 def test_a_benchmark_may_have_no_references(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """By its settings, or because none of its rows has the one that they ask for: that is worth a warning."""
-    path = json_lines(tmp_path / "rows.jsonl", ROWS[2:4] * 2)
-    for number, reference in enumerate(([], ["{a}"])):
-        output = tmp_path / f"{number}.parquet"
-        write_benchmark(settings(path=path, reference=reference), str(output))
-        frame = BENCHMARKS.check(BENCHMARKS.read(output))
+    for reference in ([], ["{a}"]):
+        frame = run(tmp_path, ROWS[2:4] * 2, reference=reference)
         assert frame.select("item_id", "reference").rows() == [("sums-00001", None), ("sums-00003", None)]
-        assert read_provenance(output)["without_reference"] == 2
+        assert read_provenance(tmp_path / "sums.parquet")["without_reference"] == 2
         assert ("no row has a reference; see benchmarks.sums.reference" in caplog.text) == bool(reference)
 
 
 def test_a_benchmark_with_all_references_does_not_speak_of_them(tmp_path: Path) -> None:
     """Its file has the bytes that it always had: responses to it stay valid."""
-    write_benchmark(settings(path=json_lines(tmp_path / "rows.jsonl", ROWS[:1])), str(tmp_path / "sums.parquet"))
+    run(tmp_path, ROWS[:1])
     assert "without_reference" not in read_provenance(tmp_path / "sums.parquet")
 
 
 def test_log_names_the_first_rows_of_many(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = json_lines(tmp_path / "rows.jsonl", [ROWS[2]] * 7 + [ROWS[0]])
     with caplog.at_level(logging.WARNING):
-        write_benchmark(settings(path=path), str(tmp_path / "sums.parquet"))
+        run(tmp_path, [ROWS[2]] * 7 + [ROWS[0]])
     assert "7 rows left out: no question (rows from 0: 0, 1, 2, 3, 4, ...)" in caplog.text
 
 
@@ -133,16 +117,16 @@ def test_first_filled_format_is_taken(row: dict[str, Any], templates: list[str],
     assert left_out == {}
 
 
-@pytest.mark.parametrize("image", [None, "", [], " ", [None], {"bytes": None, "path": None}, [{"bytes": None}]])
-def test_no_picture_in_any_spelling(image: Any) -> None:
-    assert len(read_items([ROWS[0] | {"image": image}], settings(), "rows")[0]) == 1
+NO_PICTURES = (None, "", [], " ", [None], {"bytes": None, "path": None}, [{"bytes": None}])
+PICTURES = ("a.png", ["a.png"], {"bytes": b"x", "path": None}, [{"bytes": None, "path": "a.png"}])
 
 
 @pytest.mark.parametrize(
-    "image", ["a.png", ["a.png"], {"bytes": b"x", "path": None}, [{"bytes": None, "path": "a.png"}]]
+    ("image", "asked"), [*((image, True) for image in NO_PICTURES), *((image, False) for image in PICTURES)]
 )
-def test_a_picture_in_any_spelling(image: Any) -> None:
-    assert read_items([ROWS[0] | {"image": image}], settings(), "rows")[1] == {"a picture is needed": [0]}
+def test_a_picture_or_none_in_any_spelling(image: Any, asked: bool) -> None:
+    items, left_out = read_items([ROWS[0] | {"image": image}], settings(), "rows")
+    assert (len(items), left_out) == ((1, {}) if asked else (0, {"a picture is needed": [0]}))
 
 
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.jsonl.gz", "rows.csv", "rows.csv.gz", "rows.parquet"])
@@ -188,18 +172,15 @@ def test_limit_is_nested_and_keeps_the_order() -> None:
     ],
 )
 def test_bad_rows_name_file_row_and_field(tmp_path: Path, line: str, expected: str) -> None:
-    path = tmp_path / "rows.jsonl"
-    path.write_text(json.dumps(ROWS[0]) + "\n" + line + "\n")
     with pytest.raises(InputError, match="rows.jsonl") as error:
-        write_benchmark(settings(path=str(path)), str(tmp_path / "out.parquet"))
+        run(tmp_path, [ROWS[0], line])
     assert expected in str(error.value)
-    assert not (tmp_path / "out.parquet").exists()
+    assert not (tmp_path / "sums.parquet").exists()
 
 
 def test_nothing_usable_and_unknown_format_are_errors(tmp_path: Path) -> None:
-    path = json_lines(tmp_path / "rows.jsonl", ROWS[1:3])
-    with pytest.raises(InputError, match="no row has a question that can be asked; left out: .*'no question': 1"):
-        write_benchmark(settings(path=path), str(tmp_path / "out.parquet"))
-    path = json_lines(tmp_path / "rows.txt", ROWS)
+    with pytest.raises(InputError, match="no row has a question .*'no question': 1"):
+        run(tmp_path, ROWS[1:3])
+    path = log_file(tmp_path / "rows.txt", ROWS)
     with pytest.raises(InputError, match="rows.txt: must be one of .jsonl, .csv, .parquet"):
         write_benchmark(settings(path=str(path)), str(tmp_path / "out.parquet"))

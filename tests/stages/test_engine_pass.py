@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 from asked_items import write_traces
 from fake_engine import VOCABULARY, FakeEngine, distribution, prompt_hash
+from item_files import write_items
 
-from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.signals import contract_of
@@ -37,10 +37,10 @@ class Files:
     def __init__(self, folder: Path, responses: list[tuple[str, str | None]], **columns: list[Any]) -> None:
         """`responses` are texts with references; `columns` are those of traces that differ."""
         n = len(responses)
-        self.benchmark, self.generations = str(folder / "items.parquet"), str(folder / "traces.parquet")
+        folder.mkdir(exist_ok=True)
+        self.generations = str(folder / "traces.parquet")
         ids, questions = [f"a-{i:05d}" for i in range(n)], columns.pop("question", [f"q{i:04d}?" for i in range(n)])
-        items = {"item_id": ids, "question": questions, "reference": [one for _, one in responses]}
-        BENCHMARKS.write(BENCHMARKS.frame(items | {"duplicate_of": ids}), self.benchmark, {})
+        self.benchmark = write_items(folder, ids, question=questions, reference=[one for _, one in responses])
         given = [(item, 0, asked[:5], text) for item, asked, (text, _) in zip(ids, questions, responses, strict=True)]
         write_traces(self.generations, given, **columns)
         self.output = str(folder / "study" / "passes" / "forced_answer" / "tiny" / "a.parquet")
@@ -123,17 +123,17 @@ def test_a_response_that_cannot_be_asked_about_says_why(tmp_path: Path, engines:
     ids = [[ord(char) for char in text] for text, _ in responses[:-1]] + [None]
     frame = Files(tmp_path, responses, finish_reason=refused, token_ids=ids).ask(answers=["own", "reference"])
     reasons = dict(zip(frame.select("item_id", "answer").rows(), frame["reason"], strict=True))
-    assert reasons["a-00000", "own"] == "no final answer"
-    assert reasons["a-00001", "own"] is None
-    assert reasons["a-00001", "reference"] == "the item has no reference"
-    assert (reasons["a-00002", "own"], reasons["a-00002", "reference"]) == ("the answer is empty", None)
-    assert reasons["a-00003", "own"] == "the final answer ends with the first token"
-    assert (reasons["a-00004", "own"], reasons["a-00004", "reference"]) == (
-        "the answer cannot be tokenised: '€5'",
+    own = [reasons[f"a-{n:05d}", "own"] for n in range(7)]
+    assert own == [
+        "no final answer",
         None,
-    )
-    assert reasons["a-00005", "own"] == "refused: too long"
-    assert reasons["a-00006", "own"] == "refused: prompt of 5,000 tokens"
+        "the answer is empty",
+        "the final answer ends with the first token",
+        "the answer cannot be tokenised: '€5'",
+        "refused: too long",
+        "refused: prompt of 5,000 tokens",
+    ]
+    assert [reasons[f"a-{n:05d}", "reference"] for n in (1, 2, 4)] == ["the item has no reference", None, None]
     without = frame.filter(pl.col("reason").is_not_null())
     assert without.select("positions", "entropies", "eas", "mean_eas").null_count().row(0) == (len(without),) * 4
 
@@ -151,19 +151,15 @@ def test_another_prompt_than_the_one_answered_is_an_error(tmp_path: Path, engine
     engines += [FakeEngine(), FakeEngine()]
     responses = [("a \\boxed{1}", "1"), ("a \\boxed{2}", "1")]
     right = prompt_hash([ord(one) for one in "q0000"])
-    (tmp_path / "one").mkdir()
     frame = Files(tmp_path / "one", responses, prompt_hash=[right, "f" * 16]).ask(answers=["own"])
     assert frame["reason"].to_list() == [None, "the prompt is not the one that was answered"]
-    (tmp_path / "none").mkdir()
-    with pytest.raises(
-        ConfigError, match=r"models.tiny: none of 2 prompts is the one that was answered, by its prompt_h"
-    ):
+    with pytest.raises(ConfigError, match="models.tiny: none of 2 prompts .*prompt_hash"):
         Files(tmp_path / "none", responses, prompt_hash=["f" * 16] * 2).ask()
 
 
 def test_a_tokenizer_without_a_box_is_an_error(tmp_path: Path, engines: list) -> None:
     engines.append(FakeEngine(unknown="\\"))
-    with pytest.raises(ConfigError, match=r"models.tiny: its tokenizer has no tokens for '\\boxed\{', which forced"):
+    with pytest.raises(ConfigError, match=r"models.tiny: .*'\\boxed\{'"):
         Files(tmp_path, [("a \\boxed{1}", "1")]).ask()
 
 
@@ -202,7 +198,6 @@ def test_options_have_their_probabilities_at_each_position(tmp_path: Path, engin
             place = np.flatnonzero(said.token_ids == ord(letter))
             expected = None if not len(place) else pytest.approx(np.exp(said.logprobs[place[0]]), rel=1e-5)
             assert probability == expected
-    (tmp_path / "other").mkdir()
     long = Files(tmp_path / "other", [("hm \\boxed{12}", "A")], question=question).ask(answers=["own"], options=True)
     assert long["options"].to_list() == [None], "after the first digit the letters are no options"
 
@@ -211,7 +206,6 @@ def test_fewer_positions_estimate_the_whole_area(tmp_path: Path, engines: list) 
     engines += [FakeEngine(), FakeEngine()]
     text = "First. Then it is 3.5 or so.\nNow \\boxed{42}"
     for place, (which, expected) in enumerate({3: [*range(1, 42, 3), 41], "sentence-ends": [1, 6, 28, 29, 41]}.items()):
-        (tmp_path / str(place)).mkdir()
         row = Files(tmp_path / str(place), [(text, None)]).ask(answers=["own"], positions=which).row(0, named=True)
         assert row["tokens_to_answer"] == 42
         assert row["positions"] == expected

@@ -9,6 +9,7 @@ from unittest.mock import Mock
 import numpy as np
 import polars as pl
 import pytest
+from item_files import write_items
 
 from entropy_sentinel.engines.catalogue import PROMPTS
 from entropy_sentinel.engines.engine import Response, refused
@@ -80,22 +81,21 @@ def engines(monkeypatch: pytest.MonkeyPatch) -> list[CountingEngine]:
     return waiting
 
 
-def items(n: int) -> pl.DataFrame:
-    ids = [f"a-{number:05d}" for number in range(n)]
-    return BENCHMARKS.frame(
-        {"item_id": ids, "question": [f"What is {{{n}}}?" for n in ids], "reference": ids, "duplicate_of": ids}
-    )
-
-
 def benchmark(tmp_path: Path, n: int) -> str:
-    BENCHMARKS.write(items(n), tmp_path / "items.parquet", {})
-    return str(tmp_path / "items.parquet")
+    ids = [f"a-{number:05d}" for number in range(n)]
+    return write_items(tmp_path, ids, question=[f"What is {{{name}}}?" for name in ids])
+
+
+def generate(folder: Path, n: int, name: str = "out", cores: int = 1, **changes: Any) -> Path:
+    """The file of responses to n items."""
+    output = folder / f"{name}.parquet"
+    generation.write_generations(benchmark(folder, n), SETTINGS | changes, cores, str(output))
+    return output
 
 
 def test_every_item_is_answered_samples_times_in_benchmark_order(tmp_path: Path, engines: list) -> None:
     engines.append(CountingEngine())
-    output = tmp_path / "out.parquet"
-    generation.write_generations(benchmark(tmp_path, 3), SETTINGS, 1, str(output))
+    output = generate(tmp_path, 3)
     frame = GENERATIONS.read(output)
     assert frame.select("item_id", "sample").rows() == [(f"a-0000{i}", s) for i in range(3) for s in range(2)]
     lengths = [generation.request_seed(42, "tiny", f"a-0000{i}", s) % 7 for i in range(3) for s in range(2)]
@@ -107,7 +107,7 @@ def test_every_item_is_answered_samples_times_in_benchmark_order(tmp_path: Path,
     assert (found["engine"], found["seed"], found["resumed_responses"]) == ("counting", 42, 0)
 
 
-def test_engine_is_closed_where_its_answers_cannot_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_engine_is_closed_where_its_answers_cannot_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Requests may be under way: their thread would keep the process from ending, and the job from failing."""
     monkeypatch.setattr(generation, "PART_RESPONSES", 1)
     closed = []
@@ -127,7 +127,7 @@ def test_engine_is_closed_where_its_answers_cannot_be_kept(monkeypatch: pytest.M
 
     keys = [(f"a-{number:05d}", 0) for number in range(3)]
     with pytest.raises(OSError, match="no room") as failure:
-        generation.generate(items(3), keys, SETTINGS, Server(), FullDisk())
+        generation.generate(BENCHMARKS.read(benchmark(tmp_path, 3)), keys, SETTINGS, Server(), FullDisk())
     assert failure.tb is not None, "which holds all frames"
     assert closed == ["server"]
 
@@ -146,17 +146,14 @@ def test_interrupted_job_goes_on_where_it_stopped(
     tmp_path: Path, engines: list, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(generation, "PART_RESPONSES", 4)
-    path, output = benchmark(tmp_path, 6), tmp_path / "out.parquet"
-    whole = tmp_path / "whole.parquet"
     engines.append(CountingEngine())
-    generation.write_generations(path, SETTINGS, 1, str(whole))
-
+    whole = generate(tmp_path, 6, "whole")
     first, second = CountingEngine(stop_after=10), CountingEngine()
     engines.extend([first, second])
     with pytest.raises(KeyboardInterrupt):
-        generation.write_generations(path, SETTINGS, 1, str(output))
-    assert not output.exists()
-    generation.write_generations(path, SETTINGS, 8, str(output))  # on other cores than before
+        generate(tmp_path, 6)
+    assert not (tmp_path / "out.parquet").exists()
+    output = generate(tmp_path, 6, cores=8)  # on other cores than before
     assert len(first.answered) == 10
     assert len(second.answered) == 12 - 8  # two whole parts of four were kept
     frame = GENERATIONS.read(output)
@@ -166,26 +163,23 @@ def test_interrupted_job_goes_on_where_it_stopped(
 
 
 def test_engine_that_fails_loses_nothing_it_has_answered(tmp_path: Path, engines: list) -> None:
-    path, output = benchmark(tmp_path, 6), str(tmp_path / "out.parquet")
     first, second = CountingEngine(stop_after=10, stop=RuntimeError), CountingEngine()
     engines.extend([first, second])
     with pytest.raises(RuntimeError):
-        generation.write_generations(path, SETTINGS, 1, output)
-    generation.write_generations(path, SETTINGS, 1, output)
+        generate(tmp_path, 6)
+    generate(tmp_path, 6)
     assert (len(first.answered), len(second.answered)) == (10, 2)
 
 
 def test_job_killed_just_before_the_end_needs_no_engine(
     tmp_path: Path, engines: list, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path, output = benchmark(tmp_path, 2), tmp_path / "out.parquet"
     engines.append(CountingEngine())
     with monkeypatch.context() as patch:
         patch.setattr(generation, "provenance", Mock(side_effect=KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
-            generation.write_generations(path, SETTINGS, 1, str(output))
-    generation.write_generations(path, SETTINGS, 1, str(output))
-    assert read_provenance(output)["engine"] == "counting"
+            generate(tmp_path, 2)
+    assert read_provenance(generate(tmp_path, 2))["engine"] == "counting"
 
 
 def test_answers_that_are_kept_are_of_use_to_the_same_questions_alone(tmp_path: Path, engines: list) -> None:
@@ -193,7 +187,7 @@ def test_answers_that_are_kept_are_of_use_to_the_same_questions_alone(tmp_path: 
     path, output = benchmark(tmp_path, 2), str(tmp_path / "out.parquet")
     engines += [CountingEngine(), CountingEngine()]
     generation.write_generations(path, SETTINGS, 1, output)
-    before, questions = GENERATIONS.read(output), items(2)
+    before, questions = GENERATIONS.read(output), BENCHMARKS.read(path)
     for column, left in (("reference", 1), ("question", 0)):
         shutil.rmtree(f"{output}.parts")
         assert keep(output, f"{output}.parts")
@@ -206,20 +200,17 @@ def test_answers_that_are_kept_are_of_use_to_the_same_questions_alone(tmp_path: 
 
 def test_parts_of_other_settings_are_not_used(tmp_path: Path, engines: list, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(generation, "PART_RESPONSES", 1)
-    path, output = benchmark(tmp_path, 2), str(tmp_path / "out.parquet")
     engines.extend([CountingEngine(stop_after=2), CountingEngine()])
     with pytest.raises(KeyboardInterrupt):
-        generation.write_generations(path, SETTINGS, 1, output)
-    generation.write_generations(path, SETTINGS | {"seed": 43}, 1, output)
-    assert set(GENERATIONS.read(output)["run"]) == {0}
+        generate(tmp_path, 2)
+    assert set(GENERATIONS.read(generate(tmp_path, 2, seed=43))["run"]) == {0}
 
 
 def test_engines_of_all_runs_are_named(tmp_path: Path) -> None:
     for version in ("0.32.0", "0.33.0"):
         with Parts(tmp_path / "parts", GENERATIONS, "same") as parts:
-            parts.append(
-                generation.to_frame([(version, 0)], [1], [response(1)], parts.run), {"engine_version": version}
-            )
+            frame = generation.to_frame([(version, 0)], [1], [response(1)], parts.run)
+            parts.append(frame, {"engine_version": version})
     assert parts.facts() == {"engine_version": "0.32.0 / 0.33.0"}
 
 
@@ -228,36 +219,32 @@ def test_a_damaged_part_counts_as_absent_and_the_rest_is_kept(
     tmp_path: Path, engines: list, monkeypatch: pytest.MonkeyPatch, garbage: bytes | str
 ) -> None:
     monkeypatch.setattr(generation, "PART_RESPONSES", 4)
-    path, output = benchmark(tmp_path, 6), tmp_path / "out.parquet"
     first, second = CountingEngine(stop_after=8), CountingEngine()
     engines.extend([first, second])
     with pytest.raises(KeyboardInterrupt):
-        generation.write_generations(path, SETTINGS, 1, str(output))
-    part = min(Path(f"{output}.parts").glob("part-*"))
+        generate(tmp_path, 6)
+    part = min((tmp_path / "out.parquet.parts").glob("part-*"))
     content = part.read_bytes()
     hole = content[:4] + bytes(len(content) // 2) + content[4 + len(content) // 2 :]
     part.write_bytes({"half": content[: len(content) // 2], "hole": hole}.get(garbage, garbage))
-    generation.write_generations(path, SETTINGS, 1, str(output))
+    output = generate(tmp_path, 6)
     assert len(second.answered) == 12 - 4
     assert GENERATIONS.check(GENERATIONS.read(output)).height == 12
 
 
 def test_a_damaged_finished_file_is_generated_again(tmp_path: Path, engines: list) -> None:
-    path, output = benchmark(tmp_path, 2), tmp_path / "out.parquet"
     engines.extend([CountingEngine(), CountingEngine()])
-    generation.write_generations(path, SETTINGS, 1, str(output))
+    output = generate(tmp_path, 2)
     output.unlink()
     Path(f"{output}.parts", "whole.parquet").write_bytes(b"garbage")
-    generation.write_generations(path, SETTINGS, 1, str(output))
-    assert GENERATIONS.read(output).height == 4
+    assert GENERATIONS.read(generate(tmp_path, 2)).height == 4
 
 
 def test_refused_requests_are_named_and_counted(
     tmp_path: Path, engines: list, caplog: pytest.LogCaptureFixture
 ) -> None:
-    output = tmp_path / "out.parquet"
     engines.append(CountingEngine(refuse=1))
-    generation.write_generations(benchmark(tmp_path, 3), SETTINGS, 1, str(output))
+    output = generate(tmp_path, 3)
     frame = GENERATIONS.read(output)
     assert frame["finish_reason"].to_list() == ["stop"] * 5 + ["refused: prompt of 5,000 tokens, at most 512"]
     assert frame.row(5, named=True)["n_tokens"] == 0
@@ -267,21 +254,17 @@ def test_refused_requests_are_named_and_counted(
 
 
 def test_an_engine_that_refuses_everything_is_an_error_and_is_asked_again(tmp_path: Path, engines: list) -> None:
-    path, output = benchmark(tmp_path, 2), tmp_path / "out.parquet"
     engines.extend([CountingEngine(refuse=4), CountingEngine()])
-    with pytest.raises(
-        ConfigError, match="models.tiny: the engine refused all 4 requests; the first, item 'a-00000': pr"
-    ):
-        generation.write_generations(path, SETTINGS, 1, str(output))
-    assert not output.exists()
-    generation.write_generations(path, SETTINGS, 1, str(output))
-    assert read_provenance(output)["refused_responses"] == 0
+    with pytest.raises(ConfigError, match="models.tiny: .*all 4 requests; .*'a-00000': pr"):
+        generate(tmp_path, 2)
+    assert not (tmp_path / "out.parquet").exists()
+    assert read_provenance(generate(tmp_path, 2))["refused_responses"] == 0
 
 
 def test_an_engine_that_leaves_a_request_out_is_an_error(tmp_path: Path, engines: list) -> None:
     engines.append(CountingEngine(leave_out=1))
-    with pytest.raises(EntropySentinelError, match="the engine answered 3 of 4 requests"):
-        generation.write_generations(benchmark(tmp_path, 2), SETTINGS, 1, str(tmp_path / "out.parquet"))
+    with pytest.raises(EntropySentinelError, match="3 of 4 requests"):
+        generate(tmp_path, 2)
 
 
 def test_prompt_is_the_papers_to_the_letter() -> None:
@@ -293,12 +276,13 @@ def test_prompt_is_the_papers_to_the_letter() -> None:
 
 def test_a_plain_text_is_asked_as_text_with_its_places_filled(tmp_path: Path, engines: list) -> None:
     engines.append(CountingEngine())
-    settings = SETTINGS | {"text": "Q: {question} ({level})\nA:", "prompt_variables": {"level": "90"}, "samples": 1}
-    generation.write_generations(benchmark(tmp_path, 2), settings, 1, str(tmp_path / "out.parquet"))
-    answered = ["Q: What is {a-00001}? (90)\nA:", "Q: What is {a-00000}? (90)\nA:"]
+    settings = {"text": "Q: {question} ({level})\nA:", "prompt_variables": {"level": "90"}, "samples": 1}
+    output = generate(tmp_path, 2, **settings)
     assert not engines
-    assert GENERATIONS.read(tmp_path / "out.parquet")["item_id"].to_list() == ["a-00000", "a-00001"]
-    assert [generation.filled_prompt(settings, f"What is {{a-0000{n}}}?") for n in (1, 0)] == answered
+    assert GENERATIONS.read(output)["item_id"].to_list() == ["a-00000", "a-00001"]
+    for n in (0, 1):
+        asked = generation.filled_prompt(SETTINGS | settings, f"What is {{a-0000{n}}}?")
+        assert asked == f"Q: What is {{a-0000{n}}}? (90)\nA:"
 
 
 def test_seeds_differ_by_item_sample_model_and_study() -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from item_files import write_items
 
-from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.frames.label import LABELS
@@ -55,13 +55,11 @@ def test_a_judge_is_shown_what_has_a_reference() -> None:
 def write_inputs(folder: Path, references: list[str | None]) -> tuple[str, str]:
     """Items with these references and a response to each, as files."""
     ids = [f"a-{number:05d}" for number in range(len(references))]
-    items = {"item_id": ids, "question": ids, "reference": references, "duplicate_of": ids}
     fixed = {"seed": 0, "run": 0, "prompt_hash": "", "prompt_tokens": 1, "n_tokens": 0, "trace_start": 0}
     empty = {"token_ids": None, "token_logprobs": [], "top_logprobs": [], "top_token_ids": None, "displaced_steps": 0}
     rows = [{"item_id": i, "sample": 0, "text": "\\boxed{4}", "finish_reason": "stop"} | fixed | empty for i in ids]
-    BENCHMARKS.write(BENCHMARKS.frame(items), folder / "items.parquet", {})
     GENERATIONS.write(GENERATIONS.frame(rows), folder / "generations.parquet", {})
-    return str(folder / "items.parquet"), str(folder / "generations.parquet")
+    return write_items(folder, ids, reference=references), str(folder / "generations.parquet")
 
 
 def test_references_of_a_part_give_labels_on_that_part(tmp_path: Path) -> None:
