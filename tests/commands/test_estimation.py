@@ -1,6 +1,7 @@
 """The subcommands features, fit and estimate, one after the other as a user would."""
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -11,24 +12,34 @@ from tiny import TINY
 import entropy_sentinel as es
 from entropy_sentinel.frames.contract import read_provenance
 
-EXAMPLE = TINY
-TRAINING = [str(EXAMPLE.traces / f"{name}.parquet") for name in ("averages", "two-digit-multiplication")]
+TRAINING = [str(TINY.traces / f"{name}.parquet") for name in ("averages", "two-digit-multiplication")]
 
 
-def test_from_traces_to_an_estimate(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+@pytest.fixture
+def fit(tmp_path: Path, capsys: pytest.CaptureFixture) -> Callable[..., str]:
+    """Fits `mine.estimator` in the test's folder, and gives what is printed."""
+
+    def called(*arguments: object) -> str:
+        status, said, _ = run(capsys, "fit", *arguments, "-l", TINY.labels, "-o", tmp_path / "mine.estimator")
+        assert status == 0
+        return said
+
+    return called
+
+
+def test_from_traces_to_an_estimate(tmp_path: Path, capsys: pytest.CaptureFixture, fit) -> None:
     kept, features, table = tmp_path / "mine.estimator", tmp_path / "features.parquet", tmp_path / "table.csv"
-    status, said, _ = run(capsys, "fit", *TRAINING, "-l", EXAMPLE.labels, "-e", "atc-nll_sum", "-o", kept)
-    assert status == 0
+    said = fit(*TRAINING, "-e", "atc-nll_sum")
     assert all(fact in said for fact in ("atc-nll_sum", "80 responses", "averages+two-digit-multiplication", "0.463"))
-    assert run(capsys, "features", EXAMPLE.traces, "-o", features)[:2] == (
+    assert run(capsys, "features", TINY.traces, "-o", features)[:2] == (
         0,
         f"{features}: 160 responses, 0 of them without features\n",
     )
     assert read_provenance(features)["log"]["log-probabilities"] == "raw_logprobs, as the file states (160)"
-    status, said, _ = run(capsys, "estimate", kept, features, "--by", "benchmark", "-l", EXAMPLE.labels, "-o", table)
+    status, said, _ = run(capsys, "estimate", kept, features, "--by", "benchmark", "-l", TINY.labels, "-o", table)
     assert status == 0
     found = pl.read_csv(table)
-    same = es.estimate(es.load(kept), es.read_features(EXAMPLE.traces), ["benchmark"], es.read_labels(EXAMPLE.labels))
+    same = es.estimate(es.load(kept), es.read_features(TINY.traces), ["benchmark"], es.read_labels(TINY.labels))
     numbers = [name for name, dtype in same.schema.items() if dtype == pl.Float64]
     assert found.select("benchmark").equals(same.select("benchmark"))
     assert found.select(numbers).cast(pl.Float64).equals(same.select(numbers))
@@ -36,46 +47,36 @@ def test_from_traces_to_an_estimate(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert (line[1:3], line[-5:]) == (["40", "0.400"], ["0%", "40", "0.400", "0.450", "-0.050"])
 
 
-def test_without_a_name_the_recommended_estimator_is_fitted_and_says_what_it_took(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
-    status, said, _ = run(capsys, "fit", *TRAINING, "-l", EXAMPLE.labels, "-o", tmp_path / "one")
-    assert status == 0
-    chosen, verdict, reason = said.splitlines()[1:]
+def test_without_a_name_the_recommended_estimator_is_fitted_and_says_what_it_took(fit) -> None:
+    chosen, verdict, reason = fit(*TRAINING).splitlines()[1:]
     assert (chosen[:15], verdict) == ("took consensus:", "verdict: too few domains to say")
     assert "label 1 more domain" in reason
 
 
-def test_where_there_was_a_choice_the_candidates_errors_are_said(
-    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_there_was_a_choice_the_candidates_errors_are_said(tmp_path: Path, fit, monkeypatch) -> None:
     monkeypatch.setattr("entropy_sentinel.estimators.combination.FEWEST_TO_CHOOSE", 4)
-    status, said, _ = run(capsys, "fit", EXAMPLE.traces, "-l", EXAMPLE.labels, "-o", tmp_path / "one")
-    chosen = es.load(tmp_path / "one").about["chosen"]
+    said = fit(TINY.traces)
+    chosen = es.load(tmp_path / "mine.estimator").about["chosen"]
     errors = ", ".join(f"{name} {error:.3f}" for name, error in chosen["leave_one_out_aee"].items())
     assert said.splitlines()[1:2] == [f"took {chosen['method']}: {chosen['reason']} ({errors})"]
     assert set(chosen["leave_one_out_aee"]) == {"consensus", "median-of-seven", "log-3d", "atc-max"}
 
 
-def test_labels_of_nearly_one_class_come_with_a_caution(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    easy = str(EXAMPLE.traces / "one-digit-addition.parquet")
-    _, said, _ = run(capsys, "fit", easy, "-l", EXAMPLE.labels, "-o", tmp_path / "one")
+def test_labels_of_nearly_one_class_come_with_a_caution(tmp_path: Path, capsys, fit) -> None:
+    said = fit(TINY.traces / "one-digit-addition.parquet")
     assert "caution: only 0 of 40 training rows are incorrect" in said
-    status, said, _ = run(capsys, "estimate", tmp_path / "one", EXAMPLE.traces)
+    status, said, _ = run(capsys, "estimate", tmp_path / "mine.estimator", TINY.traces)
     assert (status, "training accuracy: only 0 of 40 training rows" in said) == (0, True)
 
 
-def test_a_log_with_what_was_understood_and_what_could_not_be_read(
-    tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
+def test_a_log_with_what_was_understood_and_what_could_not_be_read(tmp_path: Path, capsys) -> None:
     log, features = tmp_path / "monday.jsonl", tmp_path / "features.parquet"
-    log.write_text(EXAMPLE.log.read_text() + "broken\n")
+    log.write_text(TINY.log.read_text() + "broken\n")
     status, out, err = run(capsys, "features", log, "-o", features, "--columns", "metadata.route,time")
     assert (status, out) == (3, f"{features}: 12 responses, 0 of them without features\n")
     said = [" ".join(line.split()) for line in err.splitlines() if line.strip()]
-    assert "format openai-pairs (12)" in said
-    assert "alternatives per token 5" in said
-    assert "log-probabilities raw_logprobs, assumed (12)" in said
+    understood = {"format openai-pairs (12)", "alternatives per token 5"}
+    assert understood | {"log-probabilities raw_logprobs, assumed (12)"} <= {*said}
     assert said[-1] == f"{log}: line 13: must be a JSON object: Expecting value, column 1"
     found = es.read_features(features)
     assert found["metadata.route"].n_unique() == 4
@@ -85,43 +86,41 @@ def test_a_log_with_what_was_understood_and_what_could_not_be_read(
     assert (status, out, err) == (1, "", f"InputError: {said[-1]}\n")
 
 
-def test_a_log_is_estimated_by_the_columns_that_it_has(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_a_log_is_estimated_by_the_columns_that_it_has(tmp_path: Path, capsys, fit) -> None:
     kept = tmp_path / "mine.estimator"
-    assert run(capsys, "fit", *TRAINING, "-l", EXAMPLE.labels, "-o", kept)[0] == 0
-    status, _, err = run(capsys, "estimate", kept, EXAMPLE.log, "--by", "metadata.route")
+    fit(*TRAINING)
+    status, _, err = run(capsys, "estimate", kept, TINY.log, "--by", "metadata.route")
     assert (status, "(an estimator fitted with --top-k 5 takes them, " in err) == (1, True)
-    assert run(capsys, "fit", *TRAINING, "-l", EXAMPLE.labels, "-o", kept, "--top-k", 5)[0] == 0
-    status, out, _ = run(capsys, "estimate", kept, EXAMPLE.log, "--by", "metadata.route")
+    fit(*TRAINING, "--top-k", 5)
+    status, out, _ = run(capsys, "estimate", kept, TINY.log, "--by", "metadata.route")
     assert status == 0
     assert [line.split()[:2] for line in out.splitlines() if line.startswith("averages")] == [["averages", "3"]]
 
 
 def test_logs_of_several_k(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     features = tmp_path / "features.parquet"
-    status, _, err = run(capsys, "features", EXAMPLE.log, EXAMPLE.traces, "-o", features)
+    status, _, err = run(capsys, "features", TINY.log, TINY.traces, "-o", features)
     assert (status, "--top-k 5" in err, "--where top_k_returned=20" in err, "--split" in err) == (1, True, True, True)
-    status, out, _ = run(capsys, "features", EXAMPLE.log, EXAMPLE.traces, "-o", features, "--split")
+    status, out, _ = run(capsys, "features", TINY.log, TINY.traces, "-o", features, "--split")
     names = ", ".join(str(tmp_path / f"features-top{k}.parquet") for k in (5, 20))
     assert (status, out) == (0, f"{names}: 172 responses, 0 of them without features\n")
-    status, out, _ = run(capsys, "features", EXAMPLE.log, EXAMPLE.traces, "-o", features, "--top-k", 5)
+    status, out, _ = run(capsys, "features", TINY.log, TINY.traces, "-o", features, "--top-k", 5)
     assert (status, es.read_features(features)["top_k_returned"].unique().to_list()) == (0, [5])
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["estimate", "none.estimator", EXAMPLE.traces], "InputError: none.estimator: must be a file written by `fit`"),
-        (["estimate", "x", EXAMPLE.traces, "-o", "x.xls"], "InputError: output: must end with .csv, .parquet, .json"),
-        (["fit", *TRAINING, "-l", EXAMPLE.labels, "-e", "atc", "-o", "x"], "ConfigError: unknown estimator 'atc'"),
-        (["fit", "none*", "-l", EXAMPLE.labels, "-o", "x"], "InputError: none*: no file matches this pattern"),
-        (["features", EXAMPLE.labels, "-o", "x"], "stage 'generations', is from stage 'labels'"),
-        (["estimate", "x", EXAMPLE.labels], "x: must be a file written by `fit`"),
-        (["fit", EXAMPLE.labels, "-l", EXAMPLE.labels, "-o", "x"], "must hold features or generations, holds labels"),
+        (["estimate", "none.estimator", TINY.traces], "InputError: none.estimator: must be a file written by `fit`"),
+        (["estimate", "x", TINY.traces, "-o", "x.xls"], "InputError: output: must end with .csv, .parquet, .json"),
+        (["fit", *TRAINING, "-l", TINY.labels, "-e", "atc", "-o", "x"], "ConfigError: unknown estimator 'atc'"),
+        (["fit", "none*", "-l", TINY.labels, "-o", "x"], "InputError: none*: no file matches this pattern"),
+        (["features", TINY.labels, "-o", "x"], "stage 'generations', is from stage 'labels'"),
+        (["estimate", "x", TINY.labels], "x: must be a file written by `fit`"),
+        (["fit", TINY.labels, "-l", TINY.labels, "-o", "x"], "must hold features or generations, holds labels"),
     ],
 )
-def test_errors_are_one_line_and_status_1(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture, arguments: list, said: str
-) -> None:
+def test_errors_are_one_line_and_status_1(tmp_path: Path, monkeypatch, capsys, arguments: list, said: str) -> None:
     monkeypatch.chdir(tmp_path)
     status, out, err = run(capsys, *arguments)
     assert (status, out) == (1, "")
@@ -132,49 +131,43 @@ def test_errors_are_one_line_and_status_1(
 
 def test_missing_mass_stands_in_the_file_of_features(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     features = tmp_path / "features.parquet"
-    run(capsys, "features", EXAMPLE.traces, "-o", features)
+    run(capsys, "features", TINY.traces, "-o", features)
     mass = read_provenance(features)["missing_mass"]
     rows = pl.read_parquet(features)
     by_token = (rows["captured_mass"] * rows["trace_tokens"]).sum() / rows["trace_tokens"].sum()
     assert mass["captured_mass"] == pytest.approx(by_token)
     assert 0.9 < by_token <= 1 + 1e-6
     assert (mass["trace_tokens"], mass["entropy_error_bound"]) == (rows["n_tokens"].sum(), None)
-    run(capsys, "features", EXAMPLE.traces, "-o", features, "--vocabulary", 100)
+    run(capsys, "features", TINY.traces, "-o", features, "--vocabulary", 100)
     known = read_provenance(features)["missing_mass"]
     # Concave in eps: the mean of the steps' bounds is at most the bound at their mean.
     assert 0 < known["entropy_error_bound"] <= (1 - by_token) * math.log(80 / (1 - by_token))
 
 
-def test_a_log_with_a_bad_line_is_read_but_not_strictly(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    log = tmp_path / "log.jsonl"
-    log.write_text(Path(EXAMPLE.log).read_text() + "{broken\n")
-    kept = tmp_path / "kept"
-    assert run(capsys, "fit", *TRAINING, "-l", EXAMPLE.labels, "-e", "atc-max", "--top-k", 5, "-o", kept)[0] == 0
+def test_a_log_with_a_bad_line_is_read_but_not_strictly(tmp_path: Path, capsys, fit) -> None:
+    log, kept = tmp_path / "log.jsonl", tmp_path / "mine.estimator"
+    log.write_text(TINY.log.read_text() + "{broken\n")
+    fit(*TRAINING, "-e", "atc-max", "--top-k", 5)
     status, _, err = run(capsys, "estimate", kept, log)
     assert (status, err.startswith(f"1 record that cannot be read: {log}: line 13")) == (3, True)
     status, _, err = run(capsys, "estimate", kept, log, "--strict")
     assert (status, f"{log}: line 13" in err) == (1, True)
-    assert run(capsys, "fit", log, "-l", EXAMPLE.labels, "-e", "atc-max", "--strict", "-o", kept)[0] == 1
+    assert run(capsys, "fit", log, "-l", TINY.labels, "-e", "atc-max", "--strict", "-o", kept)[0] == 1
 
 
-def test_the_domains_of_a_log_are_the_values_of_a_column(
-    tmp_path: Path, capsys: pytest.CaptureFixture, caplog: pytest.LogCaptureFixture
-) -> None:
-    rows = es.read_features(EXAMPLE.log)
+def test_the_domains_of_a_log_are_the_values_of_a_column(tmp_path: Path, capsys, caplog) -> None:
+    rows = es.read_features(TINY.log)
     labels, routes = tmp_path / "labels.csv", rows["metadata.route"].unique().sort().to_list()
     rows.select("item_id", label=pl.int_range(pl.len()) % 2 == 0).write_csv(labels)
-    answers = ["fit", EXAMPLE.log, "-l", labels, "-e", "atc-max", "-o", tmp_path / "kept"]
+    answers = ["fit", TINY.log, "-l", labels, "-e", "atc-max", "-o", tmp_path / "kept"]
     status, said, _ = run(capsys, *answers, "--domain", "metadata.route")
     assert status == 0
     assert f"of tiny-1m to {len(routes)} domains; " in said
     assert all(route in said for route in routes)
     # Without it all are of the log's name, and the column is named that gives more domains of 20 labels.
-    lines = [
-        line.replace('"prompt_id":"', f'"prompt_id":"{n}-')
-        for line in EXAMPLE.log.read_text().splitlines()
-        for n in range(7)
-    ]
-    (tmp_path / "week.jsonl").write_text("\n".join(lines).replace('"route"', '"tier": "a", "route"'))
+    text = TINY.log.read_text().replace('"route"', '"tier": "a", "route"')
+    weeks = [text.replace('"prompt_id":"', f'"prompt_id":"{n}-') for n in range(7)]
+    (tmp_path / "week.jsonl").write_text("\n".join(weeks))
     rows = es.read_features(tmp_path / "week.jsonl")
     assert rows["metadata.route"].value_counts()["count"].to_list() == [21] * len(routes)
     rows.select("item_id", label=pl.int_range(pl.len()) % 2 == 0).write_csv(labels)

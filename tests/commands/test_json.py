@@ -40,15 +40,12 @@ def test_fit(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "options"),
-    [
-        ("estimate", ["--by", "route"]),
-        ("monitor", ["--by", "route", "--window", "day", "--fail-below", "0.99"]),
-    ],
+    ("command", "options"), [("estimate", []), ("monitor", ["--window", "day", "--fail-below", "0.99"])]
 )
 def test_rows_and_alerts(command: str, options: list[str], folder: Path, capsys: pytest.CaptureFixture) -> None:
     file = folder / "rows.json"
-    output = printed(capsys, command, folder / "estimator", folder / "log.parquet", *options, "--output", file)
+    call = [command, folder / "estimator", folder / "log.parquet", "--by", "route", *options]
+    output = printed(capsys, *call, "--output", file)
     assert json.loads(output) == json.loads(file.read_text())
     assert list(json.loads(output)) == documented(command)
     assert {row["route"] for row in json.loads(output)["slices"]} == {"school", "shop", "support"}
@@ -58,10 +55,8 @@ def test_score(folder: Path, capsys: pytest.CaptureFixture) -> None:
     file = folder / "scores.jsonl"
     output = printed(capsys, "score", folder / "estimator", folder / "log.parquet", "--output", file)
     assert output == file.read_text()
-    rows = [
-        json.loads(line)
-        for line in printed(capsys, "score", folder / "estimator", folder / "log.parquet").split("\n")[:-1]
-    ]
+    output = printed(capsys, "score", folder / "estimator", folder / "log.parquet")
+    rows = [json.loads(line) for line in output.split("\n")[:-1]]
     assert (len(rows), list(rows[0])) == (300, documented("score"))
 
 
@@ -79,9 +74,8 @@ def test_sample(estimator: list[str], folder: Path, capsys: pytest.CaptureFixtur
 def test_warnings_do_not_mix_with_it(folder: Path, capsys: pytest.CaptureFixture) -> None:
     log = folder / "broken.jsonl"
     log.write_text("{broken")
-    status, output, errors = run(
-        capsys, "monitor", folder / "estimator", folder / "log.parquet", log, "--min-responses", 1, "--json"
-    )
+    call = ["monitor", folder / "estimator", folder / "log.parquet", log, "--min-responses", 1, "--json"]
+    status, output, errors = run(capsys, *call)
     assert status == 3
     assert f"{log}: line 1" in errors
     assert json.loads(output)["provenance"]["responses"]["in_all"] == 300

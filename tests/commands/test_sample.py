@@ -14,31 +14,26 @@ from tiny import TINY
 import entropy_sentinel as es
 from entropy_sentinel.monitor.labelling.to_label import write_page
 
-EXAMPLE = TINY
-
 
 @pytest.fixture(scope="module")
 def estimator(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("estimator") / "log-3d.estimator"
-    es.save(es.fit(es.read_features(EXAMPLE.traces), es.read_labels(EXAMPLE.labels), "log-3d"), path)
+    es.save(es.fit(es.read_features(TINY.traces), es.read_labels(TINY.labels), "log-3d"), path)
     return path
 
 
 def test_a_file_to_fill_in_and_what_to_expect(estimator: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     target = tmp_path / "to_label.csv"
-    call = ("sample", estimator, EXAMPLE.traces, "--by", "benchmark", "--budget", 40, "-o", target)
+    call = ("sample", estimator, TINY.traces, "--by", "benchmark", "--budget", 40, "-o", target)
     status, said, errors = run(capsys, *call)
     assert (status, errors.split(":")[0]) == (0, "do not use")
     assert said.splitlines()[-1] == f"{target}: 40 of 160 responses to label, true or false in column 'label'"
     rows = list(csv.DictReader(target.read_text().splitlines(keepends=True)))
     assert [len(rows), {row["label"] for row in rows}] == [40, {""}]
-    same = es.sample(es.load(estimator), EXAMPLE.traces, ["benchmark"], 40)
+    same = es.sample(es.load(estimator), TINY.traces, ["benchmark"], 40)
     assert [row["item_id"] for row in rows] == same.responses["item_id"].to_list()
-    shown = {
-        line.split()[0]: line.split()[1:]
-        for line in said.splitlines()
-        if line.split()[1:2] == ["40"] and len(line.split()) == 7
-    }
+    lines = [line.split() for line in said.splitlines()]
+    shown = {words[0]: words[1:] for words in lines if words[1:2] == ["40"] and len(words) == 7}
     assert set(shown) == set(same.slices["benchmark"])
     row = same.slices.row(0, named=True)
     numbers = [row[name] for name in ("estimated_accuracy", "width_before", "width_labels_alone", "width_expected")]
@@ -47,7 +42,7 @@ def test_a_file_to_fill_in_and_what_to_expect(estimator: Path, tmp_path: Path, c
 
 def test_json_lines(estimator: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     target = tmp_path / "to_label.jsonl"
-    status, said, _ = run(capsys, "sample", estimator, EXAMPLE.traces, "-n", 30, "-o", target)
+    status, said, _ = run(capsys, "sample", estimator, TINY.traces, "-n", 30, "-o", target)
     rows = [json.loads(line) for line in target.read_text().splitlines()]
     # Without --by all responses are one slice.
     assert said.splitlines()[2].split()[:3] == ["all", "160", "30"]
@@ -58,19 +53,18 @@ def test_json_lines(estimator: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_wrong_calls_are_answered(estimator: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    call = ("sample", estimator, EXAMPLE.traces, "--by", "benchmark")
-    status, _, errors = run(capsys, *call, "-n", 40, "-o", tmp_path / "a.xlsx")
-    assert (status, "--output: must end with .csv, .jsonl" in errors) == (1, True)
-    status, _, errors = run(capsys, *call, "-n", 4, "-o", tmp_path / "a.csv")
-    assert (status, "budget: 4 is fewer than 5 labels for each of 4 slices (20)" in errors) == (1, True)
+    call = ("sample", estimator, TINY.traces, "--by", "benchmark")
+    for n, file, fact in ((40, "a.xlsx", "--output: must end with .csv, .jsonl"), (4, "a.csv", "budget: 4 ")):
+        status, _, errors = run(capsys, *call, "-n", n, "-o", tmp_path / file)
+        assert (status, fact in errors) == (1, True)
     assert not list(tmp_path.iterdir())
 
 
 def test_a_page_or_a_file_is_named(estimator: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    status, _, errors = run(capsys, "sample", estimator, EXAMPLE.traces, "-n", 40)
+    status, _, errors = run(capsys, "sample", estimator, TINY.traces, "-n", 40)
     assert (status, "--html" in errors) == (1, True)
     features = tmp_path / "features.parquet"
-    run(capsys, "features", EXAMPLE.traces, "-o", features)
+    run(capsys, "features", TINY.traces, "-o", features)
     status, _, errors = run(capsys, "sample", estimator, features, "-n", 40, "--html", tmp_path / "a.html")
     assert (status, "--html: needs the texts" in errors) == (1, True)
     assert not (tmp_path / "a.html").exists()
@@ -130,14 +124,6 @@ def test_the_page_does_not_say_what_is_estimated(tmp_path: Path) -> None:
     write_page(es.sample(model, log, budget=10), tmp_path / "label.html")
     text = (tmp_path / "label.html").read_text()
     data = json.loads(text.split('id="data">')[1].split("</script>")[0])
-    assert set(data["rows"][0]) == {
-        "question",
-        "response",
-        "reference",
-        "cut_off",
-        "caution",
-        "item_id",
-        "weight",
-        "label",
-    }
+    shown = {"question", "response", "reference", "cut_off", "caution", "item_id", "weight", "label"}
+    assert set(data["rows"][0]) == shown
     assert pl.Series([row["label"] for row in data["rows"]]).null_count() == 10

@@ -7,11 +7,11 @@ import pytest
 import yaml
 from calling import run
 from snakemake.utils import update_config
+from studies import study
 
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.generations import config_snippet, generation_settings, served_settings
 from entropy_sentinel.engines.server import flag, server_command, server_environment
-from entropy_sentinel.frames.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
 
@@ -46,14 +46,6 @@ def test_files_are_merged_as_snakemake_does(tmp_path: Path) -> None:
     assert {"a", "tiny-1m", "qwen3-8b"} <= set(expected["models"])
 
 
-def test_files_that_are_no_config_are_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"absent.yaml: cannot be read"):
-        read_config([tmp_path / "absent.yaml"])
-    (tmp_path / "list.yaml").write_text("- a")
-    with pytest.raises(ConfigError, match=r"list.yaml: must be a YAML mapping"):
-        read_config(["config.yaml", tmp_path / "list.yaml"])
-
-
 def test_command_is_the_offline_engine_as_a_server(capsys: pytest.CaptureFixture) -> None:
     status, printed, _ = run(capsys, "serve", "tiny-1m", "--configfile", "demo/config.yaml", "--port", 8123, "--print")
     assert status == 0
@@ -85,17 +77,15 @@ def test_engine_arguments_become_flags(value: object, words: list[str]) -> None:
 
 def test_lora_is_served_under_the_models_name(tmp_path: Path) -> None:
     lora = adapter(tmp_path)
-    config = load_config(
-        read_config(["config.yaml", with_model(tmp_path, f"{{id: a/b, revision: c0ffee, lora: {lora}}}")])
-    )
+    config = study({"models.mine": {"id": "a/b", "revision": "c0ffee", "lora": str(lora)}})
     command = " ".join(server_command(served_settings(config, "mine"), "0.0.0.0", 1))
     assert "--model a/b --revision c0ffee --served-model-name mine-base" in command
     assert f"--enable-lora --lora-modules mine={lora}" in command
 
 
 def test_pinned_date_reaches_the_server() -> None:
-    config = load_config(read_config(["config.yaml"]))
-    assert server_environment(served_settings(config, "gpt-oss-20b"), 1)["VLLM_SYSTEM_START_DATE"] == "2025-11-01"
+    environment = server_environment(served_settings(study(), "gpt-oss-20b"), 1)
+    assert environment["VLLM_SYSTEM_START_DATE"] == "2025-11-01"
 
 
 @pytest.mark.parametrize("model", ["gpt-oss-20b", "qwen3-8b", "mine"])

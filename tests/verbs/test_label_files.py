@@ -27,14 +27,8 @@ def test_tables_of_spreadsheets(tmp_path: Path, separator: str, comma: str, ends
 
 
 def test_lines_and_parquet(tmp_path: Path) -> None:
-    lines = [
-        '{"item_id": 7, "label": 1}',
-        "",
-        '{"item_id": "8", "label": "no", "text": "a\u2028b"}',
-        "",
-        '{"item_id": "9"}',
-    ]
-    (tmp_path / "a.jsonl").write_text("\n".join(lines))
+    lines = ['{"item_id": 7, "label": 1}', '{"item_id": "8", "label": "no", "text": "a\u2028b"}', '{"item_id": "9"}']
+    (tmp_path / "a.jsonl").write_text("\n\n".join(lines))
     assert es.read_labels(tmp_path / "a.jsonl").rows() == [("7", True), ("8", False), ("9", None)]
     for values in ([1, 0, None], [1.0, 0.0, float("nan")], ["yes", "no", None], [True, False, None]):
         pl.DataFrame({"item_id": ["7", "8", "9"], "label": values}, strict=False).write_parquet(tmp_path / "a.parquet")
@@ -52,6 +46,7 @@ def test_lines_and_parquet(tmp_path: Path) -> None:
         ("a.csv", "item_id,label,sample\nx,1,0.5\n", "row 1: 'sample' .*'0.5'"),
         ("a.csv", "item_id,label\nx,1\ny,0,2,5\n", "row 2: .*2 fields.*4"),
         ("a.csv", "id,label\nx,1\n", "column 'item_id' .*: id, label"),
+        ("a.csv", "item_id\nx\n", "column 'label' .*: item_id"),
         ("a.csv", "", "column 'item_id' "),
         ("a.csv", 'item_id,label\nx,"1\n', "must be a Parquet, CSV"),
         ("a.jsonl", '{"item_id": "x", "label": "right"}\n', "row 1: 'label' .*'right'"),
@@ -65,6 +60,15 @@ def test_what_is_no_label_is_refused_with_its_row(tmp_path: Path, name: str, tex
     (tmp_path / name).write_text(text)
     with pytest.raises(InputError, match=f"^{tmp_path / name}: {said}"):
         es.read_labels(tmp_path / name)
+
+
+def test_several_files_of_which_some_have_weights_and_some_no_label_yet(tmp_path: Path) -> None:
+    texts = ("item_id,weight,label\n007,2.5,TRUE\n008,4,\n", "item_id,label\n010,\n")
+    for number, text in enumerate(texts):
+        (tmp_path / f"{number}.csv").write_text(text)
+    found = es.read_labels([tmp_path / "0.csv", tmp_path / "1.csv"])
+    assert found["item_id"].to_list() == ["007", "008", "010"]
+    assert found.select("label", "weight").rows() == [(True, 2.5), (None, 4), (None, None)]
 
 
 def test_a_table_of_another_encoding_is_refused(tmp_path: Path) -> None:

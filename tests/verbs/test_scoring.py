@@ -15,17 +15,15 @@ import entropy_sentinel as es
 from entropy_sentinel.frames.errors import InputError, ProvenanceError
 from entropy_sentinel.monitor.once import score
 
-EXAMPLE = TINY
-
 
 @pytest.fixture(scope="module")
 def features() -> pl.DataFrame:
-    return es.read_features(EXAMPLE.traces)
+    return es.read_features(TINY.traces)
 
 
 @pytest.fixture(scope="module")
 def labels() -> pl.DataFrame:
-    return es.read_labels(EXAMPLE.labels)
+    return es.read_labels(TINY.labels)
 
 
 def test_the_probabilities_are_those_of_scikit_learn(features: pl.DataFrame, labels: pl.DataFrame) -> None:
@@ -78,19 +76,17 @@ def test_another_model_and_log_probabilities_are_refused() -> None:
     assert found["p_correct"].equals(score(estimator, rows)["p_correct"])
 
 
-def test_the_command(
-    features: pl.DataFrame, labels: pl.DataFrame, tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
+def test_the_command(features: pl.DataFrame, labels: pl.DataFrame, tmp_path: Path, capsys) -> None:
     estimator = es.fit(features, labels, "log-3d")
     es.save(estimator, tmp_path / "mine.estimator")
     expected = score(estimator, features)
     target = tmp_path / "scores.csv"
-    status, said, errors = run(capsys, "score", tmp_path / "mine.estimator", EXAMPLE.traces, "-o", target)
+    status, said, errors = run(capsys, "score", tmp_path / "mine.estimator", TINY.traces, "-o", target)
     mean = expected["p_correct"].mean()
     assert (status, errors.split(":")[0]) == (0, "do not use")
     assert said == f"{target}: 160 responses, 0 of them without P(correct); mean P(correct) {mean:.3f}\n"
     rows = list(csv.DictReader(target.read_text().splitlines()))
     assert [row["item_id"] for row in rows] == expected["item_id"].to_list()
     assert [float(row["p_correct"]) for row in rows] == pytest.approx(expected["p_correct"].to_list())
-    status, _, errors = run(capsys, "score", tmp_path / "mine.estimator", EXAMPLE.traces, "-o", tmp_path / "a.xlsx")
+    status, _, errors = run(capsys, "score", tmp_path / "mine.estimator", TINY.traces, "-o", tmp_path / "a.xlsx")
     assert (status, "--output: must end with .csv" in errors) == (1, True)

@@ -6,39 +6,21 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from production import traffic
 from rows import rows
 from tiny import TINY
 
 import entropy_sentinel as es
 from entropy_sentinel.estimators.training import TrainingRows, fit
-from entropy_sentinel.features.catalogue import EXTRAS, FEATURE_FRAME
 from entropy_sentinel.frames.errors import ConfigError, ContractError, InputError, ProvenanceError
 from entropy_sentinel.verbs.reading import write_features
-
-LOGPROBS = {"logprobs_mode": "raw_logprobs", "top_k_returned": 20}
 
 
 def frame(n: int = 60, seed: int = 0) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Features of two benchmarks, and labels."""
-    values, label = rows(n, seed)
-    identity = {
-        "model": "m",
-        "benchmark": pl.Series(["a", "b"] * (n // 2)),
-        "item_id": pl.Series([f"item-{number}" for number in range(n)]),
-        "sample": pl.lit(0, pl.UInt16),
-        "n_tokens": pl.lit(9, pl.UInt32),
-        "displaced_steps": pl.lit(0, pl.UInt32),
-        "finish_reason": "stop",
-        "clamped_tokens": pl.lit(0, pl.UInt32),
-        "trace_tokens": pl.lit(9, pl.UInt32),
-        "cut_off": pl.lit(False),
-        **{name: pl.lit(None, pl.Float64) for name in EXTRAS},
-        "reason": pl.lit(None, pl.String),
-        **LOGPROBS,
-    }
-    columns = {name: pl.lit(value) if isinstance(value, str | int) else value for name, value in identity.items()}
-    found = values.with_columns(**columns).select(*FEATURE_FRAME.schema.names(), *LOGPROBS)
-    return found, found.select("item_id", label=pl.Series(label))
+    benchmark, ids = pl.Series(["a", "b"] * (n // 2)), pl.format("item-{}", pl.int_range(pl.len()))
+    features = traffic(n, seed).with_columns(benchmark=benchmark, item_id=ids).drop("route", "user", "time")
+    return features, features.select("item_id", label=pl.Series(rows(n, seed)[1]))
 
 
 def test_a_seed_of_zero_is_a_seed() -> None:
@@ -80,9 +62,8 @@ def test_labels_of_a_part_and_rows_without_features() -> None:
 def test_slices_by_any_columns() -> None:
     features, labels = frame()
     fitted = es.fit(features, labels, "group-accuracy")
-    found = es.estimate(
-        fitted, features.with_columns(route=pl.Series(["x", None, "y"] * 20)), by=["route", "benchmark"]
-    )
+    features = features.with_columns(route=pl.Series(["x", None, "y"] * 20))
+    found = es.estimate(fitted, features, by=["route", "benchmark"])
     assert found.select("route", "benchmark", "n_estimated").sort("route", "benchmark").rows() == [
         (route, benchmark, 10) for route in (None, "x", "y") for benchmark in "ab"
     ]
@@ -98,31 +79,28 @@ def test_a_slice_without_features_is_null() -> None:
 
 def test_features_of_another_k_are_refused_with_what_to_do(tmp_path: Path) -> None:
     """And then they are refitted or cut: `k` is a parameter of the entropy."""
-    example = TINY
-    labels = es.read_labels(example.labels)
+    labels = es.read_labels(TINY.labels)
     with pytest.raises(ProvenanceError, match=r"top_k_returned 20 .*--top-k 5 "):
-        es.estimate(es.fit(es.read_features(example.traces), labels), es.read_features(example.log))
-    fitted = es.fit(es.read_features(example.traces, top_k=5), labels, "atc-se_sum")
+        es.estimate(es.fit(es.read_features(TINY.traces), labels), es.read_features(TINY.log))
+    fitted = es.fit(es.read_features(TINY.traces, top_k=5), labels, "atc-se_sum")
     assert fitted.about["logprobs"]["top_k_returned"] == 5
-    found = es.estimate(fitted, es.read_features(example.log), by=["metadata.route"])
+    found = es.estimate(fitted, es.read_features(TINY.log), by=["metadata.route"])
     assert found["n_estimated"].to_list() == [3, 3, 3, 3]
     with pytest.raises(ProvenanceError, match=r"top_k_returned 20, not 5: .*--top-k 5 "):
-        es.estimate(fitted, es.read_features(example.traces))
+        es.estimate(fitted, es.read_features(TINY.traces))
 
 
 def test_the_example_log_is_of_the_example_traces() -> None:
     """The log was written with six decimals, the traces in Float32."""
-    example = TINY
-    log = es.read_features(example.log).sort("metadata.route", "item_id")
-    traces = es.read_features(example.traces, top_k=5).sort("benchmark", "item_id")
+    log = es.read_features(TINY.log).sort("metadata.route", "item_id")
+    traces = es.read_features(TINY.traces, top_k=5).sort("benchmark", "item_id")
     traces = traces.filter(pl.int_range(pl.len()).over("benchmark") < 3)
     for name in ("n_tokens", "se_sum", "max", "nll_sum", "kurtosis"):
         assert log[name].to_list() == pytest.approx(traces[name].to_list(), rel=1e-3, abs=1e-4), name
 
 
 def test_features_of_several_k_go_to_a_file_each(tmp_path: Path) -> None:
-    example = TINY
-    both = es.read_features([example.log, example.traces])
+    both = es.read_features([TINY.log, TINY.traces])
     assert both.group_by("top_k_returned").len().sort("top_k_returned").rows() == [(5, 12), (20, 160)]
     with pytest.raises(InputError, match=r"12 responses with 5 .*\(raw_logprobs\); 160"):
         write_features(both, tmp_path / "f.parquet")
@@ -136,7 +114,7 @@ def test_features_of_several_k_go_to_a_file_each(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="f-top5.parquet: .*features"):
         es.read_features(files[0], top_k=3)
     with pytest.raises(InputError, match="top_k: .*20.*30"):
-        es.read_features(example.traces, top_k=30)
+        es.read_features(TINY.traces, top_k=30)
 
 
 def test_rows_without_features_belong_to_any_logprobs(tmp_path: Path) -> None:
@@ -162,15 +140,6 @@ def test_logs_that_cannot_be_read(tmp_path: Path, caplog: pytest.LogCaptureFixtu
     assert f"1 records could not be read: {path}: line 2: " in caplog.text
     with pytest.raises(InputError, match="a.jsonl: line 2"):
         es.read_logs(path, strict=True)
-
-
-def test_saved_and_loaded(tmp_path: Path) -> None:
-    features, labels = frame()
-    fitted = es.fit(features, labels, "baseline-max")
-    es.save(fitted, tmp_path / "x.estimator")
-    loaded = es.load(tmp_path / "x.estimator")
-    assert es.estimate(loaded, features).equals(es.estimate(fitted, features))
-    assert loaded.about["group"] == "a+b"
 
 
 def test_features_of_other_log_probabilities_are_refused() -> None:
@@ -206,38 +175,17 @@ def test_unknown_names_are_refused() -> None:
 
 
 def test_files(tmp_path: Path) -> None:
-    example = TINY
-    assert es.read_logs(str(example.traces / "a*.parquet"))["benchmark"].unique().to_list() == ["averages"]
-    assert es.read_features(example.traces).equals(es.features(es.read_logs(example.traces)))
+    assert es.read_logs(str(TINY.traces / "a*.parquet"))["benchmark"].unique().to_list() == ["averages"]
+    assert es.read_features(TINY.traces).equals(es.features(es.read_logs(TINY.traces)))
     with pytest.raises(InputError, match="none.parquet: no such file or folder"):
         es.read_logs(tmp_path / "none.parquet")
     with pytest.raises(ContractError):
-        es.read_logs(example.labels)
+        es.read_logs(TINY.labels)
     with pytest.raises(InputError, match="features or generations, .*labels"):
-        es.read_features(example.labels)
+        es.read_features(TINY.labels)
     table = tmp_path / "labels.csv"
-    es.read_labels(example.labels).write_csv(table)
-    assert es.read_labels(table)["label"].equals(es.read_labels(example.labels)["label"])
-    table.write_text("item_id,label\nx,yes\ny,perhaps\n")
-    with pytest.raises(InputError, match=r"labels.csv: row 2: 'label' .*'perhaps'"):
-        es.read_labels(table)
-    table.write_text("item_id\nx\n")
-    with pytest.raises(InputError, match=r"labels.csv: column 'label' .*: item_id"):
-        es.read_labels(table)
-
-
-def test_labels_that_a_person_has_filled_in(tmp_path: Path) -> None:
-    """Spreadsheets write TRUE; ids may look like numbers; of a file to fill in nothing may be there yet."""
-    for name, text in {
-        "a.csv": "item_id,weight,label\n007,2.5,TRUE\n008,4,\n009,1,FALSE\n",
-        "b.csv": "item_id,label\n010,\n011,\n",
-        "c.jsonl": '{"item_id": "012", "label": false, "response": "7"}\n',
-    }.items():
-        (tmp_path / name).write_text(text)
-    found = es.read_labels([tmp_path / name for name in ("a.csv", "b.csv", "c.jsonl")])
-    assert found["item_id"].to_list() == ["007", "008", "009", "010", "011", "012"]
-    assert found["label"].to_list() == [True, None, False, None, None, False]
-    assert found["weight"].to_list() == [2.5, 4, 1, None, None, None]
+    es.read_labels(TINY.labels).write_csv(table)
+    assert es.read_labels(table)["label"].equals(es.read_labels(TINY.labels)["label"])
 
 
 def test_the_csv_files_of_a_folder_are_logs_where_they_have_log_probabilities(
