@@ -16,11 +16,11 @@ __version__ = "0.2.0"
 
 if sys.platform == "win32":
     raise ImportError(
-        "Entropy Sentinel runs on Linux and macOS: it locks folders and keeps files whole by means that Windows does "
+        "Entropy Sentinel runs on Linux and macOS: it locks folders and replaces files in ways that Windows does "
         "not have. On Windows, install it in WSL (Windows Subsystem for Linux)"
     )
 
-# Verbs by the module that has them, which is imported when a verb is first used: most jobs need none.
+# Verbs by their module, which is imported when a verb is first used, because most jobs need none.
 _VERBS = {
     **dict.fromkeys(("example", "features", "open_logs", "read_features", "read_logs"), "verbs.reading"),
     "capture": "capturing.openai",
@@ -39,12 +39,12 @@ class Room(ModuleType):
     """A room that has the name of a verb: `es.features(...)` calls the verb."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """What the verb of this name returns."""
+        """Return the result of the verb of this name."""
         return _verb(self.__name__.rpartition(".")[2])(*arguments, **options)
 
     @property
     def __signature__(self) -> "Signature":
-        """That of the verb, for completion in notebooks."""
+        """The signature of the verb, for completion in notebooks."""
         from inspect import signature
 
         return signature(_verb(self.__name__.rpartition(".")[2]))
@@ -55,12 +55,12 @@ def _verb(name: str) -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    """A verb by its name."""
+    """Return a verb by its name."""
     if name not in _VERBS:
         raise AttributeError(f"module 'entropy_sentinel' has no attribute '{name}'; its verbs: {', '.join(__all__)}")
     return _verb(name)
 
 
 def __dir__() -> list[str]:
-    """The verbs, for completion."""
+    """Return the verbs, for completion."""
     return [*globals(), *__all__]

@@ -46,11 +46,11 @@ class TrainingGroup:
 
 
 def training_group(groups: Groups, name: str) -> TrainingGroup:
-    """The group of this name; `cross-domain` is shown as "Cross-Domain", an unnamed group by its benchmarks."""
+    """Return the group of this name; `cross-domain` is shown as "Cross-Domain", an unnamed group by its benchmarks."""
     group = "+".join(sorted(groups[name]["benchmarks"]))
     return TrainingGroup(group_benchmarks(group) if name == group else name.title(), group, groups[name]["estimator"])
 
 
 def group_benchmarks(group: str) -> str:
-    """A group's id, `gsm8k+math`, as "gsm8k, math": a table cell can break there."""
+    """Return a group's id, `gsm8k+math`, as "gsm8k, math": a table cell can break there."""
     return group.replace("+", ", ")

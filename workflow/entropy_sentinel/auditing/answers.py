@@ -107,13 +107,13 @@ def _write(rows: Iterable[Sequence[object]], path: Path) -> None:
 def add_answers(sample: Sample, given: Path, kept: Path) -> tuple[int, int, int]:
     """Add the answers in the file `given` to the file `kept`.
 
-    Returns how many are on responses of the sample, how many on others, and how many replace another answer. Raises
-    InputError if none is on a response of the sample.
+    Returns how many are for responses of the sample, how many for others, and how many replace another answer. Raises
+    InputError if none is for a response of the sample.
     """
     new, known = read_answers(given), set(sample.rows.select(RESPONSE).rows())
     used = {response: label for response, label in new.items() if response in known}
     if not used:
-        raise InputError(f"{given}: none of its {len(new)} answers is on a response of this sample")
+        raise InputError(f"{given}: none of its {len(new)} answers is for a response of this sample")
     _, replaced = save_answers(used, kept)
     return len(used), len(new) - len(used), len(replaced)
 

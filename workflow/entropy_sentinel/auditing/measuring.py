@@ -51,7 +51,7 @@ class Audit:
 
 
 def audit(sample: Sample, answers: Answers) -> Audit:
-    """Compute the figures of `answers`; raise InputError if none is on a response that the judge has labelled."""
+    """Compute the figures of `answers`; raise InputError if none is for a response that the judge has labelled."""
     about = sample.about
     labels = [answers.get(response) for response in sample.rows.select(RESPONSE).rows()]
     rows = sample.rows.with_columns(answer=pl.Series(labels, dtype=pl.String))
@@ -60,7 +60,7 @@ def audit(sample: Sample, answers: Answers) -> Audit:
     decided = decided.with_columns(weight=pl.col("n") / pl.len().over(STRATUM))
     judged = decided.filter(pl.col("verdict").is_in(_SAYS)).with_columns(same=pl.col("answer") == pl.col("verdict"))
     if judged.is_empty():
-        raise InputError("no answer is on a response that the judge has labelled: nothing to compare yet")
+        raise InputError("no answer is for a response that the judge has labelled, so there is nothing to compare yet")
     right, wrong = (judged.filter(answer=says) for says in _SAYS)
     nulls = decided.filter(verdict="null").with_columns(same=pl.col("answer") == "correct")
     labelled = strata.filter(pl.col("verdict").is_in(_SAYS))

@@ -28,7 +28,7 @@ AUDIT_SAMPLE = Contract(
     key=RESPONSE,
     columns=(
         *RESPONSE_COLUMNS,
-        Column("verdict", pl.String, "what the judge said: `correct`, `incorrect` or `null`"),
+        Column("verdict", pl.String, "the judge's verdict: `correct`, `incorrect` or `null`"),
         Column("response_hash", pl.String, "first 16 hex digits of the SHA-256 of the response"),
     ),
 )
@@ -176,7 +176,7 @@ def material(config: Config, sample: Sample) -> pl.DataFrame:
             path = sample_file(sample.about["study"], sample.about["judge"])
             raise InputError(
                 f"{path}: the response of {row['model']} to {row['item_id']} has changed since the sample was drawn; "
-                "draw again with --new: answers on what has not changed are kept"
+                "draw again with --new; answers for unchanged responses are kept"
             )
     return shown
 

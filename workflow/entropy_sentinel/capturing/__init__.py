@@ -1,4 +1,4 @@
-"""Logs for a service that has none: the replies that a client or a proxy receives, written while it runs.
+"""Write logs for a service without any: the replies that a client or a proxy receives, while it runs.
 
 1. `requests`  requests with log-probabilities added
 2. `openai`    the transport of an OpenAI client (`es.capture`); `litellm`, LiteLLM's callback

@@ -1,4 +1,4 @@
-"""LiteLLM's callback: in the proxy's YAML `callbacks: entropy_sentinel.capturing.litellm.callback`, in code
+"""LiteLLM's callback. In the proxy's YAML: `callbacks: entropy_sentinel.capturing.litellm.callback`; in code:
 `litellm.callbacks = [Callback("logs")]`.
 """
 
@@ -31,7 +31,7 @@ CALLS = {
 }
 
 
-# Where the parts of a stream are kept: in LiteLLM's own dict of a call, which ends with the call.
+# Key for the parts of a stream, in LiteLLM's dict of a call, which exists only as long as the call.
 STREAMED = "entropy_sentinel_streamed"
 
 
@@ -39,7 +39,7 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
     """Requests log-probabilities, and writes LiteLLM's log entry of each successful completion.
 
     If a server refuses the added log-probabilities, later requests to that model do not have them. LiteLLM gives a
-    callback no way to repeat a request, so the first one fails.
+    callback no way to repeat a request, so that first request fails.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
         model = f"{kwargs.get('custom_llm_provider')}/{kwargs.get('model')}"
         if model in self._added and "logprob" in str(kwargs.get("exception")):
             self._refused.add(model)
-            log.warning("%s: its server refuses log-probabilities; it is not asked for them again", model)
+            log.warning("%s: its server refuses log-probabilities, so they are no longer requested", model)
 
     def _write(self, kwargs: dict[str, Any]) -> None:
         if payload := kwargs.get("standard_logging_object"):
@@ -119,7 +119,7 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
             self._added |= {model} if added else set()
             return kwargs | {name: wanted[name] for name in added}
         except Exception as error:
-            log.warning("log-probabilities could not be asked for: %s", type(error).__name__)
+            log.warning("log-probabilities could not be requested: %s", type(error).__name__)
             return None
 
 

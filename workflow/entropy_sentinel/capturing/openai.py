@@ -64,8 +64,8 @@ def capture(
 ) -> Client:
     """Write every reply that an OpenAI client receives to logs, and request log-probabilities.
 
-    Requests never wait for the disk and never fail because of it: replies that cannot be written are dropped, counted
-    and warned of. If a server refuses the added log-probabilities, the request is sent again as it was. Failed requests
+    Requests never wait for the disk or fail because of it: replies that cannot be written are dropped and counted,
+    with a warning. If a server refuses the added log-probabilities, the request is resent unchanged. Failed requests
     are not written. Keys and other secrets are written as `***`.
 
     Args:
@@ -136,7 +136,7 @@ class _Asking:
     def refuse(self, body: dict[str, Any]) -> None:
         """Record that a model's server refuses added log-probabilities."""
         self.refused.add(str(body.get("model")))
-        log.warning("%s: its server refuses log-probabilities; it is not asked for them again", body.get("model"))
+        log.warning("%s: its server refuses log-probabilities, so they are no longer requested", body.get("model"))
 
 
 @dataclass

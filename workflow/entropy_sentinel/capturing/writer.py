@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 Record = Mapping[str, Any]
 
 QUEUED = 1000  # records; more are dropped, because a service must not run out of memory
-TOGETHER = 100  # most records in one write
+TOGETHER = 100  # largest number of records in one write
 BETWEEN_WARNINGS_S = 60.0
 
 
@@ -62,7 +62,7 @@ class LogWriter:
         try:
             self._queue.put_nowait(reply)
         except queue.Full:
-            self._drop(1, f"{self._queued} wait for the disk")
+            self._drop(1, f"{self._queued} replies are waiting for the disk")
 
     def close(self, timeout_s: float = 5.0) -> None:
         """Wait until all replies are written, at most `timeout_s` seconds."""
@@ -94,7 +94,7 @@ class LogWriter:
     def _lines(self, reply: Any) -> list[str]:
         try:
             return [json.dumps(record, default=str) + "\n" for record in self._to_records(reply)]
-        except Exception as error:  # whatever a provider sends, the next reply must be written
+        except Exception as error:  # a bad reply must not prevent writing the next one
             self._drop(1, f"a reply could not be read: {type(error).__name__}")
             return []
 
@@ -127,4 +127,4 @@ class LogWriter:
         self.dropped += count
         if time.monotonic() - self._warned >= BETWEEN_WARNINGS_S:
             self._warned = time.monotonic()
-            log.warning("%s: %d replies were not written so far (last: %s)", self._folder, self.dropped, why)
+            log.warning("%s: %d replies have not been written so far (last: %s)", self._folder, self.dropped, why)

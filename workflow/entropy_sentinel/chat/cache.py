@@ -21,7 +21,7 @@ from entropy_sentinel.frames.locks import is_at, take
 # Errors of `posix_fallocate` on file systems that cannot reserve space.
 _NO_PROMISES = (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)
 
-# Stands for the descriptor of a closed file.
+# The descriptor value of a closed file.
 _CLOSED = -1
 
 
@@ -61,7 +61,7 @@ class Claim:
         try:
             if is_at(self._file, self._path):
                 self._write(content)
-            else:  # somebody has deleted the cache
+            else:  # the cache was deleted meanwhile
                 with whole_file(self._path) as partial:
                     partial.chmod(0o600)
                     partial.write_bytes(content)
@@ -95,7 +95,7 @@ class Claim:
         os.fsync(self._file)
 
 
-# Part of every key: raised when the stored content of a reply changes.
+# Part of every key. Raise it when the stored content of a reply changes.
 LAYOUT = 1
 
 
@@ -103,7 +103,7 @@ class ReplyCache:
     """Folders with one file per request, which any number of jobs and machines of one user may share.
 
     `replies` holds what can be used again, gzipped JSON. `unusable` holds replies that were paid for and could not be
-    used, as plain JSON for a person to read; they are never an answer. Both lie in $ENTROPY_SENTINEL_CACHE, or in
+    used, as plain JSON for people to read; they never count as an answer. Both are in $ENTROPY_SENTINEL_CACHE, or in
     `.cache/entropy_sentinel` of the working directory. Prompts may be private: files are the user's alone.
 
     A request's `base_url` is the address of its server, None for the provider's own.
@@ -141,7 +141,7 @@ class ReplyCache:
             raise self._unwritable(path, error) from None
 
     def put_aside(self, request: Mapping[str, Any], reply: Any, reason: str) -> Path:
-        """Store an unusable reply with the reason, for a person to read; return its file."""
+        """Store an unusable reply with the reason, for people to read; return its file."""
         content = json.dumps({"reason": reason, "reply": reply, "request": request}, indent=1)
         path = self.unusable / f"{_name(request)}.json"
         try:

@@ -53,7 +53,7 @@ log = logging.getLogger(__name__)
 
 # If so many prompts are too long and none is answered, the limit on tokens is wrong, not the prompts.
 FIRST_REFUSALS = 10
-# Seconds between looks in the cache for a reply that another process has requested.
+# Seconds between checks of the cache for a reply that another process has requested.
 _LOOK_AGAIN_S = 0.2
 # The outcome of such a request: it is tried again after the others.
 _LATER = object()
@@ -243,7 +243,7 @@ class ChatClient:
         except UnusableReply as error:
             raise self._unusable(position, identity, UnusableReply(str(error), raw)) from None
         except (AttributeError, LookupError, TypeError, ValueError) as error:
-            reason = f"it has not the form of a chat completion: {message_of(error)}"
+            reason = f"it does not have the form of a chat completion: {message_of(error)}"
             raise self._unusable(position, identity, UnusableReply(reason, raw)) from None
         self.counts["answered"] += 1
         self._server_is_known = self._server_is_known or turn.shows_enough(kept)
@@ -259,7 +259,7 @@ class ChatClient:
         path = self._cache.put_aside(identity, storable(reply.raw), str(reply))
         return EntropySentinelError(
             f"{self.name}: {self._sender.address} gave a reply to request {position} (from 0) that cannot be used: "
-            f"{reply}; it lies in {path}; a restart asks again"
+            f"{reply}; it is stored in {path}; a restart sends the request again"
         )
 
     def _too_many_refusals(self, refusal: Refusal) -> EntropySentinelError | None:

@@ -65,7 +65,7 @@ def _without(text: str, values: list[str]) -> str:
 
 LONGEST_MESSAGE = 300
 
-# What LiteLLM puts before a provider's message: "litellm.NotFoundError: NotFoundError: OpenAIException - ".
+# LiteLLM's prefix of a provider's message: "litellm.NotFoundError: NotFoundError: OpenAIException - ".
 _PREFIXES = re.compile(r"^([\w.]*(Error|Exception)(:| -)\s*)+")
 # Pydantic's error for a reply that LiteLLM cannot read: the object, the field, and the problem.
 _UNREADABLE = re.compile(r"validation errors? for (\w+)\s+(\S+)\s+([^\[]+?)\s*\[type=")
@@ -125,7 +125,7 @@ def retry_after_s(error: BaseException) -> float:
         return float(value)
     try:
         return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):  # no date, or one without a time zone
+    except (ValueError, TypeError):  # not a date, or a date without a time zone
         return 0.0
 
 
@@ -187,7 +187,7 @@ class Reply:
     def choice(self) -> Any:
         """The reply's answer. Raises UnusableReply if there is none."""
         if not self.parsed.choices:
-            raise UnusableReply("it holds no answer, its `choices` are empty")
+            raise UnusableReply("it contains no answer: its `choices` are empty")
         return self.parsed.choices[0]
 
     @property
@@ -197,7 +197,7 @@ class Reply:
 
     @property
     def is_chat(self) -> bool:
-        """Whether it answers a chat, rather than going on from plain text."""
+        """Whether it answers a chat, rather than continuing plain text."""
         return hasattr(self.choice, "message")
 
     @property

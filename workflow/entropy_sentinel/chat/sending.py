@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 _TEMPLATE_TOKENS, _BYTES_PER_TOKEN, _REPLY_TOKENS = 64, 4, 256
 # Further tries if the address has never answered: these take seconds, while `retries` may take minutes.
 _RETRIES_TO_REACH = 2
-# Seconds between looks of a request that waits for room in the budget.
+# Seconds between checks of a request that waits for room in the budget.
 _LOOK_AGAIN_S = 0.1
 
 
@@ -69,15 +69,15 @@ class Sender:
         self.timeout_s, self.retries, self.ledger = timeout_s, retries, ledger
         self.address = f"{model} at {base_url}" if base_url else model
         self._not_before, self._reply_lengths, self._excess_is_told = 0.0, Counter[str](), False
-        # Without it the import fetches a table of prices.
+        # Without this, the import downloads a table of prices.
         os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
         import litellm
 
         litellm.telemetry, litellm.suppress_debug_info = False, True
-        # They log every request, some with its headers.
+        # These loggers record every request, some with its headers.
         for noisy in ("LiteLLM", "openai", "httpx", "httpcore", "aiohttp"):
             logging.getLogger(noisy).setLevel(logging.CRITICAL)
-        self._litellm: Any = litellm  # does not say what it exports
+        self._litellm: Any = litellm  # does not declare its exports
         self._texts: Any = None
 
     async def send(self, position: int, request: Mapping[str, Any], account: str, stop: anyio.Event) -> Sent | Refusal:
@@ -104,7 +104,7 @@ class Sender:
         )
         try:
             return await retrying(self._send_in_turn, request, raw, account, stop)
-        # These concern one request. All other errors with 400, 401 and 404 would come for every request.
+        # These concern one request. All other errors with 400, 401 and 404 would recur for every request.
         except self._litellm.ContextWindowExceededError as error:
             return Refusal(message_of(error), too_long=True)
         except self._litellm.ContentPolicyViolationError as error:
@@ -118,8 +118,8 @@ class Sender:
             # Nothing is chained: exceptions of clients carry requests, and those carry keys.
             raise EntropySentinelError(
                 f"{self.name}: {self.address} did not answer request {position} (from 0) in {tries} "
-                f"{'try' if tries == 1 else 'tries'}: {brief(error)}{self._other_address(error)}; a restart goes on "
-                "from what was answered"
+                f"{'try' if tries == 1 else 'tries'}: {brief(error)}{self._other_address(error)}; a restart continues "
+                "after the answered requests"
             ) from None
 
     def _other_address(self, error: Exception) -> str:
@@ -258,8 +258,8 @@ class Sender:
             passed = f"; replies cost up to {sums.excess:.4f} more than max_tokens allow, and may again"
         return EntropySentinelError(
             f"{self.name}: of budget_usd {self.ledger.terms.budget_usd:g}, {sums.spent:.4f} are spent{reserved}, and "
-            f"the next request may cost up to {usd + sums.excess:.4f}{passed}; raise budget_usd and start again: what "
-            "was answered is kept, and costs nothing"
+            f"the next request may cost up to {usd + sums.excess:.4f}{passed}; raise budget_usd and restart: answered "
+            "requests are cached and cost nothing"
         )
 
 

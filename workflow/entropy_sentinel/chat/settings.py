@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.sections import Number, Settings, Text, Whole
 
-# The argument of a LaTeX command is no placeholder: `\boxed{answer}`.
+# The argument of a LaTeX command is not a placeholder: `\boxed{answer}`.
 _PLACEHOLDER = re.compile(r"\\[A-Za-z]+\{[^{}]*\}|\{([a-z_]+)\}")
 # The placeholders of prompts, in the order that a reader expects.
 PLACEHOLDERS = ("question", "response", "reference")
@@ -35,10 +35,10 @@ class Server(Settings):
         None,
         gt=0,
         le=1e9,
-        description="requests sent in a minute, by all jobs of the study together, spread evenly; null for any number",
+        description="requests per minute, over all jobs of the study, spread evenly; null for no limit",
     )
     tokens_per_minute: Number | None = Field(
-        None, gt=0, le=1e12, description="tokens of requests and replies in a minute, likewise; null for any number"
+        None, gt=0, le=1e12, description="tokens of requests and replies per minute, likewise; null for no limit"
     )
 
     # Over the whole section: the message about a field would show its value.
@@ -76,15 +76,15 @@ class PromptTemplate(TypedDict, total=False):
 
 
 class Prompt(Settings):
-    """What a model is asked: a user message, with a system message before it where there is one; or `messages`.
+    """A prompt: a user message, optionally after a system message; or `messages`.
 
-    Or plain `text` that it goes on from, as base models do, which have no chat template.
+    Or plain `text` that the model continues, for base models, which have no chat template.
     """
 
     version: Annotated[int, Field(ge=1, lt=2**31)] = Field(1, description="raise it when the text changes; for readers")
     system: Text | None = Field(None, description="system message; null for none")
     user: Text | None = Field(None, description="user message")
-    messages: list[Message] = Field([], description="several messages in place of system and user; a user's is last")
+    messages: list[Message] = Field([], description="several messages instead of system and user, a user's last")
     text: Text | None = Field(
         None,
         description="plain text in place of messages, without a chat template, for base models: examples with their "
@@ -145,9 +145,9 @@ def check_placeholders(what: str, prompt: Prompt, needed: Iterable[str], allowed
     there, needed = set(prompt.placeholders), list(needed)
     for name in needed:
         if name not in there:
-            raise ValueError(f"{what} must have a place for {{{name}}}")
+            raise ValueError(f"{what} must contain the placeholder {{{name}}}")
     for name in sorted(there - {*needed, *allowed}):
-        raise ValueError(f"{what} has a place for {{{name}}}, and nothing to put there")
+        raise ValueError(f"{what} contains the placeholder {{{name}}}, which has no value here")
 
 
 SERVERS = "ENTROPY_SENTINEL_SERVERS"

@@ -16,7 +16,7 @@ from entropy_sentinel.sources.items import check_first_rows
 def missing_file(config: Config) -> str | None:
     """Return the error for the first missing local file; None if all exist.
 
-    Only of models and benchmarks that are run: the files of others may be added later.
+    Only models and benchmarks that are run are checked; the files of others may be added later.
     """
     return next((problem for path, problem in _needed(config) if not path.is_file()), None)
 
@@ -24,7 +24,7 @@ def missing_file(config: Config) -> str | None:
 def unfit_rows(config: Config) -> Iterator[str]:
     """Yield the errors in the first rows of local files: `benchmarks.x: a.csv has no column 'q'; ...`.
 
-    Only of benchmarks that are run.
+    Only benchmarks that are run are checked.
     """
     for name in config.run.benchmarks:
         if config.benchmarks[name].path is not None:

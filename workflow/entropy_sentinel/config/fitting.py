@@ -13,7 +13,7 @@ from entropy_sentinel.estimators.catalogue import ESTIMATORS
 from entropy_sentinel.estimators.settings import OWN
 from entropy_sentinel.frames.analysis import Analysis, Studied
 
-# Snakemake can plan this many within minutes: a job for each, and for each model.
+# Snakemake can plan this many within minutes; each makes a job per model.
 MOST_GROUPS = 20_000
 
 
@@ -79,7 +79,7 @@ def _analyses(config: Config, studied: Studied) -> tuple[dict[str, Analysis], li
             made[name], more = section.fitted(studied)
             lines += more
     if not made:
-        raise ValueError(f"run.analyses: nothing to make: {'; '.join(lines)}")
+        raise ValueError(f"run.analyses: no analysis is possible: {'; '.join(lines)}")
     return made, lines
 
 
@@ -117,7 +117,7 @@ def _sizes(config: Config) -> tuple[list[SweepSize], list[str]]:
     for sweep in config.run.sizes:
         size = sweep.number(n_labelled)
         if size < 1 or size > n_labelled:
-            lines.append(f"run.sizes: {sweep.size} left out because of run.benchmarks {n_labelled} have references")
+            lines.append(f"run.sizes: {sweep.size} left out because {n_labelled} of run.benchmarks have references")
         elif size >= n_benchmarks:
             lines.append(f"run.sizes: {sweep.size} left out because it leaves none of {n_benchmarks} benchmarks unseen")
         elif (n_groups := math.comb(n_labelled, size)) > MOST_GROUPS:

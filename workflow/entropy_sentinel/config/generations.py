@@ -153,7 +153,7 @@ def pass_settings(config: Config, family: str, model: str, benchmark: str) -> di
 
 
 def _told(model: Model) -> dict[str, Any]:
-    """Return facts about a model that only vLLM knows, and servers do not report, as far as the config has them."""
+    """Return facts about a model that vLLM knows but servers do not report, as far as the config has them."""
     if not isinstance(model, ApiModel):
         return {}
     ends = {} if model.end_tokens is None else {"end_tokens": model.end_tokens}
@@ -229,9 +229,9 @@ def item_limit(config: Config, benchmark: str) -> int | None:
 
 
 def announce_servers(config: Config) -> None:
-    """Put the addresses and limits of servers into the environment, which jobs inherit.
+    """Store the addresses and limits of servers in the environment, which jobs inherit.
 
-    They are no part of a job's settings: the same model at another address has nothing to answer again.
+    They are not part of a job's settings, so a new address of the same model regenerates nothing.
     """
     os.environ[SERVERS] = json.dumps(server_settings(config))
 
@@ -252,6 +252,6 @@ def config_snippet(config: Config, model: str, base_url: str) -> str:
     given = config.models[model].model_dump(include={"id", "path", "lora", "template_date"})
     lines = [f"    {key}: null" for key, value in given.items() if value is not None]
     if revision := served_settings(config, model)["revision"]:
-        lines.append(f"    revision: '{revision}'  # of the weights that the server has")
+        lines.append(f"    revision: '{revision}'  # commit of the server's weights")
     api = f"    api: {{model: hosted_vllm/{model}, base_url: '{base_url}'}}"
     return "\n".join(["# For one more --configfile, once the server is up:", "models:", f"  {model}:", *lines, api])

@@ -96,13 +96,13 @@ def _node_children(node: yaml.Node) -> Iterator[yaml.Node]:
 
 
 def _refuse_size(children: Callable[[Any], Iterable[Any]], root: Any) -> None:
-    """Raise ValueError for a tree of more than MOST_VALUES values, or deeper than DEEPEST, as one that holds itself."""
+    """Raise ValueError for a tree of more than MOST_VALUES values, or deeper than DEEPEST, such as a cyclic one."""
     waiting, n_values = [(root, 1)], 0
     while waiting:
         value, level = waiting.pop()
         n_values += 1
         if level > DEEPEST:
-            raise ValueError(f"must be at most {DEEPEST} levels deep, and nothing may hold itself")
+            raise ValueError(f"must be at most {DEEPEST} levels deep, and no value may contain itself")
         if n_values > MOST_VALUES:
-            raise ValueError(f"must hold at most {MOST_VALUES:,} values, aliases (*name) written out")
+            raise ValueError(f"must contain at most {MOST_VALUES:,} values, with aliases (*name) written out")
         waiting += [(child, level + 1) for child in children(value)]

@@ -52,13 +52,13 @@ class Config(Settings):
     )
     seed: Seed = Field(
         42,
-        description="seed of token sampling and of limits, and of all that estimation draws unless estimation.seed "
-        "is set; another one generates everything again",
+        description="seed of token sampling and of limits, and of the estimation unless estimation.seed "
+        "is set; a change regenerates everything",
     )
     limit: Positive | None = Field(
         None,
         description="items per benchmark, drawn by a hash of seed and item id, so that a smaller limit is part of a "
-        "larger one; null for all. The first thing to set on a new machine: 5",
+        "larger one; null for all. On a new machine, start with 5",
     )
     after: Text | None = Field(
         None,
@@ -72,19 +72,19 @@ class Config(Settings):
     analyses: Analyses = Analyses()
     rates: Rates = Rates()
     models: dict[Name, AnyModel] = Field(
-        description="models by name: what is loaded or asked, and how. A key that is null counts as not set: so a "
+        description="models by name: what is loaded or asked, and how. A null key counts as not set, so a "
         "further file can take `id` back and set `api`"
     )
     benchmarks: dict[Name, Benchmark] = Field(
-        description="benchmarks by name: where questions come from, and references where there are any"
+        description="benchmarks by name: the sources of questions and, if there are any, of references"
     )
-    judges: dict[Name, AnyJudge] = Field(description="judges by name: who labels")
+    judges: dict[Name, AnyJudge] = Field(description="judges by name, which label responses")
     groups: dict[Name, Group] = Field({}, description="named training groups")
     prompts: dict[Name, Prompt] = Field(
         {},
-        description="what models and judges can be asked beside the prompts of the catalogues, by name. Places: "
-        "{question} for models, {response} and {reference} for judges, who may have {question} too; a changed text "
-        "generates, or judges, again",
+        description="prompts for models and judges, by name, besides those of the catalogues. Placeholders: "
+        "{question} for models; {response}, {reference} and optionally {question} for judges. A changed text "
+        "generates or judges again",
     )
 
     _left_out: list[str] = PrivateAttr(default_factory=list)
@@ -173,8 +173,8 @@ class Config(Settings):
                 check_placeholders(f"{key}: prompt '{name}'", prompt, ["question", *places])
                 if prompt.text is not None and settings.chat_template_kwargs and model in self.run.models:
                     raise ValueError(
-                        f"models.{model}.chat_template_kwargs: prompt '{name}' is plain text, which no chat template "
-                        "is put around; set it to null, or give the prompt a 'user' message"
+                        f"models.{model}.chat_template_kwargs: prompt '{name}' is plain text; no chat template "
+                        "applies; set it to null, or give the prompt a 'user' message"
                     )
         for judge, asking in self.judges.items():
             if isinstance(asking, Llm):
@@ -241,7 +241,7 @@ class Config(Settings):
                     if (family := FAMILY_OF[signal]) not in self.run.features:
                         raise ValueError(
                             f"estimation.{key}: '{name}' needs the signal '{signal}' of the family '{family}', which "
-                            "run.features does not name: add it there, or leave the estimator out"
+                            "run.features does not name; add it there, or leave the estimator out"
                         )
         return self
 
@@ -252,7 +252,7 @@ class Config(Settings):
             check_names(f"name in run.{axis}:", getattr(self.run, axis), known)
         for name in self.judges:
             if name in (*STAGE_FOLDERS, *(section.folder() for section in SECTIONS.values())):
-                raise ValueError(f"judges.{name}: the study has another folder '{name}'; choose another name")
+                raise ValueError(f"judges.{name}: the study already has a folder '{name}'; choose another name")
             self._starts_no_server(
                 f"judges.{name}.judges", [part for part in basic_judges(name, self.judges) if part != name]
             )
@@ -266,7 +266,7 @@ class Config(Settings):
             for trained in self.groups[name].benchmarks:
                 if trained in self.run.benchmarks and trained not in self.labelled:
                     raise ValueError(
-                        f"groups.{name}: benchmark '{trained}' has no references: nothing to train on; set "
+                        f"groups.{name}: benchmark '{trained}' has no references to train on; set "
                         f"benchmarks.{trained}.reference, or leave it out"
                     )
         return self

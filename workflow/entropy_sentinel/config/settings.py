@@ -20,7 +20,7 @@ class SweepSize(Settings):
         description="number of benchmarks in a group; all-but-one leaves out one at a time, however many there are"
     )
     configurations: Literal["all", "default"] = Field(
-        "default", description="`all` 48 configurations, or the `default` alone"
+        "default", description="`all` 48 configurations, or only the `default`"
     )
 
     def number(self, n_labelled: int) -> int:
@@ -52,7 +52,7 @@ class Run(Settings):
     )
     features: Names = Field(
         [TOKENS],
-        description="families of signals that observations have, and estimators of this study can be made of: tokens, "
+        description="families of signals in the observations, from which this study's estimators can be built: tokens, "
         "the features, and folders of workflow/entropy_sentinel/signals",
     )
     groups: Names = Field(
@@ -68,7 +68,7 @@ class Run(Settings):
     analyses: Names = Field(
         ["accuracy"],
         min_length=1,
-        description="what is read off the results: folders of workflow/entropy_sentinel/analyses, each with its "
+        description="analyses of the results: folders of workflow/entropy_sentinel/analyses, each with its "
         "section in `analyses`",
     )
 
@@ -108,7 +108,7 @@ def unaskable(models: Mapping[str, Model], name: str, family: str, plain: Collec
         return None
     if any(isinstance(models[either], ApiModel) and either not in plain for either in (name, asked_model)):
         how = "run it by 'id' or 'path', ask it with a prompt of plain text, or leave the family out"
-        return Unaskable("a server gives no token ids of a chat's prompt", how)
+        return Unaskable("a server does not return the token ids of a chat's prompt", how)
     if isinstance(models[asked_model], SourceModel):
         how = (
             f"name a model with its weights in models.{name}.same_as, or a folder with {family}/ in "
@@ -144,7 +144,7 @@ def _unset(models: Mapping[str, Model], model: str, family: str) -> str | None:
     declared = FAMILIES[family].asks
     for key in declared.told_of_servers if declared else ():
         if isinstance(models[model], ApiModel) and getattr(models[model], key) is None:
-            return f"models.{model}.{key} is not known, which a server does not tell; set it"
+            return f"models.{model}.{key} is not set, and servers do not report it; set it"
     return None
 
 
@@ -166,6 +166,6 @@ def _extended(name: str, models: Mapping[str, Any], below: tuple[str, ...]) -> A
         raise ValueError(f"models.{chain[0]}.extends: a model cannot extend itself: {' -> '.join((*chain, base))}")
     for kind in KINDS:
         if own.get(kind) is not None:
-            raise ValueError(f"models.{name}: has the weights of '{base}', which it extends; leave '{kind}' out")
+            raise ValueError(f"models.{name}: takes its weights from '{base}', which it extends; leave '{kind}' out")
     of_base = _extended(base, models, chain)
     return merged(of_base, own) if isinstance(of_base, Mapping) else own

@@ -1,1 +1,1 @@
-"""What answers questions: vLLM in this process, or a server behind an API."""
+"""Engines, which answer questions: vLLM in this process, or a server behind an API."""

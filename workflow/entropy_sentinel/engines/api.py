@@ -48,16 +48,16 @@ class LitellmEngine(ByTokenIds):
       vLLM's default since V1, and OpenAI's distribution of the model.
     - The rendered prompt is not visible. `prompt_hash` is over the messages and the variables of the chat template.
     - Only llama.cpp returns token ids; otherwise `token_ids` is None. `top_token_ids` is always None.
-    - Where the sampled token is outside the top 20, a vLLM server returns it and the top 19. `displaced_steps` counts
-      the steps whose sampled token is the least likely of the 20 returned: those, and the steps at which it really
-      is the 20th, which look the same. A provider that returns it as a 21st entry displaces nothing, nor does
-      llama.cpp, whose lists are the model's 20 whatever was sampled.
-    - A server may leave out steps: llama.cpp all but the last token of a character that takes several, Ollama the token
-      that ends the answer. They are counted in the log where a response lacks more than one.
-    - Plain text goes to `/completions`, of which vLLM returns the top 20 and the sampled token beside them: no step is
-      displaced. It is asked for ids in place of texts, for two tokens with one text would be one entry. OpenAI itself
-      returns 5 there.
-    - A server with a reasoning parser, and LiteLLM for `<think>`, take the thinking out of the text; the trace has it.
+    - If the sampled token is outside the top 20, a vLLM server returns it and the top 19. `displaced_steps` counts
+      the steps whose sampled token is the least likely of the 20 returned. It includes steps at which the token really
+      is the 20th, which look the same. A provider that returns it as a 21st entry displaces nothing; neither does
+      llama.cpp, whose lists are always the model's top 20.
+    - A server may omit steps: llama.cpp all but the last token of a multi-token character, Ollama the token
+      that ends the answer. The log counts them if a response lacks more than one.
+    - Plain text goes to `/completions`, where vLLM returns the top 20 plus the sampled token, so no step is
+      displaced. Ids are requested instead of texts, because two tokens with the same text would share an entry. OpenAI
+      returns the top 5 there.
+    - A server with a reasoning parser, and LiteLLM for `<think>`, remove the thinking from the text, but not the trace.
     """
 
     LOGPROBS_MODE = "raw_logprobs"
@@ -87,7 +87,7 @@ class LitellmEngine(ByTokenIds):
     @property
     def vocabulary(self) -> int:
         """The number of tokens that the model chooses from, from the config, because no server reports it."""
-        known: Any = self._settings.get("vocabulary")  # of a pass's settings alone
+        known: Any = self._settings.get("vocabulary")  # only in a pass's settings
         if known is None:
             raise ConfigError(f"models.{self._settings['model']}.vocabulary: must be set to ask for next tokens")
         return int(known)
@@ -96,11 +96,11 @@ class LitellmEngine(ByTokenIds):
         self, contexts: Iterable[Sequence[int]], width: int, max_tokens: int, stop: Sequence[str] = ()
     ) -> Generator[tuple[int, Beams], None, None]:
         """See `Engine.beams`. Raises ConfigError as `next_tokens` does, and if the config has no end tokens."""
-        ends: Any = self._settings.get("end_tokens")  # of a pass's settings alone
+        ends: Any = self._settings.get("end_tokens")  # only in a pass's settings
         if ends is None:
             raise ConfigError(
                 f"models.{self._settings['model']}.end_tokens: must be set to search beams, the ids of the tokens "
-                "that end a response of this model: no server tells"
+                "that end a response of this model; servers do not report them"
             )
         ask = self.next_tokens
         yield from BeamSearch(ask, self.token_texts, frozenset(ends), width, max_tokens, tuple(stop)).search(contexts)
@@ -110,7 +110,7 @@ class LitellmEngine(ByTokenIds):
         texts = [chat for chat in chats if isinstance(chat, str)]
         known = self.token_ids(texts, special=True)
         if len(texts) < len(chats) or None in known:
-            raise ConfigError(f"models.{self._settings['model']}: a server gives no token ids of the prompts of chats")
+            raise ConfigError(f"models.{self._settings['model']}: servers do not return the token ids of chat prompts")
         return [Prompt(ids or [], self._hash(text)) for text, ids in zip(texts, known, strict=True)]
 
     def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:

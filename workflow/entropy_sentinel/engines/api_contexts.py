@@ -21,7 +21,7 @@ from entropy_sentinel.frames.generation import TOP_K
 
 _Thing = TypeVar("_Thing")
 
-# Contexts per call of the client, which needs to know their number.
+# Contexts per call of the client, which must know their number.
 _AT_A_TIME = 1024
 
 

@@ -109,7 +109,7 @@ def drawn_otherwise(address: str, sampling: Mapping[str, object]) -> str | None:
     values = ", ".join(f"{name} {value}" for name, value in other.items())
     settable = ", ".join(f"{name}: {value}" for name, value in other.items() if name in _SAID)
     sets = f", or set it for this model: `sampling: {{{settable}}}`" if other.keys() <= set(_SAID) else ""
-    return f"llama.cpp would draw with {values}, which the study does not say; start llama-server with {options}{sets}"
+    return f"llama.cpp would sample with {values}, not set by the study; start llama-server with {options}{sets}"
 
 
 def _own(address: str) -> dict[str, Any]:
@@ -121,14 +121,14 @@ def _own(address: str) -> dict[str, Any]:
         own = settings.get("params", settings)
         known = {name: _short(own[name]) for name in _NEUTRAL if isinstance(own.get(name), int | float)}
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        log.warning("%s does not say how it draws tokens (%s); top_k and min_p may be its own", props, error)
+        log.warning("%s does not report its sampling settings (%s); its own top_k and min_p may apply", props, error)
         return {}
     # A top_k below 0 also keeps all tokens.
     return {name: max(value, 0) if name == "top_k" else value for name, value in known.items()}
 
 
 def _short(value: float) -> float:
-    """Return a number as it was set, although the server has it in 32 bits: 0.05 for 0.05000000074505806."""
+    """Return a number as it was set, from the server's 32 bits: 0.05 for 0.05000000074505806."""
     return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
@@ -152,7 +152,7 @@ _OTHERS = Kind(
     "server",
     re.compile(""),
     f"start vLLM with --max-logprobs {TOP_K}, or choose a provider that returns top_logprobs={TOP_K}; one that gives "
-    "none can be asked for its text alone, with api.logprobs: false",
+    "none can still be used for text only, with api.logprobs: false",
 )
 _KINDS = (
     Kind(
@@ -160,7 +160,7 @@ _KINDS = (
         re.compile(r"b\d+-\S+"),
         "llama-server returns them in versions from 2025 on, and not for tokens of a draft model: update it, and start "
         "it without --model-draft and the other options for speculative decoding",
-        {"repetition_penalty": "serve the model with vLLM where it must be: llama.cpp's repeat_penalty is another one"},
+        {"repetition_penalty": "serve the model with vLLM if you need it: llama.cpp's repeat_penalty is different"},
         tells_sampling=True,
     ),
     Kind(
@@ -181,12 +181,12 @@ def kind_of(fingerprint: object) -> Kind:
 def unmet(kind: Kind, sampling: Mapping[str, object], is_chat: bool) -> str | None:
     """Return why a server of this kind cannot answer as the study asks, with the remedy; None if it can."""
     if kind.plain_text and not is_chat:
-        return f"{kind.name} cannot go on from plain text: {kind.plain_text}"
+        return f"{kind.name} cannot continue plain text: {kind.plain_text}"
     for key, remedy in kind.ignored.items():
         if key in sampling:
             return (
-                f"{kind.name} takes no notice of sampling.{key}, was {sampling[key]}; leave it out of this model's "
-                f"sampling and of generation.sampling (null takes it back), or {remedy}"
+                f"{kind.name} ignores sampling.{key}, was {sampling[key]}; leave it out of this model's "
+                f"sampling and of generation.sampling (null unsets it), or {remedy}"
             )
     return None
 

@@ -1,11 +1,11 @@
 """Beam search over the next tokens of an engine, the same for vLLM in this process and for a server.
 
 Each step continues the `width` likeliest unfinished sequences with each of the TOP_K next tokens. Likelihood is that of
-the model: before temperature, top-p and penalties, without a penalty for length. Of all finished sequences the `width`
-likeliest are kept. A longer sequence is never likelier, so a sequence that is less likely than all of these is dropped.
+the model: before temperature, top-p and penalties, without a length penalty. The search keeps the `width` likeliest of
+all finished sequences. Longer sequences are never likelier, so one that is less likely than all of these is dropped.
 The search ends when no sequence is left.
 
-vLLM's own search (`LLM.beam_search`) knows one end token, and no texts that end a response, which base models need. It
+vLLM's own search (`LLM.beam_search`) supports one end token, and no stop texts, which base models need. It
 also continues to `max_tokens`, however early the likeliest responses end.
 """
 
@@ -111,7 +111,7 @@ class BeamSearch:
         return [candidate for candidate in longer if candidate.logprob > -np.inf]
 
     def _learn(self, next_tokens: Iterable[NextToken], before: int) -> None:
-        """Get the texts of new tokens, each after the token `before`: a text's first token may lack its space."""
+        """Get the texts of new tokens, each after the token `before`, as a text's first token may lose its space."""
         new = list(
             {
                 token: None

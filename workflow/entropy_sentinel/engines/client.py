@@ -19,7 +19,7 @@ from entropy_sentinel.frames.errors import EntropySentinelError
 
 log = logging.getLogger(__name__)
 
-# How often a job replaces an engine that ended during its request.
+# How often a job may replace an engine that ended during a request.
 MOST_ENDS = 2
 
 
@@ -163,8 +163,8 @@ class SharedEngine:
         name = f"models.{self._settings['model']}"
         if not self._run.goes_on:
             raise EntropySentinelError(
-                f"{name}: the run that started this job has ended, and its engines with it; the next run continues "
-                "from what was answered"
+                f"{name}: the run that started this job has ended, and so have its engines; the next run continues "
+                "after the answered requests"
             )
         if self._ends > MOST_ENDS:
             raise EntropySentinelError(

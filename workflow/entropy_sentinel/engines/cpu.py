@@ -25,7 +25,7 @@ ARGUMENTS: Mapping[str, Any] = {
     "block_size": 32,
 }
 ENVIRONMENT: Mapping[str, str] = {
-    # Concurrent engines must not be bound to the same cores.
+    # Concurrent engines must not be pinned to the same cores.
     "VLLM_CPU_OMP_THREADS_BIND": "nobind",
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
     "TORCH_COMPILE_DISABLE": "1",

@@ -144,7 +144,7 @@ class Engine(Protocol):
     - `continuations`: the log-probabilities of given tokens after given contexts.
     - `beams`: the likeliest responses, by beam search.
 
-    `provenance` says which engine it is and what kind of log-probabilities it gives. `vocabulary` is the number of
+    `provenance` states the engine and the kind of its log-probabilities. `vocabulary` is the number of
     tokens that the model chooses from, V. An engine that cannot be asked by token ids raises ConfigError with the
     reason.
     """

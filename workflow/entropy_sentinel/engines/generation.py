@@ -66,7 +66,7 @@ class Sampling(Settings):
     """
 
     temperature: Number = Field(
-        0.5, ge=0, le=100, description="softmax temperature; 0, or 0.01 and more: vLLM takes 0.01 for what is smaller"
+        0.5, ge=0, le=100, description="softmax temperature; 0, or at least 0.01, which vLLM uses for smaller values"
     )
     top_p: Number = Field(1.0, gt=0, le=1, description="nucleus; 1 keeps all tokens")
     max_tokens: Whole = Field(
@@ -75,7 +75,7 @@ class Sampling(Settings):
         le=2**20,
         description="longest response, tokens; longer ones are truncated, and their share is reported per benchmark",
     )
-    # A key that is not set is no part of a job's settings, so a new key here invalidates no generation.
+    # A key that is not set is not part of a job's settings, so a new key here does not invalidate any generation.
     top_k: Whole | None = Field(None, ge=1, description="tokens drawn from, the most likely ones; null for all")
     min_p: Number | None = Field(
         None,
@@ -84,9 +84,9 @@ class Sampling(Settings):
         description="least probability of a token that is drawn, as a share of the likeliest one's",
     )
     repetition_penalty: Number | None = Field(
-        None, gt=0, le=2, description="above 1: tokens that were there before are less likely"
+        None, gt=0, le=2, description="above 1: tokens that have already occurred become less likely"
     )
-    # For base models, whose answers end with a line.
+    # For base models, whose answers end with a line break.
     stop: list[Annotated[str, Field(min_length=1)]] | None = Field(
         None, min_length=1, max_length=16, description="texts that end a response"
     )
@@ -95,14 +95,14 @@ class Sampling(Settings):
     @classmethod
     def _temperature_is_kept(cls, temperature: float) -> float:
         if 0 < temperature < 0.01:
-            raise ValueError("must be 0 or at least 0.01, which vLLM would take in its place")
+            raise ValueError("must be 0 or at least 0.01, which vLLM would use instead")
         return temperature
 
 
 def _variables(variables: dict[str, Any]) -> dict[str, Any]:
     for name in variables:
         if not re.fullmatch("[a-z_]+", name) or name in PLACEHOLDERS:
-            raise ValueError(f"'{name}' must be lower-case letters and '_', and none of {', '.join(PLACEHOLDERS)}")
+            raise ValueError(f"'{name}' must be lower-case letters and '_', but not one of {', '.join(PLACEHOLDERS)}")
     return variables
 
 
@@ -124,7 +124,7 @@ class Generation(Settings):
         description="whether traces keep the ids of the 20 tokens, not only their log-probabilities: 1.5 times the "
         "disk",
     )
-    # False is no part of a job's settings, so adding this key invalidated no generation.
+    # False is not part of a job's settings, so adding this key did not invalidate any generation.
     keep_top_tokens: bool = Field(
         False,
         description="whether traces keep the texts of the 20 tokens, which servers return without ids; a change "
@@ -134,7 +134,7 @@ class Generation(Settings):
         {},
         description="keyword arguments of vllm.LLM, for all models; a change generates again. What the pipeline sets "
         "itself (model, revision, seed, max_logprobs, logprobs_mode, enable_lora, ...) is refused, with the key to "
-        "set instead. A CPU build of vLLM gets what it needs by itself, where it is not set here: enforce_eager, "
+        "set instead. A CPU build of vLLM also gets the arguments that it needs, unless set here: enforce_eager, "
         "no chunked prefill, a cache of 1 to 16 GiB and so on (engines/cpu.py)",
     )
     environment: Annotated[dict[str, str], AfterValidator(_environment)] = Field(
@@ -144,8 +144,8 @@ class Generation(Settings):
         1,
         ge=1,
         le=1024,
-        description="CPU cores of one generate job, and the threads that a CPU build of vLLM computes in: without a "
-        "GPU, all cores of the machine. A change generates nothing again",
+        description="CPU cores of one generate job, and threads of a CPU build of vLLM: without a "
+        "GPU, all cores of the machine. A change regenerates nothing",
     )
 
     engine_idle_s: Whole = Field(
@@ -153,7 +153,7 @@ class Generation(Settings):
         ge=0,
         le=3600,
         description="how long a loaded model waits for its next job, seconds: all jobs of a model on one machine share "
-        "one engine. 0 starts an engine for each job. A change generates nothing again",
+        "one engine. 0 starts an engine for each job. A change regenerates nothing",
     )
 
     @model_validator(mode="after")
@@ -256,7 +256,7 @@ def have_weights(settings: GenerationSettings) -> "TypeIs[VllmSettings]":
 
 
 class Rates(Settings):
-    """What `entropy-sentinel plan` reckons with, for models that do not set their own; no result depends on it."""
+    """Assumptions of `entropy-sentinel plan` for models that do not set their own; no result depends on them."""
 
     tokens_per_response: Number = Field(600, gt=0, le=1e9, description="mean length of a response, tokens")
     bytes_per_token: Number = Field(80, gt=0, le=1e9, description="disk that a trace takes, bytes")
@@ -267,12 +267,12 @@ class Rates(Settings):
         1000,
         ge=1e-3,
         le=1e9,
-        description="speed of one job in which a model is asked again about its responses, contexts",
+        description="speed of one job that asks a model again about its responses, contexts",
     )
     engine_start_s: Number = Field(90, ge=0, le=1e9, description="start of an engine, seconds")
     gpu_usd_per_h: Number = Field(2.5, ge=0, le=1e9, description="price of one GPU-hour")
     judge_usd_per_response: Number = Field(
-        0, ge=0, le=1e9, description="price of one label, where its judge has no prices of its own"
+        0, ge=0, le=1e9, description="price of one label, if its judge has no prices of its own"
     )
     tokens_per_judgement: Number = Field(
         300, gt=0, le=1e9, description="mean length of the reply of a judge behind a server, reasoning included, tokens"

@@ -46,7 +46,7 @@ class Host:
         self.engine: VllmEngine | None = None
 
     def serve(self, settings: Any, threads: int) -> None:
-        """Load the model and answer until no job has come for a while."""
+        """Load the model and answer until no job has arrived for a while."""
         failure = None
         try:
             self.engine = VllmEngine(settings, threads)

@@ -33,7 +33,7 @@ from entropy_sentinel.frames.locks import WAITING, take
 log = logging.getLogger(__name__)
 
 SETTINGS, SOCKET, LOCK = "settings.json", "socket", "lock"
-# Seconds between looks for a free device or a started engine; longest wait for a killed process to end.
+# Seconds between checks for a free device or a started engine; longest wait for a killed process to end.
 POLL_S, KILL_S = 0.1, 30.0
 
 
@@ -128,7 +128,7 @@ def claim_devices(run: Run, settings: ServedSettings, threads: int) -> devices.C
         if not _end_an_idle_engine(run):
             if not is_shown:
                 wanted = settings["model"], devices.needed(settings), ", ".join(usable)
-                message = "models.%s: waiting for %d of the GPUs %s, which other engines have"
+                message = "models.%s: waiting for %d of the GPUs %s, which other engines are using"
                 log.warning(message, *wanted, extra=WAITING)
             is_shown = True
             time.sleep(POLL_S)
@@ -232,7 +232,7 @@ def _environment(run: Run, folder: Path, claim: devices.Claim) -> dict[str, str]
 
 
 def _clear_dead_runs(folder: Path) -> None:
-    """Delete what this user's killed runs have left on this machine."""
+    """Delete the leftovers of this user's killed runs on this machine."""
     import psutil
 
     for dead in folder.glob(f"es-{os.getuid()}-*-*"):
@@ -243,5 +243,5 @@ def _clear_dead_runs(folder: Path) -> None:
 
 
 def _key(settings: VllmSettings, threads: int) -> str:
-    """Return a hash of what an engine is loaded with; short, because a socket's path has at most 107 characters."""
+    """Return a hash of an engine's loading settings; short, because a socket's path has at most 107 characters."""
     return hashlib.sha256(json.dumps([loaded(settings), threads], sort_keys=True).encode()).hexdigest()[:8]

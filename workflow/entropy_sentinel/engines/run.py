@@ -72,7 +72,7 @@ def _spawn(engine: Path, environment: Mapping[str, str], standard_error: int, lo
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
             (os.POSIX_SPAWN_DUP2, standard_error, 1),
             (os.POSIX_SPAWN_DUP2, standard_error, 2),
-            # The engine outlives this process, and would keep open files whose end others wait for.
+            # The engine outlives this process, and would keep files open whose closing others wait for.
             *((os.POSIX_SPAWN_CLOSE, descriptor) for descriptor in _inheritable() - {*locks, 0, 1, 2}),
         ],
         setsid=True,  # Ctrl-C does not reach it
@@ -83,7 +83,7 @@ def _inheritable() -> set[int]:
     """Return the open descriptors of this process that its children would inherit."""
     descriptors = set()
     for name in os.listdir("/dev/fd"):
-        with suppress(OSError):  # that of the listing itself
+        with suppress(OSError):  # the descriptor of the listing itself
             if os.get_inheritable(int(name)):
                 descriptors.add(int(name))
     return descriptors

@@ -42,14 +42,14 @@ class Api(Server):
         provider, _, name = model.partition("/")
         if provider in ("ollama", "ollama_chat"):
             raise ValueError(
-                f"LiteLLM cannot ask '{provider}/' for log-probabilities; Ollama's other address has them: "
+                f"LiteLLM cannot request log-probabilities from '{provider}/'; use Ollama's other address: "
                 f"{{model: hosted_vllm/{name}, base_url: http://localhost:11434/v1}}"
             )
         return model
 
 
 class Model(Settings):
-    """What all kinds of models have."""
+    """The keys that all kinds of models share."""
 
     kind: ClassVar[str]
     # The engine's name in job settings, and its module, which has a function `make(settings, threads)`.
@@ -66,13 +66,13 @@ class Model(Settings):
         {}, description="values for further placeholders of its prompt: {level: 90} fills `{level}`"
     )
     samples: Samples | None = Field(None, description="responses per item; null for generation.samples")
-    sampling: dict[str, Any] = Field({}, description="what differs from generation.sampling")
-    engine_args: EngineArguments = Field({}, description="what differs from generation.engine_args")
+    sampling: dict[str, Any] = Field({}, description="keys that differ from generation.sampling")
+    engine_args: EngineArguments = Field({}, description="keys that differ from generation.engine_args")
     chat_template_kwargs: Free = Field({}, description="variables of the model's chat template")
     trace_after: Text | None = Field(
         None,
         description="the token that ends a model's thinking, `</think>`: features use only the tokens after it; null "
-        "for all tokens. A change rebuilds features, and no generation",
+        "for all tokens. A change rebuilds features, but no generation",
     )
     vocabulary: Whole | None = Field(
         None,
@@ -85,7 +85,7 @@ class Model(Settings):
         description="a model of this config with the same weights, for imported traces, which have no engine: a "
         "family of run.features that asks the model again asks that one. Both must have the same prompt",
     )
-    rates: dict[str, Any] = Field({}, description="what differs from the section `rates`, for the forecast alone")
+    rates: dict[str, Any] = Field({}, description="keys that differ from the section `rates`; only for the forecast")
 
     @property
     def no_logprobs(self) -> str | None:
@@ -152,7 +152,7 @@ class HubModel(Weights):
         return {"weights": self.id, "revision": self.revision, "local": False}
 
 
-_NO_REVISION = "goes with 'id' and 'api'; leave it out, or set it to null"
+_NO_REVISION = "is a key of 'id' and 'api' models; leave it out, or set it to null"
 
 
 class LocalModel(Weights):
@@ -161,7 +161,7 @@ class LocalModel(Weights):
     kind: ClassVar[Literal["path"]] = "path"
     ELSEWHERE: ClassVar[Mapping[str, str]] = {"revision": _NO_REVISION}
 
-    path: Text = Field(description="folder with the weights, run on vLLM; safetensors, no GGUF file")
+    path: Text = Field(description="folder with the weights, run on vLLM; safetensors, not GGUF")
 
     def engine_settings(self) -> dict[str, Any]:
         """Return the folder of the weights, with a fingerprint of their content as revision."""
@@ -183,7 +183,7 @@ class ApiModel(Model):
     ELSEWHERE: ClassVar[Mapping[str, str]] = {"template_date": _AT_THE_SERVER, "lora": _AT_THE_SERVER}
 
     api: Api = Field(description="a server, through LiteLLM")
-    revision: Text | None = Field(None, description="what the server says of its weights: another one asks again")
+    revision: Text | None = Field(None, description="version of the server's weights, any text; a change asks again")
     end_tokens: Annotated[list[TokenId], DISTINCT] | None = Field(
         None,
         min_length=1,
@@ -263,12 +263,12 @@ def _which(model: Any) -> Any:
     given = {key: value for key, value in model.items() if value is not None}
     if sum(kind in given for kind in KINDS) != 1:
         keys = ", ".join(f"'{kind}'" for kind in KINDS)
-        raise ValueError(f"needs exactly one of {keys}; null takes one back that another file sets")
+        raise ValueError(f"needs exactly one of {keys}; null unsets one that another file sets")
     return given
 
 
 def _kind(model: Any) -> str | None:
-    """Return Pydantic's tag, in brackets because it is no key of the config and errors leave it out."""
+    """Return Pydantic's tag, in brackets because it is not a key of the config and errors omit it."""
     if isinstance(model, Model):
         return f"[{model.kind}]"
     return next((f"[{kind}]" for kind in KINDS if kind in model), None) if isinstance(model, Mapping) else None

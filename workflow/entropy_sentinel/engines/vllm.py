@@ -107,7 +107,7 @@ class VllmEngine:
     def beams(
         self, contexts: Iterable[Sequence[int]], width: int, max_tokens: int, stop: Sequence[str] = ()
     ) -> Generator[tuple[int, Beams], None, None]:
-        """See `Engine.beams`. A beam finds what it shares with those before in the engine's cache."""
+        """See `Engine.beams`. Prefixes that beams share come from the engine's cache."""
         self._engine.reset_prefix_cache()
         ask = self._by_ids().next_tokens
         yield from BeamSearch(ask, self.token_texts, self._ends(), width, max_tokens, tuple(stop)).search(contexts)
@@ -116,7 +116,7 @@ class VllmEngine:
         return ByTokenIds(self._engine, self._vllm.sampling_params, self._lora())
 
     def _ends(self) -> frozenset[int]:
-        """The tokens that end a response: the tokenizer's, and those of the model's generation config."""
+        """Return the tokens that end a response: the tokenizer's, and those of the model's generation config."""
         known = self._engine.model_config.try_get_generation_config().get("eos_token_id") or []
         own = self._engine.get_tokenizer().eos_token_id
         return frozenset([known] if isinstance(known, int) else known) | ({own} if own is not None else set())
@@ -141,7 +141,7 @@ class VllmEngine:
         for text in texts:
             try:
                 ids = tokenizer.encode(text, add_special_tokens=False)
-            except (TypeError, ValueError):  # half of a surrogate pair is no text
+            except (TypeError, ValueError):  # half of a surrogate pair is not valid text
                 ids = [unknown]
             known.append(None if not ids or None in ids or unknown in ids else list(ids))
         return known
@@ -159,7 +159,7 @@ class VllmEngine:
     def under_way(self) -> list[int]:
         """Return the tokens so far of each response that has begun."""
         states: Any = self._engine.llm_engine.output_processor.request_states
-        # A list at once: the other thread changes the dict.
+        # Copied to a list at once, because the other thread changes the dict.
         lengths = [state.detokenizer.num_output_tokens() for state in list(states.values())]
         return [length for length in lengths if length]
 

@@ -76,7 +76,7 @@ class ByTokenIds:
             more = list(islice(numbered, _WAITING - len(numbers)))
             for number, prompt in more:
                 if len(prompt) > longest:
-                    yield number, refused(f"context of {len(prompt)} tokens, the model takes {longest}")
+                    yield number, refused(f"context of {len(prompt)} tokens, the model accepts at most {longest}")
             numbers |= self._enqueue([pair for pair in more if len(pair[1]) <= longest], parameters)
             if not numbers and not more:
                 return

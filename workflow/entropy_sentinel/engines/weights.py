@@ -54,10 +54,10 @@ def gguf_instead_of_weights(path: str) -> str | None:
     elif files := sorted(file.name for file in given.glob("*") if file.suffix.lower() == END):
         if any(any(given.glob(pattern)) for pattern in _OTHERS):
             return None
-        problem = f"'{path}' holds a GGUF file alone, '{files[0]}'"
+        problem = f"'{path}' has only a GGUF file, '{files[0]}'"
     else:
         return None
     return (
-        f"must be a folder of safetensors with a config.json; {problem}: make such a folder of it with Transformers, "
-        "or serve it with llama.cpp and name the server with 'api' in place of 'path' (docs/inputs.md, 'A GGUF file')"
+        f"must be a folder of safetensors with a config.json; {problem}: convert it to that form with Transformers, "
+        "or serve it with llama.cpp and name the server with 'api' instead of 'path' (docs/inputs.md, 'A GGUF file')"
     )

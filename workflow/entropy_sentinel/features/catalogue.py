@@ -18,7 +18,7 @@ X = pl.element()
 H, NLL = pl.col("entropy").list.agg, pl.col("nll").list.agg
 # Further lists of a response (features/tokens.py), for extra columns.
 CAPTURED, BOUND = pl.col("captured").list.agg, pl.col("bound").list.agg
-# Up to this standard deviation, in nats, third and fourth moments are only rounding errors.
+# Up to this standard deviation, in nats, third and fourth moments consist only of rounding errors.
 FLAT_STD = 1e-6
 _FLAT = X.std(ddof=0) <= FLAT_STD
 
@@ -100,7 +100,7 @@ FEATURE_SETS: dict[str, tuple[str, ...]] = {
 
 # A step is open if all tokens outside the top k have more than this probability.
 OPEN_MASS = 0.01
-# The number of tokens in the end of a response.
+# The number of last tokens of a response for its end's mean entropy.
 LAST_TOKENS = 10
 
 # Facts about a response other than its features; estimators see them only on request.
@@ -110,7 +110,7 @@ EXTRAS: dict[str, Feature] = {
         Feature(
             "max_position",
             "Position of max",
-            "the token, from 0 among those that the features are over, at which H(t) is largest",
+            "the position of the largest H(t), from 0 among the tokens that the features use",
             "1",
             H(X.arg_max().cast(pl.Float64)),
         ),
@@ -139,7 +139,7 @@ EXTRAS: dict[str, Feature] = {
         Feature(
             "entropy_error_bound",
             "SE error bound",
-            "mean bound on what H(t) lacks of the entropy over the whole vocabulary; null where its size is not known",
+            "mean bound on the part of the full-vocabulary entropy that H(t) omits; null if its size is unknown",
             "nats",
             BOUND(X.mean()),
         ),
@@ -155,14 +155,12 @@ FEATURE_FRAME = Contract(
         *RESPONSE_COLUMNS,
         Column("n_tokens", pl.UInt32, "length of the response", "tokens"),
         Column("displaced_steps", pl.UInt32, "steps whose entropy may lack a term (frames/generation.py)", "tokens"),
-        Column("finish_reason", pl.String, "`stop` where the response is whole (frames/generation.py)"),
+        Column("finish_reason", pl.String, "`stop` if the response is complete (frames/generation.py)"),
         *(one.column for one in CATALOGUE.values()),
-        Column(
-            "trace_tokens", pl.UInt32, "tokens that the features are over: all, or those after the thinking", "tokens"
-        ),
-        Column("cut_off", pl.Boolean, "whether the response ended before its end (frames/generation.py)"),
+        Column("trace_tokens", pl.UInt32, "tokens that the features use: all, or those after the thinking", "tokens"),
+        Column("cut_off", pl.Boolean, "whether the response was truncated (frames/generation.py)"),
         *(one.column for one in EXTRAS.values()),
         Column("clamped_tokens", pl.UInt32, "sampled tokens whose log-probability was -inf or <= -9999", "tokens"),
-        Column("reason", pl.String, "why the features are null; null where there are features", nullable=True),
+        Column("reason", pl.String, "why the features are null; null if there are features", nullable=True),
     ),
 )

@@ -39,7 +39,7 @@ def compute_features(traces: pl.DataFrame | pl.LazyFrame, vocabulary: int | None
     response with UNUSABLE has no features. Raises InputError like the verb.
     """
     if not isinstance(traces, pl.DataFrame | pl.LazyFrame):
-        raise InputError(f"traces: must be a frame as `read_logs` gives it, was {type(traces).__name__}")
+        raise InputError(f"traces: must be a frame from `read_logs`, was {type(traces).__name__}")
     _check_columns(traces.collect_schema())
     if isinstance(traces, pl.LazyFrame):
         empty = traces.collect_schema().to_frame()
@@ -147,10 +147,10 @@ def _reason() -> pl.Expr:
 
 
 def start_after(traces: pl.DataFrame, token: str | None, earlier: str | None) -> pl.DataFrame:
-    """Return the traces with `trace_start` after the last `token`, at the end where it never came; 0 for no token.
+    """Return the traces with `trace_start` after the last `token`, at the end if it does not occur; 0 for no token.
 
-    `earlier` is the token after which the traces begin by their file's provenance: version 0.1.0 recorded that, and no
-    texts of tokens. Without both, `trace_start` stays as it is. Raises InputError where the texts are not known.
+    `earlier` is the token after which the traces begin according to their provenance: version 0.1.0 recorded it, but no
+    texts of tokens. Without both, `trace_start` is unchanged. Raises InputError if the texts are unknown.
     """
     if token == earlier:
         return traces
@@ -160,9 +160,9 @@ def start_after(traces: pl.DataFrame, token: str | None, earlier: str | None) ->
     if len(unknown):
         first = unknown.row(0, named=True)
         raise InputError(
-            f"models.{first['model']}.trace_after: '{token}' must be looked for among the texts of the tokens, which "
-            f"the traces on {first['benchmark']} do not hold (item '{first['item_id']}'): they come from an earlier "
-            "version or from elsewhere; set the key back, or delete their file to generate them again"
+            f"models.{first['model']}.trace_after: '{token}' must be searched for in the texts of the tokens, but "
+            f"the traces of {first['benchmark']} lack them (item '{first['item_id']}'): they come from an earlier "
+            "version or another tool; restore the key's old value, or delete their file to generate them again"
         )
     last = pl.col("tokens").list.agg(X.eq(token).arg_true().last())
     return traces.with_columns(trace_start=(last + 1).fill_null(pl.col("n_tokens")).cast(pl.UInt32))

@@ -1,6 +1,6 @@
 """The base of every section of the configuration, and the types that sections share.
 
-Numbers may be text: YAML reads `1e-3` as text, and Snakemake's --config all values inside braces. Switches may not.
+Numbers may be text: YAML reads `1e-3` as text, and Snakemake's --config all values in braces. Switches may not.
 """
 
 import re

@@ -30,7 +30,7 @@ def with_content(
     recorded_params: Sequence[str] | None,
     recorded_checksums: Mapping[str, str] | None,
 ) -> dict[str, Any]:
-    """`settings` of the job that reads `files`, with their SHA-256, one after the other, as `content`.
+    """Return `settings` of the job that reads `files`, with the SHA-256 of their concatenation as `content`.
 
     `content` is omitted if there is no file or a large one. It is also omitted if Snakemake has recorded that the
     output was made with exactly these settings from this content: results older than `content` remain valid.
@@ -57,7 +57,7 @@ def as_recorded(settings: dict[str, Any], recorded_params: Sequence[str] | None)
 
 
 def recorded_settings(recorded_params: Sequence[str] | None) -> Iterator[dict[str, Any]]:
-    """The settings that Snakemake has recorded for an output, as Python literals."""
+    """Return the settings that Snakemake has recorded for an output, as Python literals."""
     for text in recorded_params or []:
         try:
             made = ast.literal_eval(text)
@@ -69,7 +69,7 @@ def recorded_settings(recorded_params: Sequence[str] | None) -> Iterator[dict[st
 
 @cache
 def checksum(file: str, *_: int) -> str:
-    """The checksum as Snakemake writes it, cached by size and dates: Snakemake asks for a job's settings twice."""
+    """Return the checksum as Snakemake writes it, cached by size and dates: Snakemake asks for settings twice."""
     with open(file, "rb") as opened:
         return f"sha256:{hashlib.file_digest(opened, 'sha256').hexdigest()}"
 
@@ -92,7 +92,7 @@ def as_made(settings: dict[str, Any], recorded_params: Sequence[str] | None, out
 
 @cache
 def _gives(settings: str, output: str, *_: int) -> bool:
-    """Whether settings, as JSON, give the items of `output`; cached by the files' ages, as jobs are asked twice."""
+    """Return whether settings, as JSON, give the items of `output`; cached by the files' ages."""
     decoded = json.loads(settings)
     try:
         items, _left_out = read_items(local_rows(decoded["path"]), decoded, decoded["path"])

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 _PACKAGE = "entropy_sentinel"
 _ROOT = Path(__file__).parents[1]
-# A module in this folder is a unit of its own: together the stages import every other folder.
+# Each module in this folder is a separate unit, because together the stages import every other folder.
 _STAGES = "stages"
 _NOP = bytes([dis.opmap["NOP"], 0])
 
@@ -28,7 +28,7 @@ class _Unit(NamedTuple):
 
 
 def fingerprint(*modules: str) -> list[str]:
-    """`folder hash` for the folders of `modules` and all that they import from, directly or not, sorted.
+    """Return `folder hash` for the folders of `modules` and all that they import from, directly or not, sorted.
 
     `modules` are dotted names below the package, such as `stages.feature`; a name of a folder stands for that folder.
     Besides Python files, templates and other data in a folder count. Raises FileNotFoundError for an unknown module.
@@ -44,7 +44,7 @@ def fingerprint(*modules: str) -> list[str]:
 
 
 def _place(module: str) -> Path:
-    """The folder of a module, or its file where that is the unit."""
+    """Return the folder of a module, or its file if the file is a unit of its own."""
     path = _ROOT.joinpath(*module.removeprefix(f"{_PACKAGE}.").split("."))
     file = path.with_suffix(".py")
     if file.is_file():
@@ -56,7 +56,7 @@ def _place(module: str) -> Path:
 
 @cache
 def _read(place: Path) -> _Unit:
-    """The unit at `place`, with data folders below it; folders with Python files are units of their own."""
+    """Return the unit at `place`, with data folders below it; folders with Python files are units of their own."""
     digest, imports = hashlib.sha256(), set[Path]()
     for file in _files(place):
         digest.update(file.relative_to(_ROOT).as_posix().encode())
@@ -83,7 +83,7 @@ def _files(place: Path) -> Iterator[Path]:
 
 
 def _parts(code: CodeType) -> Iterator[str]:
-    """The behaviour of a compiled module, without line numbers."""
+    """Return the behaviour of a compiled module, without line numbers."""
     # The compiler leaves a NOP where a docstring stood: the places of handlers are counted from the end.
     steps = code.co_code
     if _NOP in steps:
@@ -103,7 +103,7 @@ def _parts(code: CodeType) -> Iterator[str]:
 
 
 def _imported(code: CodeType) -> Iterator[str]:
-    """The modules of the package that compiled code imports anywhere in it, by their dotted names below the package."""
+    """Return the package's modules that compiled code imports anywhere, by their dotted names below the package."""
     for name in code.co_names:
         package, _, module = name.partition(".")
         if package == _PACKAGE:

@@ -20,13 +20,13 @@ def check_inputs(paths: Iterable[str]) -> None:
             for owner in whose(path, name, _stage(path)):
                 if (group_file(owner) if name == "group" else owner) != wanted:
                     raise ContractError(
-                        f"{path}: must be of {name} '{wanted}', is of '{owner}': was it copied from another place? "
-                        "Delete it: the right one is made where needed"
+                        f"{path}: must be of {name} '{wanted}', is of '{owner}', perhaps copied from elsewhere. "
+                        "Delete it: the right one is rebuilt when needed"
                     )
 
 
 def place(path: str) -> dict[str, str]:
-    """The names in a path of `config.layout`, such as model and benchmark; empty for any other path."""
+    """Return the names in a path of `config.layout`, such as model and benchmark; empty for any other path."""
     folders = Path(path).parts
     if len(folders) < 3 or folders[0] != "results":
         return {}

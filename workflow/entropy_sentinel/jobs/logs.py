@@ -14,7 +14,7 @@ from entropy_sentinel.jobs.versions import check_versions
 
 # Begins the line of the cause, which the workflow shows on the terminal (jobs/terminal.py).
 _FAILED = "FAILED: "
-# Longer messages are cut on that line; the traceback above it has the whole.
+# Longer messages are truncated on that line; the traceback above it has the full message.
 _LONGEST = 1000
 # How much of a log's end is searched for the cause.
 _TAIL_BYTES = 100_000
@@ -44,13 +44,13 @@ def job_log(path: str, inputs: Iterable[str] = ()) -> Iterator[None]:
     with open(path, "w", buffering=1) as log:
         os.dup2(log.fileno(), 1)
         os.dup2(log.fileno(), 2)
-    faulthandler.enable()  # a C library that crashes leaves the line that called it
+    faulthandler.enable()  # if a C library crashes, the log shows the calling line
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     logging.getLogger().addHandler(_OnTerminal(terminal))
     try:
         check_versions()
         if inputs:
-            from entropy_sentinel.jobs.inputs import check_inputs  # here, for an import may fail as well
+            from entropy_sentinel.jobs.inputs import check_inputs  # imported here, because the import may fail, too
 
             check_inputs(inputs)
         yield

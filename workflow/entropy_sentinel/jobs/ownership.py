@@ -47,7 +47,7 @@ class Ownership:
             owner = _read(self.folder)
             if owner and told != (name := _name(owner)):
                 log.warning(
-                    "%s: waiting for %s, which an earlier run started and which still works here",
+                    "%s: waiting for %s, which an earlier run started and which is still working here",
                     *(self.folder, name),
                     extra=WAITING,
                 )
@@ -92,7 +92,7 @@ class Ownership:
             self._lock = descriptor
             return False
         self._lock = descriptor
-        if not is_at(descriptor, self.folder / _LOCK):  # its owner has cleared the folder away
+        if not is_at(descriptor, self.folder / _LOCK):  # its owner has deleted the folder
             self._unlock()
         return True
 
@@ -102,7 +102,7 @@ class Ownership:
             self._lock = None
 
     def _silent(self) -> bool:
-        """Whether the owner's sign of life has not changed for too long, measured only by this machine's clock."""
+        """Return whether the owner's sign of life has not changed for too long, by this machine's clock alone."""
         try:
             sign = (self.folder / _OWNER).read_text()
         except (OSError, UnicodeDecodeError):
@@ -136,7 +136,7 @@ def clear(folder: Path) -> None:
 
 
 def _read(folder: Path) -> dict[str, Any]:
-    """The last owner; empty if it has recorded that it finished, or if its file cannot be read."""
+    """Return the last owner; empty if it has recorded that it finished, or if its file cannot be read."""
     try:
         owner = json.loads((folder / _OWNER).read_text())
     except (OSError, ValueError):
@@ -150,7 +150,7 @@ def _name(owner: dict[str, Any]) -> str:
 
 
 def _machine() -> str:
-    """An identifier of the machine since its last boot: its containers share its locks, whatever their host names."""
+    """Return an identifier of the machine since its last boot; its containers share locks, whatever their hostnames."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:

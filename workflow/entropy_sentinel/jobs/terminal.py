@@ -20,7 +20,7 @@ from entropy_sentinel.config.sections import Config
 from entropy_sentinel.frames.errors import DamagedFileError
 from entropy_sentinel.jobs.logs import note_cause, read_cause
 
-# A record of Snakemake's logger, with what it says of the kind of event.
+# A record of Snakemake's logger, with the fields of its kind of event.
 _Event = Any
 
 Amount = tuple[int, str]  # how much work, and of what: 200, "responses"
@@ -73,7 +73,7 @@ class _Job:
         return _stage(self.rule)
 
     def written_logs(self) -> list[str]:
-        """The logs that this job has written to, without logs left by an earlier job."""
+        """Return the logs that this job has written to, without logs left by an earlier job."""
         return [path for path, before in self.logs.items() if _stamp(path) not in (None, before)]
 
 
@@ -136,7 +136,7 @@ class JobLines(logging.Handler):
         self._logger.info(line)
 
     def _total(self, stage: str) -> int | None:
-        """The work of all jobs of a stage in this run; None until the benchmarks are made."""
+        """Return the work of all jobs of a stage in this run; None until the benchmarks are made."""
         if stage not in self._totals:
             planned = list(self._workflow.dag.needrun_jobs(exclude_finished=False))
             if any(job.rule.name == "benchmark" for job in self._workflow.dag.needrun_jobs()):
@@ -151,14 +151,14 @@ class JobLines(logging.Handler):
 
     def _fail(self, record: _Event) -> None:
         exception = self._exceptions.pop(record.thread, "")
-        if record.indent:  # of a group, which has been shown
+        if record.indent:  # belongs to a group, which was shown before
             return
         job = self._jobs.get(record.jobid) or _Job(record.rule_name, {}, {})
         written = job.written_logs()
         cause = next(filter(None, map(read_cause, written)), None)
         if cause is None:
             cause = " ".join((record.rule_msg or _exit_cause(exception, bool(written))).split())
-            if not record.rule_msg and written:  # whoever sees it first, on a cluster the node, writes it down
+            if not record.rule_msg and written:  # the first process to see it, on a cluster the node, records it
                 note_cause(written[0], cause)
         self._show_failure(job.name, cause, record.log)
 
@@ -170,7 +170,7 @@ class JobLines(logging.Handler):
         for job, path, cause in causes:
             self._show_failure(job.name, cause, [path])
         if not causes:
-            what = f"failed as a whole, {len(record.job_error_info)} jobs, and none says why"
+            what = f"failed as a whole ({len(record.job_error_info)} jobs), and no log states a cause"
             self._show_failure(f"group {record.groupid}", what, record.aux_logs)
 
     def _show_failure(self, name: str, cause: str, logs: Sequence[str]) -> None:
@@ -202,7 +202,7 @@ def _stamp(path: str) -> tuple[int, int] | None:
 
 
 def _exit_cause(exception: str, has_log: bool) -> str:
-    """The cause that the exit status shows, for a job that could not report it."""
+    """Return the cause that the exit status shows, for a job that could not report it."""
     match = _STATUS.search(exception)
     if match is None:
         return " ".join(exception.split()) or "no cause is known"
@@ -210,7 +210,7 @@ def _exit_cause(exception: str, has_log: bool) -> str:
     if match[2] or number - 128 in signal.valid_signals():
         name = match[2] or signal.Signals(number - 128).name
         return _SIGNALS.get(name, f"killed ({name})")
-    where = "its log does not say why" if has_log else "before its log began: what it printed is above"
+    where = "its log does not state a cause" if has_log else "before its log began; see its output above"
     return f"exit status {number}, {where}"
 
 
@@ -223,7 +223,7 @@ class Work:
     def __init__(
         self, config: Config, groups: Mapping[str, Sequence[str]], batches: Mapping[str, Sequence[str]]
     ) -> None:
-        """`groups` has the estimators of every training group, by the name of its files.
+        """Take `groups`, the estimators of every training group by the name of its files.
 
         `batches` is `config.batches.estimate_batches`: the groups of a job, by its rule.
         """
@@ -232,7 +232,7 @@ class Work:
         self._benchmarks, self._groups = config.run.benchmarks, groups
 
     def __call__(self, rule: str, wildcards: Mapping[str, str]) -> Amount | None:
-        """The items, responses or estimates of one job; None if they are not counted or cannot be."""
+        """Return the items, responses or estimates of one job; None if they are not counted or cannot be."""
         if groups := self._batches.get(rule):
             estimators = sum(len(self._groups[group.format(**wildcards)]) for group in groups)
             return estimators * len(self._benchmarks), "estimates"

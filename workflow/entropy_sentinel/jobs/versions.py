@@ -12,7 +12,7 @@ _VARIABLE = "ENTROPY_SENTINEL_VERSIONS"
 
 
 def announce_versions() -> None:
-    """Put this host's versions into the environment, which jobs inherit, on whatever node they run.
+    """Record this host's versions in the environment, which jobs inherit on any node.
 
     A job parses the workflow again; the submitting host's versions are kept.
     """
@@ -34,7 +34,7 @@ def check_versions() -> None:
 
 
 def installed_versions() -> dict[str, str]:
-    """Versions of those of `PACKAGES` that are installed."""
+    """Return the versions of those of `PACKAGES` that are installed."""
     versions = {}
     for name in PACKAGES:
         try:

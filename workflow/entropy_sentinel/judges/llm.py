@@ -60,7 +60,7 @@ def without_special_tokens(text: str) -> Shown:
     if again != rest:
         rest = rest.replace("<", "< ").replace("[", "[ ")
     rest = rest.strip()
-    # If only tokens at the ends were removed, nothing inside was left out.
+    # If only tokens at the ends were removed, nothing inside was omitted.
     return Shown(rest, None if passes == 1 and rest in text else "special tokens inside it are left out")
 
 
@@ -125,7 +125,7 @@ def _name(plain: str) -> str:
 
 log = logging.getLogger(__name__)
 
-# Part of a reply's cache key: raised when the cached content changes.
+# Part of a reply's cache key. Raise it when the cached content changes.
 _KEPT = "verdict 1"
 _EXCERPT = 80
 _LOG_EVERY = 200
@@ -136,7 +136,7 @@ _THINKING = re.compile(r"<(think|thinking|budget:thinking)>|.*</think", re.IGNOR
 
 
 class Judgement(BaseModel):
-    """What the judge is to say: the structure of its reply."""
+    """The structure of the judge's reply."""
 
     model_config = ConfigDict(extra="forbid")
 

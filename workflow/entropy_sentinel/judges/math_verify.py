@@ -252,7 +252,7 @@ def _only_words(text: str) -> bool:
     return bool(_WORDS.fullmatch(text)) and not _AMOUNT.search(text)
 
 
-# For one response, in total.
+# Time limit for one response, in total.
 _LIMIT_S = 5
 
 

@@ -18,8 +18,8 @@ class Kind(Settings):
 
     # The module with the function `make(settings)`; none for a judge that combines others.
     MODULE: ClassVar[str] = ""
-    # Raise it when verdicts change: labels of this kind are made again. It stands for the code, because labels may cost
-    # money and other changes of the code must not make them again.
+    # Raise it when verdicts change: labels of this kind are then rebuilt. It replaces a code hash, because labels
+    # may cost money, and other changes of the code must not rebuild them.
     VERSION: ClassVar[int] = 1
     # Whether a benchmark's tolerance is one of the judge's settings.
     TOLERANT: ClassVar[bool] = False
@@ -37,7 +37,7 @@ class MathVerify(Kind):
     # brackets are no longer read, and an answer that the response takes back or changes does not count.
     VERSION: ClassVar[int] = 4
     TOLERANT: ClassVar[bool] = True
-    ELSEWHERE: ClassVar[Mapping[str, str]] = {"path": "(a folder of labels) goes with kind 'file'"}
+    ELSEWHERE: ClassVar[Mapping[str, str]] = {"path": "(a folder of labels) is a key of kind 'file'"}
 
     kind: Literal["math-verify"] = Field(description="math-verify: symbolic comparison of the final answer")
 
@@ -102,7 +102,7 @@ class Llm(Kind, Server):
     )
     revision: Text | None = Field(
         None,
-        description="version of the judge, any text, for a model that changes under its name; a new one judges again",
+        description="version of the judge, any text, for a model that changes under its name; a new value judges again",
     )
     prompt: str = Field(
         "corresponds",
@@ -113,7 +113,7 @@ class Llm(Kind, Server):
         description="what the judge sees: the whole `response`, or its final `answer` (the last box, or else the "
         "last line)",
     )
-    structured_output: bool = Field(True, description="false for servers that know no `response_format`")
+    structured_output: bool = Field(True, description="false for servers that do not support `response_format`")
     temperature: Number | None = Field(None, ge=0, le=100, description="null leaves it to the server")
     max_tokens: Whole = Field(4096, ge=1, le=2**20, description="longest reply, its reasoning included, tokens")
     usd_per_million_input_tokens: Number | None = Field(
@@ -126,7 +126,7 @@ class Llm(Kind, Server):
         None,
         ge=0,
         le=1e9,
-        description="for all requests of the study to this judge. A request whose longest reply would exceed it is not "
+        description="limit for all of the study's requests to this judge. A request that might exceed it is not "
         "sent: the job ends with an error, and continues when the budget is raised. Needs both prices. If a reply "
         "exceeds max_tokens, for example by its reasoning, later requests are counted with the same excess",
     )
@@ -135,7 +135,7 @@ class Llm(Kind, Server):
     def _budget_has_prices(self) -> "Llm":
         prices = self.usd_per_million_input_tokens, self.usd_per_million_output_tokens
         if (prices[0] is None) != (prices[1] is None):
-            raise ValueError("usd_per_million_input_tokens and usd_per_million_output_tokens go together")
+            raise ValueError("set both of usd_per_million_input_tokens and usd_per_million_output_tokens, or neither")
         if self.budget_usd is not None and None in prices:
             raise ValueError(
                 "budget_usd needs usd_per_million_input_tokens and usd_per_million_output_tokens: the price list of "
@@ -147,7 +147,7 @@ class Llm(Kind, Server):
     def _one_server(self) -> "Llm":
         given = self.model_fields_set & {"model", "base_url", "revision"}
         if self.served and given:
-            raise ValueError(f"'served' starts a server of its own: it does not go together with '{min(given)}'")
+            raise ValueError(f"'served' starts its own server, so it excludes '{min(given)}'")
         return self
 
 

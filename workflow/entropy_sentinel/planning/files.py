@@ -35,7 +35,7 @@ class StudyFiles:
 
     stages: Mapping[str, Mapping[Path, Sequence[Path]]]
     axes: Mapping[str, Sequence[str]]
-    # For stages whose files gather others: the column that names them, and the axis it must match.
+    # For stages whose files combine others: the column that identifies them, and the axis it must match.
     gathered: Mapping[str, Mapping[str, str]]
 
     @cached_property
@@ -76,7 +76,7 @@ class StudyFiles:
         return outputs
 
     def _is_outdated(self, path: Path, users: Sequence[Path]) -> bool:
-        """Whether a file is older than one of its inputs; for a missing file, whether its users are.
+        """Return whether a file is older than an input of its own; for a missing file, whether files made from it are.
 
         A newer input does not count if Snakemake has recorded that the file was made from exactly this content.
         """
@@ -87,7 +87,7 @@ class StudyFiles:
         return any(not is_as_recorded(source, path) for source in newer)
 
     def _incomplete(self, stage: str, columns: Mapping[str, str]) -> Iterator[Path]:
-        """Files whose models, benchmarks or groups differ from those of the config."""
+        """Return the files whose models, benchmarks or groups differ from those of the config."""
         for path in self.stages[stage]:
             if path in self.modified and path not in self.damaged:
                 held = read(pl.scan_parquet(path).select(pl.col(column).unique().implode() for column in columns))
@@ -97,7 +97,7 @@ class StudyFiles:
                     yield path
 
     def _without_signals(self) -> Iterator[Path]:
-        """Observations that were made before run.features named one of its families."""
+        """Return the observations that were made before run.features named one of its families."""
         names = {signal.name for family in self.axes["family"] for signal in FAMILIES[family].signals}
         for path in self.stages["observations"] if names else []:
             if path in self.modified and path not in self.damaged and not names <= set(pl.read_parquet_schema(path)):
@@ -105,7 +105,7 @@ class StudyFiles:
 
 
 def study_files(config: Config) -> StudyFiles:
-    """The files that a study has or will have. Nothing is read yet."""
+    """Return the files that a study has or will have. Nothing is read yet."""
     run, declared = config.run, _declared(config)
     axes: dict[str, Sequence[str]] = {
         "model": run.models,
@@ -134,7 +134,7 @@ def study_files(config: Config) -> StudyFiles:
 
 
 def _declared(config: Config) -> dict[str, Made]:
-    """The stages of the pipeline, then those that the analyses of the study declare, in their order."""
+    """Return the stages of the pipeline, then those that the analyses of the study declare, in their order."""
     layout, families, asking = Layout(config.study), config.run.further_families, config.run.asking_families
     return {
         "benchmarks": Made(layout.items),
@@ -160,7 +160,7 @@ def _declared(config: Config) -> dict[str, Made]:
 
 
 def _is_made(config: Config, estimated: Mapping[str, set[str]], stage: str, values: Mapping[str, str]) -> bool:
-    """Whether a file is needed; `estimated` has the groups of each judge, few if the analyses leave the judge out."""
+    """Return whether a file is needed; `estimated` has the groups of each judge, few if no analysis uses the judge."""
     if stage == "passes":
         return values["family"] in config.run.asking_families
     if stage == "estimates":
@@ -172,7 +172,7 @@ def _is_made(config: Config, estimated: Mapping[str, set[str]], stage: str, valu
 
 
 def _expand(template: str, axes: Mapping[str, Sequence[str]]) -> Iterator[tuple[Path, dict[str, str]]]:
-    """Every file of a template, with what its wildcards are."""
+    """Yield every file of a template with the values of its wildcards."""
     names = [name for name in axes if f"{{{name}}}" in template]
     for values in product(*(axes[name] for name in names)):
         chosen = dict(zip(names, values, strict=True))
@@ -184,12 +184,12 @@ def _fixed(values: Mapping[str, str]) -> dict[str, Sequence[str]]:
 
 
 def generations_file(config: Config, model: str, benchmark: str) -> Path:
-    """The file of a model's responses to a benchmark."""
+    """Return the file of a model's responses to a benchmark."""
     return Path(Layout(config.study).generations.format(model=model, benchmark=benchmark))
 
 
 def modified(path: Path) -> float | None:
-    """The time of a file's last change in seconds since the epoch; None if it does not exist."""
+    """Return the time of a file's last change in seconds since the epoch; None if it does not exist."""
     try:
         return path.stat().st_mtime
     except OSError:
@@ -205,13 +205,13 @@ def read(frame: pl.LazyFrame) -> pl.DataFrame | None:
 
 
 def row_count(path: Path) -> int:
-    """The number of rows of a Parquet file, from its metadata; 0 if it cannot be read."""
+    """Return the number of rows of a Parquet file, from its metadata; 0 if it cannot be read."""
     counted: Any = read(pl.scan_parquet(path).select(pl.len()))
     return 0 if counted is None else counted.item()
 
 
 def _is_whole(path: Path) -> bool:
-    """Whether a file can be read as the type its name states; of Parquet, only the schema is read."""
+    """Return whether a file can be read as the type in its name; for Parquet, only the schema is read."""
     try:
         return bool(pl.read_parquet_schema(path)) if path.suffix == ".parquet" else path.stat().st_size > 0
     except (OSError, pl.exceptions.PolarsError):
@@ -222,7 +222,7 @@ FOLDER = Path(".snakemake") / "metadata"
 
 
 def is_as_recorded(source: Path, made: Path) -> bool:
-    """Whether `source` still has the content from which Snakemake recorded making `made`; False without a record.
+    """Return whether `source` still has the content from which `made` was made; False without Snakemake's record.
 
     Files above LARGEST_BYTES are compared only by date, as in Snakemake.
     """
@@ -237,7 +237,7 @@ def is_as_recorded(source: Path, made: Path) -> bool:
 
 
 def _inputs(made: Path) -> Mapping[str, str]:
-    """The checksums of a file's inputs by name; empty if there is no readable record."""
+    """Return the checksums of a file's inputs by name; empty if there is no readable record."""
     try:
         record = json.loads(_place(str(made)).read_text())
     except (OSError, ValueError):
@@ -247,7 +247,7 @@ def _inputs(made: Path) -> Mapping[str, str]:
 
 
 def _place(name: str) -> Path:
-    """The path of Snakemake's record of a file: its name in base 64, split into folders if too long."""
+    """Return the path of Snakemake's record of a file: its name in base 64, split into folders if too long."""
     text, longest = urlsafe_b64encode(name.encode()).decode(), _longest_name() - 1
     parts = [text[start : start + longest] for start in range(0, len(text), longest)]
     return FOLDER.joinpath(*[f"@{part}" for part in parts[:-1]], parts[-1])

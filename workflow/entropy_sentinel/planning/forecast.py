@@ -36,7 +36,7 @@ class Cost:
 
 
 def forecast(outlook: Outlook, judged: Sequence[Judging], again: Sequence[Passes]) -> dict[str, Cost]:
-    """The remaining cost of each model; benchmarks with an unknown number of items are left out."""
+    """Return the remaining cost of each model; benchmarks with an unknown number of items are left out."""
     return {model: _cost(outlook, model, judged, again) for model in outlook.config.run.models}
 
 
@@ -61,7 +61,7 @@ def _cost(outlook: Outlook, model: str, judged: Sequence[Judging], again: Sequen
 
 
 def _labels_left(outlook: Outlook, model: str) -> int:
-    """The number of responses left to judge, over all judges that are asked and have no prices of their own."""
+    """Return the number of responses left to judge, over all judges that are asked and have no prices of their own."""
     config = outlook.config
     return sum(
         outlook.responses[model, benchmark].total or 0
@@ -80,7 +80,7 @@ def _has_prices(config: Config, judge: str) -> bool:
 
 
 def _searches_left(outlook: Outlook, model: str) -> float:
-    """The number of estimates left for a model; one that runs n of the 48 configurations counts as n / 48."""
+    """Return the number of estimates left for a model; one that runs n of the 48 configurations counts as n / 48."""
     config, names = outlook.config, set(CONFIGURATION_NAMES)
     estimators = training_groups(config)
     return sum(
@@ -106,13 +106,13 @@ _HEADINGS = (
 
 
 def _samples(config: Config) -> str:
-    """Responses per item: `1 sample`, or `1 to 10 samples` if models differ."""
+    """Return the responses per item as text: `1 sample`, or `1 to 10 samples` if models differ."""
     counts = sorted({config.samples_of(model) for model in config.run.models})
     return counted(counts[0], "sample") if len(counts) == 1 else f"{counts[0]} to {counts[-1]} samples"
 
 
 def plan(config: Config) -> list[Part]:
-    """The forecast as shown: a table with a row per model and a total, and what it leaves out."""
+    """Return the forecast as shown: a table with a row per model and a total, and what it leaves out."""
     outlook = Outlook(config, study_files(config))
     rates, judged, again = outlook.rates, judging(outlook), passes(outlook)
     costs = forecast(outlook, judged, again)
@@ -128,19 +128,19 @@ def plan(config: Config) -> list[Part]:
         f"Responses: {total.responses:,}; {total.responses - total.left:,} are done and {total.left:,} left. "
         "The figures are for what is left.",
         table(_HEADINGS, [*rows, _row("total", total, "", "")], last_is_total=True),
-        "Tokens each: the mean length of a response, from the model's own finished files, else as the config says of "
-        "the model, else from others' files, else as the config says of all.",
-        f"Speed, prices ({config.rates.gpu_usd_per_h:g} USD for a GPU-hour) and CPU time (of estimation) are those of "
-        "`rates` in the config, and as good as these; on a machine of your own, set rates.gpu_usd_per_h to 0.",
+        "Tokens each: the mean length of a response, from the first of these: the model's finished files, the config's "
+        "settings for the model, other models' files, the config's settings for all models.",
+        f"Speed, prices ({config.rates.gpu_usd_per_h:g} USD per GPU-hour) and CPU time (estimation) come from `rates` "
+        "in the config, and are only as accurate; if you use your own machine, set rates.gpu_usd_per_h to 0.",
     ]
     parts += shown_passes(again)
     parts += shown(config, judged)
     unknown = sorted({benchmark for (_, benchmark), count in outlook.responses.items() if count.total is None})
     if unknown:
-        parts.append(f"Not included, for their number of items is unknown (set expected_items): {', '.join(unknown)}.")
+        parts.append(f"Not included because the number of items is unknown (set expected_items): {', '.join(unknown)}.")
     elsewhere = [model for model in costs if isinstance(config.models[model], ApiModel)]
     if elsewhere:
-        parts.append(f"Without what the provider charges for: {', '.join(elsewhere)}.")
+        parts.append(f"Not included: the provider's charges for {', '.join(elsewhere)}.")
     return parts
 
 

@@ -36,7 +36,7 @@ class Judging:
 
 
 def judging(outlook: Outlook) -> list[Judging]:
-    """The work of every judge behind a server for every model; cached replies do not count as left."""
+    """Return the work of every judge behind a server for every model; cached replies do not count as left."""
     config, judged = outlook.config, []
     for judge, asking in paid_judges(config).items():
         accounts, asked_with = _accounts(config, judge), judge_settings(config, judge)["llm"]
@@ -57,7 +57,7 @@ def judging(outlook: Outlook) -> list[Judging]:
 
 
 def _is_asked(config: Config, judge: str, asking: list[str], benchmark: str) -> bool:
-    """Whether a judge is shown responses to a benchmark, which needs references and no judge of its own."""
+    """Return whether a judge is shown responses to a benchmark, which needs references and no judge of its own."""
     return bool(config.benchmarks[benchmark].reference) and any(
         judge in config.basic_judges(name, benchmark) for name in asking
     )
@@ -84,13 +84,13 @@ _TOKENS = ("prompt_tokens", "completion_tokens")
 
 
 def _accounts(config: Config, judge: str) -> dict[str, dict[str, float]]:
-    """The accounts of a judge by name; empty if it has not been asked yet."""
+    """Return the accounts of a judge by name; empty if it has not been asked yet."""
     path = ledger(config, f"judges.{judge}")
     return {row["account"]: row for row in Ledger(path, Terms()).accounts()} if Path(path).is_file() else {}
 
 
 def shown(config: Config, judged: list[Judging]) -> list[Part]:
-    """The forecast per judge and model as shown, and the rest of each budget."""
+    """Return the forecast per judge and model as shown, and the rest of each budget."""
     if not judged:
         return []
     headings = ("judge", "model", "responses", "left", "tokens in (M)", "tokens out (M)", "USD", "USD at most")
@@ -99,10 +99,10 @@ def shown(config: Config, judged: list[Judging]) -> list[Part]:
         for row in judged
     ]
     parts: list[Part] = [
-        "To judge by judges behind servers; cached replies to the same requests cost nothing and are not known here.",
+        "Left for judges behind servers. Cached replies cost nothing, but this forecast does not know them.",
         table(headings, rows),
-        "USD: by the mean tokens of this study's calls so far, else by `rates`; at most: with responses and replies at "
-        "their longest.",
+        "USD: from the mean tokens of this study's calls so far, else from `rates`; at most: if responses and replies "
+        "have their maximum length.",
     ]
     for judge in paid_judges(config):
         settings = config.judges[judge]
@@ -111,7 +111,7 @@ def shown(config: Config, judged: list[Judging]) -> list[Part]:
             accounts = _accounts(config, judge).values()
             spent, unanswered = (sum(row[name] for row in accounts) for name in ("usd", "unanswered_usd"))
             reserved = f", {unanswered:,.2f} are reserved for requests without a reply" if unanswered else ""
-            parts.append(f"Of judge {judge}'s budget of {budget:,.2f} USD, {spent:,.2f} are spent{reserved}.")
+            parts.append(f"Judge {judge}: budget {budget:,.2f} USD, {spent:,.2f} are spent{reserved}.")
         elif any(row.usd is None for row in judged if row.judge == judge):
             parts.append(f"Judge {judge} has no prices: set usd_per_million_input_tokens and ..._output_tokens.")
     return parts

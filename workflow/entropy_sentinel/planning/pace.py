@@ -12,7 +12,7 @@ from entropy_sentinel.report.terminal import Part, table
 
 # Speed is that of the last ten minutes,
 WINDOW_S = 600
-# while work goes on: if nothing has come for this many times as long as usual, and a minute, it has stopped.
+# unless work has stopped: nothing was written for this many times the usual interval, and for a minute.
 SILENCE = 3
 SHOWN_FILES = 5
 
@@ -32,7 +32,7 @@ class Amount:
 
 
 def jobs(files: StudyFiles, now: float) -> dict[str, Amount]:
-    """The number of files made per stage at time `now`, in seconds since the epoch."""
+    """Return the number of files made per stage at time `now`, in seconds since the epoch."""
     amounts = {}
     for stage, paths in files.stages.items():
         made = [path for path in paths if path not in files.to_make]
@@ -42,7 +42,7 @@ def jobs(files: StudyFiles, now: float) -> dict[str, Amount]:
 
 
 def all_responses(counts: Iterable[Responses], now: float) -> Amount:
-    """Responses generated at time `now`, including those in the parts of running jobs."""
+    """Return the number of responses generated at time `now`, including those in the parts of running jobs."""
     parts = list(counts)
     total = None if any(part.total is None for part in parts) else sum(part.total or 0 for part in parts)
     under_way = [part.events for part in parts if not part.finished and part.events]
@@ -54,7 +54,7 @@ def all_responses(counts: Iterable[Responses], now: float) -> Amount:
 
 
 def speed(events: Iterable[Event], now: float, until: float | None = None) -> float | None:
-    """Amount per second from the first event of the window to `until` (default `now`).
+    """Return the amount per second from the first event of the window to `until` (default `now`).
 
     The first event's amount is left out: it was done before it was written, perhaps partly before the window. None for
     a single event, and if work seems to have stopped.
@@ -71,7 +71,7 @@ def speed(events: Iterable[Event], now: float, until: float | None = None) -> fl
 
 
 def progress(config: Config, files: StudyFiles, now: float) -> list[Part]:
-    """The progress of the study at time `now`, as shown."""
+    """Return the progress of the study at time `now`, as shown."""
     rows = []
     for stage, amount in jobs(files, now).items():
         rows.append(_row(stage, amount))
@@ -82,7 +82,7 @@ def progress(config: Config, files: StudyFiles, now: float) -> list[Part]:
     return [
         f"Study '{config.study}', {at}",
         table(("", "done", "per minute", "left"), rows),
-        *(f"{path}: cannot be read; delete it, and the next run makes it again" for path in damaged[:SHOWN_FILES]),
+        *(f"{path}: cannot be read; delete it, and the next run rebuilds it" for path in damaged[:SHOWN_FILES]),
         *([f"and {len(damaged) - SHOWN_FILES} more that cannot be read"] if len(damaged) > SHOWN_FILES else []),
     ]
 

@@ -27,7 +27,7 @@ class Passes:
 
 
 def passes(outlook: Outlook) -> list[Passes]:
-    """The passes left per family and model, if any; benchmarks with an unknown number of items are left out."""
+    """Return the passes left per family and model, if any; benchmarks with an unknown number of items are left out."""
     run = outlook.config.run
     pairs = product(run.asking_families, run.models)
     wanted = (_of(outlook, family, model) for family, model in pairs if outlook.config.asked_again(family, model))
@@ -55,26 +55,26 @@ def _of(outlook: Outlook, family: str, model: str) -> Passes:
 
 
 def starts(config: Config, jobs: int) -> int:
-    """The number of engines that the jobs of a model start on one GPU."""
+    """Return the number of engines that the jobs of a model start on one GPU."""
     return min(jobs, 1) if config.generation.engine_idle_s else jobs
 
 
 def _in_parts(output: Path) -> int:
-    """The number of responses that a running job has asked about."""
+    """Return the number of responses that a running job has asked about."""
     parts = sorted(Path(parts_folder(str(output))).glob("part-*.parquet"))
     frames = [read(pl.scan_parquet(part).select(RESPONSE).unique()) for part in parts]
     return sum(len(frame) for frame in frames if frame is not None)
 
 
 def shown(left: list[Passes]) -> list[str]:
-    """A sentence for each family that has passes left."""
+    """Return a sentence for each family that has passes left."""
     lines = []
     for family in dict.fromkeys(part.family for part in left):
         own = [part for part in left if part.family == family]
         responses, contexts = sum(part.responses for part in own), sum(part.contexts for part in own)
         gpu_h = sum(part.gpu_h for part in own)
         lines.append(
-            f"The family {family} asks again about {responses:,} responses, after some {contexts / 1e6:,.2f} million "
-            f"contexts: {gpu_h:,.2f} of the GPU-hours."
+            f"The family {family} asks the model again about {responses:,} responses: about {contexts / 1e6:,.2f} "
+            f"million contexts, {gpu_h:,.2f} of the GPU-hours."
         )
     return lines

@@ -41,7 +41,7 @@ class Responses:
 
 
 def responses(config: Config, files: StudyFiles) -> dict[tuple[str, str], Responses]:
-    """The responses of each model and benchmark that is run."""
+    """Return the responses of each model and benchmark that is run."""
     items = item_counts(config)
     return {
         (model, benchmark): _responses(
@@ -55,7 +55,7 @@ def responses(config: Config, files: StudyFiles) -> dict[tuple[str, str], Respon
 def _responses(path: Path, files: StudyFiles, planned: int | None) -> Responses:
     if path in files.to_make:
         return Responses(planned, tuple(_part_events(path)), finished=False)
-    if path not in files.modified:  # deleted, and nothing waits for it
+    if path not in files.modified:  # deleted, and no other file needs it
         return Responses(planned, (), finished=True)
     rows = row_count(path)
     return Responses(rows, ((files.modified[path], rows),), finished=True)
@@ -76,16 +76,16 @@ class Outlook:
         self.responses, self.rates = responses(config, files), model_rates(config, files)
 
     def longest(self, model: str) -> int:
-        """The longest response of a model, tokens."""
+        """Return the longest response of a model, tokens."""
         return int(sampling_of(self.config, model)["max_tokens"])
 
     def is_to_make(self, template: str, **names: str) -> bool:
-        """Whether a template's file is still to be made."""
+        """Return whether a template's file is still to be made."""
         return Path(template.format(**names)) in self.files.to_make
 
 
 def item_counts(config: Config) -> dict[str, int | None]:
-    """Items per benchmark that is run; None if they are unknown from an earlier run, the config and a local file."""
+    """Return the number of items per benchmark; None if an earlier run, the config and a local file do not tell it."""
     return {name: _items(config, name) for name in config.run.benchmarks}
 
 
@@ -101,7 +101,7 @@ def _items(config: Config, benchmark: str) -> int | None:
 
 
 def _items_made(path: Path) -> int | None:
-    """The number of usable items in the source of a finished benchmark, whatever its limit was."""
+    """Return the number of usable items in the source of a finished benchmark, whatever its limit was."""
     try:
         provenance: Mapping[str, int] = read_provenance(path)
     except (OSError, ContractError, ValueError, pl.exceptions.PolarsError):
@@ -129,7 +129,7 @@ class Traces:
 
 
 def model_rates(config: Config, files: StudyFiles) -> dict[str, tuple[Rates, str]]:
-    """The rates of each model that is run, and the source of its response lengths.
+    """Return the rates of each model that is run, and the source of its response lengths.
 
     The model's own files come first, then its settings in the config, then the files of the study's other models, then
     the config's settings for all models.

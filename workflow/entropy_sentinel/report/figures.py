@@ -17,11 +17,11 @@ from matplotlib.typing import RcKeyType
 
 from entropy_sentinel.report.pages import Exhibit, fragment
 
-# Blue, orange and green of Okabe and Ito, told apart with every common colour blindness; markers differ as well.
+# Blue, orange and green of Okabe and Ito, distinguishable with all common colour blindness; markers differ as well.
 BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
-# Labels are shown as they are: `$` begins no formula. Fonts in PDFs are TrueType (42), which journals ask for.
+# Labels are shown unchanged: `$` does not begin a formula. Fonts in PDFs are TrueType (42), as journals require.
 _STYLE: dict[RcKeyType, Any] = {"text.parse_math": False, "pdf.fonttype": 42}
-# Two pixels for each of those that a browser has to an inch.
+# Twice a browser's 96 pixels per inch.
 _PNG_DPI = 192
 
 
@@ -35,12 +35,12 @@ class Drawing:
 
 
 def style() -> AbstractContextManager[None]:
-    """Set the style of figures: draw and write them inside `with style():`."""
+    """Return a context that sets the style of figures: draw and write them inside `with style():`."""
     return rc_context(_STYLE)
 
 
 def new_figure(width: float, height: float, label: str) -> Figure:
-    """A figure of this size in inches, with the study's label, if any, in its corner."""
+    """Return a figure of this size in inches, with the study's label, if any, in its corner."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle(label and f"Study: {label}", x=0.99, ha="right", fontsize=7, color="0.4")
@@ -48,14 +48,14 @@ def new_figure(width: float, height: float, label: str) -> Figure:
 
 
 def message(text: str, label: str) -> Figure:
-    """A figure whose text says why there is nothing to draw."""
+    """Return a figure whose text says why there is nothing to draw."""
     figure = new_figure(5, 2, label)
     figure.text(0.5, 0.5, text, ha="center", va="center")
     return figure
 
 
 def nothing(reason: str, label: str) -> Drawing:
-    """A drawing whose text and caption say why there is nothing to draw."""
+    """Return a drawing whose text and caption say why there is nothing to draw."""
     figure = message(reason, label)
     return Drawing(figure, f"{reason}.", narrow=figure)
 
@@ -70,7 +70,7 @@ def plain(axes: Axes, x: str = "", y: str = "", title: str = "") -> None:
 
 
 def legend_of(panels: Iterable[Axes]) -> dict[str, Artist]:
-    """The legend entries of all panels without duplicates: handles by text."""
+    """Return the legend entries of all panels without duplicates: handles by text."""
     return {text: artist for axes in panels for artist, text in zip(*axes.get_legend_handles_labels(), strict=True)}
 
 

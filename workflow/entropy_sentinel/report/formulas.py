@@ -49,7 +49,7 @@ def _math(latex: str, block: bool) -> Node | None:
         return None
     try:
         return _node(convert_to_element(latex, display="block" if block else "inline"))
-    except Exception:  # of any kind: the text is a stranger's, and the parser has no error of its own for all of them
+    except Exception:  # any exception: the text is untrusted, and the parser has no common error class
         return None
 
 

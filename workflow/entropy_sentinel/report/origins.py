@@ -62,7 +62,7 @@ def origins(provenance: Provenance, by: str) -> Origins:
 
 
 def miscounts(benchmarks: Provenance, expected: Mapping[str, int | None]) -> tuple[str, ...]:
-    """One line for each benchmark whose source has another number of items than was published."""
+    """Return a line for each benchmark whose source has a different number of items than published."""
     return tuple(
         f"{entry['benchmark']}: {entry['items_in_source']} items, the published count is {published}."
         for entry in benchmarks
@@ -75,13 +75,13 @@ def _distinct(values: Any) -> list[str]:
 
 
 def _flat(entry: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    """Nested settings under their path, `sampling temperature`, as text; empty ones as ""."""
+    """Return nested settings by their path, such as `sampling temperature`, as text; empty ones as ""."""
     flat: dict[str, str] = {}
     for key, value in entry.items():
         if isinstance(value, Mapping):
             flat |= _flat(value, f"{prefix}{key} ")
         else:
-            # Imported traces and traces of an earlier release may contain values that are refused now.
+            # Imported traces and traces of earlier releases may contain values that are now rejected.
             flat[prefix + key] = "***" if is_secret_name(key) and isinstance(value, str) else without_keys(_text(value))
     return flat
 
@@ -93,12 +93,12 @@ def _text(value: Any) -> str:
 
 
 def _title(key: str) -> str:
-    """A key as words; names of environment variables are unchanged."""
+    """Return a key as words; names of environment variables are unchanged."""
     return " ".join(word if word.isupper() else word.replace("_", " ") for word in key.split(" "))
 
 
 def code_version() -> str:
-    """`1.0.0, commit 0123456789ab`, `with changes` where the tree has any; the version alone without a tree of git."""
+    """Return `1.0.0, commit 0123456789ab`, plus `with changes` for a changed tree; only the version without git."""
     commit = _git("rev-parse", "--short=12", "HEAD")
     if commit is None:
         return __version__
@@ -107,7 +107,7 @@ def code_version() -> str:
 
 
 def _git(*arguments: str) -> str | None:
-    """Git's description of the package's folder; null without git, or if the folder has no work tree of its own."""
+    """Return git's description of the package's folder; null without git, or if the folder has no work tree."""
     package = Path(__file__).parents[1]
     try:
         # A copy installed inside another project's work tree does not belong to that tree.

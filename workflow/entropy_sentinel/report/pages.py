@@ -49,7 +49,7 @@ def render(template: str | Path, **content: object) -> str:
 
 
 def fragment(kind: str, *content: object) -> str:
-    """The HTML of one exhibit: the macro `kind` of `exhibits.html.j2`."""
+    """Return the HTML of one exhibit: the macro `kind` of `exhibits.html.j2`."""
     return str(getattr(_environment(_HERE).get_template("exhibits.html.j2").module, kind)(*content))
 
 

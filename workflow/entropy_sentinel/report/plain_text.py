@@ -1,4 +1,4 @@
-"""Plain text of closing lines: tables whose cells stay as they are, and lines below a title."""
+"""Format plain text for summaries: tables with unchanged cells, and lines below a title."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ _SIDES = {"l": "left", "r": "right"}
 
 
 def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]], sides: str = "") -> list[str]:
-    """The lines of a table; `sides` aligns each column, `l` or `r`, by default `l`."""
+    """Return the lines of a table; `sides` aligns each column, `l` or `r`, by default `l`."""
     aligned = [_SIDES[side] for side in sides or "l" * len(headings)]
     # Without rows tabulate accepts no alignment.
     text = tabulate(rows, headings, tablefmt="simple", disable_numparse=True, colalign=aligned if rows else None)
@@ -16,5 +16,5 @@ def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]], sides: st
 
 
 def below(title: str, lines: Sequence[str]) -> str:
-    """Lines below their title, indented."""
+    """Return the lines below their title, indented."""
     return "\n".join([title, *(f"  {line}".rstrip() for line in lines)])

@@ -16,17 +16,17 @@ from matplotlib.text import Text
 # A background makes names readable. An outline around each letter would make an SVG five times as large.
 _GROUND: dict[str, Any] = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.5}
 _LINE: dict[str, Any] = {"color": "0.55", "linewidth": 0.6, "zorder": 2}
-# In pixels: half the width of a marker and of a bar, what is left free along the frame, and how far from its point a
-# name begins. From the third on it has a line to its point.
+# In pixels: half the width of a marker and of a bar, the margin along the frame, and the distances from its point at
+# which a name may begin. From the third on, a line connects it to its point.
 _MARKER, _BAR, _FREE = 7, 4, 2
-# What is left free around a name, in width and height; and how much wider its letters can be in another resolution.
+# Margin around a name, in width and height; and how much wider its letters can be at another resolution.
 _AROUND, _WIDER = (4, 2), 1.06
 _DISTANCES = (10, 15, 24, 34, 46, 60, 78)
 _LINED = 20
 _DIRECTIONS = np.stack([(np.cos(angle), np.sin(angle)) for angle in np.arange(16) * np.pi / 8])
-# What a place costs: by pixel of distance, by square pixel of what is covered, by marker or name that a line crosses.
+# Costs of a place: per pixel of distance, per square pixel covered, per marker or name that its line crosses.
 _PER_PIXEL, _OUTSIDE, _OVER_MARKER, _OVER_BAR, _OVER_NAME, _CROSSED = 1.0, 40.0, 40.0, 1.0, 20.0, 400.0
-# Orders of turns that are tried, drawn with a seed so that the same points give the same picture; rounds of one.
+# Number of orders of turns, drawn with a seed so that the same points give the same picture; rounds per order.
 _TRIES, _SEED, _ROUNDS = 12, 42, 20
 _ALONG = np.linspace(0, 1, 24)[:, None]
 
@@ -36,7 +36,7 @@ Bars = Sequence[tuple[float, float, float]]
 def name_points(
     axes: Axes, points: Sequence[tuple[float, float]], names: Sequence[str], size: float, bars: Bars = ()
 ) -> None:
-    """Write each name near its point, with a line from one to the other where they are apart.
+    """Write each name near its point, with a connecting line if it is far away.
 
     `points`, and `bars` (x, lower and upper end), are in data coordinates, `size` is the font's in points. Limits of
     the axes and layout of the figure must be final.
@@ -58,7 +58,7 @@ def name_points(
 
 
 def _put(axes: Axes, text: Text, pixel: np.ndarray, box: np.ndarray, distance: float) -> None:
-    """Write a name into its box, from the side of its point on: its width differs a little with a file's resolution."""
+    """Write a name into its box, aligned to the side of its point, because its width varies with the resolution."""
     to_data = axes.transData.inverted()
     (left, lower), (right, upper) = box[:2] + _AROUND[0] / 2, box[2:] - _AROUND[0] / 2
     beside: Literal["left", "right", "center"] = (
@@ -74,7 +74,7 @@ def _put(axes: Axes, text: Text, pixel: np.ndarray, box: np.ndarray, distance: f
 
 
 def _places(pixel: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """The boxes (left, lower, right, upper) that a name of this size can have, (n_places, 4), near ones first."""
+    """Return the boxes (left, lower, right, upper) that a name of this size can have, (n_places, 4), nearest first."""
     ways = np.concatenate([distance * _DIRECTIONS for distance in _DISTANCES])
     middles: np.ndarray = pixel + ways + np.tile(_DIRECTIONS, (len(_DISTANCES), 1)) * size / 2
     return np.concatenate([middles - size / 2, middles + size / 2], axis=1)
@@ -83,7 +83,7 @@ def _places(pixel: np.ndarray, size: np.ndarray) -> np.ndarray:
 def _alone(
     places: np.ndarray, pixel: np.ndarray, point: int, markers: np.ndarray, bars: np.ndarray, frame: np.ndarray
 ) -> np.ndarray:
-    """The cost of each place of a name, ignoring the other names, (n_places,)."""
+    """Return the cost of each place of a name, ignoring the other names, (n_places,)."""
     areas = np.prod(places[:, 2:] - places[:, :2], axis=1)
     others = np.delete(markers, point, axis=0)
     crossed = [_CROSSED * _crosses(box, pixel, others).sum() for box in places]
@@ -99,7 +99,7 @@ def _alone(
 
 
 def _cheapest(places: Sequence[np.ndarray], pixels: np.ndarray, costs: Sequence[np.ndarray]) -> np.ndarray:
-    """The index of the chosen place of each name."""
+    """Return the index of the chosen place of each name."""
     random, best, least = np.random.default_rng(_SEED), np.zeros(len(places), dtype=int), np.inf
     for _ in range(_TRIES):
         chosen = np.array([int(np.argmin(cost)) for cost in costs])
@@ -119,14 +119,14 @@ def _cheapest(places: Sequence[np.ndarray], pixels: np.ndarray, costs: Sequence[
 
 
 def _beside(name: int, places: Sequence[np.ndarray], pixels: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """The cost of each place of a name given the places of the others, (n_places,)."""
+    """Return the cost of each place of a name given the places of the others, (n_places,)."""
     others = np.array([own[chosen[other]] for other, own in enumerate(places) if other != name]).reshape(-1, 4)
     over: np.ndarray = _OVER_NAME * _common(places[name], others).sum(axis=1)
     return over + _CROSSED * _lines_across(name, places, pixels, chosen)
 
 
 def _lines_across(name: int, places: Sequence[np.ndarray], pixels: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """The number of other names' lines that each place of a name covers, (n_places,)."""
+    """Return the number of other names' lines that each place of a name covers, (n_places,)."""
     crossings = np.zeros(len(places[name]))
     for other, own in enumerate(places):
         if other != name and _DISTANCES[chosen[other] // len(_DIRECTIONS)] > _LINED:
@@ -135,20 +135,20 @@ def _lines_across(name: int, places: Sequence[np.ndarray], pixels: np.ndarray, c
 
 
 def _crosses(box: np.ndarray, pixel: np.ndarray, boxes: np.ndarray) -> np.ndarray:
-    """Whether the line from a name's box to its point runs through each of `boxes`, (n_boxes,)."""
+    """Return whether the line from a name's box to its point runs through each of `boxes`, (n_boxes,)."""
     along = _nearest(box, pixel) * (1 - _ALONG) + pixel * _ALONG
     inside = (along[:, None] >= boxes[:, :2]) & (along[:, None] <= boxes[:, 2:])
     return np.asarray(inside.all(axis=2).any(axis=0))
 
 
 def _nearest(box: np.ndarray, pixel: np.ndarray) -> np.ndarray:
-    """The point of a box that is nearest to `pixel`."""
+    """Return the point of a box that is nearest to `pixel`."""
     nearest: np.ndarray = np.clip(pixel, box[:2], box[2:])
     return nearest
 
 
 def _common(some: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """The area of overlap of each box with each other box, (n_some, n_others)."""
+    """Return the area of overlap of each box with each other box, (n_some, n_others)."""
     lower = np.maximum(some[:, None, :2], others[None, :, :2])
     upper = np.minimum(some[:, None, 2:], others[None, :, 2:])
     areas: np.ndarray = np.prod(np.maximum(upper - lower, 0), axis=2)

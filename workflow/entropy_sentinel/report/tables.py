@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _PAGE_ROWS = 40
 # This many columns of numbers do not fit on a page.
 _MANY_COLUMNS = 14
-# The most rows without a value that a note names.
+# Largest number of rows without a value that a note names.
 _MOST_NAMED = 6
 
 
@@ -37,7 +37,7 @@ class Table:
     published: "Table | None" = None
 
     def cells(self) -> list[list[str]]:
-        """The rows as text: floats rounded to `decimals`, null as "-" or its entry in `words`."""
+        """Return the rows as text: floats rounded to `decimals`, null as "-" or its entry in `words`."""
         return [
             [
                 self.words[place, column] if value is None and (place, column) in self.words else self._cell(value)
@@ -47,11 +47,11 @@ class Table:
         ]
 
     def numeric(self) -> list[bool]:
-        """For each column, whether it holds numbers."""
+        """Return for each column whether it holds numbers."""
         return [dtype.is_numeric() for dtype in self.frame.dtypes]
 
     def on_a_page(self) -> tuple[list[str], list[list[str]], list[bool]]:
-        """Headings, rows and which columns hold numbers, for a page, which is as narrow as its reader's window.
+        """Return headings, rows and which columns hold numbers, for a page, which may be narrow.
 
         A table with many columns of numbers and fewer rows is transposed.
         """
@@ -92,7 +92,7 @@ def number_frame(rows: Sequence[dict[str, Any]], keys: Sequence[str], numbers: I
 
 
 def missing_notes(missing: Iterable[tuple[str, str, str]]) -> list[str]:
-    """One note for each value that is missing for the same reason: `No SAR (no tokens): a, maqa; b, maqa.`
+    """Return a note for each value and reason why it is missing: `No SAR (no tokens): a, maqa; b, maqa.`
 
     `missing` has the value, the reason and the row, which is named among the first few and counted among the others.
     """
@@ -124,7 +124,7 @@ def write_table(exhibit: Exhibit, table: Table, folder: str | Path) -> None:
 
 
 def _write_csv(table: Table, path: str | Path) -> None:
-    import pandas as pd  # here, as below, for pages that show tables without writing any
+    import pandas as pd  # imported here and below, because pages that only show tables do not need it
 
     columns = table.frame.columns
     pd.DataFrame(table.frame.to_dict(as_series=False), columns=columns).to_csv(path, index=False)

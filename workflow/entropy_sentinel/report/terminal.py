@@ -58,5 +58,5 @@ def _printable(part: str | Text) -> str | Text:
     if isinstance(part, str):
         return printable(part)
     shown = part.copy()
-    shown.plain = printable(part.plain)  # as long as before: what is coloured stays in its place
+    shown.plain = printable(part.plain)  # the length is unchanged, so the colours stay in place
     return shown

@@ -30,7 +30,7 @@ class Token:
 
     @property
     def surprise(self) -> float:
-        """-log p in nats."""
+        """Surprise, -log p, in nats."""
         return -self.logprob
 
     @property
@@ -101,18 +101,18 @@ def read_tokens(
 
 
 def entropy(top_logprobs: Numbers) -> float:
-    """H(t) in nats over the most likely tokens of a step, truncated and not renormalised (the paper, section 3)."""
+    """Return H(t) in nats over the most likely tokens of a step, truncated and not renormalised (paper, section 3)."""
     logprobs = np.asarray(top_logprobs, dtype=float)
     possible = logprobs[logprobs > ZERO_PROBABILITY]
     return abs(float(-(np.exp(possible) * possible).sum()))
 
 
 def parts(tokens: Sequence[Token]) -> list[Sequence[Token]]:
-    """The tokens that are shown: all in one part, or those before and after what `read_tokens` has left out."""
+    """Return the shown tokens: all in one part, or those before and after the tokens that `read_tokens` left out."""
     head = next((place for place, token in enumerate(tokens) if token.position != place + 1), None)
     return [tokens] if head is None else [tokens[:head], tokens[head:]]
 
 
 def cut(text: str) -> str:
-    """At most 2,000 characters of a text."""
+    """Return a text, truncated to 2,000 characters."""
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} ... ({len(text) - _LONGEST:,} more characters)"

@@ -1,4 +1,4 @@
-"""The signals of responses from their traces."""
+"""Compute the signals of responses from their traces."""
 
 from collections.abc import Sequence
 from importlib import import_module
@@ -23,12 +23,12 @@ def compute_signals(family: str, traces: pl.LazyFrame, **settings: Any) -> tuple
     n_rows = traces.select(pl.len()).collect().item()
     if len(values) != n_rows:
         raise InputError(
-            f"signals/{family}: compute must give a row for each of {n_rows} responses, gave {len(values)}"
+            f"signals/{family}: compute must return a row for each of {n_rows} responses, returned {len(values)}"
         )
     names = [signal.name for signal in FAMILIES[family].signals]
     for name in names:
         if name not in values.columns:
-            raise InputError(f"signals/{family}: compute must give a column '{name}', gave {', '.join(values.columns)}")
+            raise InputError(f"signals/{family}: compute must return column '{name}', gave {', '.join(values.columns)}")
     return values.with_columns(pl.col(names).cast(pl.Float64)), told
 
 

@@ -11,21 +11,21 @@ from entropy_sentinel.frames.contract import Column, Contract, read_provenance
 from entropy_sentinel.frames.response import RESPONSE, RESPONSE_COLUMNS
 from entropy_sentinel.signals.catalogue import FAMILIES
 
-# The signals of the study's further families follow.
+# Followed by the signals of the study's other families.
 OBSERVATIONS = Contract(
     stage="observations",
     open=True,
     key=RESPONSE,
     columns=(
         *RESPONSE_COLUMNS,
-        Column("split", pl.String, "`train` or `test`: the part that the item takes where its benchmark trains"),
+        Column("split", pl.String, "`train` or `test`: the item's part if its benchmark is in the training group"),
         Column("label", pl.Boolean, "whether the response is correct", nullable=True),
         Column("label_reason", pl.String, "why the label is null", nullable=True),
         Column("n_tokens", pl.UInt32, "length of the response", "tokens"),
-        Column("finish_reason", pl.String, "`stop` where the response is whole (frames/generation.py)"),
+        Column("finish_reason", pl.String, "`stop` if the response is complete (frames/generation.py)"),
         *(one.column for one in CATALOGUE.values()),
-        Column("trace_tokens", pl.UInt32, "tokens that the features are over", "tokens"),
-        Column("cut_off", pl.Boolean, "whether the response ended before its end (frames/generation.py)"),
+        Column("trace_tokens", pl.UInt32, "tokens that the features use", "tokens"),
+        Column("cut_off", pl.Boolean, "whether the response was truncated (frames/generation.py)"),
         Column("clamped_tokens", pl.UInt32, "sampled tokens whose log-probability was -inf or <= -9999", "tokens"),
         Column("displaced_steps", pl.UInt32, "steps whose entropy may lack a term (frames/generation.py)", "tokens"),
         *(one.column for one in EXTRAS.values()),

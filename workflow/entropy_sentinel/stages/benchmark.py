@@ -17,7 +17,7 @@ from entropy_sentinel.sources.settings import ItemsSettings
 
 log = logging.getLogger(__name__)
 
-# The log names this many rows that are left out or odd; the provenance has the counts.
+# Largest number of skipped or unusual rows that the log names; the provenance has the counts.
 SHOWN_ROWS = 5
 
 
@@ -35,7 +35,7 @@ def write_benchmark(settings: ItemsSettings, output: str) -> None:
     `output` is `results/<study>/benchmarks/{benchmark}.parquet`; the commits of data sets on the hub are recorded in
     `results/<study>/revisions`. Rows that are left out, items without a reference and duplicate questions are counted
     in the file's provenance and in the log. Raises InputError for a source that cannot be read, for a row without a
-    column that is asked for or with one that is neither text nor a number, and for a benchmark without any question.
+    requested column or with one that is neither text nor a number, and for a benchmark without any question.
     """
     rows, origin = open_source(settings, Path(output).parents[1] / "revisions")
     source = origin["source"]
@@ -50,15 +50,15 @@ def write_benchmark(settings: ItemsSettings, output: str) -> None:
     frame = items_frame(items, settings)
     duplicates = frame.filter(pl.col("duplicate_of") != pl.col("item_id"))["item_id"].to_list()
     if duplicates:
-        log.warning("%s: %d questions asked before, kept: %s", source, len(duplicates), _first(duplicates))
+        log.warning("%s: kept %d duplicate questions: %s", source, len(duplicates), _first(duplicates))
     without = frame["reference"].null_count()
     if without:
-        log.info("%s: %d of %d items have no reference, their answers get no label", source, without, len(frame))
+        log.info("%s: %d of %d items have no reference; their answers get no label", source, without, len(frame))
     if settings.get("answers"):
         answered = frame["answers"].is_not_null()
         uncounted = int((answered & frame["counts"].is_null()).sum())
         log.info(
-            "%s: %d of %d items have right answers, %d of these without counts: all as likely as each other",
+            "%s: %d of %d items have right answers, %d of these without counts: their answers count as equally likely",
             *(source, int(answered.sum()), len(frame), uncounted),
         )
     provenance = {
@@ -68,7 +68,7 @@ def write_benchmark(settings: ItemsSettings, output: str) -> None:
         "left_out": counts,
         "duplicate_questions": len(duplicates),
     }
-    if without:  # a key of zero would give files of older versions other bytes, and generate their responses again
+    if without:  # a key with 0 would change the bytes of existing files, and regenerate their responses
         provenance["without_reference"] = without
     BENCHMARKS.write(frame, output, provenance)
 

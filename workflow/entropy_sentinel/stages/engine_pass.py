@@ -71,8 +71,8 @@ def write_engine_pass(
 ) -> None:
     """Ask about the responses in the file `generations` to the items in `benchmark`; rows in the order of the traces.
 
-    The engine gets `threads` CPU cores. Goes on where a killed job with the same settings and responses stopped.
-    Raises ConfigError where no prompt is the one that was answered. A pass made elsewhere is checked and taken over
+    The engine gets `threads` CPU cores. Continues where a killed job with the same settings and responses stopped.
+    Raises ConfigError if no rendered prompt matches the traces. An external pass is checked and imported
     instead.
     """
     if "source" in settings:
@@ -84,7 +84,7 @@ def write_engine_pass(
     settings = {**settings, "asked_with": with_commit(settings["asked_with"], Path(output).parents[3])}
     with Parts(Path(parts_folder(output)), declared.contract, _identity(settings, responses)) as parts:
         if parts.restore(output):
-            log.info("an earlier run has finished it: nothing to ask")
+            log.info("an earlier run has finished this pass: nothing to do")
             return
         frame = _ask_all(responses, settings, threads, parts)
         origin = _origin(generations)
@@ -120,7 +120,7 @@ def _responses(benchmark: str, generations: str, unaskable: str | None) -> pl.Da
 
 
 def _ask_all(responses: pl.DataFrame, settings: PassSettings, threads: int, parts: Parts) -> pl.DataFrame:
-    """Return the rows of all responses: those in `parts`, and those from new requests."""
+    """Return the rows of all responses: those already in `parts`, and those from new requests."""
     order, rows_so_far = responses.select(RESPONSE), parts.read()
     usable, per_item = responses.filter(pl.col("unusable").is_null()), FAMILIES[settings["family"]].per_item
     asking = asking_of(settings["family"])
@@ -155,8 +155,8 @@ def _asked(part: pl.DataFrame, engine: Engine, settings: PassSettings, asking: A
     name = f"models.{settings['asked_with']['model']}"
     if not any(same):
         raise ConfigError(
-            f"{name}: none of {len(part)} prompts is the one that was answered, by its prompt_hash, the first of item "
-            f"'{part['item_id'][0]}'; ask the model with the prompt, template and tokenizer of its traces"
+            f"{name}: none of {len(part)} prompts matches the prompt_hash of its trace (first: item "
+            f"'{part['item_id'][0]}'); use the prompt, template and tokenizer with which the traces were generated"
         )
     ids = pl.Series([prompt.token_ids for prompt in prompts], dtype=pl.List(pl.UInt32))
     part = part.with_columns(prompt_ids=ids, same=pl.Series(same))
@@ -183,10 +183,10 @@ def _identity(settings: Mapping[str, Any], responses: pl.DataFrame) -> str:
 
 
 def write_given_pass(generations: str, settings: GivenPass, output: str) -> None:
-    """Take over the rows of the file `settings["source"]` on the responses in `generations`, in their order.
+    """Import the rows of the file `settings["source"]` for the responses in `generations`, in their order.
 
-    Responses without a row get one that says so; they, and rows on items that the study does not use, are counted in
-    the log and in the provenance. Raises InputError for what cannot be used.
+    Responses without a row get one with that reason; they, and rows for items outside the study, are counted in
+    the log and in the provenance. Raises InputError for an unusable value.
     """
     source, declared = settings["source"], FAMILIES[settings["family"]].asks
     assert declared is not None  # only such families have a pass
@@ -203,7 +203,7 @@ def write_given_pass(generations: str, settings: GivenPass, output: str) -> None
     for key, value in settings["settings"].items():
         if (made := made_with.get(key, value)) != value:
             told = source, settings["family"], key, value, made
-            log.warning("%s: signals.%s.%s is %s, and the file was made with %s, which counts", *told)
+            log.warning("%s: signals.%s.%s is %s, but the file was made with %s, which is used", *told)
     origin = _origin(generations)
     for model in whose(source, "model"):
         if model not in (answered := [origin[key] for key in ("model", "source_model") if origin.get(key)]):

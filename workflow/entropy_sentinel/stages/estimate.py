@@ -157,7 +157,7 @@ def write_kept(
     estimators: Sequence[str],
     scores: Sequence[str],
 ) -> None:
-    """Write the estimators of several training groups, each with its settings: their files one group after another."""
+    """Write the estimators of several training groups, each with its settings; `outputs` lists the files by group."""
     files = iter(estimators)
     for (group, settings), scores_file in zip(groups, scores, strict=True):
         write_estimators(observations, group, settings, list(islice(files, len(settings["estimators"]))), scores_file)

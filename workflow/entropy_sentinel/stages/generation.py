@@ -48,8 +48,8 @@ Key = tuple[str, int]  # item_id, sample
 def write_generations(benchmark: str, settings: GenerationSettings, threads: int, output: str) -> None:
     """Answer the items of the file `benchmark` and write the traces to `output`, in benchmark order.
 
-    The engine gets `threads` CPU cores. Goes on where a killed job with the same settings and items stopped. Traces
-    made elsewhere are checked and taken over instead.
+    The engine gets `threads` CPU cores. Continues where a killed job with the same settings and items stopped. Traces
+    made elsewhere are checked and imported instead.
     """
     items = BENCHMARKS.read(benchmark)
     if are_imported(settings):
@@ -58,7 +58,7 @@ def write_generations(benchmark: str, settings: GenerationSettings, threads: int
     asked_with = with_commit(settings, Path(output).parents[2])
     with Parts(Path(parts_folder(output)), GENERATIONS, identity(asked_with, items)) as parts:
         if parts.restore(output):
-            log.info("an earlier run has finished them: nothing to generate")
+            log.info("an earlier run has finished the responses: nothing to generate")
             return
         frame = answer_all(items, asked_with, threads, parts)
         GENERATIONS.write(frame, output, provenance(asked_with, parts, frame))
@@ -110,7 +110,7 @@ def generate(items: pl.DataFrame, keys: Sequence[Key], settings: AskedSettings, 
     seeds = [request_seed(settings["seed"], settings["model"], *key) for key in keys]
     progress = Progress(len(keys), settings["sampling"].get("max_tokens"), engine.under_way)
     answers = engine.answer([filled_prompt(settings, questions[item_id]) for item_id, _ in keys], seeds)
-    # Closed in any case: an engine with running requests would keep the process from ending.
+    # Always closed: an engine with running requests would keep the process from ending.
     with shown(progress), closing(answers):
         for positions, responses in _batches(answers, len(keys), progress):
             rows = to_frame(
@@ -122,7 +122,7 @@ def generate(items: pl.DataFrame, keys: Sequence[Key], settings: AskedSettings, 
             for item_id, sample, reason in rows.select("item_id", "sample", "finish_reason").iter_rows():
                 if reason.startswith(REFUSED):
                     log.warning("item '%s', sample %d: %s", item_id, sample, reason)
-            parts.append(rows, engine.provenance)  # a server says what it is in its replies only
+            parts.append(rows, engine.provenance)  # a server identifies itself only in its replies
 
 
 def filled_prompt(settings: PromptSettings, question: str) -> Asked:
@@ -207,7 +207,7 @@ def provenance(settings: AskedSettings, parts: Parts, frame: pl.DataFrame) -> di
     facts = parts.facts()
     return {
         **settings,
-        # The files of features say which tokens they use.
+        # The files of features record which tokens they use.
         "trace_after": None,
         **facts,
         "identity": parts.identity,

@@ -31,8 +31,8 @@ def write_labels(
 ) -> None:
     """Label the responses in the file `generations` by the judge of the settings.
 
-    `sources` are the files that hold the labels of judges of kind `file`, which are checked and taken over, whether
-    there is a reference or not. No other judge is asked where there is none: the label is null.
+    `sources` are the files with the labels of judges of kind `file`; they are checked and imported, also for items
+    without a reference. No other judge is asked about these: the label is null.
     """
     origin = read_provenance(generations)
     whose: dict[str, str] = {name: origin[name] for name in ("model", "benchmark") if name in origin}

@@ -32,15 +32,15 @@ def write_observations(
 ) -> None:
     """Join the files of one model, one of each kind per benchmark, into one.
 
-    `signals` are those of families beside the features. Raises ProvenanceError
-    where the traces' log-probabilities are not of one kind, or the weights not of one commit.
+    `signals` are files of further signals. Raises ProvenanceError
+    if the traces differ in the kind of log-probabilities, or in the commit of the weights.
     """
     kinds = {path: {key: read_provenance(path).get(key) for key in ONE_KIND} for path in features}
     first = next(iter(kinds))
     for path, kind in kinds.items():
         if kind != kinds[first]:
             raise ProvenanceError(
-                f"{path}: its traces are of another kind than those of {first}: {kind} against {kinds[first]}; "
+                f"{path}: its traces differ in kind from those of {first}: {kind} instead of {kinds[first]}; "
                 "generate both with the same settings"
             )
     frame = observe(

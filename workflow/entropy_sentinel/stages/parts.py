@@ -40,7 +40,7 @@ class Parts:
         self._ownership = Ownership(folder)
 
     def __enter__(self) -> "Parts":
-        """Wait until no other process works here; then throw away what has another identity.
+        """Wait until no other process works here; then delete files with another identity.
 
         `run` counts the jobs that have left rows here before: 0 for the first.
         """
@@ -63,7 +63,7 @@ class Parts:
         return pl.concat([empty, *frames]).unique(list(self.contract.key), keep="first", maintain_order=True)
 
     def append(self, frame: pl.DataFrame, facts: Mapping[str, str]) -> None:
-        """Add the rows of `frame` as one file, with facts about this run such as which engine answers."""
+        """Add the rows of `frame` as one file, with facts about this run, such as its engine."""
         name = f"part-{self.run:03d}-{len(self._files()):06d}-{uuid.uuid4().hex[:8]}.parquet"
         self.contract.write(frame, self.folder / name, {"identity": self.identity, "facts": dict(facts)})
 
@@ -81,14 +81,14 @@ class Parts:
             self.drop()
 
     def restore(self, output: str) -> bool:
-        """Give the output that an earlier job has finished its name again; False where there is none."""
+        """Restore the output of an earlier job that finished; return False if there is none."""
         path = self.folder / FINISHED
         if not path.exists() or self._load(path) is None:
             return False
         with whole_file(output) as partial:
             partial.unlink()
             os.link(path, partial)
-        os.utime(output)  # Snakemake wants it newer than the inputs
+        os.utime(output)  # Snakemake requires it to be newer than the inputs
         return True
 
     def drop(self) -> None:
@@ -117,7 +117,7 @@ class Parts:
 
 
 def _delete(path: Path) -> None:
-    """Delete a file, or a folder that has come in its place."""
+    """Delete a file, or a folder of this name."""
     if path.is_dir():
         shutil.rmtree(path)
     else:

@@ -76,7 +76,7 @@ class Progress:
 
 @contextmanager
 def shown(progress: Progress) -> Iterator[None]:
-    """Write a line to the log now and then while the block runs, and a summary at its end; none where it fails."""
+    """Write a line to the log at intervals while the block runs, and a summary at its end unless it fails."""
     ended = threading.Event()
 
     def show() -> None:

@@ -45,7 +45,7 @@ def text_of(start: Start, file: str) -> str:
     lines = [
         "# A study written by `entropy-sentinel init`. Other settings come from config.yaml, which explains each key.",
         f"#   entropy-sentinel plan -c {file}",
-        f"#   snakemake --cores 2 --resources gpu=1 --configfile {file}     # --dry-run shows what it would do",
+        f"#   snakemake --cores 2 --resources gpu=1 --configfile {file}     # --dry-run shows its plan",
         f"study: {scalar(start.name)} # results go to results/{start.name}/",
         *([] if start.labels else ["limit: 100 # items of each benchmark, for a first look; null for all"]),
         "",

@@ -89,10 +89,10 @@ def kappa(counts: Sequence[Sequence[float]], level: float = LEVEL) -> Interval:
     agreed, by_chance = float(np.trace(share)), float(rows @ columns)
     differs, constant = bool((table - np.diag(np.diag(table))).any()), 1 in ((rows > 0).sum(), (columns > 0).sum())
     if constant and not differs:
-        return _undefined("both judges give one and the same verdict throughout")
+        return _undefined("both judges always give the same verdict")
     value = float((agreed - by_chance) / (1 - by_chance))
     if constant:
-        return Interval(0.0, None, None, "one of the judges gives one verdict throughout: kappa is 0 by definition")
+        return Interval(0.0, None, None, "one of the judges always gives the same verdict: kappa is 0 by definition")
     if not differs:
         _, lowest, _ = wilson(n, n, level).known()
         return Interval(1.0, max((lowest - by_chance) / (1 - by_chance), -1.0), 1.0)

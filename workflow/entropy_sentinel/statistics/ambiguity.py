@@ -1,4 +1,4 @@
-"""Questions that seem to have several right answers, because the model repeatedly gives several.
+"""Find questions that seem to have several right answers, because the model repeatedly gives several.
 
 A class of answers is stable if it recurs. Stable classes need not be right: no function of a model's answers
 distinguishes ambiguity from lack of knowledge (Tomov et al., Entropy Is Not Enough, Proposition 1).

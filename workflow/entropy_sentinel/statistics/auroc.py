@@ -95,7 +95,7 @@ def delong(
     is NaN if a class has one item. A value's rank among all values minus its rank within its class is the number of
     values of the other class below it (Sun and Xu 2014, algorithm 2).
     """
-    from scipy.stats import rankdata  # a second to import, which jobs without intervals save
+    from scipy.stats import rankdata  # the import takes a second, which jobs without intervals save
 
     m, n = len(positive), len(negative)
     ranks = rankdata(np.concatenate([positive, negative]))

@@ -30,7 +30,7 @@ from entropy_sentinel.statistics.predictive import CAUTIOUS, Prior, Spread
 
 PREDICTIVE, PRIOR, CONFORMAL = "predictive", "prior", "conformal"
 
-# What pages say about the basis of an interval.
+# Explanations on pages of the basis of an interval.
 NOTES = {
     PREDICTIVE: "The interval is predictive: errors on new domains are assumed to be normal. Their spread comes from "
     "the held-out labelled domains, and from an assumption with the weight of "
@@ -79,7 +79,7 @@ class Residuals:
 
     @property
     def errors(self) -> np.ndarray:
-        """Estimated minus true, (k,)."""
+        """The differences estimated minus true, (k,)."""
         return np.subtract(self.estimated, self.true)
 
     @property

@@ -142,7 +142,7 @@ def _checked(y: np.ndarray, p: np.ndarray, everywhere: np.ndarray, level: float,
         raise ValueError(f"level must be above 0 and below 1, was {level}")
     if not len(y) == len(p) == len(w) > 0 or len(everywhere) < len(y):
         raise ValueError(
-            "labels, predictions and weights of the labelled must be as many, at least one, and no more than there are "
+            "labels, predictions and weights of the labelled must be equally many, from one to the number of "
             f"responses; were {len(y)}, {len(p)}, {len(w)} and {len(everywhere)}"
         )
     if not all(np.isfinite(values).all() for values in (y, p, everywhere, w)) or not (w > 0).all():

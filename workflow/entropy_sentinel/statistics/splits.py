@@ -1,4 +1,4 @@
-"""The in-domain split: which items of a benchmark are used for training if it is in the training group."""
+"""Draw the in-domain split: which items of a benchmark are used for training if it is in the training group."""
 
 import math
 

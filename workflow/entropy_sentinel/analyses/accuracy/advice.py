@@ -44,7 +44,7 @@ def failures(sweep: pl.DataFrame, validations: Sequence[ModelValidation]) -> lis
 
 
 def gaps(domains: pl.DataFrame) -> list[dict[str, Any]]:
-    """Domains where at least SHARE of the responses are unlabelled, lack features or are truncated, with the shares.
+    """Return the domains where at least SHARE of the responses are unlabelled, lack features or are truncated.
 
     `domains` is a frame DOMAINS. `model`, `benchmark`, `unlabelled`, `featureless`, `cut_off` in [0, 1], and `reasons`.
     Responses to items without a reference do not count as unlabelled, because a judge has nothing to compare them with.
@@ -147,5 +147,5 @@ def _advice(model: str, what: str, names: Collection[str], known: Accuracies, to
 
 
 def _weighted(known: Accuracies, names: Collection[str]) -> float:
-    """The mean accuracy of domains, weighted by their numbers of responses (paper, section 5, RQ3)."""
+    """Return the mean accuracy of domains, weighted by their numbers of responses (paper, section 5, RQ3)."""
     return sum(known[name][0] * known[name][1] for name in names) / sum(known[name][1] for name in names)

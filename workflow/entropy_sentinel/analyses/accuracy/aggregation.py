@@ -20,13 +20,13 @@ IQR_NOTE = "IQR: interquartile range, from two values on."
 
 
 def signals_in(auroc: pl.DataFrame) -> dict[str, Signal]:
-    """The signals of a frame AUROC by name, always including the features."""
+    """Return the signals of a frame AUROC by name, always including the features."""
     there = {*FEATURES, *auroc["feature"].unique()}
     return {name: signal for name, signal in SIGNALS.items() if name in there}
 
 
 def spread(values: pl.Series) -> tuple[float | None, float | None]:
-    """Median and interquartile range in the unit of the values, ignoring nulls.
+    """Return the median and interquartile range in the unit of the values, ignoring nulls.
 
     Both are null if no value is left; the range is also null if only one is.
     """
@@ -37,7 +37,7 @@ def spread(values: pl.Series) -> tuple[float | None, float | None]:
 
 
 def fully_swept(sweep: pl.DataFrame) -> pl.DataFrame:
-    """Rows of all 48 configurations for the groups, of at most LARGEST_K benchmarks, that ran all of them."""
+    """Return the rows of groups of at most LARGEST_K benchmarks that ran all 48 configurations."""
     rows = sweep.filter(pl.col("estimator").is_in(CONFIGURATION_NAMES), pl.col("k") <= LARGEST_K)
     ran = pl.col("estimator").n_unique().over("model", "group")
     return rows.filter(ran == len(CONFIGURATION_NAMES))
@@ -56,13 +56,13 @@ def without_small_rho(sweep: pl.DataFrame) -> pl.DataFrame:
 
 
 def by_key(sweep: pl.DataFrame) -> dict[tuple[str, ...], dict[str, Any]]:
-    """Rows by (model, group, estimator, scope)."""
+    """Return the rows by (model, group, estimator, scope)."""
     key = ("model", "group", "estimator", "scope")
     return {tuple(row[name] for name in key): row for row in sweep.iter_rows(named=True)}
 
 
 def against_simple(sweep: pl.DataFrame, group: TrainingGroup) -> tuple[pl.DataFrame, dict[str, str]]:
-    """A group's results of its own configuration and the simple estimators, and these estimators' titles.
+    """Return a group's results of its own configuration and the simple estimators, with these estimators' titles.
 
     Simple estimators are those outside the 48 configurations: first the paper's nine baselines in the order of its
     Table 8, then any others that were run, in the order of the catalogue.
@@ -76,7 +76,7 @@ def against_simple(sweep: pl.DataFrame, group: TrainingGroup) -> tuple[pl.DataFr
 
 
 def group_accuracies(domains: pl.DataFrame, groups: Iterable[str]) -> pl.DataFrame:
-    """Weighted accuracy of training groups (paper, section 5, RQ3): columns `group` and `group_accuracy`.
+    """Return the weighted accuracy of training groups (paper, section 5, RQ3): columns `group` and `group_accuracy`.
 
     The sum over a group's benchmarks of n_b times the mean over models of the accuracy, divided by the sum of
     n_b, in [0, 1]; n_b is the benchmark's number of responses. Null where a benchmark has no accuracy.
@@ -93,13 +93,13 @@ def group_accuracies(domains: pl.DataFrame, groups: Iterable[str]) -> pl.DataFra
 
 
 def missing_notes(sweep: pl.DataFrame, group: TrainingGroup) -> list[str]:
-    """One line for each model of the sweep that has no results for the group."""
+    """Return one line for each model of the sweep that has no results for the group."""
     there = set(sweep.filter(pl.col("group") == group.group)["model"])
     return [f"{model} has no results for {group.title}." for model in names_in(sweep, "model") if model not in there]
 
 
 def null_notes(sweep: pl.DataFrame, measures: Iterable[str] = tuple(MEASURES)) -> list[str]:
-    """One line for each measure shown and each reason why it is null, with the number of nulls per model."""
+    """Return one line for each measure shown and each reason why it is null, with the number of nulls per model."""
     notes = []
     for measure in measures:
         nulls = sweep.filter(pl.col(measure).is_null())
@@ -114,7 +114,7 @@ def null_notes(sweep: pl.DataFrame, measures: Iterable[str] = tuple(MEASURES)) -
 
 
 def bin_errors(points: pl.DataFrame, bins: int) -> pl.DataFrame:
-    """Quartiles of `aee` in bins of equal width over the range of `group_accuracy`, without empty bins.
+    """Return quartiles of `aee` in bins of equal width over the range of `group_accuracy`, without empty bins.
 
     Columns `centre`, `median`, `lower`, `upper` and `n`, by rising centre; quartiles by the tables' rule.
     """

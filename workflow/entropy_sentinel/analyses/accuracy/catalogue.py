@@ -54,11 +54,11 @@ PUBLISHED_IN: dict[str, str] = {
 
 
 def paper_models() -> tuple[str, ...]:
-    """The names of the paper's nine models."""
+    """Return the names of the paper's nine models."""
     with (PAPER / "table_10_leave_one_out.csv").open(encoding="utf-8") as lines:
         return tuple(row["model"] for row in csv.DictReader(lines))
 
 
 def compared(tables: Iterable[str], models: Iterable[str]) -> list[str]:
-    """The `tables` that have a file of published values; empty if the study runs none of the paper's models."""
+    """Return the `tables` that have a file of published values; empty if the study runs none of the paper's models."""
     return [name for name in tables if name in PUBLISHED_IN] if set(paper_models()) & set(models) else []

@@ -63,7 +63,7 @@ def reason(table: str, row: Mapping[str, Any]) -> str | None:
 
 
 def rests_on(generations: Provenance, labels: Provenance) -> str:
-    """One line: models with their weights, engine, judge and code behind this study's values."""
+    """Return one line: models with their weights, engine, judge and code behind this study's values."""
     models = {entry["model"]: f"{entry['model']} ({_weights(entry)})" for entry in generations}
     engines = {f"{entry.get('engine')} {entry.get('engine_version') or ''}".strip() for entry in generations}
     judges = {f"{entry['judge']} ({_first(entry, 'judge_version', 'kind')})" for entry in labels}
@@ -149,7 +149,7 @@ def compare(name: str, inputs: Mapping[str, Any]) -> Table | None:
 
 
 def _responses(domains: pl.DataFrame) -> str:
-    """One line: the number of responses here and in the paper. A study can be limited to some of the items."""
+    """Return one line: the number of responses here and in the paper. A study can be limited to some of the items."""
     models = counted(domains["model"].n_unique(), "model")
     benchmarks = counted(domains["benchmark"].n_unique(), "benchmark")
     return (
@@ -179,7 +179,7 @@ def _shown(joined: pl.DataFrame, name: str, keys: Sequence[str], numbers: Sequen
 
 
 def _key(values: pl.Series) -> pl.Series:
-    """Names as the other tables show them."""
+    """Return the names as the other tables show them."""
     match values.name:
         case "statistic":
             return values.replace_strict({key: feature.title for key, feature in CATALOGUE.items()})

@@ -37,12 +37,12 @@ LEVELS |= {"isotonic": "yes", "none": "no"} | {name.upper(): name for name in FE
 
 @cache
 def published_values(file: str) -> pl.DataFrame:
-    """The rows of one of the files of `published/`."""
+    """Return the rows of one of the files of `published/`."""
     return pl.read_csv(PAPER / f"{file}.csv")
 
 
 def _comparable(sweep: pl.DataFrame, scope: str = "all") -> pl.DataFrame:
-    """Results of the paper's models over its ten benchmarks, as `aee` and `spearman`."""
+    """Return the results of the paper's models over its ten benchmarks, as `aee` and `spearman`."""
     whole = (pl.col("scope") == "all") & (pl.col("n_domains") == N_BENCHMARKS)
     there = sweep.filter(whole).select("model", "group", "estimator")
     rows = sweep.filter(pl.col("scope") == scope, pl.col("model").is_in(paper_models()))
@@ -52,7 +52,7 @@ def _comparable(sweep: pl.DataFrame, scope: str = "all") -> pl.DataFrame:
 
 
 def _of_all_models(rows: pl.DataFrame) -> pl.DataFrame:
-    """The rows if they include all the paper's models, otherwise none: a median over others is not comparable."""
+    """Return the rows if they include all the paper's models, otherwise none: medians over others do not compare."""
     return rows if set(paper_models()) <= set(rows["model"]) else rows.clear()
 
 
@@ -67,12 +67,12 @@ def _medians(rows: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
 
 
 def first_auroc(auroc: pl.DataFrame, auroc_models: Sequence[str]) -> pl.DataFrame:
-    """Rows of the models in Table 1: `model`, `benchmark`, `statistic`, `auroc`."""
+    """Return the rows of the models in Table 1: `model`, `benchmark`, `statistic`, `auroc`."""
     return _auroc(auroc.filter(pl.col("model").is_in(auroc_models)))
 
 
 def further_auroc(auroc: pl.DataFrame, auroc_models: Sequence[str]) -> pl.DataFrame:
-    """Rows of the models in Table 6."""
+    """Return the rows of the models in Table 6."""
     return _auroc(auroc.filter(~pl.col("model").is_in(auroc_models)))
 
 
@@ -84,7 +84,7 @@ def _auroc(auroc: pl.DataFrame) -> pl.DataFrame:
 
 
 def named_groups(sweep: pl.DataFrame) -> pl.DataFrame:
-    """Tables 2 and 7: `model`, `configuration`, which is the name of a group, `aee`, `spearman`."""
+    """Return Tables 2 and 7: `model`, `configuration`, which is the name of a group, `aee`, `spearman`."""
     groups = pl.DataFrame(
         [(name, *of) for name, of in GROUPS.items()], schema=["configuration", "group", "estimator"], orient="row"
     )
@@ -92,19 +92,19 @@ def named_groups(sweep: pl.DataFrame) -> pl.DataFrame:
 
 
 def methods(sweep: pl.DataFrame) -> pl.DataFrame:
-    """Table 8: `model`, `method`, `aee`, `spearman` of the group Extremes."""
+    """Return Table 8: `model`, `method`, `aee`, `spearman` of the group Extremes."""
     methods = pl.DataFrame(list(METHODS.items()), schema=["method", "estimator"], orient="row")
     rows = _comparable(sweep).filter(pl.col("group") == GROUPS["extremes"][0])
     return rows.join(methods, on="estimator", maintain_order="left")
 
 
 def methods_over_models(sweep: pl.DataFrame) -> pl.DataFrame:
-    """Table 3: `method` with medians and IQRs over models."""
+    """Return Table 3: `method` with medians and IQRs over models."""
     return _medians(_of_all_models(methods(sweep)), ["method"])
 
 
 def _whole_sweep(sweep: pl.DataFrame) -> pl.DataFrame:
-    """Results of all 48 configurations for the models and sizes whose groups of the ten benchmarks were all run."""
+    """Return the 48 configurations' results for models and sizes whose groups of the ten benchmarks were all run."""
     rows = _comparable(fully_swept(sweep))
     ran = pl.col("group").n_unique().over("model", "k")
     every = pl.col("k").replace_strict({k: comb(N_BENCHMARKS, k) for k in range(1, LARGEST_K + 1)})
@@ -112,12 +112,12 @@ def _whole_sweep(sweep: pl.DataFrame) -> pl.DataFrame:
 
 
 def by_size(sweep: pl.DataFrame) -> pl.DataFrame:
-    """Table 4: `model`, `k` with medians and IQRs over groups and configurations."""
+    """Return Table 4: `model`, `k` with medians and IQRs over groups and configurations."""
     return _medians(_whole_sweep(sweep), ["model", "k"])
 
 
 def by_design(sweep: pl.DataFrame) -> pl.DataFrame:
-    """Table 5: `factor`, `setting` with medians and IQRs over models, groups and configurations."""
+    """Return Table 5: `factor`, `setting` with medians and IQRs over models, groups and configurations."""
     rows = _of_all_models(_whole_sweep(sweep))
     rows = rows if rows["k"].n_unique() == LARGEST_K else rows.clear()
     parts = []
@@ -130,7 +130,7 @@ def by_design(sweep: pl.DataFrame) -> pl.DataFrame:
 
 
 def by_group(sweep: pl.DataFrame, domains: pl.DataFrame) -> pl.DataFrame:
-    """Table 9: `rank`, `k`, `group` with median and IQR over models, and `group_accuracy`."""
+    """Return Table 9: `rank`, `k`, `group` with median and IQR over models, and `group_accuracy`."""
     rows = _of_all_models(_comparable(sweep).filter(pl.col("estimator") == DEFAULT, pl.col("k") <= LARGEST_K))
     accuracies = group_accuracies(domains.filter(pl.col("model").is_in(paper_models())), rows["group"])
     cells = _medians(rows, ["k", "group"]).join(accuracies, on="group")
@@ -140,7 +140,7 @@ def by_group(sweep: pl.DataFrame, domains: pl.DataFrame) -> pl.DataFrame:
 
 
 def leave_one_out(sweep: pl.DataFrame) -> pl.DataFrame:
-    """Table 10: `model` with medians and IQRs over its ten groups, over all domains and on the held-out domain."""
+    """Return Table 10: `model` with medians and IQRs over its ten groups, over all and over held-out domains."""
     chosen = (pl.col("estimator") == DEFAULT, pl.col("k") == N_BENCHMARKS - 1)
     over_all, left_out = (_comparable(sweep, scope).filter(*chosen) for scope in ("all", "held_out"))
     complete = pl.col("group").n_unique().over("model") == N_BENCHMARKS

@@ -29,7 +29,7 @@ _FLAT = 5
 def figure_2_entropy_densities(
     observations: pl.DataFrame, figure_model: str, figure_benchmark: str, label: str
 ) -> Drawing:
-    """Density of a response's largest entropy, correct against incorrect, for one model on one benchmark.
+    """Draw the density of a response's largest entropy, correct against incorrect, for one model on one benchmark.
 
     `observations` is the model's frame OBSERVATIONS. A class with fewer than two different values has no density; its
     value is drawn as a line. If one class's peak would make the other look flat, each gets its own panel.
@@ -57,7 +57,7 @@ def figure_2_entropy_densities(
 
 
 def _peak(values: np.ndarray) -> float | None:
-    """Height of the drawn density's peak; null without a density."""
+    """Return the height of the drawn density's peak; null without a density."""
     if len(np.unique(values)) < 2:
         return None
     density = gaussian_kde(values)
@@ -79,7 +79,7 @@ def _draw_class(axes: Axes, values: np.ndarray, correct: bool) -> None:
 
 
 def figure_4_errors_by_group_accuracy(sweep: pl.DataFrame, domains: pl.DataFrame, default: str, label: str) -> Drawing:
-    """AEE on unseen domains against the training group's weighted accuracy, the default, models pooled.
+    """Draw the default's AEE on unseen domains against the training group's weighted accuracy, over all models.
 
     The figure also shows the median AEE over all domains, including the training domains' test splits.
     """
@@ -125,7 +125,7 @@ _ROW, _COLUMN = 0.27, 0.44  # inches
 
 
 def figure_auroc_by_domain(auroc: pl.DataFrame, label: str) -> Drawing:
-    """AUROC of every signal (columns) in every domain (rows), a panel for every model.
+    """Draw AUROC of every signal (columns) in every domain (rows), a panel for every model.
 
     A domain without an AUROC is a grey row that names the class of its responses.
     """

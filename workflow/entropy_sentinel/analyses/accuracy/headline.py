@@ -103,7 +103,7 @@ class Headline:
 
 
 def headlines(estimates: pl.DataFrame, sweep: pl.DataFrame, group: TrainingGroup) -> list[Headline]:
-    """One headline per model that has results for the group, in the order of the sweep."""
+    """Return one headline per model that has results for the group, in the order of the sweep."""
     estimates = estimates.filter(pl.col("group") == group.group)
     sweep = sweep.filter(pl.col("group") == group.group)
     return [
@@ -118,7 +118,7 @@ def headlines(estimates: pl.DataFrame, sweep: pl.DataFrame, group: TrainingGroup
 
 
 def comparison(headlines: Sequence[Headline]) -> str:
-    """One sentence: for how many models a simple estimator does better than the group's own."""
+    """Return one sentence: for how many models a simple estimator does better than the group's own."""
     compared = [headline.simple_is_better for headline in headlines if headline.simple_is_better is not None]
     if not compared:
         return "The estimator was not compared with simple ones."
@@ -150,7 +150,7 @@ def _headline(model: str, estimates: pl.DataFrame, sweep: pl.DataFrame, estimato
 
 
 def recommendation(estimates: pl.DataFrame, sweep: pl.DataFrame) -> Recommendation | None:
-    """The recommendation, from the rows of one model and group; None if the method was not run or not fitted."""
+    """Return the recommendation, from the rows of one model and group; None if the method was not run or not fitted."""
     hyperparameters = estimates.filter(pl.col("estimator") == RECOMMENDED)["hyperparameters"].drop_nulls()
     if hyperparameters.is_empty():
         return None
@@ -159,13 +159,13 @@ def recommendation(estimates: pl.DataFrame, sweep: pl.DataFrame) -> Recommendati
 
 
 def scores(sweep: pl.DataFrame, estimator: str) -> dict[str, Score]:
-    """Scores by scope of one estimator, from the rows of one model and group."""
+    """Return the scores by scope of one estimator, from the rows of one model and group."""
     rows = sweep.filter(pl.col("estimator") == estimator).iter_rows(named=True)
     return {row["scope"]: Score(row["aee"], row["rho"], row["n_domains"], row["reason"]) for row in rows}
 
 
 def _best_simple(sweep: pl.DataFrame) -> str | None:
-    """The simple estimator with the lowest AEE on unseen domains; of equals, the first by name.
+    """Return the simple estimator with the lowest AEE on unseen domains; of equals, the first by name.
 
     It is known after the fact; the recommendation, which is chosen before, is left out.
     """

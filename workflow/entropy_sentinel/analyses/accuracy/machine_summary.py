@@ -35,7 +35,7 @@ def machine_summary(
     failures: Sequence[str],
     gaps: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
-    """The summary, JSON-serialisable; `default` is the name of the paper's default estimator."""
+    """Return the summary, JSON-serialisable; `default` is the name of the paper's default estimator."""
     headlines = {headline.model: headline for headline in found}
     return {
         "study": label,
@@ -96,7 +96,7 @@ def _advice(advice: Advice) -> dict[str, Any]:
 
 
 def _headline(headline: Headline) -> dict[str, Any]:
-    """The results of one training group for one model."""
+    """Return the results of one training group for one model."""
     chosen = headline.recommended
     return {
         "domains": [

@@ -23,7 +23,7 @@ from entropy_sentinel.statistics.errors import evaluate_all
 
 
 def write_domains(observations: Sequence[str], models: Sequence[str], auroc_output: str, domains_output: str) -> None:
-    """AUROC of every signal, and the counts of labels and nulls, per model and domain of the files, one a model."""
+    """Write AUROC of every signal and counts of labels and nulls, per model and domain; `files` are one per model."""
     # All files of a study have the same families.
     contract = observations_of(families_of(observations[0]) if observations else ())
     frame = read_several(contract, observations, {"model": models})
@@ -33,7 +33,7 @@ def write_domains(observations: Sequence[str], models: Sequence[str], auroc_outp
 
 
 def auroc_rows(observations: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Rows of contract AUROC for one domain of one model, over its rows with a label, features and the signal."""
+    """Return the rows of contract AUROC for one domain, over its rows with a label, features and the signal."""
     usable = observations.filter(pl.col("label").is_not_null(), pl.col("feature_reason").is_null())
     every, items = usable["label"].to_numpy(), item_numbers(usable)
     for signal in (SIGNALS[name] for name in SIGNALS if name in usable.columns):
@@ -50,7 +50,7 @@ def auroc_rows(observations: pl.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def domain_row(observations: pl.DataFrame) -> dict[str, Any]:
-    """The row of contract DOMAINS for one domain of one model."""
+    """Return the row of contract DOMAINS for one domain of one model."""
     label, featureless = observations["label"], observations["feature_reason"].is_not_null()
     usable = observations.filter(label.is_not_null() & ~featureless)
     cut_off, whole = observations.filter(CUT_OFF), usable.filter(~CUT_OFF)
@@ -84,12 +84,12 @@ SCOPES = ("held_out", "all")
 
 
 def write_sweep(estimates: Sequence[str], models: Sequence[str], groups: Sequence[str], output: str) -> None:
-    """AEE and rho of every estimator in the files `estimates`, which are of these models and groups, in any order."""
+    """Write AEE and rho of every estimator in the files `estimates`, of these models and groups, in any order."""
     SWEEP.write(sweep(read_several(ESTIMATES, estimates, {"model": models, "group": groups})), output, {})
 
 
 def sweep(estimates: pl.DataFrame) -> pl.DataFrame:
-    """A frame of contract SWEEP: a row per model, group, estimator and scope of ESTIMATES, in their order.
+    """Return a frame of contract SWEEP: a row per model, group, estimator and scope of ESTIMATES, in their order.
 
     The estimate on a domain's labelled rows is compared with the share of correct ones among the same rows.
     """
@@ -100,7 +100,7 @@ def sweep(estimates: pl.DataFrame) -> pl.DataFrame:
 
 
 def _of_scope(estimates: pl.DataFrame, scope: str) -> pl.DataFrame:
-    """Errors of every model, group and estimator over the domains of a scope, of which there may be none."""
+    """Return the errors of every model, group and estimator over the domains of a scope, of which there may be none."""
     by = ("model", "group", "estimator")
     counted = pl.lit(True) if scope == "all" else pl.col("role") == "held_out"
     columns = {"estimated": "estimated_on_labelled", "true": "true_accuracy", "told": "reason"}
@@ -124,7 +124,7 @@ def write_repeats(
     seeds: Sequence[int],
     output: str,
 ) -> None:
-    """AEE and rho of the estimators of each group, by id, under each seed; all of one model.
+    """Write AEE and rho of the estimators of each group, by id, under each seed; all of one model.
 
     `seeds` and the groups' estimators replace those of `settings`.
     """
@@ -135,7 +135,7 @@ def write_repeats(
 def repeats(
     observations: pl.DataFrame, groups: Mapping[str, Sequence[str]], settings: EstimationSettings, seeds: Sequence[int]
 ) -> pl.DataFrame:
-    """A frame of contract REPEATS."""
+    """Return a frame of contract REPEATS."""
     parts = [
         sweep(estimate(observations, group, {**settings, "seed": seed, "estimators": list(names)})).with_columns(
             seed=pl.lit(seed, pl.UInt32)

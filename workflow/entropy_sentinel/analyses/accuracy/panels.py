@@ -82,7 +82,7 @@ def _legend_columns(n_entries: int, narrow: bool) -> int:
 
 
 def _end(panels: Sequence[Panel]) -> float:
-    """The common upper limit of all panels, a multiple of 0.1: less than 1 if nothing is above it."""
+    """Return the common upper limit of all panels, a multiple of 0.1: less than 1 if nothing is above it."""
     points = [value for panel in panels for point in panel.named.values() for value in point]
     bars = [value for panel in panels for x, _, upper in panel.bars for value in (x, upper)]
     tenths = math.ceil(round(10 * max(points + bars, default=1.0), 6))
@@ -112,7 +112,7 @@ _ROLE_STYLES: dict[str, dict[str, Any]] = {
 def figure_1_accuracies(
     estimates: pl.DataFrame, sweep: pl.DataFrame, groups: Groups, headline_group: str, figure_model: str, label: str
 ) -> Drawing:
-    """Estimated against true accuracy by domain, one model."""
+    """Draw estimated against true accuracy by domain, one model."""
     group = training_group(groups, headline_group)
     shown = [headline for headline in headlines(estimates, sweep, group) if headline.model == figure_model]
     return _drawing(shown, group, label)
@@ -121,7 +121,7 @@ def figure_1_accuracies(
 def figure_3_accuracies_by_model(
     estimates: pl.DataFrame, sweep: pl.DataFrame, groups: Groups, headline_group: str, label: str
 ) -> Drawing:
-    """Estimated against true accuracy by domain, a panel for every model."""
+    """Draw estimated against true accuracy by domain, a panel for every model."""
     group = training_group(groups, headline_group)
     return _drawing(headlines(estimates, sweep, group), group, label)
 
@@ -189,7 +189,7 @@ _POINT = EDGE | {"zorder": 7}
 
 
 def figure_validation(validations: Sequence[ModelValidation], label: str) -> Drawing:
-    """Estimated against true accuracy of each domain, by the recommended estimator without the domain's labels.
+    """Draw estimated against true accuracy of each domain, by the recommended estimator without the domain's labels.
 
     Unlabelled domains are on the axis of the estimates; bars are intervals. Kinds of a benchmark share a colour and a
     marker, and have no names. A model without a held-out domain has no panel, because its estimates cannot be compared
@@ -225,7 +225,7 @@ def _draw_ends(axes: Axes, validation: ModelValidation) -> None:
 
 
 def _labelled(validation: ModelValidation) -> Iterator[tuple[Sequence[Domain], dict[str, Any], str]]:
-    """The labelled domains, those of each benchmark if these have kinds, with their look and their name."""
+    """Return the labelled domains, those of each benchmark if these have kinds, with their look and their name."""
     if validation.new_groups is None:
         yield validation.left_out, _LABELLED, "labelled domain, left out"
         return

@@ -32,7 +32,7 @@ from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
 
 
 def counts(domains: pl.DataFrame) -> list[dict[str, Any]]:
-    """The rows of DOMAINS with `cut_off` (share of responses that are), reasons as text, and `unlabelled`.
+    """Return the rows of DOMAINS with `cut_off` (share of responses that are), reasons as text, and `unlabelled`.
 
     `unlabelled` is text that replaces the counts of a domain without any label, null for other domains.
     """
@@ -52,7 +52,7 @@ def counts(domains: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def asked_judges(labels: Provenance) -> list[dict[str, Any]]:
-    """Counts of responses that each part of a combined judge was asked about and labelled, per model and benchmark."""
+    """Return how many responses each part of a combined judge was asked about and labelled, per model and benchmark."""
     return [
         {"model": entry["model"], "benchmark": entry["benchmark"], "judge": judge, **counts}
         for entry in labels
@@ -61,7 +61,7 @@ def asked_judges(labels: Provenance) -> list[dict[str, Any]]:
 
 
 def savings(labels: Provenance) -> list[str]:
-    """One sentence for each judge that was asked about only some of the responses, which saves money."""
+    """Return one sentence for each judge that was asked about only some of the responses, which saves money."""
     calls, every = Counter[str](), Counter[str]()
     for entry in labels:
         most = max((counts["asked"] for counts in entry.get("counts", {}).values()), default=0)
@@ -113,7 +113,7 @@ class Study:
         return [*(gap.text for gap in self.unjudged), *failures(self.sweep, self.validations)]
 
     def machine_summary(self, label: str, default: str) -> dict[str, Any]:
-        """The summary for programs."""
+        """Return the summary for programs."""
         told = self.advice, self.ambiguous, self.failures, gaps(self.domains)
         return machine_summary(label, self.validations, self.headlines, self.group, default, *told)
 
@@ -188,7 +188,7 @@ def render_report(
     tables: Sequence[str | Path],
     figures: Sequence[str | Path],
 ) -> str:
-    """The report as HTML, the same for the same arguments.
+    """Return the report as HTML, the same for the same arguments.
 
     `generations` has a provenance dict per (model, benchmark), as has `labels`; `benchmarks` one per benchmark,
     `expected_items` the published counts. `tables` and `figures` are the .html files of exhibits, in the order shown.
@@ -214,7 +214,7 @@ def render_report(
 
 
 def _estimated(study: Study, default: str) -> dict[str, Any]:
-    """The part about how far the recommended estimator can be trusted, and the results of one training group."""
+    """Return the part about how far the recommended estimator can be trusted, and the results of one training group."""
     return {
         "validations": study.validations,
         "level": f"{LEVEL:.0%}",
@@ -247,7 +247,7 @@ def _missing(study: Study) -> dict[str, Any]:
 
 
 def _exhibits(tables: Sequence[str | Path], figures: Sequence[str | Path]) -> dict[str, Any]:
-    """The figure at the top, the names of the tables with its numbers, and all other exhibits."""
+    """Return the figure at the top, the names of the tables with its numbers, and all other exhibits."""
     shown = {Path(path).stem for path in tables}
     return {
         "pictures": [read_fragment(path) for path in figures if Path(path).stem == PICTURE],

@@ -46,7 +46,7 @@ class Unjudged:
 
 
 def unjudged(labels: Sequence[str], benchmarks: Sequence[str]) -> list[Unjudged]:
-    """One `Unjudged` for each file LABELS without any label; `benchmarks` are the study's files BENCHMARKS."""
+    """Return one `Unjudged` for each file LABELS without any label; `benchmarks` are the study's files BENCHMARKS."""
     items = {read_provenance(path)["benchmark"]: path for path in benchmarks}
     return [gap for path in labels for gap in _of(path, items)]
 
@@ -73,7 +73,7 @@ def _fitting(path: str) -> str:
 
 
 def _kinds(judge: Mapping[str, Any]) -> set[str]:
-    """The kinds of the judges that a combined judge consists of, or the judge's own kind, from its settings."""
+    """Return the kinds of the judges that a combined judge consists of, or its own kind, from its settings."""
     parts = judge.get("members", {}).values()
     return set().union(*map(_kinds, parts)) if parts else {judge["kind"]}
 
@@ -87,7 +87,7 @@ def summarise(
     unjudged: Sequence[Unjudged] = (),
     ambiguous: Sequence[str] = (),
 ) -> str:
-    """The summary as plain text: whether to trust the estimates, estimates of unlabelled domains, the headline group.
+    """Return the summary as text: whether to trust the estimates, unlabelled domains, the headline group.
 
     `validations` has one entry per model, `estimates` is a frame ESTIMATES, `sweep` a frame SWEEP. `unjudged` are the
     benchmarks that the judge could not label; `ambiguous` names domains whose entropies may mislead. Accuracies and AEE
@@ -114,7 +114,7 @@ def _verdicts(validations: Sequence[ModelValidation]) -> str:
 
 
 def _unlabelled(validations: Sequence[ModelValidation]) -> list[str]:
-    """One table of the unlabelled domains of all models, with intervals; empty if every domain is labelled."""
+    """Return one table of the unlabelled domains of all models, with intervals; empty if every domain is labelled."""
     rows = [
         (
             validation.model,
@@ -139,7 +139,7 @@ def _unjudged(unjudged: Sequence[Unjudged]) -> list[str]:
 
 
 def interval(domain: Domain) -> str:
-    """The interval of a domain's estimate as text; "-" if it has no interval."""
+    """Return the interval of a domain's estimate as text; "-" if it has no interval."""
     return "-" if domain.lower is None else f"{number(domain.lower, '.2f')} to {number(domain.upper, '.2f')}"
 
 
@@ -169,7 +169,7 @@ def _model(headline: Headline) -> str:
 
 
 def labels(row: dict[str, int]) -> str:
-    """The number of labelled responses, followed by the number of all responses if that is larger."""
+    """Return the number of labelled responses, followed by the number of all responses if that is larger."""
     every = row["n_labelled"] == row["n_rows"]
     return str(row["n_labelled"]) if every else f"{row['n_labelled']} of {row['n_rows']}"
 

@@ -33,7 +33,7 @@ _LEFT_OUT_NOTE = "Each labelled domain is estimated by what was fitted on the la
 
 
 def table_validation(validations: Sequence[ModelValidation]) -> Table:
-    """The recommended estimator's results on every domain without its labels, unlabelled domains first."""
+    """Tabulate the recommended estimator's results on every domain without its labels, unlabelled domains first."""
     rows = [
         {
             "Model": validation.model,
@@ -68,7 +68,7 @@ def table_validation(validations: Sequence[ModelValidation]) -> Table:
 
 
 def table_methods(validations: Sequence[ModelValidation]) -> Table:
-    """AEE of every method over the labelled domains, each held out in turn, with a column per model."""
+    """Tabulate AEE of every method over the labelled domains, each held out in turn, with a column per model."""
     names = list(dict.fromkeys(method.estimator for validation in validations for method in validation.methods))
     rows = [
         {"Estimator": title(name)}
@@ -110,7 +110,7 @@ _HEADINGS = {
 
 
 def table_estimates(estimates: pl.DataFrame, groups: Groups, domains: pl.DataFrame) -> Table:
-    """The results of each named group's own estimator on every domain, unlabelled domains first.
+    """Tabulate the results of each named group's own estimator on every domain, unlabelled domains first.
 
     The share of questions that look ambiguous is shown if it is known for at least one domain.
     """
@@ -154,7 +154,7 @@ def table_estimates(estimates: pl.DataFrame, groups: Groups, domains: pl.DataFra
 
 
 def table_cut_off(domains: pl.DataFrame) -> Table:
-    """Accuracy on every domain over all labelled responses, and over those that are not truncated."""
+    """Tabulate the accuracy on every domain over all labelled responses, and over those that are not truncated."""
     labelled = pl.col("n_truncated_correct") + pl.col("n_truncated_incorrect")
     rows = domains.filter(pl.col("accuracy").is_not_null()).select(
         pl.col("model").alias("Model"),
@@ -184,7 +184,7 @@ _NUMBERS = ["Recommended", "Default", "Best"]
 
 
 def table_recommended(sweep: pl.DataFrame, groups: Groups, default: str) -> Table:
-    """Median AEE on unseen domains, by model, for each named group and for all groups of each size."""
+    """Tabulate median AEE on unseen domains, by model, for each named group and for all groups of each size."""
     unseen = sweep.filter(pl.col("scope") == "held_out", pl.col("aee").is_not_null())
     named = [training_group(groups, name) for name in groups]
     sizes = {k: names_in(unseen.filter(pl.col("k") == k), "group") for k in sorted(set(unseen["k"]))}
@@ -213,7 +213,7 @@ def table_recommended(sweep: pl.DataFrame, groups: Groups, default: str) -> Tabl
 
 
 def table_repeats(repeats: pl.DataFrame, groups: Groups) -> Table:
-    """Median and range over seeds of AEE and rho on unseen domains, by model, named group and estimator."""
+    """Tabulate median and range over seeds of AEE and rho on unseen domains, by model, named group and estimator."""
     titles = {group.group: group.title for group in (training_group(groups, name) for name in groups)}
     unseen = without_small_rho(repeats.filter(pl.col("scope") == "held_out"))
     rows = []
@@ -246,7 +246,7 @@ def table_repeats(repeats: pl.DataFrame, groups: Groups) -> Table:
 
 
 def _row(part: pl.DataFrame, default: str) -> dict[str, Any]:
-    """The results of one model on some groups, summed up."""
+    """Return the results of one model on some groups, summed up."""
     n_groups = part["group"].n_unique()
     errors = {name: rows["aee"] for (name,), rows in part.group_by("estimator", maintain_order=True)}
     medians = {name: median(values.to_numpy()) for name, values in errors.items() if len(values) == n_groups}

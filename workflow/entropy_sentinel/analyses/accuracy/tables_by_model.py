@@ -25,14 +25,14 @@ _FIRST_GROUPS = 2
 
 
 def table_1_auroc(auroc: pl.DataFrame, auroc_models: Sequence[str], auroc_benchmarks: Sequence[str]) -> Table:
-    """AUROC of the features as scores for an incorrect response, for the models `auroc_models`."""
+    """Tabulate AUROC of the features as scores for an incorrect response, for the models `auroc_models`."""
     return _auroc(auroc.filter(pl.col("model").is_in(auroc_models)), auroc_benchmarks)
 
 
 def table_6_auroc_further_models(
     auroc: pl.DataFrame, auroc_models: Sequence[str], auroc_benchmarks: Sequence[str]
 ) -> Table:
-    """Table 1 for all models outside `auroc_models`."""
+    """Tabulate what Table 1 shows, for all models outside `auroc_models`."""
     return _auroc(auroc.filter(~pl.col("model").is_in(auroc_models)), auroc_benchmarks)
 
 
@@ -76,14 +76,14 @@ def _auroc(auroc: pl.DataFrame, benchmarks: Sequence[str]) -> Table:
 
 
 def class_of(domain: Mapping[str, Any]) -> str:
-    """The text shown for a missing AUROC: the class of all the domain's responses."""
+    """Return the text shown for a missing AUROC: the class of all the domain's responses."""
     if domain["n_correct"]:
         return "all correct"
     return "all incorrect" if domain["n_incorrect"] else "no labels"
 
 
 def one_class(auroc: pl.DataFrame) -> list[str]:
-    """One line for each model and benchmark without an AUROC, with the reason and the class of its responses."""
+    """Return one line for each model and benchmark without an AUROC, with the reason and the class of its responses."""
     same = ["model", "benchmark", "reason", "n_correct", "n_incorrect"]
     nulls = auroc.filter(pl.col("auroc").is_null()).unique(same, maintain_order=True)
     return [
@@ -95,12 +95,12 @@ def one_class(auroc: pl.DataFrame) -> list[str]:
 
 
 def table_2_by_model(sweep: pl.DataFrame, groups: Groups) -> Table:
-    """AEE and rho per model for the first two named groups: Extremes and Intermediate in the paper."""
+    """Tabulate AEE and rho per model for the first two named groups: Extremes and Intermediate in the paper."""
     return _named_groups(sweep, groups, list(groups)[:_FIRST_GROUPS])
 
 
 def table_7_by_model_further_groups(sweep: pl.DataFrame, groups: Groups) -> Table:
-    """AEE and rho per model for the other named groups: Cross-Domain and Sci-Math in the paper."""
+    """Tabulate AEE and rho per model for the other named groups: Cross-Domain and Sci-Math in the paper."""
     return _named_groups(sweep, groups, list(groups)[_FIRST_GROUPS:])
 
 
@@ -138,7 +138,7 @@ def _named_groups(sweep: pl.DataFrame, groups: Groups, names: Sequence[str]) -> 
 
 
 def table_8_simple_estimators_by_model(sweep: pl.DataFrame, groups: Groups, headline_group: str) -> Table:
-    """The default and every simple estimator per model, Extremes in the paper."""
+    """Tabulate the default and every simple estimator per model, Extremes in the paper."""
     group = training_group(groups, headline_group)
     picked, titles = against_simple(sweep, group)
     cells = by_key(picked)

@@ -29,7 +29,7 @@ _SPREAD_HEADINGS = [
 
 
 def _spreads(rows: pl.DataFrame) -> dict[str, float | None]:
-    """Median and IQR of AEE and rho, for each scope, under _SPREAD_HEADINGS."""
+    """Return median and IQR of AEE and rho, for each scope, under _SPREAD_HEADINGS."""
     values = [
         value
         for scope in SCOPES
@@ -40,7 +40,7 @@ def _spreads(rows: pl.DataFrame) -> dict[str, float | None]:
 
 
 def table_3_simple_estimators(sweep: pl.DataFrame, groups: Groups, headline_group: str) -> Table:
-    """The default against the simple estimators: median and IQR over models."""
+    """Tabulate the default against the simple estimators: median and IQR over models."""
     group = training_group(groups, headline_group)
     picked, titles = against_simple(sweep, group)
     rows = [
@@ -55,7 +55,7 @@ def table_3_simple_estimators(sweep: pl.DataFrame, groups: Groups, headline_grou
 
 
 def table_5_design_choices(sweep: pl.DataFrame) -> Table:
-    """Main effects of the four design choices, over models and the groups that ran all 48 configurations."""
+    """Tabulate the main effects of the four design choices, over models and groups that ran all 48 configurations."""
     picked = fully_swept(sweep)
     rows = []
     for factor, settings in design_choices().items():
@@ -73,7 +73,7 @@ def table_5_design_choices(sweep: pl.DataFrame) -> Table:
 
 
 def design_choices() -> dict[str, dict[str, list[str]]]:
-    """For each factor and setting of Table 5, the names of the configurations that have it."""
+    """Return for each factor and setting of Table 5 the names of the configurations that have it."""
     choices: dict[str, dict[str, list[str]]] = {
         "Classifier": {},
         "Calibration": {},
@@ -94,7 +94,7 @@ def design_choices() -> dict[str, dict[str, list[str]]]:
 
 
 def table_4_by_size(sweep: pl.DataFrame, default: str) -> Table:
-    """Median AEE and IQR per model and group size, over groups and configurations."""
+    """Tabulate median AEE and IQR per model and group size, over groups and configurations."""
     small = sweep.filter(pl.col("k") <= LARGEST_K)
     sources = {
         "All 48": fully_swept(sweep),
@@ -128,7 +128,7 @@ def table_4_by_size(sweep: pl.DataFrame, default: str) -> Table:
 
 
 def table_9_best_and_worst_groups(sweep: pl.DataFrame, domains: pl.DataFrame, default: str) -> Table:
-    """The best and worst training groups of each size, by the default's median AEE over models and all domains."""
+    """Tabulate the best and worst groups of each size, by the default's median AEE over models and domains."""
     small = sweep.filter(pl.col("k") <= LARGEST_K)
     ran = small.filter(pl.col("estimator") == default)
     # A group that lacks the AEE of some models would be ranked by the other models only.
@@ -162,7 +162,7 @@ def table_9_best_and_worst_groups(sweep: pl.DataFrame, domains: pl.DataFrame, de
 
 
 def _best_and_worst(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows of least and largest median per k, best ones first; equal medians in the order of the alphabet."""
+    """Return the rows of least and largest median per k, best first; equal medians in alphabetical order."""
     ranked: dict[str, list[dict[str, Any]]] = {"best": [], "worst": [], "only one": []}
     for k in sorted({row["k"] for row in rows}):
         scored = [row for row in rows if row["k"] == k and row["Median AEE, all"] is not None]
@@ -180,7 +180,7 @@ def _best_and_worst(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def table_10_leave_one_out(sweep: pl.DataFrame, domains: pl.DataFrame, default: str) -> Table:
-    """Leave one out: the default's results per model, over the groups of all labelled benchmarks except one."""
+    """Tabulate leave one out: the default's results per model, over the groups of all labelled benchmarks but one."""
     n_benchmarks = domains.drop_nulls("accuracy")["benchmark"].n_unique()
     picked = sweep.filter(pl.col("k") == n_benchmarks - 1, pl.col("estimator") == default)
     rows = []

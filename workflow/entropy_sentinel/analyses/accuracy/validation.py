@@ -134,7 +134,7 @@ class ModelValidation:
         return self.recommended.rho if self.recommended.n_domains >= FEWEST_FOR_RHO else None
 
     def of(self, estimator: str) -> Method | None:
-        """The errors of an estimator; null if it was not run."""
+        """Return the errors of an estimator; null if it was not run."""
         return next((method for method in self.methods if method.estimator == estimator), None)
 
     @property
@@ -178,7 +178,7 @@ def _read(path: str | Path) -> ModelValidation:
 
 
 def interval_notes(validations: Sequence[ModelValidation]) -> list[str]:
-    """One sentence for each basis of the unlabelled domains' intervals."""
+    """Return one sentence for each basis of the unlabelled domains' intervals."""
     bases = {domain.basis for validation in validations for domain in validation.unlabelled}
     return [text for basis, text in NOTES.items() if basis in bases]
 
@@ -221,7 +221,7 @@ def validation(observations: pl.DataFrame, settings: EstimationSettings) -> Mode
 
 
 def _validations(observations: pl.DataFrame, settings: EstimationSettings) -> dict[str, Validation]:
-    """The validations of all estimators, in their order, each on the rows that the estimator can use."""
+    """Return the validations of all estimators, in their order, each on the rows that the estimator can use."""
     validations: dict[str, Validation] = {}
     for seen, names in by_signals(observations, settings["estimators"]):
         training = labelled_rows(seen, settings)
@@ -234,7 +234,7 @@ def _method(validation: Validation) -> Method:
 
 
 def _left_out(own: Validation) -> Iterable[Domain]:
-    """The labelled domains by falling true accuracy, each with an interval from the errors on the others."""
+    """Return the labelled domains by falling true accuracy, each with an interval from the errors on the others."""
     residuals, place = own.residuals, 0
     domains = []
     for domain in own.domains:
@@ -249,7 +249,7 @@ def _left_out(own: Validation) -> Iterable[Domain]:
 
 
 def _unlabelled(observations: pl.DataFrame, estimator: Estimator | Unfitted, residuals: Residuals) -> Iterable[Domain]:
-    """The unlabelled domains, each with its estimate or the reason why it has no estimate."""
+    """Return the unlabelled domains, each with its estimate or the reason why it has no estimate."""
     unlabelled = observations.filter(pl.col("label").is_null().all().over(DOMAIN))
     for (name,), rows in unlabelled.group_by(DOMAIN, maintain_order=True):
         featured = rows.filter(pl.col("feature_reason").is_null())
@@ -265,7 +265,7 @@ def _unlabelled(observations: pl.DataFrame, estimator: Estimator | Unfitted, res
 
 
 def _with_intervals(residuals: Residuals, name: str, n: int, estimated: float, true: float | None) -> Domain:
-    """The domain with the intervals of its estimate, computed from these errors."""
+    """Return the domain with the intervals of its estimate, computed from these errors."""
     lower, upper, basis = residuals.intervals([estimated], [n], LEVEL)
     ends = residuals.conformal([estimated], [n], LEVEL)
     conformal = [None if np.isnan(end[0]) else float(end[0]) for end in (ends.lower, ends.upper)]

@@ -54,7 +54,7 @@ def write_report(files: ReportFiles, settings: ReportSettings, page: str, summar
 
 
 def summarise(pairs: pl.DataFrame, errors: pl.DataFrame, groups: Groups, headline_group: str) -> str:
-    """The summary as plain text: agreement of every two judges, and errors of estimates under each judge's labels."""
+    """Return the summary as text: agreement of every two judges, and errors of estimates under each one's labels."""
     group = training_group(groups, headline_group)
     rows = error_rows(errors, group.group)
     parts = [
@@ -68,7 +68,7 @@ def summarise(pairs: pl.DataFrame, errors: pl.DataFrame, groups: Groups, headlin
 
 
 def own_judges(judges: Mapping[str, str]) -> list[str]:
-    """One sentence for every benchmark that no two judges have labelled, from its own judge."""
+    """Return one sentence for every benchmark that no two judges have labelled, from its own judge."""
     return [
         f"{benchmark} is not compared: all its labels are by its own judge, {judge}."
         for benchmark, judge in judges.items()
@@ -76,7 +76,7 @@ def own_judges(judges: Mapping[str, str]) -> list[str]:
 
 
 def sentences(pairs: pl.DataFrame) -> list[str]:
-    """One sentence for every two judges, over all models and domains."""
+    """Return one sentence for every two judges, over all models and domains."""
     in_all = pairs.filter(pl.col("model").is_null(), pl.col("benchmark").is_null())
     return [_sentence(row) for row in in_all.iter_rows(named=True)]
 
@@ -96,13 +96,13 @@ def _sentence(row: Mapping[str, Any]) -> str:
 
 
 def _with_interval(row: Mapping[str, Any], name: str) -> str:
-    """`0.970 (0.944 to 0.984)`, or with the reason if there is no interval."""
+    """Return `0.970 (0.944 to 0.984)`, or the value with the reason if there is no interval."""
     value, lower, upper = (row[key] for key in (name, f"{name}_lower", f"{name}_upper"))
     return f"{number(value)} ({row['reason'] if lower is None else f'{number(lower)} to {number(upper)}'})"
 
 
 def error_rows(errors: pl.DataFrame, group: str) -> Sequence[Sequence[str]]:
-    """Cells under `_HEADINGS` for one training group."""
+    """Return the cells under `_HEADINGS` for one training group."""
     rows = errors.filter(pl.col("group") == group).sort("model", maintain_order=True)
     return [
         (

@@ -54,7 +54,7 @@ def write_tables(files: TableFiles, settings: Shown, titles: Mapping[str, str], 
 
 
 def table_agreement(pairs: pl.DataFrame) -> Table:
-    """Agreement of every two judges overall, then by model, then by model and domain."""
+    """Tabulate agreement of every two judges overall, then by model, then by model and domain."""
     general_first = [pl.col("model").is_not_null(), pl.col("benchmark").is_not_null()]
     parts = pairs.partition_by("first", "second", maintain_order=True)
     rows = pl.concat(part.sort(general_first, maintain_order=True) for part in parts)
@@ -71,7 +71,7 @@ def table_agreement(pairs: pl.DataFrame) -> Table:
 
 
 def table_errors(errors: pl.DataFrame, groups: Groups) -> Table:
-    """AEE and rho of each group's own estimator and of the best estimator, under each judge's labels."""
+    """Tabulate AEE and rho of each group's own estimator and of the best estimator, under each judge's labels."""
     named = [training_group(groups, name) for name in groups]
     titles = {group.group: group.title for group in named}
     names = {name: title(name) for name in errors["best"].drop_nulls().unique()}
@@ -107,7 +107,7 @@ def table_errors(errors: pl.DataFrame, groups: Groups) -> Table:
 
 
 def table_accuracies(judged: pl.DataFrame, groups: Groups, headline_group: str) -> Table:
-    """True and estimated accuracy of every domain, with a column per judge."""
+    """Tabulate true and estimated accuracy of every domain, with a column per judge."""
     group = training_group(groups, headline_group)
     rows = judged.filter(group=group.group)
     judges = rows["judge"].unique(maintain_order=True).to_list()
@@ -140,6 +140,6 @@ def table_accuracies(judged: pl.DataFrame, groups: Groups, headline_group: str) 
 
 
 def _ranges(wide: pl.DataFrame, columns: Sequence[str]) -> list[float | None]:
-    """The largest minus the smallest value of each row; null if fewer than two judges have a value."""
+    """Return the largest minus the smallest value of each row; null if fewer than two judges have a value."""
     values = [[value for value in row if value is not None] for row in wide.select(columns).iter_rows()]
     return [max(row) - min(row) if len(row) > 1 else None for row in values]

@@ -32,7 +32,7 @@ class Concordance(NamedTuple):
 
 
 def concordance(estimator: Numbers, epistemic: Numbers) -> Concordance:
-    """AUC_c of an estimator for the epistemic uncertainty, (n_items,) each, without nulls.
+    """Return AUC_c of an estimator for the epistemic uncertainty, (n_items,) each, without nulls.
 
     The interval is normal, cut off at 0 and 1. Its variance is the infinitesimal jackknife, as in survival: the sum of
     the squared derivatives of AUC_c by the weight of each question.
@@ -58,7 +58,7 @@ def concordance(estimator: Numbers, epistemic: Numbers) -> Concordance:
 
 
 def separation(estimator: Numbers, epistemic: Numbers, threshold: float) -> Auroc:
-    """The AUROC of an estimator for questions whose epistemic uncertainty is at least `threshold` nats.
+    """Return the AUROC of an estimator for questions whose epistemic uncertainty is at least `threshold` nats.
 
     Both are (n_items,), without nulls. Null with the reason where all questions are on one side.
     """

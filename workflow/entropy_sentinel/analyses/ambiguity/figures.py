@@ -29,7 +29,7 @@ _STEPS = 200
 
 
 def figure_3_relationship(items: pl.DataFrame, model: str, label: str) -> Drawing:
-    """Epistemic uncertainty against the semantic entropy, and ROC curves, of items with one answer and with several."""
+    """Draw epistemic uncertainty against semantic entropy, and ROC curves, for items with one answer and several."""
     own = {kind: items.filter(model=model, answers=kind) for kind in ANSWERS}
     kinds = {kind: rows for kind, rows in own.items() if len(rows.drop_nulls("se"))}
     if not kinds:
@@ -93,7 +93,7 @@ def _curves(axes: Axes, rows: pl.DataFrame, kind: str) -> None:
 
 
 def figure_4_collapse(items: pl.DataFrame, label: str) -> Drawing:
-    """Mean semantic entropy and mean epistemic uncertainty of each model, by benchmark."""
+    """Draw mean semantic entropy and mean epistemic uncertainty of each model, by benchmark."""
     means = items.group_by("benchmark", "model", maintain_order=True).agg(pl.col("se", "epistemic", "aleatoric").mean())
     benchmarks = means["benchmark"].unique(maintain_order=True)
     models = means["model"].unique(maintain_order=True).to_list()
@@ -121,7 +121,7 @@ _BINS = 25
 
 
 def figure_2_p_star(p_stars: pl.DataFrame, settings: AmbiguityShown, label: str) -> Drawing:
-    """Histograms of H(p*), a panel for each benchmark."""
+    """Draw histograms of H(p*), a panel for each benchmark."""
     return _histograms(
         p_stars.filter(source=settings["source"]),
         "entropy",
@@ -133,7 +133,7 @@ def figure_2_p_star(p_stars: pl.DataFrame, settings: AmbiguityShown, label: str)
 
 
 def figure_5_divergence(p_stars: pl.DataFrame, settings: AmbiguityShown, label: str) -> Drawing:
-    """Histograms of the divergence between sources, a panel for each benchmark and source."""
+    """Draw histograms of the divergence between sources, a panel for each benchmark and source."""
     return _histograms(
         p_stars.drop_nulls("divergence"),
         "divergence",
@@ -167,7 +167,7 @@ _CLASSES = (2, 3, 5, 10)
 
 
 def figure_1_bounds(label: str) -> Drawing:
-    """The simplex of three classes with one answer and with several, and the bounds by the entropy."""
+    """Draw the simplex of three classes with one answer and with several, and the bounds by the entropy."""
     figure = new_figure(11, 3.6, label)
     single, several, bounds = figure.subplots(1, 3)
     for axes, title in ((single, "One answer (AU = 0)"), (several, "Several answers (AU > 0)")):

@@ -94,7 +94,7 @@ def common(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def concordances(rows: pl.DataFrame) -> Iterator[dict[str, Any]]:
-    """Rows of CONCORDANCES from `joined` rows. All estimators are compared on the same items."""
+    """Return the rows of CONCORDANCES from `joined` rows. All estimators are compared on the same items."""
     for about, part, compared in _parts(rows, ("model", "benchmark", "source", "form")):
         for name in COMPARED:
             reason = _lacking(part, name)
@@ -103,7 +103,7 @@ def concordances(rows: pl.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def aurocs(rows: pl.DataFrame, settings: MeasureSettings) -> Iterator[dict[str, Any]]:
-    """Rows of AUROCS from `joined` rows: those of the paper's form and the benchmarks' own p*."""
+    """Return the rows of AUROCS from `joined` rows: those of the paper's form and the benchmarks' own p*."""
     own = rows.filter(form=KL, source=settings["source"])
     for about, part, compared in _parts(own, ("model", "benchmark")):
         for threshold, name in product(settings["thresholds"], COMPARED):

@@ -126,7 +126,7 @@ def _capital(parts: Sequence[str]) -> list[str]:
 
 
 def summarise(shown: Sequence[Summary], frequencies: str) -> str:
-    """Plain text: the answer, `by_frequency` too, then AUC_c of every estimator by model, benchmark and kind."""
+    """Return plain text: the answer, `by_frequency` too, then AUC_c of every estimator by model, benchmark and kind."""
     lines = [answer(shown), frequencies, ""] if shown else ["There are no items."]
     rows = [
         [summary.model, summary.benchmark, ANSWERS[summary.answers], str(summary.n_items)]

@@ -31,7 +31,7 @@ _WHOSE = {"model": "Model", "benchmark": "Benchmark", "answers": "Answers"}
 
 
 def table_2_concordance(concordances: pl.DataFrame, settings: AmbiguityShown) -> Table:
-    """AUC_c of every estimator, by model, benchmark, and items with one answer and with several."""
+    """Tabulate AUC_c of every estimator, by model, benchmark, and items with one answer and with several."""
     rows = _own(concordances, settings).filter(form=KL)
     return Table(
         "Concordance AUC_c of each estimator with the epistemic uncertainty, where questions have one right answer and "
@@ -43,7 +43,7 @@ def table_2_concordance(concordances: pl.DataFrame, settings: AmbiguityShown) ->
 
 
 def table_3_dirichlet(concordances: pl.DataFrame, settings: AmbiguityShown) -> Table:
-    """AUC_c by the weight of the counts (gamma), of items with several answers."""
+    """Tabulate AUC_c by the weight of the counts (gamma), of items with several answers."""
     posteriors = (pl.col("form") == KL) | pl.col("form").str.starts_with("dirichlet-")
     rows = _own(concordances, settings).filter(posteriors, answers="several")
     gamma = pl.col("form").str.replace("dirichlet-", "", literal=True)
@@ -57,7 +57,7 @@ def table_3_dirichlet(concordances: pl.DataFrame, settings: AmbiguityShown) -> T
 
 
 def table_4_sources(concordances: pl.DataFrame, settings: AmbiguityShown) -> Table:
-    """AUC_c by the source of p*, of items with several answers."""
+    """Tabulate AUC_c by the source of p*, of items with several answers."""
     rows = concordances.filter(pl.col("estimator").is_in(list(ESTIMATORS)), form=KL, answers="several")
     only = rows["source"].n_unique() <= 1
     return Table(
@@ -72,7 +72,7 @@ def table_4_sources(concordances: pl.DataFrame, settings: AmbiguityShown) -> Tab
 
 
 def table_7_auroc(aurocs: pl.DataFrame, settings: AmbiguityShown) -> Table:
-    """AUROC of every estimator for items that are uncertain at each threshold."""
+    """Tabulate AUROC of every estimator for items that are uncertain at each threshold."""
     rows = aurocs.filter(pl.col("estimator").is_in(list(ESTIMATORS)))
     further = {"threshold": "EU at least", "n_uncertain": "Uncertain"}
     delta = pl.format("log{}", pl.col("threshold").cast(pl.String).str.strip_suffix(".0"))
@@ -85,7 +85,7 @@ def table_7_auroc(aurocs: pl.DataFrame, settings: AmbiguityShown) -> Table:
 
 
 def table_forms(concordances: pl.DataFrame, items: pl.DataFrame, settings: AmbiguityShown) -> Table:
-    """AUC_c of the semantic entropy and others by the form of p, and how often EU is below 0."""
+    """Tabulate AUC_c of the semantic entropy and others by the form of p, and how often EU is below 0."""
     rows = concordances.filter(~pl.col("form").str.starts_with("dirichlet-"), source=settings["source"])
     below = (
         items.filter(source=settings["source"])
@@ -105,7 +105,7 @@ def table_forms(concordances: pl.DataFrame, items: pl.DataFrame, settings: Ambig
 
 
 def table_intervals(concordances: pl.DataFrame, settings: AmbiguityShown) -> Table:
-    """AUC_c with its interval and the share of tied pairs: the source of the other tables' columns."""
+    """Tabulate AUC_c with its interval and the share of tied pairs: the source of the other tables' columns."""
     headings = {
         **_WHOSE,
         "source": "Source of p*",
@@ -134,14 +134,14 @@ def table_intervals(concordances: pl.DataFrame, settings: AmbiguityShown) -> Tab
 
 
 def _own(concordances: pl.DataFrame, settings: AmbiguityShown) -> pl.DataFrame:
-    """The paper's estimators, by the benchmarks' own p*."""
+    """Return the paper's estimators, by the benchmarks' own p*."""
     return concordances.filter(pl.col("estimator").is_in(list(ESTIMATORS)), source=settings["source"])
 
 
 def _wide(
     rows: pl.DataFrame, value: str, further: Mapping[str, str], words: Mapping[str, Callable[[Any], str]] | None = None
 ) -> pl.DataFrame:
-    """A column for each estimator, a row for each model, benchmark, kind of items and `further` columns.
+    """Return a column for each estimator, a row for each model, benchmark, kind of items and `further` columns.
 
     `further` has their headings, and `words` functions that format their values.
     """
@@ -166,7 +166,7 @@ _UNIFORM_NOTE = "Where a benchmark has no counts, its answers are taken as equal
 def table_1_examples(
     questions: pl.DataFrame, aligned: pl.DataFrame, p_stars: pl.DataFrame, settings: AmbiguityShown
 ) -> Table:
-    """The question of median H(p*) in each benchmark, with its answers, counts, p* and the first model's p."""
+    """Tabulate the question of median H(p*) in each benchmark, with its answers, counts, p* and the first model's p."""
     own, rows = p_stars.filter(source=settings["source"]), []
     for (benchmark,), of in own.group_by("benchmark", maintain_order=True):
         item = of.sort("entropy", "item_id").row((len(of) - 1) // 2, named=True)
@@ -192,7 +192,7 @@ def table_1_examples(
 
 
 def table_8_p_star(p_stars: pl.DataFrame, settings: AmbiguityShown) -> Table:
-    """Items, counts of an answer, and entropy of p*, by benchmark and source."""
+    """Tabulate items, counts of an answer, and entropy of p*, by benchmark and source."""
     by_benchmark = statistics(p_stars)
     headings = {
         "benchmark": "Benchmark",
@@ -220,7 +220,7 @@ def table_8_p_star(p_stars: pl.DataFrame, settings: AmbiguityShown) -> Table:
 
 
 def statistics(p_stars: pl.DataFrame) -> pl.DataFrame:
-    """A row for each benchmark and source."""
+    """Return a row for each benchmark and source."""
     rows = []
     for (benchmark, source), own in p_stars.group_by("benchmark", "source", maintain_order=True):
         counts = own["counts"].drop_nulls().explode().to_numpy()
@@ -240,7 +240,7 @@ def statistics(p_stars: pl.DataFrame) -> pl.DataFrame:
 
 
 def _listed(values: Sequence[float | None] | pl.Series, form: str) -> str:
-    """`0.67, 0.33`."""
+    """Return numbers as text, such as `0.67, 0.33`."""
     return ", ".join(number(value, form) for value in values)
 
 

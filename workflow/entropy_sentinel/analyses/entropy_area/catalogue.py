@@ -61,7 +61,7 @@ def measures(answers: Sequence[str]) -> list[str]:
 
 
 def measure_title(measure: str) -> str:
-    """`EAS (own answer)` of `eas_own`; `Perplexity`."""
+    """Return a measure's title: `EAS (own answer)` for `eas_own`, `Perplexity`."""
     if measure in BESIDE:
         return _TITLES[measure]
     name, _, answer = measure.rpartition("_")

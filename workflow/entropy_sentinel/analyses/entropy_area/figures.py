@@ -31,7 +31,7 @@ class FigureSettings(AreaShown):
 def figure_2_correlations(
     items: pl.DataFrame, correlations: pl.DataFrame, settings: FigureSettings, model: str, benchmark: str
 ) -> Drawing:
-    """Four panels: z-scores of EAS, mean EAS, perplexity and length, with a regression line."""
+    """Draw four panels: z-scores of EAS, mean EAS, perplexity and length, with a regression line."""
     own = of_set(items, model, settings["sets"][benchmark])
     rows = common(own, measures(settings["answers"]), "answer_entropy")
     if len(rows) < 2:
@@ -75,7 +75,7 @@ _POSITION = "Token t after which the answer is put in"
 
 
 def figure_1_trajectory(items: pl.DataFrame, passes: Passes, settings: FigureSettings, model: str) -> Drawing:
-    """The entropies of one response with the area under them: the response of median EAS."""
+    """Draw the entropies of one response with the area under them: the response of median EAS."""
     benchmark, answer, label = _benchmark(passes[model], settings), settings["answer"], settings["label"]
     item = median_item(of_set(items, model, [benchmark]), f"eas_{answer}")
     if item is None:
@@ -96,7 +96,7 @@ def figure_1_trajectory(items: pl.DataFrame, passes: Passes, settings: FigureSet
 
 
 def figure_3_ranges(items: pl.DataFrame, passes: Passes, settings: FigureSettings, model: str) -> Drawing:
-    """A column for each range of answer entropy: decayed probabilities of the options, and the entropy below."""
+    """Draw a column for each range of answer entropy: decayed probabilities of the options, and the entropy below."""
     benchmark, answer, label = _benchmark(passes[model], settings), settings["answer"], settings["label"]
     own, path = of_set(items, model, [benchmark]), passes[model][benchmark]
     ranges = {name: own.filter(inside) for name, (_, inside) in RANGES.items()}

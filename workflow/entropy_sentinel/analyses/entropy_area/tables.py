@@ -30,7 +30,7 @@ _STATISTICS = {"mean": "mean", "q90": "90th percentile", "q95": "95th percentile
 def table_1_truncation(
     truncation: pl.DataFrame, answers: Sequence[str], models: Sequence[str], sets: Mapping[str, Sequence[str]]
 ) -> Table:
-    """Mass of the 20 most likely tokens and the bound of the entropy, over all positions of all responses."""
+    """Tabulate the mass of the 20 most likely tokens and the bound of the entropy, over all positions and responses."""
     headings = {
         "model": "Model",
         "benchmark": "Benchmark",
@@ -87,7 +87,7 @@ def _published_truncation(
 
 
 def table_ranges(items: pl.DataFrame, models: Sequence[str], sets: Mapping[str, Sequence[str]], answer: str) -> Table:
-    """The number of items with low, medium and high answer entropy, and means over their first responses."""
+    """Tabulate the number of items with low, medium and high answer entropy, and means over their first responses."""
     keys = ["Model", "Benchmark", "Answer entropy"]
     numbers = ["Items", "Never correct", "Accuracy", "EAS", "Mean EAS", "Length"]
     rows = []
@@ -108,7 +108,7 @@ def table_ranges(items: pl.DataFrame, models: Sequence[str], sets: Mapping[str, 
 
 
 def table_spread(spread: pl.DataFrame) -> Table:
-    """The differences in EAS between an item's samples, and their effect on the correlation."""
+    """Tabulate the differences in EAS between an item's samples, and their effect on the correlation."""
     headings = {
         "model": "Model",
         "benchmark": "Benchmark",
@@ -142,7 +142,7 @@ _HEADINGS = {
 def table_2_correlation(
     correlations: pl.DataFrame, answers: Sequence[str], models: Sequence[str], sets: Mapping[str, Sequence[str]]
 ) -> Table:
-    """Pearson's r and Spearman's rho of every measure with every entropy, by model and benchmark."""
+    """Tabulate Pearson's r and Spearman's rho of every measure with every entropy, by model and benchmark."""
     rows = correlations.sort(*_order(correlations), maintain_order=True)
     lacking = rows.drop_nulls("reason").select("model", "benchmark", "measure", "target", "reason")
     reasons = missing_notes(

@@ -119,12 +119,12 @@ def alpha_of(level: float) -> float:
 
 
 def method_title(method: str) -> str:
-    """`Split conformal`."""
+    """Return a method's title, such as `Split conformal`."""
     return METHODS[method].title
 
 
 def level_title(level: float) -> str:
-    """`99.8 %`."""
+    """Return a level as text, such as `99.8 %`."""
     return f"{level:g} %"
 
 

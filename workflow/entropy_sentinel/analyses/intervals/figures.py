@@ -28,12 +28,12 @@ _SHOWN = (-20, 40)
 
 
 def figure_1_calibration(scores: pl.DataFrame, label: str) -> Drawing:
-    """Observed against nominal coverage of the intervals that models state."""
+    """Draw observed against nominal coverage of the intervals that models state."""
     return _calibration(scores, scores["model"].unique(maintain_order=True).to_list(), label)
 
 
 def figure_5_open_models(scores: pl.DataFrame, open_models: Sequence[str], label: str) -> Drawing:
-    """Observed against nominal coverage, for models with open weights."""
+    """Draw observed against nominal coverage, for models with open weights."""
     return _calibration(scores, open_models, label)
 
 
@@ -53,7 +53,7 @@ def _calibration(scores: pl.DataFrame, models: Sequence[str], label: str) -> Dra
 
 
 def figure_2_conformal(scores: pl.DataFrame, label: str) -> Drawing:
-    """A panel for each model: observed against nominal coverage, as stated and after conformal adjustment."""
+    """Draw a panel for each model: observed against nominal coverage, as stated and after conformal adjustment."""
     rows = scores.filter(pl.col("method").is_in(["base", "conformal"]), half=TEST).drop_nulls("coverage")
     models = rows["model"].unique(maintain_order=True).to_list()
     if not models:
@@ -99,7 +99,7 @@ def _identity(axes: Axes, rows: pl.DataFrame, title: str = "") -> None:
 
 
 def figure_6_answers(answers: np.ndarray, label: str) -> Drawing:
-    """The number of questions for each power of ten as the answer, between -20 and 40."""
+    """Draw the number of questions for each power of ten as the answer, between -20 and 40."""
     low, high = _SHOWN
     inside = answers[(answers >= low) & (answers <= high)]
     figure = new_figure(6, 3, label)
@@ -125,7 +125,7 @@ _GRID = np.linspace(-3.5, 3.5, 701)
 
 
 def figure_3_tunnel(label: str) -> Drawing:
-    """The inferred distribution, what two queries perceive of it, and the intervals that they state."""
+    """Draw the inferred distribution, what two queries perceive of it, and the intervals that they state."""
     figure = new_figure(6, 3.2, label)
     axes = figure.subplots()
     axes.plot(_GRID, norm.pdf(_GRID), color="black", linewidth=2, label="Inferred distribution F")
@@ -146,7 +146,7 @@ def figure_3_tunnel(label: str) -> Drawing:
 
 
 def figure_4_bounds(label: str) -> Drawing:
-    """The distribution of many queries' bounds, and the convergence of their quantiles to those of the distribution."""
+    """Draw the distribution of many queries' bounds, and how their quantiles converge to those of the distribution."""
     figure = new_figure(10, 3.4, label)
     left, right = figure.subplots(1, 2)
     lower, upper = simulate(norm.ppf, _BETA, _ALPHA, (20_000,), _SEED)

@@ -35,7 +35,7 @@ N_EXAMPLES = 5
 
 
 def table_1_examples(items: pl.DataFrame, adjusted: pl.DataFrame) -> Table:
-    """The first questions of the test half, the right exponent, and what each model states at each level."""
+    """Tabulate the first questions of the test half, the right exponent, and what each model states at each level."""
     stated = adjusted.filter(half=TEST, method="base")
     levels = stated["level"].unique().sort().to_list()
     shown = stated["item_id"].unique(maintain_order=True).head(N_EXAMPLES)
@@ -57,7 +57,7 @@ def table_1_examples(items: pl.DataFrame, adjusted: pl.DataFrame) -> Table:
 
 
 def table_parsing(stated: pl.DataFrame, integers: pl.DataFrame) -> Table:
-    """The share of readable answers for every variant and benchmark, and why the others cannot be read."""
+    """Tabulate the share of readable answers for every variant and benchmark, and why the others cannot be read."""
     keys, numbers = ["Variant", "Asked for", "Benchmark"], ["Answers", "Read", *REASONS.values()]
     rows = [*_shares(stated, "level"), *_shares(integers, "temperature")]
     return Table(
@@ -82,7 +82,7 @@ def _shares(answers: pl.DataFrame, axis: str) -> Iterator[dict[str, object]]:
 
 
 def table_3_coverage(sets: pl.DataFrame) -> Table:
-    """Coverage by log-probabilities, and of the stated intervals for the same questions."""
+    """Tabulate coverage by log-probabilities, and of the stated intervals for the same questions."""
     headings = {
         "model": "Model",
         "level": "Level",
@@ -125,7 +125,7 @@ def table_3_coverage(sets: pl.DataFrame) -> Table:
 
 
 def table_perception(scores: pl.DataFrame) -> Table:
-    """The perception size beta of each model, from the coverage of its stated intervals at all levels."""
+    """Tabulate the perception size beta of each model, from the coverage of its stated intervals at all levels."""
     rows = scores.filter(half=TEST, method="base").drop_nulls("coverage").sort("level")
     levels = rows["level"].unique().sort().to_list()
     sizes = []
@@ -143,7 +143,7 @@ def table_perception(scores: pl.DataFrame) -> Table:
 
 
 def table_tunnel_index(tunnel_index: pl.DataFrame) -> Table:
-    """The empirical tunnel index by the number of sampled answers."""
+    """Tabulate the empirical tunnel index by the number of sampled answers."""
     headings = {
         "model": "Model",
         "temperature": "Temperature",

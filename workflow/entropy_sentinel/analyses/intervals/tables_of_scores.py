@@ -28,7 +28,7 @@ _TEXT = {90.0: (7.38, 25.2), 95.0: (16.56, 27.8), 99.0: (173.84, 59.4)}
 
 
 def table_2_winkler(scores: pl.DataFrame) -> Table:
-    """The mean Winkler score on the test half, by model, level and method, with coverage and width.
+    """Tabulate the mean Winkler score on the test half, by model, level and method, with coverage and width.
 
     Methods with an infinite interval have no row: a note names them.
     """
@@ -92,7 +92,7 @@ def _published_scores(scores: pl.DataFrame) -> Table:
 
 
 def _paper() -> pl.DataFrame:
-    """The paper's Table 2: level, alpha, method, model, published."""
+    """Return the paper's Table 2: level, alpha, method, model, published."""
     printed = pl.read_csv(PUBLISHED / "table_2_winkler.csv", schema_overrides={"level": pl.Float64})
     return printed.unpivot(
         index=["level", "alpha", "method"], variable_name="model", value_name="published"
@@ -100,7 +100,7 @@ def _paper() -> pl.DataFrame:
 
 
 def table_differences(scores: pl.DataFrame, differences: pl.DataFrame) -> Table:
-    """The difference of each method's score from the stated intervals' score, and the calibration half's choice."""
+    """Tabulate the difference of each method's score from that of the stated intervals, and the calibrated choice."""
     keys = [*_KEYS.values(), "Chosen"]
     numbers = ["Calibration coverage", "Calibration score", "Score", "Difference", "from", "to", "Questions"]
     rows = [*_compared(scores.filter(half=CALIBRATION), differences)]
@@ -139,7 +139,7 @@ def _compared(calibration: pl.DataFrame, differences: pl.DataFrame) -> Iterator[
 
 
 def table_reductions(differences: pl.DataFrame) -> Table:
-    """The reduction of the mean score over models by conformal adjustment, here and in the paper's table and text."""
+    """Tabulate by how much conformal adjustment reduces the mean score over models, here and in the paper."""
     here = differences.filter(half=TEST).select("model", "level", "method", pl.col("score").alias("published"))
     rows = [*_reductions(here, "here"), *_reductions(_paper(), "the paper's Table 2")]
     numbers = ["Models", "Base", "Conformal", "Drop", "Drop, %", "Drop: text", "Drop, %: text"]
@@ -154,7 +154,7 @@ def table_reductions(differences: pl.DataFrame) -> Table:
 
 
 def _reductions(scores: pl.DataFrame, whose: str) -> Iterator[dict[str, Any]]:
-    """Of rows with model, level, method and `published`, the scores."""
+    """Return the reduction of these scores: rows of model, level, method and `published`."""
     both = scores.filter(pl.col("method").is_in(["base", "conformal"])).pivot(
         on="method", index=["model", "level"], values="published", maintain_order=True
     )

@@ -63,7 +63,7 @@ def fit(questions: Names, correct: Numbers) -> Pipeline:
 
 
 def predict(assessor: Pipeline, questions: pl.Series) -> pl.Series:
-    """P(correct) of a response to each question, the same for all responses to one."""
+    """Return P(correct) of a response to each question, the same for all responses to one."""
     distinct = questions.unique(maintain_order=True)
     with threadpool_limits(1):
         p = assessor.predict_proba(distinct.to_list())[:, 1] if len(distinct) else []

@@ -51,7 +51,7 @@ def figure_curves_by_domain(
     model: str,
     label: str,
 ) -> Drawing:
-    """A panel for each labelled domain of one model, after a panel for all domains of each distribution."""
+    """Draw a panel for each labelled domain of one model, after a panel for all domains of each distribution."""
     panels = [
         Panel(_TOGETHER[part.role] if part.benchmark == EVERY else f"{part.benchmark} ({ROLES[part.role]})", part.rows)
         for part in _in_order(by_model[model])
@@ -66,7 +66,7 @@ def figure_curves_by_model(
     accuracies: Sequence[float],
     label: str,
 ) -> Drawing:
-    """Two panels per model: all unseen domains together, and the test splits of all training domains."""
+    """Draw two panels per model: all unseen domains together, and the test splits of all training domains."""
     panels = [
         Panel(f"{model}: {_TOGETHER[part.role]}", part.rows)
         for model, slices in by_model.items()
@@ -77,7 +77,7 @@ def figure_curves_by_model(
 
 
 def _in_order(slices: Sequence[Slice]) -> list[Slice]:
-    """The slices with responses: all domains before single ones, unseen before training ones, by falling accuracy."""
+    """Return the slices with responses: all domains before single ones, unseen ones first, by falling accuracy."""
     order = list(DISTRIBUTIONS)
     there = [part for part in slices if len(part.rows)]
     return sorted(

@@ -46,7 +46,7 @@ def write_measures(
 
 
 def measure(observations: pl.DataFrame, scores: pl.DataFrame, settings: MeasureSettings) -> pl.DataFrame:
-    """A frame of contract MEASURES from the observations of one model and a frame ASSESSMENTS.
+    """Return a frame of contract MEASURES from the observations of one model and a frame ASSESSMENTS.
 
     An assessor that gives no scores, or could not be fitted, has no rows.
     """
@@ -71,7 +71,7 @@ def measure(observations: pl.DataFrame, scores: pl.DataFrame, settings: MeasureS
 
 
 def _thresholds(slice_: Slice, names: Sequence[str], accuracies: Sequence[float]) -> Thresholds:
-    """The threshold of each assessor for each accuracy, chosen on these responses."""
+    """Return the threshold of each assessor for each accuracy, chosen on these responses."""
     label = slice_.rows["label"].to_numpy()
     return {
         (name, accuracy): threshold(accuracy, slice_.rows[name].to_numpy(), label)
@@ -81,7 +81,7 @@ def _thresholds(slice_: Slice, names: Sequence[str], accuracies: Sequence[float]
 
 
 def _at_thresholds(slice_: Slice, chosen: Thresholds, settings: MeasureSettings) -> Iterator[dict[str, Any]]:
-    """The thresholds themselves on the slice that chose them; on an unseen domain, the share kept and its accuracy."""
+    """Return the thresholds on the slice that chose them; on an unseen domain, the share kept and its accuracy."""
     if slice_.role == "training":
         for (name, accuracy), limit in chosen.items() if slice_.benchmark == EVERY else ():
             reason = None if limit is not None else _no_threshold(accuracy)
@@ -130,14 +130,14 @@ def _of_slice(slice_: Slice, names: Sequence[str], settings: MeasureSettings) ->
 
 
 def _samples(slice_: Slice, settings: MeasureSettings) -> list[np.ndarray]:
-    """Weights of each response in the sample itself, then in bootstrap samples; every call returns the same weights."""
+    """Return the weights of each response in the sample, then in bootstrap samples; the same for every call."""
     n = len(slice_.rows)
     drawn = resamples(slice_.rows["item_id"].to_list(), settings["resamples"], settings["seed"]) if n else []
     return [np.ones((1, n), dtype=np.int64), *drawn]
 
 
 def _row(samples: np.ndarray | None, reason: str) -> dict[str, Any]:
-    """Value and interval from the value and its bootstrap samples, (1 + n_samples,); null with the reason."""
+    """Return a value, the first of `(1 + n_samples,)`, with its interval from the others; null with the reason."""
     if samples is None or np.isnan(samples[0]):
         return {"value": None, "lower": None, "upper": None, "reason": reason}
     lower, upper = percentile_interval(samples[1:])

@@ -61,7 +61,7 @@ class Summary:
 
 
 def summaries(measures: pl.DataFrame, group: TrainingGroup, assessors: Sequence[str]) -> list[Summary]:
-    """One per model and distribution that has labelled responses, out of distribution first."""
+    """Return one summary per model and distribution that has labelled responses, out of distribution first."""
     rows = measures.filter(
         pl.col("group") == group.group,
         pl.col("benchmark") == EVERY,
@@ -101,7 +101,7 @@ def _kept(of: Mapping[str, Mapping[str, Any]], accuracy: float) -> str:
 def summarise(
     measures: pl.DataFrame, group: TrainingGroup, assessors: Sequence[str], accuracies: Sequence[float]
 ) -> str:
-    """The summary as plain text: AUARC of each assessor by model and distribution, what it keeps, the trace's gain."""
+    """Return the summary as text: AUARC of each assessor by model and distribution, what it keeps, the trace's gain."""
     parts = [f"Responses that can be kept at a wanted accuracy, trained on {group.benchmarks} ({group.title})"]
     for summary in summaries(measures, group, assessors):
         headings = ["assessor", "AUARC", *(f"for {accuracy:g}" for accuracy in accuracies)]
@@ -153,7 +153,7 @@ def write_report(files: ReportFiles, settings: RejectionShown, models: Sequence[
 def render_report(
     measures: pl.DataFrame, tables: Sequence[str | Path], figures: Sequence[str | Path], settings: RejectionShown
 ) -> tuple[str, str]:
-    """The page as HTML and the summary as text, the same for the same arguments; see `write_report`."""
+    """Return the page as HTML and the summary as text, the same for the same arguments; see `write_report`."""
     group = training_group(settings["groups"], settings["headline_group"])
     names, accuracies = settings["assessors"][group.group], settings["accuracies"]
     own = measures.filter(pl.col("group") == group.group)

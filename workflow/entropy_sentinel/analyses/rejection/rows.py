@@ -45,7 +45,7 @@ def scored(scores: pl.DataFrame, group: str, wanted: Sequence[str]) -> list[str]
 
 
 def slices(observations: pl.DataFrame, scores: pl.DataFrame, group: str, names: Sequence[str]) -> Iterator[Slice]:
-    """The labelled responses of one model by role and domain, all domains first, with a column of scores per assessor.
+    """Return one model's labelled responses by role and domain, all domains first, with a score column per assessor.
 
     A domain without labelled responses is a slice without rows. All assessors are compared on the same responses:
     responses that lack a signal needed by an assessor are left out. Raises ContractError if an assessor has no score

@@ -35,7 +35,7 @@ from entropy_sentinel.report.tables import Table, missing_notes, number_frame
 
 
 def table_auarc(measures: pl.DataFrame, groups: Groups, assessors: Mapping[str, Sequence[str]]) -> Table:
-    """AUARC of every assessor by training group, model and domain, and what the trace adds to the question."""
+    """Tabulate AUARC of every assessor by training group, model and domain, and what the trace adds to the question."""
     gain = ["Trace adds", "from", "to"]
     rows, named, titles = [], [training_group(groups, name) for name in groups], dict[str, None]()
     for group in named:
@@ -73,7 +73,7 @@ def table_coverage(
     assessors: Mapping[str, Sequence[str]],
     accuracies: Sequence[float],
 ) -> Table:
-    """The headline group's share kept by a threshold and largest possible, by model, domain, assessor and accuracy."""
+    """Tabulate the headline group's kept and largest possible shares, by model, domain, assessor and accuracy."""
     group = training_group(groups, headline_group)
     own = measures.filter(pl.col("group") == group.group, pl.col("assessor").is_in(assessors[group.group]))
     keys, rows = ["Model", "Questions", "Domain", "Assessor", "Accuracy at least"], []
@@ -111,7 +111,7 @@ def table_coverage(
 def table_areas(
     measures: pl.DataFrame, groups: Groups, headline_group: str, assessors: Mapping[str, Sequence[str]]
 ) -> Table:
-    """The headline group: AUARC and PRR by model, domain and assessor."""
+    """Tabulate the headline group: AUARC and PRR by model, domain and assessor."""
     group = training_group(groups, headline_group)
     own = measures.filter(pl.col("group") == group.group, pl.col("assessor").is_in(assessors[group.group]))
     keys, rows = ["Model", "Questions", "Domain", "Assessor"], []
@@ -172,7 +172,7 @@ def table_best_pairs(
     accuracies: Sequence[float],
     best: int,
 ) -> Table:
-    """The pairs of model and assessor with the largest coverage at each accuracy, in and out of distribution."""
+    """Tabulate the pairs of model and assessor with the largest coverage at each accuracy, by distribution."""
     keys = ["Training group", "Questions", "Accuracy at least", "Rank", "Model", "Assessor"]
     numbers = ["Coverage", "from", "to", "Kept", "Accuracy of kept", "AUARC", "Accuracy of all"]
     rows, named = [], [training_group(groups, name) for name in groups]
@@ -201,7 +201,7 @@ def table_best_pairs(
 
 
 def best_pairs(measures: pl.DataFrame, assessors: Sequence[str], accuracy: float, best: int) -> list[dict[str, Any]]:
-    """Rows of MEASURES with the largest coverages at this accuracy; ties are ordered by AUARC.
+    """Return the rows of MEASURES with the largest coverages at this accuracy; ties are ordered by AUARC.
 
     With them `auarc`, and `kept` and `kept_accuracy` by the threshold of the training group, null in distribution.
     """

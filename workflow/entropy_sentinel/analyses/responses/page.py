@@ -111,5 +111,5 @@ def render_page(
 
 
 def _unnamed(response: Response) -> bool:
-    """Whether a likely token has no text although the response's own tokens have."""
+    """Return whether a likely token has no text although the response's own tokens have."""
     return any(text is None for token in response.tokens for text, _ in token.alternatives)

@@ -166,7 +166,7 @@ def _rows(frame: pl.DataFrame) -> dict[Which, dict[str, Any]]:
 
 
 def estimator_of(scores: str | Path | None, preferred: str | None) -> str | None:
-    """The estimator whose P(correct) is used: the preferred one, otherwise the file's first; null if there is none."""
+    """Return the estimator whose P(correct) is used: the preferred one, else the file's first; null without one."""
     if scores is None:
         return None
     there = SCORES.read(scores, ["estimator"])["estimator"].unique(maintain_order=True).to_list()
@@ -183,7 +183,7 @@ KINDS: dict[str, tuple[bool | None, bool]] = {
 
 
 def choose(observations: pl.DataFrame, scores: pl.DataFrame, per_kind: int) -> dict[Which, list[str]]:
-    """Responses of one model and benchmark, each with the kinds that it is one of, in the order of KINDS.
+    """Return responses of one model and benchmark, each with the kinds that it is one of, in the order of KINDS.
 
     `observations` are rows of OBSERVATIONS, `scores` rows of SCORES of one estimator. Certainty is P(correct); ties,
     and responses without scores, are ordered by LNTP, the geometric mean of the tokens' probabilities. Responses
@@ -204,7 +204,7 @@ def choose(observations: pl.DataFrame, scores: pl.DataFrame, per_kind: int) -> d
 
 
 def _without_certainty(observations: pl.DataFrame, per_kind: int) -> dict[Which, list[str]]:
-    """The first responses of each label."""
+    """Return the first responses of each label."""
     chosen: dict[Which, list[str]] = {}
     for kind, label in {"right": True, "wrong": False, "no label": None}.items():
         candidates = observations.filter(pl.col("label").eq_missing(label)).sort(SAMPLE)

@@ -47,7 +47,7 @@ class StudyFiles:
     estimator: str | None
 
     def of(self, benchmark: str) -> ResponseFiles:
-        """The files of one benchmark; raises InputError if it has no traces yet."""
+        """Return the files of one benchmark; raises InputError if it has no traces yet."""
         traces, labels = self.generations.format(benchmark=benchmark), self.labels.format(benchmark=benchmark)
         if not Path(traces).is_file():
             raise InputError(f"{traces}: does not exist; make it: snakemake generations")
@@ -56,7 +56,7 @@ class StudyFiles:
 
 
 def study_files(config: Config, judge: str, model: str) -> StudyFiles:
-    """The files of a model of the study; P(correct) is from the group that `analyses.responses` names."""
+    """Return the files of a model of the study; P(correct) is from the group that `analyses.responses` names."""
     layout, groups = Layout(config.study), shown_groups(config)
     group_name = dict(config.analyses)["responses"].group
     name = group_name if group_name in groups else next(iter(groups), None)
@@ -97,7 +97,7 @@ def candidates(study: StudyFiles, benchmark: str, per_kind: int) -> list[Part]:
 
 
 def one_response(study: StudyFiles, benchmark: str, which: Which, by: str, listed: int) -> list[Part]:
-    """A response with its tokens coloured by `by`, `entropy` or `surprise`, and the `listed` most uncertain ones.
+    """Return a response with its tokens coloured by `by` (`entropy`, `surprise`), and the `listed` most uncertain ones.
 
     Raises InputError if there is no such response.
     """

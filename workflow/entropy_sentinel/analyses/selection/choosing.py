@@ -178,7 +178,7 @@ def _eligible(candidates: pl.DataFrame, strategy: str) -> tuple[pl.DataFrame, di
 
 
 def _reason(strategy: str, n_candidates: int, seed: int, tries: int, answer: str) -> pl.Expr:
-    """The reason why an item was selected, for each row."""
+    """Return the reason why an item was selected, for each row."""
     if strategy == "random":
         return pl.format(f"number {{}} of {n_candidates} drawn with seed {seed}", "rank")
     place = f"place {{}} of {n_candidates}"

@@ -67,7 +67,7 @@ def _check(config: "Config", axis: str, name: str) -> None:
 
 
 def _files(config: "Config", model: str, judge: str, options: SelectOptions) -> "list[CandidateFiles]":
-    """The files of benchmarks with references; raises ConfigError for a strategy whose data the study lacks."""
+    """Return the files of benchmarks with references; raises ConfigError for a strategy whose data the study lacks."""
     from entropy_sentinel.analyses.selection.choosing import CandidateFiles
     from entropy_sentinel.analyses.selection.settings import FORCED_ANSWER, lacks
     from entropy_sentinel.config.layout import Layout
@@ -91,7 +91,7 @@ def _files(config: "Config", model: str, judge: str, options: SelectOptions) -> 
 
 
 def _table(candidates: "pl.DataFrame", selected: "pl.DataFrame") -> "Table":
-    """A table that compares the selection with all candidates."""
+    """Return a table that compares the selection with all candidates."""
     from entropy_sentinel.analyses.selection.tables import profiles, strategy_title
     from entropy_sentinel.frames.printable import number
     from entropy_sentinel.report.terminal import table

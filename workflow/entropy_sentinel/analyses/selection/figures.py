@@ -18,7 +18,7 @@ _CAPTION = (
 
 
 def figure_selections(candidates: pl.DataFrame, selections: pl.DataFrame, label: str) -> Drawing:
-    """Overlap, difficulty and length, a row of panels for each model."""
+    """Draw overlap, difficulty and length, a row of panels for each model."""
     models = candidates["model"].unique(maintain_order=True).to_list()
     figure = new_figure(_WIDTH, _HEIGHT * len(models) + 0.2, label)
     grid = figure.subplots(len(models), 3, squeeze=False, width_ratios=[1, 1.1, 1.1])
@@ -53,7 +53,7 @@ def _draw_overlap(axes: Axes, selections: pl.DataFrame) -> None:
 
 
 def _places(rows: pl.DataFrame) -> tuple[list[str], np.ndarray]:
-    """The selections with the positions at which they are drawn, all candidates at the top."""
+    """Return the selections with the positions at which they are drawn, all candidates at the top."""
     names = rows["strategy"].unique(maintain_order=True).to_list()
     return names, np.arange(len(names))[::-1]
 

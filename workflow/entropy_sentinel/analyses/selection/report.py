@@ -83,7 +83,7 @@ def write_exhibits(inputs: Mapping[str, Any], settings: ReportSettings, folder: 
 
 
 def summarise(inputs: Mapping[str, Any]) -> str:
-    """The summary as plain text: what each strategy selects, and what it lacks."""
+    """Return the summary as plain text: what each strategy selects, and what it lacks."""
     table = tables.table_selections(inputs["candidates"], inputs["selections"], notes=[])
     shown = pl.DataFrame(table.cells(), schema=table.frame.columns, orient="row")
     widths = [max(map(len, [name, *shown[name]])) for name in shown.columns]

@@ -41,7 +41,7 @@ def _overlaps(selections: pl.DataFrame) -> Iterator[tuple[str, str, str, int, fl
 
 
 def profiles(candidates: pl.DataFrame, selections: pl.DataFrame) -> pl.DataFrame:
-    """Means over all candidates of each model, and over each selection, ignoring unknown values.
+    """Return means over all candidates of each model, and over each selection, ignoring unknown values.
 
     Columns model, strategy (`all` for the candidates), items, pass_rate, accuracy (of the first responses), n_tokens,
     eas.
@@ -58,7 +58,7 @@ def domains(candidates: pl.DataFrame, selections: pl.DataFrame) -> pl.DataFrame:
 
 
 def chosen(candidates: pl.DataFrame, selections: pl.DataFrame) -> pl.DataFrame:
-    """The candidates of each model as the selection `all`, then those of each selection, with all their columns."""
+    """Return the candidates of each model as the selection `all`, then those of each selection, with all columns."""
     every = candidates.with_columns(strategy=pl.lit(EVERY))
     own = selections.select("model", *ITEM, "strategy").join(
         candidates, on=["model", *ITEM], how="left", maintain_order="left", validate="m:1"
@@ -69,7 +69,7 @@ def chosen(candidates: pl.DataFrame, selections: pl.DataFrame) -> pl.DataFrame:
 
 
 def strategy_title(name: str) -> str:
-    """A strategy in words, or the words for all candidates."""
+    """Return a strategy in words, or the words for all candidates."""
     return "All candidates" if name == EVERY else STRATEGIES[name].title
 
 
@@ -102,7 +102,7 @@ def table_selections(candidates: pl.DataFrame, selections: pl.DataFrame, notes: 
 
 
 def table_overlap(selections: pl.DataFrame) -> Table:
-    """The overlap of every two selections."""
+    """Tabulate the overlap of every two selections."""
     rows = overlaps(selections).with_columns(_titled("first", "second"))
     headings = {
         "model": "Model",
@@ -119,7 +119,7 @@ def table_overlap(selections: pl.DataFrame) -> Table:
 
 
 def table_domains(candidates: pl.DataFrame, selections: pl.DataFrame) -> Table:
-    """The benchmarks of the selected items."""
+    """Tabulate the benchmarks of the selected items."""
     rows = domains(candidates, selections)
     names = {name: strategy_title(name) for name in (EVERY, *STRATEGIES) if name in rows.columns}
     return Table("Items by benchmark.", rows.rename({"model": "Model", "benchmark": "Domain", **names}))

@@ -23,7 +23,7 @@ FORCED_ANSWERS = Contract(
     key=(*RESPONSE, "answer"),
     columns=(
         *RESPONSE_COLUMNS,
-        Column("answer", pl.String, "which answer is put in: `own`, `reference` or `none`"),
+        Column("answer", pl.String, "which answer is inserted: `own`, `reference` or `none`"),
         Column(
             "answer_text",
             pl.String,
@@ -36,14 +36,14 @@ FORCED_ANSWERS = Contract(
         Column(
             "tokens_to_answer",
             pl.UInt32,
-            "T, length of the response up to the last token of its own final answer; null where it has none",
+            "T, length of the response up to the last token of its own final answer; null without one",
             "tokens",
             nullable=True,
         ),
         Column(
             "positions",
             pl.List(pl.UInt32),
-            "(P,) tokens t after which the answer was put in, of 1 .. T - 1; null with a reason",
+            "(P,) tokens t after which the answer was inserted, of 1 .. T - 1; null with a reason",
             "tokens",
             nullable=True,
         ),
@@ -59,36 +59,34 @@ FORCED_ANSWERS = Contract(
         Column(
             "bounds",
             pl.List(pl.Float32),
-            "(P,) by how much H(t) may be too small: eps log2((V - 20) / eps), V the model's vocabulary",
+            "(P,) largest error of H(t), which may be too small: eps log2((V - 20) / eps), V the model's vocabulary",
             "bits",
             nullable=True,
         ),
         Column(
             "options",
             pl.List(pl.String),
-            "(O,) letters of the question's options; null unless signals.forced_answer.options is set, where the "
-            "question has none, and where L is above 1",
+            "(O,) letters of the question's options; null unless signals.forced_answer.options is set, if the "
+            "question has none, and if L is above 1",
             nullable=True,
         ),
         Column(
             "option_probabilities",
             pl.List(pl.List(pl.Float32)),
-            "(O, P) probability of each letter right after the brace; null where it is not among the 20 most likely",
+            "(O, P) probability of each letter right after the brace; null if it is not among the 20 most likely",
             "1",
             nullable=True,
         ),
         Column(
             "eas",
             pl.Float64,
-            "entropy area score: sum of H(t) over t = 1 .. T - 1; between positions that were not asked, interpolated",
+            "entropy area score: sum of H(t) over t = 1 .. T - 1, interpolated at positions that were not asked",
             "bits",
             nullable=True,
         ),
         Column("mean_eas", pl.Float64, "eas / (T - 1)", "bits", nullable=True),
-        Column(
-            "eas_bound", pl.Float64, "by how much eas may be too small: as eas, of the bounds", "bits", nullable=True
-        ),
-        Column("reason", pl.String, "why there is no trajectory; null where there is one", nullable=True),
+        Column("eas_bound", pl.Float64, "largest amount by which eas may be too small", "bits", nullable=True),
+        Column("reason", pl.String, "why there is no trajectory; null if there is one", nullable=True),
     ),
 )
 
@@ -102,8 +100,8 @@ class ForcedAnswer(Settings):
     answers: Annotated[list[Kind], DISTINCT] = Field(
         ["own"],
         min_length=1,
-        description="which answers are put in, each with a trajectory of its own. own: the response's final answer, "
-        "which needs no label, and which the signals eas and mean_eas are of; reference: the benchmark's, as in the "
+        description="which answers are inserted, each with its own trajectory. own: the response's final answer, "
+        "which needs no label and gives the signals eas and mean_eas; reference: the benchmark's, as in the "
         "paper; none: nothing after the brace",
     )
     positions: Literal["all", "sentence-ends"] | Positive = Field(
@@ -113,16 +111,16 @@ class ForcedAnswer(Settings):
     )
     samples: Positive | None = Field(
         None,
-        description="of each item the first so many responses are asked about, and the others have no score; null for "
-        "all. The pass costs as much more as there are responses",
+        description="number of first responses to each item that are asked about; the others have no score; null for "
+        "all. The cost of the pass is proportional to the number of responses",
     )
     options: bool = Field(
         False,
-        description="whether the probabilities of the letters of the question's options are kept at each position",
+        description="keep the probabilities of the letters of the question's options at each position",
     )
 
 
-_EAS = "entropy area score: sum of the entropies of the own final answer, put in after each token of the response"
+_EAS = "entropy area score: sum of the entropies of the response's final answer, inserted after each of its tokens"
 _MEAN = "mean of these entropies: EAS over T - 1, the tokens before the last one of the answer"
 
 
@@ -138,7 +136,7 @@ FAMILY = Family(
     (Signal("eas", "EAS", _EAS, "bits"), Signal("mean_eas", "Mean EAS", _MEAN, "bits")),
     asks=EnginePass(
         FORCED_ANSWERS,
-        version=2,  # answers that the response takes back, and unboxed ones within a sentence, are none
+        version=2,  # retracted answers, and unboxed ones within a sentence, do not count
         alike=(("positions", "entropies", "missing_masses", "bounds"), ("options", "option_probabilities")),
         contexts_per_token=contexts_per_token,
         first_responses=lambda settings: settings["samples"],

@@ -33,7 +33,7 @@ class Boxes:
         opening, closed = engine.token_ids([OPENING, f"{OPENING}0}}"])
         if opening is None or closed is None:
             raise ConfigError(
-                f"{name}: its tokenizer has no tokens for '{OPENING}', which forced_answer puts in; leave "
+                f"{name}: its tokenizer has no tokens for '{OPENING}', which forced_answer inserts; leave "
                 "forced_answer out of run.features for this model"
             )
         self.opening, self._closing = opening, closed[-1]
@@ -65,6 +65,6 @@ class Boxes:
             len(self.opening),
         )
         end = len(whole) - (whole[-1] == self._closing)
-        if end - before == 1 and before < len(self.opening):  # one token with the brace: nothing may be left of the box
+        if end - before == 1 and before < len(self.opening):  # one token with the brace: the box may be empty
             return Boxed(tuple(self.opening), 1)
         return Boxed(tuple(whole[: max(end - 1, before)]), end - before)

@@ -19,7 +19,7 @@ class Semantics(Grouping):
 
     probabilities: Literal["sequence", "frequencies"] = Field(
         "sequence",
-        description="what the probability of a class is made of. sequence: the probabilities of the answers in it, "
+        description="how the probability of a class is computed. sequence: the probabilities of the answers in it, "
         "summed; frequencies: their number, which is also used for items without all log-probabilities",
     )
 
