@@ -1,9 +1,9 @@
-"""How far estimates are off where questions have several right answers, and what the flag `ambiguous` finds of that.
+"""Measure the error of estimates when questions have several right answers, and how much the flag `ambiguous` finds.
 
-An estimator is fitted on every other question of `facts-single`, one right answer each, with the topics of the made-up
-world as domains. It estimates slices of 40 other questions, of which a share is drawn from `facts-several`, with two to
-eight right answers; an answer is right that is one of them. Estimates and flags are those of `monitor`, by slice. A
-slice is bad where it is off by more than 0.1.
+An estimator is fitted on every other question of `facts-single`, with one right answer each; its domains are the topics
+of the made-up world. It estimates slices of 40 other questions; a share of them is drawn from `facts-several`, with two
+to eight right answers, any of which counts as correct. Estimates and flags are those of `monitor`, by slice. A slice is
+bad if its error is above 0.1.
 
 The answers are those of `make study-ambiguity`: ARGS="--generations results/demo-ambiguity/generations/tiny-facts".
 Without it they are drawn here, by Transformers, from the same model. Run by `make bench-ambiguous`; prints tables, and
@@ -39,11 +39,11 @@ SHARES, QUESTIONS, BAD = (0.0, 0.25, 0.5, 0.75, 1.0), 40, 0.1
 
 def drawn(folder: Path, samples: int) -> Path:
     """Answers of tiny-facts at temperature 1, with the log-probabilities of their tokens: a table per benchmark."""
-    import torch  # neither is needed for answers that are there
+    import torch  # not needed for existing answers
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     torch.manual_seed(0)
-    torch.set_num_threads(1)  # the model is tiny: a second thread only waits for the first
+    torch.set_num_threads(1)  # the model is tiny: a second thread would only wait for the first
     weights = DEMO / "models" / "tiny-facts"
     tokenizer, model = AutoTokenizer.from_pretrained(weights), AutoModelForCausalLM.from_pretrained(weights).float()
     for benchmark in BENCHMARKS:
@@ -95,7 +95,7 @@ def items(benchmark: str) -> pl.DataFrame:
 
 
 def responses(folder: Path, samples: int) -> pl.DataFrame:
-    """Features of the first answers to each question, with `label`, `stable_classes` and what the question is."""
+    """Return features of the first answers to each question, with `label`, `stable_classes` and the kind."""
     found = []
     for benchmark in BENCHMARKS:
         path, asked = folder / f"{benchmark}.parquet", items(benchmark)
@@ -118,7 +118,7 @@ def responses(folder: Path, samples: int) -> pl.DataFrame:
 
 
 def slices(rows: pl.DataFrame, share: float, draws: int, rng: np.random.Generator) -> pl.DataFrame:
-    """Responses of slices of QUESTIONS questions each, which `slice` numbers; the share is of those with several."""
+    """Return responses of slices of QUESTIONS questions, numbered by `slice`; `share` of them have several answers."""
     by_item = rows.partition_by("item_id", as_dict=True)
     known = rows.select("item_id", several=pl.col("n_answers") > 1).unique(maintain_order=True)
     several, single = (known.filter(which)["item_id"].to_numpy() for which in (pl.col("several"), ~pl.col("several")))
@@ -131,7 +131,7 @@ def slices(rows: pl.DataFrame, share: float, draws: int, rng: np.random.Generato
 
 
 def estimated(estimator: SavedEstimator, rows: pl.DataFrame, share: float, draws: int) -> pl.DataFrame:
-    """A row per slice: what is estimated, what is true, and whether it is flagged."""
+    """Return a row per slice: estimated and true accuracy, and whether it is flagged."""
     found = slices(rows, share, draws, np.random.default_rng(round(100 * share)))
     true = found.group_by("slice").agg(true=pl.col("label").mean())
     by_slice = es.monitor(estimator, found.drop("answers", "counts", "keywords"), by=["slice"]).slices
@@ -141,7 +141,7 @@ def estimated(estimator: SavedEstimator, rows: pl.DataFrame, share: float, draws
 
 
 def told(found: pl.DataFrame) -> dict[str, float | None]:
-    """Of rows of `estimated`: means, and of bad and of good ones the shares that are flagged."""
+    """Summarise rows of `estimated`: means, and the flagged shares of bad and of good slices."""
     error = pl.col("estimated_accuracy") - pl.col("true")
     return found.select(
         pl.col("true").mean(),
@@ -182,7 +182,7 @@ def main() -> None:
     others = rows.filter(~trained)
     cases = {f"{share:g}": estimated(estimator, others, share, arguments.draws) for share in SHARES}
     every = pl.concat(cases.values())
-    # And without those that the model has never seen, which look ambiguous too.
+    # And without questions that the model has never seen, because these also look ambiguous.
     cases["0, none withheld"] = estimated(estimator, others.filter(pl.col("how_often") > 0), 0, arguments.draws)
     table = {share: told(one) for share, one in cases.items()} | {"all shares": told(every)}
     print(tabulate(looks.sort("n_answers").to_dicts(), headers="keys", floatfmt=".2f"))

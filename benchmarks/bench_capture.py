@@ -1,8 +1,8 @@
 """What capture costs a service: an OpenAI client with and without it, against a server that answers
 at once; `make bench-capture`.
 
-Each reply has 200 tokens with 20 alternatives, some 400 kB of JSON; both sides ask for the log-probabilities, so that
-what differs is capture. Prints requests/s, the 50th and 99th percentile of the time of a request, CPU seconds of the
+Each reply has 200 tokens with 20 alternatives, about 400 kB of JSON; both sides request log-probabilities, so that
+only capture differs. Prints requests/s, the 50th and 99th percentile of the time of a request, CPU seconds of the
 client, and one JSON object as its last line.
 """
 
@@ -34,7 +34,7 @@ def serve(ready: Any) -> None:
 
 
 async def ask(client: AsyncOpenAI, requests: int) -> list[float]:
-    """Seconds that each request took."""
+    """Return the seconds that each request took."""
     turns = asyncio.Semaphore(AT_A_TIME)
 
     async def once() -> float:
@@ -47,7 +47,7 @@ async def ask(client: AsyncOpenAI, requests: int) -> list[float]:
 
 
 def measured(base_url: str, requests: int, folder: Path | None) -> dict[str, float]:
-    """One side; with `folder`, replies are captured there."""
+    """Measure one side; with `folder`, replies are captured there."""
     client = AsyncOpenAI(base_url=base_url, api_key="none", max_retries=0)
     if folder is not None:
         client = es.capture(client, folder)

@@ -1,9 +1,9 @@
-"""Tokens per second on a CPU: a generation job's engine against `LLM.chat` as vLLM sets itself up, in one run.
+"""Tokens per second on a CPU: a generation job's engine against `LLM.chat` with vLLM's defaults, in one run.
 
 All runs ask the same questions, answer each with the same number of tokens and return the 20 largest log-probabilities;
-each is a process of its own, timed from when the model is loaded and has answered once. Of our engine one thing is
-changed at a time: threads, type of numbers, responses at a time. With `--gguf` and `--llama-server` llama.cpp's server
-answers too, with and without the log-probabilities. Run by `make bench-cpu ARGS="--model folder/with/weights"` on a
+each is a separate process, timed from when the model is loaded and has answered once. For our engine, one setting is
+changed at a time: threads, number type, concurrent responses. With `--gguf` and `--llama-server`, llama.cpp's server
+also answers, with and without log-probabilities. Run by `make bench-cpu ARGS="--model folder/with/weights"` on a
 quiet machine; prints one JSON object as its last line.
 """
 
@@ -39,7 +39,7 @@ Chats = list[list[dict[str, str]]]
 
 @dataclass(frozen=True)
 class Side:
-    """How one run answers; `logprobs` is false where llama.cpp is asked for the text alone."""
+    """The settings of one run; `logprobs` is false if llama.cpp is asked for the text only."""
 
     engine: str  # ours, vllm or llama.cpp
     responses: int  # at a time
@@ -65,9 +65,9 @@ def questions(number: int) -> Chats:
 
 
 def timed(answer: Callable[[Chats], int], chats: Chats, process: psutil.Process) -> dict[str, float]:
-    """Tokens, seconds and CPU seconds of answering `chats`, after one answer that does not count.
+    """Return tokens, seconds and CPU seconds of answering `chats`, after one answer that does not count.
 
-    `process` and those that it has started are what computes.
+    CPU seconds are those of `process` and its children.
     """
 
     def cpu_s() -> float:
@@ -167,7 +167,7 @@ def llama(side: Side, gguf: str, server: str, chats: Chats, tokens: int, log: st
 
 
 def send(port: int, path: str, content: dict[str, Any] | None = None) -> Any:
-    """What a server on this machine replies."""
+    """Return the reply of a server on this machine."""
     data = None if content is None else json.dumps(content).encode()
     request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", data, {"Content-Type": "application/json"})
     with urllib.request.urlopen(request) as reply:
@@ -175,7 +175,7 @@ def send(port: int, path: str, content: dict[str, Any] | None = None) -> Any:
 
 
 def wait_for(port: int, process: subprocess.Popen[Any], log: str) -> None:
-    """Until the server is up; RuntimeError with the end of its log where it ends before, or takes too long."""
+    """Wait until the server is up; raise RuntimeError with the end of its log if it ends first or takes too long."""
     end = time.monotonic() + START_S
     while process.poll() is None and time.monotonic() < end:
         try:
@@ -187,7 +187,7 @@ def wait_for(port: int, process: subprocess.Popen[Any], log: str) -> None:
 
 
 def in_log(log: str, run: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
-    """One run in this process, what it prints in a log; the processes that it has started end with it."""
+    """Run in this process, with its output in a log; end the processes that it has started."""
     with job_log(log):
         try:
             return run(*arguments)
@@ -211,7 +211,7 @@ def measured(side: Side, arguments: argparse.Namespace, folder: str) -> dict[str
 
 
 def sides(batches: Sequence[int], llama_batches: Sequence[int], cores: int) -> list[Side]:
-    """Every run; those that the ratios are of have the most responses at a time."""
+    """Return all runs; the ratios use those with the most concurrent responses."""
     most = max(batches)
     return [
         Side("vllm", most),
@@ -223,7 +223,7 @@ def sides(batches: Sequence[int], llama_batches: Sequence[int], cores: int) -> l
 
 
 def ratios(speeds: dict[Side, float], batches: Sequence[int], cores: int) -> dict[str, float]:
-    """Speeds over one another, our engine on all cores with the most responses at a time first."""
+    """Return ratios of speeds, first those of our engine on all cores with the most concurrent responses."""
     most = max(batches)
     best = speeds[Side("ours", most, cores)]
     over = {
@@ -249,7 +249,7 @@ def main() -> None:
     parser.add_argument("--llama-batches", type=numbers, default=[1, 8], help="responses at a time there")
     arguments = parser.parse_args()
     if bool(arguments.gguf) != bool(arguments.llama_server):
-        parser.error("--gguf and --llama-server go together")
+        parser.error("give both --gguf and --llama-server, or neither")
     os.chdir(ROOT)
     cores = cpu.cores()
     chosen = sides(arguments.batches, arguments.llama_batches if arguments.gguf else [], cores)
@@ -265,7 +265,7 @@ def main() -> None:
                 "benchmark": "cpu",
                 **found,
                 "of": f"tokens per second of a generation job's engine on {cores} threads, bfloat16, "
-                f"{max(arguments.batches)} responses at a time, over those of LLM.chat as vLLM sets itself up",
+                f"{max(arguments.batches)} responses at a time, over those of LLM.chat with vLLM's defaults",
                 "model": arguments.model,
                 "tokens_per_response": arguments.tokens,
                 "cores": cores,

@@ -1,9 +1,9 @@
 """The demo with one engine per model against one engine per job, and runs that are killed; `make bench-engines`.
 
-Both sides run the same jobs on copies of the project, one after the other. CPU seconds and peak memory are those of all
-processes, the engines too. `--before COMMIT` takes another commit's tree for the other side, in place of
-`engine_idle_s: 0`. `--kills` kills Snakemake alone at five moments, counts the processes that are left ten seconds
-later, goes on, and compares the responses with those of the first side. Prints one JSON object as its last line.
+Both sides run the same jobs on copies of the project, one after the other. CPU seconds and peak memory include all
+processes, also the engines. `--before COMMIT` uses another commit's tree for the other side, instead of
+`engine_idle_s: 0`. `--kills` kills only Snakemake at five moments, counts the processes that remain ten seconds
+later, continues, and compares the responses with those of the first side. Prints one JSON object as its last line.
 """
 
 import argparse
@@ -31,7 +31,7 @@ MOST_LEFT_S = 10
 
 
 def measured(project: Project, *arguments: str) -> dict[str, Any]:
-    """What a run takes, its engines included, which are not its children."""
+    """Measure a run, including its engines, which are not its children."""
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     project.run(*arguments)
     wall_s = time.monotonic() - begin
@@ -48,7 +48,7 @@ def measured(project: Project, *arguments: str) -> dict[str, Any]:
 
 
 def reap() -> None:
-    """Wait for all that is left of a run: this process has become the parent of its engines."""
+    """Wait for the remaining processes of a run: this process has become the parent of its engines."""
     while True:
         try:
             os.wait()
@@ -91,7 +91,7 @@ def engines() -> list[psutil.Process]:
 
 
 def moments(project: Project) -> dict[str, Callable[[], bool]]:
-    """When a run is killed: while its engine starts, answers, idles, works beside another, and is replaced."""
+    """Return the moments of kills: while the engine starts, answers, idles, works beside another, and is replaced."""
 
     def logs() -> str:
         folder = project.folder / "logs"
@@ -110,7 +110,7 @@ def moments(project: Project) -> dict[str, Callable[[], bool]]:
 
 
 def killed(project: Project, whole: Path) -> dict[str, int]:
-    """Processes that are left of each killed run; fails where the run after the last one gives other responses."""
+    """Return the remaining processes of each killed run; fail if the final run gives other responses."""
     left = {}
     for name, comes in moments(project).items():
         for log in (project.folder / "logs").rglob("generations/*/*.log"):
@@ -118,7 +118,7 @@ def killed(project: Project, whole: Path) -> dict[str, int]:
         run, deadline = project.start("generations"), time.monotonic() + 300
         while not comes():
             assert run.poll() is None, run.communicate()[0]
-            assert time.monotonic() < deadline, f"it never came to that: {name}"
+            assert time.monotonic() < deadline, f"this moment never came: {name}"
             if name == "is replaced" and engines():
                 engines()[0].kill()
             time.sleep(0.05)

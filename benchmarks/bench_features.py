@@ -2,7 +2,7 @@
 
 - `compute_features` against the obvious way, a loop over responses with numpy and scipy (features agree to 1e-9);
 - against LM-Polygraph's estimators and uqlm's scorers (benchmarks/peers_features.py), in an environment of their
-  own: the Python that ENTROPY_SENTINEL_PEERS names, or one that is made here from tests/golden/requirements.txt;
+  own: the Python that ENTROPY_SENTINEL_PEERS names, or one that is created here from tests/golden/requirements.txt;
 - from a log, a flat Parquet table, to features against merely reading it, in bounded memory.
 
 The last line printed is one JSON object. `--full` has the log of 100,000 responses of 300 tokens (some minutes).
@@ -29,7 +29,7 @@ from entropy_sentinel.frames.generation import GENERATIONS, TOP_K
 
 AGREEMENT = 1e-9
 ROOT = Path(__file__).parents[1]
-# Responses that a log is made of again and again, with ids of their own.
+# Responses that a log repeats, with new ids.
 BLOCK = 1000
 SIDES = ("polars", "loop")
 
@@ -120,7 +120,7 @@ def peak_mib() -> float:
 
 
 def compare(n_responses: int, n_tokens: int, repetitions: int, folder: Path) -> dict[str, object]:
-    """Ours, the loop and the peers; AssertionError where features differ by more than 1e-9."""
+    """Compare ours, the loop and the peers; raise AssertionError if features differ by more than 1e-9."""
     traces_path = str(folder / "traces.parquet")
     # In a process of its own, too: a child's peak memory starts at its parent's.
     _apart(write_traces, n_responses, n_tokens, traces_path)
@@ -154,7 +154,7 @@ def compare(n_responses: int, n_tokens: int, repetitions: int, folder: Path) -> 
 
 
 def peers_python() -> str:
-    """The Python of an environment with the peers' packages, made once where none is named."""
+    """Return the Python of an environment with the peers' packages; create it once if none is named."""
     if named := os.environ.get("ENTROPY_SENTINEL_PEERS"):
         return named
     folder = ROOT / ".venv" / "peers"

@@ -1,8 +1,8 @@
 """The cost of asking a model about its answer after each token against generating the same responses.
 
-Both are stages of the pipeline, with parts and files, on one loaded engine, with prefix caching and without: each
-engine is a process of its own, which generates and asks, and does so again after a first round to warm up; of each CPU
-time the least counts. With caching also every fourth and eighth token and the ends of sentences are asked, whose areas
+Both are stages of the pipeline, with parts and files, on one loaded engine, with and without prefix caching. Each
+engine is a separate process, which generates and asks, repeatedly after a warm-up round; the smallest of each CPU
+time counts. With caching, every fourth and eighth token and the ends of sentences are also asked, and their areas
 are compared with those of all. Run by `make bench-forced-answer`; prints one JSON object as its last line.
 """
 
@@ -35,7 +35,7 @@ FEWER: dict[str, str | int] = {"every_4th": 4, "every_8th": 8, "sentence_ends": 
 
 
 def cpu_s(work: Callable[[], Any]) -> float:
-    """CPU seconds that something takes in this process, all threads."""
+    """Return the CPU seconds that `work` takes in this process, over all threads."""
     start = time.process_time()
     work()
     return time.process_time() - start
@@ -84,13 +84,13 @@ def prepare(config: Any, prompts: int, folder: str) -> None:
 
 
 def areas(folder: str, model: str, name: str) -> pl.DataFrame:
-    """The areas of one way to ask, and how many contexts it took."""
+    """Return the areas for one choice of positions, and the number of contexts."""
     path = Path(folder, "True-1", "passes", "forced_answer", model, f"{name}.parquet")
     return FORCED_ANSWERS.read(path, ["item_id", "eas", "positions"])
 
 
 def against_all(folder: str, model: str, name: str, taken: Mapping[str, float]) -> dict[str, float]:
-    """Error and cost of fewer positions against all of them."""
+    """Return the error and the cost of fewer positions, compared with all of them."""
     all_of, some = areas(folder, model, "all").drop_nulls(), areas(folder, model, name).drop_nulls()
     exact, found = all_of["eas"].to_numpy(), some["eas"].to_numpy()
     contexts = [frame["positions"].list.len().sum() for frame in (some, all_of)]

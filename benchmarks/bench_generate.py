@@ -2,8 +2,8 @@
 
 Both sides answer the same prompts with the same seeds, sampling and engine arguments, and ask for the 20 largest
 log-probabilities in vLLM's flat form. The bare side throws the outputs away; the stage also writes parts, hashes,
-joins and compresses. Each run is a process of its own, in the order stage, bare, bare, stage, and of each time the
-lesser counts. As information there is a bare run with vLLM's default form, a dict per token. Run by
+joins and compresses. Each run is a separate process, in the order stage, bare, bare, stage, and the smaller of each
+time counts. For information, there is a bare run with vLLM's default form, a dict per token. Run by
 `make bench-generate`; prints one JSON object as its last line. On a busy machine compare the CPU-seconds.
 """
 
@@ -115,7 +115,7 @@ def prepare(config: Any, prompts: int, folder: str) -> str:
 
 
 def summary(runs: list[dict[str, Any]]) -> dict[str, Any]:
-    """The runs of a side as one: the least of each time, for other work on the machine only adds to it."""
+    """Combine the runs of a side: the smallest of each time, because other work on the machine only adds to it."""
     tokens = runs[0]["tokens"]
     least = {key: min(one[key] for one in runs) for key in ("wall_s", "cpu_s", "start_wall_s", "start_cpu_s")}
     return {

@@ -1,10 +1,10 @@
-"""What it costs to group the answers to a question: pairs asked, pairs saved by the cache, and CPU time.
+"""Measure the cost of grouping the answers to a question: pairs compared, pairs saved by the cache, and CPU time.
 
-Answers are made up: of each question some meanings, likely ones first, each in several wordings, so that the sizes of
-classes are those of sampled answers. The classifier is a BERT of the given size with random weights, for the cost, and
-says "entailment" of what has one meaning, for the classes: so pairs are as many as with one that is always right. A
-second model answers the same questions, of whose pairs many are known. Run by `make bench-grouping`; prints one JSON
-object as its last line. A real classifier: ARGS="--weights folder", whose own word counts then.
+Answers are made up: each question has several meanings, likely ones first, each in several wordings, so the sizes of
+classes are like those of sampled answers. For the cost, the classifier is a BERT of the given size with random weights;
+for the classes, it answers "entailment" for equal meanings, so there are as many pairs as with a perfect classifier. A
+second model answers the same questions, so many of its pairs are known. Run by `make bench-grouping`; prints one JSON
+object as its last line. For a real classifier, whose own output then counts: ARGS="--weights folder".
 """
 
 import argparse
@@ -31,7 +31,7 @@ WORDS = [f"{kind}{number}" for kind in ("meaning", "wording", "question") for nu
 
 
 class ByMeaning(Classifier):
-    """Computes what the weights say, and says what the first words of the answers do: those of one meaning entail."""
+    """Runs the model, but returns "entailment" if the first words of the answers, which mark the meaning, are equal."""
 
     def logits(self, pairs: Sequence[TextPair]) -> np.ndarray:
         """(n_pairs, 3)."""

@@ -1,12 +1,12 @@
-"""How often the intervals hold on domains without labels: those of the demo, and of a known generator.
+"""Measure the coverage of intervals on domains without labels: those of the demo, and of a known generator.
 
-An estimator is fitted on k labelled domains, the errors of leaving out one of these at a time make the validation and
-the intervals, and the truth of every other domain is looked up: over all groups of k, given the verdict `usable`,
-and given that it is not. In the generator's worlds (tests/shared/worlds.py) the k are drawn at random among all, so
-that they are to the others as they are to each other; in the demo every group of k is taken, or 60 at random. Worlds
-are of two kinds: domains that differ in nothing that an estimator cannot know, and such that the consensus is off by
-about .12 (`--distortion`). Errors that are drawn instead of made by an estimator: `make bench-verdict`. Run by
-`make bench-intervals`; the last line is one JSON object.
+An estimator is fitted on k labelled domains; the errors from holding out each of these give the validation and the
+intervals, which are compared with the truth of all other domains: over all groups of k, given the verdict `usable`, and
+given any other verdict. In the generator's worlds (tests/shared/worlds.py) the k are drawn at random among all, so that
+they are exchangeable with the others; in the demo every group of k is used, or 60 at random. Worlds are of two kinds:
+domains without differences that an estimator cannot know, and domains on which the consensus is off by about .12
+(`--distortion`). For errors that are drawn, not produced by an estimator: `make bench-verdict`. Run by `make
+bench-intervals`; the last line is one JSON object.
 """
 
 import argparse
@@ -35,7 +35,7 @@ from entropy_sentinel.statistics.intervals import CONFORMAL, PREDICTIVE
 
 DEMO = "results/demo/observations/*/*.parquet"
 SIZES = (3, 4, 9, 19)
-# Of fewer fits with a verdict nothing is said.
+# With fewer fits with a verdict, no coverage is shown.
 FEWEST_FITS = 20
 # A world's responses per domain; new domains of a world.
 RESPONSES, NEW = 100, 5
@@ -59,7 +59,7 @@ def winkler(lower: Sequence[float], upper: Sequence[float], true: Sequence[float
 
 
 def cases(arguments: argparse.Namespace) -> Iterator[Case]:
-    """Name, rows or what makes them, the labelled domains or how many, and the estimator."""
+    """Yield name, rows or their generator, the labelled domains or their number, and the estimator."""
     for path in arguments.observations or sorted(Path().glob(DEMO)):
         frame = OBSERVATIONS.read(path).filter(pl.col("label").is_not_null(), pl.col("feature_reason").is_null())
         names = sorted(frame["benchmark"].unique())
@@ -100,14 +100,14 @@ def measure(case: Case) -> list[dict[str, Any]]:
 
 
 def clustered(part: pl.DataFrame) -> tuple[float, float]:
-    """Coverage and its standard error: new domains of one fit share its errors, so that fits are counted."""
+    """Return coverage and its standard error by fits, because new domains of one fit share its errors."""
     inside = part.with_columns(inside=pl.col("true").is_between("lower", "upper"))
     by_fit = inside.group_by("fit").agg(pl.col("inside").mean())["inside"]
     return by_fit.mean(), by_fit.std() / np.sqrt(len(by_fit))
 
 
 def given(part: pl.DataFrame, usable: bool) -> str:
-    """Coverage where the validation says `usable`, or does not; a dash where there are too few such validations."""
+    """Return coverage if the validation says `usable`, or does not; a dash if there are too few such validations."""
     chosen = part.filter(pl.col("usable") == usable)
     return f"{clustered(chosen)[0]:.3f}" if chosen["fit"].n_unique() >= FEWEST_FITS else "-"
 
@@ -146,7 +146,7 @@ def main() -> None:
     parser.add_argument("--in-worlds", default="consensus", help="on the generator's worlds")
     parser.add_argument("--groups", type=int, default=60, help="training groups of each size, of each model")
     parser.add_argument("--domains", type=int, default=400, help="new domains of the generator, for each k")
-    parser.add_argument("--distortion", type=float, default=0.2, help="what no estimator can know of a new domain")
+    parser.add_argument("--distortion", type=float, default=0.2, help="size of differences that no estimator can know")
     parser.add_argument("--processes", type=int, default=2)
     arguments = parser.parse_args()
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
@@ -162,7 +162,7 @@ def main() -> None:
             {
                 "benchmark": "intervals",
                 "ratio": round(min(row["covered"] / row["nominal"] for row in predictive), 3),
-                "of": "coverage over nominal level, predictive intervals on the generator's domains: the least",
+                "of": "coverage over nominal level, predictive intervals on the generator's domains: the smallest",
                 "conformal": round(min(row["covered"] / row["nominal"] for row in conformal), 3),
                 "wall_s": round(time.perf_counter() - start, 1),
                 "rows": rows,

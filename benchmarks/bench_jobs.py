@@ -1,4 +1,4 @@
-"""Where the CPU time of a job goes: start of Python, imports, reading, writing and work; `make bench-jobs`.
+"""Break down the CPU time of a job: start of Python, imports, reading, writing and work; `make bench-jobs`.
 
 The demo is run with Snakemake's scripts kept, and five of its jobs are run again as Snakemake runs it: its
 script in a Python process of its own. The generation job asks an engine that is already loaded. `--folder FOLDER` takes
@@ -30,7 +30,7 @@ CALLS = {
 }
 REPEATS = 3
 PACKAGES_SHOWN = 8
-# Runs a script and tells what it took, all threads together. Of an import the package whose own code took the time.
+# Runs a script and reports its CPU time over all threads; import time counts for the package whose own code took it.
 MEASURING = """
 import time
 started = time.process_time()
@@ -82,7 +82,7 @@ runpy.run_path(script, run_name="__main__")
 
 
 def measure(folder: Path, script: Path) -> dict[str, Any]:
-    """CPU seconds of a job by what they went to."""
+    """Return the CPU seconds of a job by cause."""
     with tempfile.TemporaryDirectory() as scratch:
         told = Path(scratch, "told.json")
         done = subprocess.run(
@@ -105,7 +105,7 @@ def of_job(folder: Path, call: str) -> dict[str, Any]:
     runs = []
     for number in range(REPEATS + 1):
         for parts in (folder / "results").rglob("*.parquet.parts"):
-            shutil.rmtree(parts)  # else nothing is left to generate
+            shutil.rmtree(parts)  # otherwise there would be nothing to generate
         run = measure(folder, script)
         if number:  # the first warms caches, and loads the model
             runs.append(run)

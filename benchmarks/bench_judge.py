@@ -1,12 +1,12 @@
-"""What the exact judge says of real references: copied, rewritten, called the answer, rounded, and of other rows.
+"""Test the exact judge on real references: copied, rewritten, stated as the answer, rounded, or from other rows.
 
-And what math-verify alone says, with the benchmarks' tolerances and references of one word, where people or the exact
-judge have labelled: of the real answers in examples/real, and of pairs that are easy to misjudge.
+It also tests math-verify without the judge, with the benchmarks' tolerances and one-word references, on labels by
+people or the exact judge: the real answers in examples/real, and pairs that are easy to misjudge.
 
 Run by `make bench-judge` with ENTROPY_SENTINEL_ROWS naming a folder of real rows (tests/judges/test_real_rows.py). Two
-references count as truly equal, and their pair is left out, where they are the same number by Python's fractions (or
+references count as truly equal, and their pair is left out, if they are the same number by Python's fractions (or
 within the benchmark's tolerance of each other), the same list of numbers, or the same text without spaces and dollars:
-nothing of the judge decides that. Units are left aside there. Prints one JSON object as its last line.
+this does not use the judge. It ignores units. Prints one JSON object as its last line.
 """
 
 import argparse
@@ -50,7 +50,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=20_000, help="pairs of a row with another row's answer")
     parser.add_argument("--share", type=float, default=1.0, help="share of the rows that is rewritten")
-    parser.add_argument("--show", type=int, default=0, help="cases to print where the verdict is not the wanted one")
+    parser.add_argument("--show", type=int, default=0, help="number of cases with an unexpected verdict to print")
     parser.add_argument("--parts", nargs="*", default=list(PARTS), help=", ".join(PARTS))
     arguments = parser.parse_args()
     folder = os.environ.get("ENTROPY_SENTINEL_ROWS")
@@ -69,7 +69,7 @@ def _benchmarks() -> dict[str, dict]:
 
 
 class Counts:
-    """Verdicts per benchmark or kind, and cases with another one than wanted."""
+    """Verdicts per benchmark or kind, and cases with a verdict other than the expected one."""
 
     def __init__(self, show: int) -> None:
         self.counts: dict[str, Counter] = defaultdict(Counter)
@@ -117,7 +117,7 @@ def _rewritings(write, title: str):
 
 
 def _equal(one: str, other: str, tolerance: dict | None) -> bool:
-    """Whether two references are the same answer, by Python's fractions or as text; units are left aside."""
+    """Return whether two references are the same answer, by Python's fractions or as text, ignoring units."""
     values = [_value(reference) for reference in (one, other)]
     if None not in values:
         relative = Fraction(str((tolerance or {}).get("relative", "0.0001")))
@@ -210,7 +210,7 @@ def _wrong_text(found, tolerances, arguments) -> dict:
 
 
 def _plain(found, tolerances, arguments) -> dict:
-    """What math-verify alone says where there are labels: the verdict and the label of both judges, counted."""
+    """Count verdicts of math-verify without the judge against the existing labels."""
     return {"real answers": _against_plain(_real(tolerances)), "adversarial pairs": _against_plain(_adversarial())}
 
 
@@ -226,7 +226,7 @@ def _against_plain(rows) -> dict:
 
 
 def _plain_verdict(case: Case, tolerance: dict | None) -> bool | None:
-    """Of math-verify on the response as it is; of a reference of one word, the word in the box."""
+    """Return math-verify's verdict on the unchanged response; for a one-word reference, compare the boxed word."""
     if (word := _word(case.reference)) is not None:
         box = _word(last_boxed(case.response) or "")
         return None if box is None else box == word
@@ -251,7 +251,7 @@ def _word(text: str) -> str | None:
 
 
 def _real(tolerances):
-    """Labels that stand beside real traces, with their cases; those that are null are left out."""
+    """Return the labels of real traces with their cases, without null labels."""
     for path in sorted((ROOT / "examples/real/labels").glob("*/*.parquet")):
         benchmark = path.stem
         items = {
@@ -292,7 +292,7 @@ def _speed(found, tolerances, arguments) -> dict:
 LONG = "We have $a_1 = 3$ and so $2 \\cdot 3 + \\frac{1}{2} = 6.5$ by the first step. " * 20
 
 PARTS = {
-    "speed": _speed,  # first: what is read once is remembered
+    "speed": _speed,  # first, because later readings are cached
     "boxed": _rewritings(lambda text, row: boxed(text), f"boxed ({len(REWRITINGS)} kinds)"),
     "unboxed": _rewritings(unboxed, "called the answer"),
     "other rows": _other_rows,

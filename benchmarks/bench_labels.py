@@ -1,8 +1,8 @@
-"""What a few labels are worth: coverage and width of the improved interval, over draws of slices of which all is known.
+"""Measure the value of a few labels: coverage and width of the improved interval, over draws of fully known slices.
 
-Each row is a kind of predictions, an accuracy and a number of labels: how often the interval holds the accuracy, for
-labels alone and with predictions, and the ratio of the mean widths. Beside them `normal`, the interval of the same
-power-tuned estimate as `ppi-python` has it, from the normal quantile. Run by `make bench-labels`; the last line is one
+Each row is a kind of predictions, an accuracy and a number of labels: how often the interval contains the accuracy,
+from labels only and with predictions, and the ratio of the mean widths. For comparison, `normal` is the interval of the
+same power-tuned estimate in `ppi-python`, from the normal quantile. Run by `make bench-labels`; the last line is one
 JSON object.
 """
 
@@ -58,7 +58,7 @@ def normal(
 
 
 def stratified(accuracy: float, draws: int) -> dict[str, Any]:
-    """The same of BUDGET labels chosen as `sample` chooses them, and the width that it foretells."""
+    """Return the same for BUDGET labels chosen like `sample`, and the width that it predicts."""
     rng, ends, foretold = np.random.default_rng(round(1000 * accuracy)), np.empty((draws, 2)), 0.0
     for place in range(draws):
         correct, p = labelled_slice("calibrated", accuracy, RESPONSES, rng)
@@ -88,7 +88,7 @@ def main() -> None:
             {
                 "benchmark": "labels",
                 "ratio": worst["width_ratio"],
-                "of": "mean width with predictions over that of labels alone: the largest of all rows",
+                "of": "mean width with predictions over that with labels only: the largest of all rows",
                 "where": worst,
                 "most_short_of_level": round(short, 3),
                 "alone_most_short": round(max(row["level"] - row["alone"] for row in rows), 3),

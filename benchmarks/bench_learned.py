@@ -1,9 +1,9 @@
-"""What real answers teach: the rule of `recommended`, the prior of intervals, the threshold of the support flag.
+"""Learn three settings from real answers: the rule of `recommended`, the prior of intervals, the support threshold.
 
-For every model and domain, each of the three is chosen anew on the other models and the other domains, and tried on
-that domain alone: nothing is tuned on what it is tested on. Beside it stand the shipped value, and the one that would
-have been best on the tested domains, which nobody knows beforehand. Cases are all training groups of three domains and
-more (or some of them, drawn at random) of the observation files given, and the domains outside of each. Run by
+For every model and domain, each of the three is chosen anew on the other models and domains, and tested on only that
+domain, so nothing is tuned on its test data. It is compared with the shipped value, and with the best value for the
+tested domains, which is not known beforehand. Cases are all training groups of three or more domains (or some of them,
+drawn at random) of the given observation files, and the domains outside each. Run by
 `make bench-learned` after `make study-real` and `make demo`; the last line is one JSON object.
 """
 
@@ -44,7 +44,7 @@ _FIT = Fitting.of(Estimation().model_dump() | {"seed": 42})
 
 @dataclass(frozen=True)
 class Case:
-    """One domain outside of a training group: its truth, what the candidates estimate, and what the group knows."""
+    """One domain outside a training group: its truth, the candidates' estimates, and facts about the group."""
 
     model: str
     group: tuple[str, ...]
@@ -58,14 +58,14 @@ class Case:
     noise: float
 
     def off(self, method: str) -> float:
-        """How far a candidate, or `recommended`, is off."""
+        """Return the absolute error of a candidate, or of `recommended`."""
         return abs(self.estimates[method] - self.true)
 
 
 class Setting(NamedTuple):
-    """Something to be learned: its values by name, the shipped one, and what a value costs.
+    """A setting to learn: its values by name, the shipped one, and the cost of a value.
 
-    `result` is what a value gives in one case; `cost` makes one number of the results of many.
+    `result` is a value's result in one case; `cost` combines the results of many cases to one number.
     """
 
     values: Mapping[str, Any]
@@ -83,7 +83,7 @@ def _least(case: Case) -> str:
 
 
 def _chosen_from(fewest: int) -> Callable[[Case], str]:
-    """The one-standard-error rule where so many domains are labelled, or else the consensus."""
+    """Return the one-standard-error rule for at least `fewest` labelled domains, with the consensus below that."""
     return lambda case: choose(case.errors)[0] if len(case.group) >= fewest else CANDIDATES[0]
 
 
@@ -99,7 +99,7 @@ def _flagged(case: Case, least_risk: float) -> float:
 
 
 def _missed(cases: Sequence[Case], flagged: np.ndarray) -> float:
-    """1 minus Youden's index: the share of bad cases that are not flagged, and that of the others that are."""
+    """Return 1 minus Youden's index: the share of unflagged bad cases plus the share of flagged others."""
     bad = np.array([case.off(RECOMMENDED) > BAD for case in cases])
     return float(1 - flagged[bad].mean() + flagged[~bad].mean()) if bad.any() and not bad.all() else math.nan
 
@@ -153,14 +153,14 @@ def measure(job: tuple[pl.DataFrame, tuple[str, ...]]) -> list[Case]:
 
 
 def results(setting: Setting, cases: Sequence[Case]) -> pl.DataFrame:
-    """What every value gives in every case: a column for each, (n_cases,)."""
+    """Return the result of every value in every case, a column for each, (n_cases,)."""
     return pl.DataFrame(
         {name: [setting.result(case, value) for case in cases] for name, value in setting.values.items()}
     )
 
 
 def costs(setting: Setting, cases: Sequence[Case], found: pl.DataFrame, which: np.ndarray) -> dict[str, float]:
-    """The cost of every value in the cases `which`, a mask (n_cases,); each model counts as much as another."""
+    """Return the cost of every value in the cases `which`, a mask (n_cases,); all models have equal weight."""
     models = np.array([case.model for case in cases])
     masks = [which & (models == one) for one in np.unique(models[which])]
     by_value = {}

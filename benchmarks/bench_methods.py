@@ -1,8 +1,8 @@
-"""How far off the methods are on domains that they were not fitted on: all training groups of size 1 to 3.
+"""Measure the errors of all methods on unseen domains: all training groups of size 1 to 3.
 
-Fits the default, the methods beyond the paper and the simple ones on every group of the observation files given (where
-none is given, those of the demo, if it has been run), and on some of simulated worlds (tests/shared/worlds.py). The
-choice that `recommended` makes sees the group's training rows alone. Run by `make bench-methods`; prints a table of
+Fits the default, the methods beyond the paper and the simple ones on every group of the given observation files (if
+none is given, those of the demo, if it was run), and on some groups of simulated worlds (tests/shared/worlds.py). The
+choice of `recommended` uses only the group's training rows. Run by `make bench-methods`; prints a table of
 medians, and as its last line one JSON object.
 """
 
@@ -31,13 +31,13 @@ WORLDS = "worlds"
 DEMO = "results/demo/observations/*/*.parquet"
 DEFAULT, ATC_MAX = "forest-10d-balanced-isotonic", "atc-max"
 NAMES = in_order([DEFAULT, *DEFAULT_ESTIMATORS, "log-nll_sum", "atc-log-2d", "logistic-3d-unbalanced-uncalibrated"])
-# The default's median AEE over the recommendation's must reach the first on every model given; on the worlds too, the
-# recommendation's may be larger than that of ATC on max entropy by the second at most.
+# The ratio of the default's median AEE to the recommendation's must reach the first on every model. On the worlds, the
+# recommendation's median may exceed that of ATC on max entropy by at most the second.
 GOAL_RATIO, GOAL_EXCESS = 2.0, 0.01
 
 
 def settings(names: tuple[str, ...]) -> dict[str, object]:
-    """The paper's, as a study's jobs get them."""
+    """Return the paper's settings in the form that a study's jobs get."""
     fields = Estimation().model_dump(exclude={"default", "seed", "test_share", "estimators", "keep"})
     return {"seed": 42, **fields, "estimators": list(names)}
 
@@ -134,7 +134,7 @@ def main() -> None:
             {
                 "benchmark": "methods",
                 "ratio": min(ratios, default=None),
-                "of": "median AEE on unseen domains, default over recommendation: the least of the models given",
+                "of": "median AEE on unseen domains, default over recommendation: the smallest of the given models",
                 "goal": GOAL_RATIO,
                 "reached": all(one["reached"] for one in results.values()),
                 "sizes": arguments.sizes,

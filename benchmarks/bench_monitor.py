@@ -1,6 +1,6 @@
-"""Speed and memory of the monitor, beside merely reading the same file by the batch, each in a process of its own:
+"""Speed and memory of the monitor, compared with only reading the same file in batches, each in a separate process:
 
-- responses as features: slices by route and day, and by a user of whom there is one per response;
+- responses as features: slices by route and day, and by user, with one user per response;
 - raw responses with 20 alternatives to each of 300 tokens, a flat Parquet table;
 - a state of 30 days, and a run that adds one.
 
@@ -59,7 +59,7 @@ def write_features_file(n: int, path: str) -> None:
 
 
 def write_estimator(folder: str) -> None:
-    """What `fit` takes where there are few domains."""
+    """Write the estimator that `fit` chooses with few domains."""
     from production import saved
 
     saved(Path(folder), "consensus")
@@ -126,7 +126,7 @@ def measure(side: str, estimator: str, path: str, by: str, state: str) -> dict[s
 
 
 def compare(n_features: int, n_raw: int, n_tokens: int, folder: Path) -> dict[str, object]:
-    """Both sides of each log; AssertionError where the monitor needs more memory than it may."""
+    """Compare both sides of each log; raise AssertionError if the monitor needs too much memory."""
     _apart(write_estimator, str(folder))
     estimator = str(folder / "consensus.estimator")
     features, raw, days = str(folder / "features.parquet"), str(folder / "raw.parquet"), folder / "days"
@@ -158,7 +158,7 @@ def compare(n_features: int, n_raw: int, n_tokens: int, folder: Path) -> dict[st
     }
     return {
         "ratio": ratios["raw"],
-        "of": "CPU-seconds from the raw log to slices and windows / of reading the log by the batch",
+        "of": "CPU-seconds from the raw log to slices and windows / of reading the log in batches",
         "ratios": ratios,
         "peak_mib": peak,
         "tokens_per_response": n_tokens,

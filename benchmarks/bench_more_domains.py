@@ -1,12 +1,12 @@
-"""Whether the number of further labelled domains that a validation names makes its estimator usable.
+"""Test whether the number of further labelled domains that a validation names makes its estimator usable.
 
-A validation of few domains says `too few domains to say`, and how many more will make the estimator usable, or how many
-that takes at least. So many more domains are drawn from the same world, and the verdict is given again. Printed, by the
-number that was named: how many validations named it, and how many kept it. A validation that names a least number keeps
-it if the estimator is not usable with fewer.
+A validation of few domains says `too few domains to say`, and how many more make the estimator usable, or how many
+are needed at least. That many more domains are drawn from the same world, and the verdict is repeated. It prints, by
+named number: how many validations named it, and for how many it was right. A validation that names a minimum is right
+if the estimator is not usable with fewer.
 
-The worlds are normal errors, from an estimator that is off by .02 in the mean to one that is off by .20, as often each;
-domains are labelled a hundred times. Run by `make bench-more_domains`; the last line is one JSON object.
+The worlds have normal errors, with mean errors from .02 to .20, equally often;
+each domain has a hundred labels. Run by `make bench-more_domains`; the last line is one JSON object.
 """
 
 import argparse
@@ -23,12 +23,12 @@ from entropy_sentinel.statistics.intervals import Residuals
 ERRORS = (0.02, 0.05, 0.08, 0.10, 0.12, 0.16, 0.20)
 SIZES = (3, 4, 6, 9, 14)
 LABELS = 100
-# Numbers that are told of together.
+# Ranges of numbers that are reported together.
 BINS = ((1, 1), (2, 3), (4, 7), (8, 15), (16, 30), (31, MOST_MORE))
 
 
 def measure(case: tuple[float, int, int]) -> list[tuple[str, int, bool, float]]:
-    """Of each validation that has too few domains: what it names, the number, whether it is kept, the mean error."""
+    """Return for each validation with too few domains: what it names, how many, whether it is right, the mean error."""
     aee, k, worlds = case
     estimated, _, seen = draw(normal, aee, k + MOST_MORE, LABELS, worlds)
     return [named for one in zip(estimated, seen, strict=True) if (named := _named(*one, aee, k))]

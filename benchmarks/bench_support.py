@@ -1,10 +1,10 @@
-"""Which measure of being out of support tells where an estimate is far off: domains left out, other temperatures.
+"""Compare measures of being out of support by how well they predict large errors: new domains, other temperatures.
 
 Estimators are fitted at temperature 0.5 on groups of 2, 3 and all but one of the demo's ten domains, and estimate every
-domain at 0.5, 0.7, 0.9 and 1.2, and a mix of the group's own, from items that they were not fitted on
-(data/support.parquet, made by support_data.py), or the domains of simulated worlds (--worlds). A case is bad where the
-estimate is off by more than 0.15. Measures are compared by the AUROC of bad against good cases, and by the share of bad
-ones that they find when they flag as many good ones as the rule of estimators/support.py. Run by `make bench-support`;
+domain at 0.5, 0.7, 0.9 and 1.2, and a mix of the group's own domains, on items that they were not fitted on
+(data/support.parquet, made by support_data.py), or the domains of simulated worlds (--worlds). A case is bad if the
+error is above 0.15. Measures are compared by the AUROC of bad against good cases, and by the share of bad
+cases found with as many flagged good cases as by the rule of estimators/support.py. Run by `make bench-support`;
 prints tables, and as its last line one JSON object.
 """
 
@@ -67,7 +67,7 @@ def slices(rows: pl.DataFrame, group: tuple[str, ...], responses: int) -> Iterat
 
 
 def measure(job: tuple) -> list[dict]:
-    """The cases of one group: error of the estimate, and what each measure says of the slice."""
+    """Return the cases of one group: error of the estimate, and each measure's value for the slice."""
     rows, group, name, responses = job
     known = rows.filter(pl.col("training"), pl.col("benchmark").is_in(group))
     training = TrainingRows(known, known["label"].to_numpy(), SETTINGS, domains=known["benchmark"])
@@ -97,7 +97,7 @@ def measure(job: tuple) -> list[dict]:
 
 
 class Measures:
-    """The other measures of how far a slice lies from training rows, by all features."""
+    """The other measures of a slice's distance from training rows, using all features."""
 
     def __init__(self, training: TrainingRows) -> None:
         self.known = training.features.to_numpy()
@@ -128,7 +128,7 @@ class Measures:
         return np.array(found)
 
     def classified(self, values: np.ndarray) -> float:
-        """How well a logistic regression on all features tells the slice from the training rows, on the same rows."""
+        """Return how well a logistic regression on all features separates slice and training rows, in sample."""
         both, which = np.concatenate([self.known, values]), np.repeat([0, 1], [len(self.known), len(values)])
         scaled = StandardScaler().fit_transform(both)
         model = LogisticRegression(class_weight="balanced", max_iter=1000).fit(scaled, which)
@@ -166,7 +166,7 @@ def show(cases: pl.DataFrame) -> dict[str, list]:
 
 
 def compare(cases: pl.DataFrame) -> dict[str, list]:
-    """AUROC for each limit of BAD by measure, and what it finds at the false alarms of the shipped rule."""
+    """Return the AUROC for each limit of BAD by measure, and the share found at the shipped rule's false alarms."""
     error, flagged = cases["error"].to_numpy(), cases["flagged"].to_numpy()
     good, rows = error <= 0.15, []
     alarms = flagged[good].mean()
@@ -202,7 +202,7 @@ def main() -> None:
             {
                 "benchmark": "support",
                 "ratio": round(compared[SHIPPED][-1] / best, 2),
-                "of": "bad cases found at equal false alarms, shipped measure over the best that is of features alone",
+                "of": "bad cases found at equal false alarms, shipped measure over the best that uses only features",
                 "estimator": arguments.estimator,
                 "least_risk": LEAST_RISK,
                 "responses": arguments.responses,

@@ -2,8 +2,8 @@
 
 A job fits on the rows of four domains and scores ten domains of 11,000 rows. The obvious way is GridSearchCV, then
 CalibratedClassifierCV, for each configuration. Both sides run on the same rows, one after the other, each in a process
-of its own. Run by `make bench-sweep`, some 20 minutes; `--rows 500` takes two. Prints one JSON object as its last line,
-and draws how our time grows with training rows, domains trained on, and jobs.
+of its own. Run by `make bench-sweep`, about 20 minutes; `--rows 500` takes two. Prints one JSON object as its last
+line, and draws how our time grows with training rows, domains trained on, and jobs.
 """
 
 import argparse
@@ -25,11 +25,11 @@ from entropy_sentinel.features.catalogue import FEATURE_SETS, FEATURES
 
 SEED, N_DOMAINS, N_SCORED, N_TRAINED_ON = 42, 10, 11_000, 4
 NAMES = [configuration.name for configuration in CONFIGURATIONS]
-# Forests of two kinds are compared with other seeds of the reference too.
+# Two kinds of forests are also compared with other seeds of the reference.
 YARDSTICKS = ("forest-10d-balanced-isotonic", "forest-3d-unbalanced-isotonic")
 SETTINGS = Estimation().model_dump() | {"seed": SEED}
 
-# Accuracy by domain of every configuration, and what gives P(correct) by response.
+# Accuracy by domain of every configuration, and the function that gives P(correct) by response.
 Result = tuple[dict[str, list[float]], Callable[[], dict[str, np.ndarray]]]
 
 
@@ -147,7 +147,7 @@ def sum_of(side: Mapping[str, float]) -> float:
 
 
 def over_seeds(n_rows: int, n_seeds: int) -> dict[str, dict[str, float]]:
-    """How far forests' estimates lie from the reference of the same seed, and those of two seeds from each other."""
+    """Return the differences of forests from the reference with the same seed, and of two seeds from each other."""
 
     def estimates(side: Callable) -> np.ndarray:
         of_seeds = (apart(side, YARDSTICKS, n_rows, seed=SEED + number)[1] for number in range(n_seeds))
@@ -189,7 +189,7 @@ def draw(grown: Mapping[str, Mapping[int, float]], compared: Sequence[Mapping[st
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, nargs="+", default=[500, 2_000, 8_000], help="training rows of a job")
-    parser.add_argument("--seeds", type=int, default=5, help="seeds by which forests are compared, on the fewest rows")
+    parser.add_argument("--seeds", type=int, default=5, help="seeds for comparing forests, on the fewest rows")
     parser.add_argument("--plot", type=Path, default=Path("results/benchmarks/sweep.svg"))
     arguments = parser.parse_args()
     apart(ours, NAMES, 500)  # the first process on a machine compiles

@@ -1,4 +1,4 @@
-"""How often a verdict is `usable`, by the number of labelled domains, the labels of each and the estimator's error.
+"""Simulate how often a verdict is `usable`, by the number of labelled domains, labels per domain and mean error.
 
 The worlds are those of benchmarks/bench_verdict.py with normal errors. `--write` replaces the table of `sample`,
 workflow/entropy_sentinel/monitor/labelling/usable.csv. Run by `make bench-usable`; the last line is one JSON object.
@@ -25,7 +25,7 @@ LABELS = (20, 30, 40, 60, 100)
 
 
 def usable(case: tuple[float, int, int, int]) -> float:
-    """The share of validations that say `usable`: mean error, domains, labels of each, draws."""
+    """Return the share of validations that say `usable`; `case` is mean error, domains, labels per domain, draws."""
     error, domains, labels, worlds = case
     estimated, _, seen = draw(normal, error, domains, labels, worlds)
     counts, place = [labels] * domains, slice(domains)

@@ -1,16 +1,16 @@
-"""How often intervals hold given the verdict, in worlds whose errors are known: what the design of both rests on.
+"""Measure coverage of intervals given the verdict, in worlds with known errors: the basis for the design of both.
 
-A world is a distribution of an estimator's errors on domains; k labelled domains and a new one are drawn from it, each
-with its labels by chance. The verdict and the intervals for the new domain follow from the k. Printed, by world and
-k: how often the verdict is `usable`, how far the estimator is then off on the new domain, and how often intervals
-of 80, 90 and 95 % hold its truth, over all draws, given `usable`, and given any other verdict.
+A world is a distribution of an estimator's errors on domains; k labelled domains and a new one are drawn from it, with
+random labels. The verdict and the intervals for the new domain follow from the k. It prints, by world and
+k: how often the verdict is `usable`, the estimator's error on the new domain in that case, and how often intervals
+of 80, 90 and 95 % contain its truth, over all draws, given `usable`, and given any other verdict.
 
-Given the verdict, no interval of finite width can hold as often as it says in every world: where `usable` is rare, it
-is luck that made it, and an estimator believed to be off by at most .10 gets intervals for at most that. So the prior
-is such that `usable` is very rare in worlds that are off by .12, and intervals hold in those where it is not.
+Given the verdict, no interval of finite width reaches its level in every world: if `usable` is rare, it
+is due to luck, and an estimator believed to be off by at most .10 gets intervals for at most that. So the prior
+makes `usable` very rare in worlds with a mean error of .12, and intervals hold in worlds where it is not rare.
 
 Worlds with groups draw 18 or 36 domains in groups of 1 to 6, whose errors share none, half or all of their variance.
-The new domain is of a `new group`, and whole groups were left out; or of a `known group`, and single domains were.
+The new domain is of a `new group`, and whole groups are held out; or of a `known group`, and single domains are.
 
 Run by `make bench-verdict`; the last line is one JSON object. With real estimators: `make bench-intervals`.
 """
@@ -33,14 +33,14 @@ from entropy_sentinel.statistics.intervals import Residuals
 from entropy_sentinel.statistics.predictive import CAUTIOUS, MEAN_DISTANCE, Prior
 
 SIZES = (3, 4, 6, 9, 19)
-# Domains, and labels of each, where the chance in the labels is large.
+# Numbers of domains, and labels per domain, with large label noise.
 FEW_LABELS = ((20, 20), (40, 20), (80, 20), (160, 20), (30, 30), (40, 50))
 # Domains, and domains of a group; shares of the variance between groups; mean errors.
 GROUPS = ((18, 1), (18, 2), (18, 3), (18, 6), (36, 6))
 SHARES, ERRORS_IN_GROUPS = (0.0, 0.5, 1.0), (0.05, 0.08, 0.12, 0.16)
-# Below, a share is of too few validations to say anything of them.
+# With fewer validations, a share is not reported.
 FEWEST_DRAWS = 50
-# Errors (n_worlds, n_domains) of a mean distance of `aee`, for domains of these accuracies.
+# Returns errors (n_worlds, n_domains) with a mean absolute value of `aee`, for domains of these accuracies.
 Errors = Callable[[np.random.Generator, np.ndarray, float], np.ndarray]
 
 
@@ -54,7 +54,7 @@ def heavy(rng: np.random.Generator, p: np.ndarray, aee: float) -> np.ndarray:
 
 
 def one_sided(rng: np.random.Generator, p: np.ndarray, aee: float) -> np.ndarray:
-    """A bias, the same for all domains of a world, and a third as much beside it."""
+    """Return errors with a bias, the same for all domains of a world, and random parts a third as large."""
     return aee * rng.choice([-1.0, 1.0], (len(p), 1)) * (1 + rng.normal(size=p.shape) / 3)
 
 
@@ -72,7 +72,7 @@ def grouped(rng: np.random.Generator, p: np.ndarray, aee: float, groups: np.ndar
 
 
 class Case(NamedTuple):
-    """A world, and what is drawn from it; `groups` are those of the labelled domains, where whole ones are left out."""
+    """A world, and the draws from it; `groups` are those of the labelled domains, if whole groups are held out."""
 
     world: str
     errors: Errors
@@ -158,7 +158,7 @@ def _shares(inside: np.ndarray) -> list[float] | None:
 
 
 def shortest(rows: list[dict[str, object]]) -> float:
-    """By how much coverage over all draws falls short of its level at most."""
+    """Return the largest shortfall of coverage over all draws from its level."""
     found = [row["covered"] for row in rows]
     return max(level - one for shares in found for level, one in zip(LEVELS, shares, strict=True))
 

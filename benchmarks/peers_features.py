@@ -1,7 +1,7 @@
-"""What peers' packages take for the traces of bench_features.py; runs in the environment of tests/golden.
+"""Measure the time of peers' packages for the traces of bench_features.py, in the environment of tests/golden.
 
-Prints one JSON object: CPU-seconds per response, and the values of quantities that are features too. What the packages
-take is prepared before the clock starts.
+Prints one JSON object: CPU-seconds per response, and the values of quantities that are also features. The packages'
+inputs are prepared before the clock starts.
 """
 
 import json
@@ -34,7 +34,7 @@ def polygraph(sampled: list, top: list) -> dict[str, list[float]]:
 
 
 def uqlm(responses: list) -> dict[str, list[float]]:
-    """LNTP and MTP; the entropies are renormalised, and no feature."""
+    """Return LNTP and MTP; the entropies are renormalised, so they are not features."""
     found = SingleLogprobsScorer(length_normalize=True).evaluate(responses)
     TopLogprobsScorer(["mean_token_negentropy"], top_k_logprobs=20).evaluate(responses)
     return {"lntp": list(map(float, found["sequence_probability"])), "mtp": list(map(float, found["min_probability"]))}

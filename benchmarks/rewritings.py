@@ -1,6 +1,6 @@
-"""Real references, and other ways to write them that say the same: what a judge must see through.
+"""Rewrite real references in other notations with the same meaning, which a judge must recognise.
 
-The rewritings work on text alone and use nothing of the judge. Each gives None where it does not apply.
+The rewritings work only on text and do not use the judge. Each returns None if it does not apply.
 """
 
 import re
@@ -33,7 +33,7 @@ _ROMAN = re.compile(r"\\(?:mathrm|text|rm)\s*\{\s*~?\s*([A-Za-z]+)\s*\}(?:\^\{?(
 
 
 def references(folder: str) -> dict[str, list[str]]:
-    """The references of every benchmark of the paper that `folder` has real rows of."""
+    """Return the references of the paper's benchmarks of which `folder` has real rows."""
     found: dict[str, list[str]] = {}
     for benchmark, files in FILES.items():
         for file in files:
@@ -184,7 +184,7 @@ def _slashed(reference: str) -> str | None:
 
 
 def list_parts(reference: str) -> list[str] | None:
-    """The parts of a list without brackets, `1,-2`, `$69$,$84$`; None if it is none, or may be a number with commas."""
+    """Return the parts of an unbracketed list, `1,-2`, `$69$,$84$`; None for others, also for thousands commas."""
     text = reference.replace("$", "").strip()
     if reference.endswith(" $"):
         return None  # money
@@ -210,7 +210,7 @@ def _of_json(write: Callable[[str], str]) -> Callable[[str], str | None]:
 
 
 def _named(reference: str) -> str | None:
-    """Not for words, several answers, relations."""
+    """Return the answer with a name; None for words, several answers and relations."""
     text = _inner(reference)
     if re.fullmatch(r"\([a-e]\)|[A-E]", text):
         return None
@@ -247,7 +247,7 @@ def _letter(form: str) -> Callable[[str], str | None]:
 
 
 def _sized(reference: str) -> str | None:
-    """Parentheses that belong together, with their size."""
+    """Return the reference with sized parentheses, if they match."""
     if "(" not in reference or re.search(r"\\left|\\text", reference) or reference.count("(") != reference.count(")"):
         return None
     return reference.replace("(", "\\left(").replace(")", "\\right)")
@@ -314,7 +314,7 @@ REWRITINGS: dict[str, Callable[[str], str | None]] = {
     "letter in bold": _letter("\\textbf{{({letter})}}"),
 }  # fmt: skip
 
-# A response without a box calls its answer so. What a sentence says beside a number is a judgement of words.
+# How a response without a box states its answer. Other words around a number would need a judgement of language.
 SENTENCES = [
     "The answer is {math}.",
     "Therefore, the final answer is {math}.",

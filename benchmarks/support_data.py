@@ -1,4 +1,4 @@
-"""Makes data/support.parquet, what `make bench-support` measures on: features and labels at several temperatures.
+"""Make data/support.parquet, the data of `make bench-support`: features and labels at several temperatures.
 
 Both tiny models of the demo answer its ten labelled domains, all 200 items of each at temperature 0.5 and the second
 hundred at 0.7, 0.9 and 1.2. The exact judge labels them; responses without a label are left out. The engine is loaded
@@ -34,7 +34,7 @@ TRAINING_ITEMS = 100
 
 
 def answers(model: str) -> pl.DataFrame:
-    """All responses of one model: who they are, features, labels."""
+    """Return all responses of one model: their keys, features and labels."""
     config = load_config(read_config(["config.yaml", "demo/config.yaml"]))
     benchmarks = {name: items(config, name) for name in config.labelled}
     settings = generation_settings(config, model, "")

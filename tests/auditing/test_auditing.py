@@ -353,7 +353,7 @@ def test_answers_are_taken_over(tmp_path: Path) -> None:
     assert add_answers(sample, tmp_path / "given.csv", tmp_path / "kept.csv") == (1, 0, 1)
     assert (tmp_path / "kept.replaced.csv").read_text() == f"{replaced}{row},incorrect,correct\n"
     write_answers({("z", "a", "a-1", 0): "correct"}, tmp_path / "given.csv")
-    with pytest.raises(InputError, match="none of its 1 answers is on a response of this sample"):
+    with pytest.raises(InputError, match="given.csv: none of its 1 answers"):
         add_answers(sample, tmp_path / "given.csv", tmp_path / "kept.csv")
 
 
@@ -468,7 +468,7 @@ def test_strata_count_by_their_size() -> None:
 def test_a_stratum_without_an_answer_is_not_covered() -> None:
     found = audit(*sample_of({"correct": (900, "ccc"), "incorrect": (100, "---")}))
     assert found.covered == 0.9
-    assert found.kappa.reason == "both judges give one and the same verdict throughout"
+    assert found.kappa.reason == "both judges always give the same verdict"
     (domain,) = found.domains.rows(named=True)
     assert (domain["corrected"], domain["reason"]) == (None, "no response of the sample is incorrect")
     assert found.correct_among_nulls.reason == "no pair"

@@ -16,7 +16,7 @@ def test_a_bomb_that_snakemake_has_read_is_refused() -> None:
     value: Any = ["x"]
     for _ in range(LEVELS):
         value = [value] * 10
-    with pytest.raises(ConfigError, match=r"my.yaml: must hold at most 100,000 values"):
+    with pytest.raises(ConfigError, match=r"my.yaml: must contain at most 100,000 values"):
         load_config({"generation": {"engine_args": {"a": value}}}, "my.yaml")
 
 
@@ -29,8 +29,8 @@ def test_aliases_are_welcome(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (b"a: &a [*a]", "at most 50 levels deep, and nothing may hold itself"),
-        (b"a: &a {b: *a}", "nothing may hold itself"),
+        (b"a: &a [*a]", "at most 50 levels deep, and no value may contain itself"),
+        (b"a: &a {b: *a}", "no value may contain itself"),
         (b"[" * 5000, "cannot be read as YAML"),
         (b"a: " + b"[" * 60 + b"]" * 60, "at most 50 levels deep"),
         (b"a: \xff", "cannot be read as YAML"),
@@ -64,7 +64,7 @@ def test_shared_values_do_not_hide_how_deep_they_go() -> None:
         value = [value]
         levels.append(value)
     # The shallow ones are measured first.
-    assert problems({"all": levels}) == ["must be at most 50 levels deep, and nothing may hold itself"]
+    assert problems({"all": levels}) == ["must be at most 50 levels deep, and no value may contain itself"]
 
 
 def test_each_value_that_is_not_plain_has_its_place() -> None:

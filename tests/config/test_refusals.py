@@ -47,7 +47,7 @@ def leveled(**model: Any) -> dict[str, Any]:
         ({"models.qwen3-4b.lora": "nowhere"}, "models.qwen3-4b.lora: .*adapter_config.json"),
         ({"models.qwen3-8b.path": "somewhere"}, "models.qwen3-8b: needs exactly one of 'id'"),
         ({"models.qwen3-8b": {"path": "models/none"}}, "models.qwen3-8b.path: .*config.json.*'models/none'"),
-        ({"models.x": {"path": "a.jsonl", "revision": "b"}}, "models.x: 'revision' goes with 'id' and 'api'"),
+        ({"models.x": {"path": "a.jsonl", "revision": "b"}}, "models.x: 'revision' is a key of 'id' and 'api'"),
         ({"models.x": {"api": API, "lora": "b"}}, "models.x: 'lora' .*server"),
         ({"models.x": {"api": API, "template_date": "2025-11-01"}}, "models.x: 'template_date' cannot be sent"),
         (
@@ -68,7 +68,7 @@ def leveled(**model: Any) -> dict[str, Any]:
         # Models that extend another.
         (leveled(extends="qwen"), "models.a.extends: 'qwen'; known: phi-3.5-mini"),
         (leveled(extends="b") | {"models.b": {"extends": "a"}}, "models.a.extends: .* a -> b -> a"),
-        (leveled(path="here"), "models.a: has the weights of 'qwen3-8b'"),
+        (leveled(path="here"), "models.a: takes its weights from 'qwen3-8b'"),
         ({"models.a": {"extends": "qwen3-8b", "prompt": "levl"}}, "models.a.prompt: 'levl'; known: "),
         (leveled(prompt="level"), "'{level}'; known: {question}, "),
         (

@@ -59,7 +59,7 @@ SAID = {"top_k": 40, "min_p": 0.05}
 
 
 def test_it_is_refused_until_the_study_says_how_it_draws(address: str) -> None:
-    with pytest.raises(ConfigError, match=r"llama.cpp would draw with top_k 40, min_p 0.05, .* --top-k 0 --min-p 0"):
+    with pytest.raises(ConfigError, match=r"llama.cpp would sample with top_k 40, min_p 0.05, .* --top-k 0 --min-p 0"):
         list(engine(address).answer([user("What is 7 + 5?")], [1]))
 
 

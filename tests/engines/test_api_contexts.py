@@ -169,7 +169,7 @@ def test_texts_are_taken_apart_by_the_server() -> None:
 @pytest.mark.parametrize(
     ("ask", "said"),
     [
-        (lambda one: one.prompts([user("2 + 2")]), "models.tiny: a server gives no token ids of the prompts of chats"),
+        (lambda one: one.prompts([user("2 + 2")]), "models.tiny: servers do not return the token ids"),
         (lambda one: one.vocabulary, "models.tiny.vocabulary: must be set to ask for next tokens"),
     ],
 )

@@ -45,9 +45,7 @@ def test_what_earlier_versions_wrote_stands_and_can_be_taken_back() -> None:
 
 def test_without_texts_another_mark_is_an_error_that_says_what_to_do(tmp_path) -> None:
     made = traces(TOKENS[:2]).with_columns(tokens=pl.lit(None, pl.List(pl.String)))
-    with pytest.raises(
-        InputError, match=r"models\.m\.trace_after: '</t>' must be looked for among .* on b do not hold .*'item-0'"
-    ):
+    with pytest.raises(InputError, match=r"models\.m\.trace_after: '</t>' must be searched for .* of b .*'item-0'"):
         write_features(written(tmp_path, made), settings("</t>"), str(tmp_path / "f.parquet"))
 
 

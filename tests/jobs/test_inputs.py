@@ -59,7 +59,7 @@ def test_what_a_file_says_of_itself_must_fit_its_place(template: str, said: dict
     write(path, **said)
     with pytest.raises(ContractError) as error:
         check_inputs(["no/such/place.parquet", path])
-    assert f"{path}: must be of {refused}: was it copied from another place? Delete it" in str(error.value)
+    assert f"{path}: must be of {refused}, perhaps copied from elsewhere. Delete it" in str(error.value)
 
 
 def test_files_of_groups_with_long_names_are_in_place() -> None:

@@ -70,7 +70,7 @@ def test_kept_replies_are_of_the_server_as_it_was_started() -> None:
 @pytest.mark.parametrize(
     ("judge", "models", "expected"),
     [
-        ({"base_url": "http://localhost:1/v1"}, {}, "judges.tiny-judge: 'served' starts a server of its own"),
+        ({"base_url": "http://localhost:1/v1"}, {}, "judges.tiny-judge: 'served' starts its own server"),
         ({"served": "tiny-jugde"}, {}, "unknown model in judges.tiny-judge.served: 'tiny-jugde'"),
         (
             {"served": "x"},

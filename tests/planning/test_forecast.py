@@ -123,15 +123,17 @@ def test_what_a_model_is_asked_again_is_reckoned_by_hand() -> None:
     config = with_passes(answers=["own", "reference"], positions=5)
     again = costs(config)["one"].gpu_h - ONE_GPU.gpu_h
     assert again == pytest.approx(seconds / 3600)
-    assert f"3,238 responses, after some 0.65 million contexts: {again:.2f}" in " ".join(text(config).split())
+    said = " ".join(text(config).split())
+    assert "forced_answer asks the model again about 3,238 responses" in said
+    assert f"0.65 million contexts, {again:.2f} of the GPU-hours" in said
 
 
 def test_only_the_first_responses_to_an_item_are_reckoned_with_where_others_are_not_asked_about() -> None:
     seconds = 1619 * 500 / 100 + RATES["engine_start_s"]  # one of two samples
     config = with_passes(samples=1)
     assert costs(config)["one"].gpu_h - ONE_GPU.gpu_h == pytest.approx(seconds / 3600)
-    assert "asks again about 1,619 responses" in " ".join(text(config).split())
-    assert "asks again about 3,238 responses" in " ".join(text(with_passes(samples=9)).split())
+    assert "asks the model again about 1,619 responses" in " ".join(text(config).split())
+    assert "asks the model again about 3,238 responses" in " ".join(text(with_passes(samples=9)).split())
 
 
 @pytest.mark.parametrize(
@@ -168,11 +170,11 @@ def test_parts_of_a_pass_under_way_are_done() -> None:
     output = Path("results/paper/passes/forced_answer/one/svamp.parquet")
     rows = {"model": ["one"] * 6, "benchmark": ["svamp"] * 6, "item_id": list("aabbcc"), "sample": [0] * 6}
     make(f"{output}.parts/part-000-000000-x.parquet", 10, rows)
-    assert "asks again about 3,235 responses" in " ".join(text(config).split())
+    assert "asks the model again about 3,235 responses" in " ".join(text(config).split())
     make(output, 10)
     for name in ("benchmarks/svamp", "generations/one/svamp"):
         make(f"results/paper/{name}.parquet", 20, {"n_tokens": [500] * 600})
-    assert "asks again about 2,638 responses" in " ".join(text(config).split())
+    assert "asks the model again about 2,638 responses" in " ".join(text(config).split())
 
 
 def test_parts_of_a_job_under_way_are_done() -> None:
@@ -232,7 +234,7 @@ def test_items_are_counted_in_local_files_and_earlier_results() -> None:
 def test_plan_says_what_it_leaves_out() -> None:
     shown = text(study(benchmarks=without_counts(dataset="a/svamp")))
     assert "(set expected_items): gsm8k, svamp." in shown
-    assert "provider charges for: served." in shown
+    assert "provider's charges for served." in shown
 
 
 @pytest.mark.parametrize(

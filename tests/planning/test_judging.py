@@ -77,7 +77,7 @@ def test_replies_that_are_paid_for_are_not_left_and_tell_what_others_take() -> N
     assert (judged.left, judged.prompt_tokens, judged.completion_tokens) == (160, 80_000, 4800)
     assert judged.usd == pytest.approx(160 * (500 * 2 + 30 * 10) / 1e6)
     # 100 calls of 0.0013.
-    assert "Of judge grok's budget of 5.00 USD, 0.13 are spent." in text(config)
+    assert "Judge grok: budget 5.00 USD, 0.13 are spent." in text(config)
 
 
 def test_what_is_labelled_is_not_left() -> None:

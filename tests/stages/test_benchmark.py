@@ -60,7 +60,7 @@ def test_file_has_duplicates_and_provenance(tmp_path: Path, caplog: pytest.LogCa
     assert (provenance["without_reference"], provenance["duplicate_questions"]) == (1, 1)
     assert "1 rows left out: no question (rows from 0: 2)" in caplog.text
     assert "1 of 4 items have no reference" in caplog.text
-    assert "1 questions asked before, kept: sums-00004" in caplog.text
+    assert "kept 1 duplicate questions: sums-00004" in caplog.text
 
 
 def test_a_benchmark_may_have_no_references(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -43,5 +43,5 @@ def test_traces_of_another_kind_are_refused(tmp_path: Path) -> None:
     paths = [str(tmp_path / "a.parquet"), str(tmp_path / "b.parquet")]
     for path, temperature in zip(paths, (0.5, 1.0), strict=True):
         FEATURE_FRAME.write(empty, path, LOGPROBS | {"sampling": {"temperature": temperature}})
-    with pytest.raises(ProvenanceError, match="b.parquet: .*another kind"):
+    with pytest.raises(ProvenanceError, match="b.parquet: .*differ in kind"):
         write_observations(["x", "y"], ["x", "y"], paths, {}, str(tmp_path / "out.parquet"))

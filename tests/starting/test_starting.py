@@ -138,7 +138,7 @@ def test_names_are_such_as_files_may_have(name: str, expected: str) -> None:
         ),
         (
             ["one.jsonl", "one.jsonl", "-m", "q4.gguf"],
-            "--model q4.gguf: must be a folder of safetensors with a config.json; 'q4.gguf' is a GGUF file: make such",
+            "--model q4.gguf: must be a folder of safetensors with a config.json; 'q4.gguf' is a GGUF file: convert",
         ),
         (["one.jsonl", "one.jsonl"], "--model, or --log"),
         (

@@ -49,9 +49,9 @@ def test_kappa_by_hand() -> None:
 def test_kappa_at_its_ends() -> None:
     assert kappa([[0, 0], [0, 0]]) == Interval(None, None, None, "no pair")
     one_verdict = kappa([[12, 0], [0, 0]])
-    assert one_verdict == (None, None, None, "both judges give one and the same verdict throughout")
+    assert one_verdict == (None, None, None, "both judges always give the same verdict")
     one_sided = kappa([[12, 8], [0, 0]])
-    assert one_sided == (0.0, None, None, "one of the judges gives one verdict throughout: kappa is 0 by definition")
+    assert one_sided == (0.0, None, None, "one of the judges always gives the same verdict: kappa is 0 by definition")
     # Each gives one verdict, and never the same.
     assert kappa([[0, 7], [0, 0]]).estimate == 0
     # 100 of 100 pairs, half of them of each verdict: (0.963005 - 0.5) / 0.5, Wilson's limit by SciPy.

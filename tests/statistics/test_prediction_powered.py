@@ -131,9 +131,9 @@ def test_unequal_weights_are_worth_fewer_labels() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (([], [], [0.5], 0.9), "at least one"),
-        (([1], [0.5, 0.5], [0.5, 0.5], 0.9), "as many"),
-        (([1, 0], [0.5, 0.5], [0.5], 0.9), "no more than"),
+        (([], [], [0.5], 0.9), "were 0, 0"),
+        (([1], [0.5, 0.5], [0.5, 0.5], 0.9), "were 1, 2"),
+        (([1, 0], [0.5, 0.5], [0.5], 0.9), "were 2, 2, 2 and 1"),
         (([1], [np.nan], [0.5], 0.9), "finite"),
         (([1], [0.5], [0.5], 1.0), "level must be"),
         (([1], [0.5], [0.5], 0.9, [0.0]), "above 0"),

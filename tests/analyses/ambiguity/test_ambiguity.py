@@ -55,8 +55,8 @@ def test_the_papers_study_is_what_the_paper_says(tmp_path: Path, monkeypatch: py
     config = load_config(raw)
     # A chat behind a server.
     assert config.left_out == [
-        "run.features: signals of beam_search, iterative_prompting are null for gpt-4.1-mini, since a server gives no "
-        "token ids of a chat's prompt"
+        "run.features: signals of beam_search, iterative_prompting are null for gpt-4.1-mini, since a server does not "
+        "return the token ids of a chat's prompt"
     ]
     assert config.generation.samples == 30
     assert (config.signals.semantics.backend, config.signals.beam_search.width) == ("nli", 5)

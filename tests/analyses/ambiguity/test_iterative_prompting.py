@@ -132,7 +132,7 @@ def test_a_chat_keeps_its_other_messages_and_marks_are_not_doubled() -> None:
     ("section", "said"),
     [
         ({"samples": 1}, "signals.iterative_prompting.samples"),
-        ({"prompt": "Q: {question}"}, "signals.iterative_prompting.prompt: must have a place for {answer}"),
+        ({"prompt": "Q: {question}"}, "signals.iterative_prompting.prompt: must contain the placeholder {answer}"),
     ],
 )
 def test_a_section_that_cannot_be_is_an_error(section: dict[str, Any], said: str) -> None:

@@ -76,7 +76,7 @@ def save_tables(
 
 def draw(name: str, functions: Functions, inputs: Mapping[str, Any]) -> "Drawing":
     """Return a figure of the catalogue."""
-    from entropy_sentinel.report.figures import style  # matplotlib, which tables and pages need not wait for
+    from entropy_sentinel.report.figures import style  # imports matplotlib, which tables and pages do not need
 
     with style():
         drawing: Drawing = _call(functions[f"figure_{name}"], inputs)

@@ -6,7 +6,7 @@ from typing import TypedDict
 
 # Sets of domains over which AEE and rho are computed, the headline first.
 SCOPES: dict[str, str] = {"held_out": "unseen", "all": "all"}
-SCOPE_NOTE = "unseen: domains outside the training group; all: also those of the group, by their test split."
+SCOPE_NOTE = "unseen: domains outside the training group; all: also those of the group, on their test split."
 ROLES: dict[str, str] = {"training": "training", "held_out": "unseen"}
 
 

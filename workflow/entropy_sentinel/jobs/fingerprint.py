@@ -103,7 +103,7 @@ def _parts(code: CodeType) -> Iterator[str]:
 
 
 def _imported(code: CodeType) -> Iterator[str]:
-    """Return the package's modules that compiled code imports anywhere, by their dotted names below the package."""
+    """Yield the package's modules that compiled code imports anywhere, by their dotted names below the package."""
     for name in code.co_names:
         package, _, module = name.partition(".")
         if package == _PACKAGE:

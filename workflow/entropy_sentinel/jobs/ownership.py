@@ -102,7 +102,7 @@ class Ownership:
             self._lock = None
 
     def _silent(self) -> bool:
-        """Return whether the owner's sign of life has not changed for too long, by this machine's clock alone."""
+        """Return whether the owner's sign of life is too old, measured only by this machine's clock."""
         try:
             sign = (self.folder / _OWNER).read_text()
         except (OSError, UnicodeDecodeError):

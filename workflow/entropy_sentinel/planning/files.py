@@ -87,7 +87,7 @@ class StudyFiles:
         return any(not is_as_recorded(source, path) for source in newer)
 
     def _incomplete(self, stage: str, columns: Mapping[str, str]) -> Iterator[Path]:
-        """Return the files whose models, benchmarks or groups differ from those of the config."""
+        """Yield the files whose models, benchmarks or groups differ from those of the config."""
         for path in self.stages[stage]:
             if path in self.modified and path not in self.damaged:
                 held = read(pl.scan_parquet(path).select(pl.col(column).unique().implode() for column in columns))
@@ -97,7 +97,7 @@ class StudyFiles:
                     yield path
 
     def _without_signals(self) -> Iterator[Path]:
-        """Return the observations that were made before run.features named one of its families."""
+        """Yield the files of observations that lack the signals of a family in run.features."""
         names = {signal.name for family in self.axes["family"] for signal in FAMILIES[family].signals}
         for path in self.stages["observations"] if names else []:
             if path in self.modified and path not in self.damaged and not names <= set(pl.read_parquet_schema(path)):

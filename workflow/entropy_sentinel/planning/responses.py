@@ -85,7 +85,7 @@ class Outlook:
 
 
 def item_counts(config: Config) -> dict[str, int | None]:
-    """Return the number of items per benchmark; None if an earlier run, the config and a local file do not tell it."""
+    """Return the number of items per benchmark; None if no earlier run, config key or local file gives it."""
     return {name: _items(config, name) for name in config.run.benchmarks}
 
 

@@ -47,7 +47,7 @@ class Table:
         ]
 
     def numeric(self) -> list[bool]:
-        """Return for each column whether it holds numbers."""
+        """Return whether each column holds numbers."""
         return [dtype.is_numeric() for dtype in self.frame.dtypes]
 
     def on_a_page(self) -> tuple[list[str], list[list[str]], list[bool]]:

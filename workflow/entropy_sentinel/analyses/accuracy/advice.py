@@ -101,13 +101,13 @@ class Advice:
     def text(self) -> str:
         """The advice in words."""
         if self.accuracy is None:
-            return f"{self.what}: its accuracy is not known, for a domain of it has no labels."
+            return f"{self.what}: its accuracy is unknown, because one of its domains has no labels."
         where = f"{self.what}: weighted accuracy {number(self.accuracy, '.2f')}"
         if not self.outside:
             return f"{where}, inside {LOWEST}-{HIGHEST}, where the paper's errors are least."
         what = f"{where}, outside {LOWEST}-{HIGHEST}, where the paper's errors are least: too {self._side}."
         if self.add is None:
-            return f"{what} No other domain of the study would bring it nearer."
+            return f"{what} No other domain of the study would bring it closer."
         verb = "Labels for" if self.to_label else "Adding"
         return f"{what} {verb} {self.add} would make it {number(self.with_it, '.2f')}."
 

@@ -16,7 +16,7 @@ from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO, median, quartile_
 # Group sizes that the paper's Tables 4, 5 and 9 and Figure 4 cover.
 LARGEST_K = 4
 MEASURES: dict[str, str] = {"aee": "AEE", "rho": "rho"}
-IQR_NOTE = "IQR: interquartile range, from two values on."
+IQR_NOTE = "IQR: interquartile range, for at least two values."
 
 
 def signals_in(auroc: pl.DataFrame) -> dict[str, Signal]:
@@ -79,7 +79,7 @@ def group_accuracies(domains: pl.DataFrame, groups: Iterable[str]) -> pl.DataFra
     """Return the weighted accuracy of training groups (paper, section 5, RQ3): columns `group` and `group_accuracy`.
 
     The sum over a group's benchmarks of n_b times the mean over models of the accuracy, divided by the sum of
-    n_b, in [0, 1]; n_b is the benchmark's number of responses. Null where a benchmark has no accuracy.
+    n_b, in [0, 1]; n_b is the benchmark's number of responses. Null if a benchmark has no accuracy.
     """
     benchmarks = domains.group_by("benchmark").agg(pl.col("accuracy").mean(), n=pl.col("n_responses").max())
     table = {name: (accuracy, n) for name, accuracy, n in benchmarks.iter_rows()}
@@ -114,7 +114,7 @@ def null_notes(sweep: pl.DataFrame, measures: Iterable[str] = tuple(MEASURES)) -
 
 
 def bin_errors(points: pl.DataFrame, bins: int) -> pl.DataFrame:
-    """Return quartiles of `aee` in bins of equal width over the range of `group_accuracy`, without empty bins.
+    """Return the quartiles of `aee` in bins of equal width over the range of `group_accuracy`, without empty bins.
 
     Columns `centre`, `median`, `lower`, `upper` and `n`, by rising centre; quartiles by the tables' rule.
     """

@@ -27,23 +27,23 @@ LABELS = (
 )
 SCOPE = (
     "AEE and rho are over all ten domains, the training ones by their test split: the paper's text says held-out "
-    "domains, but its values of rho are such as only ten domains give."
+    "domains, but its values of rho are possible only with ten domains."
 )
 LATER_CODE = (
     "The authors' later code differs from the paper's text, which is followed here: L1 logistic regression with a "
-    "grid, sigmoid calibration, one 70/30 split in place of five folds, weights and over-sampling before "
+    "grid, sigmoid calibration, one 70/30 split instead of five folds, weights and over-sampling before "
     "cross-validation."
 )
 TABLE_1 = "The paper's formulas of LNTP and MTP hold for its Tables 1 and 6, as everywhere here."
-TABLE_7 = "The paper does not say the feature set of these groups; here it is 10D."
+TABLE_7 = "The paper does not state the feature set of these groups; here it is 10D."
 TABLE_9 = (
-    "Each row is the same training group here and there, whatever its rank here. The paper does not say estimator and "
-    "scope: here the default over all domains. Its weighted accuracies do not follow from the benchmarks' item counts."
+    "Each row is the same training group in both, whatever its rank here. The paper does not state estimator and "
+    "scope; here: the default, all domains. Its weighted accuracies do not follow from the benchmarks' item counts."
 )
 
-_FORMULA = "cannot be matched: the authors' code has {} in its place"
+_FORMULA = "cannot be matched: the authors' code has {} instead"
 _LNTP, _MTP = _FORMULA.format("sum(nll log nll)"), _FORMULA.format("max(nll log nll)")
-_ORDER = "the authors' later results have 17D ahead of 10D (0.111, 0.137)"
+_ORDER = "in the authors' later results 17D is better than 10D (0.111, 0.137)"
 _OTHER_AEE = "the paper's .087 is not the .08 of its own Table 3 for the same group"
 
 
@@ -68,7 +68,7 @@ def rests_on(generations: Provenance, labels: Provenance) -> str:
     engines = {f"{entry.get('engine')} {entry.get('engine_version') or ''}".strip() for entry in generations}
     judges = {f"{entry['judge']} ({_first(entry, 'judge_version', 'kind')})" for entry in labels}
     return (
-        f"This study's values rest on the models {_listed(models.values())}, run by {_listed(engines)}; labels by "
+        f"This study's values are based on the models {_listed(models.values())}, run by {_listed(engines)}; labels by "
         f"{_listed(judges)}; code {code_version()}."
     )
 
@@ -142,7 +142,7 @@ def compare(name: str, inputs: Mapping[str, Any]) -> Table | None:
     numbers = [column for column in theirs.columns if column not in table.keys and column in ours.columns]
     joined = theirs.join(ours, on=table.keys, how="inner", suffix=": ours", maintain_order=order)
     return Table(
-        "This study's values, those that the paper printed, and the difference of the two.",
+        "This study's values, the paper's printed values, and the differences.",
         _shown(joined, name, table.keys, numbers),
         (*table.notes, LABELS, _responses(inputs["domains"]), inputs["rests_on"]),
     )

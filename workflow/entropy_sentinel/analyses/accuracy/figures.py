@@ -68,7 +68,7 @@ def _draw_class(axes: Axes, values: np.ndarray, correct: bool) -> None:
     color, style = (BLUE, "-") if correct else (ORANGE, "--")
     legend = f"{'correct' if correct else 'incorrect'} ({counted(len(values), 'response')})"
     if len(np.unique(values)) > 1:
-        # Both areas under both lines: neither class's line is covered.
+        # Both areas are drawn below both lines, so that neither line is covered.
         shared = {"x": values, "ax": axes, "clip": (0, np.inf), "color": color}
         sns.kdeplot(**shared, fill=True, alpha=0.18, linewidth=0, zorder=1)
         sns.kdeplot(**shared, linestyle=style, linewidth=1.8, zorder=2, label=legend)
@@ -100,7 +100,7 @@ def figure_4_errors_by_group_accuracy(sweep: pl.DataFrame, domains: pl.DataFrame
         figure,
         "AEE of the default estimator on unseen domains against the weighted accuracy of its training group, for "
         "groups of up to four benchmarks and all models: median and interquartile range in ten bins of equal width. "
-        "Dashed: the median of the AEE over all domains, test splits of the training domains included.",
+        "Dashed: the median AEE over all domains, including the training domains' test splits.",
     )
 
 
@@ -125,7 +125,7 @@ _ROW, _COLUMN = 0.27, 0.44  # inches
 
 
 def figure_auroc_by_domain(auroc: pl.DataFrame, label: str) -> Drawing:
-    """Draw AUROC of every signal (columns) in every domain (rows), a panel for every model.
+    """Draw the AUROC of every signal (columns) in every domain (rows), with a panel for every model.
 
     A domain without an AUROC is a grey row that names the class of its responses.
     """
@@ -150,9 +150,9 @@ def figure_auroc_by_domain(auroc: pl.DataFrame, label: str) -> Drawing:
         figure,
         "AUROC of every statistic of a response as a score for an incorrect one, by model and domain; "
         f"1 - AUROC for {', '.join(confident[:-1])} and {confident[-1]}, which grow with confidence. "
-        "Blue: larger where the response is incorrect; red: the reverse; white: no better than chance. "
-        "In brackets: the responses of the rarer class; of few, an AUROC is mostly chance. "
-        "Grey: all responses are of one class, or none has a label, so that there is no AUROC.",
+        "Blue: larger for incorrect responses; red: the reverse; white: no better than chance. "
+        "In brackets: the responses of the rarer class; with few, an AUROC is mostly chance. "
+        "Grey: no AUROC, because all responses are of one class or none has a label.",
     )
 
 
@@ -184,7 +184,7 @@ def _say(axes: Axes, row: int, text: str, width: int) -> None:
 
 
 def one_class(domain: Mapping[str, Any]) -> str:
-    """Say why a domain has no AUROC, from one of its rows."""
+    """Return why a domain has no AUROC, from one of its rows."""
     right, wrong = domain["n_correct"], domain["n_incorrect"]
     if right or wrong:
         return f"one class: all {right or wrong} responses are {'correct' if right else 'incorrect'}"

@@ -1,6 +1,6 @@
 """The summary for programs, `summary.json`, with the content of `summary.txt` and the top of the report.
 
-docs/summary.md says what its keys mean.
+docs/summary.md explains its keys.
 """
 
 from collections.abc import Mapping, Sequence

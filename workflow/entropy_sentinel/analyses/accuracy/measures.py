@@ -23,7 +23,7 @@ from entropy_sentinel.statistics.errors import evaluate_all
 
 
 def write_domains(observations: Sequence[str], models: Sequence[str], auroc_output: str, domains_output: str) -> None:
-    """Write AUROC of every signal and counts of labels and nulls, per model and domain; `files` are one per model."""
+    """Write the AUROC of every signal, and counts of labels and nulls, per model and domain; a file has one model."""
     # All files of a study have the same families.
     contract = observations_of(families_of(observations[0]) if observations else ())
     frame = read_several(contract, observations, {"model": models})
@@ -100,7 +100,7 @@ def sweep(estimates: pl.DataFrame) -> pl.DataFrame:
 
 
 def _of_scope(estimates: pl.DataFrame, scope: str) -> pl.DataFrame:
-    """Return the errors of every model, group and estimator over the domains of a scope, of which there may be none."""
+    """Return the errors of every model, group and estimator over the domains of a scope, which may be empty."""
     by = ("model", "group", "estimator")
     counted = pl.lit(True) if scope == "all" else pl.col("role") == "held_out"
     columns = {"estimated": "estimated_on_labelled", "true": "true_accuracy", "told": "reason"}

@@ -19,7 +19,7 @@ from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend
 from entropy_sentinel.report.point_names import name_points
 
 EDGE: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.6, "zorder": 3}
-# The start of both axes; by which share of the largest value they extend beyond it; and their smallest end.
+# The start of both axes, their margin as a share of the largest value, and their smallest end.
 LOW, BEYOND, NEAREST_END = -0.05, 0.09, 0.4
 # Width of a panel on a narrow page, in inches: its text stays readable on a phone.
 _NARROW = 4.0
@@ -99,7 +99,7 @@ def _frame(axes: Axes, panel: Panel, end: float) -> None:
     axes.tick_params(labelsize=8)
     axes.set_axisbelow(True)
     for spine in axes.spines.values():
-        spine.set_zorder(5)  # names lie on white, which must not cover the frame
+        spine.set_zorder(5)  # names have a white background, which must not cover the frame
 
 
 # Training domains are drawn first and larger, so that one under an unseen domain still shows.
@@ -197,7 +197,7 @@ def figure_validation(validations: Sequence[ModelValidation], label: str) -> Dra
     """
     shown = [validation for validation in validations if _known(validation.left_out)]
     if not shown:
-        return nothing("No labelled domain was left out and estimated", label)
+        return nothing("No labelled domain was held out and estimated", label)
     panels = [
         Panel(_heading(validation), partial(_draw_ends, validation=validation), _points(validation), _bars(validation))
         for validation in shown
@@ -268,7 +268,7 @@ def _caption_of(shown: Sequence[ModelValidation]) -> str:
     )
     each = "Each kind of question of a benchmark" if kinds else "Each labelled domain (blue circles)"
     return (
-        f"{each} as estimated by the recommended method fitted on the other ones. On the "
+        f"{each} as estimated by the recommended method fitted on the others. On the "
         f"dashed line the estimate is exact; bars are intervals at {LEVEL:.0%}."
         + (" Green triangles on the left: domains without labels." if marked else "")
     )

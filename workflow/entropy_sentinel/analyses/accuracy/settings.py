@@ -28,11 +28,11 @@ class Accuracy(Analysis):
 
     judges: Names | None = Field(
         None,
-        description="judges whose labels get all of it, every training group included; null for all of run.judges. The "
-        "others are still compared with them by the analysis agreement, by the named groups",
+        description="judges whose labels get the full analysis, with all training groups; null for all run.judges. The "
+        "analysis `agreement` still compares the others with them, for the named groups",
     )
     auroc_models: Names | None = Field(
-        None, description="models of Table 1, the others go to Table 6; null for the first three"
+        None, description="models of Table 1 (Table 6 has the others); null for the first three"
     )
     auroc_benchmarks: Names | None = Field(
         None, description="benchmarks of Tables 1 and 6; null for the first three with references"
@@ -41,16 +41,16 @@ class Accuracy(Analysis):
     figure_benchmark: str | None = Field(None, description="benchmark of Figure 2; null for the first with references")
     headline_group: str | None = Field(
         None,
-        description="named group of Figures 1 and 3 and of the closing summary; null takes the first of run.groups, "
-        "or where that is empty the first training group",
+        description="named group of Figures 1 and 3 and of the closing summary; null for the first of run.groups, "
+        "or, if that is empty, the first training group",
     )
 
     repeats: Whole = Field(
         1,
         ge=1,
         le=1000,
-        description="seeds that the named groups' estimators are fitted under, from the study's on: a table shows "
-        "how far the seed alone moves the errors; 1 fits them once",
+        description="number of seeds, from the study's on, for fitting the named groups' estimators: a table shows "
+        "how much only the seed changes the errors; 1 fits them once",
     )
 
     def fitted(self, studied: Studied) -> tuple[Self, list[str]]:

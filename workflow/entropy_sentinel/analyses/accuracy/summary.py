@@ -66,7 +66,7 @@ def _of(path: str, items: Mapping[str, str]) -> Iterator[Unjudged]:
 
 
 def _fitting(path: str) -> str:
-    from entropy_sentinel.judges.structure import kind_for  # brings a computer algebra system
+    from entropy_sentinel.judges.structure import kind_for  # imports a computer algebra system
 
     items = BENCHMARKS.read(path, ["question", "reference"]).drop_nulls("reference")
     return kind_for(items.iter_rows()) if len(items) else "file"
@@ -103,7 +103,7 @@ def summarise(
 
 def _verdicts(validations: Sequence[ModelValidation]) -> str:
     """Say for each model whether to trust the recommended estimator, and why."""
-    lines = ["Can the estimates be trusted? The recommended estimator on each labelled domain without its labels"]
+    lines = ["Can the estimates be trusted? Each labelled domain is estimated without its labels"]
     for validation in validations:
         for scope, verdict, reasons in validation.answers:
             lines += [f"  {validation.model}{scope}: {verdict}", *(f"    {reason}" for reason in reasons)]

@@ -29,7 +29,7 @@ from entropy_sentinel.statistics.intervals import NOTES
 
 # The fewest labelled domains that a conformal interval needs.
 _FEWEST = fewest(LEVEL)
-_LEFT_OUT_NOTE = "Each labelled domain is estimated by what was fitted on the labels of the other ones."
+_LEFT_OUT_NOTE = "Each labelled domain is estimated by an estimator fitted on the labels of the others."
 
 
 def table_validation(validations: Sequence[ModelValidation]) -> Table:
@@ -55,20 +55,20 @@ def table_validation(validations: Sequence[ModelValidation]) -> Table:
     bases = {row["Interval"] for row in rows}
     numbers = ["Responses", "Estimated", "Lower", "Upper", "True", "Error", "Conformal from", "Conformal to"]
     return Table(
-        f"Accuracy of every domain as the recommended estimator sees it without its labels; intervals at {LEVEL:.0%}.",
+        f"Accuracy of every domain, estimated by the recommended estimator without its labels; {LEVEL:.0%} intervals.",
         number_frame(rows, ["Model", "Domain"], [*numbers, "Interval"]),
         (
-            f"{_LEFT_OUT_NOTE} Domains without labels come first, by what was fitted on all labelled ones.",
-            "Responses: of a labelled domain those with a label. Error: estimated minus true.",
+            f"{_LEFT_OUT_NOTE} Unlabelled domains come first, estimated from all labelled domains.",
+            "Responses: for a labelled domain, only those with a label. Error: estimated minus true.",
             *(f"Lower and Upper: {note}" for basis, note in NOTES.items() if basis in bases),
-            f"Conformal: beside it, the interval at {LEVEL:.0%} from the ranks of errors, whatever their shape; its "
-            f"level is over all sets of domains, not given the verdict. It needs {_FEWEST} other domains.",
+            f"Conformal: the {LEVEL:.0%} interval from the ranks of errors, whatever their distribution; its "
+            f"level holds over all sets of domains, not given the verdict. It needs {_FEWEST} other domains.",
         ),
     )
 
 
 def table_methods(validations: Sequence[ModelValidation]) -> Table:
-    """Tabulate AEE of every method over the labelled domains, each held out in turn, with a column per model."""
+    """Tabulate the AEE of every method over the labelled domains, each held out in turn, with a column per model."""
     names = list(dict.fromkeys(method.estimator for validation in validations for method in validation.methods))
     rows = [
         {"Estimator": title(name)}
@@ -86,7 +86,7 @@ def table_methods(validations: Sequence[ModelValidation]) -> Table:
         number_frame(rows, ["Estimator"], [validation.model for validation in validations]),
         (
             _LEFT_OUT_NOTE,
-            "The recommended estimator is chosen anew for each domain, by the others' labels alone.",
+            "The recommended estimator is chosen anew for each domain, from the others' labels only.",
             *few,
         ),
     )
@@ -135,13 +135,13 @@ def table_estimates(estimates: pl.DataFrame, groups: Groups, domains: pl.DataFra
     nulls = rows.filter(pl.col("reason").is_not_null())
     cautions = rows.drop_nulls("caution").unique(["model", "title"], maintain_order=True)
     return Table(
-        "Accuracy of every domain as each named training group's estimator sees it. Domains without labels come first: "
-        "they have an estimate and no true accuracy.",
+        "Accuracy of every domain, estimated by each named training group's estimator. Unlabelled domains come first: "
+        "they have an estimate but no true accuracy.",
         rows.select(pl.col(name).alias(heading) for name, heading in shown.items()),
         (
-            "Estimated: over all responses with features. Error: the estimate on the labelled responses minus the "
-            "share of correct ones among them.",
-            "Role: training domains by their test split, unseen ones by all their responses.",
+            "Estimated: over all responses with features. Error: the estimate for the labelled responses minus the "
+            "share of these that are correct.",
+            "Role: training domains are estimated on their test split, unseen ones on all their responses.",
             *(f"{group.title}: {group.benchmarks}." for group in named),
             *missing_notes(
                 ("estimate", row["reason"], f"{row['model']}, {row['benchmark']}, {row['title']}")
@@ -173,8 +173,8 @@ def table_cut_off(domains: pl.DataFrame) -> Table:
         "without them.",
         rows,
         (
-            "Accuracy: the share of correct ones among responses with a label and features, in training and unseen "
-            "domains alike over all items.",
+            "Accuracy: the share of correct responses among those with a label and features, over all items, for "
+            "both training and unseen domains.",
             "A dash marks a domain whose labelled responses are all truncated.",
         ),
     )
@@ -184,7 +184,7 @@ _NUMBERS = ["Recommended", "Default", "Best"]
 
 
 def table_recommended(sweep: pl.DataFrame, groups: Groups, default: str) -> Table:
-    """Tabulate median AEE on unseen domains, by model, for each named group and for all groups of each size."""
+    """Tabulate the median AEE on unseen domains, by model, for each named group and for all groups of each size."""
     unseen = sweep.filter(pl.col("scope") == "held_out", pl.col("aee").is_not_null())
     named = [training_group(groups, name) for name in groups]
     sizes = {k: names_in(unseen.filter(pl.col("k") == k), "group") for k in sorted(set(unseen["k"]))}
@@ -204,10 +204,10 @@ def table_recommended(sweep: pl.DataFrame, groups: Groups, default: str) -> Tabl
         number_frame(rows, ["Model", "Training group", "Groups"], [*_NUMBERS, "Best is", "Recommended took"]),
         (
             SCOPE_NOTE,
-            f"Recommended: {title(CANDIDATES[0])}, or what {FEWEST_TO_CHOOSE} training benchmarks or more say is "
-            "better, leaving out one at a time.",
-            f"Default: {default}; - where it has no result for one of the groups. Best: the least median of all "
-            "estimators that were run on all these groups; nobody knows it beforehand.",
+            f"Recommended: {title(CANDIDATES[0])}, or a method that is better on {FEWEST_TO_CHOOSE} or more training "
+            "benchmarks, each held out in turn.",
+            f"Default: {default}; - if it has no result for one of the groups. Best: the smallest median of all "
+            "estimators that were run on all these groups; it is not known beforehand.",
         ),
     )
 
@@ -234,12 +234,8 @@ def table_repeats(repeats: pl.DataFrame, groups: Groups) -> Table:
         "AEE and rho on unseen domains under several seeds of folds, forests and networks, on the same rows.",
         number_frame(rows, ["Model", "Training group", "Estimator", "Seeds"], numbers),
         (
-            "The difference of two estimators that is smaller than this range may be the seed's.",
-            *(
-                []
-                if rows
-                else ["Every estimator was fitted once: analyses.accuracy.repeats says under how many seeds."]
-            ),
+            "A difference between two estimators that is smaller than this range may be due to the seed.",
+            *([] if rows else ["Every estimator was fitted once; set analyses.accuracy.repeats to use more seeds."]),
             *null_notes(unseen),
         ),
     )

@@ -126,7 +126,7 @@ def _named_groups(sweep: pl.DataFrame, groups: Groups, names: Sequence[str]) -> 
         for model in names_in(sweep, "model")
         if chosen
     ]
-    notes = [SCOPE_NOTE] if chosen else ["The study names no such training groups."]
+    notes = [SCOPE_NOTE] if chosen else ["The study has no such training groups."]
     for group in chosen:
         notes += [f"{group.title}: {group.benchmarks}; {group.estimator}.", *missing_notes(sweep, group)]
     return Table(

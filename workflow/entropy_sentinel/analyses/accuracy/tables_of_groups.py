@@ -121,7 +121,7 @@ def table_4_by_size(sweep: pl.DataFrame, default: str) -> Table:
     numbers = [f"k = {k}: {what}" for k in sizes for what in ("median AEE", "IQR")]
     return Table(
         "AEE by the number k of training benchmarks: median and IQR over training groups and configurations, "
-        "for all 48 configurations and for the default alone.",
+        "for all 48 configurations and for the default only.",
         number_frame(rows, ["Model", "Estimators", "Domains"], numbers),
         (*notes, f"Default: {default}.", SCOPE_NOTE, IQR_NOTE, *null_notes(ran, ["aee"])),
     )
@@ -196,7 +196,7 @@ def table_10_leave_one_out(sweep: pl.DataFrame, domains: pl.DataFrame, default: 
         f"Trained on all benchmarks but one ({n_benchmarks - 1} of {n_benchmarks}): median and IQR over groups.",
         number_frame(rows, ["Model"], list(rows[0])[1:] if rows else []),
         (
-            f"all: over all benchmarks with labels; left out: on the one that is not trained on. Default: {default}.",
+            f"all: over all labelled benchmarks; left out: on the benchmark not used for training. Default: {default}.",
             IQR_NOTE,
             *null_notes(picked.filter(pl.col("scope") == "all")),
         ),

@@ -79,9 +79,9 @@ class ModelValidation:
     `verdict`, `reasons` and `coverage` are those of `estimators.validation`, and so are `error_at_least` and
     `error_at_most`, the limits of the mean error on new domains, null with too few domains. `left_out` are the labelled
     domains, each estimated without its labels; `unlabelled` those without any label, estimated by all that have some.
-    `method` was taken on all labelled domains, null where it could not be fitted; `method_reason` says why either way.
+    `method` was chosen on all labelled domains; it is null if it could not be fitted. `method_reason` has the reason.
     `methods` has one entry per estimator compared, the recommended first. `n_training` and `training_accuracy` are of
-    the labelled rows; `caution` says what speaks against estimates from these. Where benchmarks have kinds,
+    the labelled rows; `caution` is a warning about estimates from these. If benchmarks have kinds,
     `new_groups` is the validation that leaves out each whole benchmark.
     """
 
@@ -155,7 +155,7 @@ class ModelValidation:
 
 
 def read_validations(paths: Sequence[str | Path]) -> list[ModelValidation]:
-    """Read what `ModelValidation.write` wrote for several models; raise DamagedFileError for any other file."""
+    """Read the files of `ModelValidation.write` for several models; raise DamagedFileError for any other file."""
     return [_read(path) for path in paths]
 
 

@@ -38,7 +38,7 @@ def _labels(judge: str, model: str, benchmark: str, path: str) -> pl.DataFrame:
 def pairs(labels: pl.DataFrame, judges: Sequence[str]) -> pl.DataFrame:
     """Return a frame of contract PAIRS: rows for every two judges by model and benchmark, then by model, then overall.
 
-    `labels` has columns judge, model, benchmark, item_id, sample and label (null where a judge cannot say).
+    `labels` has columns judge, model, benchmark, item_id, sample and label (null if a judge cannot decide).
     """
     rows = []
     for first, second in combinations(judges, 2):

@@ -70,7 +70,7 @@ def summarise(pairs: pl.DataFrame, errors: pl.DataFrame, groups: Groups, headlin
 def own_judges(judges: Mapping[str, str]) -> list[str]:
     """Return one sentence for every benchmark that no two judges have labelled, from its own judge."""
     return [
-        f"{benchmark} is not compared: all its labels are by its own judge, {judge}."
+        f"{benchmark} is not compared, because only its own judge, {judge}, labels it."
         for benchmark, judge in judges.items()
     ]
 
@@ -84,11 +84,11 @@ def sentences(pairs: pl.DataFrame) -> list[str]:
 def _sentence(row: Mapping[str, Any]) -> str:
     names = f"{row['first']} and {row['second']}"
     nulls = (
-        f"of {row['n_responses']} responses {row['n_second_null']} were labelled by {row['first']} alone, "
-        f"{row['n_first_null']} by {row['second']} alone, {row['n_both_null']} by neither"
+        f"of {row['n_responses']} responses {row['n_second_null']} were labelled only by {row['first']}, "
+        f"{row['n_first_null']} only by {row['second']}, {row['n_both_null']} by neither"
     )
     if not row["n_pairs"]:
-        return f"{names}: no response has a label of both; {nulls}."
+        return f"{names}: no response has a label from both; {nulls}."
     same = row["n_both_correct"] + row["n_both_incorrect"]
     agreement = f"agree on {same} of {row['n_pairs']}, {_with_interval(row, 'agreement')}"
     kappa = f"kappa {_with_interval(row, 'kappa')}"

@@ -26,8 +26,8 @@ class Agreement(Analysis):
     def obstacle(self, studied: Studied) -> str | None:
         """See `Analysis.obstacle`."""
         if len(studied.judges) < 2:
-            return f"it compares judges, and run.judges has one, {studied.judges[0]}"
-        return None if studied.compared else "every benchmark has a judge of its own (benchmarks.NAME.judge)"
+            return f"it compares judges, but run.judges has only one, {studied.judges[0]}"
+        return None if studied.compared else "every benchmark has its own judge (benchmarks.NAME.judge)"
 
     def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""

@@ -64,7 +64,7 @@ def table_agreement(pairs: pl.DataFrame) -> Table:
         headed(rows.with_columns(pl.col("model", "benchmark").fill_null(_ALL)), _PAIR),
         (
             "Agreement: with Wilson's interval at 95 %. Kappa: Cohen's, agreement beyond chance, with its asymptotic "
-            "interval at 95 % (Fleiss, Cohen and Everitt 1969). First alone null: labelled by the second alone.",
+            "interval at 95 % (Fleiss, Cohen and Everitt 1969). First alone null: labelled only by the second.",
             *(f"Kappa or its interval is null in {count} rows: {reason}." for reason, count in reasons.iter_rows()),
         ),
     )
@@ -91,12 +91,12 @@ def table_errors(errors: pl.DataFrame, groups: Groups) -> Table:
         "best_rho": "its rho",
     }
     return Table(
-        "Errors over unseen domains where estimators learn from one judge's labels and are compared with the same "
-        "judge's.",
+        "Errors over unseen domains of estimators fitted on one judge's labels and compared with the same "
+        "judge's labels.",
         rows.select(pl.col(name).alias(heading) for name, heading in headings.items()),
         (
-            "Domains: unseen ones with labels of this judge; errors over different domains do not compare.",
-            "Best: of all the group's estimators that of least AEE, chosen by these very errors, after the fact.",
+            "Domains: unseen ones with labels of this judge; errors over different domains are not comparable.",
+            "Best: the group's estimator with the lowest AEE, chosen after the fact by these same errors.",
             *(f"{group.title}: {group.benchmarks}; {group.estimator}." for group in named),
             *(
                 f"{row['model']}, {titles[row['group']]}, {row['judge']}: {row['reason']}."
@@ -124,7 +124,7 @@ def table_accuracies(judged: pl.DataFrame, groups: Groups, headline_group: str) 
     names = {"model": "Model", "benchmark": "Domain", "role": "Role"}
     return Table(
         f"Domains under each judge: the share of correct responses, and the estimate by {group.title}'s estimator "
-        f"({group.estimator}), which learned from the same judge's labels of {group.benchmarks}.",
+        f"({group.estimator}), which was fitted on the same judge's labels of {group.benchmarks}.",
         wide.with_columns(
             pl.col("role").replace_strict(ROLES),
             pl.Series("True, largest difference", _ranges(wide, [f"True, {judge}" for judge in judges]), pl.Float64),
@@ -133,7 +133,7 @@ def table_accuracies(judged: pl.DataFrame, groups: Groups, headline_group: str) 
             ),
         ).rename(names),
         (
-            "True: among the responses that the judge labels, which need not be the same for two judges. Estimated: "
+            "True: among the responses that the judge labels, which may differ between judges. Estimated: "
             "over all responses with features. Training domains by their test split.",
         ),
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
-# The paper's tables, as printed, and what they are of: models and benchmarks by the names of studies/ambiguity.yaml.
+# The paper's printed tables, with their models and benchmarks by the names in studies/ambiguity.yaml.
 PUBLISHED = Path(__file__).with_name("published")
 _SETS, _AMBIGUOUS = ("triviaqa", "maqa", "ambigqa"), ("maqa", "ambigqa")
 _SIZES = ("gemma-3-1b", "gemma-3-4b", "gemma-3-12b", "gemma-3-27b")
@@ -18,7 +18,7 @@ PRINTED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "3_dirichlet": (("gemma-3-12b",), _AMBIGUOUS),
     "4_sources": (("gemma-3-12b",), _AMBIGUOUS),
     "7_auroc": (("gemma-3-12b",), _SETS),
-    # Of no model: p* is the same for all.
+    # Without a model, because p* is the same for all.
     "8_p_star": ((), _AMBIGUOUS),
 }
 
@@ -40,13 +40,13 @@ ESTIMATORS: dict[str, Estimator] = {
     "sar": Estimator("SAR", "shifting attention to relevance", "sar", "sar"),
     "ip": Estimator("IP", "mutual information of iterative prompting", "iterative_prompting", "ip"),
 }
-# Ours beside them, for servers without log-probabilities: SE with class probabilities that are shares of the samples.
+# Added here for servers without log-probabilities: SE with class probabilities from the shares of the samples.
 BY_FREQUENCY = "se_frequencies"
 COMPARED: dict[str, str] = {name: estimator.title for name, estimator in ESTIMATORS.items()} | {
     BY_FREQUENCY: "SE, frequencies"
 }
 
-# How the uncertainties are worked out; the forms of a Dirichlet posterior are `dirichlet-<gamma>`.
+# How the uncertainties are computed; the forms of a Dirichlet posterior are `dirichlet-<gamma>`.
 KL, FREQUENCIES = "kl", "kl-frequencies"
 FORMS: dict[str, str] = {
     KL: "as in the paper",
@@ -64,18 +64,18 @@ TABLES: dict[str, str] = {
     "3_dirichlet": "Concordance where p* is known from its counts alone",
     "4_sources": "Concordance by where p* is from",
     "7_auroc": "AUROC for questions of large epistemic uncertainty",
-    "8_p_star": "What p* is like",
-    "forms": "Concordance by how p is made",
+    "8_p_star": "Statistics of p*",
+    "forms": "Concordance by how p is computed",
     "intervals": "Every concordance with its interval",
 }
 
 FIGURES: dict[str, str] = {
-    "1_bounds": "What entropy says where there is one answer",
+    "1_bounds": "What entropy implies for questions with one answer",
     "2_p_star": "Entropy of p*",
     # One for each model.
-    "3_relationship": "Epistemic uncertainty and what estimators say",
+    "3_relationship": "Epistemic uncertainty against the estimators",
     "4_collapse": "Mean entropy and epistemic uncertainty",
-    "5_divergence": "How far sources of p* differ",
+    "5_divergence": "Differences between sources of p*",
 }
 
 
@@ -111,10 +111,10 @@ class AmbiguityShown(TypedDict):
 
 
 AUC_NOTE = (
-    "AUC_c: P(EU_i > EU_j | estimator_i > estimator_j), 0.5 is chance. Pairs with equal estimators are left out, pairs "
+    "AUC_c: P(EU_i > EU_j | estimator_i > estimator_j); 0.5 is chance. Pairs with equal estimators are left out; pairs "
     "with equal epistemic uncertainty (EU) count half."
 )
-COMMON_NOTE = "All estimators of a row are compared on the same items: those that have every estimator that any has."
+COMMON_NOTE = "All estimators of a row are compared on the same items: those with values of all available estimators."
 INTERVAL_NOTE = "from, to: 95 % interval, normal, its variance by the infinitesimal jackknife over items."
 
 
@@ -122,6 +122,6 @@ def made_note(settings: AmbiguityShown) -> str:
     """Return a note on the computation of the uncertainties."""
     return (
         f"Answers were grouped, and classes found among the right answers, by the backend {settings['grouping']}; an "
-        f"answer that no sample gave has p = {settings['epsilon']:g}, and p is not scaled again, so that EU can be "
-        "below 0 by a little."
+        f"answer that no sample gave has p = {settings['epsilon']:g}, and p is not renormalised, so EU can be "
+        "slightly negative."
     )

@@ -14,14 +14,14 @@ Questions = Annotated[
     ),
 ]
 Corpus = Annotated[
-    Path, typer.Option("--corpus", metavar="FOLDER", help="Texts to look in: its files of .txt and .jsonl, also .gz.")
+    Path, typer.Option("--corpus", metavar="FOLDER", help="Folder of texts to search: .txt and .jsonl files, also .gz.")
 ]
-Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the rows go, .jsonl.")]
+Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The file of rows to write, .jsonl.")]
 IndexFile = Annotated[
     Path | None,
     typer.Option("--index", metavar="FILE", help="Search index of the corpus, kept for later runs. [OUTPUT.index]"),
 ]
-Question = Annotated[str, typer.Option("--question", metavar="COLUMN", help="The question; for --entailment alone.")]
+Question = Annotated[str, typer.Option("--question", metavar="COLUMN", help="The question; only for --entailment.")]
 Keywords = Annotated[str, typer.Option("--keywords", metavar="COLUMN", help="A keyword of the question, or a list.")]
 Answers = Annotated[str, typer.Option("--answers", metavar="COLUMN", help="The right answers, a list.")]
 Model = Annotated[
@@ -29,8 +29,8 @@ Model = Annotated[
     typer.Option(
         "--entailment",
         metavar="MODEL",
-        help="Ask this model, by LiteLLM's name, whether each paragraph says that the answer is right, and count those "
-        "alone: 1,000 of an answer at most.",
+        help="Ask this model, by LiteLLM's name, if each paragraph states that the answer is right, and count only "
+        "those: at most 1,000 per answer.",
     ),
 ]
 BaseUrl = Annotated[
@@ -51,7 +51,7 @@ def command(
     model: Model = None,
     base_url: BaseUrl = None,
 ) -> None:
-    """Count how often each right answer to a question is seen in a corpus.
+    """Count how often each right answer to a question occurs in a corpus.
 
     A paragraph counts for an answer if it contains all keywords of the question and one of the answer's names. Words
     are compared by their stems, without case and accents. The column `counts` has the counts in the order
@@ -85,7 +85,7 @@ def command(
     say(f"{output}: {len(kept):,} of {len(rows):,} questions, counted in {n_chunks:,} paragraphs")
     if len(kept) < len(rows):
         say(
-            f"{len(rows) - len(kept):,} left out: an answer of theirs is in no paragraph that has the keywords",
+            f"{len(rows) - len(kept):,} left out: no paragraph with the keywords contains one of their answers",
             err=True,
         )
     if entailment is not None and entailment.unclear:

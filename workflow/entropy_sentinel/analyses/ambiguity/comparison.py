@@ -7,9 +7,9 @@ import polars as pl
 from entropy_sentinel.analyses.ambiguity.catalogue import COMPARED, PUBLISHED, AmbiguityShown, compared
 from entropy_sentinel.report.tables import Table, headed
 
-# The benchmarks of the paper's tables, and the items of each by how many answers they have.
+# The benchmarks of the paper's tables, and the items of each by their number of answers.
 _ANSWERS = {"triviaqa": "one", "maqa": "several", "ambigqa": "several"}
-# The model of its tables that name none in their rows.
+# The model of tables whose rows do not name one.
 _MODEL = "gemma-3-12b"
 _STATISTICS = {"n": "Items", "count_mean": "Count", "count_sd": "SD", "entropy_mean": "H(p*)", "entropy_sd": "SD of H"}
 
@@ -52,7 +52,7 @@ def beside(
     compared_values = joined.with_columns(difference=pl.col(value) - pl.col("paper"))
     shown = headed(compared_values, headings, {"estimator": COMPARED.__getitem__})
     note = "from, to: 95 % interval of this study's value. The paper prints two digits and no interval."
-    return Table(f"{title}, here and as the paper printed it.", shown, (note,))
+    return Table(f"{title}, here and in the paper.", shown, (note,))
 
 
 def beside_statistics(ours: pl.DataFrame, settings: AmbiguityShown) -> Table | None:
@@ -63,4 +63,4 @@ def beside_statistics(ours: pl.DataFrame, settings: AmbiguityShown) -> Table | N
     joined = printed("8_p_star").join(long, on=["benchmark", "source", "name"], how="inner", maintain_order="left")
     columns = {"benchmark": "Benchmark", "source": "Source", "name": "Statistic", "ours": "Here", "paper": "Paper"}
     shown = headed(joined, columns, {"name": _STATISTICS.__getitem__})
-    return Table("What p* is like, here and as the paper printed it.", shown, decimals=2)
+    return Table("Statistics of p*, here and in the paper.", shown, decimals=2)

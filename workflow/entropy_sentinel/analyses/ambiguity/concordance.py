@@ -20,7 +20,7 @@ class Concordance(NamedTuple):
 
     `reason` says why there is no value. The ends are also null if all pairs agree: the variance is then 0, and there is
     no interval to show. `tied` is the share of pairs that are left out, null for less than two questions;
-    `alike` the share of the others whose uncertainties are equal: they count half, and draw the value to 0.5.
+    `alike` the share of the others whose uncertainties are equal: they count half, and pull the value towards 0.5.
     """
 
     auc_c: float | None
@@ -41,7 +41,7 @@ def concordance(estimator: Numbers, epistemic: Numbers) -> Concordance:
     n = len(x)
     if n < 2:
         return Concordance(None, None, None, None, None, f"{n} items, 2 are needed")
-    # Of each question: the others that it makes a pair with, and how many of these pairs are in order.
+    # For each question: the number of pairs that it is in, and how many of these are in order.
     pairs = n - _of_its_kind(x)
     equal = _of_its_kind(y) - _of_its_kind(x, y)
     in_order = _below_both(x, y) + _below_both(-x, -y) + equal / 2

@@ -14,7 +14,7 @@ from entropy_sentinel.frames.database import Kind, begin
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.rows import local_rows, text_lines
 
-# What a file of a corpus ends with.
+# Suffixes of the files of a corpus.
 FORMATS = (".txt", ".txt.gz", ".jsonl", ".jsonl.gz")
 # Paragraphs of more characters are split at the ends of sentences (Tomov et al., Appendix C.1).
 LONGEST = 2000
@@ -95,7 +95,7 @@ _TABLES = """
 CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, bytes INTEGER, modified_ns INTEGER, text_column TEXT);
 CREATE VIRTUAL TABLE IF NOT EXISTS chunks USING fts5 (text, tokenize = 'porter unicode61 remove_diacritics 2');
 """
-# The version is raised by hand where the same corpus would give other chunks or other words.
+# Raise the version by hand when the same corpus would give other chunks or words.
 INDEX = Kind("the index of a corpus", 0x45536978, 1, _TABLES)
 
 

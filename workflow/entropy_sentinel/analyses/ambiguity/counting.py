@@ -9,11 +9,11 @@ from entropy_sentinel.analyses.ambiguity.corpus import Index
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.fields import Row, is_empty, look_up, one_text, read_answers
 
-if TYPE_CHECKING:  # it brings LiteLLM, which counting alone does without
+if TYPE_CHECKING:  # it imports LiteLLM, which plain counting does not need
     from entropy_sentinel.analyses.ambiguity.entailment import Entailment
 
 
-# Chunks of an answer that are asked about at most, those that match best.
+# Largest number of chunks per answer to ask about; the best matches are taken.
 MOST = 1000
 
 
@@ -52,7 +52,7 @@ def counted(
             )
         for text in chain(*together, *right):
             if not any(letter.isalnum() for letter in text):
-                raise InputError(f"{where}: what is looked for must have a letter or digit, '{text}' has none")
+                raise InputError(f"{where}: a keyword or answer must contain a letter or digit, was '{text}'")
         if entailment is None:
             yield [index.count(*together, names) for names in right]
         else:

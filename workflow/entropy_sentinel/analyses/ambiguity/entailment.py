@@ -8,7 +8,7 @@ from entropy_sentinel.chat.client import ChatClient
 from entropy_sentinel.chat.reply import Refusal
 from entropy_sentinel.chat.settings import Prompt, Server
 
-# Their prompt 4, verbatim. They do not say how a fact is worded: here it is the question, and then the answer.
+# Their prompt 4, verbatim. They do not state how a fact is worded; here it is the question followed by the answer.
 PROMPT = Prompt(
     version=1,
     user="You are an expert at verifying factual entailment. I.e., is the fact\npresent in the text?\n"

@@ -43,7 +43,7 @@ def figure_3_relationship(items: pl.DataFrame, model: str, label: str) -> Drawin
         figure,
         f"{model}. Left: each point is an item. With one answer, lines are the least epistemic uncertainty of "
         "Theorem 1 for as many classes as any item has, and the most of Theorem 2 where the likeliest class is right. "
-        "Right: how each estimator tells items with an epistemic uncertainty of log 2 or more from the others.",
+        "Right: how well each estimator separates items with an epistemic uncertainty of log 2 or more from others.",
     )
 
 
@@ -75,7 +75,7 @@ def _line(axes: Axes, bound: Callable[[float], float], highest: float, **look: A
 
 
 def _curves(axes: Axes, rows: pl.DataFrame, kind: str) -> None:
-    from sklearn.metrics import roc_curve  # scikit-learn, which the other figures do not need
+    from sklearn.metrics import roc_curve  # imports scikit-learn, which the other figures do not need
 
     title = f"Right answers: {ANSWERS[kind]}; EU at least log 2"
     plain(axes, "share of the certain items", "share of the uncertain items", title)
@@ -113,7 +113,7 @@ def figure_4_collapse(items: pl.DataFrame, label: str) -> Drawing:
     return Drawing(
         figure,
         "Mean semantic entropy and epistemic uncertainty of each model's items; the line is the mean entropy of p*. A "
-        "model whose entropy is far below the line gives one answer where there are several.",
+        "model whose entropy is far below the line gives one answer to questions with several.",
     )
 
 
@@ -192,10 +192,10 @@ def figure_1_bounds(label: str) -> Drawing:
         "Left and middle: distributions over three classes, with the lines of entropy "
         f"{_LOW} (green) and {_HIGH} nats (orange). With one answer p* is a corner. Inside the orange line p is far "
         "from all corners (Theorem 1). Beyond the green one it is near one corner, the right one for a model that is "
-        "seldom confidently wrong (Theorem 2). With several, p* can be anywhere, and the entropy of p "
-        "says nothing of how far it is (Proposition 1). Right: the least epistemic uncertainty of Theorem 1 by the "
-        "entropy, for K classes, and that of Theorem 2, which an item stays below where the likeliest class is right; "
-        "for two classes they are the same.",
+        "seldom confidently wrong (Theorem 2). With several answers, p* can be anywhere, and the entropy of p "
+        "does not show its distance (Proposition 1). Right: the lower bound of Theorem 1 on EU by the "
+        "entropy, for K classes, and the upper bound of Theorem 2, which holds if the likeliest class is right; "
+        "for two classes they are equal.",
     )
 
 

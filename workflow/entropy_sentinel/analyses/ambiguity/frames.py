@@ -9,8 +9,8 @@ from entropy_sentinel.analyses.ambiguity.catalogue import COMPARED
 from entropy_sentinel.frames.contract import Column, Contract
 from entropy_sentinel.frames.response import BENCHMARK_COLUMN, ITEM_COLUMN, MODEL_COLUMN
 
-_SOURCE = Column("source", pl.String, "where p* is from")
-_FORM = Column("form", pl.String, "how it is made: `kl`, `kl-renormalised`, `kl-frequencies`, `dirichlet-<gamma>`")
+_SOURCE = Column("source", pl.String, "the source of p*")
+_FORM = Column("form", pl.String, "how it is computed: `kl`, `kl-renormalised`, `kl-frequencies`, `dirichlet-<gamma>`")
 _ANSWERS = Column("answers", pl.String, "items with how many right answers: `one` or `several`")
 _ESTIMATOR = Column("estimator", pl.String, "`se`, `msp`, `sar`, `ip` or `se_frequencies`")
 _N_ITEMS = Column("n_items", pl.UInt32, "items with all estimators that any item has", "items")
@@ -33,8 +33,8 @@ ALIGNED = Contract(
         Column("class", pl.UInt16, "the right answers from 0, then the model's further classes"),
         Column("name", pl.String, "the answer, or the first text of the class; may be empty"),
         Column("right", pl.Boolean, "whether it is a right answer"),
-        Column("count", pl.Float64, "how often the answer is seen; null where that is not known", nullable=True),
-        Column("p_star", pl.Float64, "true probability; equal where counts are not known; 0 for what is not right"),
+        Column("count", pl.Float64, "how often the answer occurs; null if unknown", nullable=True),
+        Column("p_star", pl.Float64, "true probability; equal if counts are unknown; 0 for other classes"),
         Column("p", pl.Float64, "the model's probability; null for an answer that no sample gave", "1", nullable=True),
         Column("frequency", pl.Float64, "its share of the samples; null likewise", "1", nullable=True),
         Column("n_samples", pl.UInt16, "samples of the item that were grouped", "responses"),
@@ -47,10 +47,10 @@ UNCERTAINTIES = Contract(
     columns=(
         *(MODEL_COLUMN, BENCHMARK_COLUMN, _SOURCE, ITEM_COLUMN, _FORM),
         Column("n_answers", pl.UInt16, "right answers", "answers"),
-        Column("n_imputed", pl.UInt16, "of them those that no sample gave", "answers"),
+        Column("n_imputed", pl.UInt16, "of these, answers that no sample gave", "answers"),
         Column("total", pl.Float64, "CE(p*, p)", "nats"),
         Column("aleatoric", pl.Float64, "H(p*)", "nats"),
-        Column("epistemic", pl.Float64, "KL(p* || p); may be below 0 by a little", "nats"),
+        Column("epistemic", pl.Float64, "KL(p* || p); may be slightly negative", "nats"),
     ),
 )
 
@@ -83,9 +83,9 @@ AUROCS = Contract(
     key=("model", "benchmark", "answers", "threshold", "estimator"),
     columns=(
         *(MODEL_COLUMN, BENCHMARK_COLUMN, _ANSWERS),
-        Column("threshold", pl.Float64, "uncertain is an epistemic uncertainty of at least its logarithm"),
+        Column("threshold", pl.Float64, "items with an epistemic uncertainty of at least its logarithm are uncertain"),
         *(_ESTIMATOR, _N_ITEMS),
-        Column("n_uncertain", pl.UInt32, "of them uncertain ones", "items"),
+        Column("n_uncertain", pl.UInt32, "of these, uncertain items", "items"),
         *_interval("auroc", "area under the ROC curve for uncertain items"),
         _REASON,
     ),
@@ -97,7 +97,7 @@ P_STARS = Contract(
     columns=(
         *(BENCHMARK_COLUMN, _SOURCE, ITEM_COLUMN),
         Column("n_answers", pl.UInt16, "right answers", "answers"),
-        Column("counts", pl.List(pl.Float64), "of each; null where not known", nullable=True),
+        Column("counts", pl.List(pl.Float64), "of each; null if unknown", nullable=True),
         Column("entropy", pl.Float64, "H(p*)", "nats"),
         Column("divergence", pl.Float64, "Jensen-Shannon, from the p* of the first source", "nats", nullable=True),
     ),

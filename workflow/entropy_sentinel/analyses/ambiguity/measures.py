@@ -70,7 +70,7 @@ def write_measures(
     aurocs_output: str,
     p_stars_output: str,
 ) -> None:
-    """Write concordances, AUROCs, and what p* is like."""
+    """Write concordances, AUROCs, and statistics of p*."""
     rows = joined(
         read_several(UNCERTAINTIES, files["uncertainties"], {"model": models}),
         read_several(ESTIMATES, files["estimates"], {"model": models}),

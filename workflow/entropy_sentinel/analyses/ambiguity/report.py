@@ -25,9 +25,9 @@ from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.frames.printable import number, span
 from entropy_sentinel.report.plain_text import text_table
 
-# What an AUC_c above chance is worth: words of this project.
+# Thresholds for describing an AUC_c above chance in words; they are this project's own.
 _WELL, _SOMEWHAT = 0.75, 0.6
-# Shares of pairs that a sentence is worth.
+# Shares of pairs above which a caveat is shown.
 _MANY = 0.2
 
 
@@ -51,7 +51,7 @@ class Summary:
         """Return how well semantic entropy works, and which caveats apply."""
         row = self.found["se"]
         if row["auc_c"] is None:
-            return f"Nothing can be said of semantic entropy: {row['reason']}."
+            return f"Semantic entropy cannot be assessed: {row['reason']}."
         value = f"AUC_c {number(row['auc_c'], '.2f')}{interval(row)}"
         return " ".join([f"Semantic entropy {_worth(row)}: {value}.", *self.caveats])
 
@@ -60,11 +60,11 @@ class Summary:
         """Return sentences about pairs of items without information on semantic entropy, if there are many."""
         row, remarks = self.found["se"], []
         if (row["tied"] or 0) >= _MANY:
-            remarks.append(f"It is the same for {row['tied']:.0%} of the pairs of items, which say nothing.")
+            remarks.append(f"It is equal for {row['tied']:.0%} of the pairs of items, which are uninformative.")
         if (row["alike"] or 0) >= _MANY:
             remarks.append(
-                f"Of the {'others' if remarks else 'pairs of items'} {row['alike']:.0%} count half, since the model "
-                "knows both equally well, as a rule not at all: that alone brings AUC_c near 0.5."
+                f"Of the {'others' if remarks else 'pairs of items'}, {row['alike']:.0%} count half, because the model "
+                "knows both items equally well (usually not at all); this pulls AUC_c towards 0.5."
             )
         return remarks
 
@@ -97,15 +97,15 @@ def answer(summaries: Sequence[Summary]) -> str:
         rows = [summary.found["se"] for summary in summaries if summary.answers == kind]
         known = [row for row in rows if row["auc_c"] is not None]
         if not known:
-            parts.append(f"{where}, this study cannot say")
+            parts.append(f"{where}, this study cannot tell")
             continue
         middle, alike = (median(row[name] for row in known) for name in ("auc_c", "alike"))
         beaten = sum((row["lower"] or 0) > 0.5 for row in known)
         worth = "yes" if middle >= _WELL else "somewhat" if middle >= _SOMEWHAT else "hardly" if middle > 0.5 else "no"
         if not beaten:
             worth = "no"
-        if alike >= 0.5:  # such pairs draw AUC_c to chance, whatever entropy is worth
-            worth = f"this study can hardly say, for {alike:.0%} of the pairs count half in the median"
+        if alike >= 0.5:  # such pairs pull AUC_c to chance, however good entropy is
+            worth = f"this study can hardly tell, because in the median {alike:.0%} of the pairs count half"
         parts.append(
             f"{where}, {worth}: the median AUC_c of semantic entropy is {middle:.2f}, and in {beaten} of {len(known)} "
             "cases its interval is above chance, 0.5"
@@ -118,7 +118,7 @@ def by_frequency(concordances: pl.DataFrame, source: str) -> str:
     rows = concordances.filter(form=FREQUENCIES, estimator=BY_FREQUENCY, source=source).drop_nulls("auc_c")
     medians = dict(rows.group_by("answers").agg(pl.col("auc_c").median()).iter_rows())
     parts = [f"{medians[kind]:.2f} where questions have {kind}" for kind in ANSWERS if kind in medians]
-    return f"By the shares of the samples in place of their probabilities, {' and '.join(parts)}." if parts else ""
+    return f"With shares of the samples instead of probabilities: {' and '.join(parts)}." if parts else ""
 
 
 def _capital(parts: Sequence[str]) -> list[str]:

@@ -15,7 +15,7 @@ _Gamma = Annotated[Number, Field(gt=0, le=1e9)]
 
 
 class Ambiguity(Analysis):
-    """Whether entropy finds what a model does not know, where questions have one answer and where they have several.
+    """Whether entropy finds what a model does not know, for questions with one answer and with several.
 
     After Tomov et al. (2025). It needs benchmarks with `answers`, semantics in run.features and several samples of each
     item (generation.samples); beam_search, sar and iterative_prompting in run.features add their estimators.
@@ -27,27 +27,25 @@ class Ambiguity(Analysis):
     TABLES, FIGURES = catalogue.TABLES, catalogue.FIGURES
 
     benchmarks: Names | None = Field(None, description="benchmarks with answers to compare; null for all that are run")
-    source: Name = Field("benchmark", description="what the counts of the benchmarks are called, as a source of p*")
+    source: Name = Field("benchmark", description="name of the benchmarks' own counts as a source of p*")
     sources: dict[Name, dict[Name, Text]] = Field(
         {},
-        description="further counts of the same questions, by a name of their source and by benchmark: a file of rows "
+        description="further counts for the same questions, by source name and by benchmark: a file of rows "
         "with columns question, answers and counts (.jsonl, .csv or .parquet)",
     )
-    epsilon: Number = Field(
-        0.01, gt=0, lt=1, description="probability that is put in for an answer that no sample gave"
-    )
+    epsilon: Number = Field(0.01, gt=0, lt=1, description="probability of an answer that no sample gave")
     thresholds: Annotated[list[_Above1], Field(min_length=1), DISTINCT] = Field(
         [1.5, 2, 3],
-        description="a question counts as uncertain where its epistemic uncertainty is at least the logarithm of this",
+        description="a question counts as uncertain if its epistemic uncertainty is at least the logarithm of this",
     )
     gammas: Annotated[list[_Gamma], DISTINCT] = Field(
-        [1, 2, 5, 10, 100], description="how much the counts are believed in the posteriors of p*, 1 + gamma count"
+        [1, 2, 5, 10, 100], description="weights gamma of the counts in the posteriors of p*, Dir(1 + gamma count)"
     )
 
     @model_validator(mode="after")
     def _sources_differ(self) -> "Ambiguity":
         if self.source in self.sources:
-            raise ValueError(f"sources: '{self.source}' is what the benchmarks' own counts are called; choose another")
+            raise ValueError(f"sources: '{self.source}' is the name of the benchmarks' own counts; choose another")
         return self
 
     def obstacle(self, studied: Studied) -> str | None:

@@ -34,8 +34,8 @@ def table_2_concordance(concordances: pl.DataFrame, settings: AmbiguityShown) ->
     """Tabulate AUC_c of every estimator, by model, benchmark, and items with one answer and with several."""
     rows = _own(concordances, settings).filter(form=KL)
     return Table(
-        "Concordance AUC_c of each estimator with the epistemic uncertainty, where questions have one right answer and "
-        "where they have several.",
+        "Concordance AUC_c of each estimator with the epistemic uncertainty, for questions with one right answer and "
+        "with several.",
         _wide(rows, "auc_c", {}),
         (AUC_NOTE, COMMON_NOTE, made_note(settings), *_reasons(rows)),
         published=beside("2_concordance", rows, settings, "auc_c", [], "AUC_c"),
@@ -51,7 +51,7 @@ def table_3_dirichlet(concordances: pl.DataFrame, settings: AmbiguityShown) -> T
         "AUC_c where p* has the posterior Dir(1 + gamma count): the epistemic uncertainty is expected over it. Items "
         "with several answers.",
         _wide(rows, "auc_c", {"form": "p*"}, {"form": form_title}),
-        (AUC_NOTE, "as in the paper: p* is the shares of the counts.", *_reasons(rows)),
+        (AUC_NOTE, "as in the paper: p* are the shares of the counts.", *_reasons(rows)),
         published=beside("3_dirichlet", rows.with_columns(gamma=gamma), settings, "auc_c", ["gamma"], "AUC_c"),
     )
 
@@ -61,11 +61,11 @@ def table_4_sources(concordances: pl.DataFrame, settings: AmbiguityShown) -> Tab
     rows = concordances.filter(pl.col("estimator").is_in(list(ESTIMATORS)), form=KL, answers="several")
     only = rows["source"].n_unique() <= 1
     return Table(
-        "AUC_c by where p* is from, of items with several answers.",
+        "AUC_c by the source of p*, for items with several answers.",
         _wide(rows, "auc_c", {"source": "Source"}),
         (
-            *(["This study has one source of p*: analyses.ambiguity.sources names further ones."] if only else []),
-            *(AUC_NOTE, "A source that has no count of an answer lacks the item.", *_reasons(rows)),
+            *(["This study has one source of p*; set analyses.ambiguity.sources for more."] if only else []),
+            *(AUC_NOTE, "If a source lacks the count of an answer, it lacks the item.", *_reasons(rows)),
         ),
         published=beside("4_sources", rows, settings, "auc_c", ["source"], "AUC_c"),
     )
@@ -94,11 +94,11 @@ def table_forms(concordances: pl.DataFrame, items: pl.DataFrame, settings: Ambig
     )
     with_share = rows.join(below, on=["model", "benchmark", "answers", "form"], how="left", maintain_order="left")
     return Table(
-        "AUC_c by how the model's p is made, with the share of items whose epistemic uncertainty is below 0.",
+        "AUC_c by how the model's p is computed, with the share of items whose epistemic uncertainty is below 0.",
         _wide(with_share, "auc_c", {"form": "p", "EU below 0": "EU below 0"}, {"form": form_title}),
         (
             AUC_NOTE,
-            f"{COMPARED[BY_FREQUENCY]}: semantic entropy of the shares of the samples, which needs no log-probability.",
+            f"{COMPARED[BY_FREQUENCY]}: semantic entropy from shares of samples, which needs no log-probabilities.",
             *_reasons(rows),
         ),
     )
@@ -160,7 +160,7 @@ def _reasons(rows: pl.DataFrame) -> list[str]:
     )
 
 
-_UNIFORM_NOTE = "Where a benchmark has no counts, its answers are taken as equally likely: an assumption."
+_UNIFORM_NOTE = "If a benchmark has no counts, its answers are assumed to be equally likely."
 
 
 def table_1_examples(
@@ -184,9 +184,9 @@ def table_1_examples(
         )
     model = aligned["model"][0] if len(aligned) else "no model"
     return Table(
-        "A question of each benchmark: the one of median H(p*).",
+        "One question of each benchmark: the one with the median H(p*).",
         pl.DataFrame(rows, schema_overrides={"H(p*), nats": pl.Float64}),
-        (f"Model's p: {model}; -: an answer that no sample gave, or a count that is not known.", _UNIFORM_NOTE),
+        (f"Model's p: {model}; -: an answer that no sample gave, or an unknown count.", _UNIFORM_NOTE),
         decimals=2,
     )
 
@@ -206,12 +206,12 @@ def table_8_p_star(p_stars: pl.DataFrame, settings: AmbiguityShown) -> Table:
         "divergence": "JS",
     }
     return Table(
-        "What p* is like: items, mean number of answers, mean count of an answer and entropy in nats, with standard "
+        "Statistics of p*: items, mean number of answers, mean count of an answer and entropy in nats, with standard "
         "deviations.",
         by_benchmark.rename(headings),
         (
             "JS: mean Jensen-Shannon divergence in nats from the benchmark's own p*; log 2 = 0.69 is the largest.",
-            "Count: over all answers of all items. The paper does not say over what its mean is.",
+            "Count: mean over all answers of all items. The paper does not define its mean.",
             _UNIFORM_NOTE,
         ),
         decimals=2,

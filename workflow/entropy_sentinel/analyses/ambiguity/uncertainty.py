@@ -11,9 +11,9 @@ from scipy.special import digamma, entr, rel_entr, xlogy
 
 from entropy_sentinel.statistics.numbers import Numbers
 
-# What the paper puts in for the probability of an answer that no sample gave.
+# The paper's probability of an answer that no sample gave.
 EPSILON = 0.01
-# Shares of counts add up to 1 but for rounding.
+# Shares of counts add up to 1 except for rounding.
 _ROUNDING = 1e-6
 
 

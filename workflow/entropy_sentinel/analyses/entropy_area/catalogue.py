@@ -13,16 +13,16 @@ PUBLISHED = Path(__file__).with_name("published")
 # All benchmarks of a model together.
 EVERY = "*"
 
-# What the published tables are of: table, models and benchmarks. Table 1 names neither; its section does.
+# Models and benchmarks of the published tables. Table 1 names neither, but its section does.
 COMPARED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "1_truncation": (("deepseek-r1-distill-qwen-14b",), ("gpqa-diamond",)),
     "2_correlation": (("deepseek-r1-distill-qwen-14b", "deepseek-r1-distill-llama-8b"), ("aime", "gpqa-diamond")),
 }
 
-# Which answer is put in, as the pass names it; the paper's first.
+# The kinds of inserted answers, by their names in the pass; the paper's first.
 ANSWERS: dict[str, str] = {"reference": "reference", "own": "own answer", "none": "no answer"}
 
-# Numbers of one response; those of the area stand once for each kind of answer, `eas_own`.
+# Measures of one response; those of the area exist once per kind of answer, such as `eas_own`.
 AREA = ("eas", "mean_eas")
 BESIDE = ("ppl", "n_tokens")
 _TITLES = {"eas": "EAS", "mean_eas": "Mean EAS", "ppl": "Perplexity", "n_tokens": "Length"}
@@ -35,10 +35,10 @@ TARGETS: dict[str, str] = {
 }
 
 TABLES: dict[str, str] = {
-    "1_truncation": "What the 20 most likely tokens leave out",
-    "2_correlation": "Correlation with what repeated samples say",
+    "1_truncation": "Probability outside the 20 most likely tokens",
+    "2_correlation": "Correlation with the variety of repeated samples",
     "ranges": "Items by answer entropy",
-    "spread": "How far the score depends on the sample",
+    "spread": "How much the score depends on the sample",
 }
 
 FIGURES: dict[str, str] = {
@@ -89,10 +89,10 @@ class AreaShown(TypedDict):
     alpha: float
 
 
-FIRST_NOTE = "Measures are of one response to each item, the first sample; entropies are of all its samples."
+FIRST_NOTE = "Measures use one response to each item, the first sample; entropies use all its samples."
 ENTROPY_NOTE = (
-    "Answer entropy: over the answers that the judge takes for different; samples without a readable answer are one "
-    "answer. Correctness entropy: over being correct or not, where what cannot be read is not correct."
+    "Answer entropy: over the answers that the judge considers different; samples without a readable answer are one "
+    "answer. Correctness entropy: over correct or not; unreadable answers count as not correct."
 )
 INTERVAL_NOTE = "from, to: 95 % interval by bootstrap over items."
 
@@ -100,7 +100,7 @@ INTERVAL_NOTE = "from, to: 95 % interval by bootstrap over items."
 def answer_note(answers: Sequence[str]) -> str:
     """Return the note on the kinds of answers."""
     notes = {
-        "reference": "reference: the benchmark's answer is put in, as in the paper, which needs a label",
+        "reference": "reference: the benchmark's answer is inserted, as in the paper, which needs a label",
         "own": "own answer: the response's own final answer, which needs none",
         "none": "no answer: nothing after the brace",
     }

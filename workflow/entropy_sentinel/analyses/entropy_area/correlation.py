@@ -41,7 +41,7 @@ def correlate(x: Numbers, y: Numbers, n_resamples: int, seed: int) -> Correlatio
 
     The bootstrap samples are equal for numbers of the same items, so intervals of several measures are comparable.
     """
-    from scipy import stats  # it takes a second to load, and figures only ask for `why_none`
+    from scipy import stats  # it takes a second to import, and figures need only `why_none`
 
     if reason := why_none(x, y):
         raise ValueError(f"no correlation: {reason}")

@@ -71,7 +71,7 @@ _LINES = (
     *((BLUE, "-"), (ORANGE, "--"), (GREEN, "-."), ("#CC79A7", ":")),
     *(("#E69F00", "-"), ("#56B4E9", "--"), ("#999999", "-."), ("#000000", ":"), ("#F0E442", "-"), (BLUE, ":")),
 )
-_POSITION = "Token t after which the answer is put in"
+_POSITION = "Token t after which the answer is inserted"
 
 
 def figure_1_trajectory(items: pl.DataFrame, passes: Passes, settings: FigureSettings, model: str) -> Drawing:
@@ -89,8 +89,8 @@ def figure_1_trajectory(items: pl.DataFrame, passes: Passes, settings: FigureSet
     put_in = "" if shown.answer_text is None else f" and all but the last token of {shown.answer_text}"
     return Drawing(
         figure,
-        f"{model} on {shown.item_id}: entropy of the next token, in bits, where after the first t tokens of the "
-        f"response stands \\boxed{{{put_in} ({ANSWERS[answer]}). The area is EAS. Of the items of "
+        f"{model} on {shown.item_id}: entropy of the next token, in bits, if the first t tokens of the "
+        f"response are followed by \\boxed{{{put_in} ({ANSWERS[answer]}). The area is EAS. Of the items of "
         f"{benchmark}, this one's first response has the median EAS.",
     )
 
@@ -133,15 +133,15 @@ def _caption(model: str, benchmark: str, answer: str, alpha: float, has_options:
         f"{model} on {benchmark}: of the items in each range of answer entropy the one whose first response has the "
         "median EAS. "
     )
-    below = f"the entropy after each token with the answer put in ({ANSWERS[answer]}), and its area, EAS"
+    below = f"the entropy after each token with the answer inserted ({ANSWERS[answer]}), and its area, EAS"
     if not has_options:
         return (
-            f"{chosen}Shown is {below}. The probabilities of the options are left out: either the questions of this "
+            f"{chosen}It shows {below}. The probabilities of the options are left out: either the questions of this "
             "benchmark offer none, or signals.forced_answer.options is not set."
         )
     return (
         f"{chosen}Above: probabilities of the options' letters right after the brace, summed over the tokens so far "
-        f"with the weight (t - k + 1)^-{alpha:g}; they are not renormalised, and one that is not among the 20 most "
+        f"with the weight (t - k + 1)^-{alpha:g}; they are not renormalised, and one outside the 20 most "
         f"likely tokens counts as 0. Below: {below}."
     )
 

@@ -12,8 +12,8 @@ from entropy_sentinel.frames.response import BENCHMARK_COLUMN, ITEM_COLUMN, MODE
 _CLASS = Column(
     "answer_class",
     pl.UInt16,
-    "number of the answer among those to the item: the same where the judge takes two for the same, all correct ones "
-    "one, from 0 in the order of the samples; null without a readable answer",
+    "number of the answer among those to the item: equal for answers that the judge considers equal, and for all "
+    "correct ones; from 0 in the order of the samples; null without a readable answer",
     nullable=True,
 )
 
@@ -25,7 +25,7 @@ ANSWER_CLASSES = Contract(
         Column("label", pl.Boolean, "whether the response is correct", nullable=True),
         Column("answer", pl.String, "the final answer that the judge compared", nullable=True),
         _CLASS,
-        Column("reason", pl.String, "why there is no readable answer; null where there is one", nullable=True),
+        Column("reason", pl.String, "why there is no readable answer; null if there is one", nullable=True),
     ),
 )
 
@@ -59,15 +59,15 @@ ITEMS = Contract(
         BENCHMARK_COLUMN,
         ITEM_COLUMN,
         Column("n_samples", pl.UInt32, "N, responses to the item", "responses"),
-        Column("n_unreadable", pl.UInt32, "of them without a readable answer", "responses"),
+        Column("n_unreadable", pl.UInt32, "of these, without a readable answer", "responses"),
         Column("n_answers", pl.UInt32, "different answers among the others", "answers"),
-        Column("accuracy", pl.Float64, "share of correct ones among all N", "1"),
-        Column("answer_entropy", pl.Float64, "of the answers, those that cannot be read being one of them", "bits"),
+        Column("accuracy", pl.Float64, "share of correct responses among all N", "1"),
+        Column("answer_entropy", pl.Float64, "of the answers, with all unreadable ones as one answer", "bits"),
         Column(
             "answer_entropy_readable", pl.Float64, "of the readable answers; null without any", "bits", nullable=True
         ),
         Column("correctness_entropy", pl.Float64, "of being correct or not", "bits"),
-        Column("sample", pl.UInt16, "the response that the further numbers are of: the first"),
+        Column("sample", pl.UInt16, "the response that the following columns describe: the first"),
         *_AREA,
         *_BESIDE,
     ),
@@ -79,12 +79,12 @@ TRUNCATION = Contract(
     columns=(
         MODEL_COLUMN,
         Column("benchmark", pl.String, "domain, or several combined; `*` is all"),
-        Column("answer", pl.String, "which answer is put in: `own`, `reference` or `none`"),
+        Column("answer", pl.String, "which answer is inserted: `own`, `reference` or `none`"),
         Column("n_responses", pl.UInt32, "responses with a trajectory", "responses"),
         Column("n_positions", pl.UInt64, "their positions", "tokens"),
         Column("statistic", pl.String, "`mean`, `q90`, `q95` or `q99`, the bad end: of the mass 10, 5 and 1 %"),
         Column("top_20_mass", pl.Float64, "probability of the 20 most likely tokens", "1"),
-        Column("bound_bits", pl.Float64, "by how much H(t) may be too small", "bits"),
+        Column("bound_bits", pl.Float64, "largest amount by which H(t) may be too small", "bits"),
         Column("entropy", pl.Float64, "H(t), for comparison", "bits"),
     ),
 )
@@ -95,7 +95,7 @@ CORRELATIONS = Contract(
     columns=(
         MODEL_COLUMN,
         _SET,
-        Column("measure", pl.String, "number of the first response: `eas_reference`, ..., `ppl`, `n_tokens`"),
+        Column("measure", pl.String, "measure of the first response: `eas_reference`, ..., `ppl`, `n_tokens`"),
         Column("target", pl.String, "entropy over all samples that it is compared with"),
         Column("n_items", pl.UInt32, "items with all measures and this entropy", "items"),
         Column("r", pl.Float64, "Pearson's", "1", nullable=True),
@@ -114,13 +114,13 @@ SPREAD = Contract(
     columns=(
         MODEL_COLUMN,
         _SET,
-        Column("answer", pl.String, "which answer is put in"),
+        Column("answer", pl.String, "which answer is inserted"),
         Column("n_items", pl.UInt32, "items with scores of at least two samples", "items"),
         Column("n_scores", pl.UInt32, "their scores", "responses"),
         Column("within_sd", pl.Float64, "standard deviation of EAS within an item, pooled", "bits", nullable=True),
         Column("between_sd", pl.Float64, "standard deviation of the items' mean EAS", "bits", nullable=True),
         Column("r_first", pl.Float64, "r with the answer entropy, EAS of the first sample", "1", nullable=True),
-        Column("r_lowest", pl.Float64, "lowest r of any one sample number in its place", "1", nullable=True),
+        Column("r_lowest", pl.Float64, "lowest r with any other sample number instead", "1", nullable=True),
         Column("r_highest", pl.Float64, "highest", "1", nullable=True),
         Column("r_mean", pl.Float64, "r of the mean EAS over an item's samples", "1", nullable=True),
     ),

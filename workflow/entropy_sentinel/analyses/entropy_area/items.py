@@ -27,9 +27,9 @@ def entropy_bits(counts: Numbers) -> float:
     """
     weights = np.asarray(counts, dtype=float)
     if not weights.sum() > 0:
-        raise ValueError("counts must be of something, all were 0")
+        raise ValueError("at least one count must be above 0, all were 0")
     shares = weights[weights > 0] / weights.sum()
-    # 0.0 of one class would else be -0.0.
+    # Otherwise the entropy of one class would be -0.0.
     return abs(float(-(shares * np.log2(shares)).sum()))
 
 

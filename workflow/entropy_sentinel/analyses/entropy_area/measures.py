@@ -39,7 +39,7 @@ def write_measures(
     correlations_output: str,
     spread_output: str,
 ) -> None:
-    """Write correlations, and how far the score depends on the sample."""
+    """Write correlations, and how much the score depends on the sample."""
     items = read_several(ITEMS, by_item, {"model": models})
     about = {"settings": dict(settings)}
     CORRELATIONS.write(CORRELATIONS.frame(list(correlations(items, settings))), correlations_output, about)

@@ -45,7 +45,7 @@ class Summary:
         score = next((name for name in known if name.startswith("eas_")), None)
         if score is None:
             return f"{text}; EAS has no r."
-        return f"{text}; {measure_title(score)} has {number(known[score], '+.2f')} ({interval(self.found[score])})."
+        return f"{text}; {measure_title(score)} has r {number(known[score], '+.2f')} ({interval(self.found[score])})."
 
 
 def interval(row: Mapping[str, Any]) -> str:
@@ -63,7 +63,7 @@ def summaries(correlations: pl.DataFrame) -> Iterator[Summary]:
 
 def summarise(shown: Sequence[Summary]) -> str:
     """Return plain text: r of every measure with the answer entropy, by model and benchmark, each with a sentence."""
-    parts = ["How far one response's uncertainty goes with the variety of many answers: Pearson's r, 95 % interval"]
+    parts = ["Correlation of one response's uncertainty with the variety of many answers: Pearson's r, 95 % interval"]
     for summary in shown:
         rows = [[measure_title(name), number(row["r"], "+.3f"), interval(row)] for name, row in summary.found.items()]
         table = text_table(["measure", "r", "interval"], rows)

@@ -12,7 +12,7 @@ NEEDS = "forced_answer"
 
 
 class EntropyArea(Analysis):
-    """What the entropy area score says of how much repeated answers vary (Zhu et al., 2025).
+    """What the entropy area score tells about the variety of repeated answers (Zhu et al., 2025).
 
     It needs forced_answer in run.features and several samples of each item (generation.samples).
     """
@@ -23,27 +23,27 @@ class EntropyArea(Analysis):
 
     judges: Names | None = Field(None, description="judges whose labels get all this; null for all that are run")
     together: dict[Name, Annotated[list[Name], Field(min_length=2), DISTINCT]] = Field(
-        {}, description="benchmarks that count as one, by a name: {aime: [aime-2024, aime-2025]}"
+        {}, description="benchmarks that are combined under a name: {aime: [aime-2024, aime-2025]}"
     )
     answer: Literal["reference", "own", "none"] | None = Field(
         None,
-        description="of signals.forced_answer.answers, the one whose score is in the figures and the table of items; "
-        "null for the paper's, reference, or else the first",
+        description="the answer of signals.forced_answer.answers whose score the figures and the table of items show; "
+        "null for the paper's (reference), or else the first",
     )
     alpha: Number = Field(
-        0.5, ge=0, le=1e6, description="how fast what is further back counts less in Figure 3: 0 is a plain sum"
+        0.5, ge=0, le=1e6, description="how fast the weight of earlier tokens decays in Figure 3; 0 is a plain sum"
     )
     figure_model: str | None = Field(None, description="model of Figure 1; null for the first")
     figure_benchmark: str | None = Field(
         None, description="benchmark of Figures 1 and 3; null for the first with options, or else the first"
     )
-    resamples: Whole = Field(10_000, ge=10, le=100_000, description="bootstrap samples of the items behind an interval")
+    resamples: Whole = Field(10_000, ge=10, le=100_000, description="bootstrap samples of the items per interval")
 
     def obstacle(self, studied: Studied) -> str | None:
         """See `Analysis.obstacle`."""
         if NEEDS not in studied.families:
             return f"run.features has no {NEEDS}, which asks the model again"
-        return None if studied.labelled else "no benchmark has references, and without them no judge reads an answer"
+        return None if studied.labelled else "no benchmark has references, and without them judges read no answers"
 
     def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
@@ -71,7 +71,7 @@ class EntropyArea(Analysis):
             for benchmark in benchmarks:
                 if benchmark in seen:
                     raise ValueError(
-                        f"analyses.entropy_area.together.{name}: '{benchmark}' is in {seen[benchmark]} too; once"
+                        f"analyses.entropy_area.together.{name}: '{benchmark}' is in {seen[benchmark]}, too; keep one"
                     )
                 seen[benchmark] = name
 

@@ -47,12 +47,12 @@ def table_1_truncation(
         "statistic": _STATISTICS.__getitem__,
     }
     return Table(
-        "Probability of the 20 most likely tokens, and by how much H(t) may be too small for what they leave out, over "
+        "Probability of the 20 most likely tokens, and the largest error of H(t) from omitting the others, over "
         "all positions of all responses.",
         headed(truncation, headings, words),
         (
-            "The percentiles are of the bad end: mass that 10, 5 and 1 % of the positions stay below, and bound that "
-            "they pass.",
+            "The percentiles are those of the worst positions: 10, 5 and 1 % of them have less mass, or a larger "
+            "bound.",
             "Bound: eps log2((V - 20) / eps), eps the mass left out and V the model's vocabulary. H(t) beside it: its "
             "own mean and percentiles.",
             answer_note(answers),
@@ -83,7 +83,7 @@ def _published_truncation(
         f"The paper names no model and benchmark here; its section says {model} and {benchmark}. It writes "
         "`percentile average`, which we take for the percentile over positions."
     )
-    return Table("This study's values and those that the paper printed.", shown, (note,), decimals=4)
+    return Table("This study's values and the paper's.", shown, (note,), decimals=4)
 
 
 def table_ranges(items: pl.DataFrame, models: Sequence[str], sets: Mapping[str, Sequence[str]], answer: str) -> Table:
@@ -103,7 +103,7 @@ def table_ranges(items: pl.DataFrame, models: Sequence[str], sets: Mapping[str, 
         f"Items by their answer entropy in bits, and means over them: accuracy of all samples; EAS "
         f"({ANSWERS[answer]}), mean EAS and length of the first.",
         number_frame(rows, keys, numbers),
-        (ENTROPY_NOTE, FIRST_NOTE, "Never correct: no sample is, as with answers that are wrong and always the same."),
+        (ENTROPY_NOTE, FIRST_NOTE, "Never correct: no sample is correct, as when a wrong answer repeats."),
     )
 
 
@@ -123,7 +123,7 @@ def table_spread(spread: pl.DataFrame) -> Table:
         "r_mean": "r, mean of samples",
     }
     return Table(
-        "EAS of the samples of an item beside each other: standard deviations in bits, and Pearson's r with the answer "
+        "Comparison of the EAS of an item's samples: standard deviations in bits, and Pearson's r with the answer "
         "entropy, by the sample that represents the item.",
         headed(spread, headings, {"answer": ANSWERS.__getitem__}),
         (
@@ -160,7 +160,7 @@ def table_2_correlation(
             answer_note(answers),
             *reasons,
         ),
-        decimals=2,  # with 10,000 bootstrap samples of 40 items another seed moves an end by up to 0.015
+        decimals=2,  # with 10,000 bootstrap samples of 40 items, another seed moves a limit by up to 0.015
         published=_published(correlations) if compared("2_correlation", models, sets, answers) else None,
     )
 
@@ -182,10 +182,8 @@ def _published(correlations: pl.DataFrame) -> Table:
         **{"pearson_r": "r: paper", "difference": "r: difference"},
     }
     shown = headed(joined.with_columns(difference=pl.col("r") - pl.col("pearson_r")), headings)
-    note = "The paper states p < 5e-5 of all four, and neither temperature nor which response EAS is of."
-    return Table(
-        "Pearson's r of EAS (reference) with the answer entropy, here and as the paper printed it.", shown, (note,)
-    )
+    note = "The paper states p < 5e-5 for all four, but neither the temperature nor which response EAS uses."
+    return Table("Pearson's r of EAS (reference) with the answer entropy, here and in the paper.", shown, (note,))
 
 
 class TableFiles(TypedDict):

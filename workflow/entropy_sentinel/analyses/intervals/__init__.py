@@ -1,1 +1,1 @@
-"""Intervals that a model states at a level: how many contain the truth, and adjustments that reach the level."""
+"""Intervals that a model states at a level: their coverage, and adjustments that reach the level."""

@@ -22,14 +22,14 @@ from entropy_sentinel.analyses.intervals.tunnel import empirical_interval, quant
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 
-# Candidates for T* of log-probabilities: 0.22 to 9.85, each a tenth more than the one before, and 1 itself.
+# Candidates for T* of log-probabilities: 0.22 to 9.85, each 10 % larger than the one before, including 1.
 TEMPERATURES = tuple(float(at) for at in np.round(1.1 ** np.arange(-16, 25), 4))
 
 
 class Adjusted(NamedTuple):
     """Lower and upper limits, (n,) each, NaN for a question without an interval; and the chosen temperature, if any.
 
-    `end` says whether that is the smallest or largest candidate, so that a better one may lie beyond it.
+    `end` says whether that is the smallest or largest candidate; a better one may then lie beyond it.
     """
 
     ends: Ends
@@ -114,7 +114,7 @@ class Fitted:
 
 
 def end_of(value: float, candidates: Collection[float]) -> str | None:
-    """Say whether a value is the `smallest` or `largest` of its candidates; None for neither."""
+    """Return whether a value is the `smallest` or `largest` of its candidates; None for neither."""
     return {max(candidates): "largest", min(candidates): "smallest"}.get(value)
 
 
@@ -131,7 +131,7 @@ def _smallest(to: Questions, level: float, temperature: float) -> Ends:
 
 FOLDS = 5
 Rows = Iterator[dict[str, Any]]
-# What methods are fitted on, the questions that they are applied to, and the half of these.
+# Questions that methods are fitted on, questions that they are applied to, and the half of the latter.
 Part = tuple[Fitted, Questions, str]
 
 

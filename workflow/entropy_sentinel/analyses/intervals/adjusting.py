@@ -28,9 +28,9 @@ from entropy_sentinel.statistics.numbers import Names, Numbers
 
 Bounds = tuple[np.ndarray, np.ndarray]
 
-# A whole number on an end must not fall outside for the last bit of a product.
+# A whole number on a limit must not fall outside because of the last bit of a product.
 _DECIMALS = 9
-# Questions that an adjustment is fitted on, at least: `cqr` has some for its regression and some for its margin.
+# Fewest questions to fit an adjustment on: `cqr` needs some for its regression and some for its margin.
 _FEWEST = {"base": 0, "cqr": 2}
 
 
@@ -38,7 +38,7 @@ class TooFew(ValueError):
     """Raised if there are too few questions to fit a method; the message says how many it needs and how many it got."""
 
     def __init__(self, needed: int, there: int, of: str = "readable intervals") -> None:
-        super().__init__(f"some fold has too few {of} to fit it on: {there}, and the least is {needed}")
+        super().__init__(f"some fold has too few {of} to fit on: {there}, at least {needed} are needed")
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ def _regressed(training: Stated, true: np.ndarray, level: float) -> Callable[[St
         ends = [np.clip(end, *limits) for end in stated.bounds]
         return np.column_stack([*ends, *([] if stated.covariates is None else [stated.covariates])])
 
-    from sklearn.linear_model import QuantileRegressor  # scikit-learn, which no other adjustment needs
+    from sklearn.linear_model import QuantileRegressor  # imports scikit-learn, which no other adjustment needs
 
     tail = (1 - level) / 2
     lower, upper = (QuantileRegressor(quantile=at, alpha=0).fit(inputs(training), true) for at in (tail, 1 - tail))

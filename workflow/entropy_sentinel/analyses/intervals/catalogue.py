@@ -20,7 +20,7 @@ ADJUSTMENTS: dict[str, str] = {
     "cqr": "Conformal quantile regression",
 }
 
-# What an interval is made of, and what a study needs for it.
+# The data that intervals are computed from, and what a study needs for each.
 Source = Literal["stated", "repeats", "samples", "distribution"]
 
 
@@ -36,9 +36,9 @@ class Method:
 
 _MEANINGS: dict[str, str] = {
     "base": "the interval that the model states",
-    "conformal": "both ends moved by one number, the conformal quantile of the calibration half",
-    "normalised": "conformal, the number in widths of the model's own interval, plus one",
-    "mondrian": "conformal, a number of its own for each kind of question",
+    "conformal": "both ends moved by the same number, the conformal quantile of the calibration half",
+    "normalised": "conformal, with the number in units of the width of the model's own interval plus one",
+    "mondrian": "conformal, with a separate number for each kind of question",
     "cqr": "quantile regression of the answer on both ends and signals of the response, then conformal",
 }
 _OF_PAPER = ("base", "conformal")
@@ -85,9 +85,9 @@ REASONS: dict[str, str] = {
 # Halves of the questions: methods are fitted, and compared by cross-fitting, on the first, and judged on the second.
 CALIBRATION, TEST = "calibration", "test"
 
-# Where a distribution over integers is from.
+# Sources of a distribution over integers.
 BASES: dict[str, str] = {
-    "whole": "whole integers, which the model was asked about token by token",
+    "whole": "complete integers, which the model was asked about token by token",
     "first_token": "first tokens that are integers, as in the paper",
     "sampled": "the integers that were sampled, each with the probability that the model gives it",
 }
@@ -96,7 +96,7 @@ TABLES: dict[str, str] = {
     "1_examples": "Questions, answers and stated intervals",
     "2_winkler": "Winkler score by model, level and method",
     "3_coverage": "Coverage by log-probabilities",
-    "parsing": "What could be read",
+    "parsing": "Readable answers",
     "differences": "What each method changes",
     "reductions": "How much conformal adjustment lowers the score",
     "perception": "Perception size",
@@ -106,8 +106,8 @@ TABLES: dict[str, str] = {
 FIGURES: dict[str, str] = {
     "1_calibration": "Nominal and observed coverage of stated intervals",
     "2_conformal": "Coverage before and after conformal adjustment",
-    "3_tunnel": "What a query sees through the tunnel",
-    "4_bounds": "How the stated bounds are spread, and how fast their quantiles converge",
+    "3_tunnel": "The part of the distribution that a query sees",
+    "4_bounds": "Distribution of the stated bounds, and convergence of their quantiles",
     "5_open_models": "Nominal and observed coverage of open models",
     "6_answers": "True answers",
 }
@@ -141,7 +141,7 @@ SCORE_NOTE = (
     "Score: Winkler's, (U - L) + (2 / alpha) times the distance of the right answer from the interval, in powers of "
     "ten, alpha = 1 - level; lower is better. An infinite interval has an infinite score."
 )
-READ_NOTE = "Coverage is over the questions for which the method has an interval; the others count in no way."
+READ_NOTE = "Coverage is over the questions for which the method has an interval; the others do not count."
 COMMON_NOTE = "Methods are compared on the same questions: those for which all of them have an interval."
 WILSON_NOTE = "from, to: Wilson's 95 % interval."
 

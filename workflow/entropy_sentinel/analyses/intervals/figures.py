@@ -47,9 +47,7 @@ def _calibration(scores: pl.DataFrame, models: Sequence[str], label: str) -> Dra
         _curve(axes, rows.filter(model=model), model, number)
     _identity(axes, rows)
     axes.legend(fontsize=8, frameon=False)
-    return Drawing(
-        figure, f"Below the line: overconfident. {_BARS} Of the intervals on the test half that can be read."
-    )
+    return Drawing(figure, f"Below the line: overconfident. {_BARS} Only readable intervals on the test half count.")
 
 
 def figure_2_conformal(scores: pl.DataFrame, label: str) -> Drawing:
@@ -109,11 +107,11 @@ def figure_6_answers(answers: np.ndarray, label: str) -> Drawing:
     outside = len(answers) - len(inside)
     return Drawing(
         figure,
-        f"{len(answers)} questions of both halves; {outside} answers are outside of {low} to {high} and not shown.",
+        f"{len(answers)} questions of both halves; {outside} answers are outside {low} to {high} and not shown.",
     )
 
 
-# Of the shown queries: the share of the distribution that each perceives, where two of them begin, and their level.
+# For the shown queries: the share of the distribution that each perceives, where two of them begin, and their level.
 _BETA = 0.5
 _STARTS = (0.05, 0.45)
 _ALPHA = 0.1
@@ -140,7 +138,7 @@ def figure_3_tunnel(label: str) -> Drawing:
     axes.legend(fontsize=8, frameon=False)
     return Drawing(
         figure,
-        f"A query sees a share of {_BETA} of the distribution, which begins at random, and takes it for all of it "
+        f"A query sees a share of {_BETA} of the distribution, which begins at random, and treats it as the whole "
         f"(filled, as a density). Lines below: the {100 * (1 - _ALPHA):.0f} % intervals that it then states.",
     )
 
@@ -165,15 +163,15 @@ def figure_4_bounds(label: str) -> Drawing:
     plain(right, "Queries", "Standard error of the lower quantile")
     right.set(xscale="log", yscale="log")
     for axis in (right.xaxis, right.yaxis):
-        # Plain numbers: labels are not read as formulas here.
+        # Plain numbers, because labels are not parsed as formulas here.
         axis.set_major_formatter("{x:g}")
     right.legend(fontsize=8, frameon=False)
     return Drawing(
         figure,
         f"Left: bounds that 20,000 queries state at {100 * (1 - _ALPHA):.0f} %, each of which sees a share of {_BETA}; "
-        "dashed: the quantiles of F, which the bounds have as outer quantiles. Right: how far the estimate from "
-        f"repeated queries is off, over {_N_REPEATS} simulations (points), and the limit of Proposition 1, with the "
-        "variance derived anew (lines): the rate is the root of the number of queries, beta moves the constant alone.",
+        "dashed: the quantiles of F, which are the bounds' outer quantiles. Right: the error of the estimate from "
+        f"repeated queries, over {_N_REPEATS} simulations (points), and the limit of Proposition 1, with the "
+        "variance derived anew (lines): the rate is the root of the number of queries; beta changes only the constant.",
     )
 
 

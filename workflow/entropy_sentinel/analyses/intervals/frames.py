@@ -17,9 +17,9 @@ _HALF = Column(
 )
 _OF_METHOD = (_MODEL, _METHOD, _LEVEL, _HALF)
 _SAMPLED_AT = Column("temperature", pl.Float64, "of the sampling", "1")
-_CHOSEN = Column("temperature", pl.Float64, "the one that was chosen, where one is", "1", nullable=True)
+_CHOSEN = Column("temperature", pl.Float64, "the chosen temperature, if the method chooses one", "1", nullable=True)
 _END = Column(
-    "temperature_end", pl.String, "`smallest` or `largest` where it is the first or last candidate", nullable=True
+    "temperature_end", pl.String, "`smallest` or `largest` if it is the first or last candidate", nullable=True
 )
 
 STATED = Contract(
@@ -40,7 +40,7 @@ INTEGER_ANSWERS = Contract(
     columns=(
         *RESPONSE_COLUMNS,
         _SAMPLED_AT,
-        Column("value", pl.Int64, "the integer that the response is", "powers of ten", nullable=True),
+        Column("value", pl.Int64, "the integer that the response consists of", "powers of ten", nullable=True),
         Column(
             "probability",
             pl.Float64,
@@ -57,10 +57,10 @@ BELIEFS = Contract(
     key=("model", "basis", "benchmark", "item_id"),
     columns=(
         _MODEL,
-        Column("basis", pl.String, "`whole`, `first_token` or `sampled`: where it is from"),
+        Column("basis", pl.String, "`whole`, `first_token` or `sampled`: its source"),
         *(BENCHMARK_COLUMN, ITEM_COLUMN),
         Column("values", pl.List(pl.Int64), "(n,) integers, rising", "powers of ten"),
-        Column("probabilities", pl.List(pl.Float64), "(n,) of all that the model could say: not normalised", "1"),
+        Column("probabilities", pl.List(pl.Float64), "(n,) among all possible outputs: not normalised", "1"),
         Column("missing", pl.Float64, "1 minus their sum", "1"),
     ),
 )
@@ -71,9 +71,7 @@ ADJUSTED = Contract(
     columns=(
         *(*_OF_METHOD, ITEM_COLUMN),
         Column("true", pl.Int64, "the right answer", "powers of ten"),
-        Column(
-            "lower", pl.Float64, "lower end, -inf where no finite one has the level", "powers of ten", nullable=True
-        ),
+        Column("lower", pl.Float64, "lower end, -inf if no finite one has the level", "powers of ten", nullable=True),
         Column("upper", pl.Float64, "upper end, inf likewise", "powers of ten", nullable=True),
         _CHOSEN,
         _END,
@@ -87,8 +85,8 @@ SCORES = Contract(
     columns=(
         *_OF_METHOD,
         Column("n_questions", pl.UInt32, "questions of the half", "questions"),
-        Column("n", pl.UInt32, "of them with an interval", "questions"),
-        Column("n_infinite", pl.UInt32, "of these with an infinite one", "questions"),
+        Column("n", pl.UInt32, "of these, with an interval", "questions"),
+        Column("n_infinite", pl.UInt32, "of these, with an infinite one", "questions"),
         Column("n_common", pl.UInt32, "questions for which every method has an interval", "questions"),
         Column(
             "score",
@@ -98,7 +96,7 @@ SCORES = Contract(
             nullable=True,
         ),
         Column("median_score", pl.Float64, "median score over these", "powers of ten", nullable=True),
-        Column("coverage", pl.Float64, "share of all n intervals that hold", "1", nullable=True),
+        Column("coverage", pl.Float64, "share of all n intervals that contain the truth", "1", nullable=True),
         Column("coverage_lower", pl.Float64, "lower limit of its 95 % interval, Wilson's", "1", nullable=True),
         Column("coverage_upper", pl.Float64, "upper limit", "1", nullable=True),
         Column("width", pl.Float64, "mean width over the common questions", "powers of ten", nullable=True),
@@ -114,7 +112,7 @@ DIFFERENCES = Contract(
         *_OF_METHOD,
         Column("n", pl.UInt32, "questions for which every method has an interval", "questions"),
         Column("score", pl.Float64, "mean Winkler score over these", "powers of ten", nullable=True),
-        Column("difference", pl.Float64, "from that of the base: below 0 is better", "powers of ten", nullable=True),
+        Column("difference", pl.Float64, "from the base's score; below 0 is better", "powers of ten", nullable=True),
         Column("lower", pl.Float64, "95 % interval by bootstrap over questions", "powers of ten", nullable=True),
         Column("upper", pl.Float64, "upper limit", "powers of ten", nullable=True),
         Column("reason", pl.String, "why the difference, or its interval, is null", nullable=True),
@@ -126,17 +124,17 @@ SETS = Contract(
     key=("model", "basis", "level"),
     columns=(
         _MODEL,
-        Column("basis", pl.String, "where the distributions are from, as in BELIEFS"),
+        Column("basis", pl.String, "the source of the distributions, as in BELIEFS"),
         _LEVEL,
         Column("n", pl.UInt32, "questions of the test half with a distribution", "questions"),
-        Column("missing", pl.Float64, "mean probability that they do not account for", "1"),
+        Column("missing", pl.Float64, "mean probability outside them", "1"),
         Column("in_set", pl.Float64, "share of the right answers in the smallest set", "1"),
         Column("in_hull", pl.Float64, "share within its hull", "1"),
         Column("temperature", pl.Float64, "T*, chosen on the calibration half", "1"),
         _END,
         Column("in_scaled_hull", pl.Float64, "share within the hull at T*", "1"),
-        Column("n_base", pl.UInt32, "of the n questions those with a stated interval", "questions"),
-        Column("base", pl.Float64, "share of these that hold", "1", nullable=True),
+        Column("n_base", pl.UInt32, "of the n questions, those with a stated interval", "questions"),
+        Column("base", pl.Float64, "share of these that contain the truth", "1", nullable=True),
     ),
 )
 
@@ -146,10 +144,10 @@ TUNNEL_INDEX = Contract(
     columns=(
         _MODEL,
         _SAMPLED_AT,
-        Column("m", pl.UInt32, "sampled answers that the estimate is made of", "answers"),
-        Column("n", pl.UInt32, "questions of the test half with so many, and a distribution", "questions"),
+        Column("m", pl.UInt32, "sampled answers that the estimate uses", "answers"),
+        Column("n", pl.UInt32, "questions of the test half with m answers and a distribution", "questions"),
         Column("entropy", pl.Float64, "mean entropy of the distribution", "nats"),
-        Column("index", pl.Float64, "by how much that of the m answers is lower: the empirical tunnel index", "nats"),
+        Column("index", pl.Float64, "this minus the entropy of the m answers: the empirical tunnel index", "nats"),
         Column("lower", pl.Float64, "95 % interval by bootstrap over questions", "nats"),
         Column("upper", pl.Float64, "upper limit", "nats"),
     ),

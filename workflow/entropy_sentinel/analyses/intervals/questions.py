@@ -54,7 +54,7 @@ class Questions:
 
     @property
     def believed(self) -> np.ndarray:
-        """Tell for each question whether it has a distribution, (n,) of bool."""
+        """Return whether each question has a distribution, (n,) of bool."""
         return np.array([belief is not None for belief in self.beliefs], dtype=bool)
 
 
@@ -81,7 +81,7 @@ def gather(
     """Collect the questions of `items` (contract BENCHMARKS) with one model's answers, from frames of its contracts.
 
     `features` has level, item_id and the covariates of the first stating responses. Raises InputError for a reference
-    that is no integer.
+    that is not an integer.
     """
     ends = {
         level: (_matrix(items, own, "lower"), _matrix(items, own, "upper"))

@@ -22,7 +22,7 @@ from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.frames.printable import number, span
 from entropy_sentinel.report.plain_text import below, text_table
 
-# The level that the page begins with, or the nearest that is asked for.
+# The level at the top of the page, or the nearest of the study's levels.
 HEADLINE = 99.0
 
 Row = Mapping[str, Any]
@@ -58,7 +58,7 @@ class Summary:
             return f"No {level_title(self.level)} interval of {self.model} could be read."
         unread = base["n_questions"] - base["n"]
         return (
-            f"Of {base['n']} intervals of {level_title(self.level)} that {self.model} states, {_share(base)} hold"
+            f"Of {base['n']} {level_title(self.level)} intervals by {self.model}, {_share(base)} contain the truth"
             + (f"; {unread} more answers could not be read." if unread else ".")
         )
 
@@ -66,13 +66,13 @@ class Summary:
     def advice(self) -> str:
         """Return sentences with the method that the calibration half recommends, and its result on the test half."""
         if self.chosen is None:
-            return "No method can be chosen: on no question do all have a finite interval."
+            return "No method can be chosen: there is no question on which all have a finite interval."
         scored, title = self.scores[self.chosen], method_title(self.chosen)
         if scored["coverage"] is None:
             return f"{title} {self._why}; on the test half it has no interval."
         others = (row for name, row in self.differences.items() if name != "base")
         if not any(row["score"] is not None and math.isfinite(row["score"]) for row in others):
-            return "Nothing else has finite ends at this level: the calibration half has too few questions for it."
+            return "No other method has finite ends at this level: the calibration half has too few questions."
         if self.chosen == "base":
             advice = f"Use them as they are: no other {'that holds ' if self.may_hold else ''}has a lower score"
             return f"{advice} on the calibration half."
@@ -84,9 +84,7 @@ class Summary:
         advice = f"Use {title}: it {self._why}. {result}"
         if self.best in (None, self.chosen):
             return advice
-        return (
-            f"{advice} Whether they hold or not, {method_title(str(self.best))} has the lowest score on the test half."
-        )
+        return f"{advice} Regardless of coverage, {method_title(str(self.best))} has the lowest score on the test half."
 
     @property
     def _why(self) -> str:
@@ -155,7 +153,7 @@ def _by_method(rows: pl.DataFrame) -> dict[str, Row]:
 
 def summarise(shown: Sequence[Summary]) -> str:
     """Return plain text: coverage and recommendation by model, and scores of every method at the headline level."""
-    parts = ["Intervals that a model states, and intervals that hold: scores are Winkler's, lower is better"]
+    parts = ["Intervals that a model states, and adjusted intervals: scores are Winkler's, lower is better"]
     for summary in headline(shown):
         rows = [
             [method_title(name), number(row["score"], ".1f"), number(row["coverage"], ".2f"), str(row["n"])]

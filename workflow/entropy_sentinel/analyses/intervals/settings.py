@@ -23,14 +23,14 @@ class Asked(Settings):
 
     stated: dict[_Level, Name] = Field(
         min_length=1,
-        description='by level in percent, the variant that states an interval of it: {"90": mine-90, "99": mine-99}. '
+        description='by level in percent, the variant that states such intervals: {"90": mine-90, "99": mine-99}. '
         "With several samples, the first is the stated interval, and all are the repeated queries of the tunnel",
     )
     integers: dict[_Temperature, Name] = Field(
-        {}, description='by sampling temperature, the variant that answers with an integer alone: {"1.0": mine-integer}'
+        {}, description='by sampling temperature, the variant that answers with only an integer: {"1.0": mine-integer}'
     )
     distribution: Name | None = Field(
-        None, description="the variant among them whose log-probabilities are read; null for none"
+        None, description="the variant, among these, whose log-probabilities are read; null for none"
     )
 
     @model_validator(mode="after")
@@ -59,7 +59,7 @@ class Asked(Settings):
 
 
 class Intervals(Analysis):
-    """What intervals that a model states are worth, and what makes them hold (Epstein et al., FermiEval, 2025).
+    """How reliable a model's stated intervals are, and how to reach their level (Epstein et al., FermiEval, 2025).
 
     Answers are powers of ten, as integers: the reference of both benchmarks. No judge and no training group is needed.
     """
@@ -70,22 +70,22 @@ class Intervals(Analysis):
     TABLES, FIGURES = catalogue.TABLES, catalogue.FIGURES
 
     calibration: Name | None = Field(None, description="benchmark whose questions adjust the intervals")
-    test: Name | None = Field(None, description="benchmark on which they are judged")
+    test: Name | None = Field(None, description="benchmark on which they are evaluated")
     models: dict[Name, Asked] = Field({}, description="models by the name that is shown, and their variants")
     covariates: Annotated[list[str], DISTINCT] = Field(
         ["mean", "max", "nll_avg", "n_tokens"],
-        description="features of the stating response, beside both ends, that the quantile regression reads",
+        description="features of the response, besides both ends, that the quantile regression uses",
     )
     farthest: Positive | None = Field(
         None,
-        description="an integer farther from 0 is not a power of ten: the model has stated the number itself. It "
+        description="integers farther from 0 are not powers of ten: the model has stated the number itself. Each "
         "counts as unreadable, like an interval with such an end; null for any",
     )
     undercoverage: Number = Field(
         100,
         ge=0,
         le=1e9,
-        description="lambda of the temperature search: what the square of the coverage that is missing costs",
+        description="lambda of the temperature search: the penalty on the squared shortfall of the coverage",
     )
     resamples: Whole = Field(10_000, ge=10, le=100_000, description="bootstrap samples of the questions")
 
@@ -98,7 +98,7 @@ class Intervals(Analysis):
         for name, model in self.models.items():
             for variant in model.variants:
                 if seen.setdefault(variant, name) != name:
-                    raise ValueError(f"models: '{variant}' is of {seen[variant]} and of {name}; one of them")
+                    raise ValueError(f"models: '{variant}' belongs to both {seen[variant]} and {name}; name it once")
         return self
 
     def obstacle(self, studied: Studied) -> str | None:

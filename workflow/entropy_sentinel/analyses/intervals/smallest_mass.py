@@ -11,7 +11,7 @@ import numpy as np
 from entropy_sentinel.analyses.intervals.interval_score import winkler
 from entropy_sentinel.statistics.numbers import Numbers
 
-# Sums of shares differ from what they stand for in their last bits: 0.6 + 0.3 does not exceed 0.9.
+# Sums of shares have rounding errors in their last bits: 0.6 + 0.3 must not exceed 0.9.
 _SAME = 1e-9
 
 

@@ -26,7 +26,7 @@ from entropy_sentinel.frames.contract import Contract
 from entropy_sentinel.frames.generation import REFUSED, scan_traces
 from entropy_sentinel.frames.response import RESPONSE
 
-# JSON's integers. What has more digits fits no column, and is no power of ten that was meant.
+# JSON's integers. A number with more digits does not fit a column, and is not meant as a power of ten.
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 
 
@@ -86,7 +86,7 @@ def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-# An object is a list of its members; what is no integer that counts is None.
+# An object is a list of its members; invalid integers are None.
 _DECODER = json.JSONDecoder(
     object_pairs_hook=list,
     parse_int=lambda digits: int(digits) if _INTEGER.fullmatch(digits) else None,
@@ -98,7 +98,7 @@ _DECODER = json.JSONDecoder(
 def _last_object(text: str) -> list[tuple[str, Any]] | None:
     """Return the members of the last JSON object of a text that is inside no other one; None without any.
 
-    None too where objects are nested hundreds deep.
+    None also if objects are nested hundreds deep.
     """
     last, place = None, text.find("{")
     while place >= 0:
@@ -113,7 +113,7 @@ def _last_object(text: str) -> list[tuple[str, Any]] | None:
 
 
 def write_stated(generations: Sequence[str], level: float, farthest: int | None, output: str) -> None:
-    """Write the intervals that a variant states at this level, of its traces on both benchmarks."""
+    """Write the intervals that a variant states at this level, from its traces on both benchmarks."""
     _write(generations, {"level": level}, partial(stated_interval, farthest=farthest), STATED, output)
 
 

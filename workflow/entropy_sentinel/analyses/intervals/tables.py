@@ -52,7 +52,7 @@ def table_1_examples(items: pl.DataFrame, adjusted: pl.DataFrame) -> Table:
     return Table(
         "Questions of the test half, their answers as powers of ten, and the intervals that models state.",
         pl.DataFrame(rows, schema=headings, infer_schema_length=None),
-        (f"The first {N_EXAMPLES} questions. -: no interval that can be read.",),
+        (f"The first {N_EXAMPLES} questions. -: no readable interval.",),
     )
 
 
@@ -61,12 +61,12 @@ def table_parsing(stated: pl.DataFrame, integers: pl.DataFrame) -> Table:
     keys, numbers = ["Variant", "Asked for", "Benchmark"], ["Answers", "Read", *REASONS.values()]
     rows = [*_shares(stated, "level"), *_shares(integers, "temperature")]
     return Table(
-        "Share of the answers that can be read, and of those that cannot by why, of all samples.",
+        "Share of readable answers among all samples, and of unreadable ones by reason.",
         number_frame(rows, keys, numbers),
         (
-            "An interval is the last JSON object of a response that has ended by itself: integers L and U, L at most "
-            "U, and nothing else; an integer alone is a response that is nothing but it.",
-            "What cannot be read counts neither as wrong nor as covered.",
+            "An interval is the last JSON object of a complete response: integers L and U, L at most "
+            "U, and nothing else. An integer must be the whole response.",
+            "Unreadable answers count neither as wrong nor as covered.",
         ),
     )
 
@@ -112,7 +112,7 @@ def table_3_coverage(sets: pl.DataFrame) -> Table:
         headed(sets, headings, WORDS),
         (
             "Distribution: " + "; ".join(f"{name}: {meaning}" for name, meaning in BASES.items()) + ".",
-            "Mass left out: mean probability of all else that the model could say; the distributions are normalised "
+            "Mass left out: mean probability of all other possible outputs; the distributions are normalised "
             "without it.",
             "T*: the one temperature whose mean score over all levels is lowest on the calibration half.",
             *dict.fromkeys(
@@ -120,7 +120,7 @@ def table_3_coverage(sets: pl.DataFrame) -> Table:
                 for row in sets.drop_nulls("temperature_end").iter_rows(named=True)
             ),
         ),
-        published=Table("Coverage of gpt-4o-mini here and as the paper printed it.", headed(both, beside, WORDS)),
+        published=Table("Coverage of gpt-4o-mini here and in the paper.", headed(both, beside, WORDS)),
     )
 
 
@@ -133,11 +133,11 @@ def table_perception(scores: pl.DataFrame) -> Table:
         at = {level_title(level): held for level, held in own.select("level", "coverage").iter_rows()}
         sizes.append({"Model": model, **at, "beta": perception_size(own["level"] / 100, own["coverage"])})
     return Table(
-        "Coverage of the stated intervals by level, and the share of its own distribution that a model would then see.",
+        "Coverage of the stated intervals by level, and the share of its own distribution that a model then sees.",
         number_frame(sizes, ["Model"], [*map(level_title, levels), "beta"]),
         (
             "beta: the sum of the coverages over that of the levels, at most 1. If the theory of the tunnel held, "
-            "coverage would be beta times the level. A belief that is wrong counts as tunnel too.",
+            "coverage would be beta times the level. Wrong beliefs also count as tunnel.",
         ),
     )
 
@@ -159,8 +159,8 @@ def table_tunnel_index(tunnel_index: pl.DataFrame) -> Table:
         "test half.",
         headed(tunnel_index, headings),
         (
-            "Appendix G of the paper, where an answer is all that a reasoning trace leaves: with one answer the index "
-            "is the whole entropy, and it falls with their number.",
+            "Appendix G of the paper, where each reasoning trace gives only an answer: with one answer the index "
+            "is the whole entropy, and it falls as their number grows.",
             "from, to: 95 % interval by bootstrap over questions.",
         ),
     )

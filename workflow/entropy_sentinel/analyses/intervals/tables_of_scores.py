@@ -23,7 +23,7 @@ from entropy_sentinel.analyses.intervals.report import choice
 from entropy_sentinel.report.tables import Table, headed, missing_notes, number_frame
 
 _KEYS = {"model": "Model", "level": "Level", "method": "Method"}
-# What the paper's text says of its Table 2: by level the drop of the mean score, and the share by which it falls.
+# The paper's text about its Table 2: by level, the drop of the mean score in points and in per cent.
 _TEXT = {90.0: (7.38, 25.2), 95.0: (16.56, 27.8), 99.0: (173.84, 59.4)}
 
 
@@ -51,8 +51,8 @@ def table_2_winkler(scores: pl.DataFrame) -> Table:
         (
             f"{COMMON_NOTE} Score, median score and width are over these, Compared is their number.",
             SCORE_NOTE,
-            "A few intervals that state a number in place of its power of ten can make up the mean; the median does "
-            "not see them.",
+            "A few intervals that state a number instead of its power of ten can dominate the mean; the median does "
+            "not reflect them.",
             READ_NOTE,
             WILSON_NOTE,
             *missing_notes(
@@ -87,8 +87,8 @@ def _published_scores(scores: pl.DataFrame) -> Table:
     joined = theirs.join(scores, on=["model", "level", "method"], how="inner", maintain_order="left")
     compared = joined.with_columns(difference=pl.col("score") - pl.col("published"))
     headings = {**_KEYS, "score": "Score", "published": "Score: paper", "difference": "Score: difference"}
-    note = "The paper's 500 + 500 questions are not published, and others are asked here."
-    return Table("Mean Winkler score here and as the paper printed it.", headed(compared, headings, WORDS), (note,))
+    note = "The paper's 500 + 500 questions are not published; this study uses others."
+    return Table("Mean Winkler score here and in the paper.", headed(compared, headings, WORDS), (note,))
 
 
 def _paper() -> pl.DataFrame:
@@ -113,9 +113,9 @@ def table_differences(scores: pl.DataFrame, differences: pl.DataFrame) -> Table:
         number_frame(rows, keys, numbers),
         (
             COMMON_NOTE,
-            "Calibration coverage and score: on the calibration half, whose fifths are each adjusted by the four "
+            "Calibration coverage and score: on the calibration half, each fifth of which is adjusted by the four "
             "others. The chosen method has the lowest score among those that may hold (the level is in the Wilson "
-            "interval of their coverage, or below it), or else the lowest of all. The test half has no part in it.",
+            "interval of their coverage, or below it), or else the lowest of all. The test half is not used for this.",
             "from, to: 95 % interval by bootstrap over questions, each with its scores of both methods.",
             *reasons,
         ),
@@ -147,8 +147,8 @@ def table_reductions(differences: pl.DataFrame) -> Table:
         "The mean Winkler score over models before and after conformal adjustment.",
         number_frame(rows, ["Whose", "Level"], numbers),
         (
-            "Drop, %: of the mean over models. Text: what the paper's text says of its Table 2.",
-            "all: the sum over the paper's levels. Its abstract says that the score decreases by 54 %, not of what.",
+            "Drop, %: of the mean over models. Text: the values in the paper's text about its Table 2.",
+            "all: the sum over the paper's levels. Its abstract states a decrease by 54 %, but not of which score.",
         ),
     )
 

@@ -9,7 +9,7 @@ QUESTION_ONLY = "question-only"
 TABLES: dict[str, str] = {
     "best_pairs": "Best pairs of model and assessor",
     "auarc": "Area under the accuracy-rejection curve",
-    "coverage": "What can be kept at a wanted accuracy",
+    "coverage": "Responses that can be kept at a required accuracy",
     "areas": "Area and its share of a perfect one, by assessor",
 }
 

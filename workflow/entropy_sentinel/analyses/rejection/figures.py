@@ -30,9 +30,9 @@ _QUESTION_LINE: tuple[str, Any] = (GREEN, (0, (1, 1)))
 _WIDTH, _HEIGHT = 2.75, 2.45
 _TOGETHER = {"held_out": "unseen domains", "training": "training domains, test split"}
 _CAPTION = (
-    "Accuracy of the responses that are kept when the least certain ones are rejected. On the left none is; on "
-    "the far right a handful is left, whose accuracy moves with each response. Grey: the accuracy of all responses, "
-    "which an order at random has at every rejection. Thin lines: "
+    "Accuracy of the responses that are kept when the least certain ones are rejected. On the left none are; on "
+    "the far right only a few are left, and each one matters. Grey: the accuracy of all responses, "
+    "which a random order has at every rejection rate. Thin lines: "
 )
 
 

@@ -17,10 +17,10 @@ MEASURES = Contract(
     columns=(
         MODEL_COLUMN,
         GROUP,
-        Column("role", pl.String, "`training` (by their test split: in distribution) or `held_out` (out of it)"),
+        Column("role", pl.String, "`training` (test split: in distribution) or `held_out` (out of distribution)"),
         Column("benchmark", pl.String, "domain; `*` is all labelled domains of the role together"),
         Column("n_responses", pl.UInt32, "rows with features and a label", "responses"),
-        Column("accuracy", pl.Float64, "share of correct ones among them", "1", nullable=True),
+        Column("accuracy", pl.Float64, "share of correct responses among them", "1", nullable=True),
         Column("assessor", pl.String, "an estimator that gives P(correct), or `question-only`"),
         Column(
             "measure",
@@ -31,7 +31,7 @@ MEASURES = Contract(
             "training group's test split has that accuracy; `kept_0.9` and `kept_accuracy_0.9`, of unseen domains the "
             "share of responses from that threshold on, and their accuracy",
         ),
-        Column("value", pl.Float64, "of the responses as they are", "1", nullable=True),
+        Column("value", pl.Float64, "for the responses themselves, without resampling", "1", nullable=True),
         Column("lower", pl.Float64, "2.5 % quantile over bootstrap samples of the items", "1", nullable=True),
         Column("upper", pl.Float64, "97.5 % quantile", "1", nullable=True),
         Column("reason", pl.String, "why the value is null", nullable=True),

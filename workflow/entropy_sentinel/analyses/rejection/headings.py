@@ -16,17 +16,17 @@ DISTRIBUTION_NOTE = (
     "In distribution: the test split of the benchmarks that the assessor was trained on. Out of distribution: all "
     "responses of domains that it has not seen."
 )
-EVERY_NOTE = "Domain all: these domains together, each response counting alike."
+EVERY_NOTE = "Domain all: these domains together; all responses have equal weight."
 # For tables: with 10,000 bootstrap samples, another seed moves 95 % of AUARC's limits by less than 0.006.
 DECIMALS = 2
 INTERVAL_NOTE = (
     "From and to: 95 % bootstrap interval (percentiles over samples of the items, all responses to an item together)."
 )
 KEPT_NOTES = (
-    "Coverage: the largest share that could be kept, chosen with the labels of these very responses: how far an order "
-    "goes, and no promise.",
-    "Kept, out of distribution: by the threshold that reaches the wanted accuracy on the test split of the training "
-    "group, as users can do; where no threshold does, nothing is kept.",
+    "Coverage: the largest share that could be kept, chosen with the labels of these same responses: an upper bound "
+    "for an order, not a guarantee.",
+    "Kept, out of distribution: by the threshold that reaches the required accuracy on the test split of the training "
+    "group, as users can do; if no threshold does, nothing is kept.",
 )
 OWN_TITLE = "Own"
 
@@ -57,9 +57,7 @@ def domain_notes(measures: pl.DataFrame) -> list[str]:
     """Return one line for each excluded domain, with the models concerned."""
     empty = measures.filter(pl.col("reason") == NO_RESPONSE, pl.col("benchmark") != EVERY)
     models = empty.select("benchmark", "model").unique(maintain_order=True).group_by("benchmark", maintain_order=True)
-    return [
-        f"{benchmark} takes no part for {', '.join(part['model'])}: {NO_RESPONSE}." for (benchmark,), part in models
-    ]
+    return [f"{benchmark} is excluded for {', '.join(part['model'])}: {NO_RESPONSE}." for (benchmark,), part in models]
 
 
 def absent_notes(
@@ -74,7 +72,7 @@ def absent_notes(
             by_reason.setdefault(absent, []).append(f"{model} by {group.title}")
     everyone = ", ".join(["all models", *(group.title for group in groups)])
     return [
-        f"Left out, since without P(correct) of a response or not fitted: {absent} "
+        f"Left out, because they give no P(correct) or could not be fitted: {absent} "
         f"({', '.join(whose) if len(whose) < len(models) * len(groups) else everyone})."
         for absent, whose in by_reason.items()
         if absent

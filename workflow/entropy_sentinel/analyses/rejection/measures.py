@@ -23,7 +23,7 @@ from entropy_sentinel.statistics.bootstrap import percentile_interval, resamples
 # Thresholds by assessor and wanted accuracy; None if no threshold reaches it.
 Thresholds = Mapping[tuple[str, float], float | None]
 
-# Why there is no measure of a domain that nobody has labelled, among others.
+# The reason for a missing measure, for example of an unlabelled domain.
 NO_RESPONSE = "no response with a label and features"
 _COLUMNS = [*RESPONSE, "split", "label", "feature_reason"]
 

@@ -54,10 +54,10 @@ class Summary:
             return "The gain of the trace is unknown: one of the two assessors could not be fitted."
         size = f"AUARC {number(gain['value'], '+.3f')}, 95 % interval {span(gain, '+.3f')}"
         if gain["lower"] > 0:
-            return f"The trace improves on the question alone ({size})."
+            return f"The trace improves on the question-only assessor ({size})."
         if gain["upper"] < 0:
-            return f"The question alone ranks these responses better than the trace does ({size})."
-        return f"There is no clear gain of the trace over the question alone ({size})."
+            return f"The question-only assessor ranks these responses better than the trace does ({size})."
+        return f"There is no clear gain of the trace over the question-only assessor ({size})."
 
 
 def summaries(measures: pl.DataFrame, group: TrainingGroup, assessors: Sequence[str]) -> list[Summary]:
@@ -85,7 +85,7 @@ def summaries(measures: pl.DataFrame, group: TrainingGroup, assessors: Sequence[
 _LEGEND = (
     "for 0.9, out of distribution: the share that is kept, and its accuracy, by the threshold that reaches 0.9 on the",
     "training group's test split. In brackets, and in distribution: the largest share that could be kept, chosen with",
-    "the labels of these very responses. AUARC: with its 95 % interval.",
+    "the labels of these same responses. AUARC: with its 95 % interval.",
 )
 
 
@@ -102,7 +102,7 @@ def summarise(
     measures: pl.DataFrame, group: TrainingGroup, assessors: Sequence[str], accuracies: Sequence[float]
 ) -> str:
     """Return the summary as text: AUARC of each assessor by model and distribution, what it keeps, the trace's gain."""
-    parts = [f"Responses that can be kept at a wanted accuracy, trained on {group.benchmarks} ({group.title})"]
+    parts = [f"Responses that can be kept at a required accuracy, trained on {group.benchmarks} ({group.title})"]
     for summary in summaries(measures, group, assessors):
         headings = ["assessor", "AUARC", *(f"for {accuracy:g}" for accuracy in accuracies)]
         rows = [

@@ -67,7 +67,7 @@ def slices(observations: pl.DataFrame, scores: pl.DataFrame, group: str, names: 
         if missing := usable[name].null_count():
             raise ContractError(
                 f"{name}, trained on {group}: {missing} of {len(usable)} labelled responses have no score; its scores "
-                "are of other observations: delete them"
+                "belong to other observations; delete them"
             )
     for name in ROLES:
         rows = usable.filter(pl.col("role") == name)

@@ -14,9 +14,9 @@ _Accuracy = Annotated[Number, Field(gt=0, le=1)]
 
 
 class Rejection(Analysis):
-    """Which responses can be kept at a wanted accuracy, by every kept estimator that gives P(correct).
+    """Which responses can be kept at a required accuracy, by every kept estimator that gives P(correct).
 
-    Beside them is an assessor that sees the question alone. It needs a named group; null is filled in from what is run.
+    It also has an assessor that sees only the question. It needs a named group; null is filled in from what is run.
     """
 
     PAGE = "{judge}/rejection/report.html"
@@ -29,13 +29,13 @@ class Rejection(Analysis):
         None, description="named group of the figures, of the table of coverages and of the summary; null for the first"
     )
     estimators: Annotated[list[str], DISTINCT] | None = Field(
-        None, description="of estimation.keep, those to show; null for all that give P(correct)"
+        None, description="estimators of estimation.keep to show; null for all that give P(correct)"
     )
     accuracies: Annotated[list[_Accuracy], DISTINCT, AfterValidator(sorted)] = Field(
-        [0.8, 0.9, 0.95], min_length=1, max_length=10, description="accuracies that what is kept must have"
+        [0.8, 0.9, 0.95], min_length=1, max_length=10, description="required accuracies of the kept responses"
     )
-    best: Whole = Field(3, ge=1, le=100, description="pairs of model and assessor that are ranked")
-    resamples: Whole = Field(10_000, ge=10, le=100_000, description="bootstrap samples behind an interval")
+    best: Whole = Field(3, ge=1, le=100, description="number of pairs of model and assessor to rank")
+    resamples: Whole = Field(10_000, ge=10, le=100_000, description="bootstrap samples per interval")
 
     @model_validator(mode="after")
     def _known(self) -> "Rejection":
@@ -46,7 +46,7 @@ class Rejection(Analysis):
         """See `Analysis.obstacle`."""
         if self._named(studied):
             return None
-        return "no named group is run, and only theirs are the estimators that are kept"
+        return "no named group is run, and only named groups keep estimators"
 
     def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""

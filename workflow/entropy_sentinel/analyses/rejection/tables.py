@@ -50,11 +50,11 @@ def table_auarc(measures: pl.DataFrame, groups: Groups, assessors: Mapping[str, 
     numbers = ["Responses", "Accuracy", *sorted(titles, key=lambda title: title == last), *gain]
     return Table(
         "Area under the accuracy-rejection curve (AUARC): the mean accuracy of what is kept, over all coverages. "
-        "An order at random has the accuracy of all responses.",
+        "A random order has the accuracy of all responses.",
         number_frame([dict.fromkeys(numbers) | row for row in rows], keys, numbers),
         (
             "Trace adds: the AUARC of the training group's own estimator minus that of the assessor that sees the "
-            "question alone (a logistic regression on its words, fitted on the same responses).",
+            "only the question (a logistic regression on its words, fitted on the same responses).",
             DISTRIBUTION_NOTE,
             EVERY_NOTE,
             INTERVAL_NOTE,
@@ -90,13 +90,13 @@ def table_coverage(
                 whose = (*(of[key] for key in keys[:3]), short_title(assessor, group), f"{accuracy:g}")
                 rows.append(dict(zip([*keys, *numbers], [*whose, *values], strict=True)))
     return Table(
-        "What is kept at a wanted accuracy by a threshold that is chosen on the training group's test split, and the "
+        "Share kept at a required accuracy by a threshold chosen on the training group's test split, and the "
         f"largest share that could be kept, training group {group.title} ({group.benchmarks}).",
         number_frame(rows, keys, numbers),
         (
             *KEPT_NOTES,
-            "Threshold: of P(correct), chosen on all training domains together. A few responses can be luck: see the "
-            "intervals; those of kept ones are for the threshold as it was chosen.",
+            "Threshold: on P(correct), chosen on all training domains together. Few responses can give lucky results: "
+            "see the intervals; those of the kept responses take the chosen threshold as fixed.",
             DISTRIBUTION_NOTE,
             EVERY_NOTE,
             INTERVAL_NOTE,
@@ -191,7 +191,7 @@ def table_best_pairs(
         (
             DISTRIBUTION_NOTE,
             INTERVAL_NOTE,
-            "Equal coverages are ranked by AUARC. Coverage 0: no part of the responses reaches the accuracy.",
+            "Equal coverages are ranked by AUARC. Coverage 0: no subset of the responses reaches the accuracy.",
             *KEPT_NOTES,
             *absent_notes(measures, named, assessors),
             *domain_notes(measures),

@@ -55,8 +55,8 @@ def write_page(files: PageFiles, benchmarks: Sequence[str], settings: PageSettin
     """Write the page of one model.
 
     A page has at most 4 x `per_kind` responses of a benchmark, `most_tokens` tokens of each and `alternatives` to each,
-    and all its texts are cut: with the defaults a token takes at most some 600 bytes, mostly 200, and ten benchmarks
-    some 3 MB.
+    and all its texts are truncated: with the defaults a token takes at most 600 bytes, usually 200, and ten benchmarks
+    about 3 MB.
     """
     scores_file = next(iter(files["scores"]), None)
     estimator = estimator_of(scores_file, settings["estimator"])

@@ -12,7 +12,7 @@ class Responses(Analysis):
     """Single responses of each benchmark, token by token, a page per model.
 
     The most and least certain, those that are wrong but certain and those that are right but uncertain. The numbers
-    bound the size of a page: with the defaults, some 3 MB.
+    bound the size of a page: with the defaults, about 3 MB.
     """
 
     PAGE = "{judge}/responses/{model}.html"
@@ -27,13 +27,13 @@ class Responses(Analysis):
         1, ge=1, le=20, description="responses of each kind and benchmark, such as wrong but certain"
     )
     most_tokens: Whole = Field(
-        400, ge=10, le=10_000, description="tokens shown of a response: the middle of a longer one is left out"
+        400, ge=10, le=10_000, description="number of tokens shown per response; the middle of a longer one is left out"
     )
     alternatives: Whole = Field(
         5,
         ge=0,
         le=20,
-        description="most likely tokens shown for each token; their texts are known where "
+        description="number of most likely tokens shown for each token; their texts are known if "
         "generation.keep_top_tokens or generation.keep_top_token_ids is set",
     )
 

@@ -50,7 +50,7 @@ class StudyFiles:
         """Return the files of one benchmark; raises InputError if it has no traces yet."""
         traces, labels = self.generations.format(benchmark=benchmark), self.labels.format(benchmark=benchmark)
         if not Path(traces).is_file():
-            raise InputError(f"{traces}: does not exist; make it: snakemake generations")
+            raise InputError(f"{traces}: does not exist; build it with: snakemake generations")
         there = labels if Path(labels).is_file() else None
         return ResponseFiles(self.items.format(benchmark=benchmark), traces, there, self.scores)
 
@@ -75,7 +75,7 @@ def study_files(config: Config, judge: str, model: str) -> StudyFiles:
 def candidates(study: StudyFiles, benchmark: str, per_kind: int) -> list[Part]:
     """List a benchmark's most instructive responses in a table."""
     if not Path(study.observations).is_file():
-        raise InputError(f"{study.observations}: does not exist yet; name an item, or make it with snakemake")
+        raise InputError(f"{study.observations}: does not exist yet; name an item, or build it with snakemake")
     scores = SCORES.frame([])
     estimator = estimator_of(study.scores, study.estimator)
     if study.scores:
@@ -150,7 +150,7 @@ def _tokens(tokens: Sequence[Token]) -> Table:
 
 def _estimator(estimator: str | None, p: str = "") -> str:
     if estimator is None:
-        return "There is no P(correct): no estimator that gives one is kept, or it is not made yet."
+        return "There is no P(correct): no estimator that gives one is kept, or it has not been built yet."
     return f"P(correct){p} by {title(estimator)}."
 
 

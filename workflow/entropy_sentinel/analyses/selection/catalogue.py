@@ -17,7 +17,7 @@ class Strategy:
 
 
 STRATEGIES: dict[str, Strategy] = {
-    "random": Strategy("Random", "drawn by the seed, every candidate alike"),
+    "random": Strategy("Random", "drawn by the seed, all candidates equally likely"),
     "longest": Strategy("Longest", "most tokens in the response", "n_tokens"),
     "pass-rate": Strategy(
         "Lowest pass rate",
@@ -30,8 +30,8 @@ STRATEGIES: dict[str, Strategy] = {
 
 TABLES: dict[str, str] = {
     "selections": "What each strategy selects",
-    "overlap": "How far the selections overlap",
-    "domains": "Where the selections come from",
+    "overlap": "Overlap of the selections",
+    "domains": "Benchmarks of the selections",
 }
 
 FIGURES: dict[str, str] = {"selections": "Overlap, difficulty and length of the selections"}

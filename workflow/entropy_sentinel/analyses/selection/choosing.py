@@ -1,6 +1,6 @@
 """Read the candidate items from a study's files, and select among them by a strategy, with the reasons.
 
-Where scores are equal, the order is that of `random` with the same seed: no benchmark is preferred for its name.
+Equal scores are ordered as by `random` with the same seed, so that no benchmark is preferred because of its name.
 """
 
 from collections.abc import Iterable
@@ -130,8 +130,8 @@ class Selected:
     def notes(self) -> list[str]:
         """Sentences about too few candidates and about items left out."""
         short = (
-            f"{self.strategy}: {self.n_candidates:,} candidates, fewer than the {self.size:,} asked for: all are "
-            "taken, and nothing is filled in"
+            f"{self.strategy}: {self.n_candidates:,} candidates, fewer than the {self.size:,} requested: all are "
+            "selected, and none are added"
         )
         reasons = ", ".join(f"{count:,} ({reason})" for reason, count in self.left_out.items())
         out = f"{self.strategy}: items left out: {reasons}"

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".jsonl",)
 
-Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model of the study: the one that is to be trained.")]
-Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the items go: .jsonl.")]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="The model of the study that is to be trained.")]
+Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The file of items to write: .jsonl.")]
 Judge = Annotated[
-    str | None, typer.Option("--judge", help="Whose labels say what is correct; the study's first judge if not given.")
+    str | None, typer.Option("--judge", help="The judge whose labels are used; by default the study's first judge.")
 ]
 
 

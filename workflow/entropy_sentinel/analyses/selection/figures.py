@@ -11,7 +11,7 @@ from entropy_sentinel.statistics.agreement import wilson
 
 _WIDTH, _HEIGHT = 11.0, 3.1
 _CAPTION = (
-    "Left: how far two selections overlap, as Jaccard's index (shared items over the items of either), with the number "
+    "Left: overlap of two selections, as Jaccard's index (shared items over the items of either), with the number "
     "of shared items. Middle: mean pass rate over the tries, and accuracy of the first responses with Wilson's "
     "interval at 95 %; harder items are further left. Right: tokens of the first responses: median, quartiles, range."
 )

@@ -7,7 +7,7 @@ from entropy_sentinel.frames.response import ITEM_COLUMN, MODEL_COLUMN
 
 _ITEM = (
     MODEL_COLUMN,
-    Column("benchmark", pl.String, "where the item is from"),
+    Column("benchmark", pl.String, "the item's benchmark"),
     ITEM_COLUMN,
 )
 
@@ -19,8 +19,8 @@ CANDIDATES = Contract(
         Column("question", pl.String, "what the model is asked"),
         Column("reference", pl.String, "the correct answer, as the benchmark gives it"),
         Column("n_tokens", pl.UInt32, "length of the first response", "tokens"),
-        Column("label", pl.Boolean, "whether it is correct; null where the judge cannot say", nullable=True),
-        Column("passes", pl.UInt16, "correct ones among the tries; null with a reason", "responses", nullable=True),
+        Column("label", pl.Boolean, "whether it is correct; null if the judge cannot decide", nullable=True),
+        Column("passes", pl.UInt16, "number of correct tries; null with a reason", "responses", nullable=True),
         Column("pass_rate", pl.Float64, "passes / tries; null with a reason", "1", nullable=True),
         Column("pass_rate_reason", pl.String, "why there is no pass rate", nullable=True),
         Column("eas", pl.Float64, "entropy area score of this response; null with a reason", "bits", nullable=True),
@@ -35,7 +35,7 @@ SELECTIONS = Contract(
         *_ITEM,
         Column("strategy", pl.String, "how it was selected"),
         Column("rank", pl.UInt32, "place in the selection, from 1"),
-        Column("score", pl.Float64, "what it was selected by; null for `random`", nullable=True),
-        Column("reason", pl.String, "why it was taken"),
+        Column("score", pl.Float64, "the score that it was selected by; null for `random`", nullable=True),
+        Column("reason", pl.String, "why it was selected"),
     ),
 )

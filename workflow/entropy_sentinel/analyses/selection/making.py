@@ -66,7 +66,7 @@ def training_rows(
     for row in known.iter_rows(named=True):
         if solutions and row["question"] not in solutions:
             raise InputError(
-                f"solutions: there is none for item {row['item_id']}; a row's '{QUESTION}' must be {row['question']!r}"
+                f"solutions: no row for item {row['item_id']}; add one whose '{QUESTION}' is {row['question']!r}"
             )
         said, target = filled_prompt(prompt, row["question"]), solutions.get(row["question"], row["reference"])
         yield {

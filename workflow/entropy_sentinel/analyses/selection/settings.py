@@ -17,23 +17,23 @@ FORCED_ANSWER = "forced_answer"
 
 _Size = Annotated[
     Whole,
-    Field(ge=1, le=10**9, description="Items to take; where there are fewer candidates, all of them."),
+    Field(ge=1, le=10**9, description="Number of items to select; all, if there are fewer candidates."),
     Shown(Panel.SELECTION, "N", "-n"),
 ]
 _Seed = Annotated[
     Seed,
-    Field(description="Of the strategy random, and of who goes first where scores are equal."),
+    Field(description="Seed of the strategy random, and of the order of items with equal scores."),
     Shown(Panel.SELECTION, "N"),
 ]
 _Tries = Annotated[
     Whole,
-    Field(ge=2, le=1000, description="Responses to an item that its pass rate is over, the first ones."),
+    Field(ge=2, le=1000, description="Number of first responses to an item that its pass rate uses."),
     Shown(Panel.SELECTION, "N"),
 ]
 _Answer = Annotated[
     Literal["own", "reference"],
     Field(
-        description="Which answer the entropy area is of: the response's own, which needs no label, or the reference, "
+        description="The answer whose entropy area is used: the response's own, which needs no label, or the reference "
         "as in the paper."
     ),
     Shown(Panel.SELECTION),
@@ -41,7 +41,7 @@ _Answer = Annotated[
 _Solutions = Annotated[
     tuple[Text, ...],
     Field(
-        description="Files of rows with columns question and solution: what the model is trained to answer; without, "
+        description="Files of rows with columns question and solution, the answers to train on; by default "
         "the reference."
     ),
     Shown(Panel.SELECTION, "FILE"),
@@ -49,7 +49,7 @@ _Solutions = Annotated[
 
 
 class SelectOptions(Options):
-    """What `select` can be asked."""
+    """The options of `select`."""
 
     strategy: Annotated[Strategy, Shown(Panel.SELECTION, short="-s")] = Field(
         "eas", description="; ".join(f"{name}: {strategy.meaning}" for name, strategy in STRATEGIES.items())
@@ -71,11 +71,11 @@ class Selection(Analysis):
     TELLS = "which items to train on"
     TABLES, FIGURES = catalogue.TABLES, catalogue.FIGURES
 
-    judges: Names | None = Field(None, description="judges whose labels say what is correct; null for all that are run")
+    judges: Names | None = Field(None, description="judges whose labels are used; null for all that are run")
     strategies: Annotated[list[str], DISTINCT] | None = Field(
         None,
         min_length=1,
-        description="ways to choose; null for all that what is run allows: pass-rate needs several samples per item, "
+        description="strategies; null for all that the study allows: pass-rate needs several samples per item, "
         "eas the family forced_answer in run.features",
     )
     size: _Size = 1000

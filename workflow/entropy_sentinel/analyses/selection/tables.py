@@ -95,7 +95,7 @@ def table_selections(candidates: pl.DataFrame, selections: pl.DataFrame, notes: 
         headed(rows, headings),
         (
             "Pass rate: share of correct tries. Accuracy: of the first response. Tokens: length of the first response. "
-            "EAS: in bits. Each over the items with a value.",
+            "EAS: in bits. Each mean is over the items with a value.",
             *notes,
         ),
     )
@@ -112,9 +112,9 @@ def table_overlap(selections: pl.DataFrame) -> Table:
         "jaccard": "Jaccard",
     }
     return Table(
-        "How many items two selections share.",
+        "Number of items that two selections share.",
         headed(rows, headings),
-        ("Jaccard: shared items over the items of either; 1 is the same items, 0 none in common.",),
+        ("Jaccard: shared items over the items of either; 1: the same items, 0: none in common.",),
     )
 
 

@@ -34,10 +34,10 @@ BEAMS = Contract(
         Column(
             "finish_reasons",
             pl.List(pl.String),
-            "(B,) `stop`, or `length` where a beam was not at its end: its probability is that of its beginning",
+            "(B,) `stop`, or `length` if a beam was truncated: its probability is then that of its beginning",
             nullable=True,
         ),
-        Column("reason", pl.String, "why there are no beams; null where there are some", nullable=True),
+        Column("reason", pl.String, "why there are no beams; null if there are some", nullable=True),
     ),
 )
 
@@ -47,12 +47,12 @@ class BeamSearch(Settings):
 
     width: Annotated[Whole, Field(ge=1, le=TOP_K // 2)] = Field(
         5,
-        description="sequences that are gone on with at each step, and that are kept; the paper has 5. A search goes "
-        "as far as the model's sampling.max_tokens, and its sampling.stop ends a response there too",
+        description="number of sequences that each step continues, and that are kept; the paper has 5. A search runs "
+        "up to the model's sampling.max_tokens, and its sampling.stop also ends a response",
     )
 
 
-_MSP = "1 - probability of the likeliest response that a beam search finds, as a whole; the same for all of an item"
+_MSP = "1 - probability of the likeliest response that a beam search finds; the same for all responses to an item"
 
 FAMILY = Family(
     "how unlikely even the likeliest response to an item is: its beams are searched, on a GPU",
@@ -62,7 +62,7 @@ FAMILY = Family(
         BEAMS,
         version=1,
         alike=(("texts", "logprobs", "lengths", "finish_reasons"),),
-        # A search is of the item: as many contexts as one response has tokens, for each beam.
+        # There is one search per item: for each beam, as many contexts as a response has tokens.
         contexts_per_token=lambda settings: settings["width"],
         first_responses=lambda settings: 1,
         told_of_servers=("end_tokens",),

@@ -48,7 +48,7 @@ ITERATIVE_PROMPTS = Contract(
             "nats",
             nullable=True,
         ),
-        Column("reason", pl.String, "why the answer was not asked about; null where it was", nullable=True),
+        Column("reason", pl.String, "why the answer was not asked about; null if it was", nullable=True),
     ),
 )
 
@@ -56,7 +56,7 @@ ITERATIVE_PROMPTS = Contract(
 def _with_places(prompt: str) -> str:
     for name in ("question", "answer"):
         if f"{{{name}}}" not in prompt:
-            raise ValueError(f"must have a place for {{{name}}}")
+            raise ValueError(f"must contain the placeholder {{{name}}}")
     return prompt
 
 
@@ -65,18 +65,18 @@ class IterativePrompting(Settings):
 
     samples: Annotated[Whole, Field(ge=2, le=2**16)] = Field(
         10,
-        description="of each item the first so many responses are put into the prompt and judged, each distinct answer "
+        description="number of first responses to an item that are inserted and scored, each distinct answer "
         "once; an item with fewer has no score. The pass asks about every pair of them",
     )
     prompt: Annotated[Text, AfterValidator(_with_places)] = Field(
         "A possible answer to the question {question} is {answer}.\nQ: {question}?\nA:",
-        description="the prompt with an answer in it. It replaces the message with the question, or plain text's last "
+        description="the prompt with an answer. It replaces the message with the question, or plain text's last "
         "paragraph, so that examples stay before it. The mark at the end of a question or an answer is not "
         "doubled",
     )
 
 
-# That of Tomov et al., Entropy Is Not Enough (2025), Appendix B.2: as good as the 0 of the experiments of the source.
+# As in Tomov et al., Entropy Is Not Enough (2025), Appendix B.2; practically the 0 of the source's experiments.
 GAMMA = 1e-9
 
 
@@ -110,14 +110,14 @@ _IP = (
 )
 
 FAMILY = Family(
-    "how much an answer in the prompt changes the model's own: it is asked about each pair, on a GPU",
+    "how much an answer in the prompt changes the model's own answers: the model is asked about each pair, on a GPU",
     (Signal("ip", "IP", _IP, "nats"),),
     per_item=True,
     asks=EnginePass(
         ITERATIVE_PROMPTS,
         version=1,
         alike=(("distinct", "conditional_logprobs"),),
-        # At most: each of the first responses is judged after each of them, and after the prompt alone.
+        # An upper bound: each of the first responses is scored after each of them, and after only the prompt.
         contexts_per_token=lambda settings: settings["samples"] + 1,
         first_responses=lambda settings: settings["samples"],
     ),

@@ -15,7 +15,7 @@ from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.stages.generation import filled_prompt
 
 _QUESTION = "{question}"
-# Marks that a question or an answer may end with already where the template has one.
+# Marks that a question or an answer may already end with at a place where the template has one.
 _MARKS = ("?", ".", "!")
 
 

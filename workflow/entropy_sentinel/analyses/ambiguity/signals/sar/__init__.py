@@ -23,7 +23,7 @@ class Sar(TextModel):
     model: Text | None = Field(None, description=f"Hugging Face id of the cross-encoder; null for the usual, {_USUAL}")
     samples: Positive | None = Field(
         30,
-        description="of each item so many answers are compared, the first ones; null for all. The pairs grow with the "
+        description="number of first answers to an item that are compared; null for all. Their pairs grow with the "
         "square",
     )
 

@@ -28,7 +28,7 @@ class Similarity:
     """A cross-encoder with one output, whose logistic function is the similarity, as in sentence-transformers."""
 
     def __init__(self, weights: Weights, batch_size: int) -> None:
-        """Load the cross-encoder; InputError where it is none."""
+        """Load the cross-encoder; raise InputError if the weights are not one."""
         self._classifier, self._weights = Classifier(weights.folder, weights.name), weights
         if (n_labels := len(self._classifier.labels)) != 1:
             raise InputError(
@@ -97,9 +97,9 @@ def _weighted(logprobs: Numbers, relevance: Numbers) -> float:
 
 log = logging.getLogger(__name__)
 
-# Items whose pairs are made at once: there is a text without each token for each answer.
+# Number of items whose pairs are built at once, because each answer has a text per token.
 _AT_ONCE = 8
-# The relevance of the only token of an answer, as in LM-Polygraph; any other would do, for it is divided by the sum.
+# The relevance of the only token of an answer, as in LM-Polygraph; any value would do, because it is normalised.
 _ONLY_TOKEN = 0.5
 
 

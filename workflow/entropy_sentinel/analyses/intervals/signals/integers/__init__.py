@@ -24,13 +24,13 @@ INTEGERS = Contract(
         Column(
             "values",
             pl.List(pl.Int32),
-            "(n,) integers that may be the whole answer, rising; null with a reason",
+            "(n,) integers that may be the whole answer, ascending; null with a reason",
             nullable=True,
         ),
         Column(
             "logprobs",
             pl.List(pl.Float64),
-            "(n,) log-probability that the answer is this integer and nothing else, of everything that the model could "
+            "(n,) log-probability that the answer is exactly this integer, among everything that the model could "
             "say: the probabilities sum up to 1 - missing",
             "nats",
             nullable=True,
@@ -38,7 +38,7 @@ INTEGERS = Contract(
         Column(
             "missing",
             pl.Float64,
-            "probability of all else: answers that are more than an integer, tokens that are not among the 20 most "
+            "probability of everything else: answers that are more than an integer, tokens outside the 20 most "
             "likely, and beginnings that were not followed (signals.integers.prune_below)",
             "1",
             nullable=True,
@@ -46,18 +46,18 @@ INTEGERS = Contract(
         Column(
             "first_values",
             pl.List(pl.Int32),
-            "(m,) integers among the 20 most likely first tokens, as the paper takes them, rising: whatever follows. "
+            "(m,) integers among the 20 most likely first tokens, as in the paper, ascending, whatever follows. "
             "Null with a reason, empty if there is no integer",
             nullable=True,
         ),
         Column(
             "first_logprobs",
             pl.List(pl.Float64),
-            "(m,) log-probability of these first tokens; of several that are the same integer, their sum's",
+            "(m,) log-probability of these first tokens; tokens for the same integer are added up",
             "nats",
             nullable=True,
         ),
-        Column("reason", pl.String, "why there is no distribution; null where there is one", nullable=True),
+        Column("reason", pl.String, "why there is no distribution; null if there is one", nullable=True),
     ),
 )
 
@@ -69,21 +69,21 @@ class Integers(Settings):
         1e-4,
         gt=0,
         lt=1,
-        description="the beginning of an integer, such as 1 of 12, is not followed where it is less likely than this: "
+        description="the beginning of an integer, such as 1 of 12, is not followed if it is less likely than this: "
         "its probability is missing",
     )
 
 
-_ENTROPY = "entropy of the distribution over the integers that the model may answer with, these alone"
+_ENTROPY = "entropy of the distribution over only the integers that the model may answer with"
 _MAX = "probability of the likeliest of these integers"
 
 FAMILY = Family(
-    "how sure the model is of an answer that is an integer alone: it is asked for every likely one, on a GPU",
+    "how sure the model is of an answer that is only an integer: it is asked about every likely one, on a GPU",
     (
         Signal("integer_entropy", "Integer entropy", _ENTROPY, "nats"),
         Signal("integer_max", "Likeliest integer", _MAX, "1", confident=True, share=True),
     ),
-    # Of each item the first response alone: the prompt is the same.
+    # Only the first response to each item, because the prompt is the same.
     asks=EnginePass(
         INTEGERS,
         version=1,
@@ -103,7 +103,7 @@ def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
     responses = of_responses(traces, rows)
     logprobs, p = pl.col("logprobs"), pl.element().exp() / pl.element().exp().sum()
     return responses.select(
-        # A very low log-probability is a probability of 0, which adds nothing; of such alone nothing is known.
+        # Very low log-probabilities underflow to 0 and add nothing; if all do, there is no distribution.
         integer_entropy=logprobs.list.eval(pl.when(p == 0).then(0.0).otherwise(-(p * p.log())))
         .list.sum()
         .fill_nan(None),

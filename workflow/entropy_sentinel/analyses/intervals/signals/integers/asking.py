@@ -66,7 +66,7 @@ def search(prompts: Sequence[Sequence[int]], engine: Engine, ends: Collection[in
             if after.token_ids[-1] in ends and not added.isdecimal():
                 if _INTEGER.fullmatch(before.text):
                     _add(results[after.prompt].whole, before.text, after.logprob)
-            # A token without a text is another special one, or a part of a character.
+            # A token without a text is another special token, or a part of a character.
             elif added and _BEGINNING.fullmatch(after.text):
                 if not before.token_ids and _INTEGER.fullmatch(after.text):
                     _add(results[after.prompt].first, after.text, after.logprob)
