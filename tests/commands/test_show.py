@@ -47,7 +47,7 @@ def test_a_response_is_shown_before_it_is_judged(capsys: pytest.CaptureFixture) 
         (["qwen", "gsm8k"], "'qwen' is not in run.models: qwen3-4b, qwen3-8b"),
         (["qwen3-4b", "math"], "'math' is not in run.benchmarks: gsm8k, svamp"),
         (["qwen3-4b", "gsm8k", "--judge", "me"], "'me' is not in run.judges: math-verify"),
-        (["qwen3-8b", "gsm8k", "gsm8k-00003"], "generations/qwen3-8b/gsm8k.parquet: does not exist; make it"),
+        (["qwen3-8b", "gsm8k", "gsm8k-00003"], "generations/qwen3-8b/gsm8k.parquet: does not exist; "),
         (["qwen3-4b", "gsm8k", "gsm8k-00003", "--sample", "2"], "has no response to item 'gsm8k-00003', sample 2"),
         (["qwen3-4b", "gsm8k"], "observations/math-verify/qwen3-4b.parquet: does not exist yet; name an item"),
     ],

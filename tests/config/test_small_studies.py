@@ -16,9 +16,7 @@ from entropy_sentinel.frames.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
 FOUR = {"study": "four", "run": {"models": ["qwen3-4b"], "benchmarks": ["gsm8k", "svamp", "math", "gpqa"]}}
-NO_SCORES = (
-    "run.analyses: rejection left out because no named group is run, and only theirs are the estimators that are kept"
-)
+NO_SCORES = "run.analyses: rejection left out because no named group is run, and only named groups keep estimators"
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ def test_a_group_that_is_too_easy_is_told_which_domain_to_add() -> None:
     )
     assert every.accuracy == pytest.approx(360 / 1000)
     assert "all 4 labelled domains: weighted accuracy 0.36, outside 0.4-0.7" in every.text
-    assert "too hard. No other domain of the study would bring it nearer." in every.text
+    assert "too hard. No other domain" in every.text
 
 
 def test_a_group_inside_the_range_is_left_alone() -> None:
@@ -51,7 +51,7 @@ def test_advice_is_by_model_and_says_where_an_accuracy_is_not_known() -> None:
     found = advise(counts, [validation(), validation("b")], EASY)
     assert [one.model for one in found] == ["a", "a", "b", "b"]
     assert found[2].accuracy is None
-    assert "is not known" in found[2].text
+    assert "its accuracy is unknown" in found[2].text
     assert found[3].accuracy == pytest.approx(0.5)
 
 

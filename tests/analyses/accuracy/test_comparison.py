@@ -187,6 +187,6 @@ def test_what_a_comparison_rests_on_is_one_line():
     ]
     labels = [{"judge": "grok", "kind": "llm"}, {"judge": "grok", "kind": "llm"}]
     assert rests_on(generations, labels) == (
-        "This study's values rest on the models a (org/a at 0123456789ab), b (demo/b at ff8e9bee5cd6), c (files/c), "
-        f"run by source, vllm 0.11.0; labels by grok (llm); code {code_version()}."
+        "This study's values are based on the models a (org/a at 0123456789ab), b (demo/b at ff8e9bee5cd6), "
+        f"c (files/c), run by source, vllm 0.11.0; labels by grok (llm); code {code_version()}."
     )

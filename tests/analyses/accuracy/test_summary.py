@@ -90,7 +90,7 @@ def test_the_summary_begins_with_verdicts_and_domains_without_labels():
     ]
     text = whole_summary(validations, ESTIMATES, SWEEP, GROUPS, "extremes")
     assert text.splitlines()[:18] == [
-        "Can the estimates be trusted? The recommended estimator on each labelled domain without its labels",
+        "Can the estimates be trusted? Each labelled domain is estimated without its labels",
         "  a: usable",
         "    off by 0.125 in the mean",
         "    method: Consensus of 3 ATC (no candidate beats it)",

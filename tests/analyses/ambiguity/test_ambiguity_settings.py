@@ -76,7 +76,7 @@ def test_what_is_not_run_is_left_out_with_a_line() -> None:
     ("section", "message"),
     [
         ({"benchmarks": ["fact"]}, "unknown benchmark in analyses.ambiguity.benchmarks: 'fact'"),
-        ({"sources": {"benchmark": {"facts": "f.jsonl"}}}, "'benchmark' is what the benchmarks' own counts are called"),
+        ({"sources": {"benchmark": {"facts": "f.jsonl"}}}, "'benchmark' is the name of the benchmarks' own counts"),
         ({"thresholds": [1]}, "thresholds"),
         ({"tables": ["9"]}, "unknown table '9'"),
         ({"epsilon": 0}, "epsilon"),

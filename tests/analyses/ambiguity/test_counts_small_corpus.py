@@ -152,7 +152,7 @@ def test_an_index_of_another_corpus_is_refused(corpus: Path, tmp_path: Path) -> 
         ({"keywords": "", "answers": ["heat"]}, "row 1 must have a keyword"),
         ({"keywords": ["fire", ""], "answers": ["heat"]}, "row 1 must have a keyword"),
         ({"keywords": "fire", "answers": []}, "row 1 must have answers in column 'answers'"),
-        ({"keywords": "fire", "answers": ["heat", "?!"]}, "letter or digit, '?!' has none"),
+        ({"keywords": "fire", "answers": ["heat", "?!"]}, "letter or digit, was '?!'"),
     ],
 )
 def test_rows_that_cannot_be_counted_are_named(

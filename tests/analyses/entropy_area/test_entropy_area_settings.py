@@ -60,7 +60,7 @@ def test_what_is_not_run_is_left_out_with_a_line() -> None:
 
 def test_a_benchmark_is_in_one_set_alone() -> None:
     both = {"a": ["gsm8k", "svamp"], "b": ["math", "svamp"]}
-    with pytest.raises(ConfigError, match=r"together\.b: 'svamp' is in a too; once"):
+    with pytest.raises(ConfigError, match=r"together\.b: 'svamp' is in a, too"):
         load(together=both)
     with pytest.raises(ConfigError, match=r"together\.math: a benchmark has this name; choose another"):
         load(together={"math": ["gsm8k", "svamp"]})

@@ -78,7 +78,7 @@ def test_without_both_halves_or_anything_stated_there_is_nothing_to_make(
         ),
         (
             {"models": {"toy": {"stated": {"90": "toy-90"}}, "twin": {"stated": {"90": "toy-90"}}}},
-            "'toy-90' is of toy and of twin",
+            "'toy-90' belongs to both toy and twin",
         ),
         ({"test": "known"}, "must be two benchmarks"),
         ({"tables": ["nothing"]}, "unknown table 'nothing'"),

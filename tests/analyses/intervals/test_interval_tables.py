@@ -230,7 +230,7 @@ def test_with_one_answer_the_tunnel_index_is_the_whole_entropy(made: dict[str, A
 def test_page_and_summary_begin_with_what_holds_and_what_to_use(made: dict[str, Any]) -> None:
     row = table(made, "2_winkler").filter(Level="99 %", Method=METHODS["base"].title).row(0, named=True)
     span = f"{row['Coverage']:.0%} ({row['from']:.0%} to {row['to']:.0%})"
-    sentence = f"Of 107 intervals of 99 % that toy states, {span} hold; 3 more answers could not be read."
+    sentence = f"Of 107 99 % intervals by toy, {span} contain the truth; 3 more answers could not be read."
     chosen = table(made, "differences").filter(Level="99 %", Chosen="chosen")["Method"][0]
     for name in ("report.html", "summary.txt"):
         text = (made["folder"] / name).read_text()

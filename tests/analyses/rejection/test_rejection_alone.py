@@ -77,7 +77,7 @@ def test_it_makes_its_files_and_needs_no_other_analysis(project: Project) -> Non
     scored = ASSESSMENTS.read(folder / "questions" / "given.parquet")
     assert set(scored["benchmark"]) == {*KNOWN, "traffic"}
     summary = (folder / "summary.txt").read_text()
-    assert "traffic takes no part for given: no response with a label and features." in summary
+    assert "traffic is excluded for given: no response with a label and features." in summary
     assert "ATC, SE max (all models, Extremes)" in (folder / "tables" / "table_best_pairs.md").read_text()
 
 

@@ -57,7 +57,7 @@ def test_the_headline_group_is_shown() -> None:
 def test_without_named_groups_it_is_left_out() -> None:
     config = load([])
     assert config.run.analyses == ["accuracy", "responses"]
-    said = "no named group is run, and only theirs are the estimators that are kept"
+    said = "no named group is run, and only named groups keep estimators"
     assert config.left_out == [f"run.analyses: rejection left out because {said}"]
 
 

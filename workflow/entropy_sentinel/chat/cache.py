@@ -104,7 +104,7 @@ class ReplyCache:
 
     `replies` holds what can be used again, gzipped JSON. `unusable` holds replies that were paid for and could not be
     used, as plain JSON for people to read; they never count as an answer. Both are in $ENTROPY_SENTINEL_CACHE, or in
-    `.cache/entropy_sentinel` of the working directory. Prompts may be private: files are the user's alone.
+    `.cache/entropy_sentinel` of the working directory. Prompts may be private, so only the user can read the files.
 
     A request's `base_url` is the address of its server, None for the provider's own.
     """

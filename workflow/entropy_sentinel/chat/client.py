@@ -51,7 +51,7 @@ def shared_loop(close: Callable[[], Awaitable[None]]) -> Iterator[BlockingPortal
 
 log = logging.getLogger(__name__)
 
-# If so many prompts are too long and none is answered, the limit on tokens is wrong, not the prompts.
+# If this many prompts are too long and none is answered, the token limit is wrong, not the prompts.
 FIRST_REFUSALS = 10
 # Seconds between checks of the cache for a reply that another process has requested.
 _LOOK_AGAIN_S = 0.2

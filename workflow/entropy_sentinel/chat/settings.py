@@ -87,7 +87,7 @@ class Prompt(Settings):
     messages: list[Message] = Field([], description="several messages instead of system and user, a user's last")
     text: Text | None = Field(
         None,
-        description="plain text in place of messages, without a chat template, for base models: examples with their "
+        description="plain text instead of messages, without a chat template, for base models: examples with their "
         "answers, then the question; `sampling: {stop: [...]}` ends an answer. For models, not for judges",
     )
 

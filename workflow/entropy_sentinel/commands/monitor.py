@@ -89,7 +89,7 @@ def command(estimator: Estimator, logs: Logs, state: State = None, json: Json = 
 
 
 def _failures(result: "Monitored", targets: dict[str, Any]) -> Iterator[str]:
-    """Write or send the result to all targets; yield an error for each that failed, and go on with the next."""
+    """Write or send the result to all targets; yield an error for each that failed, and continue with the next."""
     from entropy_sentinel.frames.errors import EntropySentinelError
     from entropy_sentinel.frames.printable import one_line
 

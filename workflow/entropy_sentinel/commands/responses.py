@@ -141,7 +141,7 @@ def sample(
 ) -> None:
     """Choose responses to label, before the first `fit` or after it.
 
-    Without an estimator, the labels are for a first `fit`: 20 to 40 for each of as many values of --by as possible,
+    Without an estimator, the labels are for a first `fit`: 20 to 40 per value of --by, for as many values as possible,
     spread over time and entropies. The table shows the probability that the validation's verdict is `usable`.
 
     With an estimator, large and uncertain slices get most of the budget. Within a slice, responses are drawn by

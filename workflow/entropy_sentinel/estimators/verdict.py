@@ -216,10 +216,10 @@ def _more_domains(evidence: Evidence, residuals: Residuals) -> str:
 
 
 def _intervals(residuals: Residuals, most: float) -> str:
-    """Return how often intervals hold if the mean error is at its upper limit; after this verdict they hold less."""
+    """Return the coverage of intervals if the mean error is at its upper limit; given this verdict it is lower."""
     shares = [residuals.spread.share_inside(level, most) for level in LEVELS]
     return (
-        f"if the mean error is at its upper limit of {most:.3f}, {_slashed(LEVELS)}% intervals hold for only "
+        f"if the mean error is at its upper limit of {most:.3f}, {_slashed(LEVELS)}% intervals cover only "
         f"{_slashed(shares)}% of new domains"
     )
 

@@ -1,4 +1,4 @@
-"""The inputs of features: lists with one value per token, from flat arrays."""
+"""Compute the inputs of features: lists with one value per token, from flat arrays."""
 
 import numpy as np
 import polars as pl

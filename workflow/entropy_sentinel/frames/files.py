@@ -111,7 +111,7 @@ def _status(path: Path) -> os.stat_result | None:
     except FileNotFoundError:
         return None
     except NotADirectoryError:
-        raise NotADirectoryError(errno.ENOTDIR, "lies in a file, must lie in a folder", str(path)) from None
+        raise NotADirectoryError(errno.ENOTDIR, "is inside a file, must be in a folder", str(path)) from None
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, "is a folder, must be a file", str(path))
     if stat.S_ISBLK(status.st_mode):
@@ -196,7 +196,7 @@ def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Iterable[str
                 raise InputError(f"{option}: {path} is also the file of {other}; name another file")
             by_identity[identity] = option
         if within := [read[above] for above in Path(os.path.realpath(path)).parents if above in read]:
-            raise InputError(f"{option}: {path} lies in {within[0]}, whose files are inputs; name a file elsewhere")
+            raise InputError(f"{option}: {path} is in {within[0]}, whose files are inputs; name a file elsewhere")
 
 
 def _identities(path: str | Path) -> Iterator[tuple[int, int] | Path]:

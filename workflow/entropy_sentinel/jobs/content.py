@@ -1,7 +1,7 @@
 """The content of a small external file, as one of the settings by which Snakemake compares its job.
 
 Snakemake reads an input only if it is newer than the output, so `cp -p older.jsonl rows.jsonl` goes unnoticed. With a
-hash in the settings, other content is another setting, whatever the dates.
+hash in the settings, different content is a different setting, regardless of the dates.
 
 If a changed file gives the same items, the benchmark's job must not run: Snakemake would then run everything that
 follows, and responses cost GPU time.

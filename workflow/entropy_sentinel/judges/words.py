@@ -1,7 +1,7 @@
 r"""Compare references that are words: true or false, an option letter, a word, a text.
 
 Texts of several words can be paraphrased, so only a person or a language model can compare them. Whether a row is
-compared depends on its reference alone: if a repeated text were correct and every other answer unclear, the accuracy
+compared depends only on its reference: if a repeated text were correct and every other answer unclear, the accuracy
 over the labelled rows would be 1.
 """
 

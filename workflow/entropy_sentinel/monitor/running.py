@@ -77,7 +77,7 @@ def monitor(
 def collect(estimator: str | Path, logs: Given, state: str | Path, by: Sequence[str] = (), **options: Any) -> Problems:
     """Read a part of the logs to the file `state`, and estimate nothing; return what could not be used.
 
-    `monitor` reads such files in place of logs. The options are those of `Reading`, and the errors those of `monitor`.
+    `monitor` reads such files instead of logs. The options are those of `Reading`, and the errors those of `monitor`.
     """
     with _collected(estimator, logs, state, Reading.of({"by": by, **options}), single=False) as run:
         return run.collector.problems()

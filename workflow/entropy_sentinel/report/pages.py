@@ -30,7 +30,7 @@ class Exhibit:
     @property
     def published(self) -> "Exhibit":
         """The published values of this exhibit."""
-        return Exhibit(self.kind, f"{self.name}_published", f"{self.title}, beside the paper")
+        return Exhibit(self.kind, f"{self.name}_published", f"{self.title}, compared with the paper")
 
     @property
     def heading(self) -> str:

@@ -52,7 +52,7 @@ def asking_of(family: str) -> ModuleType:
 
 
 def rules_of(family: str) -> Path | None:
-    """Return the path of a family's own rules; None if its signals come from the traces alone."""
+    """Return the path of a family's own rules; None if its signals come only from the traces."""
     path = _FOLDERS[family] / "rules.smk"
     return path if path.is_file() else None
 

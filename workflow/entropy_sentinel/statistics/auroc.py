@@ -51,7 +51,7 @@ CONFIDENCE = 0.95
 class Auroc(NamedTuple):
     """An AUROC and the limits of its interval, all in [0, 1].
 
-    If the AUROC is null, so are the limits, and `reason` says why. The limits alone are null if the variance is
+    If the AUROC is null, so are the limits, and `reason` says why. Only the limits are null if the variance is
     undefined (a class has one response) or zero (the classes do not overlap).
     """
 

@@ -15,7 +15,7 @@ TABLES: dict[str, str] = {
     "methods": "Validation: every method on domains without their labels",
     "estimates": "Estimated accuracy of every domain",
     "recommended": "The recommended estimator against the default and the best",
-    "repeats": "What the seed alone does to the errors",
+    "repeats": "Effect of only the seed on the errors",
     "cut_off": "Accuracy with and without truncated responses",
     "1_auroc": "What separates correct from incorrect responses",
     "2_by_model": "Errors by model",

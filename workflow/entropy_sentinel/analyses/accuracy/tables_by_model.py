@@ -25,14 +25,14 @@ _FIRST_GROUPS = 2
 
 
 def table_1_auroc(auroc: pl.DataFrame, auroc_models: Sequence[str], auroc_benchmarks: Sequence[str]) -> Table:
-    """Tabulate AUROC of the features as scores for an incorrect response, for the models `auroc_models`."""
+    """Tabulate the AUROC of the features as scores for an incorrect response, for the models `auroc_models`."""
     return _auroc(auroc.filter(pl.col("model").is_in(auroc_models)), auroc_benchmarks)
 
 
 def table_6_auroc_further_models(
     auroc: pl.DataFrame, auroc_models: Sequence[str], auroc_benchmarks: Sequence[str]
 ) -> Table:
-    """Tabulate what Table 1 shows, for all models outside `auroc_models`."""
+    """Tabulate the same as Table 1 for all models outside `auroc_models`."""
     return _auroc(auroc.filter(~pl.col("model").is_in(auroc_models)), auroc_benchmarks)
 
 

@@ -61,7 +61,7 @@ TABLES: dict[str, str] = {
     "1_examples": "Questions, answers and their probabilities",
     # Also the paper's Tables 5 and 6, which have the same columns for other models.
     "2_concordance": "Concordance with the epistemic uncertainty",
-    "3_dirichlet": "Concordance where p* is known from its counts alone",
+    "3_dirichlet": "Concordance with p* known only from its counts",
     "4_sources": "Concordance by where p* is from",
     "7_auroc": "AUROC for questions of large epistemic uncertainty",
     "8_p_star": "Statistics of p*",

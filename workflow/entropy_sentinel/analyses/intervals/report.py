@@ -76,11 +76,11 @@ class Summary:
         if self.chosen == "base":
             advice = f"Use them as they are: no other {'that holds ' if self.may_hold else ''}has a lower score"
             return f"{advice} on the calibration half."
-        result = f"On the test half {_share(scored)} of its intervals hold, and its score is {self._compared()}."
+        result = f"On the test half, {_share(scored)} of intervals contain the truth, its score is {self._compared()}."
         if end := scored.get("temperature_end"):
             result += f" {end_note(title, scored['temperature'], end)}"
         if not self.may_hold:
-            return f"No method with finite ends holds at this level. {title} {self._why}. {result}"
+            return f"No method with finite intervals reaches this level. {title} {self._why}. {result}"
         advice = f"Use {title}: it {self._why}. {result}"
         if self.best in (None, self.chosen):
             return advice
