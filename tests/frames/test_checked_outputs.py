@@ -41,7 +41,7 @@ def test_an_input_that_is_not_there_yet(log: Path) -> None:
 
 def test_a_folder_that_is_read_as_a_whole(log: Path) -> None:
     for name in ("logs/rows.csv", "folder/deep/rows.csv"):
-        with pytest.raises(InputError, match=rf"--output: {name} lies in .*logs"):
+        with pytest.raises(InputError, match=rf"--output: {name} is in .*logs"):
             check_outputs({"--output": name}, [log.parent])
 
 

@@ -154,7 +154,7 @@ def test_published_values_stand_in_every_file_and_have_a_csv_of_their_own(tmp_pa
     write_table(Exhibit("table", name, TABLES[name]), make_table(name, paper_inputs(), LABEL), tmp_path)
     files = {suffix: (tmp_path / f"table_{name}.{suffix}").read_text() for suffix in ("md", "tex", "html", "csv")}
     for suffix in ("md", "tex", "html"):
-        assert files[suffix].count("beside the paper") == 1
+        assert files[suffix].count("printed values, and the differences") == 1
         assert RESTS_ON in files[suffix]
     assert '<h4 id="table_2_by_model_published">' in files["html"]
     assert "paper" not in files["csv"]

@@ -184,7 +184,7 @@ def test_the_answer_says_what_cannot_be_said() -> None:
     assert "several, hardly: " in answer([of("several", 0.58, 0.51)])
     assert "several, no: " in answer([of("several", 0.58, 0.49)])
     assert "one answer, this study can hardly tell, because " in answer([of("one", 0.5, 0.47, alike=0.86)])
-    assert of("several", None, None).verdict == "Nothing can be said of semantic entropy: few."
+    assert of("several", None, None).verdict.endswith(": few.")
     assert "no better than chance" in of("several", 0.58, 0.49).verdict
 
 

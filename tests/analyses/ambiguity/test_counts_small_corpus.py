@@ -209,7 +209,7 @@ def test_nothing_that_is_read_is_written_over(corpus: Path, tmp_path: Path, caps
     before = rows.read_bytes()
     for out, says in (
         (rows, "is an input"),
-        (corpus / "out.jsonl", "lies in"),
+        (corpus / "out.jsonl", "whose files are inputs"),
         (tmp_path / "out.csv", "must end with"),
     ):
         with pytest.raises(SystemExit) as end:

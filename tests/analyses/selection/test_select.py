@@ -73,7 +73,7 @@ def test_the_same_seed_the_same_bytes() -> None:
         (["me"], 1, "ConfigError: 'me' is not in run.models: m"),
         (["m", "--judge", "me"], 1, "ConfigError: 'me' is not in run.judges: math-verify"),
         (["m", "-o", "out.csv"], 1, "--output: must end with .jsonl, was 'out.csv'"),
-        (["m", "-o", "results/paper/out.jsonl"], 1, "--output: results/paper/out.jsonl lies in results/paper"),
+        (["m", "-o", "results/paper/out.jsonl"], 1, "--output: results/paper/out.jsonl is in results/paper"),
         (
             ["m", "-s", "pass-rate", "--tries", "6"],
             1,
