@@ -42,7 +42,6 @@ def test_a_day_of_a_scheduler(estimator: Path, tmp_path: Path, capsys: pytest.Ca
 
 def test_the_example_of_the_help(estimator: Path, tmp_path: Path, capsys, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("logs").mkdir()
     written(traffic(900).rename({"route": "metadata.route"}), Path("logs/log.parquet"))
     Path("mine.estimator").write_bytes(estimator.read_bytes())
     _, shown, _ = run(capsys, "monitor", "--help")

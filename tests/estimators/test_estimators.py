@@ -4,9 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 from rows import SETTINGS, rows
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold
 
 from entropy_sentinel.estimators import forest, mlp
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
@@ -35,17 +33,6 @@ def test_baseline_is_platt_scaling_of_one_feature() -> None:
 def test_baseline_on_se_sum_is_the_simplest_configuration() -> None:
     x, y = rows()
     assert np.array_equal(predict(x, y, "baseline-se_sum"), predict(x, y, "logistic-1d-unbalanced-uncalibrated"))
-
-
-def test_calibrated_logistic_regression_is_scikit_learns() -> None:
-    x, y = rows()
-    z = scaled(x)[:, :10]
-    folds = StratifiedKFold(5, shuffle=True, random_state=42)
-    expected = CalibratedClassifierCV(
-        LogisticRegression(class_weight="balanced", max_iter=1000), method="isotonic", cv=folds, ensemble=True
-    ).fit(z, y)
-    found = predict(x, y, "logistic-10d-balanced-isotonic")
-    assert np.allclose(found, expected.predict_proba(z)[:, 1], atol=1e-9)
 
 
 def test_a_constant_feature_is_scaled_by_one() -> None:

@@ -59,10 +59,7 @@ def test_a_hand_made_network() -> None:
 
 
 def test_parameters_of_another_network_are_refused() -> None:
-    with pytest.raises(ValueError, match="parameters or features"):
-        Network(np.array([2, 2, 1]), np.zeros(8)).predict_proba(np.zeros((1, 2)))
-    with pytest.raises(ValueError, match="parameters or features"):
-        Network(np.array([2, 2, 1]), np.zeros(9)).predict_proba(np.zeros((1, 3)))
     # 2 * 2^62 + (2^62 + 1) * 2 + 3 = 2^64 + 5 parameters, which are 5 where whole numbers have 64 bits.
-    with pytest.raises(ValueError, match="parameters or features"):
-        Network(np.array([1, 2**62, 2, 1]), np.zeros(5)).predict_proba(np.zeros((1, 1)))
+    for sizes, n_parameters, n_features in (([2, 2, 1], 8, 2), ([2, 2, 1], 9, 3), ([1, 2**62, 2, 1], 5, 1)):
+        with pytest.raises(ValueError, match="parameters or features"):
+            Network(np.array(sizes), np.zeros(n_parameters)).predict_proba(np.zeros((1, n_features)))

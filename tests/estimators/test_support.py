@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from scipy.stats import ks_2samp, kstwobign
 
 from entropy_sentinel.estimators.about import about
-from entropy_sentinel.estimators.support import NOISE, QUANTILES, Support
+from entropy_sentinel.estimators.support import NOISE, QUANTILES, Compared, Support
 from entropy_sentinel.estimators.training import TrainingRows
 
 # Features and labels of a tiny model (benchmarks/support_data.py).
@@ -25,6 +25,10 @@ def entropies(*values: float) -> pl.DataFrame:
 def counts(support: Support, features: pl.DataFrame) -> np.ndarray:
     """The state of one slice."""
     return support.counts(features, np.zeros(len(features), dtype=int), 1)[0]
+
+
+def compare(support: Support, *slices: pl.DataFrame) -> Compared:
+    return support.compare(np.stack([counts(support, one) for one in slices]))
 
 
 def flag(support: Support, features: pl.DataFrame, estimated: float) -> str | None:
@@ -71,15 +75,14 @@ def test_the_distance_from_one_domain_is_that_of_kolmogorov_and_smirnov() -> Non
     # All of scipy's steps are at edges: training rows have ten values, and edges are at each of them.
     known, slice_ = np.repeat(np.arange(10.0), 10), np.array([0, 0, 1, 2, 2, 2, 3, 5, 7, 9.0])
     support = Support.of(entropies(*known), ["one"] * 100)
-    found = support.compare(counts(support, entropies(*slice_))[None])
+    found = compare(support, entropies(*slice_))
     assert abs(found.distance[0]) == pytest.approx(ks_2samp(known, slice_).statistic)
     assert abs(found.distance[0]) == pytest.approx(0.3)  # by hand: below 3, 6 of 10 and 30 of 100
     assert found.noise[0] == pytest.approx(1.628 * np.sqrt(1 / 10 + 1 / 100))
 
 
 def test_the_sign_says_which_entropies_are_larger() -> None:
-    slices = [entropies(*[50.0] * 40), entropies(*[0.0] * 40)]
-    found = SUPPORT.compare(np.stack([counts(SUPPORT, one) for one in slices]))
+    found = compare(SUPPORT, entropies(*[50.0] * 40), entropies(*[0.0] * 40))
     assert found.distance.tolist() == pytest.approx([1, -1])
 
 
@@ -96,16 +99,15 @@ def test_the_nearest_mix_is_that_of_a_general_optimiser() -> None:
     ).x
     # The order of the domains is that of their names.
     assert list(TRAINING) == ["easy", "medium", "hard"]
-    found = SUPPORT.compare(counts(SUPPORT, entropies(*slice_))[None])
+    found = compare(SUPPORT, entropies(*slice_))
     assert abs(found.distance[0]) == pytest.approx(np.abs(best @ known - target).max(), abs=1e-4)
     assert found.noise[0] == pytest.approx(1.628 * np.sqrt(1 / 100 + (best**2).sum() / 300), abs=1e-4)
 
 
 def test_any_mix_of_the_training_domains_is_in_support() -> None:
     slices = [np.concatenate([TRAINING["easy"][:90], TRAINING["hard"][:10]]), TRAINING["medium"], TRAINING["easy"]]
-    found = SUPPORT.compare(np.stack([counts(SUPPORT, entropies(*one)) for one in slices]))
-    assert (np.abs(found.distance) < [0.1, 1e-6, 1e-6]).all()
-    assert SUPPORT.flags(np.stack([counts(SUPPORT, entropies(*one)) for one in slices]), np.full(3, 0.5)) == [None] * 3
+    assert (np.abs(compare(SUPPORT, *(entropies(*one) for one in slices)).distance) < [0.1, 1e-6, 1e-6]).all()
+    assert [flag(SUPPORT, entropies(*one), 0.5) for one in slices] == [None] * 3
 
 
 def test_noise_is_the_quantile_of_the_limiting_distribution() -> None:
@@ -113,8 +115,7 @@ def test_noise_is_the_quantile_of_the_limiting_distribution() -> None:
 
 
 def test_slices_drawn_from_a_domain_are_more_than_noise_away_less_than_once_in_a_hundred() -> None:
-    states = np.stack([counts(SUPPORT, entropies(*drawn(MEANS["medium"], 50, 100 + seed))) for seed in range(1000)])
-    found = SUPPORT.compare(states)
+    found = compare(SUPPORT, *(entropies(*drawn(MEANS["medium"], 50, 100 + seed)) for seed in range(1000)))
     assert 0 <= (np.abs(found.distance) > found.noise).mean() < 0.01
 
 
@@ -122,8 +123,8 @@ def test_a_scale_does_not_matter() -> None:
     # Ranks are the same in logarithms, up to the interpolation of quantiles between neighbours.
     values = drawn(5.0, 200, 7)
     logarithms = Support.of(entropies(*np.log(np.concatenate(list(TRAINING.values())))), np.repeat(list(TRAINING), 300))
-    plain = SUPPORT.compare(counts(SUPPORT, entropies(*values))[None]).distance
-    assert logarithms.compare(counts(logarithms, entropies(*np.log(values)))[None]).distance == pytest.approx(plain)
+    plain = compare(SUPPORT, entropies(*values)).distance
+    assert compare(logarithms, entropies(*np.log(values))).distance == pytest.approx(plain)
 
 
 @pytest.mark.parametrize(
@@ -145,8 +146,7 @@ def test_a_flag_needs_a_distance_and_an_estimate_that_can_be_far_off(values, est
 
 
 def test_the_reason_says_which_way_and_how_far() -> None:
-    slices = np.stack([counts(SUPPORT, entropies(*[value] * 100)) for value in (50.0, 0.0)])
-    harder, easier = SUPPORT.flags(slices, np.array([0.5, 0.5]))
+    harder, easier = (flag(SUPPORT, entropies(*[value] * 100), 0.5) for value in (50.0, 0.0))
     assert ("larger" in harder, "distance 1.00 of 1" in harder, "smaller" in easier) == (True, True, True)
 
 
@@ -161,7 +161,7 @@ def test_a_slice_without_rows_or_estimate_is_not_flagged() -> None:
 def test_one_response_for_all_and_one_domain() -> None:
     support = Support.of(entropies(0.7, 0.7, 0.7), [""] * 3)
     assert counts(support, entropies(0.7, 0.6, 0.8)).tolist() == [1, *[0] * (len(QUANTILES) - 2), 1, 1]
-    assert support.compare(counts(support, entropies(0.7))[None]).distance.tolist() == [0]
+    assert compare(support, entropies(0.7)).distance.tolist() == [0]
 
 
 def test_a_file_keeps_it() -> None:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,18 +16,25 @@ from entropy_sentinel.estimators.validation import Validation, validate
 NAMES = ("alpha", "beta", "gamma", "delta", "epsilon")
 
 
-def rows(names: tuple[str, ...] = NAMES) -> tuple[TrainingRows, pl.DataFrame]:
-    frame = pl.concat([observations(name, n=60) for name in names])
-    return TrainingRows(frame, frame["label"].to_numpy(), SETTINGS, domains=frame["benchmark"]), frame
+def frame_of(*sizes: int) -> pl.DataFrame:
+    """Rows of domains of these sizes."""
+    return pl.concat([observations(name, n=n) for name, n in zip(NAMES, sizes, strict=False)])
+
+
+def training_on(frame: pl.DataFrame, **more: Any) -> TrainingRows:
+    return TrainingRows(frame, frame["label"].to_numpy(), SETTINGS, domains=frame["benchmark"], **more)
+
+
+FRAME = frame_of(*[60] * len(NAMES))
+TRAINING = training_on(FRAME)
 
 
 def test_each_domain_is_estimated_by_what_is_fitted_on_the_others() -> None:
-    training, frame = rows()
-    validation = validate(training, "atc-se_sum")
+    validation = validate(TRAINING, "atc-se_sum")
     assert [one.domain for one in validation.domains] == sorted(NAMES)
     errors = []
     for one in validation.domains:
-        here, others = frame.filter(pl.col("benchmark") == one.domain), frame.filter(pl.col("benchmark") != one.domain)
+        here, others = FRAME.filter(pl.col("benchmark") == one.domain), FRAME.filter(pl.col("benchmark") != one.domain)
         # The threshold that as many responses are below as are correct, by hand.
         n_correct = int(others["label"].sum())
         threshold = np.sort(others["se_sum"].to_numpy())[n_correct - 1]
@@ -41,20 +49,15 @@ def test_each_domain_is_estimated_by_what_is_fitted_on_the_others() -> None:
 
 
 def test_a_group_is_estimated_by_what_is_fitted_on_the_other_groups() -> None:
-    frame = pl.concat([observations(name, n=60) for name in NAMES])
-    groups = frame["benchmark"].replace({"alpha": "first", "beta": "first", "gamma": "second", "delta": "third"})
-    labels = frame["label"].to_numpy()
-    training = TrainingRows(frame, labels, SETTINGS, domains=frame["benchmark"], groups=groups)
-    validation = validate(training, "atc-se_sum")
-    assert validation.domains == tuple(
-        replace(domain, group=groups.filter(frame["benchmark"] == domain.domain)[0])
-        for domain in validate(rows()[0], "atc-se_sum").domains
-    )
+    names = {"alpha": "first", "beta": "first", "gamma": "second", "delta": "third", "epsilon": "epsilon"}
+    groups = FRAME["benchmark"].replace(names)
+    validation, ungrouped = (validate(rows, "atc-se_sum") for rows in (training_on(FRAME, groups=groups), TRAINING))
+    assert validation.domains == tuple(replace(one, group=names[one.domain]) for one in ungrouped.domains)
     by_group = validation.new_groups
     for domain in by_group.domains:
-        others = frame.filter(groups != domain.group)
+        others = FRAME.filter(groups != domain.group)
         threshold = np.sort(others["se_sum"].to_numpy())[int(others["label"].sum()) - 1]
-        here = frame.filter(pl.col("benchmark") == domain.domain)["se_sum"].to_numpy()
+        here = FRAME.filter(pl.col("benchmark") == domain.domain)["se_sum"].to_numpy()
         assert domain.estimated == pytest.approx(float((here <= threshold).mean()))
     assert (by_group.n_groups, by_group.n_counted, by_group.residuals.n_units) == (4, 5, 4)
     assert sorted(len(by_group.residuals.without(place)) for place in range(5)) == [3, 3, 4, 4, 4]
@@ -72,12 +75,12 @@ def test_the_recommended_method_chooses_again_without_the_domain(monkeypatch: py
 
     monkeypatch.setattr(combination, "leave_one_out_errors", spy)
     monkeypatch.setattr(combination, "FEWEST_TO_CHOOSE", 3)
-    validate(rows()[0], "recommended")
+    validate(TRAINING, "recommended")
     assert [set(NAMES) - domains for domains in seen] == [{name} for name in sorted(NAMES)]
 
 
 def test_two_domains_are_too_few() -> None:
-    validation = validate(rows(NAMES[:2])[0], "atc-max")
+    validation = validate(training_on(frame_of(60, 60)), "atc-max")
     assert (validation.verdict, validation.domains, validation.aee) == ("too few domains to say", (), None)
     (reason,) = validation.reasons
     assert all(fact in reason for fact in ("3 domains", "20 labels", "label 1 more domain"))
@@ -85,22 +88,16 @@ def test_two_domains_are_too_few() -> None:
 
 
 def test_a_domain_of_few_labels_does_not_count() -> None:
-    frame = pl.concat([observations(name, n=n) for name, n in zip(NAMES, (60, 60, 60, 20, 19), strict=True)])
-    validation = validate(
-        TrainingRows(frame, frame["label"].to_numpy(), SETTINGS, domains=frame["benchmark"]), "atc-se_sum"
-    )
+    validation = validate(training_on(frame_of(60, 60, 60, 20, 19)), "atc-se_sum")
     assert (validation.n_domains, validation.n_counted, len(validation.residuals)) == (5, 4, 4)
     [few] = [one for one in validation.domains if one.estimated is None]
     assert (few.domain, few.n, few.reason) == ("epsilon", 19, "19 labels, fewer than 20: not counted")
-    assert validation.reasons[-1] == "not counted, with fewer than 20 labels: 1 of 5 domains (epsilon)"
+    assert "20 labels: 1 of 5 domains (epsilon)" in validation.reasons[-1]
     assert "over 4 held-out domains" in validation.reasons[0]
 
 
 def test_two_domains_and_one_label_are_not_three_domains() -> None:
-    frame = pl.concat([observations(name, n=n) for name, n in zip(NAMES[:3], (60, 60, 1), strict=True)])
-    validation = validate(
-        TrainingRows(frame, frame["label"].to_numpy(), SETTINGS, domains=frame["benchmark"]), "atc-se_sum"
-    )
+    validation = validate(training_on(frame_of(60, 60, 1)), "atc-se_sum")
     assert (validation.verdict, validation.n_counted, validation.error_at_most) == ("too few domains to say", 2, None)
     assert "label 1 more domain" in validation.reasons[0]
     assert validation.coverage == ()
@@ -129,7 +126,7 @@ def test_a_card_of_an_earlier_release_is_judged_as_of_now() -> None:
 
 
 def test_intervals_of_a_domain_rest_on_the_others_alone() -> None:
-    validation = validate(rows()[0], "atc-se_sum")
+    validation = validate(TRAINING, "atc-se_sum")
     (eighty, ninety, _) = validation.coverage
     assert (eighty.level, eighty.basis, ninety.basis, eighty.n) == (0.8, "predictive", "predictive", 5)
     held = 0
@@ -141,15 +138,13 @@ def test_intervals_of_a_domain_rest_on_the_others_alone() -> None:
 
 def test_what_cannot_be_fitted_without_a_domain_is_said() -> None:
     """Only one domain has incorrect answers: without it there is one class."""
-    frame = pl.concat([observations(name, n=60) for name in NAMES])
-    frame = frame.with_columns(label=pl.col("label") | (pl.col("benchmark") != "gamma"))
-    training = TrainingRows(frame, frame["label"].to_numpy(), SETTINGS, domains=frame["benchmark"])
-    validation = validate(training, "baseline-se_sum")
+    frame = FRAME.with_columns(label=pl.col("label") | (pl.col("benchmark") != "gamma"))
+    validation = validate(training_on(frame), "baseline-se_sum")
     unfitted = [one for one in validation.domains if one.estimated is None]
     assert [(one.domain, one.reason) for one in unfitted] == [("gamma", "all training rows are correct")]
     assert validation.reasons[-1] == "not estimated: 1 of 5 domains (gamma)"
 
 
 def test_the_card_goes_through_json() -> None:
-    validation = validate(rows()[0], "atc-se_sum")
+    validation = validate(TRAINING, "atc-se_sum")
     assert Validation.from_dict(json.loads(json.dumps(validation.as_dict()))) == validation

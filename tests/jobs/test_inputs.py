@@ -1,5 +1,6 @@
 """A job refuses a file that is of another model, benchmark, judge or group than its place says."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -57,9 +58,8 @@ def test_what_a_file_says_of_itself_must_fit_its_place(template: str, said: dict
     right = {name: NAMES[name] for name in said}
     check_inputs([write(path, **right)])
     write(path, **said)
-    with pytest.raises(ContractError) as error:
+    with pytest.raises(ContractError, match=re.escape(f"{path}: must be of {refused}")):
         check_inputs(["no/such/place.parquet", path])
-    assert f"{path}: must be of {refused}, perhaps copied from elsewhere. Delete it" in str(error.value)
 
 
 def test_files_of_groups_with_long_names_are_in_place() -> None:

@@ -1,10 +1,11 @@
 """Rows that changed and give the same items; tests/workflow/test_replaced_inputs.py runs it."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from item_files import item_settings
+from production import log_file
 
 from entropy_sentinel.jobs import content as same_items
 from entropy_sentinel.jobs.content import as_made
@@ -14,26 +15,7 @@ ROWS = [{"q": f"{n} + 1?", "a": str(n + 1)} for n in range(5)]
 
 
 def settings(path: Path, **changes: Any) -> dict[str, Any]:
-    return {
-        "version": 1,
-        "benchmark": "sums",
-        "dataset": None,
-        "configs": [],
-        "split": "test",
-        "revision": None,
-        "path": str(path),
-        "question": ["{q}"],
-        "reference": ["{a}"],
-        "reference_after": None,
-        "only_if_empty": [],
-        "limit": None,
-        "seed": 42,
-        **changes,
-    }
-
-
-def write_rows(path: Path, rows: list[dict[str, Any]]) -> None:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return item_settings(path=str(path), **changes)
 
 
 @pytest.mark.parametrize(
@@ -54,10 +36,10 @@ def test_settings_are_those_that_the_items_were_made_with_where_they_give_the_sa
     tmp_path: Path, rows: list[dict[str, Any]], changes: dict[str, Any], same: bool
 ) -> None:
     path, output = tmp_path / "rows.jsonl", str(tmp_path / "study" / "benchmarks" / "sums.parquet")
-    write_rows(path, ROWS)
+    log_file(path, ROWS)
     before, now = settings(path), settings(path, **changes)
     write_benchmark(before, output)
-    write_rows(path, rows)
+    log_file(path, rows)
     assert as_made(now, [repr(before)], output) == (before if same else now)
 
 
@@ -65,7 +47,7 @@ def test_without_records_items_or_a_file_of_readable_size_settings_stay_as_they_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, output = tmp_path / "rows.jsonl", str(tmp_path / "study" / "benchmarks" / "sums.parquet")
-    write_rows(path, ROWS)
+    log_file(path, ROWS)
     before, now = settings(path), settings(path, content="new")
     assert as_made(now, [repr(before)], output) == now
     write_benchmark(before, output)

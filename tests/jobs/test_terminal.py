@@ -4,6 +4,7 @@ import logging
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -73,14 +74,8 @@ def run(folder: Path, bodies: dict[str, str], *arguments: str) -> subprocess.Com
     (folder / "job.py").write_text(JOB.replace("    {body}\n", branches))
     (folder / "early.py").write_text("import no_such_package\n")
     command = [sys.executable, "-m", "snakemake", "--cores", "2", "--keep-going", "--quiet", "rules", *arguments]
-    return subprocess.run(
-        command,
-        cwd=folder,
-        env={"PATH": "/usr/bin:/bin", "HOME": str(folder)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(folder)}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")
@@ -156,25 +151,21 @@ class Executor:
 
     def begin(self, jobid: int, group: str, log: str = "") -> str:
         path = self.folder / f"{jobid}.log"
-        self.event(
-            "job_info", jobid=jobid, rule_name="estimate", wildcards={"model": "m", "group": group}, log=[str(path)]
-        )
+        wildcards = {"model": "m", "group": group}
+        self.event("job_info", jobid=jobid, rule_name="estimate", wildcards=wildcards, log=[str(path)])
         if log:
             path.write_text(log)
         return str(path)
+
+    def fail(self, jobid: int, message: str | None = None, log: Sequence[str] = (), indent: bool = False) -> None:
+        fields = {"rule_name": "estimate", "rule_msg": message, "log": list(log), "indent": indent}
+        self.event("job_error", jobid=jobid, **fields)
 
 
 def test_slurms_word_counts_where_a_job_says_nothing(tmp_path: Path) -> None:
     slurm = Executor(tmp_path)
     logs = [slurm.begin(1, "a", "INFO: half\n"), "logs/slurm/7.log"]
-    slurm.event(
-        "job_error",
-        jobid=1,
-        rule_name="estimate",
-        rule_msg="SLURM-job '7' failed.\nOUT_OF_MEMORY",
-        log=logs,
-        indent=False,
-    )
+    slurm.fail(1, "SLURM-job '7' failed.\nOUT_OF_MEMORY", logs)
     assert list(slurm.lines.failures.values()) == [
         f"FAILED estimate m, a: SLURM-job '7' failed. OUT_OF_MEMORY; log: {logs[0]}, logs/slurm/7.log"
     ]
@@ -188,7 +179,7 @@ def test_of_a_group_those_jobs_are_shown_that_died(tmp_path: Path) -> None:
     info = [{"jobid": jobid, "log": [log]} for jobid, log in ((1, well), (2, died), (3, never))]
     slurm.event("group_error", groupid="estimate_m", job_error_info=info, aux_logs=["logs/slurm/8.log"])
     for jobid in (1, 2, 3):
-        slurm.event("job_error", jobid=jobid, rule_name="estimate", rule_msg=None, log=[], indent=True)
+        slurm.fail(jobid, indent=True)
     assert list(slurm.lines.failures.values()) == [f"FAILED estimate m, b: KeyError: 'a'; log: {died}"]
     slurm.event("group_error", groupid="estimate_m", job_error_info=[info[0], info[2]], aux_logs=["logs/slurm/9.log"])
     assert list(slurm.lines.failures.values())[1:] == [
@@ -200,7 +191,7 @@ def test_a_job_that_recovered_is_not_shown_again(tmp_path: Path, caplog: pytest.
     slurm = Executor(tmp_path)
     for jobid, group in ((1, "a"), (2, "b")):
         slurm.begin(jobid, group, "FAILED: MemoryError\n")
-        slurm.event("job_error", jobid=jobid, rule_name="estimate", rule_msg=None, log=[], indent=False)
+        slurm.fail(jobid)
     slurm.begin(2, "b")
     slurm.event("job_finished", job_id=2)
     with caplog.at_level("ERROR", logger="snakemake.logging"):

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
+from item_files import write_items
 
 from entropy_sentinel.config.config import load_config, read_config
-from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.jobs.terminal import Work
 
 ROOT = Path(__file__).parents[2]
@@ -19,13 +19,10 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Work:
     monkeypatch.chdir(ROOT)
     config = load_config(raw, "test")
     monkeypatch.chdir(tmp_path)
-    rows = {"item_id": [f"averages-0000{n}" for n in range(4)], "sample": [0] * 4, "label": [True] * 4}
-    LABELS.write(
-        LABELS.frame(rows | {"reason": [None] * 4, "answer": ["4"] * 4}),
-        "results/demo/benchmarks/averages.parquet",
-        {},
-    )
-    Path("results/demo/benchmarks/remainders.parquet").write_bytes(b"")
+    items = Path("results/demo/benchmarks")
+    items.mkdir(parents=True)
+    Path(write_items(items, [f"averages-0000{n}" for n in range(4)])).rename(items / "averages.parquet")
+    (items / "remainders.parquet").write_bytes(b"")
     return Work(config, {"a+b": ("ppl", "mlp"), "c": ("ppl",)}, {"estimate": ["{group}"], "estimate_1": ["c", "a+b"]})
 
 

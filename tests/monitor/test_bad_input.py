@@ -36,32 +36,22 @@ def test_a_log_with_all_of_it(estimator: SavedEstimator, tmp_path: Path) -> None
     ]
     path = log_file(tmp_path / "log.jsonl", records)
     found = es.monitor(estimator, path, by=["route"], window="day")
-
-    def lines(*numbers: int) -> list[str]:
-        return [f"{path}: line {number}" for number in numbers]
-
-    places = found.problems.places
-    assert found.problems.counts == {
-        "records that cannot be read": 1,
-        "responses without features: no log-probabilities in the log": 1,
-        "responses of model 'other'": 1,
-        "responses of top_k_returned 5, not 20": 1,
-        "responses with an unreadable time": 1,
-        "responses without a time": 1,
-        "responses with a time before 2015 or after 2099": 1,
+    problems = {
+        "records that cannot be read": 2,
+        "responses without features: no log-probabilities in the log": 3,
+        "responses of model 'other'": 4,
+        "responses of top_k_returned 5, not 20": 5,
+        "responses with an unreadable time": 6,
+        "responses without a time": 7,
+        "responses with a time before 2015 or after 2099": 8,
     }
-    assert places["records that cannot be read"][0].startswith(f"{path}: line 2 (must be a JSON object: ")
-    assert places["responses without features: no log-probabilities in the log"] == lines(3)
-    assert places["responses of model 'other'"] == lines(4)
-    assert places["responses of top_k_returned 5, not 20"] == lines(5)
-    assert places["responses with an unreadable time"] == lines(6)
-    assert places["responses without a time"] == lines(7)
-    assert places["responses with a time before 2015 or after 2099"] == lines(8)
-    assert found.problems.notes == {
-        "responses without features: empty response": 1,
-        "responses more than an hour earlier than the response above": 1,
-    }
-    assert places["responses more than an hour earlier than the response above"] == lines(10)
+    backwards = "responses more than an hour earlier than the response above"
+    assert found.problems.counts == dict.fromkeys(problems, 1)
+    assert found.problems.notes == dict.fromkeys(["responses without features: empty response", backwards], 1)
+    for kind, number in (problems | {backwards: 10}).items():
+        (place,) = found.problems.places[kind]
+        assert place.partition(" (")[0] == f"{path}: line {number}"
+    assert "must be a JSON object" in found.problems.places["records that cannot be read"][0]
     # Eleven responses, four of them without an estimate; three without a time, one without a route.
     assert found.slices["n_responses"].sum() == 11
     assert found.slices["n_excluded"].sum() == 4
@@ -86,18 +76,13 @@ def test_strict_stops_at_the_first(estimator: SavedEstimator, tmp_path: Path, ba
         es.monitor(estimator, path, by=["route"], window="day", strict=True)
 
 
-def test_responses_of_other_models_and_widths_are_taken_if_that_is_said(
-    estimator: SavedEstimator, tmp_path: Path
-) -> None:
+def test_responses_of_other_models_and_widths_are_taken_if_asked_for(estimator, tmp_path: Path) -> None:
     path = log_file(tmp_path / "log.jsonl", [line(0), line(1, model="other"), line(2, k=5), line(3, k=25)])
     assert es.monitor(estimator, path).slices["n_estimated"].to_list() == [1]
     found = es.monitor(estimator, path, any_model=True, any_logprobs=True)
     assert found.slices["n_estimated"].to_list() == [4]
-    assert found.provenance["overridden"] == {
-        "of model 'other'": 1,
-        "of top_k_returned 5, not 20": 1,
-        "of top_k_returned 25, not 20": 1,
-    }
+    others = ["of model 'other'", "of top_k_returned 5, not 20", "of top_k_returned 25, not 20"]
+    assert found.provenance["overridden"] == dict.fromkeys(others, 1)
     assert "overridden" in found.slices["flags"][0]
     assert es.monitor(estimator, path, any_model=True, top_k=20).slices["n_estimated"].to_list() == [3]
 
@@ -136,9 +121,7 @@ def test_a_file_named_twice_counts_once(estimator: SavedEstimator, tmp_path: Pat
     assert es.monitor(estimator, [path, tmp_path / "*.jsonl", tmp_path]).slices["n_responses"].to_list() == [2]
 
 
-def test_a_table_without_the_column_of_a_slice_beside_one_that_has_it(
-    estimator: SavedEstimator, tmp_path: Path
-) -> None:
+def test_a_table_without_the_column_of_a_slice_beside_one_that_has_it(estimator, tmp_path: Path) -> None:
     for name, first, changes in (("a", 0, {}), ("b", 3, {"route": ...})):
         path = log_file(tmp_path / f"{name}.jsonl", [line(number, **changes) for number in range(first, first + 3)])
         pl.read_ndjson(path).write_parquet(path.with_suffix(".parquet"))

@@ -85,10 +85,8 @@ def test_a_checksum_is_looked_at(made: tuple[Path, Path], tmp_path: Path) -> Non
     """A byte of the compressed sums, and one of what is known of a file."""
     estimator, folder = made
     content = (folder / "state").read_bytes()
-    for number, (known, why) in enumerate(
-        {b"PAR1": "do not match their SHA-256", b"n_bytes": "a row does not match"}.items()
-    ):
-        shutil.copytree(folder, copy := tmp_path / str(number))
+    for known, why in ((b"PAR1", "do not match their SHA-256"), (b"n_bytes", "a row does not match")):
+        shutil.copytree(folder, copy := tmp_path / known.decode())
         place = content.index(known) + 5
         (copy / "state").write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
         with pytest.raises(DamagedFileError, match=f"state: is damaged .*{why}.*; delete it"):

@@ -115,21 +115,16 @@ def test_the_column_of_the_weights_must_stay(features, tmp_path: Path) -> None:
     estimator = fitted()
     asked = es.sample(estimator, features.select(pl.exclude("user")), ["route"], budget=60).responses
     asked = asked.with_columns(label=pl.int_range(pl.len()) % 3 != 0)
-    asked.drop("weight").write_csv(tmp_path / "labels.csv")
-    with pytest.raises(InputError, match="labels: 60 of 60 have no 'weight'.*--labels-at-random"):
-        es.monitor(estimator, features, labels=tmp_path / "labels.csv")
-    asked.select("item_id", "label").write_csv(tmp_path / "labels.csv")
-    with pytest.raises(InputError, match="labels: 60 of 60 have no 'weight'"):
-        es.monitor(estimator, features, labels=tmp_path / "labels.csv")
     some = asked.with_columns(pl.when(pl.int_range(pl.len()) > 2).then("weight").alias("weight"))
-    with pytest.raises(InputError, match="labels: 3 of 60 have no 'weight'"):
-        es.monitor(estimator, features, labels=some)
+    for labels, missing in ((asked.drop("weight"), 60), (asked.select("item_id", "label"), 60), (some, 3)):
+        labels.write_csv(tmp_path / "labels.csv")
+        with pytest.raises(InputError, match=f"labels: {missing} of 60 have no 'weight'.*--labels-at-random"):
+            es.monitor(estimator, features, labels=tmp_path / "labels.csv")
     found = es.monitor(estimator, features, labels=asked.drop("weight"), labels_at_random=True).slices
     assert found["labelled_accuracy"][0] == pytest.approx(asked["label"].mean())
     every = features.select("item_id", label=pl.int_range(pl.len()) % 3 != 0)
-    assert es.monitor(estimator, features, labels=every).slices["labelled_accuracy"][0] == pytest.approx(
-        every["label"].mean()
-    )
+    found = es.monitor(estimator, features, labels=every).slices
+    assert found["labelled_accuracy"][0] == pytest.approx(every["label"].mean())
     weighted = es.monitor(estimator, features, labels=asked).slices["labelled_accuracy"][0]
     wanted = (asked["label"].cast(float) * asked["weight"]).sum() / asked["weight"].sum()
     assert weighted == pytest.approx(wanted)
@@ -140,13 +135,8 @@ def test_which_number_to_read_and_why_an_interval_is_wider(features) -> None:
     route = pl.col("route")
     few, many, wrong = (features.filter(route == one) for one in ("school", "shop", "support"))
     right = {frame["route"][0]: es.monitor(estimator, frame).slices["estimated_accuracy"][0] for frame in (few, many)}
-    labels = pl.concat(
-        [
-            labelled(few, len(few) // 8, right["school"]),
-            labelled(many, 1, right["shop"]),
-            labelled(wrong, 2, 0.0),
-        ]
-    )
+    groups = (few, len(few) // 8, right["school"]), (many, 1, right["shop"]), (wrong, 2, 0.0)
+    labels = pl.concat([labelled(*part) for part in groups])
     found = es.monitor(estimator, features, by=["route"], labels=labels, level=0.8)
     rows = {row["route"]: row for row in found.slices.iter_rows(named=True)}
     assert {one["read"] for one in rows.values()} == {"with labels"}
@@ -162,11 +152,8 @@ def test_which_number_to_read_and_why_an_interval_is_wider(features) -> None:
     assert rows["shop"]["read_because"] is None
     assert rows["support"]["read_because"].startswith("the labels contradict the estimate")
     none = es.monitor(estimator, features, by=["route"], labels=labels.filter(pl.col("item_id").is_in(few["item_id"])))
-    assert dict(none.slices.select("route", "read").rows()) == {
-        "shop": "estimated",
-        "school": "with labels",
-        "support": "estimated",
-    }
+    read = dict(none.slices.select("route", "read").rows())
+    assert read == {"shop": "estimated", "school": "with labels", "support": "estimated"}
     said = "\n".join(one for one in parts(found) if isinstance(one, str))
     assert "read 'with labels' if" in said
     assert f"school: {wide['read_because']}" in said
@@ -181,6 +168,5 @@ def labelled(frame: pl.DataFrame, every: int, share: float) -> pl.DataFrame:
     """Labels of every so manieth response, this share of them true."""
     some = frame[::every]
     n = len(some)
-    return some.select(
-        "item_id", label=pl.Series(np.arange(n) < round(share * n)), weight=pl.lit(len(frame) / n, pl.Float64)
-    )
+    label, weight = pl.Series(np.arange(n) < round(share * n)), pl.lit(len(frame) / n, pl.Float64)
+    return some.select("item_id", label=label, weight=weight)

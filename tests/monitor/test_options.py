@@ -183,9 +183,7 @@ def test_alerts_can_go_elsewhere_with_an_entry(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("output", ["metrics", "page"])
-def test_a_target_that_fails_hides_neither_findings_nor_alert(
-    output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_target_that_fails_hides_neither_findings_nor_alert(output: str, tmp_path: Path, monkeypatch) -> None:
     def refused(found: Any, target: Any) -> None:
         raise ConnectionRefusedError("nobody is there")
 

@@ -55,7 +55,6 @@ def test_a_log_that_was_seen_cut_short_counts_once(estimator, tmp_path: Path, ow
 
 def test_snapshots_beside_the_log_count_once_in_whatever_order(estimator, tmp_path: Path, own: dict[str, Any]) -> None:
     logs, state = tmp_path / "logs", tmp_path / "state"
-    logs.mkdir()
     whole = lines(0, 40, **own)
     log_file(logs / "app.jsonl", whole[:20])
     counts = [count(es.monitor(estimator, logs, state=state))]

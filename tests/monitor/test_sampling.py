@@ -14,19 +14,18 @@ from entropy_sentinel.monitor.labelling.sampling import counts_of, draw
 from entropy_sentinel.monitor.summing.sums import predictions
 from entropy_sentinel.statistics.prediction_powered import labelled_mean, prediction_powered_mean
 
-EXAMPLE = TINY
 ROOT = Path(__file__).parents[2]
 FACTS = ["item_id", "stratum", "inclusion_probability", "weight", "question", "response", "label"]
 
 
 @pytest.fixture(scope="module")
 def features() -> pl.DataFrame:
-    return es.read_features(EXAMPLE.traces)
+    return es.read_features(TINY.traces)
 
 
 @pytest.fixture(scope="module")
 def estimator(features: pl.DataFrame) -> object:
-    return es.fit(features, es.read_labels(EXAMPLE.labels), "log-3d")
+    return es.fit(features, es.read_labels(TINY.labels), "log-3d")
 
 
 def test_the_sample_stands_for_all_responses(features: pl.DataFrame, estimator: object) -> None:
@@ -64,12 +63,13 @@ def test_a_slice_gets_more_labels_where_less_is_known(features: pl.DataFrame, es
 
 
 def test_the_choice_depends_on_ids_and_seed_alone(features: pl.DataFrame, estimator: object) -> None:
-    def chosen(rows: pl.DataFrame, seed: int = 42) -> pl.DataFrame:
-        return es.sample(estimator, rows, ["benchmark"], budget=30, seed=seed).responses
-
-    first = chosen(features)
-    assert chosen(features.sample(fraction=1, shuffle=True, seed=1)).equals(first)
-    assert not chosen(features, seed=43)["item_id"].equals(first["item_id"])
+    shuffled = features.sample(fraction=1, shuffle=True, seed=1)
+    first, same, other = (
+        es.sample(estimator, rows, ["benchmark"], budget=30, seed=seed).responses
+        for rows, seed in ((features, 42), (shuffled, 42), (features, 43))
+    )
+    assert same.equals(first)
+    assert not other["item_id"].equals(first["item_id"])
 
 
 def test_every_response_is_chosen_as_often_as_its_probability_says() -> None:
@@ -101,11 +101,9 @@ def test_of_a_log_the_question_and_the_response_are_shown(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
-def test_labels_come_back_with_their_weights(
-    tmp_path: Path, suffix: str, features: pl.DataFrame, estimator: object
-) -> None:
+def test_labels_come_back_with_their_weights(tmp_path: Path, suffix: str, features: pl.DataFrame, estimator) -> None:
     chosen = es.sample(estimator, features, ["benchmark"], budget=40).responses
-    truth = es.read_labels(EXAMPLE.labels).select("item_id", right="label")
+    truth = es.read_labels(TINY.labels).select("item_id", right="label")
     filled = chosen.join(truth, on="item_id").with_columns(label="right").drop("right")
     path = tmp_path / f"labelled.{suffix}"
     filled.write_csv(path) if suffix == "csv" else filled.write_ndjson(path)
@@ -134,15 +132,16 @@ def test_improved_is_the_prediction_powered_mean_of_what_is_labelled() -> None:
 
 
 def test_what_cannot_be_chosen_from_is_refused(features: pl.DataFrame, estimator: object) -> None:
-    with pytest.raises(InputError, match="budget: 12 .* 5 .* 4 slices .20"):
-        es.sample(estimator, features, ["benchmark"], budget=12)
-    with pytest.raises(InputError, match="column 'route' .*: model, benchmark$"):
-        es.sample(estimator, features, ["route"], budget=40)
-    with pytest.raises(InputError, match="no response has features"):
-        es.sample(estimator, features.with_columns(reason=pl.lit("empty response")), ["benchmark"])
-    with pytest.raises(ProvenanceError, match="the estimator has model tiny-1m"):
-        es.sample(estimator, features.with_columns(model=pl.lit("other")), ["benchmark"])
-    taken = es.sample(estimator, features.with_columns(model=pl.lit("other")), ["benchmark"], any_model=True)
+    empty, other = features.with_columns(reason=pl.lit("empty response")), features.with_columns(model=pl.lit("other"))
+    for rows, by, budget, error, message in (
+        (features, "benchmark", 12, InputError, "budget: 12 .* 5 .* 4 slices .20"),
+        (features, "route", 40, InputError, "column 'route' .*: model, benchmark$"),
+        (empty, "benchmark", 40, InputError, "no response has features"),
+        (other, "benchmark", 40, ProvenanceError, "the estimator has model tiny-1m"),
+    ):
+        with pytest.raises(error, match=message):
+            es.sample(estimator, rows, [by], budget=budget)
+    taken = es.sample(estimator, other, ["benchmark"], any_model=True)
     assert taken.taken == {"of model 'other'": 160}
     assert taken.slices["width_before"].null_count() == len(taken.slices)
 
@@ -164,7 +163,7 @@ def test_more_labels_than_responses_take_all(features: pl.DataFrame, estimator: 
 
 
 def test_without_probabilities_a_slice_is_one_stratum(features: pl.DataFrame) -> None:
-    constant = es.fit(features, es.read_labels(EXAMPLE.labels), "group-accuracy")
+    constant = es.fit(features, es.read_labels(TINY.labels), "group-accuracy")
     chosen = es.sample(constant, features, ["benchmark"], budget=40)
     assert chosen.responses["stratum"].to_list() == [0] * 40
     assert chosen.slices["n_to_label"].to_list() == [10] * 4

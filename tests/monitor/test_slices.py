@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 from production import BEGIN, fitted, traffic, written
 from scipy.stats import false_discovery_control as fdr
 
@@ -18,7 +19,8 @@ from entropy_sentinel.monitor.estimating.change import p_of_change
 from entropy_sentinel.monitor.showing.terminal import reasons
 from entropy_sentinel.monitor.summing.sums import pairs
 
-NUMBERS = ("estimated_accuracy", "lower", "upper", "expected_errors", "change", "change_p", "change_q", "cut_off_share")
+NUMBERS = ("estimated_accuracy", "lower", "upper", "expected_errors", "expected_errors_lower", "expected_errors_upper")
+NUMBERS += ("change", "change_p", "change_q", "cut_off_share")
 
 
 @pytest.fixture(scope="module")
@@ -41,12 +43,8 @@ def features() -> pl.DataFrame:
 
 def agree(one: pl.DataFrame, other: pl.DataFrame, keys: list[str]) -> None:
     one, other = one.sort(keys), other.sort(keys)
-    assert one.drop(NUMBERS, "expected_errors_lower", "expected_errors_upper").equals(
-        other.drop(NUMBERS, "expected_errors_lower", "expected_errors_upper")
-    )
-    for name in NUMBERS:
-        found, wanted = (frame[name].cast(pl.Float64).to_numpy() for frame in (one, other))
-        assert np.allclose(found, wanted, rtol=1e-12, atol=1e-12, equal_nan=True), name
+    assert one.drop(NUMBERS).equals(other.drop(NUMBERS))
+    assert_frame_equal(one.select(NUMBERS), other.select(NUMBERS), rel_tol=1e-12, abs_tol=1e-12)
 
 
 def test_estimates_are_those_of_the_estimator(estimator, features) -> None:
@@ -136,21 +134,21 @@ def side(saved: SavedEstimator, rows: pl.DataFrame) -> tuple[int, np.ndarray, np
 
 def test_windows_in_the_reference_and_before_it_have_no_change(estimator, features) -> None:
     found = es.monitor(estimator, features, window="day", reference="2026-11-03").windows
-    assert found["change"].is_null().to_list() == [True, True, False, False]
-    assert found["change_q"].is_null().to_list() == [True, True, False, False]
+    for name in ("change", "change_q"):
+        assert found[name].is_null().to_list() == [True, True, False, False]
 
 
 def test_a_reference_without_responses_is_an_error(estimator, features) -> None:
-    there = r"the logs have responses from 2026-11-02 to 2026-11-05"
-    with pytest.raises(InputError, match=rf"reference: 2026-10-12 to 2026-10-18 \(UTC\) has no response .*; {there}"):
-        es.monitor(estimator, features, by=["route"], window="day", reference="2026-10-12..2026-10-18")
-    with pytest.raises(InputError, match=r"reference: up to 2026-10-18 \(UTC\) has no"):
-        es.monitor(estimator, features, reference="..2026-10-18")
     # Responses of which none can be estimated are nothing to compare with.
     early = pl.col("time") < BEGIN + timedelta(days=1)
     none = features.with_columns(reason=pl.when(early).then(pl.lit("empty response")).otherwise("reason"))
-    with pytest.raises(InputError, match=r"reference: 2026-11-02 \(UTC\) has no response with an estimate"):
-        es.monitor(estimator, none, reference="2026-11-02")
+    for logs, reference, message in (
+        (features, "2026-10-12..2026-10-18", "2026-10-12 to 2026-10-18 .*from 2026-11-02 to 2026-11-05"),
+        (features, "..2026-10-18", "up to 2026-10-18 "),
+        (none, "2026-11-02", "2026-11-02 .*no response with an estimate"),
+    ):
+        with pytest.raises(InputError, match=f"reference: {message}"):
+            es.monitor(estimator, logs, window="day", reference=reference)
     open_end = es.monitor(estimator, features, reference="..2026-11-03")
     assert open_end.slices["change"].null_count() == 0
     assert open_end.provenance["reference"] == ["2026-11-02T00:00:00+00:00", "2026-11-04T00:00:00+00:00"]
@@ -188,20 +186,17 @@ def test_the_rank_is_by_expected_errors(estimator, features) -> None:
     assert found["expected_errors"].to_list() == pytest.approx(errors)
     assert errors == sorted(errors, reverse=True)
     assert found["rank"].to_list() == [1, 2, 3]
-    assert found["expected_errors_lower"].to_list() == pytest.approx(
-        (found["n_estimated"] * (1 - found["upper"])).to_list()
-    )
+    fewest = (found["n_estimated"] * (1 - found["upper"])).to_list()
+    assert found["expected_errors_lower"].to_list() == pytest.approx(fewest)
 
 
 def test_slices_without_an_estimate_are_there(estimator, features) -> None:
-    none = features.with_columns(
-        reason=pl.when(pl.col("route") == "school").then(pl.lit("empty response")).otherwise("reason")
-    )
-    row = es.monitor(estimator, none, by=["route"]).slices.row(by_predicate=pl.col("route") == "school", named=True)
+    school = pl.col("route") == "school"
+    none = features.with_columns(reason=pl.when(school).then(pl.lit("empty response")).otherwise("reason"))
+    row = es.monitor(estimator, none, by=["route"]).slices.row(by_predicate=school, named=True)
     assert (row["n_estimated"], row["n_excluded"]) == (0, row["n_responses"])
-    assert [
-        row[name] for name in ("estimated_accuracy", "lower", "upper", "cut_off_share", "expected_errors", "rank")
-    ] == [None] * 6
+    null = ("estimated_accuracy", "lower", "upper", "cut_off_share", "expected_errors", "rank")
+    assert [row[name] for name in null] == [None] * 6
     assert row["flags"][:2] == ["few responses", "excluded"]
 
 
@@ -247,10 +242,9 @@ def test_the_validation_of_another_model_is_not_shown_as_if_it_held(features) ->
     own = es.monitor(estimator, features, by=["route"])
     assert set(own.slices["basis"]) == {"predictive"}
     other = es.monitor(estimator, features.with_columns(model=pl.lit("other")), by=["route"], any_model=True)
-    said = other.provenance["general_flags"]
-    assert list(said) == ["overridden"]
-    assert said["overridden"].startswith("the estimator was fitted and validated on model 'm', and these responses")
-    assert "of model 'other'" in said["overridden"]
+    (reason,) = other.provenance["general_flags"].values()
+    assert "model 'm', " in reason
+    assert "of model 'other'" in reason
     # As of an estimator without any validation.
     bare = fitted("group-accuracy")
     bare.about["validation"] = None

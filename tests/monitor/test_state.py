@@ -29,6 +29,7 @@ from entropy_sentinel.monitor.summing.state_file import _digest
 pytestmark = pytest.mark.slow
 
 ATC = "atc-se_sum"
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}  # of a process that runs the package
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +138,6 @@ def days(found: Monitored) -> list[tuple[int, int]]:
 
 def test_a_new_day_reads_the_new_day_alone(estimator, tmp_path: Path, opened: list[str]) -> None:
     logs, state = tmp_path / "logs", tmp_path / "state"
-    logs.mkdir()
     log_file(logs / "1.jsonl", lines(0, 24))
     log_file(logs / "2.jsonl", lines(24, 48))
     first = run(estimator, str(logs), state)
@@ -168,18 +168,8 @@ def test_what_is_known_is_not_even_opened(estimator, tmp_path: Path, monkeypatch
         run(estimator, path, tmp_path / "state")
 
 
-def test_a_log_that_has_grown_takes_the_place_of_what_it_was(estimator, tmp_path: Path) -> None:
-    path, state = tmp_path / "log.jsonl", tmp_path / "state"
-    for hours in (10, 20, 30):
-        log_file(path, lines(0, hours))
-        found = run(estimator, path, state)
-        assert found.slices["n_responses"].sum() == hours
-        assert len(keys(state)) == 1
-
-
 def test_rotated_moved_copied_and_packed_logs_count_once(estimator, tmp_path: Path, opened: list[str]) -> None:
     logs, state = tmp_path / "logs", tmp_path / "state"
-    logs.mkdir()
     log_file(logs / "app.jsonl", lines(0, 10))
     run(estimator, str(logs), state)
     # It went on, was rotated and packed, and a new one was begun.
@@ -210,7 +200,6 @@ def test_another_estimator_or_setting_is_refused(estimator, tmp_path: Path) -> N
 
 def test_a_run_that_dies_leaves_nothing_that_counts(estimator, tmp_path: Path, monkeypatch) -> None:
     logs, state = tmp_path / "logs", tmp_path / "state"
-    logs.mkdir()
     log_file(logs / "1.jsonl", lines(0, 24))
     log_file(logs / "2.jsonl", lines(24, 48))
     sums_of, calls = collecting.sums_of, []
@@ -238,15 +227,12 @@ es.monitor(sys.argv[1], sys.argv[2], by=["route"], window="day", state=sys.argv[
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("after_s", [0.05, 0.4])
 def test_killed_at_any_moment(estimator, tmp_path: Path, after_s: float) -> None:
     logs, state = tmp_path / "logs", tmp_path / "state"
-    logs.mkdir()
     for number in range(20):
         written(traffic(500, seed=number), logs / f"{number:02}.parquet")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    process = subprocess.Popen([sys.executable, "-c", RUN, estimator, logs, state], env=environment)
+    process = subprocess.Popen([sys.executable, "-c", RUN, estimator, logs, state], env=ENVIRONMENT)
     while not state.exists():
         time.sleep(0.01)
     time.sleep(after_s)
@@ -257,17 +243,14 @@ def test_killed_at_any_moment(estimator, tmp_path: Path, after_s: float) -> None
     assert found.slices.equals(es.monitor(estimator, str(logs), by=["route"], window="day").slices)
 
 
-@pytest.mark.slow
 def test_two_runs_at_once_wait_for_each_other(estimator, tmp_path: Path) -> None:
     logs, state = tmp_path / "logs", tmp_path / "state"
-    logs.mkdir()
     for number in range(5):
         written(traffic(500, seed=number), logs / f"{number}.parquet")
     command = [sys.executable, "-c", RUN, estimator, logs, state]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with closing(sqlite3.connect(state)) as holder:
         holder.execute("BEGIN EXCLUSIVE")
-        both = [subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+        both = [subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True) for _ in range(2)]
         assert all("waiting for another run" in process.stderr.readline() for process in both)
         assert state.stat().st_size == 0
     said = [process.communicate()[1] for process in both]
@@ -352,17 +335,18 @@ def test_a_bad_line_counts_in_every_run_as_it_does_without_a_state(estimator, tm
 def test_a_folder_and_another_file_are_refused_and_stay(estimator, tmp_path: Path) -> None:
     log = log_file(tmp_path / "log.jsonl", lines(0, 24))
     before = log.read_bytes()
-    with pytest.raises(ConfigError, match=f"state: .*folder {tmp_path}; "):
-        run(estimator, log, tmp_path)
-    with pytest.raises(ConfigError, match=f"state: .*was {log}; "):
-        run(estimator, written(traffic(90), tmp_path / "features.parquet"), log)
-    assert log.read_bytes() == before
-    with pytest.raises(EntropySentinelError, match="/proc/state: .*unable to open database file"):
-        run(estimator, log, Path("/proc/state"))
+    features = written(traffic(90), tmp_path / "features.parquet")
     with closing(sqlite3.connect(tmp_path / "other.sqlite")) as file:
         file.execute("CREATE TABLE bookmarks (address TEXT)")
-    with pytest.raises(InputError, match="state of the monitor, .*SQLite"):
-        run(estimator, log, tmp_path / "other.sqlite")
+    for logs, state, error, message in (
+        (log, tmp_path, ConfigError, f"state: .*folder {tmp_path}; "),
+        (features, log, ConfigError, f"state: .*was {log}; "),
+        (log, Path("/proc/state"), EntropySentinelError, "/proc/state: .*unable to open database file"),
+        (log, tmp_path / "other.sqlite", InputError, "state of the monitor, .*SQLite"),
+    ):
+        with pytest.raises(error, match=message):
+            run(estimator, logs, state)
+    assert log.read_bytes() == before
 
 
 DISK = """
@@ -381,8 +365,7 @@ def on_a_disk(folder: Path, options: str, then: str, log: str) -> subprocess.Com
     (disk := folder / "disk").mkdir()
     places = {"folder": folder, "disk": disk, "python": sys.executable}
     script = DISK.format(options=options, then=then.format(**places), log=log.format(**places), **places)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    return subprocess.run(["unshare", "-rm", "sh", "-c", script], env=environment, capture_output=True, text=True)
+    return subprocess.run(["unshare", "-rm", "sh", "-c", script], env=ENVIRONMENT, capture_output=True, text=True)
 
 
 @pytest.fixture

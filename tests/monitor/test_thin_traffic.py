@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -19,6 +20,7 @@ from entropy_sentinel.monitor.showing.page import page
 from entropy_sentinel.monitor.showing.terminal import parts
 
 ATC = "atc-se_sum"
+LAST_USABLE = "last_usable_window_start_seconds"
 
 
 @pytest.fixture(scope="module")
@@ -44,14 +46,9 @@ class Log:
     def add(self, day: float, route: str, n: int, share: float) -> "Log":
         right, wrong = round(n * share), n - round(n * share)
         rows = pl.concat([self._sides[0].head(right), self._sides[1].head(wrong)])
-        place, when = len(self.parts), BEGIN + timedelta(days=day, hours=1)
-        self.parts.append(
-            rows.with_columns(
-                route=pl.lit(route),
-                time=pl.lit(when),
-                item_id=pl.format("{}-{}", pl.lit(place), pl.int_range(pl.len())),
-            )
-        )
+        ids = pl.format("{}-{}", pl.lit(len(self.parts)), pl.int_range(pl.len()))
+        when = pl.lit(BEGIN + timedelta(days=day, hours=1))
+        self.parts.append(rows.with_columns(route=pl.lit(route), time=when, item_id=ids))
         return self
 
     @property
@@ -69,7 +66,18 @@ def watched(estimator: SavedEstimator, log: Log, **options: object) -> Monitored
 
 
 def metrics(found: Monitored) -> dict[str, list]:
-    return {family.name: family.samples for family in text_string_to_metric_families(text_of(found))}
+    """The samples of each metric."""
+    families = text_string_to_metric_families(text_of(found))
+    return {family.name.removeprefix("entropy_sentinel_"): family.samples for family in families}
+
+
+def by_route(found: Monitored, name: str) -> dict[str | None, float]:
+    """The values of a metric by route."""
+    return {sample.labels.get("route"): sample.value for sample in metrics(found)[name]}
+
+
+def now(found: Monitored, route: str) -> dict[str, Any]:
+    return found.now.row(by_predicate=pl.col("route") == route, named=True)
 
 
 def test_a_slice_that_falls_on_a_few_responses_a_day(estimator: SavedEstimator, log: Log) -> None:
@@ -92,13 +100,12 @@ def test_a_slice_that_falls_on_a_few_responses_a_day(estimator: SavedEstimator, 
     assert alert["change"] == pytest.approx(0.25 - 1)
     assert (alert["n_windows"], alert["window_from"][:10], alert["window"][:10]) == (4, "2026-11-06", "2026-11-09")
     assert alert["message"].endswith("(of 32 responses in 4 days from 2026-11-06 00:00)")
-    row = found.now.row(by_predicate=pl.col("route") == "r0", named=True)
+    row = now(found, "r0")
     assert row["estimated_accuracy"] == pytest.approx(0.25)
     # The test is of these 32 against the 30 of the reference, and of no other route.
     assert row["change_p"] == row["change_q"] < 1e-6
-    read = metrics(found)
-    assert [one.value for one in read["entropy_sentinel_pooled_windows"] if one.labels["route"] == "r0"] == [4]
-    assert read["entropy_sentinel_usable_slices"][0].value == 1
+    assert by_route(found, "pooled_windows")["r0"] == 4
+    assert by_route(found, "usable_slices") == {None: 1}
 
 
 def test_pooled_windows_do_not_reach_into_the_reference(estimator: SavedEstimator, log: Log) -> None:
@@ -109,8 +116,7 @@ def test_pooled_windows_do_not_reach_into_the_reference(estimator: SavedEstimato
     assert (found.alerts, found.silent) == ([], True)
     assert all(fact in parts(found)[-1] for fact in ("30", "last 14 days", "after the reference"))
     # The last day that could be used is one of the reference.
-    [last] = metrics(found)["entropy_sentinel_last_usable_window_start_seconds"]
-    assert last.value == (BEGIN + timedelta(days=2)).timestamp()
+    assert by_route(found, LAST_USABLE) == {"a": (BEGIN + timedelta(days=2)).timestamp()}
 
 
 def test_a_change_without_a_test_is_no_silence(estimator: SavedEstimator, log: Log) -> None:
@@ -118,7 +124,7 @@ def test_a_change_without_a_test_is_no_silence(estimator: SavedEstimator, log: L
     log.add(0, "a", 12, 1.0).add(1, "a", 60, 0.25)
     log.add(0, "b", 40, 1.0).add(1, "b", 40, 1.0)
     found = watched(estimator, log, reference="..2026-11-02", alert_on=["drop"])
-    row = found.now.row(by_predicate=pl.col("route") == "a", named=True)
+    row = now(found, "a")
     assert (row["change"], row["change_q"], found.alerts) == (-0.75, None, [])
     (untested,) = [part for part in parts(found) if "not tested" in str(part)]
     assert ("fewer than 30" in untested, untested.endswith(": a"), untested in page(found)) == (True, True, True)
@@ -131,8 +137,7 @@ def test_one_good_day_does_not_stand_for_the_bad_ones_after_it(estimator: SavedE
     found = watched(estimator, log, fail_below=0.6)
     assert found.now.select("n_estimated", "n_windows", "estimated_accuracy").rows() == [(58, 2, pytest.approx(9 / 29))]
     assert [(one["kind"], one["n_windows"]) for one in found.alerts] == [("below", 2)]
-    accuracy = metrics(found)["entropy_sentinel_estimated_accuracy"]
-    assert [one.value for one in accuracy] == [pytest.approx(9 / 29)]
+    assert by_route(found, "estimated_accuracy") == pytest.approx({"a": 9 / 29})
 
 
 @pytest.mark.parametrize(("day", "stale"), [(13, False), (14, True)])
@@ -144,19 +149,12 @@ def test_a_slice_that_had_enough_and_has_too_few_is_stale(
     found = watched(estimator, log, alert_on=["stale"])
     assert [(one["kind"], one["slice"]) for one in found.alerts] == [("stale", {"route": "a"})] * stale
     assert ["stale" in flags for flags in found.slices.sort("route")["flags"]] == [stale, False]
-    row = found.now.row(by_predicate=pl.col("route") == "a", named=True)
+    row = now(found, "a")
     assert (row["n_estimated"], row["n_windows"]) == ((20, 1) if stale else (65, 14))
-    last = {
-        one.labels["route"]: one.value for one in metrics(found)["entropy_sentinel_last_usable_window_start_seconds"]
-    }
-    assert last == {
-        "a": (BEGIN if stale else BEGIN + timedelta(days=day)).timestamp(),
-        "b": (BEGIN + timedelta(days=day)).timestamp(),
-    }
-    flagged = [
-        one.labels["route"] for one in metrics(found).get("entropy_sentinel_flag", []) if one.labels["flag"] == "stale"
-    ]
-    assert flagged == ["a"] * stale
+    newest = (BEGIN + timedelta(days=day)).timestamp()
+    assert by_route(found, LAST_USABLE) == {"a": BEGIN.timestamp() if stale else newest, "b": newest}
+    flags = [sample.labels for sample in metrics(found).get("flag", [])]
+    assert [one["route"] for one in flags if one["flag"] == "stale"] == ["a"] * stale
     if stale:
         assert found.alerts[0]["message"].startswith("fewer than 30 responses since the window of 2026-11-02 00:00")
     # A slice of which there is nothing at all any more.
@@ -236,14 +234,13 @@ def test_no_metric_family_stands_without_a_sample(estimator: SavedEstimator, log
     found = watched(estimator, log.add(0, "a", 3, 0.5))
     read = metrics(found)
     assert all(read.values())
-    assert "entropy_sentinel_alert" not in read
-    assert "entropy_sentinel_change" not in read
-    assert read["entropy_sentinel_usable_slices"][0].value == 0
-    assert read["entropy_sentinel_last_run_timestamp_seconds"][0].value > BEGIN.timestamp()
+    assert not read.keys() & {"alert", "change"}
+    assert read["usable_slices"][0].value == 0
+    assert read["last_run_timestamp_seconds"][0].value > BEGIN.timestamp()
 
 
 def test_a_log_whose_times_cannot_be_read_has_no_newest_window(estimator: SavedEstimator, log: Log) -> None:
     rows = log.add(0, "a", 40, 0.2).rows.with_columns(time=pl.lit("yesterday"))
     found = es.monitor(estimator, rows, by=["route"], window="day", fail_below=0.5, alert_on=["stale"])
     assert (found.newest, found.alerts, found.silent) == ([], [], True)
-    assert "entropy_sentinel_estimated_accuracy" not in metrics(found)
+    assert "estimated_accuracy" not in metrics(found)

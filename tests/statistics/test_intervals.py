@@ -14,6 +14,7 @@ from entropy_sentinel.statistics.intervals import Residuals
 pytestmark = pytest.mark.slow
 
 MANY = 10**9
+FOUR = Residuals([0.55, 0.45, 0.52, 0.6], [0.5] * 4, [MANY] * 4, n_training=4)
 
 
 def test_errors_of_one_domain_are_larger_by_the_published_ratio() -> None:
@@ -35,8 +36,7 @@ def test_a_conformal_interval_by_hand() -> None:
 
 
 def test_a_small_slice_has_a_wider_interval() -> None:
-    residuals = Residuals([0.55, 0.45, 0.52, 0.6], [0.5] * 4, [MANY] * 4, n_training=4)
-    lower, upper, _ = residuals.conformal([0.5, 0.5], [MANY, 96], 0.8)
+    lower, upper, _ = FOUR.conformal([0.5, 0.5], [MANY, 96], 0.8)
     # 0.25 / 96 is the variance of a share of half among 96: 50 of 100 with two of each added.
     expected = math.sqrt(0.1**2 + stats.norm.ppf(0.9) ** 2 * 0.25 / 96)
     np.testing.assert_allclose(upper - 0.5, [0.1, expected], atol=1e-6)
@@ -68,16 +68,14 @@ def test_slices_of_any_size_are_covered(n: int, error: float) -> None:
 
 
 def test_above_the_level_that_k_domains_reach_there_is_no_conformal_interval() -> None:
-    residuals = Residuals([0.55, 0.45, 0.52, 0.6], [0.5] * 4, [MANY] * 4, n_training=4)
-    lower, upper, basis = residuals.conformal([0.5, 0.4], [MANY, 10], 0.81)
+    lower, upper, basis = FOUR.conformal([0.5, 0.4], [MANY, 10], 0.81)
     assert basis == "conformal"
     assert np.isnan([*lower, *upper]).all()
-    assert not np.isnan(residuals.conformal([0.5], [MANY], 0.8).lower[0])
+    assert not np.isnan(FOUR.conformal([0.5], [MANY], 0.8).lower[0])
 
 
 def test_the_predictive_interval_by_hand() -> None:
-    residuals = Residuals([0.55, 0.45, 0.52, 0.6], [0.5] * 4, [MANY] * 4, n_training=4)
-    lower, upper, basis = residuals.intervals([0.5], [MANY], 0.9)
+    lower, upper, basis = FOUR.intervals([0.5], [MANY], 0.9)
     # As if one and a half domains more had been seen, off by .18.
     variance = (1.5 * 0.18**2 + 0.05**2 + 0.05**2 + 0.02**2 + 0.1**2) / 5.5
     assert basis == "predictive"
