@@ -8,8 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from calling import run
 
-from entropy_sentinel.commands.main import COMMANDS, main
+from entropy_sentinel.commands.main import COMMANDS
 from entropy_sentinel.config.config import study_schema
 from entropy_sentinel.frames.options import Panel
 
@@ -17,23 +18,17 @@ ROOT = Path(__file__).parents[2]
 HEAVY = ("vllm", "torch", "litellm", "datasets", "snakemake", "matplotlib", "sklearn", "polars", "yaml")
 
 
-def ends_with(code: int, *arguments: str) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    assert (ended.value.code or 0) == code
-
-
 def test_help_names_every_subcommand(capsys: pytest.CaptureFixture) -> None:
-    ends_with(0, "--help")
-    text = capsys.readouterr().out
+    _, text, _ = run(capsys, "--help")
     assert "without labels" in " ".join(text.split())
     assert set(COMMANDS) <= {line.split()[0] for line in text.splitlines() if line.strip()}
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_of_every_subcommand_says_what_it_does_and_takes(name: str, capsys: pytest.CaptureFixture) -> None:
-    ends_with(0, name, "--help")
-    usage, sentence = (block.strip() for block in capsys.readouterr().out.split("\n\n")[:2])
+    status, text, _ = run(capsys, name, "--help")
+    usage, sentence = (block.strip() for block in text.split("\n\n")[:2])
+    assert status == 0
     assert usage.split()[2:4] == [name, "[OPTIONS]"] or f" {name} " in usage
     assert sentence.endswith(".")
 
@@ -41,8 +36,7 @@ def test_help_of_every_subcommand_says_what_it_does_and_takes(name: str, capsys:
 def test_help_is_in_sections(capsys: pytest.CaptureFixture) -> None:
     def sections(*call: str) -> dict[str, list[str]]:
         """The first words of the lines of each section."""
-        ends_with(0, *call, "--help")
-        blocks = [block.splitlines() for block in capsys.readouterr().out.split("\n\n")]
+        blocks = [block.splitlines() for block in run(capsys, *call, "--help")[1].split("\n\n")]
         titled = {lines[0][:-1]: lines[1:] for lines in blocks if lines[0].endswith(":") and lines[0][0] != " "}
         return {title: [line.split()[0] for line in lines if line[2] != " "] for title, lines in titled.items()}
 
@@ -69,8 +63,7 @@ def test_a_shell_completes(typed: str, completed: list[str], capsys: pytest.Capt
     monkeypatch.setenv("_ENTROPY_SENTINEL_COMPLETE", "complete_bash")
     monkeypatch.setenv("COMP_WORDS", f"entropy-sentinel {typed}")
     monkeypatch.setenv("COMP_CWORD", str(len(words)))
-    ends_with(0)
-    assert capsys.readouterr().out.split() == completed
+    assert run(capsys)[1].split() == completed
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -104,15 +97,14 @@ def test_an_interrupt_before_the_command_has_begun_shows_no_traceback() -> None:
 
 
 def test_version(capsys: pytest.CaptureFixture) -> None:
-    ends_with(0, "--version")
     newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert capsys.readouterr().out == f"entropy-sentinel {newest[1]}\n"
+    assert run(capsys, "--version") == (0, f"entropy-sentinel {newest[1]}\n", "")
 
 
 @pytest.mark.parametrize("arguments", [["plan", "--colour"], ["serve"], ["fly"], ["progress", "--watch", "often"]])
 def test_wrong_calls_end_with_2(arguments: list[str], capsys: pytest.CaptureFixture) -> None:
-    ends_with(2, *arguments)
-    assert "Usage:" in capsys.readouterr().err
+    status, _, errors = run(capsys, *arguments)
+    assert (status, "Usage:" in errors) == (2, True)
 
 
 @pytest.mark.parametrize("name", ["plan", "progress"])
@@ -120,20 +112,18 @@ def test_errors_of_the_config_are_lines_without_traceback(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    ends_with(1, name)
-    message = capsys.readouterr().err
-    assert (message.startswith("ConfigError: config.yaml: "), str(tmp_path) in message) == (True, True)
+    status, _, message = run(capsys, name)
+    assert (status, message.startswith("ConfigError: config.yaml: "), str(tmp_path) in message) == (1, True, True)
     Path("config.yaml").write_text("stduy: mine")
-    ends_with(1, name, "--configfile", "absent.yaml")
-    assert capsys.readouterr().err.startswith("ConfigError: absent.yaml: cannot be read")
+    status, _, message = run(capsys, name, "--configfile", "absent.yaml")
+    assert (status, message.startswith("ConfigError: absent.yaml: ")) == (1, True)
 
 
 def test_schema_is_printed_or_written(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    ends_with(0, "schema")
-    printed = capsys.readouterr().out
+    _, printed, _ = run(capsys, "schema")
     assert json.loads(printed)["title"] == "Config"
-    ends_with(0, "schema", "-o", str(tmp_path / "schema.json"))
+    assert run(capsys, "schema", "-o", tmp_path / "schema.json")[0] == 0
     assert (tmp_path / "schema.json").read_text() == printed == study_schema()
     (tmp_path / "file").touch()
-    ends_with(1, "schema", "-o", str(tmp_path / "file" / "schema.json"))
-    assert capsys.readouterr().err.count("\n") == 1
+    status, _, errors = run(capsys, "schema", "-o", tmp_path / "file" / "schema.json")
+    assert (status, errors.count("\n")) == (1, 1)

@@ -1,6 +1,7 @@
 """The configuration: what is accepted, and what it means to the jobs."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from studies import PAPER, study
@@ -34,16 +35,24 @@ def test_the_papers_study_has_its_groups_and_configurations() -> None:
     assert 9 * sum(len(names) - 25 for group, names in groups.items() if group.count("+") < 8) == 166_320
 
 
-def test_names_with_the_words_for_secrets_in_them_may_be_none() -> None:
-    environment = {"TOKENIZERS_PARALLELISM": "false", "MONKEY": "x"}
-    assert study({"generation.environment": environment}).generation.environment == environment
-    arguments = {"long_prefill_token_threshold": 4, "max_num_batched_tokens": 512, "hf_token": True}
-    assert study({"generation.engine_args": arguments}).generation.engine_args == arguments
-
-
-def test_sampling_of_a_model_holds_numbers_and_what_was_given_alone() -> None:
-    config = study({"models.qwen3-4b.sampling": {"temperature": "0.7"}})
-    assert config.models["qwen3-4b"].sampling == {"temperature": 0.7}
+@pytest.mark.parametrize(
+    ("path", "value", "read"),
+    [
+        # Names with the words for secrets in them, and a tokenizer.
+        ("generation.environment", {"TOKENIZERS_PARALLELISM": "false", "MONKEY": "x"}, ...),
+        ("generation.engine_args", {"long_prefill_token_threshold": 4, "hf_token": True}, ...),
+        ("models.qwen3-4b.engine_args", {"tokenizer": "a/b", "tokenizer_mode": "slow"}, ...),
+        # `1e-1` is text to YAML 1.1, and --config 'estimation={trees: 30}' gives text for all values in braces.
+        ("estimation.test_share", "1e-1", 0.1),
+        ("estimation.trees", "30", 30),
+        ("models.qwen3-4b.sampling", {"temperature": "0.7"}, {"temperature": 0.7}),
+    ],
+)
+def test_values_are_read(path: str, value: Any, read: Any) -> None:
+    node = study({path: value}).model_dump()
+    for key in path.split("."):
+        node = node[key]
+    assert node == (value if read is ... else read)
 
 
 def test_a_null_takes_back_what_another_file_sets() -> None:
@@ -52,17 +61,10 @@ def test_a_null_takes_back_what_another_file_sets() -> None:
     assert study({"judges.math-verify.path": None}).judges["math-verify"].kind == "math-verify"
 
 
-def test_numbers_that_yaml_or_snakemake_read_as_text_are_numbers() -> None:
-    # `1e-1` is text to YAML 1.1, and --config 'estimation={trees: 30}' gives text for all values in braces.
-    config = study({"estimation.test_share": "1e-1"})
-    assert config.estimation.test_share == 0.1
-    assert study({"estimation.trees": "30"}).estimation.trees == 30
-
-
-def test_a_tokenizer_may_be_named() -> None:
-    arguments = {"tokenizer": "a/b", "tokenizer_mode": "slow"}
-    config = study({"models.qwen3-4b.engine_args": arguments})
-    assert generation_settings(config, "qwen3-4b", "gsm8k")["engine_args"] == {"dtype": "bfloat16", **arguments}
+def test_arguments_of_a_model_are_added_to_those_of_all() -> None:
+    config = study({"models.qwen3-4b.engine_args": {"tokenizer": "a/b"}})
+    expected = {"dtype": "bfloat16", "tokenizer": "a/b"}
+    assert generation_settings(config, "qwen3-4b", "gsm8k")["engine_args"] == expected
 
 
 def test_estimation_has_a_seed_of_its_own() -> None:

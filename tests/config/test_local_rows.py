@@ -4,11 +4,13 @@ import gzip
 import json
 from collections.abc import Callable
 from copy import deepcopy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from production import log_file
 from studies import PAPER
 
 from entropy_sentinel.config.config import load_config
@@ -34,8 +36,7 @@ def refusal(**benchmarks: Any) -> str:
 
 
 def lines(path: Path, rows: list[dict[str, Any]]) -> str:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return str(path)
+    return str(log_file(path, rows))
 
 
 def test_a_path_takes_the_place_of_the_data_set_and_keeps_the_mapping(tmp_path: Path) -> None:
@@ -49,21 +50,7 @@ def test_settings_of_a_study_that_takes_the_data_set_back_itself_stay_as_they_we
     """`dataset: null` was needed once; its items are not made again."""
     path = lines(tmp_path / "own.jsonl", ROWS)
     settings = benchmark_settings(study(gsm8k={"dataset": None, "path": path}), "gsm8k")
-    assert settings == {
-        "version": 1,
-        "benchmark": "gsm8k",
-        "limit": None,
-        "seed": 42,
-        "dataset": None,
-        "configs": ["main"],
-        "split": "test",
-        "revision": None,
-        "path": path,
-        "question": ["{question}"],
-        "reference": ["{answer}"],
-        "reference_after": "####",
-        "only_if_empty": [],
-    }
+    assert settings == benchmark_settings(study(), "gsm8k") | {"dataset": None, "path": path}
 
 
 def test_a_data_set_takes_the_place_of_a_path(tmp_path: Path) -> None:
@@ -98,12 +85,8 @@ def packed(path: Path) -> str:
     return f"{path}.gz"
 
 
-def json_lines(path: Path) -> str:
-    return lines(path, ROWS)
-
-
 @pytest.mark.parametrize(
-    ("write", "end"), [(json_lines, "jsonl"), (packed, "jsonl"), (csv, "csv"), (parquet, "parquet")]
+    ("write", "end"), [(partial(lines, rows=ROWS), "jsonl"), (packed, "jsonl"), (csv, "csv"), (parquet, "parquet")]
 )
 @pytest.mark.parametrize(
     ("changes", "column"),

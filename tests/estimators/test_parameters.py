@@ -52,10 +52,7 @@ FORGED: dict[str, tuple[Callable[[Json], Json], str]] = {
         field("confidence", {"Atc": {"name": "atc-ppl", "confidence": "ppl", "threshold": 0.1, "tied_weight": 0}}),
         "contains the estimator 'atc-ppl' ",
     ),
-    "another class": (
-        lambda tree: {"Recommended": tree["Atc"]},
-        "contains a Recommended .*Atc or Doc",
-    ),
+    "another class": (lambda tree: {"Recommended": tree["Atc"]}, "contains a Recommended .*Atc or Doc"),
     "two classes": (lambda tree: tree | {"Doc": tree["Atc"]}, "cannot be read .ValueError"),
     "a list": (lambda tree: [tree], "cannot be read .AttributeError"),
     "nothing": (lambda tree: None, "cannot be read .AttributeError"),
@@ -144,11 +141,7 @@ def test_a_family_of_ones_own_declares_its_classes(family: Callable[..., None], 
 
 
 @pytest.mark.parametrize(
-    ("declared", "said"),
-    [
-        ({}, r"own_boosted .*: SAVED"),
-        ({"SAVED": (Boosted,)}, r"'boosted' contains a Stump"),
-    ],
+    ("declared", "said"), [({}, "own_boosted .*: SAVED"), ({"SAVED": (Boosted,)}, "'boosted' contains a Stump")]
 )
 def test_what_would_not_be_loaded_is_not_saved(
     declared: dict[str, Any], said: str, family: Callable[..., None], tmp_path: Path

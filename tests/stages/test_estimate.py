@@ -39,13 +39,18 @@ def test_domains_and_scopes() -> None:
     assert counts == [("a", "training", 12, 96), ("b", "training", 12, 96), ("c", "held_out", 60, 96)]
 
 
+def platt(train: pl.DataFrame, values: pl.Series) -> np.ndarray:
+    """P(correct) by a logistic regression on se_sum, which is scaled by mean and deviation of the training rows."""
+    mean, std = train["se_sum"].mean(), train["se_sum"].std(ddof=0)
+    fitted = LogisticRegression().fit((train[["se_sum"]].to_numpy() - mean) / std, train["label"])
+    return fitted.predict_proba((values.to_numpy()[:, None] - mean) / std)[:, 1]
+
+
 def test_baseline_estimate_is_the_mean_of_platt_scaled_probabilities() -> None:
     frame = pl.concat([observations("a"), observations("c")])
     found = estimate(frame, "a", SETTINGS).filter(estimator="baseline-se_sum")
     train, unseen = frame.filter(benchmark="a", split="train"), frame.filter(benchmark="c")
-    mean, std = train["se_sum"].mean(), train["se_sum"].std(ddof=0)
-    platt = LogisticRegression().fit((train[["se_sum"]].to_numpy() - mean) / std, train["label"])
-    expected = platt.predict_proba((unseen[["se_sum"]].to_numpy() - mean) / std)[:, 1].mean()
+    expected = platt(train, unseen["se_sum"]).mean()
     row = found.row(1, named=True)
     assert row["estimated_accuracy"] == pytest.approx(expected, abs=1e-12)
     assert row["true_accuracy"] == unseen["label"].mean()
@@ -80,9 +85,8 @@ def test_what_was_recommended_is_kept_with_the_errors_of_the_candidates_on_the_t
 def test_a_training_group_of_nearly_one_class_carries_a_caution() -> None:
     frame = pl.concat([observations("a", label=[True] * 58 + [False] * 2), observations("c")])
     assert estimate(frame, "c", SETTINGS)["caution"].null_count() == 4
-    said = estimate(frame, "a", SETTINGS)["caution"].unique().to_list()
-    assert len(said) == 1
-    assert said[0].startswith("only 2 of 48 training rows are incorrect")
+    (caution,) = estimate(frame, "a", SETTINGS)["caution"].unique()
+    assert caution.startswith("only 2 of 48 training rows are incorrect")
 
 
 def _rows(frame: pl.DataFrame) -> tuple[pl.DataFrame, np.ndarray]:
@@ -96,33 +100,24 @@ def test_domain_of_one_class_is_estimated() -> None:
     assert found["estimated_accuracy"].null_count() == 0
 
 
-def traced(mode: str = "raw_logprobs", temperature: float = 0.5) -> dict:
-    return {"logprobs_mode": mode, "top_k_returned": 20, "sampling": {"temperature": temperature}}
-
-
 def test_processed_logprobs_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "tiny.parquet"
-    OBSERVATIONS.write(observations("a"), path, {"logprobs": traced("processed_logprobs")})
+    processed = {"logprobs_mode": "processed_logprobs", "top_k_returned": 20, "sampling": {}}
+    OBSERVATIONS.write(observations("a"), path, {"logprobs": processed})
     with pytest.raises(ProvenanceError, match="must be 'raw_logprobs' .* were 'processed_logprobs'"):
         write_estimates(str(path), "a", SETTINGS, str(tmp_path / "out.parquet"))
 
 
 def test_the_estimate_is_over_all_rows_with_features_and_errors_compare_the_labelled_ones() -> None:
-    held_out = observations(
-        "c", n=4, label=[True, None, False, True], label_reason=[None, "no final answer", None, None]
-    )
-    held_out = held_out.with_columns(
-        feature_reason=pl.Series([None, None, None, "empty response"]),
-        se_sum=pl.Series([1.0, 2.0, 3.0, None]),
-    )
+    labels = {"label": [True, None, False, True], "label_reason": [None, "no final answer", None, None]}
+    features = {"se_sum": [1.0, 2.0, 3.0, None], "feature_reason": [None, None, None, "empty response"]}
+    held_out = observations("c", n=4, **labels, **features)
     frame = pl.concat([observations("a"), held_out])
     found = estimate(frame, "a", SETTINGS)
     row = found.filter(estimator="baseline-se_sum", benchmark="c").row(0, named=True)
     assert (row["true_accuracy"], row["n_rows"], row["n_labelled"], row["n_excluded"]) == (0.5, 3, 2, 1)
     train = frame.filter(benchmark="a", split="train")
-    mean, std = train["se_sum"].mean(), train["se_sum"].std(ddof=0)
-    platt = LogisticRegression().fit((train[["se_sum"]].to_numpy() - mean) / std, train["label"])
-    one, two, three = platt.predict_proba((np.array([[1.0], [2.0], [3.0]]) - mean) / std)[:, 1]
+    one, two, three = platt(train, pl.Series([1.0, 2.0, 3.0]))
     assert row["estimated_accuracy"] == pytest.approx((one + two + three) / 3, abs=1e-12)
     assert row["estimated_on_labelled"] == pytest.approx((one + three) / 2, abs=1e-12)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
-from test_generation import SETTINGS, CountingEngine, benchmark, response
+from test_generation import CountingEngine, generate, response
 
 from entropy_sentinel.engines.engine import Response
 from entropy_sentinel.stages import generation, progress
@@ -131,9 +131,7 @@ def test_the_log_says_something_while_nothing_ends(
     progress.log.addHandler(handler)
     monkeypatch.setattr(generation, "make_engine", lambda settings, threads: SilentEngine(said))
     try:
-        generation.write_generations(
-            benchmark(tmp_path, 3), SETTINGS | {"samples": 1}, 1, str(tmp_path / "out.parquet")
-        )
+        generate(tmp_path, 3, samples=1)
     finally:
         progress.log.removeHandler(handler)
     lines = [record.message for record in caplog.records if record.name == progress.__name__]
@@ -148,5 +146,5 @@ def test_a_job_that_fails_has_no_summary(
     caplog.set_level(logging.INFO)
     monkeypatch.setattr(generation, "make_engine", lambda settings, threads: CountingEngine(1, RuntimeError))
     with pytest.raises(RuntimeError):
-        generation.write_generations(benchmark(tmp_path, 3), SETTINGS, 1, str(tmp_path / "out.parquet"))
+        generate(tmp_path, 3)
     assert not [record for record in caplog.records if record.name == progress.__name__]
