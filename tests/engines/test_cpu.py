@@ -79,7 +79,7 @@ def test_a_cpu_build_gets_what_the_study_does_not_say(installed: Any) -> None:
         "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
         "VLLM_CPU_KVCACHE_SPACE": "4",
     }
-    assert cpu.told(SETTINGS, 2) == {
+    assert cpu.added_settings(SETTINGS, 2) == {
         "cpu_settings": "enforce_eager=True, enable_chunked_prefill=False, block_size=32, "
         "VLLM_CPU_OMP_THREADS_BIND=nobind, VLLM_ENABLE_V1_MULTIPROCESSING=0, VLLM_CPU_KVCACHE_SPACE=4"
     }
@@ -87,7 +87,7 @@ def test_a_cpu_build_gets_what_the_study_does_not_say(installed: Any) -> None:
     # A study that says all of it has its traces made as before, and their provenance too.
     found = SETTINGS | {"engine_args": arguments, "environment": environment}
     assert (cpu.engine_arguments(found), cpu.environment(found, 4)) == (arguments, environment)
-    assert cpu.told(found, 2) == {}
+    assert cpu.added_settings(found, 2) == {}
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_threads_of_a_job(
     installed(**{build: "0.32.0"})
     found = cpu.environment(SETTINGS | {"environment": said}, threads)
     assert (found["OMP_NUM_THREADS"], found["MKL_NUM_THREADS"]) == expected
-    assert "THREADS=" not in cpu.told(SETTINGS, threads).get("cpu_settings", "")
+    assert "THREADS=" not in cpu.added_settings(SETTINGS, threads).get("cpu_settings", "")
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_a_gpu_build_gets_nothing_but_the_threads(installed: Any) -> None:
     assert cpu.engine_arguments(SETTINGS) == SETTINGS["engine_args"]
     threads = {"OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"}
     assert cpu.environment(SETTINGS, 2) == SETTINGS["environment"] | threads
-    assert cpu.told(SETTINGS, 2) == {}
+    assert cpu.added_settings(SETTINGS, 2) == {}
 
 
 def test_a_server_gets_the_same(installed: Any) -> None:

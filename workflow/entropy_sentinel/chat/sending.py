@@ -68,7 +68,7 @@ class Sender:
         self.name, self.model, self.base_url = name, model, base_url
         self.timeout_s, self.retries, self.ledger = timeout_s, retries, ledger
         self.address = f"{model} at {base_url}" if base_url else model
-        self._not_before, self._reply_lengths, self._excess_is_told = 0.0, Counter[str](), False
+        self._not_before, self._reply_lengths, self._excess_is_reported = 0.0, Counter[str](), False
         # Without this, the import downloads a table of prices.
         os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
         import litellm
@@ -134,8 +134,8 @@ class Sender:
         excess = await anyio.to_thread.run_sync(self.ledger.settle, sent.call, *used)
         await anyio.to_thread.run_sync(self.ledger.correct, sum(used) - sent.likely_tokens)
         self._reply_lengths.update(replies=1, tokens=used[1])
-        if excess and self.ledger.terms.budget_usd is not None and not self._excess_is_told:
-            self._excess_is_told = True
+        if excess and self.ledger.terms.budget_usd is not None and not self._excess_is_reported:
+            self._excess_is_reported = True
             log.warning(
                 "%s: %s took %d tokens for a reply, more than its max_tokens allow: every request now counts "
                 "%.4f USD more, so that budget_usd is kept",

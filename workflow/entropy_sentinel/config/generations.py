@@ -136,23 +136,22 @@ def pass_settings(config: Config, family: str, model: str, benchmark: str) -> di
     declared = FAMILIES[family].asks
     assert declared is not None  # only such families have a pass
     if source := given_pass(config, family, model, benchmark):
-        said_by: dict[str, Any] = {"source": source}
+        asked: dict[str, Any] = {"source": source}
     else:
-        asked_model = config.models[model].same_as or model
-        said_by = {
-            "asked_with": {**generation_settings(config, asked_model, benchmark), **_told(config.models[asked_model])}
-        }
+        name = config.models[model].same_as or model
+        facts = _unreported_facts(config.models[name])
+        asked = {"asked_with": {**generation_settings(config, name, benchmark), **facts}}
     why = config.unaskable(family, model)
     return {
         "family": family,
         "version": declared.version,
-        **said_by,
+        **asked,
         "settings": family_settings(config, family),
         **({"unaskable": why} if why else {}),
     }
 
 
-def _told(model: Model) -> dict[str, Any]:
+def _unreported_facts(model: Model) -> dict[str, Any]:
     """Return facts about a model that vLLM knows but servers do not report, as far as the config has them."""
     if not isinstance(model, ApiModel):
         return {}

@@ -142,7 +142,7 @@ def check_asking(models: Mapping[str, Model], run: Iterable[str], family: str, p
 def _unset(models: Mapping[str, Model], model: str, family: str) -> str | None:
     """Return the key that the config must still set for a model before it can be asked; None if there is none."""
     declared = FAMILIES[family].asks
-    for key in declared.told_of_servers if declared else ():
+    for key in declared.needed_of_servers if declared else ():
         if isinstance(models[model], ApiModel) and getattr(models[model], key) is None:
             return f"models.{model}.{key} is not set, and servers do not report it; set it"
     return None

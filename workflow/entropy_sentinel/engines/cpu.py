@@ -82,7 +82,7 @@ def engine_arguments(settings: ServedSettings) -> dict[str, Any]:
     return settings["engine_args"] | _arguments_added(settings)
 
 
-def told(settings: ServedSettings, threads: int) -> dict[str, str]:
+def added_settings(settings: ServedSettings, threads: int) -> dict[str, str]:
     """Return the added settings for the provenance of traces; an empty dict if there are none.
 
     The number of threads is left out, because it differs between machines.

@@ -58,7 +58,7 @@ class VllmEngine:
             "engine": "vllm",
             "engine_version": vllm.__version__,
             "logprobs_mode": arguments["logprobs_mode"],
-            **cpu.told(settings, threads),
+            **cpu.added_settings(settings, threads),
         }
 
     def asked_by(self, settings: VllmSettings) -> "VllmEngine":

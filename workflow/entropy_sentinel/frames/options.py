@@ -79,7 +79,7 @@ class Options(Settings):
         try:
             values = TypeAdapter(kind, config=cls.model_config).validate_python([text] if is_list(field) else text)
         except ValidationError as error:
-            raise ConfigError(_said(cls, {**error.errors()[0], "loc": (name,)})) from None
+            raise ConfigError(_message_of(cls, {**error.errors()[0], "loc": (name,)})) from None
         return values[0] if is_list(field) else values
 
     @classmethod
@@ -92,10 +92,10 @@ def checked(settings: type[Section], given: Mapping[str, Any]) -> Section:
     try:
         return settings.model_validate(dict(given))
     except ValidationError as error:
-        raise ConfigError("\n".join(_said(settings, problem) for problem in error.errors())) from None
+        raise ConfigError("\n".join(_message_of(settings, problem) for problem in error.errors())) from None
 
 
-def _said(settings: type[Settings], problem: Mapping[str, Any]) -> str:
+def _message_of(settings: type[Settings], problem: Mapping[str, Any]) -> str:
     """Return the project's message for one of Pydantic's errors."""
     where, field = _place(settings, problem["loc"])
     begin, was = f"{where}: " if where else "", one_line(without_keys(repr(problem["input"])))[:200]

@@ -54,7 +54,7 @@ class EnginePass:
     contexts_per_token: Callable[[Mapping[str, Any]], float] = field(default=lambda settings: 1.0, repr=False)
     first_responses: Callable[[Mapping[str, Any]], int | None] = field(default=lambda settings: None, repr=False)
     # Keys of `models.NAME` that the config must have for a model behind a server, which does not report them.
-    told_of_servers: tuple[str, ...] = ()
+    needed_of_servers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

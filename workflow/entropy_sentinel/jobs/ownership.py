@@ -42,19 +42,19 @@ class Ownership:
         self._end = threading.Event()
 
     def __enter__(self) -> None:
-        told = None
+        waited_for = None
         while not self._take():
             owner = _read(self.folder)
-            if owner and told != (name := _name(owner)):
+            if owner and waited_for != (name := _name(owner)):
                 log.warning(
                     "%s: waiting for %s, which an earlier run started and which is still working here",
                     *(self.folder, name),
                     extra=WAITING,
                 )
-                told = name
+                waited_for = name
             time.sleep(POLL_S)
-        if told:
-            log.info("%s has ended", told)
+        if waited_for:
+            log.info("%s has ended", waited_for)
         self._signs = threading.Thread(target=self._give_signs, daemon=True)
         self._signs.start()
 

@@ -209,7 +209,7 @@ class LlmJudge:
             reason, raw = f"the judge's server refuses: {reply.reason}", reply.reason
         else:
             self._names |= {reply["model"]} - {""}
-            text = _said(reply)
+            text = _whole_reply(reply)
             if match := _REPLY.fullmatch(text):
                 return Verdict(match[2] in ("true", "True"), answer, caution=caution)
             reason, raw = _unreadable(reply, text), reply["raw"] or text
@@ -239,7 +239,7 @@ def _keep(reply: Reply) -> dict[str, Any]:
     }
 
 
-def _said(reply: Mapping[str, Any]) -> str:
+def _whole_reply(reply: Mapping[str, Any]) -> str:
     """Return the model's whole reply, including `<think>...</think>`, which LiteLLM removes from the text.
 
     It excludes reasoning that a server returns separately, as `reasoning_content`.

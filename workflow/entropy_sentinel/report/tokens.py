@@ -46,8 +46,8 @@ class Token:
         return self.text.replace("\n", "\u21b5\n") or "\u00b7"
 
     @property
-    def told(self) -> str:
-        """The tooltip."""
+    def tooltip(self) -> str:
+        """The text shown when the pointer is on the token."""
         name = f" {self.text!r}" if self.text is not None else ""
         lines = [
             f"token {self.position}{name}: {self.probability:.1%}",

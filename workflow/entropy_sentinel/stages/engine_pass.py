@@ -136,8 +136,8 @@ def _ask_all(responses: pl.DataFrame, settings: PassSettings, threads: int, part
             parts.append(rows, engine.provenance)
             done += len(part)
             speed, waiting = done / (time.monotonic() - start), sum(map(len, left)) - done
-            told = len(usable) - waiting, len(usable), speed, waiting / speed
-            log.info("%d of %d responses, %.1f a second, %.0f s left", *told)
+            progress = len(usable) - waiting, len(usable), speed, waiting / speed
+            log.info("%d of %d responses, %.1f a second, %.0f s left", *progress)
         rows_so_far = parts.read()
     unusable = responses.filter(pl.col("unusable").is_not_null())
     if len(unusable):
@@ -202,8 +202,8 @@ def write_given_pass(generations: str, settings: GivenPass, output: str) -> None
     made_with = own.get("pass", {}).get("settings", {})
     for key, value in settings["settings"].items():
         if (made := made_with.get(key, value)) != value:
-            told = source, settings["family"], key, value, made
-            log.warning("%s: signals.%s.%s is %s, but the file was made with %s, which is used", *told)
+            difference = source, settings["family"], key, value, made
+            log.warning("%s: signals.%s.%s is %s, but the file was made with %s, which is used", *difference)
     origin = _origin(generations)
     for model in whose(source, "model"):
         if model not in (answered := [origin[key] for key in ("model", "source_model") if origin.get(key)]):

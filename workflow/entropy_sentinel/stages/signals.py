@@ -23,8 +23,8 @@ def write_signals(
     """
     traces, origin, settings = scan_traces(generations), read_provenance(generations), dict(settings or {})
     whose = traces.select(RESPONSE).collect()
-    values, told = compute_signals(family, traces, **inputs, **settings)
+    values, facts = compute_signals(family, traces, **inputs, **settings)
     contract = contract_of(FAMILIES[family])
     further = [name for name in values.columns if name not in contract.schema]
     frame = pl.concat([whose, values], how="horizontal").select(*contract.schema, *further)
-    contract.write(frame, output, origin | {"family": family, "signal_settings": settings} | told)
+    contract.write(frame, output, origin | {"family": family, "signal_settings": settings} | facts)

@@ -35,13 +35,13 @@ class Entailment:
             {"messages": PROMPT.render(text=text, fact=fact), "max_tokens": _MAX_TOKENS, "temperature": 0}
             for text in texts
         ]
-        replies = [_said(reply) for _, reply in self._client.ask(requests, lambda reply: {"text": reply.text})]
+        replies = [_verdict_of(reply) for _, reply in self._client.ask(requests, lambda reply: {"text": reply.text})]
         self.n_asked += len(replies)
         self.unclear += replies.count(None)
         return replies.count("yes")
 
 
-def _said(reply: dict[str, Any] | Refusal) -> str | None:
+def _verdict_of(reply: dict[str, Any] | Refusal) -> str | None:
     """Return the `yes` or `no` with which the reply begins; None for another reply."""
     match = None if isinstance(reply, Refusal) else _REPLY.match(reply["text"])
     return match[1].lower() if match else None

@@ -68,12 +68,12 @@ def training_rows(
             raise InputError(
                 f"solutions: no row for item {row['item_id']}; add one whose '{QUESTION}' is {row['question']!r}"
             )
-        said, target = filled_prompt(prompt, row["question"]), solutions.get(row["question"], row["reference"])
+        filled, target = filled_prompt(prompt, row["question"]), solutions.get(row["question"], row["reference"])
         yield {
             **(
-                {"prompt": said, "completion": target}
-                if isinstance(said, str)
-                else {"messages": [*said, {"role": "assistant", "content": target}]}
+                {"prompt": filled, "completion": target}
+                if isinstance(filled, str)
+                else {"messages": [*filled, {"role": "assistant", "content": target}]}
             ),
             **{name: row[name] for name in ("question", "reference", "model", "benchmark", "item_id")},
             **{name: row[name] for name in ("strategy", "rank", "reason")},

@@ -140,7 +140,7 @@ FAMILY = Family(
         alike=(("positions", "entropies", "missing_masses", "bounds"), ("options", "option_probabilities")),
         contexts_per_token=contexts_per_token,
         first_responses=lambda settings: settings["samples"],
-        told_of_servers=("vocabulary",),
+        needed_of_servers=("vocabulary",),
     ),
     settings=ForcedAnswer,
 )

@@ -65,7 +65,7 @@ FAMILY = Family(
         # There is one search per item: for each beam, as many contexts as a response has tokens.
         contexts_per_token=lambda settings: settings["width"],
         first_responses=lambda settings: 1,
-        told_of_servers=("end_tokens",),
+        needed_of_servers=("end_tokens",),
     ),
     settings=BeamSearch,
 )

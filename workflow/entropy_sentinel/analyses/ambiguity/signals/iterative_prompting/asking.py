@@ -30,11 +30,11 @@ def with_answer(asked_with: PromptSettings, template: str, question: str, answer
         if value.endswith(_MARKS):
             template = template.replace(f"{{{place}}}{value[-1]}", f"{{{place}}}")
     variables = {**asked_with.get("prompt_variables", {}), "answer": answer}
-    own: PromptSettings = {**asked_with, **_said(asked_with, template), "prompt_variables": variables}
+    own: PromptSettings = {**asked_with, **_with_question_replaced(asked_with, template), "prompt_variables": variables}
     return filled_prompt(own, question)
 
 
-def _said(asked_with: PromptSettings, template: str) -> PromptTemplate:
+def _with_question_replaced(asked_with: PromptSettings, template: str) -> PromptTemplate:
     """Return the model's own prompt with the template in place of the question; placeholders are not filled yet."""
     if text := asked_with.get("text"):
         before, blank, _ = text[: text.index(_QUESTION)].rpartition("\n\n")
@@ -107,12 +107,12 @@ def _left_out(sample: int, answer: str, usable: int, samples: int) -> str | None
     if usable < samples:
         return f"only {usable} of the first {samples} responses to the item can be asked about"
     if sample >= samples:
-        return f"not among the first {samples} of its item, which alone are asked about"
+        return f"not among the first {samples} of its item; only those are asked about"
     return None if answer else "the answer is empty"
 
 
 def _judged(item: _Item, continuations: Sequence[Sequence[Continuation]]) -> list[Row]:
-    """Return the rows of one item; `said` has a list for its own prompt, and for the prompt with each answer."""
+    """Return the rows of one item; `continuations` are those of its prompt, then of the prompt with each answer."""
     refusals = [continuation.refused for row in continuations for continuation in row if continuation.refused]
     if refusals:
         return [
