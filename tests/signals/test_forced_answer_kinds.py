@@ -84,7 +84,7 @@ def test_of_each_item_only_the_first_samples_are_asked_about() -> None:
     found, engine = asked(part, samples=2)
     assert found["eas"].is_null().to_list() == [False, False, False, False, True, True]
     assert len(engine.contexts) == 2 * (len("\\boxed{2") - 1)
-    why = "not among the first 2 of its item, which alone are asked about (signals.forced_answer.samples)"
+    why = "not among the first 2 of its item; only those are asked about (signals.forced_answer.samples)"
     assert found["reason"].to_list() == [None] * 4 + [why] * 2
     everything, _ = asked(part, samples=None)
     assert everything["eas"].null_count() == 0

@@ -63,7 +63,7 @@ def test_the_bound_is_that_of_the_definition_on_the_distinct_answers(tmp_path: P
     for row in first.head(4).iter_rows(named=True):
         assert row["logprob"] == pytest.approx(own[answers.index(row["answer"])], rel=1e-5)
         np.testing.assert_allclose(row["conditional_logprobs"], given[row["answer"]], rtol=1e-5)
-    assert first["reason"][4] == "not among the first 4 of its item, which alone are asked about"
+    assert first["reason"][4] == "not among the first 4 of its item; only those are asked about"
     # The bound by loops over pairs, with probabilities normalised over the answers that were seen.
     mu = [math.exp(one) / sum(map(math.exp, own)) for one in own]
     then = [[math.exp(one) / sum(map(math.exp, given[answer])) for one in given[answer]] for answer in answers]
