@@ -1,15 +1,11 @@
 """Benchmarks of local files: they take the place of data sets, and their columns are checked before anything runs."""
 
-import gzip
-import json
-from collections.abc import Callable
 from copy import deepcopy
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
+from item_files import write_rows
 from production import log_file
 from studies import PAPER
 
@@ -69,25 +65,7 @@ def test_both_in_the_same_file_are_an_error_that_says_what_to_do(tmp_path: Path)
     assert refusal(x={"question": ["{q}"]}).endswith("has none")
 
 
-def csv(path: Path) -> str:
-    pl.DataFrame(ROWS).write_csv(path)
-    return str(path)
-
-
-def parquet(path: Path) -> str:
-    pl.DataFrame(ROWS).write_parquet(path)
-    return str(path)
-
-
-def packed(path: Path) -> str:
-    with gzip.open(f"{path}.gz", "wt") as file:
-        file.writelines(json.dumps(row) + "\n" for row in ROWS)
-    return f"{path}.gz"
-
-
-@pytest.mark.parametrize(
-    ("write", "end"), [(partial(lines, rows=ROWS), "jsonl"), (packed, "jsonl"), (csv, "csv"), (parquet, "parquet")]
-)
+@pytest.mark.parametrize("name", ["own.jsonl", "own.jsonl.gz", "own.csv", "own.parquet"])
 @pytest.mark.parametrize(
     ("changes", "column"),
     [
@@ -98,9 +76,9 @@ def packed(path: Path) -> str:
     ],
 )
 def test_a_column_that_is_not_there_is_named_with_those_that_are(
-    tmp_path: Path, write: Callable[[Path], str], end: str, changes: dict[str, Any], column: str
+    tmp_path: Path, name: str, changes: dict[str, Any], column: str
 ) -> None:
-    path = write(tmp_path / f"own.{end}")
+    path = write_rows(tmp_path / name, ROWS)
     told = refusal(gsm8k={"path": path, **changes})
     assert told.startswith(f"config.yaml + mine.yaml: benchmarks.gsm8k: {path}")
     assert told.endswith(f"has no column '{column}'; columns: question, answer")
@@ -108,7 +86,7 @@ def test_a_column_that_is_not_there_is_named_with_those_that_are(
 
 def test_in_a_table_an_alternative_that_no_row_reaches_is_checked_too(tmp_path: Path) -> None:
     alternatives = {"question": ["{question}", "{Promt}"]}
-    assert "has no column 'Promt'" in refusal(gsm8k={"path": csv(tmp_path / "own.csv"), **alternatives})
+    assert "has no column 'Promt'" in refusal(gsm8k={"path": write_rows(tmp_path / "own.csv", ROWS), **alternatives})
     # Each line has columns of its own: this one asks nothing of the alternative, and a later one may have it.
     assert study(gsm8k={"path": lines(tmp_path / "own.jsonl", ROWS), **alternatives})
 

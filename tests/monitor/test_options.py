@@ -1,26 +1,23 @@
 """An option stands once: what it is called, its default, its bounds and its words are the same wherever it is taken."""
 
-import importlib
 import inspect
+import re
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import polars as pl
 import pytest
 import typer
 from production import saved, traffic, written
-from pydantic import Field
 from typer.testing import CliRunner
 
 import entropy_sentinel as es
-from entropy_sentinel.commands import monitor as command
 from entropy_sentinel.commands.main import app
-from entropy_sentinel.commands.options import taking as taking_as_command
 from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.frames.options import Panel, Shown, in_order, taking
 from entropy_sentinel.monitor.partitions import Partitions
+from entropy_sentinel.monitor.running import monitor
 from entropy_sentinel.monitor.settings import WINDOWS, MonitorOptions, SampleOptions
-from entropy_sentinel.monitor.showing.catalogue import OUTPUTS, Output
+from entropy_sentinel.monitor.showing.catalogue import OUTPUTS
 
 VERBS = {"monitor": MonitorOptions, "sample": SampleOptions}
 # What a verb has beside the options, and a command.
@@ -41,6 +38,7 @@ def parameters(name: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", VERBS)
 def test_the_verb_has_every_option(name: str) -> None:
+    """tests/workflow/test_adding.py adds an option, and a place where alerts go."""
     found = inspect.signature(getattr(es, name)).parameters
     assert {*found} == {*OWN[name], *VERBS[name].model_fields}
     for option, field in VERBS[name].model_fields.items():
@@ -62,6 +60,13 @@ def test_the_command_has_every_option(name: str) -> None:
             assert (found[option].default or None) == (default or None), option
         assert str(field.description).rstrip(".") in found[option].help
         assert f"--{option.replace('_', '-')}" in found[option].opts
+
+
+def test_the_docstring_has_every_option_with_its_bounds() -> None:
+    for option in MonitorOptions.model_fields.keys() - {"by"}:  # which has words of its own there
+        assert f"    {option}: {MonitorOptions.model_fields[option].description.rstrip('.')}" in monitor.__doc__
+    assert re.search(r"    min_responses: .* \(1 or more\)\.\n", monitor.__doc__)
+    assert MonitorOptions.model_json_schema()["properties"]["min_responses"]["minimum"] == 1
 
 
 def test_windows_are_those_that_can_be_named() -> None:
@@ -121,65 +126,6 @@ def test_an_option_that_is_unknown_or_does_not_go_with_others() -> None:
     ):
         with pytest.raises(ConfigError, match=said):
             es.monitor("none", "none", **given)
-
-
-class More(MonitorOptions):
-    """One field more."""
-
-    patience: Annotated[int, Shown(Panel.ALERTS, "N")] = Field(3, ge=1, description="Windows before an alert.")
-
-
-def test_adding_an_option_is_a_field() -> None:
-    @taking(More)
-    def verb(by: Any = (), **options: Any) -> Any:
-        """A verb.
-
-        Args:
-            by: Slices.
-            **options: The fields of a class,
-                by name.
-        """
-        return More.of({"by": by, **options}).patience
-
-    assert "    patience: Windows before an alert (1 or more).\n" in verb.__doc__
-    assert "**options" not in verb.__doc__
-    assert inspect.signature(verb).parameters["patience"].default == 3
-    assert (verb(), verb(patience=7)) == (3, 7)
-
-    asked = typer.Typer(rich_markup_mode=None)
-
-    @asked.command()
-    @taking_as_command(More)
-    def command(**options: Any) -> None:
-        print(options["patience"])
-
-    said = CliRunner().invoke(asked, ["--help"], env={"COLUMNS": "200"}).output
-    assert "--patience N Windows before an alert (1 or more). [default: 3]" in " ".join(said.split())
-    assert CliRunner().invoke(asked, ["--patience", "7"]).output == "7\n"
-    # In its panel, not at the end.
-    assert list(in_order(More)).index("patience") < list(in_order(More)).index("top_k")
-    assert More.model_json_schema()["properties"]["patience"]["minimum"] == 1
-
-
-SENT: list[Any] = []
-
-
-def send(found: Any, address: str) -> None:
-    """An output that goes to a program, and not to a file."""
-    SENT.append((address, [one["kind"] for one in found.alerts]))
-
-
-def test_alerts_can_go_elsewhere_with_an_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    new = Output("hook", "An address that gets the alerts.", f"{__name__}.send", metavar="URL", is_file=False)
-    monkeypatch.setitem(OUTPUTS, "hook", new)
-    again = typer.Typer(rich_markup_mode=None)
-    again.command()(importlib.reload(command).command)
-    log = written(traffic(90), tmp_path / "log.parquet")
-    call = [str(saved(tmp_path, "atc-se_sum")), str(log), "--fail-below", "0.99", "--hook", "http://here/"]
-    assert CliRunner().invoke(again, call).exit_code == 4
-    assert SENT == [("http://here/", ["below"])]
-    monkeypatch.undo()
-    importlib.reload(command)
 
 
 @pytest.mark.parametrize("output", ["metrics", "page"])

@@ -1,8 +1,12 @@
 """Items of a benchmark as a file, and the settings of a job that makes them."""
 
-from collections.abc import Sequence
+import gzip
+from collections.abc import Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
+
+import polars as pl
 
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 
@@ -19,3 +23,12 @@ def write_items(folder: Path, ids: Sequence[str], **columns: Sequence[Any]) -> s
     items = {"item_id": ids, "question": ids, "reference": ids, "duplicate_of": ids} | columns
     BENCHMARKS.write(BENCHMARKS.frame(items), folder / "items.parquet", {})
     return str(folder / "items.parquet")
+
+
+def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows as a file of the kind that its name says, packed if it ends with .gz."""
+    frame, content = pl.DataFrame(rows), BytesIO()
+    write = {".jsonl": frame.write_ndjson, ".csv": frame.write_csv, ".parquet": frame.write_parquet}
+    write[Path(path.name.removesuffix(".gz")).suffix](content)
+    path.write_bytes(gzip.compress(content.getvalue()) if path.suffix == ".gz" else content.getvalue())
+    return str(path)

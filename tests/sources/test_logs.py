@@ -16,9 +16,9 @@ from production import log_file
 from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.generation import GENERATIONS
-from entropy_sentinel.sources.logs import reading, settings
+from entropy_sentinel.sources.logs import reading
 from entropy_sentinel.sources.logs.reading import Logs
-from entropy_sentinel.sources.logs.settings import FORMATS, Format, ReadOptions
+from entropy_sentinel.sources.logs.settings import FORMATS, ReadOptions
 from entropy_sentinel.sources.logs.summary import Summary
 from entropy_sentinel.sources.logs.traces import combined
 
@@ -460,24 +460,6 @@ def test_what_is_said_of_a_log() -> None:
     assert said["no features possible"] == f"{NO_LOGPROBS} (1), {A_CALL} (1)"
     assert (said["responses"], said["steps sorted"], said["steps that may lack the k-th"]) == ("11", "3", "2")
     assert "could not be read" not in said
-
-
-def test_a_format_is_a_module_and_a_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "my_server.py").write_text(
-        "from entropy_sentinel.sources.logs import reader, reply\n"
-        "class Reader(reader.Reader):\n"
-        "    def replies(self, record):\n"
-        "        trace = reply.trace(record['l'], record['alts'])\n"
-        "        yield reply.Reply(record['q'], 'mine', record['said'], 'stop', trace)\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    mine = Format("mine", "a server of one's own", "my_server.Reader", lambda record: "alts" in record)
-    monkeypatch.setitem(settings.FORMATS, "mine", mine)
-    path = log_file(tmp_path / "a.jsonl", [{"q": "7", "said": "x", "l": [-0.5], "alts": [[-0.5, -3]]}])
-    frame, summary = read(path)
-    assert rows(frame, "item_id", "model", "n_tokens") == [("7", "mine", 1)]
-    assert summary.formats == {"mine": 1}
-    assert "mine" in FORMATS
 
 
 def test_every_format_has_a_sample() -> None:

@@ -1,8 +1,5 @@
 """Stage `benchmarks`: rows of any source become items; what is left out is counted."""
 
-import csv
-import gzip
-import json
 import logging
 from decimal import Decimal
 from pathlib import Path
@@ -10,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from item_files import item_settings
+from item_files import item_settings, write_rows
 from production import log_file
 
 from entropy_sentinel.frames.benchmark import BENCHMARKS
@@ -132,19 +129,8 @@ def test_a_picture_or_none_in_any_spelling(image: Any, asked: bool) -> None:
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.jsonl.gz", "rows.csv", "rows.csv.gz", "rows.parquet"])
 def test_local_formats_give_the_same_items(tmp_path: Path, name: str) -> None:
     rows = [{"q": f"What is {n} + 1?", "a": f"#### {n + 1}"} for n in range(5)]
-    path = tmp_path / name
-    opener = gzip.open if name.endswith(".gz") else open
-    if ".jsonl" in name:
-        with opener(path, "wt") as file:
-            file.writelines(json.dumps(row) + "\n" for row in rows)
-    elif ".csv" in name:
-        with opener(path, "wt", newline="") as file:
-            writer = csv.DictWriter(file, ["q", "a"])
-            writer.writeheader()
-            writer.writerows(rows)
-    else:
-        pl.DataFrame(rows).write_parquet(path)
-    write_benchmark(settings(path=str(path), only_if_empty=[]), str(tmp_path / "out.parquet"))
+    path = write_rows(tmp_path / name, rows)
+    write_benchmark(settings(path=path, only_if_empty=[]), str(tmp_path / "out.parquet"))
     frame = BENCHMARKS.read(tmp_path / "out.parquet")
     assert frame["reference"].to_list() == ["1", "2", "3", "4", "5"]
 
