@@ -79,7 +79,7 @@ def _rows(row: Mapping[str, Any], texts: Sequence[str], boxes: Boxes, settings: 
     """Return a row for each kind of answer; kinds with the same tokens share a track."""
     which, kinds, first = tuple(row[key] for key in RESPONSE), settings["answers"], settings.get("samples")
     if first is not None and row["sample"] >= first:
-        later = f"not among the first {first} of its item, which alone are asked about (signals.forced_answer.samples)"
+        later = f"not among the first {first} of its item; only those are asked about (signals.forced_answer.samples)"
         yield from (Row(which, kind, reason=later) for kind in kinds)
         return
     try:
