@@ -78,10 +78,6 @@ def test_full_study_of_the_paper_has_its_files() -> None:
     assert [len(stages[stage]) for stage in ("generations", "labels", "features", "estimates")] == [90, 90, 90, 3555]
 
 
-def test_everything_is_to_be_made_in_an_empty_folder() -> None:
-    assert counts(load_config(small_study())) == [2, 4, 4, 4, 2, 4, 2, 1, 1]
-
-
 FEATURES, OBSERVATIONS = "features/qwen3-4b/gsm8k.parquet", "observations/math-verify/qwen3-4b.parquet"
 TRACES, LABELS = "generations/qwen3-4b/gsm8k.parquet", "labels/math-verify/qwen3-4b/gsm8k.parquet"
 ITEMS, REPORT = "benchmarks/gsm8k.parquet", "math-verify/report.html"
@@ -117,20 +113,24 @@ def test_the_report_reads_items_itself(config: Config) -> None:
     assert counts(config) == [1, 2, 2, 2, 2, 4, 2, 1, 1]
 
 
-def test_an_added_benchmark_reaches_the_report(config: Config) -> None:
-    # Three benchmarks: one of items, two of responses, all observations, six estimates, kept estimators, sweep, report.
-    assert counts(load_config(small_study(["gsm8k", "math", "svamp"]))) == [1, 2, 2, 2, 2, 6, 2, 1, 1]
+THREE = ["gsm8k", "math", "svamp"]
 
 
-def test_a_dropped_benchmark_reaches_the_report() -> None:
-    make_all(load_config(small_study(["gsm8k", "math", "svamp"])))
-    assert counts(load_config(small_study())) == [0, 0, 0, 0, 2, 4, 2, 1, 1]
-
-
-def test_an_added_model_reaches_the_report(config: Config) -> None:
-    raw = small_study()
-    raw["run"]["models"] = ["qwen3-4b", "qwen3-8b", "gemma-3-4b"]
-    assert counts(load_config(raw)) == [0, 2, 2, 2, 1, 2, 1, 1, 1]
+@pytest.mark.parametrize(
+    ("made", "planned", "expected"),
+    [
+        (None, small_study(), [2, 4, 4, 4, 2, 4, 2, 1, 1]),
+        # One file of items, two of responses, all observations, six estimates, kept estimators, sweep, report.
+        (small_study(), small_study(THREE), [1, 2, 2, 2, 2, 6, 2, 1, 1]),
+        (small_study(THREE), small_study(), [0, 0, 0, 0, 2, 4, 2, 1, 1]),
+        (small_study(), small_study(models=["qwen3-4b", "qwen3-8b", "gemma-3-4b"]), [0, 2, 2, 2, 1, 2, 1, 1, 1]),
+    ],
+    ids=["nothing made", "a benchmark more", "a benchmark less", "a model more"],
+)
+def test_what_changes_reaches_the_report(made: dict | None, planned: dict, expected: list[int]) -> None:
+    if made:
+        make_all(load_config(made))
+    assert counts(load_config(planned)) == expected
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1", b"PAR1 cut off", b"PAR1" + b"\xff" * 50 + b"PAR1"])

@@ -117,40 +117,32 @@ def with_passes(family: str = "forced_answer", **section: Any) -> Config:
     return load_config(raw | {"rates": RATES | {"contexts_per_s": 100}, "signals": {family: section}})
 
 
-def test_what_a_model_is_asked_again_is_reckoned_by_hand() -> None:
-    # 3,238 responses of 500 tokens; two kinds of answers after every fifth token; both jobs ask one engine.
-    seconds = 3238 * 500 * 2 / 5 / 100 + RATES["engine_start_s"]
-    config = with_passes(answers=["own", "reference"], positions=5)
-    again = costs(config)["one"].gpu_h - ONE_GPU.gpu_h
-    assert again == pytest.approx(seconds / 3600)
-    said = " ".join(text(config).split())
-    assert "forced_answer asks the model again about 3,238 responses" in said
-    assert f"0.65 million contexts, {again:.2f} of the GPU-hours" in said
-
-
-def test_only_the_first_responses_to_an_item_are_reckoned_with_where_others_are_not_asked_about() -> None:
-    seconds = 1619 * 500 / 100 + RATES["engine_start_s"]  # one of two samples
-    config = with_passes(samples=1)
-    assert costs(config)["one"].gpu_h - ONE_GPU.gpu_h == pytest.approx(seconds / 3600)
-    assert "asks the model again about 1,619 responses" in " ".join(text(config).split())
-    assert "asks the model again about 3,238 responses" in " ".join(text(with_passes(samples=9)).split())
-
-
 @pytest.mark.parametrize(
-    ("family", "section", "contexts"),
+    ("family", "section", "contexts", "n"),
     [
+        # 3,238 responses of 500 tokens; two kinds of answers after every fifth token.
+        ("forced_answer", {"answers": ["own", "reference"], "positions": 5}, 3238 * 500 * 2 / 5, 3238),
+        # The first of two samples.
+        ("forced_answer", {"samples": 1}, 1619 * 500, 1619),
+        ("forced_answer", {"samples": 9}, 3238 * 500, 3238),
         # Three beams for each item, of as many contexts each as a response has tokens; not for each response.
-        ("beam_search", {"width": 3}, 1619 * 500 * 3),
+        ("beam_search", {"width": 3}, 1619 * 500 * 3, None),
         # Both responses, each after the prompt alone and after both of them.
-        ("iterative_prompting", {"samples": 2}, 3238 * 500 * 3),
+        ("iterative_prompting", {"samples": 2}, 3238 * 500 * 3, None),
     ],
 )
-def test_passes_about_items_are_reckoned_by_hand(family: str, section: dict[str, Any], contexts: int) -> None:
+def test_what_a_model_is_asked_again_is_reckoned_by_hand(
+    family: str, section: dict[str, Any], contexts: float, n: int | None
+) -> None:
+    """At 100 contexts a second; the pass is one more job that starts the engine."""
     if family not in FAMILIES:
         pytest.skip("the analysis of this family is not installed")
-    seconds = contexts / 100 + RATES["engine_start_s"]
     config = with_passes(family, **section)
-    assert costs(config)["one"].gpu_h - ONE_GPU.gpu_h == pytest.approx(seconds / 3600)
+    again = costs(config)["one"].gpu_h - ONE_GPU.gpu_h
+    assert again == pytest.approx((contexts / 100 + RATES["engine_start_s"]) / 3600)
+    said = " ".join(text(config).split())
+    assert n is None or f"forced_answer asks the model again about {n:,} responses" in said
+    assert f"{contexts / 1e6:.2f} million contexts, {again:.2f} of the GPU-hours" in said
 
 
 def test_what_passes_said_elsewhere_and_what_cannot_be_asked_takes_no_time(tmp_path: Path) -> None:

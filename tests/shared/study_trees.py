@@ -15,10 +15,15 @@ from entropy_sentinel.planning.files import study_files
 NOW = 1_800_000_000.0
 
 
-def small_study(benchmarks: Sequence[str] = ("gsm8k", "svamp"), **changes: Any) -> dict[str, Any]:
+MODELS, BENCHMARKS = ("qwen3-4b", "qwen3-8b"), ("gsm8k", "svamp")
+
+
+def small_study(
+    benchmarks: Sequence[str] = BENCHMARKS, models: Sequence[str] = MODELS, **changes: Any
+) -> dict[str, Any]:
     """The raw config: two models, 100 items of each benchmark, a training group per benchmark."""
     raw = deepcopy(PAPER) | {"limit": 100} | changes
-    raw["run"] |= {"models": ["qwen3-4b", "qwen3-8b"], "benchmarks": list(benchmarks), "groups": ["extremes"]}
+    raw["run"] |= {"models": list(models), "benchmarks": list(benchmarks), "groups": ["extremes"]}
     raw["run"]["sizes"] = [{"size": 1}]
     raw["groups"]["extremes"] = {"benchmarks": ["gsm8k"]}
     raw["analyses"] = {}
