@@ -73,21 +73,6 @@ def test_of_many_slices_the_terminal_shows_the_first(estimator: Path, tmp_path: 
     assert "... and 10 more slices" in said
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--output", "rows.xlsx"], "output: must end with .csv, .parquet, .json"),
-        (["--by", "rout"], "column 'rout'"),
-        (["--alert-on", "drop"], "--reference 2026-11-01..2026-11-07"),
-    ],
-)
-def test_errors_say_what_to_do(estimator: Path, tmp_path: Path, capsys, options, said: str) -> None:
-    log = log_file(tmp_path / "log.jsonl", [line(0)])
-    status, _, errors = run(capsys, "monitor", estimator, log, *options)
-    assert status == 1
-    assert said in errors
-
-
 @pytest.mark.parametrize("more", [[], ["--state", "state"]])
 def test_a_closed_standard_input_is_said(estimator: Path, tmp_path: Path, capsys, monkeypatch, more: list[str]) -> None:
     """As of `monitor mine.estimator - <&-`."""

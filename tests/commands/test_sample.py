@@ -40,18 +40,6 @@ def test_a_file_to_fill_in_and_what_to_expect(estimator: Path, tmp_path: Path, c
     assert shown[row["benchmark"]] == ["40", str(row["n_to_label"]), *(f"{one:.3f}" for one in numbers)]
 
 
-def test_json_lines(estimator: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    target = tmp_path / "to_label.jsonl"
-    status, said, _ = run(capsys, "sample", estimator, TINY.traces, "-n", 30, "-o", target)
-    rows = [json.loads(line) for line in target.read_text().splitlines()]
-    # Without --by all responses are one slice.
-    assert said.splitlines()[2].split()[:3] == ["all", "160", "30"]
-    assert status == 0
-    assert len(rows) == 30
-    assert {row["label"] for row in rows} == {None}
-    assert all(row["response"].rstrip() for row in rows)
-
-
 def test_wrong_calls_are_answered(estimator: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     call = ("sample", estimator, TINY.traces, "--by", "benchmark")
     for n, file, fact in ((40, "a.xlsx", "--output: must end with .csv, .jsonl"), (4, "a.csv", "budget: 4 ")):

@@ -43,11 +43,6 @@ def test_prompt_and_variables_of_a_model_reach_its_jobs_alone():
     assert "prompt_variables" not in plain
 
 
-def test_a_sampling_key_that_is_not_set_is_no_part_of_a_job():
-    settings = generation_settings(study(), "qwen3-8b", "gsm8k")
-    assert settings["sampling"] == {"temperature": 0.5, "top_p": 1.0, "max_tokens": 2048}
-
-
 def test_progress_counts_the_responses_of_each_model(tmp_path, monkeypatch):
     monkeypatch.setattr("entropy_sentinel.frames.contract.count_rows", lambda path: 7)
     work = Work(study(many={"extends": "qwen3-8b", "samples": 10}), {}, {})

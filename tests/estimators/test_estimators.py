@@ -43,26 +43,6 @@ def test_a_constant_feature_is_scaled_by_one() -> None:
     assert np.isfinite(predict(x, y, "forest-10d-balanced-isotonic")).all()
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        "forest-10d-balanced-isotonic",
-        "forest-3d-unbalanced-uncalibrated",
-        "mlp-10d-balanced-isotonic",
-        "mlp-1d-unbalanced-uncalibrated",
-        "logistic-17d-balanced-uncalibrated",
-    ],
-)
-def test_every_kind_gives_probabilities_reproducibly(estimator: str) -> None:
-    x, y = rows()
-    found = predict(x, y, estimator)
-    assert found.shape == (200,)
-    assert found.min() >= 0
-    assert found.max() <= 1
-    assert np.array_equal(found, predict(x, y, estimator))
-    assert found[y].mean() > found[~y].mean()
-
-
 def test_chosen_setting_is_recorded_and_of_the_grid() -> None:
     x, y = rows()
     group = TrainingRows(x, y, SETTINGS)

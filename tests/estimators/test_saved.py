@@ -7,10 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from production import saved, traffic, written
 from rows import SETTINGS, rows
 
-import entropy_sentinel as es
 from entropy_sentinel.estimators.about import feature_statistics
 from entropy_sentinel.estimators.saved import load_estimator, save_estimator
 from entropy_sentinel.estimators.training import TrainingRows
@@ -81,14 +79,6 @@ def test_another_process_writes_the_same_bytes(tmp_path: Path) -> None:
     for name in names:
         one, other = ((tmp_path / seed / f"{name}.estimator").read_bytes() for seed in ("1", "2"))
         assert one == other, name
-
-
-def test_the_state_of_an_estimator_is_that_of_one_fitted_again(tmp_path: Path) -> None:
-    log = written(traffic(300), tmp_path / "log.parquet")
-    es.monitor(saved(tmp_path), log, by=["route"], state=tmp_path / "state")
-    (tmp_path / "again").mkdir()
-    found = es.monitor(saved(tmp_path / "again"), log, by=["route"], state=tmp_path / "state")
-    assert found.provenance["files"] == {"read_now": 0, "known": 1, "in_all": 1}
 
 
 def test_the_file_says_what_it_is(kept: Path) -> None:

@@ -143,8 +143,3 @@ def test_what_cannot_be_fitted_without_a_domain_is_said() -> None:
     unfitted = [one for one in validation.domains if one.estimated is None]
     assert [(one.domain, one.reason) for one in unfitted] == [("gamma", "all training rows are correct")]
     assert validation.reasons[-1] == "not estimated: 1 of 5 domains (gamma)"
-
-
-def test_the_card_goes_through_json() -> None:
-    validation = validate(TRAINING, "atc-se_sum")
-    assert Validation.from_dict(json.loads(json.dumps(validation.as_dict()))) == validation

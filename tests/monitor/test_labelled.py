@@ -99,17 +99,6 @@ def test_a_response_with_two_labels_is_an_error(features) -> None:
         es.monitor(fitted(), features, labels=twice)
 
 
-def test_what_sample_asks_for_comes_back(features, tmp_path: Path) -> None:
-    estimator = fitted()
-    asked = es.sample(estimator, features.select(pl.exclude("user")), ["route"], budget=60)
-    answered = asked.responses.with_columns(label=pl.int_range(pl.len()) % 3 != 0)
-    answered.write_csv(tmp_path / "to_label.csv")
-    found = es.monitor(estimator, features, by=["route"], labels=tmp_path / "to_label.csv")
-    assert found.slices["n_labelled"].sum() == 60
-    assert found.problems.notes == {}
-    assert (found.slices["improved_upper"] - found.slices["improved_lower"]).max() < 0.5
-
-
 def test_the_column_of_the_weights_must_stay(features, tmp_path: Path) -> None:
     """It chooses by P(correct): without weights the labels say something else, and nothing in the file shows it."""
     estimator = fitted()

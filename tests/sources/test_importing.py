@@ -11,13 +11,12 @@ from item_files import write_items
 from studies import PAPER, study
 
 from entropy_sentinel.config.generations import generation_settings, gpus
-from entropy_sentinel.config.judging import judge_settings, labels_files
+from entropy_sentinel.config.judging import labels_files
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ConfigError, ContractError, InputError
 from entropy_sentinel.frames.generation import GENERATIONS, scan_traces
 from entropy_sentinel.frames.label import LABELS
-from entropy_sentinel.judges.settings import MathVerify
 from entropy_sentinel.sources import given_table as steps
 from entropy_sentinel.sources.given import import_labels
 from entropy_sentinel.stages.generation import write_generations
@@ -330,8 +329,3 @@ def test_config_asks_for_every_file_before_anything_runs(tmp_path: Path) -> None
     assert settings["logprobs_mode"] == "raw_logprobs"
     assert labels_files(config, "people", "theirs", "gsm8k") == [str(tmp_path / "theirs" / "gsm8k.parquet")]
     assert gpus(config, "theirs") == 0
-
-
-def test_settings_of_other_judges_do_not_know_of_files() -> None:
-    expected = {"version": MathVerify.VERSION, "judge": "math-verify", "kind": "math-verify"}
-    assert judge_settings(study(), "math-verify") == expected

@@ -154,22 +154,18 @@ def test_an_output_without_hard_links_is_not_generated_again(
     assert len(asked.read_text().splitlines()) == 6
 
 
-def test_what_a_killed_job_has_answered_is_taken_over(jobs: Jobs) -> None:
-    orphan = jobs.start_orphan()
+@pytest.mark.parametrize(("fail_after", "status", "again"), [(None, -signal.SIGKILL, 2), (7, 1, 0)])
+def test_what_a_killed_or_failed_job_has_answered_is_taken_over(
+    jobs: Jobs, fail_after: int | None, status: int, again: int
+) -> None:
+    orphan = jobs.start_orphan(fail_after=fail_after)
     other = jobs.start("other")
-    wait_for(lambda: "waiting" in jobs.log("other"))
-    orphan.kill()
-    assert end(orphan, other) == [-signal.SIGKILL, 0]
+    if fail_after is None:
+        wait_for(lambda: "waiting" in jobs.log("other"))
+        orphan.kill()
+    assert end(orphan, other) == [status, 0]
     jobs.check_whole()
-    assert N_RESPONSES <= jobs.n_asked() <= N_RESPONSES + 2
-
-
-def test_what_a_failed_job_has_answered_is_taken_over(jobs: Jobs) -> None:
-    orphan = jobs.start_orphan(fail_after=7)
-    other = jobs.start("other")
-    assert end(orphan, other) == [1, 0]
-    jobs.check_whole()
-    assert jobs.n_asked() == N_RESPONSES
+    assert N_RESPONSES <= jobs.n_asked() <= N_RESPONSES + again
 
 
 def test_jobs_that_start_at_once_generate_each_response_once(jobs: Jobs) -> None:

@@ -59,24 +59,6 @@ def test_labels_of_a_part_and_rows_without_features() -> None:
     assert found["true_accuracy"] == (right[2] + right[4]) / 2
 
 
-def test_slices_by_any_columns() -> None:
-    features, labels = frame()
-    fitted = es.fit(features, labels, "group-accuracy")
-    features = features.with_columns(route=pl.Series(["x", None, "y"] * 20))
-    found = es.estimate(fitted, features, by=["route", "benchmark"])
-    assert found.select("route", "benchmark", "n_estimated").sort("route", "benchmark").rows() == [
-        (route, benchmark, 10) for route in (None, "x", "y") for benchmark in "ab"
-    ]
-    assert found["estimated_accuracy"].to_list() == pytest.approx([labels["label"].mean()] * 6)
-
-
-def test_a_slice_without_features_is_null() -> None:
-    features, labels = frame()
-    fitted = es.fit(features, labels, "atc-max")
-    none = features.with_columns(reason=pl.when(pl.col("benchmark") == "b").then(pl.lit("empty response")))
-    assert es.estimate(fitted, none)["estimated_accuracy"].null_count() == 1
-
-
 def test_features_of_another_k_are_refused_with_what_to_do(tmp_path: Path) -> None:
     """And then they are refitted or cut: `k` is a parameter of the entropy."""
     labels = es.read_labels(TINY.labels)
@@ -142,11 +124,8 @@ def test_logs_that_cannot_be_read(tmp_path: Path, caplog: pytest.LogCaptureFixtu
         es.read_logs(path, strict=True)
 
 
-def test_features_of_other_log_probabilities_are_refused() -> None:
+def test_features_of_several_kinds_of_log_probabilities_are_refused() -> None:
     features, labels = frame()
-    fitted = es.fit(features, labels)
-    with pytest.raises(ProvenanceError, match="60 of top_k_returned 5, not 20"):
-        es.estimate(fitted, features.with_columns(top_k_returned=5))
     with pytest.raises(InputError, match="logprobs_mode must be the same"):
         es.fit(features.with_columns(logprobs_mode=pl.col("benchmark")), labels)
 
