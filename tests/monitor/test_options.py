@@ -4,6 +4,7 @@ import inspect
 import re
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import polars as pl
 import pytest
@@ -130,9 +131,7 @@ def test_an_option_that_is_unknown_or_does_not_go_with_others() -> None:
 
 @pytest.mark.parametrize("output", ["metrics", "page"])
 def test_a_target_that_fails_hides_neither_findings_nor_alert(output: str, tmp_path: Path, monkeypatch) -> None:
-    def refused(found: Any, target: Any) -> None:
-        raise ConnectionRefusedError("nobody is there")
-
+    refused = Mock(side_effect=ConnectionRefusedError("nobody is there"))
     monkeypatch.setattr(f"{OUTPUTS[output].module}.{OUTPUTS[output].function.rpartition('.')[2]}", refused)
     log, estimator = written(traffic(), tmp_path / "log.parquet"), saved(tmp_path, "group-accuracy")
     alerts = tmp_path / "alerts.json"

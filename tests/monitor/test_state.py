@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import polars as pl
 import pytest
@@ -157,11 +158,7 @@ def test_a_new_day_reads_the_new_day_alone(estimator, tmp_path: Path, opened: li
 def test_what_is_known_is_not_even_opened(estimator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = log_file(tmp_path / "log.jsonl", lines(0, 24))
     run(estimator, path, tmp_path / "state")
-
-    def content(*_: object) -> None:
-        raise AssertionError("was opened")
-
-    monkeypatch.setattr(collecting, "content", content)
+    monkeypatch.setattr(collecting, "content", Mock(side_effect=AssertionError("was opened")))
     assert days(run(estimator, path, tmp_path / "state")) == [(2, 24)]
     os.utime(path, (1, 1))
     with pytest.raises(AssertionError, match="was opened"):

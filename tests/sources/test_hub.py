@@ -5,6 +5,7 @@ import logging
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import httpx
 import huggingface_hub
@@ -29,9 +30,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache of the test's own, and no way to the network. Like the real one it lies in a hidden folder."""
     import datasets
 
-    def refuse(*args: Any, **kwargs: Any) -> None:
-        raise AssertionError("a test must not use the network")
-
+    refuse = Mock(side_effect=AssertionError("a test must not use the network"))
     folder = tmp_path / ".cache" / "hub"
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(folder))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
@@ -62,10 +61,7 @@ def answer(error: type[errors.HfHubHTTPError], status: int) -> errors.HfHubHTTPE
 
 
 def raising(monkeypatch: pytest.MonkeyPatch, method: str, error: Exception) -> None:
-    def fail(*args: Any, **kwargs: Any) -> None:
-        raise error
-
-    monkeypatch.setattr(huggingface_hub.HfApi, method, fail)
+    monkeypatch.setattr(huggingface_hub.HfApi, method, Mock(side_effect=error))
 
 
 ANSWERS = [

@@ -119,15 +119,10 @@ def test_engine_is_closed_where_its_answers_cannot_be_kept(tmp_path: Path, monke
             finally:
                 closed.append("server")
 
-    class FullDisk:
-        run = 0
-
-        def append(self, *_: object) -> None:
-            raise OSError("no room")
-
+    full_disk = Mock(run=0, append=Mock(side_effect=OSError("no room")))
     keys = [(f"a-{number:05d}", 0) for number in range(3)]
     with pytest.raises(OSError, match="no room") as failure:
-        generation.generate(BENCHMARKS.read(benchmark(tmp_path, 3)), keys, SETTINGS, Server(), FullDisk())
+        generation.generate(BENCHMARKS.read(benchmark(tmp_path, 3)), keys, SETTINGS, Server(), full_disk)
     assert failure.tb is not None, "which holds all frames"
     assert closed == ["server"]
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from test_generation import SETTINGS, benchmark, response
@@ -139,14 +140,11 @@ def test_an_output_that_snakemake_deletes_is_not_generated_again(jobs: Jobs) -> 
 def test_an_output_without_hard_links_is_not_generated_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, without_links: bool
 ) -> None:
-    def link(*_: object) -> None:
-        raise OSError("no hard links here")
-
     output, asked = tmp_path / "out.parquet", tmp_path / "asked"
     items = benchmark(tmp_path, 3)
     monkeypatch.setattr(generation, "make_engine", lambda *_: SlowEngine(asked))
     if without_links:
-        monkeypatch.setattr(os, "link", link)
+        monkeypatch.setattr(os, "link", Mock(side_effect=OSError("no hard links here")))
     for _ in range(2):
         generation.write_generations(items, SETTINGS, 1, str(output))
         assert GENERATIONS.read(output).height == 6
