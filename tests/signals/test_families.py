@@ -139,7 +139,7 @@ def test_a_family_with_rules_of_its_own_is_made_by_them(project: Project) -> Non
             ["tokens", "area"],
             {"estimators": ["atc-area", "doc-baseline-short"]},
             "estimation.estimators: 'doc-baseline-short' needs the signal 'short' of the family 'short', which "
-            "run.features does not name: add it there, or leave the estimator out",
+            "run.features does not name; add it there",
         ),
         (["tokens"], {"keep": ["own", "atc-area"]}, "estimation.keep: 'atc-area' needs the signal 'area' of"),
         (["tokens"], {"estimators": ["atc-nothing"]}, "unknown estimator in estimators: 'atc-nothing'; known: "),
@@ -386,7 +386,7 @@ except Exception as error:
     [
         ("twice", "short", 'pl.col("n_tokens")', "ValueError", ["signals/twice", "'short'", "the family 'short'"]),
         ("badly", "a/b", 'pl.col("n_tokens")', "ValueError", ["signals/badly", "'a/b'"]),
-        ("wrong", "wrong", 'pl.col("n_tokens").head(2)', "InputError", ["signals/wrong", "160 responses", "gave 2"]),
+        ("wrong", "wrong", 'pl.col("n_tokens").head(2)', "InputError", ["signals/wrong", "160 responses", "returned 2"]),
         ("fine", "sort", "", "ConfigError", ["unknown signal 'sort'; known: mean, std, "]),
     ],
 )
