@@ -97,7 +97,7 @@ def table_3_selection(runs: pl.DataFrame, model: str, how: str) -> Table:
         shown.select(pl.col(name).alias(heading) for name, heading in names.items()),
         (
             "Difference: mean over seeds of the difference to random with the same seed; from and to: Student's "
-            "interval at 95 % over the seeds. It does not speak of other draws of random, nor of other problems.",
+            "interval at 95 % over the seeds. It does not cover other draws of random or other problems.",
             *told,
             f"Training: {how}.",
         ),
@@ -117,7 +117,7 @@ def published() -> Table:
         "eas_difference": "Highest EAS",
     }
     return Table(
-        "Average pass@1 on AIME 2024 and 2025 over 32 rounds, in per cent; of the selections the difference to random.",
+        "Average pass@1 on AIME 2024 and 2025 over 32 rounds, in per cent; for selections, the difference from random.",
         pl.read_csv(PUBLISHED).rename(names),
         (
             "5,000 of the items that AM-DeepSeek-R1-0528-Distilled has for mathematics; the best three checkpoints. "

@@ -129,7 +129,7 @@ def verdict(found: pl.DataFrame, runs: pl.DataFrame) -> str:
     parts = []
     for row in found.filter(pl.col("strategy") != BASELINE).iter_rows(named=True):
         lower, upper = row["lower"], row["upper"]
-        kind = "above" if lower > 0 else "below" if upper < 0 else "not told apart from"
+        kind = "above" if lower > 0 else "below" if upper < 0 else "not clearly different from"
         parts.append(
             f"- **{STRATEGIES[row['strategy']].title}** is {kind} random: {100 * row['difference']:+.2f} points "
             f"({100 * lower:+.2f} to {100 * upper:+.2f})."

@@ -386,7 +386,7 @@ except Exception as error:
     [
         ("twice", "short", 'pl.col("n_tokens")', "ValueError", ["signals/twice", "'short'", "the family 'short'"]),
         ("badly", "a/b", 'pl.col("n_tokens")', "ValueError", ["signals/badly", "'a/b'"]),
-        ("wrong", "wrong", 'pl.col("n_tokens").head(2)', "InputError", ["signals/wrong", "160 responses", "returned 2"]),
+        ("wrong", "wrong", 'pl.col("n_tokens").head(2)', "InputError", ["signals/wrong", "of 160", "returned 2"]),
         ("fine", "sort", "", "ConfigError", ["unknown signal 'sort'; known: mean, std, "]),
     ],
 )

@@ -16,7 +16,7 @@ def transfer(cases: Mapping[tuple[str, str], tuple[Cases, Cases]], own: Cases) -
         "fitted on",
         "asked about",
         "method",
-        "own labels, domain left out",
+        "own labels, domain held out",
         "without the domain",
         "with the domain",
     ]
@@ -28,8 +28,8 @@ def transfer(cases: Mapping[tuple[str, str], tuple[Cases, Cases]], own: Cases) -
             rows.append([known, asked, METHODS[method], str(mean_over_domains(of_own)), *(str(one) for one in errors)])
     return (
         "## From one model to another\n\n"
-        "AEE where the labels are of one model's answers and the estimates of another's, to the same questions;\n"
-        f"beside it what the other's own labels give.\n\n{table(head, rows)}"
+        "AEE of estimators fitted on one model's answers, for another model's answers to the same questions;\n"
+        f"for comparison, with the other model's own labels.\n\n{table(head, rows)}"
     )
 
 
@@ -45,8 +45,8 @@ def other_kind(cases: Mapping[tuple[str, str], Cases]) -> str:
     head = ["fitted on", "asked about", "model", "domains", "true", "estimated", "AEE"]
     return (
         "## Another kind of question\n\n"
-        "Estimators fitted with `recommended` on mathematics and asked about trivia, and the reverse. The trivia are\n"
-        "AmbigQA's questions with one answer and with several, thirty short answers to each\n"
+        "Estimators fitted with `recommended` on mathematics and applied to trivia, and the reverse. The trivia are\n"
+        "AmbigQA's questions with one answer and with several, thirty short answers each\n"
         "([examples/ambigqa](ambiguity.md#what-a-real-model-shows)). An answer is correct if it names a right\n"
         "answer. Means over domains; for intervals and flags, the share of the domains.\n\n"
         f"{table([*head, '90% intervals that hold', 'their width', *FLAGS], rows)}\n"
@@ -76,8 +76,7 @@ def temperature(hot: Cases, same: Cases, temperatures: tuple[float, float]) -> s
     true = [f"{part.filter(method=DEFAULT)['true'].mean():.3f}" for part in (same, hot)]
     return (
         "## Another temperature\n\n"
-        f"{hot['model'][0]}, fitted on answers at temperature {first:g} to all domains but the one that is\n"
-        f"estimated, asked about answers to {', '.join(domains)}: AEE.\n"
-        f"True accuracies are {true[0]} and {true[1]} in the mean.\n\n"
+        f"AEE for {hot['model'][0]} on {', '.join(domains)}, of estimators fitted on answers at temperature\n"
+        f"{first:g} to all other domains. The mean true accuracies are {true[0]} and {true[1]}.\n\n"
         + table(["method", f"at {first:g}", f"at {second:g}"], rows)
     )

@@ -26,17 +26,17 @@ _INTRODUCTION = string.Template("""\
 
 Answers of $models to $n_items questions of $n_domains published benchmarks, labelled by math-verify
 ([examples/real](../examples/real/README.md)). Every number on this page is computed from them by
-`make study-real how-well`. An *error* is the distance of estimated and true accuracy of a domain of which the
-estimator saw no label; AEE is its mean over domains. Limits in brackets are t-intervals at $confidence over the
-$n_domains domains, each the mean of its models.
+`make study-real how-well`. An *error* is the distance between the estimated and true accuracy of a domain whose
+labels the estimator has not seen; AEE is its mean over domains. Limits in brackets are t-intervals at $confidence
+over the $n_domains domains, each the mean of its models.
 
 Estimators are fitted on the study's training rows, four fifths of a domain, and tried on all rows of a domain that
 they were not fitted on. Answers that were truncated, or cannot be read, have no label: *true* and *estimated* are over
 the others.
 
-The models are small, their weights are of four bits, and their accuracies are low ($lowest to $highest); a domain has
-$least to $most labels, and $n_domains domains of one subject are few: what holds here may not hold for another model or
-subject. The command `fit` makes the same check on your own labels. [How it works](how.md) has the methods.
+The models are small, with four-bit weights and low accuracies ($lowest to $highest). A domain has $least to $most
+labels, and $n_domains domains of one subject are few, so the results may differ for another model or subject. The
+command `fit` makes the same check on your own labels. [How it works](how.md) has the methods.
 """)
 
 
@@ -66,8 +66,8 @@ def not_better(settings: Mapping[str, Cases]) -> str:
     head = ["fitted on", "`recommended` against", "difference of the errors"]
     return (
         "## Where the recommended method is not better\n\n"
-        "Every comparison over all models in which `recommended` is not shown to be nearer the truth: the interval of\n"
-        "the difference, its error less the other's, does not lie below 0. Above 0 the other is nearer in the mean.\n\n"
+        "These are all comparisons over all models in which `recommended` is not clearly nearer the truth: the\n"
+        "interval of its error minus the other's reaches 0. Above 0 the other is nearer on average.\n\n"
         f"{table(head, rows)}"
     )
 
@@ -86,13 +86,13 @@ def left_out(cases: Cases) -> str:
         "## Each domain estimated without its labels\n\n"
         f"Trained on the other {once['k'].max()} domains.\n\n![Errors of the methods on each domain]({PICTURE})\n\n"
         f"{table(head, rows)}\n"
-        "*Labels' own chance* is the error that exact estimates would have: the truth itself is a share of few\n"
+        "*Labels' own chance* is the error that exact estimates would have, because the truth is a share of few\n"
         "labels. Rho is Spearman's rank correlation of estimated and true accuracies over a model's domains."
     )
 
 
 def kinds(validations: Sequence[ModelValidation]) -> str:
-    """Benchmarks cut into kinds of question: what leaving out a kind says, and what leaving out its benchmark."""
+    """Benchmarks cut into kinds of question: the validation by held-out kind and by held-out benchmark."""
     rows = []
     for validation in validations:
         whole = validation.new_groups
@@ -107,7 +107,7 @@ def kinds(validations: Sequence[ModelValidation]) -> str:
     return (
         "## Many small domains\n\n"
         "The same answers, cut into kinds of question ([how](../examples/real/README.md#domains)), with all labels.\n"
-        "`recommended` estimates each kind twice: fitted on all other kinds, and on the other benchmarks alone. The\n"
+        "`recommended` estimates each kind twice: fitted on all other kinds, and only on the other benchmarks. The\n"
         "first verdict is about a new kind of a known benchmark, the second about a new benchmark. [The\n"
         "gallery](gallery.md) has each kind.\n\n"
         f"{table(['model', 'left out', 'kinds', 'AEE', 'mean error on new ones at most', 'verdict'], rows)}"
@@ -127,7 +127,7 @@ def few_domains(cases: Cases) -> str:
     rows.sort(key=lambda row: (int(row[0]), row[1]))
     return (
         "## Trained on one to four domains\n\n"
-        "Median (interquartile range) over all training groups of the AEE on the domains outside of the group, as in\n"
+        "Median (interquartile range) over all training groups of the AEE on the domains outside the group, as in\n"
         f"the paper's Tables 3, 4 and 10.\n\n{table(head, rows)}\n{_published()}"
     )
 
@@ -140,15 +140,15 @@ def _published() -> str:
         for (k,), part in by_size.sort("k").group_by("k", maintain_order=True)
     ]
     column = last["held_out_aee_median"]
-    rows.append(["9", f"{column.min():.2f} to {column.max():.2f}", "Table 10, the domain left out"])
+    rows.append(["9", f"{column.min():.2f} to {column.max():.2f}", "Table 10, the held-out domain"])
     return (
-        "Published, of nine models of 3.4 to 20 billion parameters, by the default: median AEE, from the model with\n"
-        "the least to the one with the largest.\n\n" + table(["trained on", "the paper's default", "where"], rows)
+        "Published for the default and nine models of 3.4 to 20 billion parameters: lowest and highest median AEE\n"
+        "of a model.\n\n" + table(["trained on", "the paper's default", "where"], rows)
     )
 
 
 def intervals(validated: pl.DataFrame) -> str:
-    """How often the intervals hold, by the number of labelled domains, and what was said of them."""
+    """How often the intervals hold, by the number of labelled domains, and the share of `usable`."""
     head = ["labelled domains", "cases", "AEE", *(f"{level:.0%}" for level in LEVELS), "width at 90%", "`usable`"]
     rows = []
     for (k,), part in validated.sort("k").group_by("k", maintain_order=True):
@@ -158,20 +158,20 @@ def intervals(validated: pl.DataFrame) -> str:
         rows.append([f"{k}", f"{len(part)}", f"{part['error'].mean():.3f}", *covered, f"{width:.2f}", usable])
     worst = validated.filter(verdict=USABLE)
     said = (
-        f"Where the validation said `usable`, {share(worst, inside(0.9))} of the 90% intervals held, and the worst "
+        f"If the verdict was `usable`, {share(worst, inside(0.9))} of the 90% intervals held, and the worst "
         f"estimate was off by {worst['error'].max():.3f}."
         if len(worst)
-        else "No validation on this page said `usable`: so few domains of so few labels cannot show it."
+        else "No verdict on this page is `usable`: with so few domains and labels it is out of reach."
     )
     if _share_inside(validated, 0.9) > 0.95:
         said += (
-            "\n\nThe intervals are wider than these answers need. What would suit them holds too rarely for models "
-            "that are off by\nmore (`make bench-learned`, `make bench-verdict`), so they were left as they are."
+            "\n\nThe intervals are wider than these answers need. Narrower ones hold too rarely for estimators that "
+            "are off by\nmore (`make bench-learned`, `make bench-verdict`), so they stay."
         )
     return (
         "## Do the intervals hold?\n\n"
-        "Fitted and validated on every group of so many domains with `recommended`; the share of the other domains\n"
-        "whose true accuracy lies in the interval of each level, and of validations that said `usable`.\n\n"
+        "`recommended` is fitted and validated on every group of that many domains. The table has the share of the\n"
+        "other domains whose true accuracy is in the interval of each level, and the share of the verdict `usable`.\n\n"
         f"{table(head, rows)}\n{said}"
     )
 
@@ -187,9 +187,9 @@ def flags(validated: pl.DataFrame) -> str:
             rows.append([f"{k}", flag, *shares])
     return (
         "## Which flags fire, and what they catch\n\n"
-        f"A flag is worth something where it is on more of the estimates that are off by more than {BAD:.2f} than of\n"
-        "the others; in brackets, how many. *Truncated*: more than a tenth of the responses are. *Training accuracy*:\n"
-        "less than a twentieth of the training rows is of one class. Trained on "
+        f"A flag is useful if it is on more of the estimates that are off by more than {BAD:.2f} than of the others.\n"
+        "Numbers are in brackets. *Truncated*: more than a tenth of the responses are. *Training accuracy*: less than\n"
+        "a twentieth of the training rows are of one class. Trained on "
         f"{validated['k'].max()} domains, cases are too few.\n\n{table(head, rows)}"
     )
 
