@@ -102,7 +102,7 @@ def lease_engine(run: Run, settings: VllmSettings, threads: int) -> Lease:
         except EngineEnded:
             lease.end()
         else:
-            log.info("asking the engine of models.%s that an earlier job started", settings["model"])
+            log.info("models.%s: using the engine that an earlier job started", settings["model"])
             return lease
     if not run.goes_on:
         raise EntropySentinelError(f"models.{settings['model']}: the run that started this job has ended")

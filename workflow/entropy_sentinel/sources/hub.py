@@ -56,7 +56,7 @@ def _read_record(path: Path) -> dict[str, Any]:
 def resolve(kind: Kind, repo_id: str, revision: str | None) -> str:
     """Return the commit (40 hex digits) of a commit, tag or branch; None is the default branch.
 
-    Raises InputError if it does not exist, without access or network, and, offline, without a copy in the cache.
+    Raises InputError if it does not exist, if there is no access or network, or if it is not in the cache when offline.
     """
     api, offline = huggingface_hub.HfApi(), constants.is_offline_mode()
     with _plain_errors(kind, repo_id, revision):

@@ -77,8 +77,8 @@ def kappa(counts: Sequence[Sequence[float]], level: float = LEVEL) -> Interval:
     is that of Fleiss, Cohen and Everitt (1969), equation 13. The interval is clipped to [-1, 1].
 
     Kappa is null without pairs, and if both judges always give the same verdict. If only one judge always gives the
-    same verdict, kappa is 0 without an interval. If the judges never differ, the standard error is 0, and the lower
-    limit is Wilson's for the agreement, corrected for chance like kappa.
+    same verdict, kappa is 0 without an interval. If the judges never differ, the standard error is 0; the lower limit
+    is then Wilson's limit for the agreement, corrected for chance like kappa.
     """
     table = np.asarray(counts, dtype=float)
     n = table.sum()

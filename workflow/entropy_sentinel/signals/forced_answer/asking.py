@@ -139,7 +139,7 @@ def _bare(text: str | None, options: Sequence[str]) -> str | None:
 
 
 def _follow(tracks: Sequence[Track], engine: Engine) -> None:
-    """Ask about all positions of all tracks, each in order of t, SIDE_BY_SIDE at a time in turn."""
+    """Ask about all positions of all tracks, SIDE_BY_SIDE tracks at a time, each in order of t."""
     wanted = [
         (track, track.positions[place])
         for first in range(0, len(tracks), SIDE_BY_SIDE)
