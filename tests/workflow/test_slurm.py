@@ -130,7 +130,7 @@ def test_a_group_of_benchmarks_starts_one_engine(project, finished):
     assert len(submissions("rule_generation") - before) == 1
     logs = "".join(path.read_text() for path in (project.folder / f"logs/{STUDY}/generations/tiny-1m").glob("*.log"))
     assert logs.count("starting an engine") == 1
-    assert logs.count("asking the engine of models.tiny-1m that an earlier job started") == 1
+    assert logs.count("models.tiny-1m: using the engine that an earlier job started") == 1
 
 
 def test_interrupt_empties_the_queue(project, finished):
