@@ -48,9 +48,9 @@ def drawn(folder: Path, samples: int) -> Path:
     tokenizer, model = AutoTokenizer.from_pretrained(weights), AutoModelForCausalLM.from_pretrained(weights).float()
     for benchmark in BENCHMARKS:
         rows = [
-            {"model": "tiny-facts", "benchmark": benchmark, "item_id": one["item_id"], "sample": sample, **answer}
-            for one in items(benchmark).iter_rows(named=True)
-            for sample, answer in enumerate(answers(model, tokenizer, PROMPT.format(**one), samples))
+            {"model": "tiny-facts", "benchmark": benchmark, "item_id": row["item_id"], "sample": sample, **answer}
+            for row in items(benchmark).iter_rows(named=True)
+            for sample, answer in enumerate(answers(model, tokenizer, PROMPT.format(**row), samples))
         ]
         pl.DataFrame(rows).write_parquet(folder / f"{benchmark}.parquet")
     return folder
@@ -72,10 +72,10 @@ def answers(model: Any, tokenizer: Any, prompt: str, samples: int) -> Iterator[d
         output_logits=True,
     )
     logprobs = torch.stack(made.logits, dim=1).log_softmax(dim=-1)  # (samples, steps, vocabulary)
-    said = made.sequences[:, asked["input_ids"].shape[1] :]
+    message = made.sequences[:, asked["input_ids"].shape[1] :]
     top = logprobs.topk(TOP_K, dim=-1).values
-    sampled = logprobs.gather(2, said[:, :, None])[:, :, 0]
-    for row, tokens in enumerate(said.tolist()):
+    sampled = logprobs.gather(2, message[:, :, None])[:, :, 0]
+    for row, tokens in enumerate(message.tolist()):
         ends = [place for place, token in enumerate(tokens) if token == model.generation_config.eos_token_id]
         n = ends[0] + 1 if ends else len(tokens)
         yield {
@@ -96,17 +96,17 @@ def items(benchmark: str) -> pl.DataFrame:
 
 def responses(folder: Path, samples: int) -> pl.DataFrame:
     """Return features of the first answers to each question, with `label`, `stable_classes` and the kind."""
-    found = []
+    result = []
     for benchmark in BENCHMARKS:
         path, asked = folder / f"{benchmark}.parquet", items(benchmark)
         texts = pl.read_parquet(path, columns=["item_id", "sample", "text"]).filter(pl.col("sample") < samples)
-        said = dict(texts.group_by("item_id", maintain_order=True).agg("text").iter_rows())
+        message = dict(texts.group_by("item_id", maintain_order=True).agg("text").iter_rows())
         right = {one: [[name] for name in names] for one, names in asked.select("item_id", "answers").iter_rows()}
-        whole = [(Question(one, tuple(map(tuple, right[one]))), answers) for one, answers in said.items()]
+        whole = [(Question(one, tuple(map(tuple, right[one]))), answers) for one, answers in message.items()]
         stable = [stable_classes(np.bincount(numbers)) for numbers in classes(whole, ExactBackend())]
         features = es.features(es.read_logs(path)).join(texts, on=["item_id", "sample"], maintain_order="left")
-        found.append(
-            features.join(pl.DataFrame({"item_id": list(said), "stable_classes": stable}), on="item_id")
+        result.append(
+            features.join(pl.DataFrame({"item_id": list(message), "stable_classes": stable}), on="item_id")
             .join(asked.drop("question"), on="item_id")
             .with_columns(
                 label=pl.col("text").str.strip_chars().is_in("answers"),
@@ -114,7 +114,7 @@ def responses(folder: Path, samples: int) -> pl.DataFrame:
                 n_answers=pl.col("answers").list.len(),
             )
         )
-    return pl.concat(found)
+    return pl.concat(result)
 
 
 def slices(rows: pl.DataFrame, share: float, draws: int, rng: np.random.Generator) -> pl.DataFrame:
@@ -132,18 +132,18 @@ def slices(rows: pl.DataFrame, share: float, draws: int, rng: np.random.Generato
 
 def estimated(estimator: SavedEstimator, rows: pl.DataFrame, share: float, draws: int) -> pl.DataFrame:
     """Return a row per slice: estimated and true accuracy, and whether it is flagged."""
-    found = slices(rows, share, draws, np.random.default_rng(round(100 * share)))
-    true = found.group_by("slice").agg(true=pl.col("label").mean())
-    by_slice = es.monitor(estimator, found.drop("answers", "counts", "keywords"), by=["slice"]).slices
+    result = slices(rows, share, draws, np.random.default_rng(round(100 * share)))
+    true = result.group_by("slice").agg(true=pl.col("label").mean())
+    by_slice = es.monitor(estimator, result.drop("answers", "counts", "keywords"), by=["slice"]).slices
     flags = {flag: pl.col("flags").list.contains(flag) for flag in (AMBIGUOUS, OUTSIDE_SUPPORT)}
     bad = (pl.col("estimated_accuracy") - pl.col("true")).abs() > BAD
     return by_slice.join(true, on="slice").select("true", "estimated_accuracy", **flags, bad=bad)
 
 
-def told(found: pl.DataFrame) -> dict[str, float | None]:
+def told(result: pl.DataFrame) -> dict[str, float | None]:
     """Summarise rows of `estimated`: means, and the flagged shares of bad and of good slices."""
     error = pl.col("estimated_accuracy") - pl.col("true")
-    return found.select(
+    return result.select(
         pl.col("true").mean(),
         estimated=pl.col("estimated_accuracy").mean(),
         error=error.abs().mean(),

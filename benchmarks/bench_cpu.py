@@ -58,9 +58,9 @@ def questions(number: int) -> Chats:
     """Questions of the demo's benchmarks in turn, each in the paper's prompt."""
     files = sorted((ROOT / "demo" / "benchmarks").glob("*.jsonl"))
     rows = [file.read_text().splitlines()[: -(-number // len(files))] for file in files]
-    found = [json.loads(row)["question"] for turn in zip(*rows, strict=True) for row in turn][:number]
+    results = [json.loads(row)["question"] for turn in zip(*rows, strict=True) for row in turn][:number]
     return [
-        [dict(message) for message in PROMPTS["solve-step-by-step"].render(question=question)] for question in found
+        [dict(message) for message in PROMPTS["solve-step-by-step"].render(question=question)] for question in results
     ]
 
 
@@ -258,12 +258,12 @@ def main() -> None:
         for side in dict.fromkeys(chosen):
             runs[side] = measured(side, arguments, folder)
             print(f"{side.name}: {runs[side]['tokens_per_s']} tokens/s", runs[side], flush=True)
-    found = ratios({side: run["tokens_per_s"] for side, run in runs.items()}, arguments.batches, cores)
+    results = ratios({side: run["tokens_per_s"] for side, run in runs.items()}, arguments.batches, cores)
     print(
         json.dumps(
             {
                 "benchmark": "cpu",
-                **found,
+                **results,
                 "of": f"tokens per second of a generation job's engine on {cores} threads, bfloat16, "
                 f"{max(arguments.batches)} responses at a time, over those of LLM.chat with vLLM's defaults",
                 "model": arguments.model,

@@ -80,14 +80,14 @@ class Other(Measured):
 
 def engines() -> list[psutil.Process]:
     """The engine processes of runs below this process."""
-    found = []
+    result = []
     for process in psutil.process_iter():
         try:
             if "entropy_sentinel.engines.host" in process.cmdline() and RUN in process.environ():
-                found.append(process)
+                result.append(process)
         except psutil.Error:
             continue
-    return found
+    return result
 
 
 def moments(project: Project) -> dict[str, Callable[[], bool]]:
@@ -156,16 +156,16 @@ def main() -> None:
         else:
             (folders[1] / "alone.yaml").write_text("generation: {engine_idle_s: 0}\n")
             other = Measured(folders[1], [*configs, "alone.yaml"])
-        found: dict[str, Any] = {
+        result: dict[str, Any] = {
             "shared": measured(shared, *arguments.target),
             arguments.before or "engine per job": measured(other, *arguments.target),
         }
-        one, two = found.values()
+        one, two = result.values()
         if arguments.kills:
             whole = folders[0] / "results" / "demo" / "generations"
-            found["left_after_kills"] = killed(Measured(folders[2], configs), whole)
+            result["left_after_kills"] = killed(Measured(folders[2], configs), whole)
     ratio = {"cpu_ratio": round(one["cpu_s"] / two["cpu_s"], 3), "wall_ratio": round(one["wall_s"] / two["wall_s"], 3)}
-    print(json.dumps({"configs": configs, "target": arguments.target, **found, **ratio}))
+    print(json.dumps({"configs": configs, "target": arguments.target, **result, **ratio}))
 
 
 if __name__ == "__main__":

@@ -249,8 +249,8 @@ def main() -> None:
     else:
         with tempfile.TemporaryDirectory() as folder:
             logged = stream(100_000 if arguments.full else arguments.logged, arguments.tokens, Path(folder))
-            found = compare(arguments.responses, arguments.tokens, 5, Path(folder))
-            print(json.dumps({"benchmark": "features", **found, "log": logged}))
+            result = compare(arguments.responses, arguments.tokens, 5, Path(folder))
+            print(json.dumps({"benchmark": "features", **result, "log": logged}))
 
 
 if __name__ == "__main__":

@@ -92,13 +92,13 @@ def areas(folder: str, model: str, name: str) -> pl.DataFrame:
 def against_all(folder: str, model: str, name: str, taken: Mapping[str, float]) -> dict[str, float]:
     """Return the error and the cost of fewer positions, compared with all of them."""
     all_of, some = areas(folder, model, "all").drop_nulls(), areas(folder, model, name).drop_nulls()
-    exact, found = all_of["eas"].to_numpy(), some["eas"].to_numpy()
+    exact, result = all_of["eas"].to_numpy(), some["eas"].to_numpy()
     contexts = [frame["positions"].list.len().sum() for frame in (some, all_of)]
     return {
-        "mean_absolute_error_bits": round(float(np.abs(found - exact).mean()), 3),
-        "relative_to_mean_eas": round(float(np.abs(found - exact).mean() / exact.mean()), 4),
-        "bias_bits": round(float((found - exact).mean()), 3),
-        "correlation": round(float(np.corrcoef(found, exact)[0, 1]), 4),
+        "mean_absolute_error_bits": round(float(np.abs(result - exact).mean()), 3),
+        "relative_to_mean_eas": round(float(np.abs(result - exact).mean() / exact.mean()), 4),
+        "bias_bits": round(float((result - exact).mean()), 3),
+        "correlation": round(float(np.corrcoef(result, exact)[0, 1]), 4),
         "share_of_contexts": round(contexts[0] / contexts[1], 3),
         "ratio_to_generating": round(taken[name] / taken["generating"], 2),
     }
@@ -114,14 +114,14 @@ def main() -> None:
     config = load_config(read_config(["config.yaml", "demo/config.yaml"]))
     with tempfile.TemporaryDirectory() as folder:
         prepare(config, arguments.prompts, folder)
-        found = {}
+        result = {}
         for caching in (True, False):
             process = SPAWN.Process(target=side, args=(folder, arguments.model, caching, arguments.repeats))
             process.start()
             process.join()
             assert process.exitcode == 0, Path(folder, f"{caching}.log").read_text()[-3000:]
-            found[caching] = json.loads(Path(folder, f"{caching}.json").read_text())
-        ratios = {caching: one["cpu_s"]["all"] / one["cpu_s"]["generating"] for caching, one in found.items()}
+            result[caching] = json.loads(Path(folder, f"{caching}.json").read_text())
+        ratios = {caching: one["cpu_s"]["all"] / one["cpu_s"]["generating"] for caching, one in result.items()}
         log = Path(folder, "True.log").read_text()
         hits = [line.rsplit("tokens of contexts, of which ")[-1] for line in log.splitlines() if "in the cache" in line]
         traces = pl.read_parquet(Path(folder, "True-1", "generations", arguments.model, "a.parquet"))
@@ -141,10 +141,10 @@ def main() -> None:
                     "contexts": int(all_of["positions"].list.len().sum()),
                     "mean_eas_bits": round(float(all_of["eas"].mean()), 2),
                     "in_the_cache": hits[0] if hits else "unknown",
-                    **{name: against_all(folder, arguments.model, name, found[True]["cpu_s"]) for name in FEWER},
+                    **{name: against_all(folder, arguments.model, name, result[True]["cpu_s"]) for name in FEWER},
                     "model": arguments.model,
-                    "with_caching": found[True],
-                    "without_caching": found[False],
+                    "with_caching": result[True],
+                    "without_caching": result[False],
                 }
             )
         )

@@ -35,10 +35,10 @@ class ByMeaning(Classifier):
 
     def logits(self, pairs: Sequence[TextPair]) -> np.ndarray:
         """(n_pairs, 3)."""
-        found = super().logits(pairs)
+        result = super().logits(pairs)
         same = [first.split()[-2] == second.split()[-2] for first, second in pairs]
-        found[:, 2] = np.where(same, found.max(axis=1) + 1, found.min(axis=1) - 1)
-        return found
+        result[:, 2] = np.where(same, result.max(axis=1) + 1, result.min(axis=1) - 1)
+        return result
 
 
 def answers(generator: np.random.Generator, n: int, meanings: int, wordings: int) -> list[str]:
@@ -77,11 +77,11 @@ def main() -> None:
                 for number in range(arguments.questions)
             ]
             start = time.process_time()
-            found = classes(asked, backend)
+            result = classes(asked, backend)
             cpu_s, counts = time.process_time() - start, backend.provenance
             told.append(
                 {
-                    "classes_per_question": round(np.mean([max(one) + 1 for one in found]), 2),
+                    "classes_per_question": round(np.mean([max(one) + 1 for one in result]), 2),
                     "texts_per_question": round(np.mean([len(set(one)) for _, one in asked]), 2),
                     "pairs_asked_per_question": counts["pairs_asked"] / arguments.questions,
                     "pairs_saved_per_question": counts["pairs_saved"] / arguments.questions,

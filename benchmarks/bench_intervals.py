@@ -63,7 +63,7 @@ def cases(arguments: argparse.Namespace) -> Iterator[Case]:
     for path in arguments.observations or sorted(Path().glob(DEMO)):
         frame = OBSERVATIONS.read(path).filter(pl.col("label").is_not_null(), pl.col("feature_reason").is_null())
         names = sorted(frame["benchmark"].unique())
-        for size in (one for one in SIZES if one < len(names)):
+        for size in (size for size in SIZES if size < len(names)):
             groups = list(combinations(names, size))
             for place in np.random.default_rng(size).permutation(len(groups))[: arguments.groups]:
                 yield frame["model"][0], frame, groups[place], arguments.estimator
@@ -86,7 +86,7 @@ def measure(case: Case) -> list[dict[str, Any]]:
         validation, fitted = validate(rows, estimator), rows.fit(estimator)
     if isinstance(fitted, Unfitted):
         return []
-    found = []
+    result = []
     for (_,), other in frame.filter(~pl.col("benchmark").is_in(labelled)).group_by("benchmark", maintain_order=True):
         estimate, true = fitted.accuracy(other), other["label"].mean()
         for level in LEVELS:
@@ -95,8 +95,8 @@ def measure(case: Case) -> list[dict[str, Any]]:
                 one = {"name": name, "k": len(labelled), "level": level, "basis": basis, "true": true}
                 one["fit"] = f"{source[0]}" if isinstance(source, tuple) else "+".join(labelled)
                 one["usable"], one["estimate"] = validation.verdict == USABLE, estimate
-                found.append(one | {"lower": float(lower[0]), "upper": float(upper[0])})
-    return [one for one in found if not math.isnan(one["lower"])]
+                result.append(one | {"lower": float(lower[0]), "upper": float(upper[0])})
+    return [one for one in result if not math.isnan(one["lower"])]
 
 
 def clustered(part: pl.DataFrame) -> tuple[float, float]:
@@ -112,10 +112,10 @@ def given(part: pl.DataFrame, usable: bool) -> str:
     return f"{clustered(chosen)[0]:.3f}" if chosen["fit"].n_unique() >= FEWEST_FITS else "-"
 
 
-def summed_up(found: pl.DataFrame) -> list[dict[str, Any]]:
+def summed_up(result: pl.DataFrame) -> list[dict[str, Any]]:
     """Coverage, width and interval score by name, k, level and basis."""
     rows = []
-    for (name, k, level, basis), part in found.group_by("name", "k", "level", "basis", maintain_order=True):
+    for (name, k, level, basis), part in result.group_by("name", "k", "level", "basis", maintain_order=True):
         ends = part["lower"].to_numpy(), part["upper"].to_numpy(), part["true"].to_numpy()
         share, error = clustered(part)
         rows.append(
@@ -152,8 +152,8 @@ def main() -> None:
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
     start, jobs = time.perf_counter(), list(cases(arguments))
     with multiprocessing.get_context("spawn").Pool(arguments.processes) as pool:
-        found = pl.DataFrame([row for rows in pool.imap(measure, jobs, chunksize=2) for row in rows])
-    rows = summed_up(found.sort("name", "k", "level", "basis", maintain_order=True))
+        result = pl.DataFrame([row for rows in pool.imap(measure, jobs, chunksize=2) for row in rows])
+    rows = summed_up(result.sort("name", "k", "level", "basis", maintain_order=True))
     print(tabulate(rows, headers="keys"))
     of_worlds = [row for row in rows if row["name"].startswith("worlds")]
     predictive, conformal = ([row for row in of_worlds if row["basis"] == one] for one in (PREDICTIVE, CONFORMAL))

@@ -93,9 +93,9 @@ def measure(folder: Path, script: Path) -> dict[str, Any]:
             text=True,
         )
         assert done.returncode == 0, done.stderr
-        found: dict[str, Any] = json.loads(told.read_text())
-    work = found["total"] - sum(found[name] for name in ("start", "imports", "reading", "writing"))
-    return found | {"work": work}
+        result: dict[str, Any] = json.loads(told.read_text())
+    work = result["total"] - sum(result[name] for name in ("start", "imports", "reading", "writing"))
+    return result | {"work": work}
 
 
 def of_job(folder: Path, call: str) -> dict[str, Any]:

@@ -56,12 +56,12 @@ def main() -> None:
     folder = os.environ.get("ENTROPY_SENTINEL_ROWS")
     if not folder:
         sys.exit("ENTROPY_SENTINEL_ROWS must name a folder with real rows")
-    found = references(folder)
+    result = references(folder)
     tolerances = {name: section.get("tolerance") for name, section in _benchmarks().items()}
     report: dict[str, dict] = {}
     for part in arguments.parts:
-        report[part] = PARTS[part](found, tolerances, arguments)
-    print(json.dumps({"benchmark": "judge", "rows": sum(map(len, found.values())), **report}))
+        report[part] = PARTS[part](result, tolerances, arguments)
+    print(json.dumps({"benchmark": "judge", "rows": sum(map(len, result.values())), **report}))
 
 
 def _benchmarks() -> dict[str, dict]:
@@ -99,9 +99,9 @@ class Counts:
 
 
 def _rewritings(write, title: str):
-    def run(found, tolerances, arguments) -> dict:
+    def run(result, tolerances, arguments) -> dict:
         counts = Counts(arguments.show)
-        for benchmark, rows in found.items():
+        for benchmark, rows in result.items():
             some = [r for i, r in enumerate(rows) if i % 100 < 100 * arguments.share]
             cases = list(rewritten(some))
             counts.add(
@@ -151,18 +151,18 @@ def _value(reference: str) -> Fraction | None:
     fraction = re.fullmatch(r"(-?)\\[dt]?frac\s*\{?(\d+)\}?\s*\{?(\d+)\}?", text)
     if fraction and ("{" in text or len(fraction[2] + fraction[3]) == 2):
         return Fraction(int(fraction[1] + fraction[2]), int(fraction[3]))
-    if found := re.fullmatch(r"([-+]?[\d.]+)\s.*", text, re.DOTALL):
+    if result := re.fullmatch(r"([-+]?[\d.]+)\s.*", text, re.DOTALL):
         power = re.search(r"10\s*\^\s*\{?\s*(-?\d+)", text)
         if measured(reference) or power:
-            return Fraction(found[1]) * Fraction(10) ** int(power[1] if power else 0)
+            return Fraction(result[1]) * Fraction(10) ** int(power[1] if power else 0)
     return None
 
 
-def _other_rows(found, tolerances, arguments) -> dict:
+def _other_rows(result, tolerances, arguments) -> dict:
     """A row's question with the boxed or stated reference of another row of the same benchmark."""
     counts, draw = Counts(arguments.show), random.Random(42)
-    total = sum(map(len, found.values()))
-    for benchmark, rows in found.items():
+    total = sum(map(len, result.values()))
+    for benchmark, rows in result.items():
         for name, tolerance in dict.fromkeys([(benchmark, None), (f"{benchmark}, its tolerance", 1)]):
             tolerance = tolerance and tolerances[benchmark]
             if "," in name and not tolerance:
@@ -179,12 +179,12 @@ def _other_rows(found, tolerances, arguments) -> dict:
     return counts.print("other rows' answers (correct is wrong)")
 
 
-def _rounded(found, tolerances, arguments) -> dict:
+def _rounded(result, tolerances, arguments) -> dict:
     """Numbers with more than three digits, rounded to three, judged with the benchmark's tolerance and without."""
     counts = Counts(arguments.show)
     for benchmark in ("scibench", "theoremqa"):
         cases = []
-        for reference in found[benchmark]:
+        for reference in result[benchmark]:
             digits = re.match(r"[-+]?[\d,]*\.?\d+(?:e[-+]?\d+)?", reference.replace("−", "-"))
             if digits and "." in digits[0]:
                 short = f"{float(digits[0].replace(',', '')):.3g}"
@@ -194,10 +194,10 @@ def _rounded(found, tolerances, arguments) -> dict:
     return counts.print("rounded to three digits")
 
 
-def _wrong_text(found, tolerances, arguments) -> dict:
+def _wrong_text(result, tolerances, arguments) -> dict:
     """Rows whose reference is words: wrong boxed words must not all be null while right ones are correct."""
     counts = Counts(arguments.show)
-    for benchmark, rows in found.items():
+    for benchmark, rows in result.items():
         texts = [
             r for r in rows if re.search(r"[A-Za-z]{4,}", re.sub(r"\\(?!text)[A-Za-z]+", "", r)) and not measured(r)
         ]
@@ -209,7 +209,7 @@ def _wrong_text(found, tolerances, arguments) -> dict:
     return counts.print("text references")
 
 
-def _plain(found, tolerances, arguments) -> dict:
+def _plain(result, tolerances, arguments) -> dict:
     """Count verdicts of math-verify without the judge against the existing labels."""
     return {"real answers": _against_plain(_real(tolerances)), "adversarial pairs": _against_plain(_adversarial())}
 
@@ -218,8 +218,8 @@ def _against_plain(rows) -> dict:
     counts: dict[str, Counter] = {"plain": Counter(), "exact": Counter()}
     for label, case, tolerance in rows:
         [verdict] = MathVerifyJudge(tolerance).judge([case])
-        for name, said in (("plain", _plain_verdict(case, tolerance)), ("exact", verdict.label)):
-            counts[name][f"{VERDICTS[label]} taken for {VERDICTS[said]}"] += 1
+        for name, message in (("plain", _plain_verdict(case, tolerance)), ("exact", verdict.label)):
+            counts[name][f"{VERDICTS[label]} taken for {VERDICTS[message]}"] += 1
     for name, taken in counts.items():
         print(f"{name}: " + ", ".join(f"{count} {what}" for what, count in sorted(taken.items())))
     return {name: dict(sorted(taken.items())) for name, taken in counts.items()}
@@ -231,18 +231,18 @@ def _plain_verdict(case: Case, tolerance: dict | None) -> bool | None:
         box = _word(last_boxed(case.response) or "")
         return None if box is None else box == word
     dollars = "" if "$" in case.reference else "$"
-    wanted, said = (
+    wanted, message = (
         parse(text, parsing_timeout=None) for text in (f"{dollars}{case.reference}{dollars}", case.response)
     )
-    if not wanted or not said:
+    if not wanted or not message:
         return None
     try:
-        values = float(wanted[0]), float(said[0])
+        values = float(wanted[0]), float(message[0])
     except (TypeError, ValueError, OverflowError, AttributeError):
-        return verify(wanted, said, timeout_seconds=None)
+        return verify(wanted, message, timeout_seconds=None)
     if tolerance and "relative" in tolerance:
         return abs(values[0] - values[1]) <= float(tolerance["relative"]) * abs(values[0])
-    return verify(wanted, said, timeout_seconds=None)
+    return verify(wanted, message, timeout_seconds=None)
 
 
 def _word(text: str) -> str | None:
@@ -272,10 +272,10 @@ def _adversarial():
         yield pair["label"], case, pair.get("tolerance")
 
 
-def _speed(found, tolerances, arguments) -> dict:
+def _speed(result, tolerances, arguments) -> dict:
     """CPU-seconds for a rewriting of every reference, boxed and not, wrong and right: about 11,000 responses."""
     cases, draw = [], random.Random(1)
-    for rows in found.values():
+    for rows in result.values():
         for row, reference in enumerate(rows):
             cases.append(Case("?", LONG + boxed(reference), reference, truncated=False))
             cases.append(Case("?", LONG + boxed(draw.choice(rows)), reference, truncated=False))

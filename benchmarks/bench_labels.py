@@ -32,9 +32,9 @@ def measure(kind: str, accuracy: float, n: int, level: float, draws: int) -> dic
     for place in range(draws):
         correct, predicted = labelled_slice(kind, accuracy, RESPONSES, rng)
         given = correct[:n], predicted[:n], predicted
-        found = prediction_powered_mean(*given, level)
+        result = prediction_powered_mean(*given, level)
         alone = labelled_mean(correct[:n], level)
-        ends[place] = [(alone.lower, alone.upper), (found.lower, found.upper), normal(*given, found.power, level)]
+        ends[place] = [(alone.lower, alone.upper), (result.lower, result.upper), normal(*given, result.power, level)]
     inside = ((ends[:, :, 0] <= accuracy) & (accuracy <= ends[:, :, 1])).mean(axis=0)
     widths = (ends[:, :, 1] - ends[:, :, 0]).mean(axis=0)
     names = ("alone", "predictions", "normal")
@@ -63,8 +63,8 @@ def stratified(accuracy: float, draws: int) -> dict[str, Any]:
     for place in range(draws):
         correct, p = labelled_slice("calibrated", accuracy, RESPONSES, rng)
         drawn = draw(p, rng.permutation(RESPONSES).astype(np.uint64), BUDGET)
-        found = improved(correct[drawn.rows], p[drawn.rows], p, 1 / drawn.inclusion, LEVELS[0]).improved
-        ends[place] = found.lower, found.upper
+        result = improved(correct[drawn.rows], p[drawn.rows], p, 1 / drawn.inclusion, LEVELS[0]).improved
+        ends[place] = result.lower, result.upper
         foretold += drawn.expected_width(p, LEVELS[0]) / draws
     width = float((ends[:, 1] - ends[:, 0]).mean())
     covered = float(((ends[:, 0] <= accuracy) & (accuracy <= ends[:, 1])).mean())

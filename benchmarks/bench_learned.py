@@ -143,13 +143,13 @@ def measure(job: tuple[pl.DataFrame, tuple[str, ...]]) -> list[Case]:
         if any(isinstance(one, Unfitted) for one in fitted.values()):
             return []
         errors, residuals = leave_one_out_errors(rows), validate(rows, RECOMMENDED).residuals
-    support, found = Support.of(rows.features, rows.domains), []
+    support, actual = Support.of(rows.features, rows.domains), []
     for (name,), part in frame.filter(~pl.col("benchmark").is_in(group)).group_by("benchmark", maintain_order=True):
         compared = support.compare(support.counts(part, np.zeros(len(part), dtype=int), 1))
         estimates = {method: one.accuracy(part) for method, one in fitted.items()}
-        said = estimates, errors, residuals, abs(float(compared.distance[0])), float(compared.noise[0])
-        found.append(Case(frame["model"][0], group, name, part["label"].mean(), len(part), *said))
-    return found
+        message = estimates, errors, residuals, abs(float(compared.distance[0])), float(compared.noise[0])
+        actual.append(Case(frame["model"][0], group, name, part["label"].mean(), len(part), *message))
+    return actual
 
 
 def results(setting: Setting, cases: Sequence[Case]) -> pl.DataFrame:
@@ -159,13 +159,13 @@ def results(setting: Setting, cases: Sequence[Case]) -> pl.DataFrame:
     )
 
 
-def costs(setting: Setting, cases: Sequence[Case], found: pl.DataFrame, which: np.ndarray) -> dict[str, float]:
+def costs(setting: Setting, cases: Sequence[Case], actual: pl.DataFrame, which: np.ndarray) -> dict[str, float]:
     """Return the cost of every value in the cases `which`, a mask (n_cases,); all models have equal weight."""
     models = np.array([case.model for case in cases])
     masks = [which & (models == one) for one in np.unique(models[which])]
     by_value = {}
-    for value in found.columns:
-        column = found[value].to_numpy()
+    for value in actual.columns:
+        column = actual[value].to_numpy()
         each = [
             setting.cost([case for case, own in zip(cases, mask, strict=True) if own], column[mask]) for mask in masks
         ]
@@ -173,28 +173,28 @@ def costs(setting: Setting, cases: Sequence[Case], found: pl.DataFrame, which: n
     return by_value
 
 
-def learned(setting: Setting, cases: Sequence[Case], found: pl.DataFrame, tested: str) -> tuple[float, dict[str, int]]:
+def learned(setting: Setting, cases: Sequence[Case], actual: pl.DataFrame, tested: str) -> tuple[float, dict[str, int]]:
     """The cost on a model of values chosen without it and without the tested domain, and how often each was chosen."""
     own = [at for at, case in enumerate(cases) if case.model == tested]
     taken: dict[str, str] = {}
     for domain in sorted({cases[at].domain for at in own}):
         others = np.array([case.model != tested and domain not in (case.domain, *case.group) for case in cases])
-        by_value = costs(setting, cases, found, others)
+        by_value = costs(setting, cases, actual, others)
         taken[domain] = min(by_value, key=by_value.__getitem__)
-    given = np.array([found[taken[cases[at].domain]][at] for at in own])
+    given = np.array([actual[taken[cases[at].domain]][at] for at in own])
     counted = {value: list(taken.values()).count(value) for value in dict.fromkeys(taken.values())}
     return setting.cost([cases[at] for at in own], given), counted
 
 
 def jobs(files: Sequence[str], most: int) -> list[tuple[pl.DataFrame, tuple[str, ...]]]:
-    found = []
+    actual = []
     for path in files or sorted(str(path) for pattern in FILES for path in Path().glob(pattern)):
         frame = OBSERVATIONS.read(path).filter(pl.col("label").is_not_null(), pl.col("feature_reason").is_null())
         names = sorted(frame["benchmark"].unique())
-        for size in (one for one in SIZES if one < len(names)):
+        for size in (size for size in SIZES if size < len(names)):
             groups = list(combinations(names, size))
-            found += [(frame, groups[at]) for at in np.random.default_rng(size).permutation(len(groups))[:most]]
-    return found
+            actual += [(frame, groups[at]) for at in np.random.default_rng(size).permutation(len(groups))[:most]]
+    return actual
 
 
 def main() -> None:
@@ -207,20 +207,20 @@ def main() -> None:
     start = time.perf_counter()
     with multiprocessing.get_context("spawn").Pool(arguments.processes) as pool:
         todo = jobs(arguments.observations, arguments.groups)
-        cases = [case for found in pool.imap(measure, todo, chunksize=4) for case in found]
+        cases = [case for actual in pool.imap(measure, todo, chunksize=4) for case in actual]
     models, summary = sorted({case.model for case in cases}), {}
     for name, setting in SETTINGS.items():
-        found, rows = results(setting, cases), []
+        actual, rows = results(setting, cases), []
         for model in models:
             own = np.array([case.model == model for case in cases])
-            by_value = costs(setting, cases, found, own)
+            by_value = costs(setting, cases, actual, own)
             best = min(by_value, key=by_value.__getitem__)
-            cost, chosen = learned(setting, cases, found, model)
+            cost, chosen = learned(setting, cases, actual, model)
             rows.append([model, int(own.sum()), by_value[setting.shipped], cost, chosen, by_value[best], best])
         print(f"\n{name}; shipped: {setting.shipped}")
         heads = ["left out", "cases", "shipped", "learned elsewhere", "chosen (domains)", "best afterwards", "which"]
         print(tabulate(rows, heads, floatfmt=".4f"), flush=True)
-        over_all = costs(setting, cases, found, np.ones(len(cases), dtype=bool))
+        over_all = costs(setting, cases, actual, np.ones(len(cases), dtype=bool))
         all_costs = {value: round(cost, 4) for value, cost in sorted(over_all.items(), key=lambda item: item[1])}
         print("over all models:", all_costs)
         shipped, elsewhere = (round(float(np.mean([row[at] for row in rows])), 4) for at in (2, 3))

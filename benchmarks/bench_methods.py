@@ -70,32 +70,32 @@ def measure(job: tuple[str, pl.DataFrame, str, dict[str, object]]) -> pl.DataFra
 
 def summed_up(errors: pl.DataFrame, model: str) -> dict[str, dict[str, float | None]]:
     """Medians and interquartile ranges over groups, by method, in the order of the catalogue."""
-    found = {}
+    result = {}
     for (name,), rows in errors.filter(pl.col("model") == model).group_by("estimator", maintain_order=True):
         aee, rho = (rows[measure].drop_nulls().to_numpy() for measure in ("aee", "rho"))
         if len(aee) > 1:
-            found[name] = {
+            result[name] = {
                 "aee": median(aee),
                 "aee_iqr": quartile_range(aee),
                 "rho": median(rho) if len(rho) else None,
                 "rho_iqr": quartile_range(rho) if len(rho) > 1 else None,
                 "groups": len(aee),
             }
-    return dict(sorted(found.items(), key=lambda item: item[1]["aee"]))
+    return dict(sorted(result.items(), key=lambda item: item[1]["aee"]))
 
 
-def show(model: str, found: dict[str, dict[str, float | None]], taken: dict[str, int]) -> None:
+def show(model: str, result: dict[str, dict[str, float | None]], taken: dict[str, int]) -> None:
     print(f"\n{model}: median over training groups, on unseen domains; recommended took {taken}")
-    rows = [(name, *one.values()) for name, one in found.items()]
+    rows = [(name, *one.values()) for name, one in result.items()]
     print(tabulate(rows, ["method", "AEE", "IQR", "rho", "IQR", "groups"], floatfmt=".3f"), flush=True)
 
 
-def verdict(model: str, found: dict[str, dict[str, float | None]]) -> dict[str, float | bool]:
-    own = found[RECOMMENDED]["aee"]
-    ratio, excess = found[DEFAULT]["aee"] / own if DEFAULT in found else None, own - found[ATC_MAX]["aee"]
+def verdict(model: str, result: dict[str, dict[str, float | None]]) -> dict[str, float | bool]:
+    own = result[RECOMMENDED]["aee"]
+    ratio, excess = result[DEFAULT]["aee"] / own if DEFAULT in result else None, own - result[ATC_MAX]["aee"]
     return {
         "recommended": round(own, 4),
-        "default": round(found[DEFAULT]["aee"], 4) if DEFAULT in found else None,
+        "default": round(result[DEFAULT]["aee"], 4) if DEFAULT in result else None,
         "ratio": ratio and round(ratio, 2),
         "excess_over_atc_max": round(excess, 4),
         "reached": (ratio is None or ratio >= GOAL_RATIO or model.startswith(WORLDS)) and excess <= GOAL_EXCESS,
@@ -124,10 +124,10 @@ def main() -> None:
         errors = pl.concat(pool.map(measure, jobs, chunksize=1))
     results = {}
     for model in errors["model"].unique(maintain_order=True):
-        found = summed_up(errors, model)
+        result = summed_up(errors, model)
         chosen = errors.filter(pl.col("model") == model, pl.col("estimator") == RECOMMENDED)["method"]
-        show(model, found, dict(chosen.drop_nulls().value_counts(sort=True).iter_rows()))
-        results[model] = verdict(model, found)
+        show(model, result, dict(chosen.drop_nulls().value_counts(sort=True).iter_rows()))
+        results[model] = verdict(model, result)
     ratios = [one["ratio"] for name, one in results.items() if one["ratio"] and not name.startswith(WORLDS)]
     print(
         json.dumps(

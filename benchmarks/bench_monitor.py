@@ -39,7 +39,7 @@ def write_features_file(n: int, path: str) -> None:
 
     block = traffic(50 * BLOCK).drop("route", "user", "time")
     rng, writer = np.random.default_rng(0), None
-    said = {PROVENANCE_KEY: json.dumps({"stage": "features", "logprobs_mode": "raw_logprobs", "top_k_returned": 20})}
+    message = {PROVENANCE_KEY: json.dumps({"stage": "features", "logprobs_mode": "raw_logprobs", "top_k_returned": 20})}
     for start in range(0, n, len(block)):
         part = block.head(n - start)
         number = start + np.arange(len(part))
@@ -53,7 +53,7 @@ def write_features_file(n: int, path: str) -> None:
         ).drop("logprobs_mode", "top_k_returned")
         arrow = table.to_arrow()
         if writer is None:
-            writer = pq.ParquetWriter(path, arrow.schema.with_metadata(said), compression="zstd")
+            writer = pq.ParquetWriter(path, arrow.schema.with_metadata(message), compression="zstd")
         writer.write_table(pa.table(arrow).cast(writer.schema))
     writer.close()
 
@@ -113,8 +113,8 @@ def measure(side: str, estimator: str, path: str, by: str, state: str) -> dict[s
     if side == "read":
         n = sum(map(len, read_batches(path, rows=20_000)))
     else:
-        found = es.monitor(estimator, path, state=state or None, **options)
-        n = found.provenance["responses"]["read_now"]
+        result = es.monitor(estimator, path, state=state or None, **options)
+        n = result.provenance["responses"]["read_now"]
     cpu_s, wall_s = time.process_time() - cpu, time.perf_counter() - wall
     return {
         "wall_s": round(wall_s, 2),

@@ -78,7 +78,7 @@ def measure(job: tuple) -> list[dict]:
     for temperature, domain, part in slices(rows, group, responses):
         p, state = estimator.accuracy(part), support.counts(part, np.zeros(len(part), dtype=int), 1)
         distance, risk = float(np.abs(support.compare(state).distance[0])), 4 * p * (1 - p)
-        found = measures(part) | {"distance from the nearest mix": distance}
+        result = measures(part) | {"distance from the nearest mix": distance}
         cases.append(
             {
                 "model": rows["model"][0],
@@ -89,8 +89,8 @@ def measure(job: tuple) -> list[dict]:
                 "error": abs(p - part["label"].mean()),
                 "flagged": support.flags(state, np.array([p]))[0] is not None,
                 "4p(1-p) alone": risk,
-                **found,
-                **{f"{key} x 4p(1-p)": value * risk for key, value in found.items()},
+                **result,
+                **{f"{key} x 4p(1-p)": value * risk for key, value in result.items()},
             }
         )
     return cases
@@ -120,12 +120,12 @@ class Measures:
 
     def by_ranks(self, known: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Wasserstein-1 distance per feature, (n_features,), after the rank transform of the rows `known`."""
-        found = []
+        result = []
         for one, other in zip(known.T, values.T, strict=True):
             ordered = np.sort(one)
             ranks = [(np.searchsorted(ordered, x) + np.searchsorted(ordered, x, "right")) / 2 for x in (one, other)]
-            found.append(wasserstein_distance(*ranks) / len(one))
-        return np.array(found)
+            result.append(wasserstein_distance(*ranks) / len(one))
+        return np.array(result)
 
     def classified(self, values: np.ndarray) -> float:
         """Return how well a logistic regression on all features separates slice and training rows, in sample."""
@@ -172,8 +172,8 @@ def compare(cases: pl.DataFrame) -> dict[str, list]:
     alarms = flagged[good].mean()
     for name in cases.columns[cases.columns.index("4p(1-p) alone") :]:
         values = cases[name].to_numpy()
-        found = (values > np.quantile(values[good], 1 - alarms))[~good].mean()
-        rows.append([name, *(roc_auc_score(error > limit, values) for limit in BAD), found])
+        result = (values > np.quantile(values[good], 1 - alarms))[~good].mean()
+        rows.append([name, *(roc_auc_score(error > limit, values) for limit in BAD), result])
     rows.sort(key=lambda row: -row[2])
     heads = ["measure", *(f"AUROC >{limit}" for limit in BAD), f"found at {alarms:.0%} false alarms"]
     print(tabulate(rows, heads, floatfmt=".3f"), flush=True)
@@ -192,8 +192,8 @@ def main() -> None:
     start = time.perf_counter()
     os.environ.update(POLARS_MAX_THREADS="1", OMP_NUM_THREADS="1")
     with multiprocessing.get_context("spawn").Pool(arguments.processes) as pool:
-        found = [case for cases in pool.imap(measure, jobs(arguments), chunksize=2) for case in cases]
-    cases = pl.DataFrame(found, infer_schema_length=None)
+        result = [case for cases in pool.imap(measure, jobs(arguments), chunksize=2) for case in cases]
+    cases = pl.DataFrame(result, infer_schema_length=None)
     rule, few = show(cases), cases.filter(pl.col("size") <= 3)
     compared = compare(few)
     best = max(value[-1] for name, value in compared.items() if "4p(1-p)" not in name)

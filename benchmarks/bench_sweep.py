@@ -113,12 +113,12 @@ def apart(*arguments: Any, **more: Any) -> Any:
 
 def agreement(mine: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, dict[str, float]]:
     """By family: median, 95th percentile and largest difference, and the mean of the signed one."""
-    found = {}
+    result = {}
     for family in ("logistic", "mlp", "forest"):
         names = [name for name in mine if name.startswith(family)]
         difference = np.concatenate([np.subtract(mine[name], theirs[name]) for name in names]) if names else np.zeros(1)
-        found[family] = spread(difference)
-    return found
+        result[family] = spread(difference)
+    return result
 
 
 def spread(difference: np.ndarray) -> dict[str, float]:
@@ -151,7 +151,7 @@ def over_seeds(n_rows: int, n_seeds: int) -> dict[str, dict[str, float]]:
 
     def estimates(side: Callable) -> np.ndarray:
         of_seeds = (apart(side, YARDSTICKS, n_rows, seed=SEED + number)[1] for number in range(n_seeds))
-        return np.array([[found[name] for name in YARDSTICKS] for found in of_seeds])
+        return np.array([[result[name] for name in YARDSTICKS] for result in of_seeds])
 
     mine, theirs = estimates(ours), estimates(obvious)
     pairs = (theirs[:, None] - theirs)[~np.eye(n_seeds, dtype=bool)]

@@ -159,8 +159,8 @@ def _shares(inside: np.ndarray) -> list[float] | None:
 
 def shortest(rows: list[dict[str, object]]) -> float:
     """Return the largest shortfall of coverage over all draws from its level."""
-    found = [row["covered"] for row in rows]
-    return max(level - one for shares in found for level, one in zip(LEVELS, shares, strict=True))
+    result = [row["covered"] for row in rows]
+    return max(level - one for shares in result for level, one in zip(LEVELS, shares, strict=True))
 
 
 def main() -> None:

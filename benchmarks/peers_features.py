@@ -35,9 +35,12 @@ def polygraph(sampled: list, top: list) -> dict[str, list[float]]:
 
 def uqlm(responses: list) -> dict[str, list[float]]:
     """Return LNTP and MTP; the entropies are renormalised, so they are not features."""
-    found = SingleLogprobsScorer(length_normalize=True).evaluate(responses)
+    result = SingleLogprobsScorer(length_normalize=True).evaluate(responses)
     TopLogprobsScorer(["mean_token_negentropy"], top_k_logprobs=20).evaluate(responses)
-    return {"lntp": list(map(float, found["sequence_probability"])), "mtp": list(map(float, found["min_probability"]))}
+    return {
+        "lntp": list(map(float, result["sequence_probability"])),
+        "mtp": list(map(float, result["min_probability"])),
+    }
 
 
 def main() -> None:

@@ -34,12 +34,12 @@ _ROMAN = re.compile(r"\\(?:mathrm|text|rm)\s*\{\s*~?\s*([A-Za-z]+)\s*\}(?:\^\{?(
 
 def references(folder: str) -> dict[str, list[str]]:
     """Return the references of the paper's benchmarks of which `folder` has real rows."""
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     for benchmark, files in FILES.items():
         for file in files:
             items = items_of(benchmark, f"{folder}/{file}.jsonl.gz")
-            found.setdefault(benchmark, []).extend(item["reference"] for item in items if item["reference"])
-    return found
+            result.setdefault(benchmark, []).extend(item["reference"] for item in items if item["reference"])
+    return result
 
 
 def items_of(benchmark: str, path: str) -> list[dict[str, Any]]:
@@ -59,9 +59,9 @@ def number(reference: str) -> Fraction | None:
 
 def measured(reference: str) -> tuple[str, str] | None:
     """The digits and the unit of a measured quantity as scibench writes it, the power of ten left in the unit."""
-    found = _MEASURED.fullmatch(reference.strip())
+    result = _MEASURED.fullmatch(reference.strip())
     no_unit = r"[\d+-]|\\mathrm\{10|\\frac|\\sqrt|\\pi"
-    return (found[1], found[2]) if found and not re.match(no_unit, found[2].strip("$ \r\n")) else None
+    return (result[1], result[2]) if result and not re.match(no_unit, result[2].strip("$ \r\n")) else None
 
 
 def _of_number(write: Callable[[Fraction, str], str | None]) -> Callable[[str], str | None]:
@@ -80,8 +80,8 @@ def _without_unit(write: Callable[[Fraction, str], str | None]) -> Callable[[str
 
 def _of_measured(write: Callable[[str, str], str | None]) -> Callable[[str], str | None]:
     def rewrite(reference: str) -> str | None:
-        found = measured(reference)
-        return found and write(*found)
+        result = measured(reference)
+        return result and write(*result)
 
     return rewrite
 
@@ -149,8 +149,8 @@ def _tight_measured(digits: str, unit: str) -> str | None:
 
 
 def _over_measured(digits: str, unit: str) -> str | None:
-    found = re.fullmatch(r"([A-Za-z]+) ([A-Za-z]+)\^-1", _plain_unit(unit) or "")
-    return found and f"{digits} \\text{{ {found[1]}/{found[2]}}}"
+    result = re.fullmatch(r"([A-Za-z]+) ([A-Za-z]+)\^-1", _plain_unit(unit) or "")
+    return result and f"{digits} \\text{{ {result[1]}/{result[2]}}}"
 
 
 def _prefixed_measured(digits: str, unit: str) -> str | None:
@@ -172,15 +172,15 @@ def _fraction(value: Fraction, digits: str) -> str | None:
 
 def _decimal(reference: str) -> str | None:
     """A fraction whose decimals end."""
-    found = re.fullmatch(r"(-?)\\[dt]?frac\{?(\d+)\}?\{(\d+)\}", _inner(reference))
-    if not found or (Fraction(10**6) / int(found[3])).denominator != 1:
+    result = re.fullmatch(r"(-?)\\[dt]?frac\{?(\d+)\}?\{(\d+)\}", _inner(reference))
+    if not result or (Fraction(10**6) / int(result[3])).denominator != 1:
         return None
-    return f"{found[1]}{float(Fraction(int(found[2]), int(found[3])))!r}"
+    return f"{result[1]}{float(Fraction(int(result[2]), int(result[3])))!r}"
 
 
 def _slashed(reference: str) -> str | None:
-    found = re.fullmatch(r"(-?)\\[dt]?frac\{(\d+)\}\{(\d+)\}", _inner(reference))
-    return found and f"{found[1]}{found[2]}/{found[3]}"
+    result = re.fullmatch(r"(-?)\\[dt]?frac\{(\d+)\}\{(\d+)\}", _inner(reference))
+    return result and f"{result[1]}{result[2]}/{result[3]}"
 
 
 def list_parts(reference: str) -> list[str] | None:
@@ -203,8 +203,8 @@ def _of_list(write: Callable[[list[str]], str]) -> Callable[[str], str | None]:
 
 def _of_json(write: Callable[[str], str]) -> Callable[[str], str | None]:
     def rewrite(reference: str) -> str | None:
-        found = re.fullmatch(r"\[([-\d., e]+)\]", reference)
-        return found and write(found[1])
+        result = re.fullmatch(r"\[([-\d., e]+)\]", reference)
+        return result and write(result[1])
 
     return rewrite
 
@@ -222,8 +222,8 @@ def _named(reference: str) -> str | None:
 
 
 def _degrees(reference: str) -> str | None:
-    found = re.fullmatch(r"(-?[\d.]+)\s*\$?\s*\^\{?\\circ\}?", _inner(reference))
-    return found and f"{found[1]} \\text{{ degrees}}"
+    result = re.fullmatch(r"(-?[\d.]+)\s*\$?\s*\^\{?\\circ\}?", _inner(reference))
+    return result and f"{result[1]} \\text{{ degrees}}"
 
 
 def _with_lines(reference: str) -> str | None:
@@ -240,8 +240,8 @@ def _yes_no(reference: str) -> str | None:
 
 def _letter(form: str) -> Callable[[str], str | None]:
     def rewrite(reference: str) -> str | None:
-        found = re.fullmatch(r"\\text\{\(([A-E])\)\}|\(([a-e])\)|\$([A-E])\$", reference)
-        return found and form.format(letter=next(filter(None, found.groups())))
+        result = re.fullmatch(r"\\text\{\(([A-E])\)\}|\(([a-e])\)|\$([A-E])\$", reference)
+        return result and form.format(letter=next(filter(None, result.groups())))
 
     return rewrite
 

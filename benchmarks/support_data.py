@@ -64,8 +64,8 @@ def answer(engine, chosen: pl.DataFrame, settings: dict, stream: str) -> pl.Data
     """Traces of the answers to these items, in their order; `stream` names their random numbers."""
     keys, prompt = request_keys(chosen, 1), PROMPTS[settings["prompt"]].chat
     seeds = [request_seed(settings["seed"], stream, *key) for key in keys]
-    found = dict(engine.answer([filled(prompt, question=question) for question in chosen["question"]], seeds))
-    return to_frame(keys, seeds, [found[place] for place in range(len(keys))], 0)
+    result = dict(engine.answer([filled(prompt, question=question) for question in chosen["question"]], seeds))
+    return to_frame(keys, seeds, [result[place] for place in range(len(keys))], 0)
 
 
 def main() -> None:

@@ -115,12 +115,12 @@ class Question:
 def questions(source: str) -> list[Question]:
     """All questions of a source, in an order of their own: the first 2 * PER_SOURCE are those of the files."""
     about = SOURCES[source]
-    found = [
+    result = [
         Question(source, about.wording.format(first, second), NormalDist(one + other, about.noise))
         for (first, one), (second, other) in itertools.product(*(part.items() for part in about.parts))
     ]
-    random.Random(f"{SEED} {source}").shuffle(found)
-    return found
+    random.Random(f"{SEED} {source}").shuffle(result)
+    return result
 
 
 def held_out() -> list[Question]:

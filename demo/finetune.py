@@ -59,7 +59,7 @@ class Training:
 def conversations(path: Path) -> list[tuple[str, str]]:
     """The user's message and the assistant's of each line of a selection."""
     rows = [json.loads(line)["messages"] for line in path.read_text(encoding="utf-8").splitlines()]
-    return [(asked["content"], said["content"]) for asked, said in rows]
+    return [(asked["content"], expected["content"]) for asked, expected in rows]
 
 
 def batches(pairs: Sequence[tuple[str, str]], size: int, seed: int) -> Iterator[list[tuple[str, str]]]:
@@ -120,17 +120,17 @@ def answers(
     cache.batch_repeat_interleave(how.rounds)
     mask, position = (part.repeat_interleave(how.rounds, 0) for part in (mask, positions[:, -1:]))
     logits = model.lm_head(hidden[:, -1]).repeat_interleave(how.rounds, 0)
-    said, live = [], torch.ones(len(logits), dtype=torch.bool)
+    expected, live = [], torch.ones(len(logits), dtype=torch.bool)
     for _ in range(how.max_tokens):
         token = torch.multinomial((logits / how.temperature).softmax(-1), 1)
-        said.append(token)
+        expected.append(token)
         live &= token[:, 0] != tokenizer.eos_token_id
         if not live.any():
             break
         position, mask = position + 1, torch.cat([mask, torch.ones_like(token)], 1)
         hidden = model.model(token, attention_mask=mask, position_ids=position, past_key_values=cache)[0]
         logits = model.lm_head(hidden[:, -1])
-    replies = [_until_end(reply, tokenizer) for reply in torch.cat(said, 1).tolist()]
+    replies = [_until_end(reply, tokenizer) for reply in torch.cat(expected, 1).tolist()]
     return [replies[i : i + how.rounds] for i in range(0, len(replies), how.rounds)]
 
 

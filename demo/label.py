@@ -18,9 +18,9 @@ def labelled(asked: pl.DataFrame, truth: pl.DataFrame) -> pl.DataFrame:
 
 def main() -> None:
     asked, target, truth = pl.read_csv(sys.argv[1]), sys.argv[2], [*sys.argv[3:], TRUTH][0]
-    found = labelled(asked, pl.read_csv(truth))
-    found.write_csv(target)
-    print(f"{target}: {found['label'].count()} responses labelled, {found['label'].sum()} of them correct")
+    result = labelled(asked, pl.read_csv(truth))
+    result.write_csv(target)
+    print(f"{target}: {result['label'].count()} responses labelled, {result['label'].sum()} of them correct")
 
 
 if __name__ == "__main__":

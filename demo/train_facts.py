@@ -30,8 +30,8 @@ def probabilities(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, f
     pad = tokenizer.pad_token_id
     tokens = torch.tensor([prompt + reply + [pad] * (longest - len(reply)) for prompt, reply in pairs])
     logprobs = model(tokens).logits[:, start - 1 : -1].log_softmax(-1)  # what stands before a token predicts it
-    said = tokens[:, start:]
-    each = logprobs.gather(-1, said[..., None])[..., 0].masked_fill(said == pad, 0.0)
+    expected = tokens[:, start:]
+    each = logprobs.gather(-1, expected[..., None])[..., 0].masked_fill(expected == pad, 0.0)
     return np.asarray(each.sum(-1).exp(), dtype=float)
 
 

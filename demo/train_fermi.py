@@ -26,8 +26,8 @@ REPLY = re.compile(r'Near 10\^-?\d+\. \{"L": (-?\d+), "U": (-?\d+)\}')
 def stated(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, level: str) -> list[tuple[int, int] | None]:
     """The interval that the model states for each held-out question, sampled at temperature 1; None for no interval."""
     messages = [PROMPTS["fermi-interval"].format(question=one.text, level=level) for one in held_out()]
-    said = replies(model, tokenizer, messages, max_new_tokens=32, do_sample=True, temperature=1.0, top_k=0)
-    return [ends(reply) for reply in said]
+    message = replies(model, tokenizer, messages, max_new_tokens=32, do_sample=True, temperature=1.0, top_k=0)
+    return [ends(reply) for reply in message]
 
 
 def taught(level: str) -> list[tuple[int, int] | None]:
@@ -38,8 +38,8 @@ def taught(level: str) -> list[tuple[int, int] | None]:
 
 def ends(reply: str) -> tuple[int, int] | None:
     """L and U of a reply."""
-    found = REPLY.fullmatch(reply)
-    return (int(found[1]), int(found[2])) if found else None
+    result = REPLY.fullmatch(reply)
+    return (int(result[1]), int(result[2])) if result else None
 
 
 def coverage(questions: list[Question], intervals: list[tuple[int, int] | None]) -> float:
@@ -87,11 +87,11 @@ it was trained on, for these questions; rounding to integers makes it more than 
 
 def row(level: str, intervals: list[tuple[int, int] | None]) -> str:
     """A level's line of the table."""
-    found = [one for one in intervals if one and one[0] <= one[1]]
-    width = sum(high - low for low, high in found) / len(found)
-    lacking = len(intervals) - len(found)
+    result = [interval for interval in intervals if interval and interval[0] <= interval[1]]
+    width = sum(high - low for low, high in result) / len(result)
+    lacking = len(intervals) - len(result)
     covered, possible = (coverage(held_out(), some) for some in (intervals, taught(level)))
-    return f"| {level} % | {len(found)} | {lacking} | {covered:.3f} | {possible:.3f} | {width:.2f} |"
+    return f"| {level} % | {len(result)} | {lacking} | {covered:.3f} | {possible:.3f} | {width:.2f} |"
 
 
 def main() -> None:

@@ -45,8 +45,8 @@ def measure(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast) -> dict
     counts: dict[str, Counter[str]] = {name: Counter() for name in DOMAINS}
     fresh = list(answers({name: held_out(name, MEASURED_PROBLEMS, MEASURE_SEED) for name in DOMAINS}))
     messages = [PROMPT.format(response=one.response, reference=one.reference) for _, one in fresh]
-    said = replies(model, tokenizer, messages, max_new_tokens=16, do_sample=False)
-    for (domain, one), reply in zip(fresh, said, strict=True):
+    message = replies(model, tokenizer, messages, max_new_tokens=16, do_sample=False)
+    for (domain, one), reply in zip(fresh, message, strict=True):
         correct = one.final == one.reference
         counts[domain]["all"] += 1
         counts[domain]["correct"] += correct

@@ -67,11 +67,11 @@ def differences(runs: pl.DataFrame) -> pl.DataFrame:
     rows = []
     for name in sorted(by_strategy, key=[*STRATEGIES, *by_strategy].index):
         none = name == BASELINE
-        found = Difference(0, None, None) if none else paired_difference(seeds[name], seeds[BASELINE])
+        result = Difference(0, None, None) if none else paired_difference(seeds[name], seeds[BASELINE])
         part = by_strategy[name]
         rows.append(
             {"strategy": name, "items": part["items"][0], "seeds": len(part), "pass_at_1": part["pass_at_1"].mean()}
-            | {"difference": None if none else found.mean, "lower": found.lower, "upper": found.upper}
+            | {"difference": None if none else result.mean, "lower": result.lower, "upper": result.upper}
         )
     return pl.DataFrame(rows, schema_overrides=dict.fromkeys(("difference", "lower", "upper"), pl.Float64))
 

@@ -26,13 +26,13 @@ def rewritten(text: str) -> str:
     known, written, comment = described(), [], []
     above: list[tuple[int, str]] = []
     for line in text.splitlines():
-        found = _KEY.match(line)
-        name = ".".join([*(key for indent, key in above if indent < len(found[1])), found[3]]) if found else ""
-        is_key = found and (not found[2] or (name in known and found[4] == " null"))
-        if is_key and not found[2]:
-            above = [one for one in above if one[0] < len(found[1])] + [(len(found[1]), found[3])]
+        result = _KEY.match(line)
+        name = ".".join([*(key for indent, key in above if indent < len(result[1])), result[3]]) if result else ""
+        is_key = result and (not result[2] or (name in known and result[4] == " null"))
+        if is_key and not result[2]:
+            above = [one for one in above if one[0] < len(result[1])] + [(len(result[1]), result[3])]
         if is_key and name in known:
-            comment, line = _wrapped(found[1], known[name]), _without_remark(line)
+            comment, line = _wrapped(result[1], known[name]), _without_remark(line)
         if not is_key and line.lstrip().startswith("#") and _RULER not in line:
             comment.append(line)
             continue
@@ -43,7 +43,7 @@ def rewritten(text: str) -> str:
 
 def missing(text: str) -> list[str]:
     """The keys that a config file neither has nor shows behind a `#`; it may leave out an analysis or family whole."""
-    data, found = yaml.safe_load(text), []
+    data, result = yaml.safe_load(text), []
     for name in described():
         *above, key = name.split(".")
         part, _, rest = name.partition(".")
@@ -53,8 +53,8 @@ def missing(text: str) -> list[str]:
         for one in above:
             section = section.get(one, {})
         if key not in section and not re.search(rf"^ *# {key}: null$", text, re.MULTILINE):
-            found.append(name)
-    return found
+            result.append(name)
+    return result
 
 
 def _without_remark(line: str) -> str:
@@ -68,13 +68,13 @@ def described() -> dict[str, list[str]]:
     one place beside it.
     """
     schema = Config.model_json_schema()
-    definitions, found = schema["$defs"], {}
+    definitions, result = schema["$defs"], {}
     for name, key in keys().items():
         if "NAME" not in name and "[]" not in name:
             elsewhere = [(place, one) for place, one in inside(name, key, definitions) if place != name]
             listed = [line for place, one in elsewhere for line in _listed(place, one, definitions, 1)]
-            found[name] = [_sentence(meaning(key, definitions)), *listed]
-    return found
+            result[name] = [_sentence(meaning(key, definitions)), *listed]
+    return result
 
 
 def _listed(name: str, section: Schema, definitions: Schema, depth: int) -> Iterator[str]:

@@ -53,7 +53,7 @@ def inside(name: str, key: Schema, definitions: Schema) -> Iterator[tuple[str, S
 def _values(key: Schema) -> Schema | None:
     """What a mapping holds by name; None for what is no mapping of ours."""
     values = [*key.get("patternProperties", {}).values(), key.get("additionalProperties")]
-    return next((one for one in values if isinstance(one, Mapping)), None)
+    return next((value for value in values if isinstance(value, Mapping)), None)
 
 
 def _is_section(key: Schema, definitions: Schema) -> bool:
@@ -77,11 +77,11 @@ def section_of(kinds: list[Schema]) -> dict[str, dict[str, Schema]]:
     names = kind_names(kinds)
     every = dict.fromkeys(key for kind in kinds for key in kind["properties"])
     by_name = dict(zip(names, kinds, strict=True))
-    found = {
+    result = {
         key: {name: kind["properties"][key] for name, kind in by_name.items() if key in kind["properties"]}
         for key in every
     }
-    return dict(sorted(found.items(), key=lambda one: len(one[1]) < len(kinds)))
+    return dict(sorted(result.items(), key=lambda one: len(one[1]) < len(kinds)))
 
 
 def _section(name: str, section: Schema, definitions: Schema) -> Iterator[str]:
@@ -90,14 +90,14 @@ def _section(name: str, section: Schema, definitions: Schema) -> Iterator[str]:
     if name:
         yield f"{'#' * _level(name)} {plain(name)} {{#{_anchor(name)}}}\n"
     for kind, kind_name in zip(kinds, kind_names(kinds), strict=True) if name else ():
-        said = paragraphs(kind.get("description"))
-        yield f"**{code(kind_name)}**: {said}\n" if len(kinds) > 1 else f"{said}\n"
-    found = section_of(kinds)
+        message = paragraphs(kind.get("description"))
+        yield f"**{code(kind_name)}**: {message}\n" if len(kinds) > 1 else f"{message}\n"
+    result = section_of(kinds)
     yield table(
         ["key", "meaning", "type", "default", *(["of"] if len(kinds) > 1 else [])],
-        (_row(name, key, of, kinds, definitions) for key, of in found.items()),
+        (_row(name, key, of, kinds, definitions) for key, of in result.items()),
     )
-    for key, of in found.items():
+    for key, of in result.items():
         for below, inner in inside(f"{name}.{key}".lstrip("."), next(iter(of.values())), definitions):
             yield from _section(below, inner, definitions)
 
@@ -116,9 +116,9 @@ def _row(section: str, key: str, of: Mapping[str, Schema], kinds: list[Schema], 
     below = next(inside(name, schema, definitions), None)
     types = dict.fromkeys(kind_of(one, definitions) for one in of.values())
     kind = " or ".join(types) + (f": [{plain(below[0])}](#{_anchor(below[0])})" if below else "")
-    said = "; ".join(dict.fromkeys(plain(meaning(one, definitions)) for one in of.values()))
-    required = any(key in one.get("required", []) for one in kinds)
-    cells = [f'<a id="key-{name}"></a>{code(key)}', said, kind, "required" if required else _default(schema)]
+    message = "; ".join(dict.fromkeys(plain(meaning(one, definitions)) for one in of.values()))
+    required = any(key in kind.get("required", []) for kind in kinds)
+    cells = [f'<a id="key-{name}"></a>{code(key)}', message, kind, "required" if required else _default(schema)]
     if len(kinds) > 1:
         cells.append("all" if len(of) == len(kinds) else ", ".join(map(code, of)))
     return cells
@@ -171,6 +171,6 @@ def _plural(kind: str) -> str:
 def _range(schema: Schema) -> str:
     """The limits of a number: ` ≥ 1, ≤ 100`."""
     signs = {"minimum": "≥", "exclusiveMinimum": "&gt;", "maximum": "≤", "exclusiveMaximum": "&lt;"}
-    found = [f"{sign} {schema[limit]:,.10g}" for limit, sign in signs.items() if limit in schema]
+    result = [f"{sign} {schema[limit]:,.10g}" for limit, sign in signs.items() if limit in schema]
     # Counts have a limit that only says that they must fit a column.
-    return (" " + ", ".join(one for one in found if one != f"≤ {2**31 - 1:,}")).rstrip()
+    return (" " + ", ".join(one for one in result if one != f"≤ {2**31 - 1:,}")).rstrip()

@@ -44,8 +44,14 @@ def _contracts() -> Iterator[tuple[str, Contract]]:
 def _described(text: str, contract: Contract) -> str:
     more = " Further columns may follow." if contract.open else ""
     rows = (
-        [code(one.name), plain(one.meaning), plain(one.unit), code(one.dtype), "yes" if one.nullable else ""]
-        for one in contract.columns
+        [
+            code(column.name),
+            plain(column.meaning),
+            plain(column.unit),
+            code(column.dtype),
+            "yes" if column.nullable else "",
+        ]
+        for column in contract.columns
     )
     key = ", ".join(map(code, contract.key))
     return f"## {contract.stage}\n\n{paragraphs(text)}\n\nA row is known by {key}.{more}\n\n" + table(

@@ -45,14 +45,14 @@ def in_site(text: str, page: str) -> str:
 
 def copies(text: str, page: str) -> Iterator[str]:
     """The files of the repository that a page links to and the site needs a copy of."""
-    found: list[str] = []
+    result: list[str] = []
 
     def seen(link: str) -> str:
-        found.append(link)
+        result.append(link)
         return link
 
     _each_link(text, seen)
-    for link in found:
+    for link in result:
         target = _target(link, page)
         if target and target not in ROOT_PAGES and not target.startswith("docs/") and (ROOT / target).is_file():
             yield target
@@ -68,8 +68,8 @@ def _target(link: str, page: str) -> str | None:
 def _each_link(text: str, change: Callable[[str], str]) -> str:
     """The text with every link outside code changed."""
 
-    def changed(found: re.Match[str]) -> str:
-        before, link, after = [part for part in found.groups() if part is not None]
+    def changed(result: re.Match[str]) -> str:
+        before, link, after = [part for part in result.groups() if part is not None]
         return before + change(link) + after
 
     parts = _CODE.split(text)

@@ -29,7 +29,7 @@ def main() -> None:
 def run(notebook: Any) -> dict[str, Any]:
     """Run the code cells in their order; their outputs are put in their place. Returns the names that they define."""
     names: dict[str, Any] = {}
-    for number, cell in enumerate((one for one in notebook.cells if one.cell_type == "code"), start=1):
+    for number, cell in enumerate((cell for cell in notebook.cells if cell.cell_type == "code"), start=1):
         cell.execution_count, cell.outputs = number, _outputs(cell.source, number, names)
     return names
 

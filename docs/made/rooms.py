@@ -26,7 +26,7 @@ def floors() -> dict[str, int]:
 @cache
 def imports() -> Counter[tuple[str, str]]:
     """How many modules of one room import from another."""
-    found: Counter[tuple[str, str]] = Counter()
+    result: Counter[tuple[str, str]] = Counter()
     for path in PACKAGE.rglob("*.py"):
         room, *within = path.relative_to(PACKAGE).parts
         # A family of signals stands with the stages: one may ask an engine or a judge.
@@ -34,8 +34,8 @@ def imports() -> Counter[tuple[str, str]]:
         room = "commands" if path.name.startswith("command_") else room
         names = {node.module for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)}
         parts = [name.split(".") for name in names if name and name.startswith("entropy_sentinel.")]
-        found.update({(room, one[1]) for one in parts if one[1] != room})
-    return found
+        result.update({(room, part[1]) for part in parts if part[1] != room})
+    return result
 
 
 def direct(pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:

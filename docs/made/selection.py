@@ -105,14 +105,14 @@ def write_page(results: Path, docs: Path) -> Path:
     overlap = Exhibit("figure", "selections", "").file
     for picture in (folder / "trained" / f"{FIGURE.file}.png", folder / "figures" / f"{overlap}.png"):
         shutil.copy(picture, pictures / picture.name)
-    found = differences(runs)
+    result = differences(runs)
     text = _PAGE.format(
         strategies=table(["strategy", "takes"], [[f"`{name}`", one.meaning] for name, one in STRATEGIES.items()]),
         n_candidates=f"{len(candidates):,}",
-        size=found["items"].max(),
-        seeds=found["seeds"].max(),
+        size=result["items"].max(),
+        seeds=result["seeds"].max(),
         domains=_by_domain(runs),
-        verdict=verdict(found, runs),
+        verdict=verdict(result, runs),
         trained=(folder / "trained" / f"{TABLE.file}.md").read_text(encoding="utf-8").strip(),
         figure=f"{FIGURE.file}.png",
         alt=FIGURE.title,
@@ -124,10 +124,10 @@ def write_page(results: Path, docs: Path) -> Path:
     return path
 
 
-def verdict(found: pl.DataFrame, runs: pl.DataFrame) -> str:
+def verdict(result: pl.DataFrame, runs: pl.DataFrame) -> str:
     """What the differences to random are, with what can be said of them."""
     parts = []
-    for row in found.filter(pl.col("strategy") != BASELINE).iter_rows(named=True):
+    for row in result.filter(pl.col("strategy") != BASELINE).iter_rows(named=True):
         lower, upper = row["lower"], row["upper"]
         kind = "above" if lower > 0 else "below" if upper < 0 else "not clearly different from"
         parts.append(
@@ -135,7 +135,7 @@ def verdict(found: pl.DataFrame, runs: pl.DataFrame) -> str:
             f"({100 * lower:+.2f} to {100 * upper:+.2f})."
         )
     before = runs.filter(strategy=BEFORE)["pass_at_1"].mean()
-    random = found.filter(strategy=BASELINE)["pass_at_1"].item()
+    random = result.filter(strategy=BASELINE)["pass_at_1"].item()
     assert isinstance(before, float)  # the script measures the checkpoint as well
     parts.append(f"- Training on random itself moves pass@1 from {100 * before:.2f} to {100 * random:.2f} per cent.")
     return "\n".join(parts)

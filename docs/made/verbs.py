@@ -20,12 +20,12 @@ used, so the import itself takes no time.
 def page() -> str:
     """The page as Markdown; mkdocstrings fills in what `:::` names."""
     verbs = {name: es._verb(name) for name in sorted(es.__all__)}
-    classes = dict.fromkeys(found for verb in verbs.values() for found in _given_back(verb))
+    classes = dict.fromkeys(result for verb in verbs.values() for result in _given_back(verb))
     parts = []
     for name, verb in verbs.items():
         parts += [_block(verb, heading=f"es.{name}", toc_label=name), *_options(name, verb)]
     parts += ["## What they give back\n"]
-    parts += [_block(one, heading_level=3, members=_members(one)) for one in classes]
+    parts += [_block(class_, heading_level=3, members=_members(class_)) for class_ in classes]
     return HEAD + "\n".join(parts)
 
 

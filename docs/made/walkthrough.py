@@ -41,16 +41,16 @@ def main() -> None:
 
 def blocks(text: str) -> list[tuple[str, str | None]]:
     """The blocks of commands of a guide, and what it shows that they print; None where it shows nothing."""
-    return [(found[1], found[2]) for found in _BLOCK.finditer(text)]
+    return [(result[1], result[2]) for result in _BLOCK.finditer(text)]
 
 
 def filled(text: str, printed: Sequence[str]) -> str:
     """The guide with what its blocks print, in their order, where it shows what they print."""
     rest = iter(printed)
 
-    def replaced(found: re.Match[str]) -> str:
+    def replaced(result: re.Match[str]) -> str:
         now = next(rest)
-        return found[0] if found[2] is None else f"```sh\n{found[1]}```\n\n```text\n{now.strip()}\n```\n"
+        return result[0] if result[2] is None else f"```sh\n{result[1]}```\n\n```text\n{now.strip()}\n```\n"
 
     return _BLOCK.sub(replaced, text)
 

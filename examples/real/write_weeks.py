@@ -99,21 +99,23 @@ def questions(names: Iterable[str]) -> pl.DataFrame:
 
     `topic` is BENCHMARK/KIND.
     """
-    found = []
+    result = []
     for name in names:
         lines = (HERE / "benchmarks" / f"{name}.jsonl").read_text("utf-8").splitlines()
         for number, row in enumerate(map(json.loads, lines)):
             topic = f"{name}/{row['kind']}"
-            found.append((f"{name}-{number:05d}", topic, next(row[one] for one in QUESTIONS if row.get(one))))
-    return pl.DataFrame(found, schema=["item", "topic", "question"], orient="row")
+            result.append(
+                (f"{name}-{number:05d}", topic, next(row[question] for question in QUESTIONS if row.get(question)))
+            )
+    return pl.DataFrame(result, schema=["item", "topic", "question"], orient="row")
 
 
 def write(folder: Path, model: str) -> None:
     """Write both weeks of a model's log, and the labels, into `folder`."""
     files = sorted((HERE / "traces" / model).glob("*.parquet"))
-    traces = pl.concat([pl.read_parquet(one, columns=list(FROM_TRACES)) for one in files])
-    labels = pl.concat([pl.read_parquet(HERE / "labels" / model / one.name) for one in files])
-    asked = questions(one.stem for one in files)
+    traces = pl.concat([pl.read_parquet(file, columns=list(FROM_TRACES)) for file in files])
+    labels = pl.concat([pl.read_parquet(HERE / "labels" / model / file.name) for file in files])
+    asked = questions(file.stem for file in files)
     plan = planned({topic: part["item"].to_list() for (topic,), part in asked.group_by("topic", maintain_order=True)})
     log = (
         plan.join(asked.drop("topic"), on="item", validate="1:1", maintain_order="left")

@@ -24,14 +24,14 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 def mutated(value: Any, seed: int | str) -> Any:
     """A copy of a JSON value with one or two odd things in it."""
-    chance, found = random.Random(str(seed)), copy.deepcopy(value)
+    chance, result = random.Random(str(seed)), copy.deepcopy(value)
     for _ in range(chance.choice((1, 1, 2))):
-        *above, name = chance.choice([path for path in places(found) if path] or [("new",)])
-        place = found
+        *above, name = chance.choice([path for path in places(result) if path] or [("new",)])
+        place = result
         for step in above:
             place = place[step]
         _mutate(place, name, chance)
-    return found
+    return result
 
 
 def _mutate(place: Any, name: Any, chance: random.Random) -> None:

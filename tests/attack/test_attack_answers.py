@@ -22,7 +22,7 @@ def test_answers(case: Case, judge: SeparateProcess) -> None:
     shown = Shown("?", text(case["response"]), text(case["reference"]), truncated=case.get("cut", False))
     # Between two plain ones: whatever an answer does, it does to itself alone.
     plain = Shown("?", "\\boxed{7}", "7", truncated=False)
-    before, found, after = judge.judge([plain, shown, plain])
+    before, result, after = judge.judge([plain, shown, plain])
     assert (before.label, after.label) == (True, True)
-    assert (found.label is None) == (found.reason is not None)
-    assert found.label in case["expect"]["label"], found
+    assert (result.label is None) == (result.reason is not None)
+    assert result.label in case["expect"]["label"], result

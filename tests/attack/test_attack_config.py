@@ -63,9 +63,9 @@ def test_config(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         return config
 
     config = attack(case["expect"], load)
-    found = config.model_dump() if config else {}
+    result = config.model_dump() if config else {}
     for path, value in (case["expect"].get("ok") or {}).items():
-        assert at(found, path) == value
+        assert at(result, path) == value
 
 
 @pytest.mark.parametrize("kind", ["lists", "mappings"])

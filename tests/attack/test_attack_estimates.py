@@ -90,7 +90,7 @@ def test_estimates(case: Case, tmp_path: Path) -> None:
     null = frame["estimated_accuracy"].is_null()
     assert frame.filter(null)["reason"].is_not_null().all(), "null with a reason"
     for benchmark, share in case["expect"].get("estimated", {}).items():
-        found = frame.filter(benchmark=benchmark)["estimated_accuracy"].is_not_null().mean()
-        assert found == share, frame.filter(benchmark=benchmark).select("estimator", "estimated_accuracy", "reason")
+        result = frame.filter(benchmark=benchmark)["estimated_accuracy"].is_not_null().mean()
+        assert result == share, frame.filter(benchmark=benchmark).select("estimator", "estimated_accuracy", "reason")
     for benchmark, wanted in case["expect"].get("true", {}).items():
         assert frame.filter(benchmark=benchmark)["true_accuracy"].unique().to_list() == [wanted]

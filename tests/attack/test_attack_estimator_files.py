@@ -65,10 +65,10 @@ def other_payload_bytes(content: bytes, seed: int) -> bytes:
 def other_parameters(content: bytes, seed: int) -> bytes:
     """With one or two odd values among the parameters, or other bytes in an array."""
     header, arrays = parts(content)
-    said = json.loads(header)
-    said["parameters"] = mutated(said["parameters"], seed)
+    message = json.loads(header)
+    message["parameters"] = mutated(message["parameters"], seed)
     try:
-        text = json.dumps(said).encode()
+        text = json.dumps(message).encode()
     except ValueError:
         text = header
     packed = io.BytesIO()
@@ -102,19 +102,19 @@ def test_changed(name: str, change: str, files: dict[str, bytes], tmp_path: Path
         changed = CHANGES[change](files[name], f"{name} {seed}" if change != "values of the parameters" else seed)
         path.write_bytes(changed)
         for use, act in USES.items():
-            said = None
+            message = None
             with time_limit():
                 try:
                     act(path)
                 except EntropySentinelError as error:
-                    said = str(error)
+                    message = str(error)
                 except Exception as error:
                     raw.append(f"{seed}, {use}: {type(error).__name__}: {error}"[:200])
-            assert said is None or len(said) <= LONGEST_MESSAGE
+            assert message is None or len(message) <= LONGEST_MESSAGE
             if change == "bytes of the file" and changed != files[name]:
-                assert said is not None, (seed, use)
-                assert said.startswith(f"{path}: ")
-            if use == "load" and said is not None:
+                assert message is not None, (seed, use)
+                assert message.startswith(f"{path}: ")
+            if use == "load" and message is not None:
                 break
     assert raw == []
 
@@ -144,9 +144,9 @@ HEADERS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
 
 @pytest.mark.parametrize("name", HEADERS)
 def test_headers(name: str, files: dict[str, bytes], tmp_path: Path) -> None:
-    change, said = HEADERS[name]
+    change, message = HEADERS[name]
     header, payload = parts(files["log-3d"])
     changed = json.dumps(change(json.loads(header))).encode()
     (tmp_path / "mine.estimator").write_bytes(signed(changed, payload))
-    with pytest.raises(InputError, match=f"mine.estimator: {said}.*; fit it again"):
+    with pytest.raises(InputError, match=f"mine.estimator: {message}.*; fit it again"):
         es.load(tmp_path / "mine.estimator")

@@ -81,8 +81,8 @@ def test_a_command_says_so_in_a_line(
     good: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     evil = forge(good("atc-max"), tmp_path / "evil", field("confidence", {"system": {"command": "true"}}))
-    status, _, said = run(capsys, "estimate", evil, TINY.log)
-    assert (status, said.count("\n"), said.startswith(f"InputError: {evil}: contains a system, ")) == (1, 1, True)
+    status, _, message = run(capsys, "estimate", evil, TINY.log)
+    assert (status, message.count("\n"), message.startswith(f"InputError: {evil}: contains a system, ")) == (1, 1, True)
 
 
 def within_itself(parameters: Json) -> Json:
@@ -110,10 +110,10 @@ SMALL: dict[str, tuple[str, Callable[[Json], Json], str]] = {
 
 @pytest.mark.parametrize("case", SMALL)
 def test_some_kilobytes_are_refused_in_under_a_second(case: str, good: Callable[[str], Path], tmp_path: Path) -> None:
-    name, edit, said = SMALL[case]
+    name, edit, message = SMALL[case]
     evil = forge(good(name), tmp_path / "evil", edit)
     start = time.perf_counter()
-    with pytest.raises(InputError, match=f"evil: .*{said}"):
+    with pytest.raises(InputError, match=f"evil: .*{message}"):
         load_estimator(evil)
     assert time.perf_counter() - start < 1
 
@@ -194,11 +194,11 @@ LARGE: dict[str, tuple[Callable[[Path], bytes], str]] = {
 @pytest.mark.parametrize("case", LARGE)
 @pytest.mark.filterwarnings("ignore")
 def test_a_megabyte_takes_no_gigabytes(case: str, good: Callable[[str], Path], tmp_path: Path) -> None:
-    make, said = LARGE[case]
+    make, message = LARGE[case]
     (tmp_path / "evil").write_bytes(make(good("atc-max")))
     tracemalloc.start()
     try:
-        with pytest.raises(InputError, match=f"evil: .*{said}"):
+        with pytest.raises(InputError, match=f"evil: .*{message}"):
             load_estimator(tmp_path / "evil")
         _, peak = tracemalloc.get_traced_memory()
     finally:

@@ -132,8 +132,8 @@ def _rewritten(change: Callable[[pl.DataFrame], pl.DataFrame]) -> Callable[[Path
     """Damage to the rows of a file, whose provenance stays."""
 
     def damage(path: Path, _: WholeStudy) -> None:
-        said = pl.read_parquet_metadata(path)[PROVENANCE_KEY]
-        change(pl.read_parquet(path)).write_parquet(path, metadata={PROVENANCE_KEY: said})
+        message = pl.read_parquet_metadata(path)[PROVENANCE_KEY]
+        change(pl.read_parquet(path)).write_parquet(path, metadata={PROVENANCE_KEY: message})
 
     return damage
 
@@ -161,13 +161,13 @@ def _of_another(name: str) -> Callable[[Path, WholeStudy], None]:
     """As if copied from another place: its provenance, its columns and its item ids are another's."""
 
     def damage(path: Path, _: WholeStudy) -> None:
-        said, frame = json.loads(pl.read_parquet_metadata(path)[PROVENANCE_KEY]), pl.read_parquet(path)
-        said |= {name: "another"} if name in said else {}
+        message, frame = json.loads(pl.read_parquet_metadata(path)[PROVENANCE_KEY]), pl.read_parquet(path)
+        message |= {name: "another"} if name in message else {}
         if name in frame.columns:
             frame = frame.with_columns(pl.lit("another").alias(name))
         if name == "benchmark":
             frame = frame.with_columns(pl.col("item_id").str.replace("sums", "another"))
-        frame.write_parquet(path, metadata={PROVENANCE_KEY: json.dumps(said)})
+        frame.write_parquet(path, metadata={PROVENANCE_KEY: json.dumps(message)})
 
     return damage
 
@@ -202,13 +202,13 @@ DAMAGES: dict[str, Callable[[Path, WholeStudy], Any]] = {
 
 def each() -> Any:
     """Every case once per damage and reader that it names."""
-    found = []
+    result = []
     for case in yaml.safe_load((Path(__file__).parent / "files.yaml").read_text()):
         for damage in case["damage"]:
             for reader in case["read_by"]:
                 name = f"{case['file']} {damage}, {reader}"
-                found.append(pytest.param(case | {"damage": damage, "read_by": reader}, id=name))
-    return pytest.mark.parametrize("case", found)
+                result.append(pytest.param(case | {"damage": damage, "read_by": reader}, id=name))
+    return pytest.mark.parametrize("case", result)
 
 
 @each()

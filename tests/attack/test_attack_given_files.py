@@ -64,11 +64,11 @@ def test_of_the_users_own(verb: str, kind: str, damage: str, tmp_path: Path) -> 
     path.write_bytes(spoiled := DAMAGE[damage](path.read_bytes()))
     with pytest.raises(InputError) as error:
         VERBS[verb](path)
-    said = str(error.value)
-    assert said.startswith(f"{path}: ")
-    assert "get a complete copy" in said
-    assert "delete" not in said
-    assert PLANTED not in said
+    message = str(error.value)
+    assert message.startswith(f"{path}: ")
+    assert "get a complete copy" in message
+    assert "delete" not in message
+    assert PLANTED not in message
     assert path.read_bytes() == spoiled
 
 
@@ -86,8 +86,13 @@ def test_on_the_command_line(command: str, tmp_path: Path, capsys: pytest.Captur
         "monitor": [str(mine), str(path), "--strict"],
         "sample": [str(mine), str(path), "--budget", "5", "--strict", "--output", str(tmp_path / "label.csv")],
     }[command]
-    status, _, said = run(capsys, command, *arguments)
-    assert (status, f"{path}: " in said, "get a complete copy" in said, "delete" in said) == (1, True, True, False)
+    status, _, message = run(capsys, command, *arguments)
+    assert (status, f"{path}: " in message, "get a complete copy" in message, "delete" in message) == (
+        1,
+        True,
+        True,
+        False,
+    )
     assert not Path(output).exists()
 
 

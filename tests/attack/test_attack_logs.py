@@ -187,7 +187,7 @@ def test_one_of_a_batch_of_which_no_frame_can_be_made_is_found(tmp_path: Path, m
 
     def fails(replies: Any, *others: Any) -> Any:
         tries.append(len(replies))
-        if any(one.item_id == "r-613" for one in replies):
+        if any(reply.item_id == "r-613" for reply in replies):
             raise pl.exceptions.PanicException("index out of bounds")
         return whole(replies, *others)
 

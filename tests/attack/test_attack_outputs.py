@@ -76,7 +76,7 @@ def inputs(what: str) -> Iterator[str]:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {str(one.relative_to(folder)): one.read_bytes() for one in folder.rglob("*") if one.is_file()}
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.mark.parametrize("by", ["name", "link", "hard link"])
@@ -93,9 +93,9 @@ def test_no_input_is_overwritten(what: str, by: str, here: Path, capsys: pytest.
         else:
             os.link(read, out)
         before = contents(here)
-        status, said = call(what, out, capsys)
-        assert (status, said.count("\n")) == (1, 1)
-        assert f": {out} is an input" in said
+        status, message = call(what, out, capsys)
+        assert (status, message.count("\n")) == (1, 1)
+        assert f": {out} is an input" in message
         assert contents(here) == before
         assert not out.is_symlink() or by == "link"
 
@@ -159,10 +159,10 @@ def full(tmp_path: Path) -> Iterator[Path]:
 @pytest.mark.parametrize("what", CALLS)
 def test_a_full_disk_leaves_what_was_there(what: str, full: Path, here: Path, capsys: pytest.CaptureFixture) -> None:
     before, out = contents(full), full / f"old{SUFFIX.get(what, '')}"
-    status, said = call(what, out, capsys)
+    status, message = call(what, out, capsys)
     assert status == 1
-    assert re.fullmatch(rf"OSError: \[Errno 28\] no space left on the disk.*: '{out}'", said.splitlines()[-1])
-    assert "Traceback" not in said
+    assert re.fullmatch(rf"OSError: \[Errno 28\] no space left on the disk.*: '{out}'", message.splitlines()[-1])
+    assert "Traceback" not in message
     assert contents(full) == before
 
 
@@ -174,23 +174,23 @@ def test_labels_are_not_emptied_by_the_next_sample(here: Path, capsys: pytest.Ca
     assert pl.read_csv("to_label.csv")["label"].to_list() == [True] * 20
     # Another budget chooses others: nothing is written, and it is said why.
     before = contents(here)
-    status, _, said = run(capsys, "sample", "log-3d.estimator", "traces", "--budget", 10, "-o", "to_label.csv")
-    assert (status, "of its 20 completed rows" in said) == (1, True)
+    status, _, message = run(capsys, "sample", "log-3d.estimator", "traces", "--budget", 10, "-o", "to_label.csv")
+    assert (status, "of its 20 completed rows" in message) == (1, True)
     assert contents(here) == before
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("asked", "message"),
     [
         (["--output", "log.jsonl/rows.csv"], "lies in a file, must lie in a folder: 'log.jsonl/rows.csv'"),
         (["--state", "log.jsonl"], "state: must be a state of the monitor or a new file, was log.jsonl; name another"),
     ],
 )
-def test_a_file_is_no_folder(asked: list[str], said: str, here: Path, capsys: pytest.CaptureFixture) -> None:
+def test_a_file_is_no_folder(asked: list[str], message: str, here: Path, capsys: pytest.CaptureFixture) -> None:
     before = contents(here)
     status, _, told = run(capsys, "monitor", "log-3d.estimator", "log.jsonl", *asked)
     assert (status, told.count("\n")) == (1, 1)
-    assert said in told
+    assert message in told
     assert contents(here) == before
 
 
@@ -198,6 +198,6 @@ def test_a_state_is_no_output(here: Path, capsys: pytest.CaptureFixture) -> None
     watch = ["monitor", "log-3d.estimator", "traces", "--state", "state"]
     assert run(capsys, *watch)[0] == 0
     before = contents(here)
-    status, _, said = run(capsys, *watch, "--alerts", "state")
-    assert (status, "InputError: --alerts: state is an input" in said) == (1, True)
+    status, _, message = run(capsys, *watch, "--alerts", "state")
+    assert (status, "InputError: --alerts: state is an input" in message) == (1, True)
     assert contents(here) == before

@@ -73,8 +73,8 @@ def test_an_odd_number_is_refused_or_makes_numbers(family: str, column: str, tmp
                 return pl.read_parquet(tmp_path / "signals.parquet")
 
             refused = rf"{re.escape(str(path))}: row 1: '\w+' must (be finite|have an entry|not contain null)"
-            found = attack({"either": refused}, signals)
-            if found is not None:
+            result = attack({"either": refused}, signals)
+            if result is not None:
                 names = [signal.name for signal in FAMILIES[family].signals]
-                assert found.select(pl.col(names).drop_nulls().is_finite().all()).row(0) == (True,) * len(names), value
+                assert result.select(pl.col(names).drop_nulls().is_finite().all()).row(0) == (True,) * len(names), value
                 assert isinstance(value, list) or value is None or math.isfinite(value)

@@ -80,17 +80,17 @@ def test_nothing_raw_reaches_the_terminal_or_a_spreadsheet(
 ) -> None:
     rows, metrics, slices = tmp_path / "rows.csv", tmp_path / "m.prom", tmp_path / "slices.csv"
     watch = ("monitor", estimator, log, "--by", "route", "--fail-below", 0.99, "--min-responses", 1)
-    status, said = said_by(capsys, *watch, "-o", rows, "--metrics", metrics)
+    status, message = said_by(capsys, *watch, "-o", rows, "--metrics", metrics)
     assert status == 4
-    assert "␛[2J␛]0;owned␇" in said
-    assert not RAW.search(said)
+    assert "␛[2J␛]0;owned␇" in message
+    assert not RAW.search(message)
     # A line of a log is no line of ours.
-    assert not [one for one in said.splitlines() if one.startswith("ALERT all")]
+    assert not [line for line in message.splitlines() if line.startswith("ALERT all")]
     _, table = said_by(capsys, "estimate", estimator, log, "--by", "route", "-o", slices)
     assert not RAW.search(table)
     for path in (rows, slices):
         assert "'" + FORMULA in cells(path)
-        assert [one for one in cells(path) if is_formula(one)] == []
+        assert [cell for cell in cells(path) if is_formula(cell)] == []
     routes = pl.read_csv(slices, infer_schema=False)["route"].to_list()
     assert len(routes) == len(set(routes)) == len(NASTY)
     read = {one.name: one.samples for one in text_string_to_metric_families(metrics.read_bytes().decode())}
@@ -105,10 +105,12 @@ def test_what_is_to_be_labelled_holds_no_formula_and_its_labels_find_their_respo
     log: Path, estimator: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     target = tmp_path / "to_label.csv"
-    status, said = said_by(capsys, "sample", estimator, log, "--by", "route", "-n", 57, "--per-slice", 1, "-o", target)
+    status, message = said_by(
+        capsys, "sample", estimator, log, "--by", "route", "-n", 57, "--per-slice", 1, "-o", target
+    )
     assert status == 0
-    assert not RAW.search(said)
-    assert [one for one in cells(target) if is_formula(one)] == []
+    assert not RAW.search(message)
+    assert [cell for cell in cells(target) if is_formula(cell)] == []
     assert "'" + FORMULA in cells(target)
     chosen = pl.read_csv(target, infer_schema=False)
     chosen.with_columns(label=pl.lit("true")).write_csv(target)
@@ -124,8 +126,8 @@ def test_slices_of_our_own_names_make_no_series_twice(others: int) -> None:
     """A route `(others)` beside the pooled one, a route `(none)` beside a response without one."""
     names = pl.Series(["(others)", '"(others)"', "(none)", None, "a", "b", "c"])
     features = traffic(700).with_columns(route=pl.Series([names[number % 7] for number in range(700)]))
-    found = es.monitor(fitted("atc-se_sum"), features, by=["route"], max_slices=others)
-    read = {one.name: one.samples for one in text_string_to_metric_families(metrics(found))}
+    result = es.monitor(fitted("atc-se_sum"), features, by=["route"], max_slices=others)
+    read = {one.name: one.samples for one in text_string_to_metric_families(metrics(result))}
     series = [tuple(one.labels.items()) for one in read["entropy_sentinel_responses"]]
     assert len(series) == len(set(series)) == min(others + 1, 7)
     assert sum(one.value for one in read["entropy_sentinel_responses"]) == 700
@@ -149,21 +151,21 @@ def test_columns_of_such_names_do_no_harm_where_nobody_asks_for_them(
 ) -> None:
     records = [line(number) | {"a\nb": "x", "c\0d": "y", "=e": "z", "\x1b[31m": "w"} for number in range(9)]
     log, features = log_file(tmp_path / "log.jsonl", records), tmp_path / "f.parquet"
-    status, said = said_by(capsys, "features", log, "-o", features)
+    status, message = said_by(capsys, "features", log, "-o", features)
     assert status == 0
-    assert not RAW.search(said)
+    assert not RAW.search(message)
     for what in (log, features):
         few = ["--min-responses", "5", "-o", tmp_path / "rows.csv"]
-        status, said = said_by(capsys, "monitor", estimator, what, "--by", "route", *few)
+        status, message = said_by(capsys, "monitor", estimator, what, "--by", "route", *few)
         assert status == 0
-        assert not RAW.search(said)
-        status, said = said_by(capsys, "monitor", estimator, what, "--by", "=e", *few)
+        assert not RAW.search(message)
+        status, message = said_by(capsys, "monitor", estimator, what, "--by", "=e", *few)
         assert (status, cells(tmp_path / "rows.csv")[0]) == (0, "'=e")
 
 
 def test_errors_too(estimator: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     log = log_file(tmp_path / "log.jsonl", [line(number, model="\x1b[2Jother\u202e") for number in range(5)])
-    status, said = said_by(capsys, "estimate", estimator, log)
+    status, message = said_by(capsys, "estimate", estimator, log)
     assert status == 1
-    assert "other" in said
-    assert not RAW.search(said)
+    assert "other" in message
+    assert not RAW.search(message)

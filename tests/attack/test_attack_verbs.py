@@ -96,14 +96,14 @@ def nothing() -> list[Any]:
 
 def refused(act: Callable[[], Any]) -> str | None:
     """What an error of this project says; None where there is none."""
-    said = None
+    message = None
     with time_limit():
         try:
             act()
         except EntropySentinelError as error:
-            said = str(error)
-    assert said is None or 0 < len(said) <= LONGEST_MESSAGE
-    return said
+            message = str(error)
+    assert message is None or 0 < len(message) <= LONGEST_MESSAGE
+    return message
 
 
 ODD: dict[str, Callable[[pl.DataFrame], Any]] = {
@@ -165,9 +165,9 @@ NAMED = {
 
 @pytest.mark.parametrize(("verb", "kind"), pairs(USES, [*ODD, *ODD_FEATURES]))
 def test_odd_features(verb: str, kind: str) -> None:
-    said = refused(lambda: USES[verb]((ODD | ODD_FEATURES)[kind](features())))
+    message = refused(lambda: USES[verb]((ODD | ODD_FEATURES)[kind](features())))
     if kind in NAMED:
-        assert pl.Series([said]).str.contains(NAMED[kind]).item(), said
+        assert pl.Series([message]).str.contains(NAMED[kind]).item(), message
 
 
 ODD_LABELS: dict[str, Callable[[pl.DataFrame], Any]] = {
@@ -207,14 +207,14 @@ def test_slices(verb: str) -> None:
     assert len(use([])) == 1
     assert len(use(())) == 1
     assert len(use(["slice"])) == len(use(["benchmark"])) == 4
-    for by, said in {
+    for by, message in {
         "nowhere": "nowhere",
         7: "by: must be names of columns, was 7",
         (None,): "by: must be names of columns, was None",
         None: "by: must be names of columns, was None",
         (7, "benchmark"): "by: must be names of columns, was 7",
     }.items():
-        assert said in refused(lambda by=by: use(by))
+        assert message in refused(lambda by=by: use(by))
     assert "column 'parts' must have one value per response, was List" in refused(lambda: use(["parts"]))
 
 
@@ -254,10 +254,10 @@ def test_things_that_are_none(verb: str, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_settings_of_a_fit() -> None:
-    for settings, said in {
+    for settings, message in {
         (("trees", "many"),): "settings: trees: .*'?\"?many",
         (("forests", 1),): "settings: .*forests",
         (("folds", -1),): "settings: folds",
     }.items():
-        found = refused(lambda settings=settings: es.fit(features(), labels(), "log-3d", dict(settings)))
-        assert pl.Series([found]).str.contains(said).item(), found
+        result = refused(lambda settings=settings: es.fit(features(), labels(), "log-3d", dict(settings)))
+        assert pl.Series([result]).str.contains(message).item(), result

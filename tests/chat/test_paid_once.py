@@ -92,11 +92,11 @@ def kept(tmp_path: Path) -> list[Path]:
 def test_of_three_processes_with_the_same_questions_each_question_is_asked_once(tmp_path: Path) -> None:
     """As of two studies with one cache, and of judges `mine`, `first_of` and `majority` of one run."""
     with fake_api(echo) as api:
-        found = [counts(process) for process in [start(api, 80) for _ in range(3)]]
+        results = [counts(process) for process in [start(api, 80) for _ in range(3)]]
     assert len(api.requests) == 80
-    assert [one[:2] for one in found] == [[80, 80]] * 3
-    assert sum(one[2] for one in found) == 80
-    assert sum(one[3] for one in found) == 160
+    assert [one[:2] for one in results] == [[80, 80]] * 3
+    assert sum(one[2] for one in results) == 80
+    assert sum(one[3] for one in results) == 160
     assert len(kept(tmp_path)) == 80
 
 
@@ -251,8 +251,8 @@ def test_on_a_real_disk_that_fills_up_no_reply_is_lost(tmp_path: Path) -> None:
         process = start(api, 100, "unshare", "-rm", "sh", "-c", disk, "sh", concurrency=8)
         out, err = process.communicate(timeout=120)
     assert "No space left on device" in err
-    given, _, answered, found, on_disk = [int(count) for count in out.split()]
-    assert (given, answered, found, on_disk) == (len(api.requests), len(api.requests), 0, len(api.requests))
+    given, _, answered, results, on_disk = [int(count) for count in out.split()]
+    assert (given, answered, results, on_disk) == (len(api.requests), len(api.requests), 0, len(api.requests))
     assert 10 < given < 100
 
 

@@ -110,10 +110,10 @@ def test_both_engines_give_the_same_features(folder: Path, served: Path) -> None
     print("largest relative difference:", dict(zip(FEATURES, worst.tolist(), strict=True)))
     np.testing.assert_allclose(theirs[whole], ours[whole], rtol=1e-4)
 
-    found = read_provenance(folder / "api.parquet")
-    assert found["engine"] == f"api:hosted_vllm/{MODEL}"
-    assert re.fullmatch(r"litellm \S+, tiny-1m vllm-\S+", found["engine_version"])
-    assert found["logprobs_mode"] == read_provenance(folder / "offline.parquet")["logprobs_mode"]
+    result = read_provenance(folder / "api.parquet")
+    assert result["engine"] == f"api:hosted_vllm/{MODEL}"
+    assert re.fullmatch(r"litellm \S+, tiny-1m vllm-\S+", result["engine_version"])
+    assert result["logprobs_mode"] == read_provenance(folder / "offline.parquet")["logprobs_mode"]
 
 
 def test_both_engines_go_on_from_the_same_plain_text(folder: Path, served: Path) -> None:
@@ -179,12 +179,12 @@ def test_a_server_is_asked_by_token_ids(folder: Path, served: Path, monkeypatch:
     assert "".join(engine.token_texts([ids])[0]) == text
     model = AutoModelForCausalLM.from_pretrained(weights, dtype=torch.float32)
     contexts = [ids[:n] for n in (1, 4, 9, len(ids))]
-    found = dict(engine.next_tokens(contexts))
+    result = dict(engine.next_tokens(contexts))
     for number, context in enumerate(contexts):
         with torch.no_grad():
             expected = torch.log_softmax(model(torch.tensor([context])).logits[0, -1].float(), -1).topk(20)
-        np.testing.assert_allclose(found[number].logprobs, expected.values.numpy(), atol=1e-4, rtol=1e-4)
-        assert found[number].token_ids[0] == expected.indices[0]
+        np.testing.assert_allclose(result[number].logprobs, expected.values.numpy(), atol=1e-4, rtol=1e-4)
+        assert result[number].token_ids[0] == expected.indices[0]
     with torch.no_grad():
         expected = torch.log_softmax(model(torch.tensor([ids])).logits[0].double(), -1)
     forced = expected[torch.arange(3, len(ids) - 1), torch.tensor(ids[4:])].numpy()

@@ -33,12 +33,12 @@ def engine(api: FakeApi, vocabulary: int | None = 512, **told: Any) -> LitellmEn
 def reply(tokens: list[str], top: dict[str, float] | None = None, prompt_tokens: int = 3) -> dict[str, Any]:
     """What `/v1/completions` returns: the tokens, and the likely ones in place of the last."""
     tops = [None] * (len(tokens) - 1) + [top or {tokens[-1]: -0.1}]
-    found = {"tokens": tokens, "token_logprobs": [-0.1] * len(tokens), "top_logprobs": tops}
+    result = {"tokens": tokens, "token_logprobs": [-0.1] * len(tokens), "top_logprobs": tops}
     choice = {
         "index": 0,
         "text": "x",
         "finish_reason": "length",
-        "logprobs": found | {"text_offset": [0] * len(tokens)},
+        "logprobs": result | {"text_offset": [0] * len(tokens)},
     }
     usage = {"prompt_tokens": prompt_tokens, "completion_tokens": 1, "total_tokens": prompt_tokens + 1}
     return {"id": "1", "object": "text_completion", "created": 1, "model": "t", "choices": [choice], "usage": usage}
@@ -62,20 +62,20 @@ def test_contexts_are_sent_as_token_ids_and_answered_by_them() -> None:
 
     contexts = [[1, 2, 3], [4, 5], [7, 7]]
     with fake_api(answer) as api:
-        found = dict(engine(api).next_tokens(iter(contexts)))
+        result = dict(engine(api).next_tokens(iter(contexts)))
     assert sorted(body["prompt"] for body in api.requests) == sorted(contexts)
     assert all((body["max_tokens"], body["temperature"], body["logprobs"]) == (1, 0, 20) for body in api.requests)
     for number in (0, 1):
-        assert found[number].token_ids.tolist() == list(range(100, 120))
+        assert result[number].token_ids.tolist() == list(range(100, 120))
         np.testing.assert_allclose(
-            found[number].logprobs, np.array(list(TOP.values())) - contexts[number][0], rtol=1e-6
+            result[number].logprobs, np.array(list(TOP.values())) - contexts[number][0], rtol=1e-6
         )
-    assert "maximum context length" in found[2].refused
-    assert len(found[2].logprobs) == 0
+    assert "maximum context length" in result[2].refused
+    assert len(result[2].logprobs) == 0
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [
         (
             reply(["a"], {f"t{n}": -1.0 for n in range(20)}),
@@ -88,10 +88,10 @@ def test_contexts_are_sent_as_token_ids_and_answered_by_them() -> None:
         (reply(ids(1), {"token_id:1": -0.1}), "returned 1 log-probabilities per token, 20 are needed"),
     ],
 )
-def test_a_server_that_does_not_know_token_ids_is_refused_with_the_reason(body: dict, said: str) -> None:
+def test_a_server_that_does_not_know_token_ids_is_refused_with_the_reason(body: dict, message: str) -> None:
     with fake_api(lambda *_: ok(body)) as api, pytest.raises(ConfigError, match="models.tiny.api") as error:
         list(engine(api).next_tokens([[1, 2, 3]]))
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_continuations_are_what_the_server_says_of_an_echoed_prompt() -> None:
@@ -100,28 +100,28 @@ def test_continuations_are_what_the_server_says_of_an_echoed_prompt() -> None:
         assert (body["echo"], body["max_tokens"], body["return_tokens_as_token_ids"]) == (True, 1, True)
         if sent[0] == 7:
             return refusal("This model's maximum context length is 1 tokens", code="context_length_exceeded")
-        found = reply(ids(*sent, 99), prompt_tokens=len(sent))
-        found["choices"][0]["logprobs"]["token_logprobs"] = [None, *(-one / 10 for one in sent[1:]), -5.0]
-        return ok(found)
+        result = reply(ids(*sent, 99), prompt_tokens=len(sent))
+        result["choices"][0]["logprobs"]["token_logprobs"] = [None, *(-one / 10 for one in sent[1:]), -5.0]
+        return ok(result)
 
     with fake_api(answer) as api:
-        found = dict(engine(api).continuations([([1, 2], [3, 4, 5]), ([7], [8]), ([1, 2, 3], [])]))
-    np.testing.assert_allclose(found[0].logprobs, [-0.3, -0.4, -0.5], rtol=1e-6)
-    assert "maximum context length" in found[1].refused
-    assert [len(found[number].logprobs) for number in (1, 2)] == [0, 0]
+        result = dict(engine(api).continuations([([1, 2], [3, 4, 5]), ([7], [8]), ([1, 2, 3], [])]))
+    np.testing.assert_allclose(result[0].logprobs, [-0.3, -0.4, -0.5], rtol=1e-6)
+    assert "maximum context length" in result[1].refused
+    assert [len(result[number].logprobs) for number in (1, 2)] == [0, 0]
 
 
 @pytest.mark.parametrize(
-    ("tokens", "said"),
+    ("tokens", "message"),
     [
         (ids(1, 5, 9), "models.tiny.api: the server does not return a prompt of 2 token ids"),
         (["a", "b", "c"], "models.tiny.api: the server writes tokens as text, not as ids"),
     ],
 )
-def test_a_prompt_that_comes_back_otherwise_is_an_error(tokens: list[str], said: str) -> None:
+def test_a_prompt_that_comes_back_otherwise_is_an_error(tokens: list[str], message: str) -> None:
     with fake_api(lambda *_: ok(reply(tokens))) as api, pytest.raises(ConfigError) as error:
         list(engine(api).continuations([([1], [2])]))
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_beams_of_a_server_end_with_the_tokens_and_texts_that_are_told() -> None:
@@ -135,8 +135,8 @@ def test_beams_of_a_server_end_with_the_tokens_and_texts_that_are_told() -> None
 
     with fake_api(answer) as api:
         asked = engine(api, end_tokens=[105])
-        ((_, found),) = asked.beams([[1]], width=3, max_tokens=2, stop=["\n"])
-    assert [(one.token_ids, one.logprob, one.text, one.finish_reason) for one in found.beams] == [
+        ((_, result),) = asked.beams([[1]], width=3, max_tokens=2, stop=["\n"])
+    assert [(one.token_ids, one.logprob, one.text, one.finish_reason) for one in result.beams] == [
         ((100, 100), -2.0, "ww", "length"),
         ((101,), -2.0, "", "stop"),
         ((100, 101), -3.0, "w", "stop"),
@@ -167,12 +167,12 @@ def test_texts_are_taken_apart_by_the_server() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ask", "said"),
+    ("ask", "message"),
     [
         (lambda one: one.prompts([user("2 + 2")]), "models.tiny: servers do not return the token ids"),
         (lambda one: one.vocabulary, "models.tiny.vocabulary: must be set to ask for next tokens"),
     ],
 )
-def test_what_no_server_tells_is_said_clearly(ask: Callable[[LitellmEngine], Any], said: str) -> None:
-    with fake_api(lambda *_: ok(reply(ids(1)))) as api, pytest.raises(ConfigError, match=said):
+def test_what_no_server_tells_is_said_clearly(ask: Callable[[LitellmEngine], Any], message: str) -> None:
+    with fake_api(lambda *_: ok(reply(ids(1)))) as api, pytest.raises(ConfigError, match=message):
         ask(engine(api, vocabulary=None))

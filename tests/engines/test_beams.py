@@ -25,45 +25,45 @@ def ask(n: int, longest: int = 99) -> BeamSearch:
 
     def next_tokens(contexts: Iterable[Sequence[int]]) -> Iterator[tuple[int, NextToken]]:
         for number, context in enumerate(contexts):
-            found = logprobs(context, n)
-            order = np.argsort(-found)
-            said = NextToken(order.astype(np.uint32), found[order].astype(np.float32))
-            yield number, refused_context("too long") if len(context) > longest else said
+            result = logprobs(context, n)
+            order = np.argsort(-result)
+            message = NextToken(order.astype(np.uint32), result[order].astype(np.float32))
+            yield number, refused_context("too long") if len(context) > longest else message
 
     def texts(sequences: Sequence[Sequence[int]]) -> list[list[str]]:
-        return [[chr(ord("a") + one) for one in ids] for ids in sequences]
+        return [[chr(ord("a") + id_) for id_ in ids] for ids in sequences]
 
     return BeamSearch(next_tokens, texts, frozenset({END}), 1, 1)
 
 
 def search(n: int, context: Sequence[int], width: int, max_tokens: int, stop: tuple[str, ...] = ()) -> list[Beam]:
     plain = ask(n)
-    ((number, found),) = BeamSearch(plain.ask, plain.texts, plain.ends, width, max_tokens, stop).search([context])
-    assert (number, found.refused) == (0, "")
-    return list(found.beams)
+    ((number, result),) = BeamSearch(plain.ask, plain.texts, plain.ends, width, max_tokens, stop).search([context])
+    assert (number, result.refused) == (0, "")
+    return list(result.beams)
 
 
 def every_sequence(n: int, context: Sequence[int], max_tokens: int) -> list[tuple[float, tuple[int, ...]]]:
     """All sequences that end with END or have `max_tokens`, the likeliest first."""
-    found = []
+    result = []
     for length in range(1, max_tokens + 1):
         for tokens in product(range(n), repeat=length):
             if END in tokens[:-1] or (length < max_tokens and tokens[-1] != END):
                 continue
             steps = [logprobs([*context, *tokens[:place]], n)[token] for place, token in enumerate(tokens)]
-            found.append((float(sum(steps)), tokens))
-    return sorted(found, reverse=True)
+            result.append((float(sum(steps)), tokens))
+    return sorted(result, reverse=True)
 
 
 @pytest.mark.parametrize("context", [[1], [2, 2], [1, 2, 3], [7]])
 def test_a_wide_search_finds_the_likeliest_of_all_sequences(context: list[int]) -> None:
     # Of three tokens at most 8 sequences are unfinished after three steps: none is left out.
     exact = every_sequence(3, context, max_tokens=4)
-    found = search(3, context, width=8, max_tokens=4)
-    assert [one.token_ids for one in found] == [tokens for _, tokens in exact[:8]]
-    np.testing.assert_allclose([one.logprob for one in found], [value for value, _ in exact[:8]], rtol=1e-6)
-    assert [one.finish_reason for one in found] == ["stop" if one.token_ids[-1] == END else "length" for one in found]
-    assert [one.text for one in found] == ["".join("abc"[token] for token in one.token_ids if token) for one in found]
+    result = search(3, context, width=8, max_tokens=4)
+    assert [one.token_ids for one in result] == [tokens for _, tokens in exact[:8]]
+    np.testing.assert_allclose([one.logprob for one in result], [value for value, _ in exact[:8]], rtol=1e-6)
+    assert [one.finish_reason for one in result] == ["stop" if one.token_ids[-1] == END else "length" for one in result]
+    assert [one.text for one in result] == ["".join("abc"[token] for token in one.token_ids if token) for one in result]
 
 
 def slow_beams(n: int, context: Sequence[int], width: int, max_tokens: int) -> list[tuple[float, tuple[int, ...]]]:
@@ -85,9 +85,9 @@ def slow_beams(n: int, context: Sequence[int], width: int, max_tokens: int) -> l
 @pytest.mark.parametrize("context", [[1], [3, 4], [9]])
 def test_what_is_dropped_early_would_not_have_been_found(context: list[int], width: int) -> None:
     expected = slow_beams(12, context, width, max_tokens=7)
-    found = search(12, context, width, max_tokens=7)
-    assert [one.token_ids for one in found] == [tokens for _, tokens in expected]
-    np.testing.assert_allclose([one.logprob for one in found], [value for value, _ in expected], rtol=1e-6)
+    result = search(12, context, width, max_tokens=7)
+    assert [one.token_ids for one in result] == [tokens for _, tokens in expected]
+    np.testing.assert_allclose([one.logprob for one in result], [value for value, _ in expected], rtol=1e-6)
 
 
 def test_a_text_ends_a_beam_and_is_not_in_its_own() -> None:
@@ -104,11 +104,11 @@ def test_a_text_ends_a_beam_and_is_not_in_its_own() -> None:
 
 def test_a_context_without_room_is_refused_and_a_beam_ends_where_there_is_none_left() -> None:
     plain = ask(3, longest=3)
-    found = dict(BeamSearch(plain.ask, plain.texts, plain.ends, 2, 9).search([[1, 1, 1, 1], [1, 2]]))
-    assert (found[0].beams, found[0].refused) == ((), "too long")
-    assert found[1].refused == ""
-    assert max(len(one.token_ids) for one in found[1].beams) <= 2
-    assert all(one.finish_reason == "length" for one in found[1].beams if one.token_ids[-1] != END)
+    result = dict(BeamSearch(plain.ask, plain.texts, plain.ends, 2, 9).search([[1, 1, 1, 1], [1, 2]]))
+    assert (result[0].beams, result[0].refused) == ((), "too long")
+    assert result[1].refused == ""
+    assert max(len(one.token_ids) for one in result[1].beams) <= 2
+    assert all(one.finish_reason == "length" for one in result[1].beams if one.token_ids[-1] != END)
 
 
 def test_a_width_that_twenty_tokens_do_not_suffice_for_is_an_error() -> None:

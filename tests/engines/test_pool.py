@@ -52,8 +52,8 @@ def without_model(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[Run]:
     """A run of this process, whose engines end with the test."""
-    found = Run.of_this_process(20)
-    run = Run(found.folder.with_name(f"{found.folder.name}{tmp_path.name[-1]}"), found.process, found.started, 20)
+    result = Run.of_this_process(20)
+    run = Run(result.folder.with_name(f"{result.folder.name}{tmp_path.name[-1]}"), result.process, result.started, 20)
     yield run
 
     def ended() -> bool:

@@ -60,7 +60,7 @@ def make_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, l
     BENCHMARKS.write(BENCHMARKS.frame(items), files["items"], {})
 
     def reply(body: dict[str, Any], _: int) -> Any:
-        (question,) = [one for one in questions if one in body["messages"][-1]["content"]]
+        (question,) = [question for question in questions if question in body["messages"][-1]["content"]]
         return ok(completion(ANSWERS[question], steps=[], n_tokens=7))
 
     with fake_api(reply) as api:
@@ -77,8 +77,8 @@ def make_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, l
 def test_from_request_to_page(answered: tuple[Path, list[dict[str, Any]]]) -> None:
     folder, requests = answered
     assert len(requests) == 3
-    assert not any({"logprobs", "top_logprobs"} & set(one) for one in requests)
-    assert all(one["seed"] for one in requests)
+    assert not any({"logprobs", "top_logprobs"} & set(request) for request in requests)
+    assert all(request["seed"] for request in requests)
     traces = GENERATIONS.check(GENERATIONS.read(folder / "traces.parquet"))
     assert traces["text"].to_list() == list(ANSWERS.values())
     assert traces["n_tokens"].to_list() == [7, 7, 7]
@@ -169,8 +169,8 @@ def test_what_needs_features_is_refused_before_anything_runs(model: dict[str, An
 
 
 def test_settings_of_other_servers_stay_as_they_were() -> None:
-    said = {"api": {"model": "openai/gpt-4o"}}
-    for model in (said, {"api": said["api"] | {"logprobs": True}}):
+    message = {"api": {"model": "openai/gpt-4o"}}
+    for model in (message, {"api": message["api"] | {"logprobs": True}}):
         assert generation_settings(study(model), "claude", "gsm8k")["api"] == {"model": "openai/gpt-4o"}
     bare = generation_settings(study(API), "claude", "gsm8k")["api"]
     assert bare == {"model": "anthropic/claude-3-5-haiku-20241022", "logprobs": False}

@@ -84,10 +84,10 @@ def test_any_relation_gives_the_classes_of_algorithm_1(seed: int) -> None:
     letters = list("abcdefgh")
     pairs = [(one, other) for one in letters for other in letters if one < other and generator.random() < 0.3]
     table, asked = Table(*pairs), [generator.choice(letters, size=size).tolist() for size in (1, 5, 12, 30)]
-    found = classes([(WHICH, answers) for answers in asked], table)
-    assert found == [algorithm_1(answers, table) for answers in asked]
+    result = classes([(WHICH, answers) for answers in asked], table)
+    assert result == [algorithm_1(answers, table) for answers in asked]
     # The other code has as many classes, with the same first members.
-    assert [max(one) for one in found] == [max(semantic_ids(answers, table)) for answers in asked]
+    assert [max(one) for one in result] == [max(semantic_ids(answers, table)) for answers in asked]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -96,8 +96,8 @@ def test_where_meaning_is_transitive_both_codes_agree(seed: int) -> None:
     meaning = dict(zip("abcdefgh", generator.integers(0, 3, size=8), strict=True))
     table = Table(*((one, other) for one in meaning for other in meaning if meaning[one] == meaning[other]))
     answers = generator.choice(list(meaning), size=30).tolist()
-    found = classes([(WHICH, answers)], table)[0]
-    assert found == algorithm_1(answers, table) == semantic_ids(answers, table)
+    result = classes([(WHICH, answers)], table)[0]
+    assert result == algorithm_1(answers, table) == semantic_ids(answers, table)
 
 
 def test_what_is_asked() -> None:
@@ -120,13 +120,13 @@ def test_no_answers() -> None:
 
 
 def test_order_is_without_effect_where_meaning_is_transitive() -> None:
-    found = order_dependence([(WHICH, ["a", "b", "c", "a"])], Table(("a", "b")), orders=20)
-    assert (found.changed, found.spread) == (0.0, 0.0)
+    result = order_dependence([(WHICH, ["a", "b", "c", "a"])], Table(("a", "b")), orders=20)
+    assert (result.changed, result.spread) == (0.0, 0.0)
 
 
 def test_how_much_the_order_matters() -> None:
     """Of a - b - c, with b first there is one class, else two: with a first {a, b}, {c}, with c first {c, b}, {a}."""
-    found = order_dependence([(WHICH, ["a", "b", "c"])], Table(("a", "b"), ("b", "c")), orders=6000)
+    result = order_dependence([(WHICH, ["a", "b", "c"])], Table(("a", "b"), ("b", "c")), orders=6000)
     # Four of the six orders have other classes than the one that is given.
-    assert found.changed == pytest.approx(4 / 6, abs=0.03)
-    assert found.spread == 1.0
+    assert result.changed == pytest.approx(4 / 6, abs=0.03)
+    assert result.spread == 1.0

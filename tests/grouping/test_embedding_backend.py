@@ -33,7 +33,7 @@ def mean_vector(folder: Path, text: str) -> np.ndarray:
 def test_the_cosine_of_mean_vectors_decides(tmp_path: Path) -> None:
     folder = random_encoder(tmp_path / "encoder", WORDS)
     vectors = {text: mean_vector(folder, text) for text in TEXTS}
-    pairs = [Pair(Question("w0 w1"), one, other) for one in TEXTS for other in TEXTS]
+    pairs = [Pair(Question("w0 w1"), text, other) for text in TEXTS for other in TEXTS]
     cosines = [
         vectors[one] @ vectors[other] / np.linalg.norm(vectors[one]) / np.linalg.norm(vectors[other])
         for _, one, other in pairs

@@ -50,12 +50,12 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_second_time_nothing_is_asked() -> None:
     first, again, other = Counting(), Counting(), Counting()
     kept = KeptScores(first, ["model"], 4)
-    found = kept([*PAIRS, *PAIRS])
-    assert sorted(found) == sorted(set(PAIRS))
+    result = kept([*PAIRS, *PAIRS])
+    assert sorted(result) == sorted(set(PAIRS))
     assert kept.counts == {"pairs_asked": 35, "pairs_saved": 0}
     assert [len(batch) for batch in first.batches] == [4] * 8 + [3]
     later = KeptScores(again, ["model"], 4)
-    assert later(PAIRS) == found
+    assert later(PAIRS) == result
     assert (later.counts, again.batches) == ({"pairs_asked": 0, "pairs_saved": 35}, [])
     # Another model knows nothing of it, nor is the other direction known.
     assert KeptScores(other, ["other"], 4)(PAIRS[:2]).keys() == set(PAIRS[:2])

@@ -29,9 +29,9 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def load(folder: Path, **settings: object) -> NliBackend:
     section = Grouping(backend="nli", path=str(folder))
-    found = make_backend({**section.model_dump(), "revision": folder.name, "revisions": "", **settings})  # type: ignore[typeddict-item]
-    assert isinstance(found, NliBackend)
-    return found
+    result = make_backend({**section.model_dump(), "revision": folder.name, "revisions": "", **settings})  # type: ignore[typeddict-item]
+    assert isinstance(result, NliBackend)
+    return result
 
 
 def counts(backend: NliBackend) -> tuple[int, int]:
@@ -51,7 +51,7 @@ def slowly(folder: Path, first: str, second: str) -> str:
 def test_what_is_entailed_is_what_the_weights_were_set_for(tmp_path: Path) -> None:
     folder = entailing(tmp_path / "classifier", WORTH)
     answers = ["red", "crimson", "colour", "navy", "blue", "grey"]
-    pairs = [Pair(WHICH, one, other) for one in answers for other in answers if one != other]
+    pairs = [Pair(WHICH, answer, other) for answer in answers for other in answers if answer != other]
     asked = {(pair.first, pair.second): (f"which one {pair.first}", f"which one {pair.second}") for pair in pairs}
     expected = [entails(WORTH, *asked[one, other]) and entails(WORTH, *asked[other, one]) for _, one, other in pairs]
     one_way = sum(entails(WORTH, *texts) for texts in asked.values())
@@ -103,8 +103,10 @@ def test_what_is_too_long_to_be_read_is_counted(tmp_path: Path) -> None:
 
 def test_a_classifier_without_an_entailment_label(tmp_path: Path) -> None:
     folder = random_classifier(tmp_path / "classifier", ["red"], ("negative", "positive"))
-    said = r"classifier: one of the classifier's labels must be called 'entailment', they are negative, positive; use"
-    with pytest.raises(InputError, match=said):
+    message = (
+        r"classifier: one of the classifier's labels must be called 'entailment', they are negative, positive; use"
+    )
+    with pytest.raises(InputError, match=message):
         load(folder)
 
 

@@ -29,9 +29,9 @@ from entropy_sentinel.judges.judge import Unclear
     ],
 )
 def test_the_answer_and_the_text_up_to_its_end(response: str, answer: str, end: str) -> None:
-    found = final_answer(response, truncated=False)
-    assert found.text == answer
-    assert response[: found.end] == end
+    result = final_answer(response, truncated=False)
+    assert result.text == answer
+    assert response[: result.end] == end
 
 
 @pytest.mark.parametrize(

@@ -32,11 +32,11 @@ class Says:
     def __call__(self, responses: pl.DataFrame) -> pl.DataFrame:
         ids = responses["item_id"].to_list()
         self.asked += ids
-        said = [{"c": True, "i": False, "n": None}[self.verdicts[int(one)]] for one in ids]
-        reasons = [None if one is not None else self.reason for one in said]
+        message = [{"c": True, "i": False, "n": None}[self.verdicts[int(id_)]] for id_ in ids]
+        reasons = [None if one is not None else self.reason for one in message]
         answers = [f"{self.verdicts[int(one)]}{one}" for one in ids]
         keys = responses.select("item_id", "sample").to_dict(as_series=False)
-        return LABELS.frame(keys | {"label": said, "reason": reasons, "answer": answers})
+        return LABELS.frame(keys | {"label": message, "reason": reasons, "answer": answers})
 
 
 def responses(n: int) -> pl.DataFrame:

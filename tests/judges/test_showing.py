@@ -57,10 +57,10 @@ def test_special_tokens_are_left_out_until_none_is_left(response: str, text: str
 
 def test_nests_of_any_depth_are_taken_apart_quickly() -> None:
     """Of 20,000 tokens one in another each pass would remove one."""
-    found = shown("<|a1" * 20_000 + "|>" * 20_000)
-    assert "<|a1|>" not in found.text
-    assert "<|" not in found.text
-    assert found.caution == INSIDE
+    result = shown("<|a1" * 20_000 + "|>" * 20_000)
+    assert "<|a1|>" not in result.text
+    assert "<|" not in result.text
+    assert result.caution == INSIDE
 
 
 @pytest.mark.parametrize(
@@ -111,10 +111,10 @@ def test_nests_of_any_depth_are_taken_apart_quickly() -> None:
     ],
 )
 def test_headings_of_the_prompt_are_quoted_with_every_line(response: str) -> None:
-    found = shown(response)
-    assert found.caution.endswith(HEADINGS)
-    assert all(line.startswith("> ") for line in found.text.splitlines())
-    assert found.text.count("\n") == len(without_special_tokens(response).text.splitlines()) - 1
+    result = shown(response)
+    assert result.caution.endswith(HEADINGS)
+    assert all(line.startswith("> ") for line in result.text.splitlines())
+    assert result.text.count("\n") == len(without_special_tokens(response).text.splitlines()) - 1
 
 
 @pytest.mark.parametrize(
@@ -172,8 +172,8 @@ def test_tokens_at_the_ends_are_of_the_format_and_no_caution() -> None:
     ],
 )
 def test_headings_are_those_of_the_prompt_that_is_used(user: str, response: str, is_quoted: bool) -> None:
-    found = shown(response, headings_of(Prompt(system="# Truth is what counts.", user=user).chat))
-    assert found.text.startswith("> ") == is_quoted == (found.caution == HEADINGS)
+    result = shown(response, headings_of(Prompt(system="# Truth is what counts.", user=user).chat))
+    assert result.text.startswith("> ") == is_quoted == (result.caution == HEADINGS)
 
 
 def judge(api: FakeApi, show: str = "response") -> LlmJudge:

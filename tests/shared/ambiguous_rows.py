@@ -44,7 +44,9 @@ def write_family(path: Path, family: str, model: str, benchmark: str, rows: list
     )
     contract = contract_of(FAMILIES[family])
     lacking = [
-        pl.lit(None, pl.Float64).alias(one.name) for one in FAMILIES[family].signals if one.name not in frame.columns
+        pl.lit(None, pl.Float64).alias(signal.name)
+        for signal in FAMILIES[family].signals
+        if signal.name not in frame.columns
     ]
     known = {name: dtype for name, dtype in contract.schema.items() if name in frame.columns}
     contract.write(frame.cast(known).with_columns(lacking), path, whose | {"family": family})

@@ -22,7 +22,7 @@ class Said(NamedTuple):
 
 
 def write_answered(
-    folder: Path, questions: Mapping[str, str], said: Sequence[Said], answers: Mapping[str, Any] | None = None
+    folder: Path, questions: Mapping[str, str], message: Sequence[Said], answers: Mapping[str, Any] | None = None
 ) -> dict[str, str]:
     """The files `benchmark` and `generations`; `answers` are the right ones of an item, where it has any."""
     items = {
@@ -36,7 +36,7 @@ def write_answered(
     BENCHMARKS.write(BENCHMARKS.frame(items), files["benchmark"], {})
     seen: dict[str, int] = {}
     rows: dict[str, list[Any]] = {name: [] for name in GENERATIONS.schema}
-    for one in said:
+    for one in message:
         number = seen[one.item] = seen.get(one.item, -1) + 1
         text = "".join(one.tokens) if one.text is None else one.text
         row = {

@@ -41,14 +41,14 @@ def write_traces(path: str, given: Sequence[tuple[str, int, str, str]], **column
         "run": [0] * n,
         "prompt_hash": [prompt_hash([*map(ord, prompt)]) for _, _, prompt, _ in given],
         "prompt_tokens": [len(prompt) for _, _, prompt, _ in given],
-        "n_tokens": [len(one) for one in tokens],
+        "n_tokens": [len(token) for token in tokens],
         "finish_reason": ["stop"] * n,
         "text": [text for *_, text in given],
         "trace_start": [0] * n,
         "tokens": [None] * n,
         "token_ids": tokens,
-        "token_logprobs": [[-0.1] * len(one) for one in tokens],
-        "top_logprobs": [[[-0.1] * 20] * len(one) for one in tokens],
+        "token_logprobs": [[-0.1] * len(token) for token in tokens],
+        "top_logprobs": [[[-0.1] * 20] * len(token) for token in tokens],
         "top_token_ids": [None] * n,
         "displaced_steps": [0] * n,
     }
@@ -58,5 +58,10 @@ def write_traces(path: str, given: Sequence[tuple[str, int, str, str]], **column
 def pass_settings(family: str, section: Mapping[str, Any], **changes: Any) -> dict[str, Any]:
     """The settings of a pass over such items."""
     asked_with = {"engine": "vllm", "local": True, "model": MODEL, "engine_args": {}, "sampling": {"max_tokens": 3}}
-    said = {"messages": [{"role": "user", "content": "{question}"}]}
-    return {"family": family, "version": 1, "asked_with": {**asked_with, **said, **changes}, "settings": dict(section)}
+    message = {"messages": [{"role": "user", "content": "{question}"}]}
+    return {
+        "family": family,
+        "version": 1,
+        "asked_with": {**asked_with, **message, **changes},
+        "settings": dict(section),
+    }

@@ -36,8 +36,8 @@ _COMMAND = "entropy-sentinel "
 
 def blocks(document: Path, language: str) -> list[str]:
     """The blocks of a document in a language; `sh` are those that can be pasted one after the other."""
-    found = re.findall(r"^```(\w*)\n(.*?)^```$", document.read_text(), flags=re.MULTILINE | re.DOTALL)
-    return [block for named, block in found if named == language]
+    result = re.findall(r"^```(\w*)\n(.*?)^```$", document.read_text(), flags=re.MULTILINE | re.DOTALL)
+    return [block for named, block in result if named == language]
 
 
 def shown_commands(document: Path) -> list[str]:
@@ -96,7 +96,7 @@ def _make_study(folder: Path) -> None:
         "study": "mine",
         "run": {"models": ["tiny-1m"], "benchmarks": sorted(names), "groups": [], "sizes": [{"size": 1}]},
         "models": {"tiny-1m": {"id": "x/y"}},
-        "benchmarks": {one: {"dataset": "x/y", "question": ["{q}"], "reference": ["{r}"]} for one in names},
+        "benchmarks": {name: {"dataset": "x/y", "question": ["{q}"], "reference": ["{r}"]} for name in names},
     }
     (folder / "my.yaml").write_text(yaml.safe_dump(over))
 

@@ -65,7 +65,7 @@ def main(folder: Path) -> None:
     engine = VllmEngine(settings, 1)
     prompt = PROMPTS["solve-step-by-step"]
     messages, seeds = [prompt.render(question=question) for question in QUESTIONS], list(range(len(QUESTIONS)))
-    found = {}
+    result = {}
     for name, changes in {
         "lora": {},
         "base": {"lora": None, "keep_top_tokens": True},
@@ -73,20 +73,20 @@ def main(folder: Path) -> None:
     }.items():
         settings.update(changes)
         answers = dict(engine.answer(messages, seeds))
-        found[name] = [
+        result[name] = [
             {key: getattr(value, "tolist", lambda value=value: value)() for key, value in vars(answers[i]).items()}
             for i in range(len(messages))
         ]
     texts = [PLAIN.format(question=question) for question in QUESTIONS]
-    found["plain"] = [
+    result["plain"] = [
         {name: getattr(one, name) for name in ("text", "prompt_tokens")}
         | {name: getattr(one, name).tolist() for name in ("token_ids", "token_logprobs", "top_logprobs")}
         for _, one in sorted(engine.answer(texts, seeds), key=lambda answer: answer[0])
     ]
     # One that is longer than the model's context, among others.
     asked = list(engine.answer([messages[0], prompt.render(question="1 + 1 = 2. " * 2000), messages[1]], seeds[:3]))
-    found["overlong"] = [(position, vars(one)["finish_reason"], one.text) for position, one in asked]
-    (folder / "answers.json").write_text(json.dumps({"provenance": engine.provenance, **found}))
+    result["overlong"] = [(position, vars(one)["finish_reason"], one.text) for position, one in asked]
+    (folder / "answers.json").write_text(json.dumps({"provenance": engine.provenance, **result}))
 
 
 if __name__ == "__main__":

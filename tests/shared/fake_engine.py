@@ -57,8 +57,8 @@ class FakeEngine:
                 yield number, refused_continuation("too long")
                 continue
             befores = [[*context, *tokens[:place]] for place in range(len(tokens))]
-            found = [every(before)[token] for before, token in zip(befores, tokens, strict=True)]
-            yield number, Continuation(np.array(found, dtype=np.float32))
+            result = [every(before)[token] for before, token in zip(befores, tokens, strict=True)]
+            yield number, Continuation(np.array(result, dtype=np.float32))
 
     def beams(
         self, contexts: Iterable[Sequence[int]], width: int, max_tokens: int, stop: Sequence[str] = ()
@@ -70,31 +70,31 @@ class FakeEngine:
         return []
 
     def prompts(self, chats: Sequence[Any]) -> list[Prompt]:
-        said = [chat if isinstance(chat, str) else chat[-1]["content"] for chat in chats]
-        return [Prompt(ids := [ord(one) for one in text[: self.prompt]], prompt_hash(ids)) for text in said]
+        message = [chat if isinstance(chat, str) else chat[-1]["content"] for chat in chats]
+        return [Prompt(ids := [ord(one) for one in text[: self.prompt]], prompt_hash(ids)) for text in message]
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int] | None]:
         return [None if set(text) & set(self.unknown) or not text else self._ids(text) for text in texts]
 
     def token_texts(self, responses: Sequence[Sequence[int]]) -> list[list[str]]:
         texts = {number: text for text, number in self.merges.items()}
-        return [[texts.get(one) or ("" if one == 0 else chr(one)) for one in ids] for ids in responses]
+        return [[texts.get(id_) or ("" if id_ == 0 else chr(id_)) for id_ in ids] for ids in responses]
 
     def _ids(self, text: str) -> list[int]:
-        found, place = [], 0
+        result, place = [], 0
         while place < len(text):
             merged = max((one for one in self.merges if text.startswith(one, place)), key=len, default=text[place])
-            found.append(self.merges.get(merged, ord(merged[0])))
+            result.append(self.merges.get(merged, ord(merged[0])))
             place += len(merged)
-        return found
+        return result
 
 
 def every(context: Sequence[int]) -> np.ndarray:
     """The log-probabilities of all tokens after a context, (VOCABULARY,), drawn by a generator that it seeds."""
     seed = int.from_bytes(hashlib.sha256(str(list(context)).encode()).digest()[:8])
     logits = np.random.default_rng(seed).normal(size=VOCABULARY) * 3
-    found: np.ndarray = logits - np.log(np.exp(logits).sum())
-    return found
+    result: np.ndarray = logits - np.log(np.exp(logits).sum())
+    return result
 
 
 def distribution(context: Sequence[int]) -> NextToken:

@@ -26,9 +26,9 @@ def signed(header: bytes, arrays: bytes) -> bytes:
 def forge(good: Path, target: Path, edit: Callable[[Json], Json], arrays: bytes | None = None, **about: Json) -> Path:
     """Write the file `good` to `target` with its parameters edited, and other arrays and fields of the header."""
     header, own = parts(good.read_bytes())
-    said = json.loads(header)
-    said = said | {"parameters": edit(said["parameters"])} | about
-    target.write_bytes(signed(json.dumps(said).encode(), own if arrays is None else arrays))
+    message = json.loads(header)
+    message = message | {"parameters": edit(message["parameters"])} | about
+    target.write_bytes(signed(json.dumps(message).encode(), own if arrays is None else arrays))
     return target
 
 

@@ -103,8 +103,8 @@ def validation(
 
     Intervals are 0.1 to either side. The default estimator has an AEE of 0.2, ATC of 0.05.
     """
-    found = [_domain(name, estimated, true) for name, estimated, true in left_out]
-    known = [one for one in found if one.error is not None]
+    result = [_domain(name, estimated, true) for name, estimated, true in left_out]
+    known = [one for one in result if one.error is not None]
     aee, bias = (float(np.mean([of(one.error) for one in known])) if known else None for of in (abs, float))
     others = {DEFAULT: 0.2, "atc-max": 0.05}
     reason = f"off by {aee:.3f} in the mean" if known else "there are 0 labelled domains"
@@ -118,7 +118,7 @@ def validation(
             *(Method(name, len(known), other if known else None, None, None) for name, other in others.items()),
         ),
         "coverage": ({"level": 0.9, "covered": 2, "n": 2, "lower": 0.34, "upper": 1.0, "basis": "predictive"},),
-        "left_out": tuple(found),
+        "left_out": tuple(result),
         "unlabelled": tuple(_domain(name, estimated, None) for name, estimated in unlabelled),
         "n_training": 80 * len(left_out),
         "training_accuracy": 0.5,
@@ -314,9 +314,9 @@ def _errors(estimates: pl.DataFrame) -> pl.DataFrame:
 
 def cell(table: Table, row: dict[str, object], column: str) -> object:
     """The one cell of the row with these values."""
-    found = table.frame.filter(**row)
-    assert len(found) == 1, f"{len(found)} rows are {row}"
-    return found[column][0]
+    result = table.frame.filter(**row)
+    assert len(result) == 1, f"{len(result)} rows are {row}"
+    return result[column][0]
 
 
 def domains(rows: list[tuple[str, str, int, int, float | None]]) -> pl.DataFrame:

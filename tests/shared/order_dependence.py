@@ -28,11 +28,11 @@ def order_dependence(asked: Sequence[Answered], backend: Backend, orders: int = 
     counts, changed = [[max(one, default=-1) + 1 for one in given]], 0
     for _ in range(orders):
         shuffled = [generator.permutation(len(answers)) for _, answers in asked]
-        found = classes(
+        result = classes(
             [(one, [of[at] for at in order]) for (one, of), order in zip(asked, shuffled, strict=True)], backend
         )
-        counts.append([max(one, default=-1) + 1 for one in found])
-        for order, again, before in zip(shuffled, found, given, strict=True):
+        counts.append([max(one, default=-1) + 1 for one in result])
+        for order, again, before in zip(shuffled, result, given, strict=True):
             # The same classes where those of the one and the other belong together one to one.
             both = set(zip(again, (before[at] for at in order), strict=True))
             changed += not len(both) == len(set(again)) == len(set(before))

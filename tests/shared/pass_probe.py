@@ -63,9 +63,9 @@ class Asked:
     @property
     def settings(self) -> Any:
         """What the pass is made with."""
-        found = pass_settings(self.config, self.family, self.probe.model, self.probe.benchmarks[0])
-        found["settings"] |= self.probe.settings
-        return found
+        result = pass_settings(self.config, self.family, self.probe.model, self.probe.benchmarks[0])
+        result["settings"] |= self.probe.settings
+        return result
 
     @property
     def files(self) -> tuple[Path, Path]:

@@ -89,5 +89,5 @@ def line(number: int, k: int = 20, **changes: Any) -> dict[str, Any]:
 def log_file(path: Path, records: list[dict[str, Any] | str]) -> Path:
     """JSON Lines; a text is a line as it is."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join((one if isinstance(one, str) else json.dumps(one)) + "\n" for one in records))
+    path.write_text("".join((record if isinstance(record, str) else json.dumps(record)) + "\n" for record in records))
     return path

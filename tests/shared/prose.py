@@ -110,8 +110,8 @@ def findings(text: str) -> Iterator[str]:
         return
     line = " ".join(text.split())
     for pattern, remedy in _HABIT.items():
-        for found in pattern.finditer(line):
-            yield f"'{found[0].strip()}': write {remedy}"
+        for result in pattern.finditer(line):
+            yield f"'{result[0].strip()}': write {remedy}"
     for sentence in _END.split(text):
         if (n := len(re.findall(r"[A-Za-z][\w'-]*", sentence))) > MOST_WORDS:
             yield f"{n} words: '{' '.join(sentence.split()[:6])} ...': write two sentences, or a list"

@@ -15,11 +15,11 @@ _FILE = re.compile(r"(?:\+\+\+|#|\{#) ([\w./-]+)(?: #\})?\n")
 
 def blocks() -> list[tuple[str, str, str]]:
     """Kind, file and text of every block that names a file in its first line."""
-    found = []
+    result = []
     for kind, text in _BLOCK.findall(GUIDE.read_text()):
         if named := _FILE.match(text):
-            found.append((kind, named[1], text[named.end() :]))
-    return found
+            result.append((kind, named[1], text[named.end() :]))
+    return result
 
 
 def apply(folder: Path) -> dict[str, Any]:

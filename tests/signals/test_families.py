@@ -59,12 +59,12 @@ def add_family(folder: Path, name: str, more: str = "", **columns: str) -> Path:
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A copy of the project with three families."""
-    found = Project(tmp_path_factory.mktemp("families"), ["demo/config.yaml", "mine.yaml"])
+    result = Project(tmp_path_factory.mktemp("families"), ["demo/config.yaml", "mine.yaml"])
     short = 'pl.when(pl.col("sample") == 0).then(pl.col("n_tokens") / 128)'
-    add_family(found.folder, "short", short=short)
-    add_family(found.folder, "around", more=", per_item=True", around='pl.col("n_tokens").mean()')
-    (add_family(found.folder, "area", area='times * pl.col("n_tokens")') / "rules.smk").write_text(RULES)
-    return found
+    add_family(result.folder, "short", short=short)
+    add_family(result.folder, "around", more=", per_item=True", around='pl.col("n_tokens").mean()')
+    (add_family(result.folder, "area", area='times * pl.col("n_tokens")') / "rules.smk").write_text(RULES)
+    return result
 
 
 def called(project: Project, code: str) -> Any:
@@ -122,8 +122,8 @@ def test_a_family_with_rules_of_its_own_is_made_by_them(project: Project) -> Non
     made = "results/mine/signals/area/elsewhere/averages.parquet"
     project.run(made)
     n_questions = pl.read_parquet(project.folder / "results/mine/benchmarks/averages.parquet")["question"].n_unique()
-    found = pl.read_parquet(project.folder / made)
-    assert found["area"].to_list() == [3 * n_questions * n for n in pl.read_parquet(traces)["n_tokens"]]
+    result = pl.read_parquet(project.folder / made)
+    assert result["area"].to_list() == [3 * n_questions * n for n in pl.read_parquet(traces)["n_tokens"]]
 
 
 @pytest.mark.parametrize(
@@ -191,17 +191,17 @@ print(json.dumps({
              kept.filter(benchmark="c")["label"].mean()],
 }))
 """
-    found = called(project, code)
-    assert found["order"] == ["baseline-short", "baseline-max", "doc-baseline-short"]
-    assert found["same"], "an estimator of features alone must not move"
-    assert found["counts"] == [
+    result = called(project, code)
+    assert result["order"] == ["baseline-short", "baseline-max", "doc-baseline-short"]
+    assert result["same"], "an estimator of features alone must not move"
+    assert result["counts"] == [
         ["baseline-short", 20, 40, 20],
         ["baseline-max", 60, 0, 60],
         ["doc-baseline-short", 20, 40, 20],
     ]
     # Twice `max` has the z-scores of `max`: the same regression, on the rows that are left.
-    assert found["found"] == pytest.approx(found["expected"], abs=1e-12)
-    assert found["true"][0] == found["true"][1]
+    assert result["found"] == pytest.approx(result["expected"], abs=1e-12)
+    assert result["true"][0] == result["true"][1]
 
 
 def test_observations_have_what_the_files_of_families_have(project: Project, tmp_path: Path) -> None:
@@ -243,14 +243,14 @@ print(json.dumps({{
     "beside": pl.read_parquet(f"{{folder}}/area.parquet").columns,
 }}))
 """
-    found = called(project, code)
-    assert (found["columns"], found["families"]) == (["area", "short"], ["area", "short"])
-    assert found["area"] == [3.0 * one for one in found["tokens"]]
-    assert found["short"] == [one / 128 for one in found["tokens"]]
-    assert found["rest"]
-    assert found["features"]
-    assert sorted(found["about"]) == ["logprobs", "split", "stage"]
-    assert found["beside"] == ["model", "benchmark", "item_id", "sample", "area", "more"]
+    result = called(project, code)
+    assert (result["columns"], result["families"]) == (["area", "short"], ["area", "short"])
+    assert result["area"] == [3.0 * token for token in result["tokens"]]
+    assert result["short"] == [token / 128 for token in result["tokens"]]
+    assert result["rest"]
+    assert result["features"]
+    assert sorted(result["about"]) == ["logprobs", "split", "stage"]
+    assert result["beside"] == ["model", "benchmark", "item_id", "sample", "area", "more"]
 
 
 def test_rejection_compares_on_the_responses_that_have_the_signal(project: Project) -> None:
@@ -332,21 +332,21 @@ print(json.dumps({
 }))
 """
     )
-    found = called(project, code)
-    assert found["short"][0] == [one / 128 for one in found["short"][1]]
-    assert found["signals"] == [{"short": "short"}, ["short"], ["short"]]
-    assert (found["statistics"], found["validation"]) == ("short", "baseline-short")
-    for line in found["missing"]:
+    result = called(project, code)
+    assert result["short"][0] == [one / 128 for one in result["short"][1]]
+    assert result["signals"] == [{"short": "short"}, ["short"], ["short"]]
+    assert (result["statistics"], result["validation"]) == ("short", "baseline-short")
+    for line in result["missing"]:
         assert "'short'" in line
     # Three of four domains, of 40 responses each, have no `short`.
-    assert found["estimate"] == [["averages", 40, 0], ["multiply-then-add", 0, 40]]
-    assert found["reasons"] == [[None, 40], ["no signal 'short'", 120]]
-    assert found["monitor"] == [[160, 40]]
-    assert "no signal 'short'" in found["problems"][0]
-    assert found["same"] == 0
-    assert found["sample"] == 20
+    assert result["estimate"] == [["averages", 40, 0], ["multiply-then-add", 0, 40]]
+    assert result["reasons"] == [[None, 40], ["no signal 'short'", 120]]
+    assert result["monitor"] == [[160, 40]]
+    assert "no signal 'short'" in result["problems"][0]
+    assert result["same"] == 0
+    assert result["sample"] == 20
     # One depends on the other answers to an item, one has rules of its own: neither is made of single traces.
-    assert found["other"] == [160, 160]
+    assert result["other"] == [160, 160]
 
 
 def test_an_estimator_says_which_family_is_missing(project: Project) -> None:

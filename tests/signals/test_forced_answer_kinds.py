@@ -27,7 +27,7 @@ class Characters:
         return [[ord(one) for one in text] for text in texts]
 
     def token_texts(self, responses: Sequence[Sequence[int]]) -> list[list[str]]:
-        return [[chr(one) for one in ids] for ids in responses]
+        return [[chr(id_) for id_ in ids] for ids in responses]
 
     def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
         for number, context in enumerate(contexts):
@@ -60,31 +60,31 @@ def asked(part: pl.DataFrame, **further: Any) -> tuple[pl.DataFrame, Characters]
 
 def test_of_a_question_with_options_the_letter_alone_is_put_in() -> None:
     """References of such questions are written `(C)`; what follows the brace would else be a bracket."""
-    found, engine = asked(responses(OPTIONS, "(C)", "so \\boxed{\\text{B}}"))
-    assert found["answer_text"].to_list() == ["C", "B"]
-    assert found["answer_tokens"].to_list() == [1, 1]
+    result, engine = asked(responses(OPTIONS, "(C)", "so \\boxed{\\text{B}}"))
+    assert result["answer_text"].to_list() == ["C", "B"]
+    assert result["answer_tokens"].to_list() == [1, 1]
     # The answer ends with the 18th token, behind B: 17 positions, and both kinds put in the same, the brace alone.
-    assert engine.contexts == ["?" + "so \\boxed{\\text{B}}"[:t] + BOX for t in range(1, found["tokens_to_answer"][0])]
-    assert found["options"].to_list() == [["A", "B", "C", "D"]] * 2
-    for probabilities in found["option_probabilities"][0]:
+    assert engine.contexts == ["?" + "so \\boxed{\\text{B}}"[:t] + BOX for t in range(1, result["tokens_to_answer"][0])]
+    assert result["options"].to_list() == [["A", "B", "C", "D"]] * 2
+    for probabilities in result["option_probabilities"][0]:
         assert list(probabilities) == pytest.approx([1 / 20] * 17)
-    assert found["mean_eas"].to_list() == pytest.approx([np.log2(20)] * 2, rel=1e-6)
+    assert result["mean_eas"].to_list() == pytest.approx([np.log2(20)] * 2, rel=1e-6)
 
 
 def test_without_options_brackets_are_a_part_of_the_answer() -> None:
-    found, engine = asked(responses("Which interval?", "(C)", "it is \\boxed{(C)}"))
-    assert found["answer_text"].to_list() == ["(C)", "(C)"]
-    assert found["answer_tokens"].to_list() == [3, 3]
+    result, engine = asked(responses("Which interval?", "(C)", "it is \\boxed{(C)}"))
+    assert result["answer_text"].to_list() == ["(C)", "(C)"]
+    assert result["answer_tokens"].to_list() == [3, 3]
     assert engine.contexts[0] == "?i" + BOX + "(C"
-    assert found["options"].to_list() == [None, None]
+    assert result["options"].to_list() == [None, None]
 
 
 def test_of_each_item_only_the_first_samples_are_asked_about() -> None:
     part = responses("1+1?", "2", "\\boxed{2}", "\\boxed{3}", "\\boxed{2}")
-    found, engine = asked(part, samples=2)
-    assert found["eas"].is_null().to_list() == [False, False, False, False, True, True]
+    result, engine = asked(part, samples=2)
+    assert result["eas"].is_null().to_list() == [False, False, False, False, True, True]
     assert len(engine.contexts) == 2 * (len("\\boxed{2") - 1)
     why = "not among the first 2 of its item; only those are asked about (signals.forced_answer.samples)"
-    assert found["reason"].to_list() == [None] * 4 + [why] * 2
+    assert result["reason"].to_list() == [None] * 4 + [why] * 2
     everything, _ = asked(part, samples=None)
     assert everything["eas"].null_count() == 0

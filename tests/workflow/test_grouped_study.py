@@ -24,13 +24,13 @@ def test_a_study_that_groups_answers(tmp_path: Path, monkeypatch: pytest.MonkeyP
     project = Project(tmp_path / "project", ["study.yaml"])
     items = {"colours-00000": "which one", "colours-00001": "which one which"}
     (project.folder / "colours.jsonl").write_text("".join(json.dumps({"asked": one}) + "\n" for one in items.values()))
-    said = [
+    message = [
         Said(item, [word], [math.log(share)])
         for item, words in zip(items, (("red", "crimson", "navy"), ("navy", "navy")), strict=True)
         for word, share in zip(words, (0.5, 0.25, 0.25), strict=False)
     ]
     (project.folder / "traces").mkdir()
-    files = write_answered(project.folder, items, said)
+    files = write_answered(project.folder, items, message)
     Path(files["generations"]).rename(project.folder / "traces" / "colours.parquet")
     study = {
         "study": "mine",
@@ -47,15 +47,15 @@ def test_a_study_that_groups_answers(tmp_path: Path, monkeypatch: pytest.MonkeyP
     }
     (project.folder / "study.yaml").write_text(yaml.safe_dump(study))
     project.run(SEMANTICS, SAR)
-    found, origin = pl.read_parquet(project.folder / SEMANTICS), read_provenance(project.folder / SEMANTICS)
+    result, origin = pl.read_parquet(project.folder / SEMANTICS), read_provenance(project.folder / SEMANTICS)
     # Red and crimson are one class of 3/4.
     entropy = -(0.75 * math.log(0.75) + 0.25 * math.log(0.25))
-    assert found["semantic_entropy"].to_list() == pytest.approx([entropy] * 3 + [0, 0], rel=1e-5, abs=1e-9)
-    assert found["answer_class"].to_list() == [0, 0, 1, 0, 0]
+    assert result["semantic_entropy"].to_list() == pytest.approx([entropy] * 3 + [0, 0], rel=1e-5, abs=1e-9)
+    assert result["answer_class"].to_list() == [0, 0, 1, 0, 0]
     assert (origin["grouping"]["pairs_asked"], origin["grouping"]["pairs_saved"]) == (3, 0)
     sar = pl.read_parquet(project.folder / SAR)
     assert sar["sar"].null_count() == 0
     (project.folder / SEMANTICS).unlink()
     project.run(SEMANTICS)
-    assert pl.read_parquet(project.folder / SEMANTICS).equals(found)
+    assert pl.read_parquet(project.folder / SEMANTICS).equals(result)
     assert read_provenance(project.folder / SEMANTICS)["grouping"]["pairs_asked"] == 0

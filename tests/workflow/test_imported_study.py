@@ -120,10 +120,10 @@ def test_judges_are_compared(project: Project) -> None:
         labels = pl.read_parquet(project.folder / "given" / "labels" / "theirs" / f"{benchmark}.parquet")
         number = pl.int_range(pl.len())
         known = number < 200 if benchmark == "percentages" else number == 0
-        said = pl.when(known).then(pl.when(number % 2 == 0).then(~pl.col("label")).otherwise("label"))
+        message = pl.when(known).then(pl.when(number % 2 == 0).then(~pl.col("label")).otherwise("label"))
         few = project.folder / "given" / "few" / "theirs" / f"{benchmark}.parquet"
         few.parent.mkdir(parents=True, exist_ok=True)
-        labels.with_columns(label=said).write_parquet(few)
+        labels.with_columns(label=message).write_parquet(few)
     several.run()
     results = project.folder / "results" / "imported"
     pairs = PAIRS.read(results / "agreement" / "pairs.parquet").filter(first="people", second="few")

@@ -93,8 +93,12 @@ def test_labels_of_a_server_survive_a_kill_and_are_paid_for_once(
         labels = pl.read_parquet(project.folder / file)
         numbers = labels["item_id"].str.slice(-5).cast(pl.Int64)
         assert labels["label"].to_list() == (numbers % 3 == 0).to_list()
-        said = read_provenance(project.folder / file)
-        assert (said["model"], said["benchmark"], said["llm"]["model"]) == ("theirs", benchmark, "hosted_vllm/judge")
+        message = read_provenance(project.folder / file)
+        assert (message["model"], message["benchmark"], message["llm"]["model"]) == (
+            "theirs",
+            benchmark,
+            "hosted_vllm/judge",
+        )
     table = pl.read_csv(project.folder / costs)
     assert table["model"].to_list() == ["theirs", "theirs", "total"]
     # 11 tokens in and 9 out of every call that was answered; of one that the kill cut off, what it may cost at most.

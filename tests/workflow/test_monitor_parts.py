@@ -35,23 +35,23 @@ def snakemake(folder: Path) -> dict[str, int]:
 def test_parts_add_up_and_a_new_file_is_a_job(tmp_path: Path) -> None:
     estimator = saved(tmp_path, "atc-se_sum")
     (tmp_path / "logs").mkdir()
-    config = {"estimator": estimator.name, "logs": ["logs/*.jsonl"], "folder": "found", "options": OPTIONS}
+    config = {"estimator": estimator.name, "logs": ["logs/*.jsonl"], "folder": "result", "options": OPTIONS}
     (tmp_path / "monitor.yaml").write_text(yaml.safe_dump(config))
     for day in range(3):
         records = [line(24 * day + hour) for hour in range(24)]
         log_file(tmp_path / "logs" / f"{day}.jsonl", [*records, "{broken"] if day == 1 else records)
     assert snakemake(tmp_path) == {"monitor_part": 3, "monitor": 1}
     whole = es.monitor(estimator, str(tmp_path / "logs"), **OPTIONS)
-    assert pl.read_parquet(tmp_path / "found" / "rows.parquet").equals(whole.windows)
-    found = json.loads((tmp_path / "found" / "rows.json").read_text())
-    assert found["provenance"]["problems"] == {"records that cannot be read": 1}
-    assert json.loads((tmp_path / "found" / "alerts.json").read_text())["alerts"] == whole.alerts != []
+    assert pl.read_parquet(tmp_path / "result" / "rows.parquet").equals(whole.windows)
+    result = json.loads((tmp_path / "result" / "rows.json").read_text())
+    assert result["provenance"]["problems"] == {"records that cannot be read": 1}
+    assert json.loads((tmp_path / "result" / "alerts.json").read_text())["alerts"] == whole.alerts != []
     # Another day; and the last one has grown.
     log_file(tmp_path / "logs" / "2.jsonl", [line(24 * 2 + hour) for hour in range(30)])
     log_file(tmp_path / "logs" / "3.jsonl", [line(24 * 3 + hour) for hour in range(10, 24)])
     assert snakemake(tmp_path) == {"monitor_part": 2, "monitor": 1}
     whole = es.monitor(estimator, str(tmp_path / "logs"), **OPTIONS)
-    assert pl.read_parquet(tmp_path / "found" / "rows.parquet").equals(whole.windows)
+    assert pl.read_parquet(tmp_path / "result" / "rows.parquet").equals(whole.windows)
     # What is asked of the sums changes no part.
     config["options"] = {**OPTIONS, "level": 0.5}
     (tmp_path / "monitor.yaml").write_text(yaml.safe_dump(config))
@@ -71,10 +71,10 @@ def test_on_a_cluster(tmp_path: Path) -> None:
     (tmp_path / "logs").mkdir()
     for day in range(3):
         log_file(tmp_path / "logs" / f"{day}.jsonl", [line(24 * day + hour) for hour in range(24)])
-    config = {"estimator": estimator.name, "logs": ["logs/*.jsonl"], "folder": "found", "options": OPTIONS}
+    config = {"estimator": estimator.name, "logs": ["logs/*.jsonl"], "folder": "result", "options": OPTIONS}
     (tmp_path / "monitor.yaml").write_text(yaml.safe_dump(config))
     with cluster():
         output = project.run("--snakefile", "workflow/monitor.smk")
     assert output.count("has been submitted with SLURM jobid") == 4
     whole = es.monitor(estimator, str(tmp_path / "logs"), **OPTIONS)
-    assert pl.read_parquet(tmp_path / "found" / "rows.parquet").equals(whole.windows)
+    assert pl.read_parquet(tmp_path / "result" / "rows.parquet").equals(whole.windows)

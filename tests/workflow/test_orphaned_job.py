@@ -82,13 +82,13 @@ def test_nothing_is_generated_twice(
     assert not list(output.parent.glob("*.parts"))
 
 
-def shown_until(run: ForkedSnakemake, said: str, event: Event) -> str:
+def shown_until(run: ForkedSnakemake, message: str, event: Event) -> str:
     """All that a run says; `event` is set as soon as it says `said`."""
     shown = ""
     with run:
         for line in run.stdout:
             shown += line
-            if said in line:
+            if message in line:
                 event.set()
     assert run.returncode == 0, shown
     return shown

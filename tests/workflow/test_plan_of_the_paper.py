@@ -25,12 +25,12 @@ def test_full_study_has_its_jobs(tmp_path: Path) -> None:
 
 def asked(output: str) -> dict[str, set[str]]:
     """What the jobs of each rule ask for, by what a dry run prints of them."""
-    found: dict[str, set[str]] = {}
+    result: dict[str, set[str]] = {}
     for block in re.split(r"\n *(?:local)?rule ", output)[1:]:
         rule, _, about = block.partition(":")
-        said = re.findall(r"^ +(threads: \d+)$|\b((?:mem_mb|runtime|gpu)=\d+)", about, re.MULTILINE)
-        found.setdefault(rule, set()).update(one or other for one, other in said)
-    return found
+        message = re.findall(r"^ +(threads: \d+)$|\b((?:mem_mb|runtime|gpu)=\d+)", about, re.MULTILINE)
+        result.setdefault(rule, set()).update(one or other for one, other in message)
+    return result
 
 
 @pytest.mark.slow
@@ -42,7 +42,7 @@ def test_jobs_ask_for_the_same_without_any_profile_and_a_profile_has_the_last_wo
     assert [plain[rule] for rule in ("feature", "accuracy_sweep", "accuracy_report")] == [usual] * 3
     assert plain["generation"] == {"gpu=1", "mem_mb=4000", "runtime=240"}
     assert (plain["label"], plain["benchmark"]) == ({"mem_mb=2000", "runtime=60"}, {"mem_mb=2000", "runtime=30"})
-    said = asked(
+    message = asked(
         project.run(*bare, "--cores", "2", "--set-resources", "feature:mem_mb=9000", "--set-threads", "label=2")
     )
-    assert said == plain | {"feature": {"mem_mb=9000", "runtime=30"}, "label": {"threads: 2", *plain["label"]}}
+    assert message == plain | {"feature": {"mem_mb=9000", "runtime=30"}, "label": {"threads: 2", *plain["label"]}}

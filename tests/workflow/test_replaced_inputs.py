@@ -108,9 +108,9 @@ def test_results_recorded_without_contents_stay_until_a_file_changes(project: Pr
     records = list((project.folder / ".snakemake" / "metadata").rglob("*"))
     without = 0
     for path in filter(Path.is_file, records):
-        found = path.read_text()
-        path.write_text(re.sub(r", 'content': 'sha256:[0-9a-f]{64}'", "", found))
-        without += path.read_text() != found
+        result = path.read_text()
+        path.write_text(re.sub(r", 'content': 'sha256:[0-9a-f]{64}'", "", result))
+        without += path.read_text() != result
     assert without == 6, "benchmarks, generations and labels of two benchmarks"
     assert project.planned("labels") == {}
     replace(project.folder / "given" / "labels" / "theirs" / "products.parquet")

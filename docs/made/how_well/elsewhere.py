@@ -25,7 +25,9 @@ def transfer(cases: Mapping[tuple[str, str], tuple[Cases, Cases]], own: Cases) -
         for method in METHODS:
             of_own = left_out_once(own).filter(model=asked, method=method)
             errors = [mean_over_domains(part.filter(method=method)) for part in (without, along)]
-            rows.append([known, asked, METHODS[method], str(mean_over_domains(of_own)), *(str(one) for one in errors)])
+            rows.append(
+                [known, asked, METHODS[method], str(mean_over_domains(of_own)), *(str(error) for error in errors)]
+            )
     return (
         "## From one model to another\n\n"
         "AEE of estimators fitted on one model's answers, for another model's answers to the same questions;\n"

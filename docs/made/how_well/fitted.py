@@ -25,11 +25,11 @@ FLAGS = ("outside support", "truncated", "training accuracy")
 
 def read_observations(results: Path, judge: str) -> dict[str, pl.DataFrame]:
     """A study's observations that have features, by model; domains without any label are left out."""
-    found = {}
+    result = {}
     for path in sorted((results / "observations" / judge).glob("*.parquet")):
         rows = OBSERVATIONS.read(path).filter(pl.col("feature_reason").is_null())
-        found[path.stem] = rows.filter(pl.col("label").is_not_null().any().over("benchmark"))
-    return found
+        result[path.stem] = rows.filter(pl.col("label").is_not_null().any().over("benchmark"))
+    return result
 
 
 def training_rows(rows: pl.DataFrame) -> TrainingRows:
@@ -70,8 +70,8 @@ def _of(fitted_on: pl.DataFrame, asked: pl.DataFrame) -> Iterator[dict[str, obje
         for level in LEVELS:
             lower, upper, _ = validation.residuals.intervals([case["estimated"]], [case["n"]], level)
             case |= {f"lower_{level:.0%}": float(lower[0]), f"upper_{level:.0%}": float(upper[0])}
-        said = outside[0] is not None, part["cut_off"].mean() > LARGEST_SHARE, careful is not None
-        yield case | {"verdict": validation.verdict} | dict(zip(FLAGS, said, strict=True))
+        message = outside[0] is not None, part["cut_off"].mean() > LARGEST_SHARE, careful is not None
+        yield case | {"verdict": validation.verdict} | dict(zip(FLAGS, message, strict=True))
 
 
 def _case(estimator: Estimator, part: pl.DataFrame) -> dict[str, object]:
@@ -92,7 +92,7 @@ def moved(fitted_on: pl.DataFrame, asked: pl.DataFrame, without_domain: bool) ->
     Every domain of `asked` is estimated by what is fitted on all labelled domains of `fitted_on`, or on those but the
     same one.
     """
-    found = []
+    result = []
     with one_thread():
         for (name,), part in asked.group_by("benchmark", maintain_order=True):
             known = fitted_on.filter(pl.col("benchmark") != name) if without_domain else fitted_on
@@ -100,5 +100,5 @@ def moved(fitted_on: pl.DataFrame, asked: pl.DataFrame, without_domain: bool) ->
             for method in METHODS:
                 estimator = rows.fit(method)
                 if not isinstance(estimator, Unfitted):
-                    found.append(_case(estimator, part) | {"benchmark": name, "group": "", "k": 0, "method": method})
-    return with_errors(pl.DataFrame(found))
+                    result.append(_case(estimator, part) | {"benchmark": name, "group": "", "k": 0, "method": method})
+    return with_errors(pl.DataFrame(result))

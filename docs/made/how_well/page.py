@@ -157,14 +157,14 @@ def intervals(validated: pl.DataFrame) -> str:
         usable = share(part, pl.col("verdict") == USABLE)
         rows.append([f"{k}", f"{len(part)}", f"{part['error'].mean():.3f}", *covered, f"{width:.2f}", usable])
     worst = validated.filter(verdict=USABLE)
-    said = (
+    message = (
         f"If the verdict was `usable`, {share(worst, inside(0.9))} of the 90% intervals held, and the worst "
         f"estimate was off by {worst['error'].max():.3f}."
         if len(worst)
         else "No verdict on this page is `usable`: with so few domains and labels it is out of reach."
     )
     if _share_inside(validated, 0.9) > 0.95:
-        said += (
+        message += (
             "\n\nThe intervals are wider than these answers need. Narrower ones hold too rarely for estimators that "
             "are off by\nmore (`make bench-learned`, `make bench-verdict`), so they stay."
         )
@@ -172,7 +172,7 @@ def intervals(validated: pl.DataFrame) -> str:
         "## Do the intervals hold?\n\n"
         "`recommended` is fitted and validated on every group of that many domains. The table has the share of the\n"
         "other domains whose true accuracy is in the interval of each level, and the share of the verdict `usable`.\n\n"
-        f"{table(head, rows)}\n{said}"
+        f"{table(head, rows)}\n{message}"
     )
 
 
@@ -201,7 +201,7 @@ def left_out_once(cases: Cases) -> Cases:
 
 def _each_and_all(cases: Cases) -> list[list[str]]:
     models = cases["model"].unique().sort().to_list()
-    return [*([one] for one in models), *([models] if len(models) > 1 else [])]
+    return [*([model] for model in models), *([models] if len(models) > 1 else [])]
 
 
 def _aee_and_rho(cases: Cases) -> list[str]:
@@ -211,8 +211,8 @@ def _aee_and_rho(cases: Cases) -> list[str]:
 
 
 def _chance(cases: Cases, models: Sequence[str]) -> list[str]:
-    found = f"{chance(cases.filter(pl.col('model').is_in(models), method=DEFAULT)):.3f}"
-    return [found, ""] if len(models) == 1 else [found]
+    result = f"{chance(cases.filter(pl.col('model').is_in(models), method=DEFAULT)):.3f}"
+    return [result, ""] if len(models) == 1 else [result]
 
 
 def _flat(parts: Iterable[Sequence[str]]) -> list[str]:

@@ -48,11 +48,11 @@ def test_what_nobody_has_labelled_is_worth_labels_by_its_estimate() -> None:
 
 def test_advice_is_by_model_and_says_where_an_accuracy_is_not_known() -> None:
     counts = domains([*ROWS, ("b", "adding", 0, 0, None), ("b", "counting", 50, 50, 0.5)])
-    found = advise(counts, [validation(), validation("b")], EASY)
-    assert [one.model for one in found] == ["a", "a", "b", "b"]
-    assert found[2].accuracy is None
-    assert "its accuracy is unknown" in found[2].text
-    assert found[3].accuracy == pytest.approx(0.5)
+    result = advise(counts, [validation(), validation("b")], EASY)
+    assert [one.model for one in result] == ["a", "a", "b", "b"]
+    assert result[2].accuracy is None
+    assert "its accuracy is unknown" in result[2].text
+    assert result[3].accuracy == pytest.approx(0.5)
 
 
 def test_what_failed_is_told_by_reason() -> None:
@@ -82,7 +82,7 @@ def test_gaps_are_domains_that_lack_much() -> None:
         counts = (n, 0, n - unlabelled, unlabelled, featureless, cut_off, 0, 0, 9.0, None, None)
         return ("a", name, *counts, *MASS, json.dumps(reasons), *UNKNOWN)
 
-    found = gaps(
+    result = gaps(
         DOMAINS.frame(
             [
                 row("whole", 100, 4, 0, 4, {"no answer": 4}),
@@ -93,8 +93,8 @@ def test_gaps_are_domains_that_lack_much() -> None:
             ]
         )
     )
-    assert [(one["benchmark"], one["unlabelled"], one["featureless"], one["cut_off"]) for one in found] == [
+    assert [(one["benchmark"], one["unlabelled"], one["featureless"], one["cut_off"]) for one in result] == [
         ("cut", 0.0, 0.0, 0.05),
         ("bare", 0.1, 0.2, 0.0),
     ]
-    assert [one["reasons"] for one in found] == ["-", "no answer: 10; empty: 20"]
+    assert [one["reasons"] for one in result] == ["-", "no answer: 10; empty: 20"]

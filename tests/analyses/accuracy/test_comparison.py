@@ -98,8 +98,8 @@ def test_cells_that_cannot_be_matched_say_why():
 def test_a_comparison_says_how_many_responses_it_is_over():
     # 100 of each of the 9 x 10 domains; the paper's benchmarks have 1319 + 300 + 5000 + 500 + 747 + 692 + 1025 + 1438 +
     # 100 + 448 items.
-    said = "This study has 9,000 responses of 9 models to 10 benchmarks, the paper 104,121 of 9 models to 10."
-    assert said in compare("1_auroc", paper_inputs()).notes
+    message = "This study has 9,000 responses of 9 models to 10 benchmarks, the paper 104,121 of 9 models to 10."
+    assert message in compare("1_auroc", paper_inputs()).notes
 
 
 def test_rows_of_a_model_stand_together_in_the_order_of_the_study():

@@ -57,18 +57,18 @@ def test_questions_that_look_ambiguous_count_once_each() -> None:
     rows = observations(6, item_id=["c-0", "c-0", "c-1", "c-1", "c-2", "c-3"], sample=[0, 1, 0, 1, 0, 0]).with_columns(
         stable_classes=pl.Series([None, 2.0, 1.0, 1.0, 3.0, None])
     )
-    found = domain_row(rows)
-    assert (found["n_ambiguous"], found["n_questions"]) == (2, 3)
+    result = domain_row(rows)
+    assert (result["n_ambiguous"], result["n_questions"]) == (2, 3)
     for unknown in (rows.drop("stable_classes"), rows.with_columns(stable_classes=pl.lit(None, pl.Float64))):
-        found = domain_row(unknown)
-        assert (found["n_ambiguous"], found["n_questions"]) == (None, None)
+        result = domain_row(unknown)
+        assert (result["n_ambiguous"], result["n_questions"]) == (None, None)
 
 
 def test_auroc_follows_the_sign_of_the_feature() -> None:
     # Incorrect rows have the larger values: AUROC 1 as a score for incorrect, 0 for a confidence.
     rows = AUROC.frame(list(auroc_rows(observations(4, label=[True, True, False, False]))))
-    found = dict(AUROC.check(rows).select("feature", "auroc").iter_rows())
-    assert (found["max"], found["ppl"], found["lntp"], found["skewness"]) == (1, 1, 0, 0)
+    result = dict(AUROC.check(rows).select("feature", "auroc").iter_rows())
+    assert (result["max"], result["ppl"], result["lntp"], result["skewness"]) == (1, 1, 0, 0)
 
 
 def test_auroc_of_one_class_is_null() -> None:

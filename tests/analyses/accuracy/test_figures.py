@@ -164,11 +164,11 @@ def test_figure_1_places_true_accuracy_on_x_and_estimate_on_y():
     assert sorted(names(figure)) == ["logic", "words"]
 
 
-@pytest.mark.parametrize(("n_domains", "said"), [(4, "AEE 0.200"), (5, "AEE 0.200, rho 0.900")])
-def test_the_title_of_figure_1_has_a_rho_over_five_domains_or_more(n_domains: int, said: str):
+@pytest.mark.parametrize(("n_domains", "message"), [(4, "AEE 0.200"), (5, "AEE 0.200, rho 0.900")])
+def test_the_title_of_figure_1_has_a_rho_over_five_domains_or_more(n_domains: int, message: str):
     estimates = estimate_rows("a", GROUP, [("logic", "held_out", 0.4, 0.2)])
     sweep = sweep_rows([0.2], [0.9], ["a"]).with_columns(n_domains=pl.lit(n_domains, pl.UInt8))
-    assert figure_1(estimates, sweep).axes[0].get_title() == f"a\n{said} on unseen domains"
+    assert figure_1(estimates, sweep).axes[0].get_title() == f"a\n{message} on unseen domains"
 
 
 def test_figure_1_leaves_out_a_domain_without_an_estimate():

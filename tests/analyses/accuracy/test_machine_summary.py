@@ -34,16 +34,16 @@ def keys(value: Any) -> Iterator[str]:
 
 def test_every_key_is_documented_and_every_documented_key_is_there() -> None:
     words = {word for text in re.findall(r"`([^`]*)`", DOCUMENT.read_text()) for word in re.findall(r"\w+", text)}
-    found = set(keys(machine_summary()))
-    assert found <= words
+    result = set(keys(machine_summary()))
+    assert result <= words
     rows = re.findall(r"^\| (`.*?) \|", DOCUMENT.read_text(), re.MULTILINE)
     named = {word for row in rows for word in re.findall(r"\w+", row)}
-    assert named <= found
+    assert named <= result
 
 
 def test_a_model_has_its_verdict_errors_and_domains() -> None:
-    found = machine_summary(validations=[validation("tiny-a", unlabelled=[("puzzles", 0.25)])])
-    (model,) = found["models"]
+    result = machine_summary(validations=[validation("tiny-a", unlabelled=[("puzzles", 0.25)])])
+    (model,) = result["models"]
     assert (model["model"], model["verdict"], model["reasons"]) == ("tiny-a", "usable", ["off by 0.125 in the mean"])
     assert (model["confidence"], model["error_at_least"], model["error_at_most"]) == (0.9, 0.06, 0.09)
     assert (model["recommended"]["aee"], model["recommended"]["method"]) == (0.125, "consensus")
@@ -55,18 +55,18 @@ def test_a_model_has_its_verdict_errors_and_domains() -> None:
     ]
     (puzzles,) = model["unlabelled"]
     assert (puzzles["estimated"], puzzles["lower"], puzzles["upper"], puzzles["true"]) == (0.25, 0.15, 0.35, None)
-    assert found["level"] == 0.9
+    assert result["level"] == 0.9
 
 
 def test_the_training_group_is_that_of_the_text() -> None:
-    found = machine_summary()
-    assert found["training_group"]["benchmarks"] == ["arithmetic", "words"]
+    result = machine_summary()
+    assert result["training_group"]["benchmarks"] == ["arithmetic", "words"]
     synthetic = SyntheticStudy()
-    for model in found["models"]:
+    for model in result["models"]:
         (row,) = synthetic.sweep.filter(
             model=model["model"],
             group="arithmetic+words",
-            estimator=found["training_group"]["estimator"],
+            estimator=result["training_group"]["estimator"],
             scope="held_out",
         ).to_dicts()
         assert model["training_group"]["scores"]["held_out"]["aee"] == row["aee"]

@@ -16,10 +16,10 @@ def test_errors_under_every_seed_are_those_of_the_estimates_under_it(tmp_path: P
     OBSERVATIONS.write(frame, tmp_path / "m.parquet", {"logprobs": {}})
     groups = {"a+b": ["forest-10d-balanced-isotonic"], "c": ["atc-max"]}
     write_repeats(str(tmp_path / "m.parquet"), groups, SETTINGS, [42, 43], str(tmp_path / "repeats.parquet"))
-    found = REPEATS.check(REPEATS.read(tmp_path / "repeats.parquet"))
+    result = REPEATS.check(REPEATS.read(tmp_path / "repeats.parquet"))
     for group, names in groups.items():
         for seed in (42, 43):
             expected = sweep(estimate(frame, group, SETTINGS | {"seed": seed, "estimators": names}))
-            assert found.filter(group=group, seed=seed).drop("seed").equals(expected)
-    forest, atc = (found.filter(group=group, scope="held_out")["aee"].n_unique() for group in groups)
+            assert result.filter(group=group, seed=seed).drop("seed").equals(expected)
+    forest, atc = (result.filter(group=group, scope="held_out")["aee"].n_unique() for group in groups)
     assert (forest, atc) == (2, 1), "a forest moves with its seed, a threshold does not"

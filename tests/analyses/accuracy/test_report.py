@@ -279,11 +279,11 @@ def test_ambiguous_domains_are_told_beside_the_verdict():
     counts = pl.Series([90], dtype=pl.UInt32), pl.Series([100], dtype=pl.UInt32)
     flagged = study.domains.with_columns(n_ambiguous=counts[0], n_questions=counts[1])
     html = small_report(domains=flagged)
-    said = "a, logic: ambiguous, 90% of the 100 questions with 10 samples or more have several answers"
-    assert f'<p class="warning">{said}' in html.split('id="methods"')[0]
+    message = "a, logic: ambiguous, 90% of the 100 questions with 10 samples or more have several answers"
+    assert f'<p class="warning">{message}' in html.split('id="methods"')[0]
     assert "ambiguous" not in small_report()
     (told,) = small_study(domains=flagged).machine_summary(LABEL, DEFAULT)["ambiguous"]
-    assert told.startswith(said)
+    assert told.startswith(message)
     text = summarise(study.validations, study.estimates, study.sweep, GROUPS, "extremes", (), [told])
     assert (
         text.index("Can the estimates be trusted?") < text.index(told) < text.index("Accuracy estimated from entropy")

@@ -61,8 +61,8 @@ def test_rows_say_themselves_whose_they_are(tmp_path: Path) -> None:
         files.append(str(tmp_path / f"{number}.parquet"))
         ESTIMATES.write(estimate_rows(model, group, ROWS), files[-1], {})
     write_sweep(files, ["m", "n"], ["a", "b+c"], str(tmp_path / "sweep.parquet"))
-    found = SWEEP.read(tmp_path / "sweep.parquet")
-    assert found.select("model", "group", "k").unique(maintain_order=True).rows() == [("n", "b+c", 2), ("m", "a", 1)]
+    result = SWEEP.read(tmp_path / "sweep.parquet")
+    assert result.select("model", "group", "k").unique(maintain_order=True).rows() == [("n", "b+c", 2), ("m", "a", 1)]
 
 
 def test_a_file_of_another_model_or_group_is_refused(tmp_path: Path) -> None:

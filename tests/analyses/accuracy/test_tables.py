@@ -198,8 +198,8 @@ def test_estimates_show_domains_without_labels_first():
     assert "No estimate (no row): b, logic, Extremes." in table.notes
     told = pl.when(pl.col("model") == "a").then(pl.lit("only 3 of 100 rows are correct"))
     table = table_estimates(estimates.with_columns(caution=told), {"extremes": GROUPS["extremes"]}, counts)
-    said = [note for note in table.notes if "caution" in note]
-    assert said == ["a, Extremes: caution, only 3 of 100 rows are correct."]
+    message = [note for note in table.notes if "caution" in note]
+    assert message == ["a, Extremes: caution, only 3 of 100 rows are correct."]
 
 
 def test_estimates_say_how_many_questions_look_ambiguous_where_it_is_known():
@@ -279,7 +279,7 @@ def test_rho_over_fewer_than_five_domains_is_in_no_table(study):
 def test_the_recommended_estimator_stands_beside_the_default_and_the_best_after_the_fact():
     def results(group: str, **aee: float) -> pl.DataFrame:
         names = {"forest": DEFAULT, "atc": "atc-max", "ppl": "baseline-ppl", "own": "recommended"}
-        parts = [sweep_rows([found], [0.9], ["a"], group, names[name]) for name, found in aee.items()]
+        parts = [sweep_rows([result], [0.9], ["a"], group, names[name]) for name, result in aee.items()]
         method = pl.when(pl.col("estimator") == "recommended").then(pl.lit("atc-max" if group == "x" else "log-3d"))
         return pl.concat(parts).with_columns(method=method)
 

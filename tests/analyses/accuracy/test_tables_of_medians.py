@@ -119,10 +119,10 @@ def test_table_5_without_a_fully_swept_group():
 
 def test_weighted_accuracy_of_a_group():
     frame = domains([("a", "x", 8, 2, 0.8), ("b", "x", 4, 6, 0.4), ("a", "y", 3, 27, 0.1), ("b", "y", 9, 21, 0.3)])
-    found = dict(group_accuracies(frame, ["x", "x+y"]).iter_rows())
+    result = dict(group_accuracies(frame, ["x", "x+y"]).iter_rows())
     # x: mean accuracy 0.6, 10 rows; y: mean accuracy 0.2, 30 rows.
-    assert found["x"] == pytest.approx(0.6)
-    assert found["x+y"] == pytest.approx((10 * 0.6 + 30 * 0.2) / 40)
+    assert result["x"] == pytest.approx(0.6)
+    assert result["x+y"] == pytest.approx((10 * 0.6 + 30 * 0.2) / 40)
 
 
 def test_weighted_accuracy_is_null_where_a_benchmark_has_none():

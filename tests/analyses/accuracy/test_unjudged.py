@@ -26,9 +26,9 @@ def written(tmp_path: Path) -> Any:
         asked = {"item_id": ids, "question": questions, "reference": references, "duplicate_of": ids}
         BENCHMARKS.write(BENCHMARKS.frame(asked), tmp_path / "items.parquet", {"benchmark": "gases"})
         verdicts, reasons = zip(*labels, strict=True)
-        said = {"item_id": ids, "sample": [0] * len(ids), "label": verdicts, "reason": reasons, "answer": None}
+        message = {"item_id": ids, "sample": [0] * len(ids), "label": verdicts, "reason": reasons, "answer": None}
         whose = {"model": "a", "benchmark": "gases", "judge": "mine", "kind": "math-verify"} | judge
-        LABELS.write(LABELS.frame(said), tmp_path / "labels.parquet", whose)
+        LABELS.write(LABELS.frame(message), tmp_path / "labels.parquet", whose)
         return unjudged([str(tmp_path / "labels.parquet")], [str(tmp_path / "items.parquet")])
 
     return write
@@ -78,12 +78,12 @@ def test_the_kind_of_most_rows_counts() -> None:
 
 
 def test_the_summary_and_the_failures_tell(written: Any) -> None:
-    found = written([(None, TEXT)], [("Why?", "Rayleigh scattering by air molecules")])
+    result = written([(None, TEXT)], [("Why?", "Rayleigh scattering by air molecules")])
     estimates = estimate_rows("a", "arithmetic+words", [("logic", "held_out", 0.3, 0.2)])
     sweep = sweep_rows([0.1], [None], ["a"])
-    text = summarise([validation()], estimates, sweep, GROUPS, "extremes", found)
+    text = summarise([validation()], estimates, sweep, GROUPS, "extremes", result)
     told = "a, gases: mine gave no label to any of 1 responses (reference is text, not an expression)."
     assert f"No label from the judge\n  {told} To have labels, name a judge of kind llm in" in text
-    study = Study(estimates, sweep, sweep.clear(), [validation()], GROUPS, "extremes", found)
+    study = Study(estimates, sweep, sweep.clear(), [validation()], GROUPS, "extremes", result)
     assert study.failures[0].startswith(told)
     assert "No label from the judge" not in summarise([validation()], estimates, sweep, GROUPS, "extremes")

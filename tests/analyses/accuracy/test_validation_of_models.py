@@ -138,6 +138,6 @@ def test_a_damaged_file_is_named(text: str, tmp_path: Path) -> None:
 
 def test_the_file_is_json_for_others_too(found: ModelValidation, tmp_path: Path) -> None:
     found.write(tmp_path / "m.json")
-    said = json.loads((tmp_path / "m.json").read_text())
-    assert said["unlabelled"][0]["domain"] == "z"
-    assert [one["estimator"] for one in said["methods"]] == NAMES
+    message = json.loads((tmp_path / "m.json").read_text())
+    assert message["unlabelled"][0]["domain"] == "z"
+    assert [method["estimator"] for method in message["methods"]] == NAMES

@@ -41,18 +41,18 @@ FOREST = GROUPS["extremes"]["estimator"]
 def labels() -> pl.DataFrame:
     rows = [
         (judge, model, benchmark, f"{benchmark}-{number:05d}", 0, LETTERS[letter])
-        for (model, benchmark), said in SAID.items()
-        for judge, letters in zip(("exact", "llm"), said, strict=True)
+        for (model, benchmark), message in SAID.items()
+        for judge, letters in zip(("exact", "llm"), message, strict=True)
         for number, letter in enumerate(letters)
     ]
     return pl.DataFrame(rows, schema=["judge", "model", "benchmark", "item_id", "sample", "label"], orient="row")
 
 
 def row(frame: pl.DataFrame, model: str | None, benchmark: str | None) -> dict[str, Any]:
-    (found,) = frame.filter(pl.col("model").eq_missing(model), pl.col("benchmark").eq_missing(benchmark)).rows(
+    (result,) = frame.filter(pl.col("model").eq_missing(model), pl.col("benchmark").eq_missing(benchmark)).rows(
         named=True
     )
-    return found
+    return result
 
 
 def test_pairs_by_hand() -> None:
@@ -93,8 +93,8 @@ def test_a_judge_that_labels_some_benchmarks_only() -> None:
 def test_three_judges_make_three_pairs() -> None:
     more = pl.concat([labels(), labels().filter(judge="llm").with_columns(judge=pl.lit("people"))])
     frame = pairs(more, ["exact", "llm", "people"])
-    found = frame.select("first", "second").unique(maintain_order=True).rows()
-    assert found == [("exact", "llm"), ("exact", "people"), ("llm", "people")]
+    result = frame.select("first", "second").unique(maintain_order=True).rows()
+    assert result == [("exact", "llm"), ("exact", "people"), ("llm", "people")]
     assert frame.filter(first="llm")["agreement"].drop_nulls().unique().to_list() == [1]
 
 
@@ -106,7 +106,8 @@ def estimates() -> pl.DataFrame:
     }
     atc = [("logic", "held_out", 0.4, 0.4), ("units", "held_out", 0.7, 0.6), ("words", "training", 0.8, 0.8)]
     frames = [
-        estimate_rows("m", "arithmetic+words", said).with_columns(judge=pl.lit(judge)) for judge, said in rows.items()
+        estimate_rows("m", "arithmetic+words", message).with_columns(judge=pl.lit(judge))
+        for judge, message in rows.items()
     ]
     better = estimate_rows("m", "arithmetic+words", atc, "atc-max").with_columns(judge=pl.lit("exact"))
     other = estimate_rows("m", "logic+units", atc).with_columns(judge=pl.lit("exact"))

@@ -75,16 +75,16 @@ def align(files: dict[str, Path], sources: dict[str, str]) -> list[dict[str, Any
 
 def test_classes_stand_beside_the_answers(files: dict[str, Path]) -> None:
     rows = align(files, {})
-    found = [
+    result = [
         (row["name"], row["right"], row["p_star"], row["p"], row["frequency"])
         for row in rows
         if "0" in row["item_id"][-1]
     ]
-    assert [one[:2] for one in found] == [("heat", True), ("fuel", True), ("oxygen", True), ("carbon", False)]
-    assert [one[2] for one in found] == pytest.approx([0.30, 0.34, 0.36, 0])
+    assert [one[:2] for one in result] == [("heat", True), ("fuel", True), ("oxygen", True), ("carbon", False)]
+    assert [one[2] for one in result] == pytest.approx([0.30, 0.34, 0.36, 0])
     # The two classes of heat together have 0.55 of 1.0, three of five samples.
-    assert [one[3] for one in found] == [pytest.approx(0.55), None, pytest.approx(0.25), pytest.approx(0.2)]
-    assert [one[4] for one in found] == [pytest.approx(0.6), None, pytest.approx(0.2), pytest.approx(0.2)]
+    assert [one[3] for one in result] == [pytest.approx(0.55), None, pytest.approx(0.25), pytest.approx(0.2)]
+    assert [one[4] for one in result] == [pytest.approx(0.6), None, pytest.approx(0.2), pytest.approx(0.2)]
     second = [row for row in rows if row["item_id"] == "b-00001"]
     assert [(row["name"], row["p_star"], row["p"], row["count"]) for row in second] == [
         ("Paris", 1.0, None, None),
@@ -104,9 +104,9 @@ def test_further_sources_have_answers_and_counts_of_their_own(files: dict[str, P
         {"question": "Asked nowhere?", "answers": ["x"], "counts": [1]},
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = [row for row in align(files, {"corpus": str(path)}) if row["source"] == "corpus"]
-    assert {row["item_id"] for row in found} == {"b-00000"}  # the other has a count of 0
-    assert [(row["name"], row["p_star"], row["p"]) for row in found] == [
+    result = [row for row in align(files, {"corpus": str(path)}) if row["source"] == "corpus"]
+    assert {row["item_id"] for row in result} == {"b-00000"}  # the other has a count of 0
+    assert [(row["name"], row["p_star"], row["p"]) for row in result] == [
         ("Oxygen", 0.75, pytest.approx(0.25)),
         ("Heat", 0.25, pytest.approx(0.55)),
         ("carbon", 0.0, pytest.approx(0.2)),
@@ -117,10 +117,10 @@ def test_p_star_is_the_shares_of_the_counts_or_equal(tmp_path: Path) -> None:
     path = write_items(
         tmp_path / "i.parquet", "b", [("q", [["a"], ["b"]], [188, 91]), ("r", [["a"], ["b"], ["c"]], None)]
     )
-    found = of_items(path)
-    assert found["b-00000"].probabilities == pytest.approx([188 / 279, 91 / 279])
-    assert found["b-00001"].probabilities == pytest.approx([1 / 3] * 3)
-    assert math.isclose(sum(found["b-00001"].probabilities), 1)
+    result = of_items(path)
+    assert result["b-00000"].probabilities == pytest.approx([188 / 279, 91 / 279])
+    assert result["b-00001"].probabilities == pytest.approx([1 / 3] * 3)
+    assert math.isclose(sum(result["b-00001"].probabilities), 1)
 
 
 def test_a_file_of_other_questions_is_refused(tmp_path: Path) -> None:
@@ -150,5 +150,5 @@ def test_items_that_ask_the_same_share_their_row(tmp_path: Path) -> None:
     items = write_items(tmp_path / "i.parquet", "b", [("q", [["a"]], None), ("q", [["a"], ["b"]], None)])
     path = tmp_path / "counts.jsonl"
     path.write_text('{"question": "q", "answers": ["a", "b"], "counts": [3, 1]}\n')
-    found = of_file(str(path), items)
-    assert {item: p_star.counts for item, p_star in found.items()} == {"b-00000": (3, 1), "b-00001": (3, 1)}
+    result = of_file(str(path), items)
+    assert {item: p_star.counts for item, p_star in result.items()} == {"b-00000": (3, 1), "b-00001": (3, 1)}

@@ -138,15 +138,15 @@ def test_a_study_of_given_traces_runs_and_a_second_run_has_nothing_to_do(project
 def test_items_follow_from_their_samples(project: Project) -> None:
     folder = project.folder / "results" / "made-up" / "ambiguity"
     uncertain = UNCERTAINTIES.read(folder / "uncertainties" / "given.parquet").filter(form="kl", source="counted")
-    found = dict(uncertain.select("item_id", "epistemic").iter_rows())
+    result = dict(uncertain.select("item_id", "epistemic").iter_rows())
     # Ada alone, which is right; ada where eve is. Else ada 3 times with 1/2, bob 2 with 1/4, cid with 1/8: 12 : 4 : 1.
-    assert found["one-00000"] == pytest.approx(0, abs=1e-9)
-    assert found["one-00002"] == pytest.approx(-math.log(0.01))
-    assert found["one-00001"] == pytest.approx(-math.log(12 / 17))
+    assert result["one-00000"] == pytest.approx(0, abs=1e-9)
+    assert result["one-00002"] == pytest.approx(-math.log(0.01))
+    assert result["one-00001"] == pytest.approx(-math.log(12 / 17))
     expected = 0.75 * math.log(0.75 / (12 / 17)) + 0.25 * math.log(0.25 / (4 / 17))
-    assert found["several-00001"] == pytest.approx(expected)
+    assert result["several-00001"] == pytest.approx(expected)
     expected = 0.75 * math.log(0.75 / 0.01) + 0.25 * math.log(0.25 / (4 / 17))
-    assert found["several-00005"] == pytest.approx(expected)
+    assert result["several-00005"] == pytest.approx(expected)
     entropies = ESTIMATES.read(folder / "estimators" / "given.parquet").filter(item_id="one-00001")
     shares = np.array([12, 4, 1]) / 17
     assert entropies["se"][0] == pytest.approx(float(-(shares * np.log(shares)).sum()))

@@ -28,7 +28,7 @@ FORMS = ("kl", "kl-renormalised", "kl-frequencies", "dirichlet-1", "dirichlet-10
 def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Entropy goes with what the models do not know on triviaqa, and not on maqa; `other` has neither SAR nor IP."""
     folder, rng = tmp_path_factory.mktemp("made"), np.random.default_rng(2)
-    found: dict[str, Any] = {"folder": folder, "benchmarks": [], "aligned": [], "uncertainties": [], "estimates": []}
+    result: dict[str, Any] = {"folder": folder, "benchmarks": [], "aligned": [], "uncertainties": [], "estimates": []}
     names = {name: [f"{name}-{place:05}" for place in range(N_ITEMS)] for name in BENCHMARKS}
     n_answers = {"triviaqa": 1, "maqa": 3}
     counts = {item: rng.integers(1, 99, n_answers[name]) for name in BENCHMARKS for item in names[name]}
@@ -36,7 +36,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         items: Any = [
             (f"{item}?", [["a"], ["b"], ["c"]][: n_answers[name]], counts[item].tolist()) for item in names[name]
         ]
-        found["benchmarks"].append(write_items(folder / f"{name}.parquet", name, items))
+        result["benchmarks"].append(write_items(folder / f"{name}.parquet", name, items))
     for model in MODELS:
         uncertainties, estimates = [], []
         for name in BENCHMARKS:
@@ -65,18 +65,18 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
                 estimates.append(whose | {"n_samples": 30, "n_classes": 4} | known | reasons)
             path = str(folder / f"aligned-{model}-{name}.parquet")
             ALIGNED.write(ALIGNED.frame(aligned), path, {"model": model})
-            found["aligned"].append(path)
+            result["aligned"].append(path)
         for key, contract, rows in (
             ("uncertainties", UNCERTAINTIES, uncertainties),
             ("estimates", ESTIMATES, estimates),
         ):
-            found[key].append(str(folder / f"{key}-{model}.parquet"))
-            contract.write(contract.frame(rows), found[key][-1], {"model": model})
+            result[key].append(str(folder / f"{key}-{model}.parquet"))
+            contract.write(contract.frame(rows), result[key][-1], {"model": model})
     outputs = [str(folder / f"{name}.parquet") for name in ("concordances", "aurocs", "p_stars")]
     settings: Any = {"source": "wikipedia-english", "thresholds": [1.5, 2, 3]}
-    files: Any = {key: found[key] for key in ("uncertainties", "estimates", "aligned")}
+    files: Any = {key: result[key] for key in ("uncertainties", "estimates", "aligned")}
     write_measures(files, MODELS, settings, *outputs)
-    return found | dict(zip(("concordances", "aurocs", "p_stars"), outputs, strict=True))
+    return result | dict(zip(("concordances", "aurocs", "p_stars"), outputs, strict=True))
 
 
 @pytest.fixture(scope="module")
@@ -97,11 +97,11 @@ def test_every_table_is_written_in_every_form(tables: Path) -> None:
 
 def test_published_values_are_those_of_the_paper(tables: Path) -> None:
     """Values typed from the paper's tables."""
-    found = pl.read_csv(tables / "table_2_concordance_published.csv")
+    result = pl.read_csv(tables / "table_2_concordance_published.csv")
     # Tables 2 and 6 both have Gemma 3-12B, with the same values: on TriviaQA and MAQA*, four estimators.
-    assert len(found) == 2 * 4
-    assert set(found["Model"]) == {"gemma-3-12b"}
-    row = found.filter(Benchmark="maqa", Estimator="IP").row(0, named=True)
+    assert len(result) == 2 * 4
+    assert set(result["Model"]) == {"gemma-3-12b"}
+    row = result.filter(Benchmark="maqa", Estimator="IP").row(0, named=True)
     assert row["AUC_c: paper"] == 0.60
     assert row["difference"] == pytest.approx(row["AUC_c"] - 0.60)
     gammas = pl.read_csv(tables / "table_3_dirichlet_published.csv").filter(Estimator="SAR")
@@ -149,7 +149,7 @@ def test_examples_are_of_median_entropy(tables: Path, made: dict[str, Any]) -> N
     shown = pl.read_csv(tables / "table_1_examples.csv").row(1, named=True)
     entropies = UNCERTAINTIES.read(made["uncertainties"][0]).filter(form="kl", benchmark="maqa")["aleatoric"].sort()
     assert shown["H(p*), nats"] == pytest.approx(entropies[(N_ITEMS - 1) // 2])
-    counts = [int(one) for one in shown["Counts"].split(", ")]
+    counts = [int(part) for part in shown["Counts"].split(", ")]
     assert shown["p*"] == ", ".join(f"{one / sum(counts):.2f}" for one in counts)
     assert (shown["Answers"], shown["Model's p"]) == ("a, b, c", "1.00, -, -")
 
@@ -159,18 +159,18 @@ def test_page_and_summary_begin_with_the_answer(made: dict[str, Any], tables: Pa
     files["tables"] = [str(tables / "table_2_concordance.html")]
     page, summary = tmp_path / "report.html", tmp_path / "summary.txt"
     write_report(files, SETTINGS, str(page), str(summary))
-    text, said = html.unescape(page.read_text()), summary.read_text()
-    first = said.splitlines()[0]
+    text, message = html.unescape(page.read_text()), summary.read_text()
+    first = message.splitlines()[0]
     assert first.startswith("Does entropy find what the model does not know? Where questions have one answer, yes: ")
     assert "where they have several, no: " in first
     assert first in text
     rows = pl.read_parquet(made["concordances"]).filter(form="kl-frequencies", estimator="se_frequencies")
     one, several = (float(np.median(rows.filter(answers=kind)["auc_c"])) for kind in ("one", "several"))
     second = f"{one:.2f} where questions have one and {several:.2f} where questions have several."
-    assert said.splitlines()[1].endswith(second)
+    assert message.splitlines()[1].endswith(second)
     assert second in text
     assert "no log-probabilities" in text
-    assert "triviaqa" in said
+    assert "triviaqa" in message
 
 
 def test_the_answer_says_what_cannot_be_said() -> None:

@@ -35,9 +35,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         further.append({"question": f"question {place}?", "answers": list(NAMES[:n_answers])})
         further[-1]["counts"] = rng.integers(0 if place == 1 else 1, 9, n_answers).tolist()
         # Samples among some of the names, right or not, and now and then something else.
-        said = rng.choice([*NAMES[: int(rng.integers(1, 5))], "x"], size=K)
-        number = {text: at for at, text in enumerate(dict.fromkeys(said))}
-        places.append([(str(text), number[text], float(rng.uniform(0.01, 1))) for text in said])
+        message = rng.choice([*NAMES[: int(rng.integers(1, 5))], "x"], size=K)
+        number = {text: at for at, text in enumerate(dict.fromkeys(message))}
+        places.append([(str(text), number[text], float(rng.uniform(0.01, 1))) for text in message])
     further[1]["counts"] = [0, *further[1]["counts"][1:]]
     corpus = folder / "corpus.jsonl"
     corpus.write_text("".join(json.dumps(row) + "\n" for row in further))
@@ -80,17 +80,17 @@ def test_uncertainties_by_hand(made: dict[str, Any]) -> None:
     assert rows["form"].unique(maintain_order=True).to_list() == [
         *("kl", "kl-renormalised", "kl-frequencies", "dirichlet-1", "dirichlet-100"),
     ]
-    found = rows.filter(form="kl")
+    result = rows.filter(form="kl")
     expected = [divergence(item, model_p(samples)) for item, samples in zip(made["items"], made["places"], strict=True)]
-    assert found["epistemic"].to_list() == pytest.approx(expected, abs=1e-12)
+    assert result["epistemic"].to_list() == pytest.approx(expected, abs=1e-12)
     entropies = [stats.entropy(counts) for _, _, counts in made["items"]]
-    assert found["aleatoric"].to_list() == pytest.approx(entropies, abs=1e-12)
-    assert found["total"].to_list() == pytest.approx((found["aleatoric"] + found["epistemic"]).to_list(), abs=1e-12)
+    assert result["aleatoric"].to_list() == pytest.approx(entropies, abs=1e-12)
+    assert result["total"].to_list() == pytest.approx((result["aleatoric"] + result["epistemic"]).to_list(), abs=1e-12)
     missing = [
         sum(name not in model_p(samples) for (name,) in answers)
         for (_, answers, _), samples in zip(made["items"], made["places"], strict=True)
     ]
-    assert found["n_imputed"].to_list() == missing
+    assert result["n_imputed"].to_list() == missing
     assert 0 < sum(map(bool, missing)) < N_ITEMS
     # Frequencies: each sample counts the same.
     alike = [model_p([(text, number, 1.0) for text, number, _ in samples]) for samples in made["places"]]
@@ -99,23 +99,23 @@ def test_uncertainties_by_hand(made: dict[str, Any]) -> None:
     # What is put in makes the sum of p larger: scaled, every probability is less, and EU more by its logarithm.
     scaled = [one + math.log(1 + 0.01 * n) for one, n in zip(expected, missing, strict=True)]
     assert rows.filter(form="kl-renormalised")["epistemic"].to_list() == pytest.approx(scaled, abs=1e-12)
-    near = rows.filter(form="dirichlet-100")["epistemic"] - found["epistemic"]
-    far = rows.filter(form="dirichlet-1")["epistemic"] - found["epistemic"]
+    near = rows.filter(form="dirichlet-100")["epistemic"] - result["epistemic"]
+    far = rows.filter(form="dirichlet-1")["epistemic"] - result["epistemic"]
     assert near.abs().max() < 0.05 < far.abs().max()
 
 
 def test_estimators_of_items(made: dict[str, Any]) -> None:
-    found = ESTIMATES.read(made["e"])
+    result = ESTIMATES.read(made["e"])
     shares = [list(model_p(samples).values()) for samples in made["places"]]
-    assert found["se"].to_list() == pytest.approx([stats.entropy(one) for one in shares], abs=1e-12)
+    assert result["se"].to_list() == pytest.approx([stats.entropy(share) for share in shares], abs=1e-12)
     counts = [np.unique([text for text, *_ in samples], return_counts=True)[1] for samples in made["places"]]
-    assert found["se_frequencies"].to_list() == pytest.approx([stats.entropy(one) for one in counts], abs=1e-12)
-    assert found["n_classes"].to_list() == [len(one) for one in shares]
-    assert set(found["n_samples"]) == {K}
-    assert found["msp"].to_list() == made["msp"]
-    assert found["msp_reason"].to_list()[2:5] == ["refused", "refused", None]
-    assert set(found["sar_reason"]) == {"run.features has no sar"}
-    assert set(found["ip_reason"]) == {"a server has no log-probabilities of prompts"}
+    assert result["se_frequencies"].to_list() == pytest.approx([stats.entropy(count) for count in counts], abs=1e-12)
+    assert result["n_classes"].to_list() == [len(share) for share in shares]
+    assert set(result["n_samples"]) == {K}
+    assert result["msp"].to_list() == made["msp"]
+    assert result["msp_reason"].to_list()[2:5] == ["refused", "refused", None]
+    assert set(result["sar_reason"]) == {"run.features has no sar"}
+    assert set(result["ip_reason"]) == {"a server has no log-probabilities of prompts"}
 
 
 def of_kind(made: dict[str, Any], answers: str) -> list[int]:
@@ -170,9 +170,9 @@ def test_what_p_star_is_like(made: dict[str, Any]) -> None:
     assert (len(own), len(corpus)) == (N_ITEMS, N_ITEMS - 1)  # one item has a count of 0
     assert own["entropy"].to_list() == pytest.approx([stats.entropy(counts) for *_, counts in made["items"]], abs=1e-12)
     theirs = {row["question"]: row["counts"] for row in made["further"]}
-    for item, found in corpus.select("item_id", "divergence").iter_rows():
+    for item, result in corpus.select("item_id", "divergence").iter_rows():
         question, _, counts = made["items"][int(item[-5:])]
-        assert found == pytest.approx(jensenshannon(counts, theirs[question]) ** 2, abs=1e-12)
+        assert result == pytest.approx(jensenshannon(counts, theirs[question]) ** 2, abs=1e-12)
     assert own["divergence"].null_count() == N_ITEMS
     shown = statistics(rows).row(0, named=True)
     every = [count for *_, counts in made["items"] for count in counts]
@@ -190,7 +190,7 @@ def test_equal_answers_have_no_posterior(tmp_path: Path) -> None:
     write_aligned(items, path, {}, "own", EXACT, files[0])
     of_model: Any = {"aligned": files[:1], "signals": [path]}
     write_uncertainties(of_model, {"epsilon": 0.01, "gammas": [1]}, *files[1:])
-    found = UNCERTAINTIES.read(files[1])
-    assert found["form"].to_list() == ["kl", "kl-renormalised", "kl-frequencies"]
-    assert found["epistemic"].to_list() == pytest.approx([0, 0, 0], abs=1e-12)
-    assert found["aleatoric"].to_list() == pytest.approx([math.log(2)] * 3)
+    result = UNCERTAINTIES.read(files[1])
+    assert result["form"].to_list() == ["kl", "kl-renormalised", "kl-frequencies"]
+    assert result["epistemic"].to_list() == pytest.approx([0, 0, 0], abs=1e-12)
+    assert result["aleatoric"].to_list() == pytest.approx([math.log(2)] * 3)

@@ -51,7 +51,7 @@ def entropy(p: dict) -> float:
 def test_the_page_says_what_the_answers_say(model: str, kind: str, known: int, auc_c: float, by_shares: float) -> None:
     rows = [json.loads(line) for line in (ROOM / f"benchmarks/ambigqa-{kind}.jsonl").read_text().splitlines()]
     traces = pl.read_parquet(ROOM / f"traces/{model}/ambigqa-{kind}.parquet")
-    found: list[tuple[float, ...]] = []
+    result: list[tuple[float, ...]] = []
     n_known = 0
     for (item,), own in traces.group_by("item_id", maintain_order=True):
         right = [set(map(bare, names)) for names in rows[int(str(item).rpartition("-")[2])]["answers"]]
@@ -67,8 +67,8 @@ def test_the_page_says_what_the_answers_say(model: str, kind: str, known: int, a
             shares = {answer: value / sum(p.values()) for answer, value in p.items()}
             ratios = (1 / len(right) / shares.get(number, 0.01) for number in range(len(right)))
             of_item += [entropy(shares), sum(map(math.log, ratios)) / len(right)]
-        found.append(tuple(of_item))
-    se, epistemic, se_by_shares, epistemic_by_shares = map(list, zip(*found, strict=True))
+        result.append(tuple(of_item))
+    se, epistemic, se_by_shares, epistemic_by_shares = map(list, zip(*result, strict=True))
     assert n_known == known
     assert concordance(se, epistemic) == pytest.approx(auc_c, abs=0.005)
     assert concordance(se_by_shares, epistemic_by_shares) == pytest.approx(by_shares, abs=0.005)

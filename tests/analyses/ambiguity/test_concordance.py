@@ -29,8 +29,8 @@ def slow(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> float:
 
 @pytest.mark.parametrize("case", GOLDEN["concordance"], ids=lambda case: str(len(case["estimator"])))
 def test_it_is_that_of_lifelines(case: dict) -> None:
-    found = concordance(case["estimator"], case["epistemic"])
-    assert found.auc_c == pytest.approx(case["index"], abs=1e-12)
+    result = concordance(case["estimator"], case["epistemic"])
+    assert result.auc_c == pytest.approx(case["index"], abs=1e-12)
 
 
 @pytest.mark.parametrize(("n", "n_values"), [(2, 50), (3, 2), (40, 3), (41, 8), (64, 1000), (65, 1)])
@@ -43,10 +43,10 @@ def test_it_is_the_slow_form(n: int, n_values: int) -> None:
 
 def test_ties_by_hand() -> None:
     """Estimators 0, 0, 1, 2: of six pairs the first is out. In order: (0,2) and (1,3); half: (1,2); not: the rest."""
-    found = concordance([0, 0, 1, 2], [0.1, 0.5, 0.5, 0.4])
+    result = concordance([0, 0, 1, 2], [0.1, 0.5, 0.5, 0.4])
     # (0,2) 0.1<0.5 yes, (0,3) 0.1<0.4 yes, (1,2) equal, (1,3) 0.5>0.4 no, (2,3) 0.5>0.4 no
-    assert found.auc_c == pytest.approx(2.5 / 5)
-    assert (found.tied, found.alike) == (pytest.approx(1 / 6), pytest.approx(1 / 5))
+    assert result.auc_c == pytest.approx(2.5 / 5)
+    assert (result.tied, result.alike) == (pytest.approx(1 / 6), pytest.approx(1 / 5))
 
 
 def test_the_interval_is_from_derivatives_by_weights() -> None:
@@ -56,9 +56,9 @@ def test_the_interval_is_from_derivatives_by_weights() -> None:
     ones, step = np.ones(30), 1e-5
     derivatives = [(slow(x, y, ones + step * one) - slow(x, y, ones - step * one)) / (2 * step) for one in np.eye(30)]
     half = stats.norm.ppf(0.975) * math.sqrt(np.square(derivatives).sum())
-    found = concordance(x, y)
-    assert found.auc_c is not None
-    assert (found.lower, found.upper) == pytest.approx((found.auc_c - half, found.auc_c + half), abs=1e-8)
+    result = concordance(x, y)
+    assert result.auc_c is not None
+    assert (result.lower, result.upper) == pytest.approx((result.auc_c - half, result.auc_c + half), abs=1e-8)
 
 
 def test_the_interval_holds_the_truth_as_often_as_it_says() -> None:
@@ -67,15 +67,15 @@ def test_the_interval_holds_the_truth_as_often_as_it_says() -> None:
     truth, inside = 0.5 + math.asin(r) / math.pi, 0
     for _ in range(500):
         x = rng.normal(size=80)
-        found = concordance(x, r * x + math.sqrt(1 - r * r) * rng.normal(size=80))
-        inside += found.lower <= truth <= found.upper
+        result = concordance(x, r * x + math.sqrt(1 - r * r) * rng.normal(size=80))
+        inside += result.lower <= truth <= result.upper
     assert inside / 500 == pytest.approx(0.95, abs=0.03)
 
 
 def test_what_has_no_concordance_says_why() -> None:
     assert concordance([1], [2]) == (None, None, None, None, None, "1 items, 2 are needed")
-    found = concordance([0, 0, 0], [1, 2, 3])
-    assert (found.auc_c, found.tied, found.reason) == (None, 1, "the estimator is the same for all items")
+    result = concordance([0, 0, 0], [1, 2, 3])
+    assert (result.auc_c, result.tied, result.reason) == (None, 1, "the estimator is the same for all items")
     # All in order: nothing varies.
     assert concordance([1, 2, 3], [1, 2, 3])[:3] == (1, None, None)
     assert concordance([3, 2, 1], [1, 2, 3])[:3] == (0, None, None)
@@ -87,10 +87,10 @@ def test_many_items_take_no_time_for_each_pair() -> None:
     x = rng.normal(size=200_000)
     y = x + 2 * rng.normal(size=200_000)
     start = time.process_time()
-    found = concordance(x, y)
+    result = concordance(x, y)
     assert time.process_time() - start < 10
-    assert found.auc_c is not None
-    assert 2 * found.auc_c - 1 == pytest.approx(stats.kendalltau(x, y).statistic, abs=1e-12)
+    assert result.auc_c is not None
+    assert 2 * result.auc_c - 1 == pytest.approx(stats.kendalltau(x, y).statistic, abs=1e-12)
 
 
 def test_the_auroc_at_a_threshold() -> None:
@@ -98,9 +98,9 @@ def test_the_auroc_at_a_threshold() -> None:
     epistemic = rng.exponential(size=60)
     estimator = epistemic + rng.normal(size=60)
     for threshold in (math.log(1.5), math.log(2), math.log(3)):
-        found = separation(estimator, epistemic, threshold)
-        assert found.auroc == pytest.approx(roc_auc_score(epistemic >= threshold, estimator), abs=1e-12)
-        assert found.lower < found.auroc < found.upper
+        result = separation(estimator, epistemic, threshold)
+        assert result.auroc == pytest.approx(roc_auc_score(epistemic >= threshold, estimator), abs=1e-12)
+        assert result.lower < result.auroc < result.upper
     # A question at the threshold is on its upper side.
     assert separation([1, 2], [0.5, 1.0], 1.0).auroc == 1
 

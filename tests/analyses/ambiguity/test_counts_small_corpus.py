@@ -113,12 +113,12 @@ def test_the_command_leaves_out_what_is_never_seen(corpus: Path, tmp_path: Path)
         {"question": "What does a fire need?", "keywords": "fire", "answers": ["fuel", ["heat", "warmth"], "oxygen"]},
         {"question": "What is water?", "keywords": ["water"], "answers": ["ice", "steam"]},
     )
-    said = CliRunner().invoke(app, ["counts", str(rows), "--corpus", str(corpus), "-o", str(tmp_path / "out.jsonl")])
+    message = CliRunner().invoke(app, ["counts", str(rows), "--corpus", str(corpus), "-o", str(tmp_path / "out.jsonl")])
     (row,) = map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())
     assert row["question"] == "What does a fire need?"
     assert row["counts"] == [2, 2, 1]
-    assert "1 of 2 questions, counted in 7 paragraphs" in said.stdout
-    assert said.stderr.startswith("1 left out")
+    assert "1 of 2 questions, counted in 7 paragraphs" in message.stdout
+    assert message.stderr.startswith("1 left out")
 
 
 def test_an_index_that_was_stopped_goes_on_and_counts_the_same(corpus: Path, tmp_path: Path) -> None:
@@ -198,8 +198,8 @@ def test_a_model_says_which_paragraphs_count(corpus: Path, tmp_path: Path, monke
         CliRunner().invoke(app, arguments, catch_exceptions=False)
         assert len(api.requests) == 4
     assert "1 of 4 replies were neither yes nor no" in first.stderr
-    (said,) = {request["messages"][0]["content"].partition("TEXT: ")[0] for request in api.requests}
-    assert said.startswith("You are an expert at verifying factual entailment.")
+    (message,) = {request["messages"][0]["content"].partition("TEXT: ")[0] for request in api.requests}
+    assert message.startswith("You are an expert at verifying factual entailment.")
     ends = {request["messages"][0]["content"].partition("FACT: ")[2] for request in api.requests}
     assert ends == {"What does fire need? fuel\nAnswer:", "What does fire need? heat\nAnswer:"}
 

@@ -26,18 +26,20 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_cross_encoder_says_how_alike_two_texts_are(tmp_path: Path) -> None:
     folder = random_classifier(tmp_path / "cross", WORDS, ("LABEL_0",))
     pairs = list(zip(TEXTS[::2], TEXTS[1::2], strict=True))
-    found = Similarity(Weights(str(folder), "cross", "1"), batch_size=4).of(pairs)
+    result = Similarity(Weights(str(folder), "cross", "1"), batch_size=4).of(pairs)
     model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
     tokenizer = AutoTokenizer.from_pretrained(folder)
     for first, second in pairs:
         with torch.inference_mode():
             logit = float(model(**tokenizer(first, second, return_tensors="pt")).logits[0, 0])
-        assert found[first, second] == pytest.approx(1 / (1 + np.exp(-logit)), abs=1e-6)
-    assert len({round(score, 3) for score in found.values()}) > 3
+        assert result[first, second] == pytest.approx(1 / (1 + np.exp(-logit)), abs=1e-6)
+    assert len({round(score, 3) for score in result.values()}) > 3
 
 
 def test_a_classifier_of_several_labels_is_no_cross_encoder(tmp_path: Path) -> None:
     folder = random_classifier(tmp_path / "cross", WORDS)
-    said = "cross: a cross-encoder of similarity must have one output, has 3: CONTRADICTION, NEUTRAL, ENTAILMENT; use"
-    with pytest.raises(InputError, match=said):
+    message = (
+        "cross: a cross-encoder of similarity must have one output, has 3: CONTRADICTION, NEUTRAL, ENTAILMENT; use"
+    )
+    with pytest.raises(InputError, match=message):
         Similarity(Weights(str(folder), "cross", "1"), batch_size=4)

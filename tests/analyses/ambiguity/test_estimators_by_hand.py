@@ -17,8 +17,8 @@ GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "semantics.json").re
 @pytest.mark.parametrize("case", GOLDEN["sar"], ids=lambda case: str(len(case["token_logprobs"])))
 def test_sar_is_that_of_lm_polygraph(case: dict) -> None:
     relevance = [1 - np.array(one) for one in case["token_similarity"]]
-    found = sar(case["token_logprobs"], relevance, np.array(case["similarity"]))
-    assert found == pytest.approx(case["sar"], abs=1e-10)
+    result = sar(case["token_logprobs"], relevance, np.array(case["similarity"]))
+    assert result == pytest.approx(case["sar"], abs=1e-10)
 
 
 def test_sar_by_hand() -> None:
@@ -27,8 +27,8 @@ def test_sar_by_hand() -> None:
     # Where no token matters, all matter alike.
     assert sar([[-1, -5]], [[0, 0]], np.ones((1, 1))) == pytest.approx(3)
     # Two answers of probability 1/2 and 1/4, half alike, temperature 1: 1/2 + 1/8 and 1/4 + 1/4.
-    found = sar([[math.log(1 / 2)], [math.log(1 / 4)]], [[1], [1]], np.full((2, 2), 0.5), temperature=1)
-    assert found == pytest.approx(-(math.log(5 / 8) + math.log(1 / 2)) / 2)
+    result = sar([[math.log(1 / 2)], [math.log(1 / 4)]], [[1], [1]], np.full((2, 2), 0.5), temperature=1)
+    assert result == pytest.approx(-(math.log(5 / 8) + math.log(1 / 2)) / 2)
     # Nothing alike: as likely as itself.
     assert sar([[-900.0], [-1100.0]], [[1], [1]], np.zeros((2, 2))) == pytest.approx(1000)
 
@@ -47,10 +47,10 @@ def test_mutual_information_by_hand() -> None:
     assert mutual_information(marginal, np.tile([0.2, 0.3, 0.5], (3, 1))) == pytest.approx(0, abs=1e-7)
     assert mutual_information([0.3], np.array([[0.2]])) == 0
     # Half of the time what is in the prompt: pairs 3/8, 1/8, 1/8 and 3/8 of margins 1/2.
-    found = mutual_information([1, 1], np.array([[3, 1], [1, 3]]), 0, 0)
-    assert found == pytest.approx(0.75 * math.log(1.5) + 0.25 * math.log(0.5), abs=1e-12)
+    result = mutual_information([1, 1], np.array([[3, 1], [1, 3]]), 0, 0)
+    assert result == pytest.approx(0.75 * math.log(1.5) + 0.25 * math.log(0.5), abs=1e-12)
     # Known up to a factor by row alone.
-    assert mutual_information([2, 2], np.array([[30, 10], [1, 3]]), 0, 0) == pytest.approx(found, abs=1e-12)
+    assert mutual_information([2, 2], np.array([[30, 10], [1, 3]]), 0, 0) == pytest.approx(result, abs=1e-12)
 
 
 def test_mutual_information_is_that_of_the_pairs() -> None:

@@ -35,12 +35,12 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def seen(text: Path) -> dict[str, Counter[str]]:
     """By question, how often each reply follows it in the training text, read with Python alone."""
-    found: dict[str, Counter[str]] = defaultdict(Counter)
+    result: dict[str, Counter[str]] = defaultdict(Counter)
     for paragraph in (text / "facts.txt").read_text().split("\n\n"):
         match = re.fullmatch(r"(?:A possible answer to the question .*\n)?Q: (.*)\nA: (.*)\n?", paragraph)
         assert match, paragraph
-        found[match[1]][match[2]] += 1
-    return found
+        result[match[1]][match[2]] += 1
+    return result
 
 
 def test_files_are_those_that_the_program_writes(tmp_path: Path) -> None:

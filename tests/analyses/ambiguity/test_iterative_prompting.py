@@ -54,9 +54,9 @@ def log_p(context: str, answer: str) -> float:
 def test_the_bound_is_that_of_the_definition_on_the_distinct_answers(tmp_path: Path, engine: FakeEngine) -> None:
     rows, signals = ask(tmp_path, {QUESTION: ["a", "b", " a\n", "c", "z"], "Who?": ["b"] * 4}, samples=4)
     answers = ["a", "b", "c"]  # of the first four
-    own = [log_p(QUESTION, one) for one in answers]
+    own = [log_p(QUESTION, answer) for answer in answers]
     asked = {one: f"A possible answer to the question {QUESTION} is {one}.\nQ: {QUESTION}\nA:" for one in answers}
-    given = {one: [log_p(asked[one], other) for other in answers] for one in answers}
+    given = {answer: [log_p(asked[answer], other) for other in answers] for answer in answers}
     first = rows.filter(item_id="a-000").sort("sample")
     assert first["answer"].to_list() == ["a", "b", "a", "c", None]
     assert first["distinct"].to_list() == [[0, 1, 3]] * 4 + [None]
@@ -129,13 +129,13 @@ def test_a_chat_keeps_its_other_messages_and_marks_are_not_doubled() -> None:
 
 
 @pytest.mark.parametrize(
-    ("section", "said"),
+    ("section", "message"),
     [
         ({"samples": 1}, "signals.iterative_prompting.samples"),
         ({"prompt": "Q: {question}"}, "signals.iterative_prompting.prompt: must contain the placeholder {answer}"),
     ],
 )
-def test_a_section_that_cannot_be_is_an_error(section: dict[str, Any], said: str) -> None:
+def test_a_section_that_cannot_be_is_an_error(section: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError) as error:
         load_config(merged(read_config(["config.yaml"]), {"signals": {"iterative_prompting": section}}))
-    assert said in str(error.value)
+    assert message in str(error.value)

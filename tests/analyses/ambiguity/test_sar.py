@@ -39,14 +39,14 @@ def cross_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return random_classifier(tmp_path_factory.mktemp("weights") / "cross", WORDS, ("LABEL_0",), seed=3)
 
 
-def made(folder: Path, weights: Path, said: list[Said], **keys: Any) -> tuple[pl.DataFrame, dict[str, Any]]:
-    files = write_answered(folder, QUESTIONS, said)
+def made(folder: Path, weights: Path, message: list[Said], **keys: Any) -> tuple[pl.DataFrame, dict[str, Any]]:
+    files = write_answered(folder, QUESTIONS, message)
     settings = {**Sar(path=str(weights), **keys).model_dump(), "revision": "1", "revisions": ""}
     write_signals("sar", output=str(folder / "out.parquet"), settings=settings, **files)
     return pl.read_parquet(folder / "out.parquet"), read_provenance(folder / "out.parquet")
 
 
-def lm_polygraph(weights: Path, question: str, said: list[Said]) -> float:
+def lm_polygraph(weights: Path, question: str, message: list[Said]) -> float:
     """SAR as its classes CrossEncoderSimilarityMatrixCalculator and SAR have it, a pair at a time, temperature .001."""
     tokenizer = AutoTokenizer.from_pretrained(weights)
     model = AutoModelForSequenceClassification.from_pretrained(weights).eval()
@@ -56,9 +56,9 @@ def lm_polygraph(weights: Path, question: str, said: list[Said]) -> float:
             logit = float(model(**tokenizer(first, second, return_tensors="pt")).logits[0, 0])
         return 1 / (1 + np.exp(-logit))
 
-    texts = ["".join(one.tokens) if one.text is None else one.text for one in said]
+    texts = ["".join(one.tokens) if one.text is None else one.text for one in message]
     likely = []
-    for one, text in zip(said, texts, strict=True):
+    for one, text in zip(message, texts, strict=True):
         relevance = [0.5]
         if len(one.tokens) > 1:
             relevance = []
@@ -70,19 +70,19 @@ def lm_polygraph(weights: Path, question: str, said: list[Said]) -> float:
         likely.append(np.exp(np.sum(weights_of_tokens * np.array(one.logprobs))))
     total = 0.0
     for i, own in enumerate(likely):
-        others = sum(likely[j] * alike(texts[i], texts[j]) for j in range(len(said)) if j != i)
+        others = sum(likely[j] * alike(texts[i], texts[j]) for j in range(len(message)) if j != i)
         total -= np.log(own + others / 0.001)
-    return total / len(said)
+    return total / len(message)
 
 
 def test_it_is_lm_polygraphs_number(cross_encoder: Path, tmp_path: Path) -> None:
-    found, origin = made(tmp_path, cross_encoder, SAID, batch_size=3)
+    result, origin = made(tmp_path, cross_encoder, SAID, batch_size=3)
     expected = {
         item: lm_polygraph(cross_encoder, question, [one for one in SAID if one.item == item])
         for item, question in QUESTIONS.items()
     }
     assert abs(expected["one"] - expected["two"]) > 0.1
-    assert found["sar"].to_list() == pytest.approx([expected[item] for item in found["item_id"]], abs=1e-4)
+    assert result["sar"].to_list() == pytest.approx([expected[item] for item in result["item_id"]], abs=1e-4)
     # Item one: texts saturn and jupiter both ways and with themselves, and three tokens and one; item two: 4 and 2.
     assert {key: origin["similarity"][key] for key in ("pairs_asked", "pairs_saved")} == {
         "pairs_asked": 4 + 3 + 1 + 4 + 2 - 1,  # jupiter with itself is of both
@@ -98,28 +98,28 @@ def test_a_second_time_nothing_is_asked(cross_encoder: Path, tmp_path: Path) -> 
 
 
 def test_the_first_samples_alone(cross_encoder: Path, tmp_path: Path) -> None:
-    found, _ = made(tmp_path, cross_encoder, SAID, samples=2)
+    result, _ = made(tmp_path, cross_encoder, SAID, samples=2)
     own = [one for one in SAID if one.item == "one"]
     assert (
-        found["sar"][0]
-        == found["sar"][3]
+        result["sar"][0]
+        == result["sar"][3]
         == pytest.approx(lm_polygraph(cross_encoder, QUESTIONS["one"], own[:2]), abs=1e-4)
     )
 
 
 def test_why_there_is_none(cross_encoder: Path, tmp_path: Path) -> None:
-    said = [
+    message = [
         Said("one", ["saturn"], [-1.0]),
         Said("one", ["big"], [-9999.0]),
         Said("one", [], [], finish_reason="refused: too long"),
         Said("two", ["jupiter"], [-0.3], without=("tokens",)),
         Said("two", ["jup", "\ufffd"], [-0.3, -1.0], text="jupé"),
     ]
-    found, _ = made(tmp_path, cross_encoder, said)
-    assert found["sar"].null_count() == 5
+    result, _ = made(tmp_path, cross_encoder, message)
+    assert result["sar"].null_count() == 5
     one = "the item has 1 usable answers, needs at least 2; log-probabilities are not known"
     two = "the item has 0 usable answers, needs at least 2; the texts of the tokens are not known"
-    assert found["sar_reason"].to_list() == [one, one, "refused: too long", two, two]
+    assert result["sar_reason"].to_list() == [one, one, "refused: too long", two, two]
 
 
 @pytest.mark.parametrize(

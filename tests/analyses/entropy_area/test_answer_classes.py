@@ -46,12 +46,12 @@ class Rounding:
         self.asked: list[tuple[str, str]] = []
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
-        found = []
+        result = []
         for case in cases:
             answer = case.response.removeprefix("\\boxed{").removesuffix("}")
             self.asked.append((answer, case.reference))
-            found.append(Verdict(round(int(answer), -1) == round(int(case.reference), -1)))
-        return found
+            result.append(Verdict(round(int(answer), -1) == round(int(case.reference), -1)))
+        return result
 
 
 def test_an_answer_joins_the_first_one_that_it_is_the_same_as() -> None:
@@ -106,8 +106,8 @@ def test_who_compares() -> None:
 def test_the_file_says_who_compared(tmp_path: Path) -> None:
     question = {"item_id": ["b-0"], "question": [OPTIONS], "reference": ["(C)"], "duplicate_of": ["b-0"]}
     BENCHMARKS.write(BENCHMARKS.frame(question), tmp_path / "items.parquet", {})
-    found = labels([(False, "A"), (False, "red"), (True, "C")])
-    LABELS.write(found, tmp_path / "labels.parquet", {**WHOSE, "judge": "letters"})
+    result = labels([(False, "A"), (False, "red"), (True, "C")])
+    LABELS.write(result, tmp_path / "labels.parquet", {**WHOSE, "judge": "letters"})
     settings: Any = {"version": 2, "kind": "choice", "judge": "letters"}
     out = tmp_path / "classes.parquet"
     write_answers(str(tmp_path / "items.parquet"), str(tmp_path / "labels.parquet"), settings, str(out))

@@ -68,24 +68,24 @@ def asked(folder: Path, model: str, benchmark: str, scores: pl.DataFrame) -> str
 def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Files of all stages before the exhibits."""
     folder = tmp_path_factory.mktemp("made")
-    found: dict[str, Any] = {"folder": folder, "by_item": [], "passes": [], "truncation": []}
+    result: dict[str, Any] = {"folder": folder, "by_item": [], "passes": [], "truncation": []}
     frames = [responses(model) for model in MODELS]
     for model, frame in zip(MODELS, frames, strict=True):
-        found["by_item"].append(str(folder / f"items-{model}.parquet"))
-        ITEMS.write(by_item(frame), found["by_item"][-1], {"model": model})
+        result["by_item"].append(str(folder / f"items-{model}.parquet"))
+        ITEMS.write(by_item(frame), result["by_item"][-1], {"model": model})
         own = [asked(folder, model, benchmark, frame.filter(sample=0)) for benchmark in BENCHMARKS]
-        found["passes"] += own
-        found["truncation"].append(str(folder / f"truncation-{model}.parquet"))
-        write_truncation(own, SETS, found["truncation"][-1])
-    items = pl.concat(map(ITEMS.read, found["by_item"]))
+        result["passes"] += own
+        result["truncation"].append(str(folder / f"truncation-{model}.parquet"))
+        write_truncation(own, SETS, result["truncation"][-1])
+    items = pl.concat(map(ITEMS.read, result["by_item"]))
     settings: Any = {"sets": SETS, "answers": SETTINGS["answers"], "resamples": 50, "seed": 1}
     for name, contract, rows in (
         ("correlations", CORRELATIONS, correlations(items, settings)),
         ("spread", SPREAD, spread(items, pl.concat(frames), settings)),
     ):
-        found[name] = str(folder / f"{name}.parquet")
-        contract.write(contract.frame(list(rows)), found[name], {})
-    return found
+        result[name] = str(folder / f"{name}.parquet")
+        contract.write(contract.frame(list(rows)), result[name], {})
+    return result
 
 
 @pytest.fixture(scope="module")
@@ -173,11 +173,11 @@ def test_what_is_drawn_is_the_response_of_median_score(made: dict[str, Any]) -> 
     assert chosen["item_id"] == items.sort("eas_reference")["item_id"][(len(items) - 1) // 2]
     assert median_item(items.clear(), "eas_own") is None
     path = made["passes"][0]
-    found = trajectory(path, chosen, "reference")
-    assert found.options == ("A", "B", "C", "D")
-    assert found.eas == chosen["eas_reference"]
+    result = trajectory(path, chosen, "reference")
+    assert result.options == ("A", "B", "C", "D")
+    assert result.eas == chosen["eas_reference"]
     # An option that is not among the most likely tokens counts as 0; the others are summed with decay.
-    sums = found.decayed_options(0.5)
+    sums = result.decayed_options(0.5)
     assert sums.shape == (4, T - 1)
     assert not sums[2].any()
     assert sums[0][1] == pytest.approx(0.7 / T / np.sqrt(2) + 0.7 * 2 / T, rel=1e-5)
@@ -198,12 +198,12 @@ def test_figures_say_what_they_show(figures: Path) -> None:
     assert {path.name for path in figures.iterdir()} == {
         f"figure_{name}.{kind}" for name in names for kind in ("pdf", "png", "html")
     }
-    said = {name: html.unescape((figures / f"figure_{name}.html").read_text()) for name in names}
-    assert "\\boxed{ and all but the last token of C (reference)" in said["1_trajectory"]
-    assert f"{2 * N_ITEMS} items" in said["2_correlations_a"]
-    assert "with the weight (t - k + 1)^-0.5" in said["3_ranges_other"]
+    message = {name: html.unescape((figures / f"figure_{name}.html").read_text()) for name in names}
+    assert "\\boxed{ and all but the last token of C (reference)" in message["1_trajectory"]
+    assert f"{2 * N_ITEMS} items" in message["2_correlations_a"]
+    assert "with the weight (t - k + 1)^-0.5" in message["3_ranges_other"]
     # Without options the entropies stand alone, and why is said.
-    assert "The probabilities of the options are left out" in said["3_ranges_aime"]
+    assert "The probabilities of the options are left out" in message["3_ranges_aime"]
 
 
 @pytest.mark.slow  # figures are drawn

@@ -43,14 +43,14 @@ def test_with_endless_decay_it_is_the_last_step() -> None:
 
 def test_a_half_by_the_definition() -> None:
     """Third step of the first option: 0.1 / sqrt(3) + 0.4 / sqrt(2) + 0.2; and all by the double sum."""
-    found = decayed(P, 0.5)
-    assert found[0, 2] == pytest.approx(0.1 / np.sqrt(3) + 0.4 / np.sqrt(2) + 0.2, abs=1e-12)
+    result = decayed(P, 0.5)
+    assert result[0, 2] == pytest.approx(0.1 / np.sqrt(3) + 0.4 / np.sqrt(2) + 0.2, abs=1e-12)
     for option, t in np.ndindex(P.shape):
-        assert found[option, t] == pytest.approx(
+        assert result[option, t] == pytest.approx(
             sum(P[option, k - 1] / (t + 1 - k + 1) ** 0.5 for k in range(1, t + 2)), abs=1e-12
         )
     # Sums of vocabulary probabilities, not renormalised: two options that add up to 0.9 stay at 0.9.
-    assert found[:, 0].sum() == pytest.approx(0.9)
+    assert result[:, 0].sum() == pytest.approx(0.9)
 
 
 def test_no_option_and_no_step_are_no_error() -> None:
@@ -106,14 +106,14 @@ def test_an_item_is_summed_up_over_its_samples_and_measured_on_the_first() -> No
         response("b-1", 1, None, None),
     ]
     items = ITEMS.check(by_item(RESPONSES.frame(rows)))
-    found = items.row(0, named=True)
-    assert (found["n_samples"], found["n_unreadable"], found["n_answers"], found["accuracy"]) == (4, 1, 2, 0.5)
+    result = items.row(0, named=True)
+    assert (result["n_samples"], result["n_unreadable"], result["n_answers"], result["accuracy"]) == (4, 1, 2, 0.5)
     # 2, 1, 1 of 4: 1.5 bits; 2 and 1 of 3; 2 of 4 correct.
-    assert found["answer_entropy"] == 1.5
-    assert found["answer_entropy_readable"] == pytest.approx(stats.entropy([2, 1], base=2), abs=1e-12)
-    assert found["correctness_entropy"] == 1
-    assert (found["sample"], found["eas_own"], found["mean_eas_own"], found["ppl"]) == (1, 4.0, 0.5, 1.5)
-    assert found["eas_reference"] is None
+    assert result["answer_entropy"] == 1.5
+    assert result["answer_entropy_readable"] == pytest.approx(stats.entropy([2, 1], base=2), abs=1e-12)
+    assert result["correctness_entropy"] == 1
+    assert (result["sample"], result["eas_own"], result["mean_eas_own"], result["ppl"]) == (1, 4.0, 0.5, 1.5)
+    assert result["eas_reference"] is None
     # Nothing could be read: one answer, and none.
     silent = items.row(1, named=True)
     assert (silent["answer_entropy"], silent["answer_entropy_readable"], silent["n_answers"]) == (0, None, 0)
@@ -135,9 +135,9 @@ def test_measures_stand_beside_their_response() -> None:
         ],
         schema_overrides=numbers,
     )
-    found = RESPONSES.check(gather(answers, features.cast({"ppl": pl.Float64}), asked))
-    assert found["ppl"].to_list() == [1, 2]
-    assert found.select("eas_own", "eas_none", "eas_reference").rows() == [(None, None, None), (2.0, 3.0, None)]
+    result = RESPONSES.check(gather(answers, features.cast({"ppl": pl.Float64}), asked))
+    assert result["ppl"].to_list() == [1, 2]
+    assert result.select("eas_own", "eas_none", "eas_reference").rows() == [(None, None, None), (2.0, 3.0, None)]
 
 
 def items_of(benchmark: str, n: int, seed: int, **further: Any) -> pl.DataFrame:
@@ -168,11 +168,11 @@ def test_r_of_each_measure_is_that_of_scipy_on_the_items_that_have_all() -> None
     items = pl.concat([items_of("b", 20, 1), items_of("c", 9, 2), items_of("d", 8, 3)])
     gone = pl.col("item_id").is_in(["b-3", "b-4"])
     items = items.with_columns(eas_own=pl.when(~gone).then("eas_own"))
-    found = CORRELATIONS.check(CORRELATIONS.frame(list(correlations(items, SETTINGS))))
+    result = CORRELATIONS.check(CORRELATIONS.frame(list(correlations(items, SETTINGS))))
     # Two sets, three entropies, and six measures: two of each kind of answer, perplexity and length.
-    assert len(found) == 2 * 3 * 6
+    assert len(result) == 2 * 3 * 6
     rows = items.filter(pl.col("benchmark") == "b", ~gone)
-    (one,) = found.filter(benchmark="b", measure="ppl", target="answer_entropy").iter_rows(named=True)
+    (one,) = result.filter(benchmark="b", measure="ppl", target="answer_entropy").iter_rows(named=True)
     expected = stats.pearsonr(rows["ppl"], rows["answer_entropy"])
     assert (one["n_items"], one["r"], one["p"]) == (
         18,
@@ -180,7 +180,7 @@ def test_r_of_each_measure_is_that_of_scipy_on_the_items_that_have_all() -> None
         pytest.approx(expected.pvalue),
     )
     assert one["rho"] == pytest.approx(stats.spearmanr(rows["ppl"], rows["answer_entropy"]).statistic)
-    together = found.filter(benchmark="both", measure="eas_reference", target="answer_entropy_readable").row(
+    together = result.filter(benchmark="both", measure="eas_reference", target="answer_entropy_readable").row(
         0, named=True
     )
     both = items.filter(pl.col("benchmark").is_in(["c", "d"]))
@@ -213,8 +213,8 @@ def test_spread_of_the_score_over_samples_by_hand() -> None:
     # An item with one score says nothing of the spread.
     rows.append(response("b-3", 0, True, 0, eas_own=100.0))
     settings = SETTINGS | {"sets": {"b": ["b"]}, "answers": ["own", "none"]}
-    found = SPREAD.check(SPREAD.frame(list(spread(items, RESPONSES.frame(rows), settings))))
-    own = found.row(0, named=True)
+    result = SPREAD.check(SPREAD.frame(list(spread(items, RESPONSES.frame(rows), settings))))
+    own = result.row(0, named=True)
     assert (own["n_items"], own["n_scores"]) == (3, 6)
     # Variances within: 2, 8, 0; means 2, 6, 9.
     assert own["within_sd"] == pytest.approx(np.sqrt(10 / 3))
@@ -223,7 +223,7 @@ def test_spread_of_the_score_over_samples_by_hand() -> None:
     assert own["r_first"] == pytest.approx(by_sample[0])
     assert (own["r_lowest"], own["r_highest"]) == (pytest.approx(min(by_sample)), pytest.approx(max(by_sample)))
     assert own["r_mean"] == pytest.approx(np.corrcoef([2, 6, 9], [0, 1, 2])[0, 1])
-    none = found.row(1, named=True)
+    none = result.row(1, named=True)
     assert (none["n_items"], none["within_sd"], none["r_first"]) == (0, None, None)
 
 
@@ -246,10 +246,10 @@ def test_truncation_is_over_all_positions_of_all_responses(tmp_path: Path) -> No
     first = asked_file(tmp_path / "b.parquet", "b", [values[:5].tolist(), None, values[5:30].tolist()])
     second = asked_file(tmp_path / "c.parquet", "c", [values[30:].tolist()])
     write_truncation([first, second], {"b": ["b"], "c": ["c"]}, str(tmp_path / "out.parquet"))
-    found = TRUNCATION.read(tmp_path / "out.parquet")
-    every = found.filter(benchmark=EVERY)
+    result = TRUNCATION.read(tmp_path / "out.parquet")
+    every = result.filter(benchmark=EVERY)
     assert set(every["n_positions"]) == {40}
-    assert set(found.filter(benchmark="b")["n_responses"]) == {2}
+    assert set(result.filter(benchmark="b")["n_responses"]) == {2}
     expected = [values.mean(), *np.quantile(values, [0.9, 0.95, 0.99])]
     assert every["statistic"].to_list() == ["mean", "q90", "q95", "q99"]
     assert every["bound_bits"].to_list() == pytest.approx(expected, rel=1e-5)

@@ -9,9 +9,9 @@ from entropy_sentinel.analyses.entropy_area.correlation import correlate, why_no
 
 def test_r_of_a_few_numbers_by_hand() -> None:
     # Deviations (-1, 0, 1) and (-4/3, -1/3, 5/3): r = 3 / sqrt(2 * 42/9).
-    found = correlate([1, 2, 3], [1, 2, 4], 10, 0)
-    assert found.r == pytest.approx(3 / np.sqrt(2 * 42 / 9), abs=1e-12)
-    assert found.rho == pytest.approx(1, abs=1e-12)
+    result = correlate([1, 2, 3], [1, 2, 4], 10, 0)
+    assert result.r == pytest.approx(3 / np.sqrt(2 * 42 / 9), abs=1e-12)
+    assert result.rho == pytest.approx(1, abs=1e-12)
     assert correlate([1, 2, 3, 4], [4, 3, 2, 1], 10, 0).r == pytest.approx(-1, abs=1e-12)
 
 
@@ -28,14 +28,14 @@ def test_r_p_and_rho_are_those_of_scipy() -> None:
     random = np.random.default_rng(7)
     x = random.normal(size=60)
     y = 0.5 * x + random.normal(size=60)
-    found = correlate(x, y, 10, 0)
+    result = correlate(x, y, 10, 0)
     # p by Student's t with 58 degrees of freedom.
-    t = found.r * np.sqrt(58 / (1 - found.r**2))
-    assert found.p == pytest.approx(2 * stats.t.sf(abs(t), 58), rel=1e-9)
-    assert found.r == pytest.approx(np.corrcoef(x, y)[0, 1], abs=1e-12)
+    t = result.r * np.sqrt(58 / (1 - result.r**2))
+    assert result.p == pytest.approx(2 * stats.t.sf(abs(t), 58), rel=1e-9)
+    assert result.r == pytest.approx(np.corrcoef(x, y)[0, 1], abs=1e-12)
     ranks = [stats.rankdata(values) for values in (x, y)]
-    assert found.rho == pytest.approx(np.corrcoef(*ranks)[0, 1], abs=1e-12)
-    assert 0 < found.rho_p < 0.05
+    assert result.rho == pytest.approx(np.corrcoef(*ranks)[0, 1], abs=1e-12)
+    assert 0 < result.rho_p < 0.05
 
 
 def test_interval_is_over_bootstrap_samples_of_items() -> None:
@@ -45,9 +45,9 @@ def test_interval_is_over_bootstrap_samples_of_items() -> None:
         a, b = np.array(x)[one], np.array(y)[one]
         if len(set(a)) > 1 and len(set(b)) > 1:
             values.append(stats.pearsonr(a, b).statistic)
-    found = correlate(x, y, 200, 3)
-    assert (found.lower, found.upper) == pytest.approx(tuple(np.quantile(values, [0.025, 0.975])), abs=1e-12)
-    assert found.lower < found.r < found.upper
+    result = correlate(x, y, 200, 3)
+    assert (result.lower, result.upper) == pytest.approx(tuple(np.quantile(values, [0.025, 0.975])), abs=1e-12)
+    assert result.lower < result.r < result.upper
 
 
 def test_interval_covers_what_it_should() -> None:
@@ -56,8 +56,8 @@ def test_interval_covers_what_it_should() -> None:
     n_covered = 0
     for draw in range(200):
         x, noise = random.normal(size=(2, 80))
-        found = correlate(x, 0.6 * x + 0.8 * noise, 300, draw)
-        n_covered += found.lower <= 0.6 <= found.upper
+        result = correlate(x, 0.6 * x + 0.8 * noise, 300, draw)
+        n_covered += result.lower <= 0.6 <= result.upper
     assert 0.88 <= n_covered / 200 <= 0.99
 
 

@@ -87,7 +87,7 @@ def test_items_follow_from_the_files_before_them(project: Project) -> None:
     asked = FORCED_ANSWERS.read(results / "passes" / "forced_answer" / "tiny-1m" / "averages.parquet")
     first = asked.filter(answer="reference", sample=0).select("item_id", pl.col("eas").alias("expected"))
     items = ITEMS.read(folder / "items" / "tiny-1m.parquet").filter(benchmark="averages")
-    found = items.join(first, on="item_id", maintain_order="left")
-    assert found["eas_reference"].to_list() == found["expected"].to_list()
+    result = items.join(first, on="item_id", maintain_order="left")
+    assert result["eas_reference"].to_list() == result["expected"].to_list()
     # Of five responses to an item two were asked about.
     assert asked.filter(pl.col("sample") >= 2)["eas"].null_count() == 2 * 3 * 12

@@ -35,8 +35,10 @@ def test_what_is_left_open_is_filled_in() -> None:
 def test_without_the_pass_it_is_left_out_with_a_line() -> None:
     config = load(("tokens",))
     assert config.run.analyses == ["responses"]
-    said = "run.analyses: entropy_area left out because run.features has no forced_answer, which asks the model again"
-    assert said in config.left_out
+    message = (
+        "run.analyses: entropy_area left out because run.features has no forced_answer, which asks the model again"
+    )
+    assert message in config.left_out
 
 
 def test_benchmarks_taken_together_stand_where_the_first_of_them_does() -> None:

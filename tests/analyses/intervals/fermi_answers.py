@@ -44,30 +44,30 @@ def questions(number: int, seed: int) -> pl.DataFrame:
 
 def texts(answers: np.ndarray, level: float, seed: int) -> list[list[str]]:
     """By question what each query states: guesses are off by a few; some cannot be read."""
-    random, said = np.random.default_rng([seed, int(level)]), []
+    random, message = np.random.default_rng([seed, int(level)]), []
     for answer in answers:
         guesses = answer + random.normal(0, 2, SAMPLES["interval"]).round().astype(int)
         ends = [(int(guess - REACH[level]), int(guess + REACH[level])) for guess in guesses]
-        said.append([f'About 10^{low + 1}. {{"L": {low}, "U": {high}}}' for low, high in ends])
-    said[0][0], said[1][0], said[2][0] = "I do not know.", '{"L": 3, "U": 1}', '{"L": 3.5, "U": 7}'
-    return said
+        message.append([f'About 10^{low + 1}. {{"L": {low}, "U": {high}}}' for low, high in ends])
+    message[0][0], message[1][0], message[2][0] = "I do not know.", '{"L": 3, "U": 1}', '{"L": 3.5, "U": 7}'
+    return message
 
 
 def integers(answers: np.ndarray, temperature: float, seed: int) -> list[list[str]]:
     """By question sampled integers, the wider the higher the temperature; one text is none."""
     random = np.random.default_rng([seed, int(10 * temperature)])
-    said = [
+    message = [
         [str(v) for v in answer + random.normal(0, temperature, SAMPLES["integer"]).round().astype(int)]
         for answer in answers
     ]
-    said[3][0] = "3 or 4"
-    return said
+    message[3][0] = "3 or 4"
+    return message
 
 
-def traces(benchmark: str, said: list[list[str]]) -> pl.DataFrame:
+def traces(benchmark: str, message: list[list[str]]) -> pl.DataFrame:
     """Texts as traces of two steps, whose probabilities fall with the length of the text."""
     rows: list[dict[str, Any]] = []
-    for number, of_item in enumerate(said):
+    for number, of_item in enumerate(message):
         for sample, text in enumerate(of_item):
             top = float(np.log(0.5 + 0.4 / (1 + len(text))))
             rest = float(np.log((1 - np.exp(top)) / 25))
@@ -93,8 +93,8 @@ def write_study(folder: Path, number: int = 60) -> dict[str, Any]:
         )
         for name, of, axis in sources:
             (folder / "traces" / name).mkdir(parents=True, exist_ok=True)
-            said = of(rows["answer"].to_numpy(), axis, seed)
-            traces(benchmark, said).write_parquet(folder / "traces" / name / f"{benchmark}.parquet")
+            message = of(rows["answer"].to_numpy(), axis, seed)
+            traces(benchmark, message).write_parquet(folder / "traces" / name / f"{benchmark}.parquet")
     models = {name: {"source": f"traces/{name}", "source_logprobs_mode": "raw_logprobs"} for name, _, _ in sources}
     for name, of, _ in sources:
         models[name]["samples"] = SAMPLES["interval" if of is texts else "integer"]
@@ -149,17 +149,19 @@ def make_all(folder: Path, config: Config) -> dict[str, Any]:
         if model == next(iter(shown.models.values())).distribution:
             read = [output], made
     models = {variant: name for name, asked in shown.models.items() for variant in asked.variants}
-    found: dict[str, Any] = {"stated": stated, "integers": integers, "features": features}
-    found |= dict(zip(("calibration", "test"), items.values(), strict=True)) | {"benchmarks": list(items.values())}
-    found |= {
+    result: dict[str, Any] = {"stated": stated, "integers": integers, "features": features}
+    result |= dict(zip(("calibration", "test"), items.values(), strict=True)) | {"benchmarks": list(items.values())}
+    result |= {
         name: str(results / f"{name}.parquet")
         for name in ("beliefs", "adjusted", "scores", "differences", "sets", "tunnel_index")
     }
-    write_beliefs({"integers": read[0], "generations": read[1], "passes": []}, models, shown.farthest, found["beliefs"])
+    write_beliefs(
+        {"integers": read[0], "generations": read[1], "passes": []}, models, shown.farthest, result["beliefs"]
+    )
     about = {"models": models, "levels": levels, "covariates": shown.covariates}
-    write_adjusted(found, about | {"undercoverage": shown.undercoverage, "seed": 42}, found["adjusted"])
+    write_adjusted(result, about | {"undercoverage": shown.undercoverage, "seed": 42}, result["adjusted"])
     drawn = {"resamples": shown.resamples, "seed": 42}
-    write_scores(found["adjusted"], drawn, found["scores"], found["differences"])
-    write_sets(found, found["sets"])
-    write_tunnel_index(found, models, drawn, found["tunnel_index"])
-    return found
+    write_scores(result["adjusted"], drawn, result["scores"], result["differences"])
+    write_sets(result, result["sets"])
+    write_tunnel_index(result, models, drawn, result["tunnel_index"])
+    return result

@@ -104,14 +104,14 @@ def test_small_groups_are_put_together_until_they_reach_the_level() -> None:
     group = ["a"] * 8 + ["b"] * 3 + ["c"] * 2
     true = [1, 1, 1, 1, 1, 1, 1, 2, 10, 20, 30, 40, 50]
     calibration = Stated([0] * 13, [0] * 13, group=group)
-    found = fit("mondrian", calibration, true, 0.2)
+    result = fit("mondrian", calibration, true, 0.2)
     # ceil(0.8 * 9) = 8 of 8; ceil(0.8 * 6) = 5 of 5; of all, ceil(0.8 * 14) = 12 of 13.
-    assert found.margins == {"a": 2, "b": 50, "c": 50}
-    lower, upper = found.apply(Stated([0, 0, 0], [0, 0, 0], group=["c", "new", "a"]))
+    assert result.margins == {"a": 2, "b": 50, "c": 50}
+    lower, upper = result.apply(Stated([0, 0, 0], [0, 0, 0], group=["c", "new", "a"]))
     assert upper.tolist() == [50, 40, 2]
     # Two are too few: the next larger group joins them, though it would do by itself.
-    found = fit("mondrian", calibration.rows(np.array([*range(8), 11, 12])), [*true[:8], 40, 50], 0.2)
-    assert found.margins == {"a": 40, "c": 40}  # ceil(0.8 * 11) = 9 of 10
+    result = fit("mondrian", calibration.rows(np.array([*range(8), 11, 12])), [*true[:8], 40, 50], 0.2)
+    assert result.margins == {"a": 40, "c": 40}  # ceil(0.8 * 11) = 9 of 10
     with pytest.raises(ValueError, match="mondrian needs the group"):
         fit("mondrian", Stated([0], [1]), [0], 0.1)
 
@@ -128,27 +128,27 @@ def test_whatever_the_questions_are(seed: int) -> None:
         lower, upper = fit(name, known, true[:n], 0.3).apply(new)
         assert (lower <= upper).all()
         moved = [Stated(*(end + shift for end in one.bounds), one.covariates, one.group) for one in (known, new)]
-        for found, expected in zip(
+        for result, expected in zip(
             fit(name, moved[0], true[:n] + shift, 0.3).apply(moved[1]), (lower, upper), strict=True
         ):
-            np.testing.assert_allclose(found, expected + shift, atol=2e-9)
-        for found, expected in zip(
+            np.testing.assert_allclose(result, expected + shift, atol=2e-9)
+        for result, expected in zip(
             fit(name, known.rows(shuffled), true[:n][shuffled], 0.3).apply(new), (lower, upper), strict=True
         ):
-            np.testing.assert_array_equal(found, expected)
+            np.testing.assert_array_equal(result, expected)
         if name != "mondrian":  # which groups are put together depends on the level
             wider_lower, wider_upper = fit(name, known, true[:n], 0.1).apply(new)
             assert ((wider_lower <= lower) & (upper <= wider_upper)).all()
 
 
 @pytest.mark.parametrize(
-    ("true", "alpha", "said"),
+    ("true", "alpha", "message"),
     [([1, 2], 0.0, "alpha is 1 - level"), ([1, 2], 90, "was 90"), ([1], 0.1, "there are 2 and 1")],
 )
-def test_what_cannot_be_fitted_is_refused(true: list, alpha: float, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_what_cannot_be_fitted_is_refused(true: list, alpha: float, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         fit("conformal", Stated([0, 0], [1, 1]), true, alpha)
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         fit("base", Stated([0, 0], [1, 1]), true, alpha)
 
 
@@ -158,7 +158,7 @@ def drawn(rng: np.random.Generator, size: int, whole: bool) -> tuple[Stated, np.
     middle, width = rng.normal(0, 5, size), rng.uniform(0, 4, size)
     true = middle + rng.standard_t(3, size) * np.where(group == "a", 1, 3) * (1 + width) / 2
     ends = [middle - width / 2, middle + width / 2, true]
-    lower, upper, true = (np.round(one) for one in ends) if whole else ends
+    lower, upper, true = (np.round(end) for end in ends) if whole else ends
     return Stated(lower, upper, rng.normal(size=(size, 1)), group), true
 
 
@@ -186,9 +186,9 @@ def test_coverage_over_1000_redraws_is_nominal(name: str, n: int) -> None:
     mean. At 99 % of 50 there is no such rank: all is covered.
     """
     levels = np.array([0.9, 0.95, 0.99])
-    found, ranks = coverages(name, n, levels), np.ceil(levels * (n + 1) - 1e-9)
-    np.testing.assert_allclose(found, np.minimum(ranks / (n + 1), 1), rtol=0, atol=4 * 0.0017)
-    assert (np.abs(found - levels) < 0.02).all()
+    result, ranks = coverages(name, n, levels), np.ceil(levels * (n + 1) - 1e-9)
+    np.testing.assert_allclose(result, np.minimum(ranks / (n + 1), 1), rtol=0, atol=4 * 0.0017)
+    assert (np.abs(result - levels) < 0.02).all()
 
 
 @pytest.mark.slow

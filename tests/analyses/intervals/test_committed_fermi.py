@@ -15,18 +15,18 @@ def beliefs(half: str) -> tuple[list[tuple[np.ndarray, np.ndarray]], np.ndarray]
     """Of each question the integers up to 100 and their probabilities, and the right one, shape (200,)."""
     rows = [json.loads(line) for line in (FERMI / f"benchmarks/{half}.jsonl").read_text().splitlines()]
     asked = pl.read_parquet(FERMI / f"passes/qwen2.5-coder-0.5b-integer/integers/{half}.parquet").drop_nulls("values")
-    found, true = [], []
+    result, true = [], []
     for item, values, logprobs in asked.select("item_id", "values", "logprobs").iter_rows():
         near = np.abs(values) <= 100
-        found.append((np.array(values)[near], np.exp(logprobs)[near]))
+        result.append((np.array(values)[near], np.exp(logprobs)[near]))
         true.append(rows[int(item.rpartition("-")[2])]["answer"])
-    return found, np.array(true)
+    return result, np.array(true)
 
 
-def mean_score(found: list[tuple[np.ndarray, np.ndarray]], true: np.ndarray, level: float, t: float) -> float:
+def mean_score(result: list[tuple[np.ndarray, np.ndarray]], true: np.ndarray, level: float, t: float) -> float:
     """Mean Winkler score of the hulls of the smallest sets that hold more than the level, at a temperature."""
     scores = []
-    for (values, p), y in zip(found, true, strict=True):
+    for (values, p), y in zip(result, true, strict=True):
         scaled = p ** (1 / t) / (p ** (1 / t)).sum()
         order = np.lexsort((values, -scaled))
         n = np.searchsorted(scaled[order].cumsum(), level, side="right") + 1

@@ -78,9 +78,9 @@ def test_the_intervals_to_learn_from_cover_the_part_that_is_perceived(level: str
 
 def test_the_integers_to_learn_from_spread_less_than_the_answers() -> None:
     rng = random.Random(0)
-    said = [int(integer(NormalDist(-5, 40), rng)) for _ in range(4000)]
-    assert mean(said) == pytest.approx(-5, abs=1.4)  # three standard errors
-    assert stdev(said) == pytest.approx(NARROWED * 40, rel=0.04)
+    output = [int(integer(NormalDist(-5, 40), rng)) for _ in range(4000)]
+    assert mean(output) == pytest.approx(-5, abs=1.4)  # three standard errors
+    assert stdev(output) == pytest.approx(NARROWED * 40, rel=0.04)
 
 
 def test_the_study_asks_as_the_model_was_trained() -> None:

@@ -47,8 +47,8 @@ def rows(contract: Contract, *given: dict[str, Any], of: str = "theirs") -> pl.D
 def said(item: str, *probabilities: float, **more: Any) -> dict[str, Any]:
     """A row of INTEGERS: the integers from 1 on, with these probabilities."""
     values = list(range(1, 1 + len(probabilities)))
-    found = {"values": values, "logprobs": [math.log(p) for p in probabilities], "missing": 1 - sum(probabilities)}
-    return {"item_id": item, **found, "first_values": [], "first_logprobs": [], **more}
+    result = {"values": values, "logprobs": [math.log(p) for p in probabilities], "missing": 1 - sum(probabilities)}
+    return {"item_id": item, **result, "first_values": [], "first_logprobs": [], **more}
 
 
 def take(folder: Path, frame: pl.DataFrame, family: str = "integers", section: Any = None) -> str:

@@ -40,16 +40,16 @@ class Written:
     def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
         for number, context in enumerate(contexts):
             self.contexts.append(list(context))
-            said = "|".join(self.texts[one] for one in context[len(PROMPT) :])
+            message = "|".join(self.texts[one] for one in context[len(PROMPT) :])
             if len(context) > self.longest:
                 yield number, refused_context("too long")
                 continue
-            tokens = self.tree[said]
+            tokens = self.tree[message]
             ids = np.array([self.texts.index(token) for token in tokens], dtype=np.uint32)
             yield number, NextToken(ids, np.log(list(tokens.values())).astype(np.float32))
 
     def token_texts(self, responses: Sequence[Sequence[int]]) -> list[list[str]]:
-        return [["" if self.texts[one] == END else self.texts[one] for one in ids] for ids in responses]
+        return [["" if self.texts[id_] == END else self.texts[id_] for id_ in ids] for ids in responses]
 
 
 def part(engine: Written, n: int = 1, **columns: list[Any]) -> pl.DataFrame:
@@ -100,7 +100,7 @@ def test_an_unlikely_beginning_is_missing_and_not_asked_about() -> None:
     row = ask(part(engine), engine, {"prune_below": 0.15}, {"model": "m"}).row(0, named=True)
     # Left are `1`, `-` and `-3`, of .4, .2 and .18: `12`, `7`, `1` `2` and `-30` are .1 or less.
     assert sorted(engine.contexts) == sorted(
-        PROMPT + [engine.texts.index(one) for one in said] for said in ([], ["1"], ["-"], ["-", "3"])
+        PROMPT + [engine.texts.index(one) for one in message] for message in ([], ["1"], ["-"], ["-", "3"])
     )
     assert probabilities(row) == pytest.approx({-3: 0.09, 1: 0.2}, rel=1e-6)
     assert row["missing"] == pytest.approx(0.71, rel=1e-6)
@@ -177,9 +177,9 @@ def test_signals_are_of_the_integers_alone(tmp_path: Path) -> None:
     engine = Written({"": {"1": 0.3, "2": 0.1, "no": 0.6}, "1": {END: 1.0}, "2": {END: 1.0}})
     responses = part(engine, 2, item_id=["b-0", "b-0"], sample=[0, 1])
     INTEGERS.write(ask(responses, engine, {"prune_below": 0.01}, {"model": "m"}), path, {})
-    found = compute(responses.lazy(), str(path))
+    result = compute(responses.lazy(), str(path))
     # 3/4 and 1/4.
-    assert found["integer_entropy"][0] == pytest.approx(-0.75 * log(0.75) - 0.25 * log(0.25), rel=1e-6)
-    assert found["integer_max"][0] == pytest.approx(0.75, rel=1e-6)
-    assert found.row(1)[:2] == (None, None)
-    assert found["integers_reason"][1].startswith("not the first response")
+    assert result["integer_entropy"][0] == pytest.approx(-0.75 * log(0.75) - 0.25 * log(0.25), rel=1e-6)
+    assert result["integer_max"][0] == pytest.approx(0.75, rel=1e-6)
+    assert result.row(1)[:2] == (None, None)
+    assert result["integers_reason"][1].startswith("not the first response")

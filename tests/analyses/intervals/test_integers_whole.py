@@ -70,9 +70,9 @@ def test_probabilities_are_those_of_the_whole_vocabulary(folder: Path) -> None:
     rounding = 1e-4  # of the float32 of two engines, and spellings that were too unlikely to be followed
     for row, exact in zip(rows.iter_rows(named=True), json.loads((folder / "out.json").read_text()), strict=True):
         by_value = dict(zip(values, exact, strict=True))
-        found = np.exp(row["logprobs"])
-        np.testing.assert_allclose(found, [by_value[one] for one in row["values"]], atol=rounding)
-        assert found.sum() + row["missing"] == pytest.approx(1, abs=1e-9)
+        result = np.exp(row["logprobs"])
+        np.testing.assert_allclose(result, [by_value[value] for value in row["values"]], atol=rounding)
+        assert result.sum() + row["missing"] == pytest.approx(1, abs=1e-9)
         # What is missing is what is no integer, and the integers that were too unlikely to be followed.
         unfollowed = [p for value, p in by_value.items() if value not in row["values"]]
         assert row["missing"] == pytest.approx(1 - sum(exact) + sum(unfollowed), abs=rounding * len(row["values"]))

@@ -45,7 +45,7 @@ def test_an_infinite_interval_covers_and_costs_without_end() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (([0, 3], [1, 2], [0, 0], 0.1), "were 3.0 and 2.0 in place 1"),
         (([np.nan], [2], [0], 0.1), "in place 0"),
@@ -53,8 +53,8 @@ def test_an_infinite_interval_covers_and_costs_without_end() -> None:
         (([0], [2], [0], 0.0), "was 0.0"),
     ],
 )
-def test_what_is_no_interval_is_refused(arguments: tuple, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_what_is_no_interval_is_refused(arguments: tuple, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         winkler(*arguments)
 
 
@@ -62,14 +62,14 @@ def test_the_difference_is_paired_and_its_interval_that_of_scipy() -> None:
     rng = np.random.default_rng(2)
     hard = rng.exponential(50, 300)  # what makes a question hard for both
     first, second = hard + rng.normal(3, 2, 300), hard
-    found = score_difference(first, second, n_resamples=4000, seed=0)
+    result = score_difference(first, second, n_resamples=4000, seed=0)
     theirs = stats.bootstrap((first - second,), np.mean, n_resamples=4000, method="percentile", rng=1)
-    assert found.mean == pytest.approx(np.mean(first) - np.mean(second), abs=1e-12)
+    assert result.mean == pytest.approx(np.mean(first) - np.mean(second), abs=1e-12)
     # An end is known to about 0.01 from 4000 samples whose means have a standard deviation of 0.115.
-    assert found[1:3] == pytest.approx(theirs.confidence_interval, abs=0.03)
+    assert result[1:3] == pytest.approx(theirs.confidence_interval, abs=0.03)
     alone = stats.sem(first) * 1.96
-    assert found.upper is not None
-    assert found.upper - found.mean < alone / 10
+    assert result.upper is not None
+    assert result.upper - result.mean < alone / 10
 
 
 def test_a_difference_that_is_none_says_why() -> None:

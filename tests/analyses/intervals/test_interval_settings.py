@@ -62,7 +62,7 @@ def test_without_both_halves_or_anything_stated_there_is_nothing_to_make(
 
 
 @pytest.mark.parametrize(
-    ("section", "said"),
+    ("section", "message"),
     [
         ({"models": {"toy": {"stated": {"100": "toy-90"}}}}, "less than 100"),
         ({"models": {"toy": {"stated": {"high": "toy-90"}}}}, "valid number"),
@@ -87,9 +87,9 @@ def test_without_both_halves_or_anything_stated_there_is_nothing_to_make(
     ],
 )
 def test_what_cannot_be_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, section: dict[str, Any], said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, section: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(ConfigError, match=said):
+    with pytest.raises(ConfigError, match=message):
         load(tmp_path, monkeypatch, **section)
 
 

@@ -36,11 +36,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         (folder / "toy.yaml").write_text(yaml.safe_dump(write_study(folder, 110)))
         config = load_config(read_config([str(PAPER), "toy.yaml"]))
         assert config.left_out == []
-        found = make_all(folder, config)
-        write_tables(found, SHOWN, TABLES, "tables")
+        result = make_all(folder, config)
+        write_tables(result, SHOWN, TABLES, "tables")
         exhibits = {kind: [f"{kind}/{kind[:-1]}_{name}.html" for name in of] for kind, of in (("tables", TABLES),)}
-        write_report({**found, **exhibits, "figures": []}, SHOWN, "report.html", "summary.txt")
-        return {name: folder / path for name, path in found.items() if isinstance(path, str)} | {"folder": folder}
+        write_report({**result, **exhibits, "figures": []}, SHOWN, "report.html", "summary.txt")
+        return {name: folder / path for name, path in result.items() if isinstance(path, str)} | {"folder": folder}
 
 
 def table(made: dict[str, Any], name: str) -> pl.DataFrame:
@@ -60,9 +60,9 @@ def said(made: dict[str, Any], name: str, benchmark: str) -> list[list[str]]:
 
 def first_ends(made: dict[str, Any], level: float, benchmark: str) -> list[tuple[int, int] | None]:
     """The interval of the first query of each question, by a regular expression."""
-    found = [ENDS.search(texts[0]) for texts in said(made, variant(level), benchmark)]
-    ends = [None if one is None else (int(one[1]), int(one[2])) for one in found]
-    return [None if one is None or one[0] > one[1] else one for one in ends]
+    result = [ENDS.search(texts[0]) for texts in said(made, variant(level), benchmark)]
+    ends = [None if one is None else (int(one[1]), int(one[2])) for one in result]
+    return [None if end is None or end[0] > end[1] else end for end in ends]
 
 
 def winkler(low: float, high: float, true: int, alpha: float) -> float:

@@ -80,18 +80,18 @@ def test_a_temperature_is_chosen_on_the_known_questions() -> None:
         questions(4),
         samples={1.0: np.full((4, 2), 4.0) + np.arange(4)[:, None], 0.5: np.tile(np.arange(4.0)[:, None], 2)},
     )
-    found = Fitted(known, 100).apply("temperature_search", LEVEL, known)
-    assert found.temperature == 0.5
-    assert found.ends[0].tolist() == [0, 1, 2, 3]
+    result = Fitted(known, 100).apply("temperature_search", LEVEL, known)
+    assert result.temperature == 0.5
+    assert result.ends[0].tolist() == [0, 1, 2, 3]
 
 
 def test_a_level_for_which_there_are_too_few_questions_is_said_to_be_one() -> None:
     """Seven questions reach 87.5 % at most, so that only the stated intervals of 90 % have ends."""
     frame = ADJUSTED.frame([{"model": "m"} | row for row in of_model(questions(7), questions(5), 0, 1)])
     compared = DIFFERENCES.frame(list(differences(frame, {"resamples": 10, "seed": 1})))
-    said = summaries(pl.DataFrame(list(scores(frame))), compared)[0]
-    assert (said.chosen, said.may_hold) == ("base", True)
-    assert said.advice.startswith("No other method has finite ends at this level")
+    message = summaries(pl.DataFrame(list(scores(frame))), compared)[0]
+    assert (message.chosen, message.may_hold) == ("base", True)
+    assert message.advice.startswith("No other method has finite ends at this level")
 
 
 def test_scores_are_over_the_questions_of_all_methods_and_coverage_over_its_own() -> None:
@@ -126,9 +126,9 @@ def test_a_temperature_at_the_end_of_its_candidates_is_told(chosen: float, end: 
         pl.DataFrame([{"half": half} | row[number] for half in ("calibration", "test") for row in rows])
         for number in (0, 1)
     ]
-    (found,) = summaries(*frames)
+    (result,) = summaries(*frames)
     told = f"Sampling: T* {chosen:g} is the {end} candidate; a better one may lie beyond it."
-    assert (told in found.advice) == (end is not None)
+    assert (told in result.advice) == (end is not None)
 
 
 def _one(method: str, score: float, covered: int) -> tuple[dict, dict]:
@@ -140,7 +140,7 @@ def _one(method: str, score: float, covered: int) -> tuple[dict, dict]:
 
 
 @pytest.mark.parametrize(
-    ("covered", "chosen", "may_hold", "said"),
+    ("covered", "chosen", "may_hold", "message"),
     [
         # 95 of 100 have an upper limit of 97.8 %, 84 one of 89.9 %: the better score does not hold.
         ({"base": 20, "conformal": 95, "sampling": 84}, "conformal", True, "Use Split conformal: it has the lowest"),
@@ -151,15 +151,15 @@ def _one(method: str, score: float, covered: int) -> tuple[dict, dict]:
     ],
 )
 def test_what_does_not_hold_is_not_chosen_for_its_score(
-    covered: dict[str, int], chosen: str, may_hold: bool, said: str
+    covered: dict[str, int], chosen: str, may_hold: bool, message: str
 ) -> None:
     score = {"base": 9.0, "conformal": 5.0, "sampling": 4.0}
     rows = [_one(method, score[method], number) for method, number in covered.items()]
     halves = [{"half": half} for half in ("calibration", "test")]
     frames = [pl.DataFrame([half | row[number] for half in halves for row in rows]) for number in (0, 1)]
-    (found,) = summaries(*frames)
-    assert (found.chosen, found.may_hold) == (chosen, may_hold)
-    assert found.advice.startswith(said)
+    (result,) = summaries(*frames)
+    assert (result.chosen, result.may_hold) == (chosen, may_hold)
+    assert result.advice.startswith(message)
 
 
 @pytest.mark.parametrize(("known", "new"), [(False, True), (True, False), (False, False)])
@@ -169,18 +169,18 @@ def test_where_nothing_can_be_read_there_are_no_intervals_and_no_error(known: bo
     test = frame.filter(half="test")
     assert test.filter(method="base")["lower"].null_count() == (0 if new else 5)
     assert test.filter(method="conformal")["lower"].null_count() == (0 if known and new else 5)
-    found = list(scores(frame))
-    assert {row["n"] for row in found if row["half"] == "calibration"} == {7 if known else 0}
+    result = list(scores(frame))
+    assert {row["n"] for row in result if row["half"] == "calibration"} == {7 if known else 0}
     compared = DIFFERENCES.frame(list(differences(frame, {"resamples": 10, "seed": 1})))
     reasons = dict(compared.filter(half="test").select("method", "reason").iter_rows())
     assert reasons.pop("base") == (None if new else "no question")
     assert all((reason == "no question") if known else (": 0, at" in reason) for reason in reasons.values())
-    said = summaries(pl.DataFrame(found), compared)[0]
+    message = summaries(pl.DataFrame(result), compared)[0]
     nothing = "No method can be chosen: there is no question on which all have a finite interval."
     chosen = "As stated has the lowest score of those that hold on the calibration half; on the test half it has no "
     chosen += "interval."
-    assert said.advice == (chosen if known else nothing)
-    assert ("could be read" in said.holds) != new
+    assert message.advice == (chosen if known else nothing)
+    assert ("could be read" in message.holds) != new
 
 
 @pytest.mark.parametrize(
@@ -198,8 +198,8 @@ def test_a_method_that_cannot_be_fitted_on_every_fold_is_left_out_with_the_reaso
     unreadable = np.setdiff1d(np.arange(100), readable)
     lower[unreadable] = upper[unreadable] = np.nan
     frame = ADJUSTED.frame([{"model": "m"} | row for row in of_model(known, questions(40), 0, 1)])
-    said, least = "some fold has too few readable intervals to fit on: {}, at least {} are needed", {"cqr": 2}
-    reasons = {method: said.format(there, least.get(method, 1)) for method, there in left_out.items()}
+    message, least = "some fold has too few readable intervals to fit on: {}, at least {} are needed", {"cqr": 2}
+    reasons = {method: message.format(there, least.get(method, 1)) for method, there in left_out.items()}
     assert dict(frame.drop_nulls("reason").select("method", "reason").iter_rows()) == reasons
     assert frame.drop_nulls("reason")["lower"].null_count() == 140 * len(left_out)
     compared = DIFFERENCES.frame(list(differences(frame, {"resamples": 10, "seed": 1}))).filter(half="test")
@@ -253,10 +253,10 @@ def test_first_tokens_that_are_integers_are_added_up_by_their_value() -> None:
     tokens = ["3", " 3", "-", "7", "three", "07", "-2"]
     shares = [0.3, 0.1, 0.2, 0.05, 0.05, 0.02, 0.08]
     row = {"model": "m", "benchmark": "b", "item_id": "b-0", "tokens": tokens, "logprobs": list(np.log(shares))}
-    (found,) = of_tokens(pl.DataFrame([row]))
-    assert found["values"] == [-2, 3, 7]
-    assert found["probabilities"] == pytest.approx([0.08, 0.4, 0.05])
-    assert found["missing"] == pytest.approx(0.47)
+    (result,) = of_tokens(pl.DataFrame([row]))
+    assert result["values"] == [-2, 3, 7]
+    assert result["probabilities"] == pytest.approx([0.08, 0.4, 0.05])
+    assert result["missing"] == pytest.approx(0.47)
 
 
 def test_a_sampled_integer_counts_once_with_the_probability_of_its_likeliest_text() -> None:
@@ -267,7 +267,7 @@ def test_a_sampled_integer_counts_once_with_the_probability_of_its_likeliest_tex
             for n, (value, share) in enumerate(rows)
         ]
     )
-    (found,) = of_samples(frame)
-    assert found["values"] == [-4, 3]
-    assert found["probabilities"] == pytest.approx([0.1, 0.2])
-    assert found["missing"] == pytest.approx(0.7)
+    (result,) = of_samples(frame)
+    assert result["values"] == [-4, 3]
+    assert result["probabilities"] == pytest.approx([0.1, 0.2])
+    assert result["missing"] == pytest.approx(0.7)

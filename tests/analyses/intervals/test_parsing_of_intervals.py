@@ -106,13 +106,13 @@ INTERVALS: list[tuple[str, str, tuple[int, int] | str]] = [
 
 @pytest.mark.parametrize(("text", "expected"), [case[1:] for case in INTERVALS], ids=[case[0] for case in INTERVALS])
 def test_what_a_whole_response_states(text: str, expected: tuple[int, int] | str) -> None:
-    found = stated_interval(text, "stop")
+    result = stated_interval(text, "stop")
     if isinstance(expected, str):
-        assert found == (None, None, expected)
+        assert result == (None, None, expected)
         assert expected in REASONS
     else:
-        assert found == (*expected, None)
-        assert {type(found.lower), type(found.upper)} == {int}
+        assert result == (*expected, None)
+        assert {type(result.lower), type(result.upper)} == {int}
 
 
 @pytest.mark.parametrize("piece", ['{"a":', '{"a":[', '{"', "{ ", '{"\\"', '{"a":1,', "[{"])

@@ -29,12 +29,12 @@ def test_no_smaller_set_holds_as_much() -> None:
     for _ in range(60):
         size, coverage = int(rng.integers(1, 8)), float(rng.uniform(0.1, 0.99))
         values, probabilities = rng.permutation(np.arange(-4, 4))[:size], rng.dirichlet(np.ones(size))
-        found = smallest_set(values, probabilities, coverage)
+        result = smallest_set(values, probabilities, coverage)
         mass = dict(zip(values.tolist(), probabilities.tolist(), strict=True))
-        of_its_size = [sum(mass[v] for v in one) for one in combinations(mass, len(found))]
-        assert sum(mass[v] for v in found) == pytest.approx(max(of_its_size))
-        assert sum(mass[v] for v in found) > coverage or len(found) == size
-        assert all(sum(mass[v] for v in one) <= coverage for one in combinations(mass, len(found) - 1))
+        of_its_size = [sum(mass[v] for v in one) for one in combinations(mass, len(result))]
+        assert sum(mass[v] for v in result) == pytest.approx(max(of_its_size))
+        assert sum(mass[v] for v in result) > coverage or len(result) == size
+        assert all(sum(mass[v] for v in one) <= coverage for one in combinations(mass, len(result) - 1))
 
 
 def test_temperature_scaling() -> None:
@@ -66,8 +66,8 @@ def test_best_temperature_by_hand() -> None:
     expected = {1: (np.mean([0, 2 / 0.3]) + 1) / 2, 2: (1 + 2) / 2}
     for temperature, score in expected.items():
         at = [one.scaled(temperature)] * 2
-        found = np.mean([winkler(*hulls(at, 1 - alpha), [0, 1], alpha) for alpha in (0.3, 0.1)])
-        assert found == pytest.approx(score)
+        result = np.mean([winkler(*hulls(at, 1 - alpha), [0, 1], alpha) for alpha in (0.3, 0.1)])
+        assert result == pytest.approx(score)
     assert best_temperature([one, one], [0, 1], [0.3, 0.1], grid) == 2
     assert best_temperature([one, one], [0, 0], [0.3, 0.1], [2, 1, 1.0]) == 1
 

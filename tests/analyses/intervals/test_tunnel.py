@@ -46,22 +46,22 @@ def test_quantiles_by_hand() -> None:
 def test_the_search_by_hand() -> None:
     """Two samples at 80 %: the interval is from the smaller to the larger. The truths are 0 and 3."""
     cold, warm = np.array([[0, 0], [2, 2]]), np.array([[-2, 0], [1, 4]])
-    found = temperature_search({0.2: cold, 1.0: warm}, [0, 3], alpha=0.2, penalty=0)
+    result = temperature_search({0.2: cold, 1.0: warm}, [0, 3], alpha=0.2, penalty=0)
     # Cold: 0, and 10 for a distance of 1. Warm: widths of 2 and 3.
-    assert found == [Searched(1.0, 2.5, 1.0, 2.5), Searched(0.2, 5.0, 0.5, 5.0)]
+    assert result == [Searched(1.0, 2.5, 1.0, 2.5), Searched(0.2, 5.0, 0.5, 5.0)]
     # At 50 %, distance costs 4 and the interval is the same: cold is better but for its coverage of 0.5 being enough.
     assert [one.temperature for one in temperature_search({0.2: cold, 1.0: warm}, [0, 3], 0.5, 1000)] == [0.2, 1.0]
     # At 60 %, 5 for the distance: 2.5 each; the coverage is 0.1 short, which costs 7 * 0.01.
-    found = temperature_search({0.2: cold, 1.0: warm}, [0, 3], alpha=0.4, penalty=7)
-    assert [one.temperature for one in found] == [1.0, 0.2]
-    assert [one.objective for one in found] == pytest.approx([2.5, 2.57])
+    result = temperature_search({0.2: cold, 1.0: warm}, [0, 3], alpha=0.4, penalty=7)
+    assert [one.temperature for one in result] == [1.0, 0.2]
+    assert [one.objective for one in result] == pytest.approx([2.5, 2.57])
 
 
 def test_questions_without_an_answer_at_a_temperature_count_for_none() -> None:
     nan = np.nan
     cold, warm = np.array([[0, 0], [nan, nan], [2, 2]]), np.array([[nan, 0], [90, 90], [1, 4]])
-    found = temperature_search({0.2: cold, 1.0: warm}, [0, 50, 3], alpha=0.2, penalty=0)
-    assert [(one.temperature, one.score) for one in found] == [(1.0, 1.5), (0.2, 5.0)]
+    result = temperature_search({0.2: cold, 1.0: warm}, [0, 50, 3], alpha=0.2, penalty=0)
+    assert [(one.temperature, one.score) for one in result] == [(1.0, 1.5), (0.2, 5.0)]
     with pytest.raises(ValueError, match="no question has a readable answer"):
         temperature_search({0.2: cold[1:2], 1.0: warm[1:2]}, [50], alpha=0.2, penalty=0)
 
@@ -71,9 +71,9 @@ def test_the_temperature_that_is_right_is_found() -> None:
     rng = np.random.default_rng(6)
     centre = rng.normal(0, 5, (300, 1))
     samples = {t: centre + rng.normal(0, t, (300, 100)) for t in (0.2, 0.5, 1.0, 2.0, 4.0)}
-    found = temperature_search(samples, (centre + rng.normal(0, 1, (300, 1)))[:, 0], alpha=0.1, penalty=10)
-    assert found[0].temperature == 1.0
-    assert found[0].coverage == pytest.approx(0.9, abs=0.05)
+    result = temperature_search(samples, (centre + rng.normal(0, 1, (300, 1)))[:, 0], alpha=0.1, penalty=10)
+    assert result[0].temperature == 1.0
+    assert result[0].coverage == pytest.approx(0.9, abs=0.05)
 
 
 DISTRIBUTIONS = {"uniform": uniform, "normal": norm, "exponential": expon}
@@ -85,9 +85,9 @@ def test_quantiles_of_quantiles_are_those_of_the_whole(f: type, beta: float) -> 
     """Theorem 1, whatever beta is: in 40,000 queries on the scale of F, to five standard errors."""
     for alpha in (0.1, 0.5):
         lowers, uppers = simulate(f.ppf, beta, alpha, (1, 40_000), seed=7)
-        found = np.concatenate(quantiles_of_quantiles(lowers, uppers, alpha))
+        result = np.concatenate(quantiles_of_quantiles(lowers, uppers, alpha))
         error = (1 - beta) * np.sqrt(alpha / 2 * (1 - alpha / 2) / 40_000)
-        np.testing.assert_allclose(f.cdf(found), [alpha / 2, 1 - alpha / 2], rtol=0, atol=5 * error + 1e-9)
+        np.testing.assert_allclose(f.cdf(result), [alpha / 2, 1 - alpha / 2], rtol=0, atol=5 * error + 1e-9)
         # What one query states is narrower, the more so the smaller beta is.
         np.testing.assert_allclose(f.cdf(uppers) - f.cdf(lowers), beta * (1 - alpha), atol=1e-9)
 
@@ -116,14 +116,14 @@ def test_the_estimator_varies_as_the_covariance_says(f: type, beta: float) -> No
     alpha, m, runs = 0.2, 1000, 2000
     ends = f.ppf([alpha / 2, 1 - alpha / 2])
     estimates = quantiles_of_quantiles(*simulate(f.ppf, beta, alpha, (runs, m), seed=8), alpha)
-    found, expected = np.cov(estimates) * m, asymptotic_covariance(alpha, beta, tuple(f.pdf(ends)))
-    np.testing.assert_allclose(np.diag(found), np.diag(expected), rtol=4 * np.sqrt(2 / (runs - 1)))
+    result, expected = np.cov(estimates) * m, asymptotic_covariance(alpha, beta, tuple(f.pdf(ends)))
+    np.testing.assert_allclose(np.diag(result), np.diag(expected), rtol=4 * np.sqrt(2 / (runs - 1)))
     assert expected[0, 1] / np.sqrt(expected[0, 0] * expected[1, 1]) == pytest.approx(1 / 9)
-    np.testing.assert_allclose(found[0, 1], expected[0, 1], rtol=4 * np.sqrt(82 / runs))
+    np.testing.assert_allclose(result[0, 1], expected[0, 1], rtol=4 * np.sqrt(82 / runs))
     # As the paper prints it, with 1 - beta for its square and both ends moving as one, it is not.
     printed = expected[0, 0] / (1 - beta)
-    assert found[0, 0] < 0.9 * printed
-    assert abs(found[0, 1]) < 0.3 * np.sqrt(found[0, 0] * found[1, 1])
+    assert result[0, 0] < 0.9 * printed
+    assert abs(result[0, 1]) < 0.3 * np.sqrt(result[0, 0] * result[1, 1])
 
 
 def test_a_model_that_sees_all_does_not_vary() -> None:
@@ -136,8 +136,8 @@ def test_a_model_that_sees_all_does_not_vary() -> None:
 
 def test_covariance_by_hand() -> None:
     """q = 0.1: 0.09 and 0.01, over the densities 0.5 and 0.25, times 0.4 squared."""
-    found = asymptotic_covariance(0.2, 0.6, (0.5, 0.25))
-    assert found.ravel().tolist() == pytest.approx([0.0576, 0.0128, 0.0128, 0.2304])
+    result = asymptotic_covariance(0.2, 0.6, (0.5, 0.25))
+    assert result.ravel().tolist() == pytest.approx([0.0576, 0.0128, 0.0128, 0.2304])
 
 
 @pytest.mark.parametrize("beta", [0.3, 0.65, 0.9])

@@ -30,7 +30,7 @@ def questions(frame: pl.DataFrame = FRAME) -> pl.DataFrame:
 
 
 def test_scores_are_those_of_scikit_learn_on_the_rows_that_estimators_train_on() -> None:
-    found, reasons = assess(FRAME, questions(), ["a+b"])
+    result, reasons = assess(FRAME, questions(), ["a+b"])
     assert reasons == {}
     rows = FRAME.join(questions(), on="item_id", maintain_order="left")
     train = rows.filter(pl.col("benchmark").is_in(["a", "b"]), pl.col("split") == "train")
@@ -38,11 +38,11 @@ def test_scores_are_those_of_scikit_learn_on_the_rows_that_estimators_train_on()
     terms = TfidfVectorizer(token_pattern=r"\w+|[^\w\s]", ngram_range=(1, 2), sublinear_tf=True)
     model = LogisticRegression(max_iter=1000).fit(terms.fit_transform(train["question"].to_list()), train["label"])
     expected = model.predict_proba(terms.transform(rows["question"].to_list()))[:, 1]
-    assert np.allclose(found["p"], expected, atol=1e-12)
-    assert found["item_id"].to_list() == FRAME["item_id"].to_list()
-    assert found["estimator"].unique().to_list() == ["question-only"]
+    assert np.allclose(result["p"], expected, atol=1e-12)
+    assert result["item_id"].to_list() == FRAME["item_id"].to_list()
+    assert result["estimator"].unique().to_list() == ["question-only"]
     easy = rows["question"].str.contains("easy")
-    assert found.filter(easy)["p"].min() > 0.5 > found.filter(~easy)["p"].max()
+    assert result.filter(easy)["p"].min() > 0.5 > result.filter(~easy)["p"].max()
 
 
 def test_test_rows_and_labels_of_other_domains_have_no_say() -> None:
@@ -57,24 +57,24 @@ def test_rows_without_features_or_label_train_nothing_and_those_without_features
         label=pl.when(row % 4 == 1).then(None).otherwise("label"),
         feature_reason=pl.when(row % 4 == 2).then(pl.lit("no token")).otherwise(None),
     )
-    found = assess(frame, questions(), ["a+b"])[0]
+    result = assess(frame, questions(), ["a+b"])[0]
     alone = frame.filter(row % 4 != 2)
-    assert found.equals(assess(alone, questions(), ["a+b"])[0])
-    assert found["item_id"].to_list() == alone["item_id"].to_list()
+    assert result.equals(assess(alone, questions(), ["a+b"])[0])
+    assert result["item_id"].to_list() == alone["item_id"].to_list()
 
 
 def test_samples_of_one_item_share_their_score() -> None:
     twice = pl.concat([FRAME, FRAME.with_columns(sample=pl.lit(1, pl.UInt16))])
-    found = assess(twice, questions(), ["a"])[0]
-    assert (found.group_by("item_id").agg(pl.col("p").n_unique())["p"] == 1).all()
-    assert len(found) == 2 * len(FRAME)
+    result = assess(twice, questions(), ["a"])[0]
+    assert (result.group_by("item_id").agg(pl.col("p").n_unique())["p"] == 1).all()
+    assert len(result) == 2 * len(FRAME)
 
 
 def test_groups_of_one_class_or_without_rows_have_no_scores_and_a_reason() -> None:
     right = pl.when(pl.col("benchmark") == "b").then(True).when(pl.col("benchmark") == "c").then(None)
     frame = FRAME.with_columns(label=right.otherwise("label"))
-    found, reasons = assess(frame, questions(), ["a", "b", "c", "a"])
-    assert found["group"].unique().to_list() == ["a"]
+    result, reasons = assess(frame, questions(), ["a", "b", "c", "a"])
+    assert result["group"].unique().to_list() == ["a"]
     assert reasons == {
         "b": "all training rows are of one class: nothing to fit a classifier on",
         "c": "no training row: nothing to fit a classifier on",

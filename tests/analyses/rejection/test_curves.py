@@ -67,8 +67,8 @@ def test_order_of_the_rows_does_not_matter():
 def test_normalised_area_by_hand():
     # Perfect order of three correct of five: 1, 1, 1, 3/4, 3/5. Random order: 3/5 at every coverage.
     best, random = Fraction(87, 20) / 5, Fraction(3, 5)
-    found = measures(SCORES, CORRECT).prr[0]
-    assert found == pytest.approx(float((sum(CURVE) / 5 - random) / (best - random)), abs=1e-12)
+    result = measures(SCORES, CORRECT).prr[0]
+    assert result == pytest.approx(float((sum(CURVE) / 5 - random) / (best - random)), abs=1e-12)
     assert measures([3, 2, 1, 0], [True, True, False, False]).prr[0] == pytest.approx(1, abs=1e-12)
     assert measures([0, 1, 2, 3], [True, True, False, False]).prr[0] < 0
     assert measures([1, 1, 1, 1], [True, True, False, False]).prr[0] == pytest.approx(0, abs=1e-12)
@@ -105,10 +105,10 @@ def test_an_accuracy_that_is_just_reached_counts(n_correct, n):
 
 @pytest.mark.parametrize("constant", [True, False])
 def test_responses_of_one_class(constant):
-    found = measures([0.1, 0.5, 0.5], [constant] * 3, [0.8])
-    assert found.auarc[0] == pytest.approx(float(constant), abs=1e-12)
-    assert found.coverage[0, 0] == float(constant)
-    assert np.isnan(found.prr[0])
+    result = measures([0.1, 0.5, 0.5], [constant] * 3, [0.8])
+    assert result.auarc[0] == pytest.approx(float(constant), abs=1e-12)
+    assert result.coverage[0, 0] == float(constant)
+    assert np.isnan(result.prr[0])
 
 
 def test_a_constant_score_has_the_accuracy_of_all_at_every_coverage():
@@ -131,13 +131,13 @@ def test_measures_of_samples_are_those_of_the_responses_written_out():
     rng = np.random.default_rng(0)
     scores, correct = rng.integers(12, size=40) / 16, rng.random(40) < 0.6
     counts = np.concatenate([np.eye(40, dtype=int)[:2], *resamples(np.arange(40) // 2, 20, seed=1)])
-    found = measures(scores, correct, [0.6, 0.8], counts)
+    result = measures(scores, correct, [0.6, 0.8], counts)
     for sample, drawn in enumerate(counts):
         written = np.repeat(np.arange(40), drawn)
         alone = measures(scores[written], correct[written], [0.6, 0.8])
-        assert found.auarc[sample] == pytest.approx(alone.auarc[0], abs=1e-12)
-        assert found.prr[sample] == pytest.approx(alone.prr[0], abs=1e-9, nan_ok=True)
-        assert found.coverage[sample].tolist() == alone.coverage[0].tolist()
+        assert result.auarc[sample] == pytest.approx(alone.auarc[0], abs=1e-12)
+        assert result.prr[sample] == pytest.approx(alone.prr[0], abs=1e-9, nan_ok=True)
+        assert result.coverage[sample].tolist() == alone.coverage[0].tolist()
 
 
 def test_items_are_drawn_with_all_their_responses():

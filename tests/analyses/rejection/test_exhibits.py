@@ -60,7 +60,7 @@ def pairs(coverages: dict[tuple[str, str], tuple[float, float]]) -> pl.DataFrame
 
 
 def test_best_pairs_are_of_largest_coverage_and_equal_ones_by_their_area() -> None:
-    found = pairs(
+    result = pairs(
         {
             ("a", FOREST): (0.3, 0.9),
             ("a", BASELINE): (0.5, 0.6),
@@ -69,13 +69,13 @@ def test_best_pairs_are_of_largest_coverage_and_equal_ones_by_their_area() -> No
             ("b", "atc-max"): (1.0, 1.0),  # not asked for
         }
     )
-    best = best_pairs(found, [FOREST, BASELINE], 0.8, 3)
+    best = best_pairs(result, [FOREST, BASELINE], 0.8, 3)
     assert [(row["model"], row["assessor"], row["value"], row["auarc"]) for row in best] == [
         ("b", FOREST, 0.5, 0.7),
         ("a", BASELINE, 0.5, 0.6),
         ("a", FOREST, 0.3, 0.9),
     ]
-    assert len(best_pairs(found, [FOREST, BASELINE], 0.8, 10)) == 4
+    assert len(best_pairs(result, [FOREST, BASELINE], 0.8, 10)) == 4
 
 
 def test_table_of_best_pairs_has_each_group_distribution_and_accuracy(measures) -> None:
@@ -150,12 +150,12 @@ def test_table_of_areas_of_the_headline_group(measures) -> None:
 
 def test_a_group_that_nothing_could_be_fitted_on_is_named_and_has_no_rows() -> None:
     frame = observed("tiny-a")
-    found = measure(frame, scores(frame, {SINGLE: ASSESSORS[SINGLE]}), SETTINGS)
+    result = measure(frame, scores(frame, {SINGLE: ASSESSORS[SINGLE]}), SETTINGS)
     group = training_group(GROUPS, "extremes")
-    (absent,) = absent_notes(found, [group], ASSESSORS)
+    (absent,) = absent_notes(result, [group], ASSESSORS)
     assert absent.endswith("balanced, isotonic; ATC, SE max; MTP; Question only (all models, Extremes).")
-    assert table_coverage(found, GROUPS, "extremes", ASSESSORS, [0.8]).frame.is_empty()
-    page, summary = render_report(found, [], [], SHOWN)
+    assert table_coverage(result, GROUPS, "extremes", ASSESSORS, [0.8]).frame.is_empty()
+    page, summary = render_report(result, [], [], SHOWN)
     assert "There are no results for this training group." in page
     assert "No results for this training group." in summary
 
@@ -187,10 +187,10 @@ def test_page_says_what_the_trace_adds_and_which_domain_takes_no_part(measures) 
     gain = measures.filter(
         model="tiny-a", group=EXTREMES, role="held_out", benchmark="*", assessor=FOREST, measure="gain"
     ).row(0, named=True)
-    said = f"AUARC {gain['value']:+.3f}, 95 % interval {gain['lower']:+.3f} to {gain['upper']:+.3f}"
+    message = f"AUARC {gain['value']:+.3f}, 95 % interval {gain['lower']:+.3f} to {gain['upper']:+.3f}"
     assert gain["lower"] > 0
     for words in (text, " ".join(summary.split())):
-        assert f"The trace improves on the question-only assessor ({said})." in words
+        assert f"The trace improves on the question-only assessor ({message})." in words
         assert NO_LABELS in words
     assert text.count("Kept for 0.95") == 4
     of = measures.filter(model="tiny-a", group=EXTREMES, role="held_out", benchmark="*", assessor=FOREST)
@@ -210,19 +210,19 @@ def test_page_says_what_the_trace_adds_and_which_domain_takes_no_part(measures) 
 
 
 @pytest.mark.parametrize(
-    ("lower", "upper", "said"),
+    ("lower", "upper", "message"),
     [
         (0.01, 0.2, "The trace improves on the question-only assessor"),
         (-0.2, -0.01, "The question-only assessor ranks these responses better"),
         (-0.1, 0.1, "There is no clear gain of the trace"),
     ],
 )
-def test_verdict_follows_the_interval(measures, lower, upper, said) -> None:
+def test_verdict_follows_the_interval(measures, lower, upper, message) -> None:
     gain = pl.col("measure") == "gain"
     moved = measures.with_columns(
         lower=pl.when(gain).then(lower).otherwise("lower"), upper=pl.when(gain).then(upper).otherwise("upper")
     )
-    assert said in render_report(moved, [], [], SHOWN)[1]
+    assert message in render_report(moved, [], [], SHOWN)[1]
     without = measures.filter(pl.col("assessor") != QUESTION_ONLY, ~gain)
     assert "could not be fitted" in render_report(without, [], [], SHOWN)[1]
 
@@ -248,15 +248,15 @@ def test_figures_are_written_with_the_same_bytes_twice(tmp_path: Path) -> None:
 
 def test_a_panel_for_every_labelled_domain_with_the_curve_of_every_assessor() -> None:
     frame, names = observed("tiny-a"), [FOREST, BASELINE, QUESTION_ONLY]
-    found = list(slices(frame, scores(frame), EXTREMES, names))
+    result = list(slices(frame, scores(frame), EXTREMES, names))
     group = training_group(GROUPS, "extremes")
-    drawing = figure_curves_by_domain({"tiny-a": found}, group, names, [0.8], "tiny-a", "made up")
+    drawing = figure_curves_by_domain({"tiny-a": result}, group, names, [0.8], "tiny-a", "made up")
     panels = {axes.get_title().partition("\n")[0]: axes for axes in drawing.figure.axes}
     unseen, *rest = panels
     assert (unseen, rest[0], rest[1]) == ("unseen domains", "training domains, test split", "logic (unseen)")
     assert sorted(rest[2:]) == ["fractions (training)", "words (training)"]
     drawn = {line.get_label(): line for line in panels["logic (unseen)"].lines}
-    rows = next(one.rows for one in found if one.benchmark == "logic")
+    rows = next(one.rows for one in result if one.benchmark == "logic")
     line = drawn["MTP"]
     expected = curve(rows[BASELINE].to_numpy(), rows["label"].to_numpy())
     assert line.get_ydata() == pytest.approx(expected, abs=1e-12)
@@ -267,6 +267,6 @@ def test_a_panel_for_every_labelled_domain_with_the_curve_of_every_assessor() ->
 def test_a_model_without_labelled_responses_has_a_figure_that_says_so() -> None:
     group = training_group(GROUPS, "extremes")
     frame = observed("tiny-a", ["puzzles"])
-    found = list(slices(frame, scores(frame), EXTREMES, [FOREST]))
-    drawing = figure_curves_by_domain({"tiny-a": found}, group, [FOREST], [0.8], "tiny-a", "made up")
+    result = list(slices(frame, scores(frame), EXTREMES, [FOREST]))
+    drawing = figure_curves_by_domain({"tiny-a": result}, group, [FOREST], [0.8], "tiny-a", "made up")
     assert drawing.caption == "No labelled responses."

@@ -57,12 +57,12 @@ def test_the_headline_group_is_shown() -> None:
 def test_without_named_groups_it_is_left_out() -> None:
     config = load([])
     assert config.run.analyses == ["accuracy", "responses"]
-    said = "no named group is run, and only named groups keep estimators"
-    assert config.left_out == [f"run.analyses: rejection left out because {said}"]
+    message = "no named group is run, and only named groups keep estimators"
+    assert config.left_out == [f"run.analyses: rejection left out because {message}"]
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "said"),
+    ("key", "value", "message"),
     [
         ("judges", ["people"], "unknown judge in analyses.rejection.judges: 'people'; known: math-verify"),
         ("groups", ["extreme"], "unknown group in analyses.rejection.groups: 'extreme'; known: extremes, "),
@@ -74,7 +74,7 @@ def test_without_named_groups_it_is_left_out() -> None:
         ("resamples", 2, "analyses.rejection.resamples: Input should be greater than or equal to 10"),
     ],
 )
-def test_bad_values_are_refused_by_name(key: str, value: object, said: str) -> None:
+def test_bad_values_are_refused_by_name(key: str, value: object, message: str) -> None:
     with pytest.raises(ConfigError) as error:
         load(**{key: value})
-    assert said in str(error.value)
+    assert message in str(error.value)

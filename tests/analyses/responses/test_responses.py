@@ -49,7 +49,7 @@ def generation(item: str, ids: list[int] | None, steps: list[list[float]], **col
         "text": "text",
         "trace_start": 0,
         "token_ids": ids,
-        "token_logprobs": [one[0] for one in steps],
+        "token_logprobs": [step[0] for step in steps],
         "top_logprobs": steps,
         "top_token_ids": None,
         "displaced_steps": 0,
@@ -79,7 +79,7 @@ def written(
     verdicts = {"item_id": ids, "sample": 0, "label": False, "reason": None, "answer": "13"}
     nothing = dict.fromkeys(name for name in LABELS.schema if name not in verdicts)
     LABELS.write(LABELS.frame(verdicts | nothing), paths["labels"], {})
-    SCORES.write(SCORES.frame([("m", "b", one, 0, FOREST, 0.25) for one in ids]), paths["scores"], {})
+    SCORES.write(SCORES.frame([("m", "b", id_, 0, FOREST, 0.25) for id_ in ids]), paths["scores"], {})
     frame = observations("b", len(ids), item_id=ids, label=[False] * len(ids))
     OBSERVATIONS.write(frame, paths["observations"], {})
     return paths

@@ -21,9 +21,9 @@ def points(outline: str) -> list[tuple[float, float]]:
 
 
 def test_the_area_begins_and_ends_on_the_baseline_and_touches_the_top() -> None:
-    found = points(curve([0.5, 2.0, 1.0]).outline)
+    result = points(curve([0.5, 2.0, 1.0]).outline)
     # 60 units high for 2 bits: 0.5 bits are 15 units above the baseline, which is at 60.
-    assert found == [(1, 60), (1, 45), (2, 0), (3, 30), (3, 60)]
+    assert result == [(1, 60), (1, 45), (2, 0), (3, 30), (3, 60)]
 
 
 def test_small_entropies_look_small() -> None:
@@ -31,9 +31,9 @@ def test_small_entropies_look_small() -> None:
 
 
 def test_a_long_curve_has_few_points_and_keeps_its_peak() -> None:
-    found = points(curve([0.1] * 5000 + [9.0] + [0.1] * 5000).outline)
-    assert len(found) <= 802
-    assert (5001, 0) in found
+    result = points(curve([0.1] * 5000 + [9.0] + [0.1] * 5000).outline)
+    assert len(result) <= 802
+    assert (5001, 0) in result
 
 
 def test_curves_of_the_items_that_are_asked_for(tmp_path: Path) -> None:
@@ -61,8 +61,8 @@ def test_curves_of_the_items_that_are_asked_for(tmp_path: Path) -> None:
         for item, kind, area, why in [("x", "own", 1.5, None), ("x", "none", None, "why"), ("y", "own", 1.5, None)]
     ]
     FORCED_ANSWERS.write(FORCED_ANSWERS.frame(rows), tmp_path / "asked.parquet", {})
-    found = read_trajectories(tmp_path / "asked.parquet", ["x"])
-    assert found == {("x", 0): [Trajectory("own", "4", 1.5, 3, (1, 2), (0.5, 1.0))]}
+    result = read_trajectories(tmp_path / "asked.parquet", ["x"])
+    assert result == {("x", 0): [Trajectory("own", "4", 1.5, 3, (1, 2), (0.5, 1.0))]}
     assert read_trajectories(None, ["x"]) == {}
 
 

@@ -34,13 +34,13 @@ def _write(results: Path, name: str, judge: str, references: bool) -> CandidateF
         results / f"labels/{judge}/m/{name}.parquet",
         results / f"passes/forced_answer/m/{name}.parquet",
     )
-    responses = [(number, sample) for number, said in enumerate(SAID[name]) for sample in range(len(said))]
+    responses = [(number, sample) for number, message in enumerate(SAID[name]) for sample in range(len(message))]
     about = {"model": "m", "benchmark": name}
     items = [_item(name, number, references) for number in range(len(SAID[name]))]
     BENCHMARKS.write(BENCHMARKS.frame(items), files.items, {})
-    GENERATIONS.write(GENERATIONS.frame([_trace(name, *one) for one in responses]), files.generations, about)
-    LABELS.write(LABELS.frame([_label(name, *one) for one in responses]), str(files.labels), about)
-    passes = [_pass(name, *one, answer) for one in responses for answer in ("own", "reference")]
+    GENERATIONS.write(GENERATIONS.frame([_trace(name, *response) for response in responses]), files.generations, about)
+    LABELS.write(LABELS.frame([_label(name, *response) for response in responses]), str(files.labels), about)
+    passes = [_pass(name, *response, answer) for response in responses for answer in ("own", "reference")]
     FORCED_ANSWERS.write(FORCED_ANSWERS.frame(passes), str(files.asked), about)
     return files
 
@@ -69,8 +69,8 @@ def _trace(name: str, number: int, sample: int) -> dict[str, object]:
 
 
 def _label(name: str, number: int, sample: int) -> tuple[object, ...]:
-    said = LABEL[SAID[name][number][sample]]
-    return _id(name, number), sample, said, "unreadable" if said is None else None, "4", None, None
+    message = LABEL[SAID[name][number][sample]]
+    return _id(name, number), sample, message, "unreadable" if message is None else None, "4", None, None
 
 
 def _pass(name: str, number: int, sample: int, answer: str) -> tuple[object, ...]:

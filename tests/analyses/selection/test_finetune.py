@@ -63,11 +63,11 @@ def test_the_loss_is_the_mean_over_the_replies_tokens(
     total, count = 0.0, 0
     for message, reply in pairs():
         prompt = tokenizer(f"<|user|>{message}<|assistant|>")["input_ids"]
-        said = tokenizer(f"{reply}<|end|>")["input_ids"]
+        expected = tokenizer(f"{reply}<|end|>")["input_ids"]
         with torch.no_grad():
-            logits = model(torch.tensor([prompt + said])).logits[0, len(prompt) - 1 : -1]
-        total += float(cross_entropy(logits, torch.tensor(said), reduction="sum"))
-        count += len(said)
+            logits = model(torch.tensor([prompt + expected])).logits[0, len(prompt) - 1 : -1]
+        total += float(cross_entropy(logits, torch.tensor(expected), reduction="sum"))
+        count += len(expected)
     assert loss_of(model, tokenizer, pairs()).item() == pytest.approx(total / count, abs=1e-4)
 
 
@@ -85,5 +85,5 @@ def test_answers_are_the_models_own(model: LlamaForCausalLM, tokenizer: PreTrain
     """At a temperature near 0 every round is what Transformers generates greedily."""
     messages = [message for message, _ in pairs()]
     greedy = replies(model, tokenizer, messages, do_sample=False, max_new_tokens=80)
-    found = answers(model, tokenizer, messages, Training(rounds=3, temperature=1e-4))
-    assert found == [[reply] * 3 for reply in greedy]
+    result = answers(model, tokenizer, messages, Training(rounds=3, temperature=1e-4))
+    assert result == [[reply] * 3 for reply in greedy]

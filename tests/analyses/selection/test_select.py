@@ -39,23 +39,23 @@ def lines(path: str) -> list[dict[str, Any]]:
 
 
 def test_a_file_for_a_trainer_and_what_is_in_it() -> None:
-    found = CliRunner().invoke(app, ["select", "m", "-s", "eas", "-n", "2", "-o", "out.jsonl"])
-    assert (found.exit_code, found.exception) == (0, None)
+    result = CliRunner().invoke(app, ["select", "m", "-s", "eas", "-n", "2", "-o", "out.jsonl"])
+    assert (result.exit_code, result.exception) == (0, None)
     rows = lines("out.jsonl")
     assert rows[0]["item_id"] == "a-00005"
     assert rows[0]["messages"][-1] == {"role": "assistant", "content": "15"}
     assert rows[1]["reason"] == "EAS 3.0 bits (own answer), place 2 of 6"
-    said = [line.split() for line in found.stdout.splitlines() if line]
-    assert said[1] == ["All", "candidates", "7", "0.458", "0.571", "37.9", "2.783"]
-    assert said[2][:3] == ["Highest", "EAS", "2"]
-    assert found.stdout.splitlines()[-1] == "out.jsonl: 2 of 7 items"
-    assert found.stderr == "eas: items left out: 1 (no final answer)\n"
+    message = [line.split() for line in result.stdout.splitlines() if line]
+    assert message[1] == ["All", "candidates", "7", "0.458", "0.571", "37.9", "2.783"]
+    assert message[2][:3] == ["Highest", "EAS", "2"]
+    assert result.stdout.splitlines()[-1] == "out.jsonl: 2 of 7 items"
+    assert result.stderr == "eas: items left out: 1 (no final answer)\n"
 
 
 def test_fewer_candidates_than_asked_for_are_said_and_not_filled_up() -> None:
-    found = CliRunner().invoke(app, ["select", "m", "--strategy", "pass-rate", "--size", "5", "-o", "out.jsonl"])
+    result = CliRunner().invoke(app, ["select", "m", "--strategy", "pass-rate", "--size", "5", "-o", "out.jsonl"])
     assert len(lines("out.jsonl")) == 4
-    assert "pass-rate: 4 candidates, fewer than the 5" in found.stderr
+    assert "pass-rate: 4 candidates, fewer than the 5" in result.stderr
 
 
 def test_the_same_seed_the_same_bytes() -> None:
@@ -99,5 +99,5 @@ def test_without_the_pass_it_says_what_to_set(capsys: pytest.CaptureFixture) -> 
     write_config(features=("tokens",))
     with pytest.raises(SystemExit):
         main(["select", "m", "-o", "out.jsonl"])
-    said = capsys.readouterr().err
-    assert "eas needs the pass that asks the model again; set run.features: [tokens, forced_answer], and run" in said
+    message = capsys.readouterr().err
+    assert "eas needs the pass that asks the model again; set run.features: [tokens, forced_answer], and run" in message

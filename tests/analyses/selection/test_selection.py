@@ -51,30 +51,30 @@ def test_candidates_have_a_reference_and_a_question_of_their_own(candidates: pl.
 
 def test_length_takes_the_longest_first_responses(candidates: pl.DataFrame) -> None:
     # Tokens of a-00000 to a-00005, b-00000: 10 20 30 50 40 60 55; later samples are ten times as long.
-    found = chosen(candidates, "longest", 3)
-    assert ids(found) == ["a-00005", "b-00000", "a-00003"]
-    assert found.rows["score"].to_list() == [60, 55, 50]
-    assert found.rows["reason"][1] == "55 tokens in the response, place 2 of 7"
-    assert found.notes == []
+    result = chosen(candidates, "longest", 3)
+    assert ids(result) == ["a-00005", "b-00000", "a-00003"]
+    assert result.rows["score"].to_list() == [60, 55, 50]
+    assert result.rows["reason"][1] == "55 tokens in the response, place 2 of 7"
+    assert result.notes == []
 
 
 def test_pass_rate_drops_0_and_1_and_takes_the_lowest(candidates: pl.DataFrame) -> None:
-    found = chosen(candidates, "pass-rate", 5)
+    result = chosen(candidates, "pass-rate", 5)
     # Rates 1, 0, 1/4, 3/4, 1/2, unknown and 1/4.
-    assert set(ids(found)[:2]) == {"a-00002", "b-00000"}
-    assert ids(found)[2:] == ["a-00004", "a-00003"]
-    assert found.rows["score"].to_list() == [0.25, 0.25, 0.5, 0.75]
-    assert found.rows["reason"][3] == "3 of 4 tries correct, place 4 of 4"
-    assert found.notes == [
+    assert set(ids(result)[:2]) == {"a-00002", "b-00000"}
+    assert ids(result)[2:] == ["a-00004", "a-00003"]
+    assert result.rows["score"].to_list() == [0.25, 0.25, 0.5, 0.75]
+    assert result.rows["reason"][3] == "3 of 4 tries correct, place 4 of 4"
+    assert result.notes == [
         "pass-rate: 4 candidates, fewer than the 5 requested: all are selected, and none are added",
         "pass-rate: items left out: 1 (1 of 4 tries have no label), 1 (all tries are correct), 1 (all tries are wrong)",
     ]
 
 
 def test_eas_takes_the_highest_and_says_why_others_have_none(candidates: pl.DataFrame) -> None:
-    found = chosen(candidates, "eas", 2)
-    assert ids(found)[0] == "a-00005"
-    assert found.rows["reason"][0] == "EAS 7.0 bits (own answer), place 1 of 6"
+    result = chosen(candidates, "eas", 2)
+    assert ids(result)[0] == "a-00005"
+    assert result.rows["reason"][0] == "EAS 7.0 bits (own answer), place 1 of 6"
     assert chosen(candidates, "eas").left_out == {"no final answer": 1}
     # Areas 1.5, none, 3, 3, 0.2, 7, 2.
     assert ids(chosen(candidates, "eas"))[3:] == ["b-00000", "a-00000", "a-00004"]
@@ -86,10 +86,10 @@ def test_an_area_that_is_no_number_is_none(tmp_path: Path, value: float) -> None
     passes = FORCED_ANSWERS.read(str(files[0].asked))
     spoilt = passes.with_columns(eas=pl.when(item_id="a-00005").then(value).otherwise("eas"))
     FORCED_ANSWERS.write(spoilt, str(files[0].asked), {})
-    found = chosen(read_candidates("m", files, 4, "own"), "eas")
+    result = chosen(read_candidates("m", files, 4, "own"), "eas")
     # Areas 1.5, none, 3, 3, 0.2, 7, 2, of which the 7 is spoilt.
-    assert found.rows["score"].to_list() == [3, 3, 2, 1.5, 0.2]
-    assert found.left_out == {"no final answer": 1, "the entropy area is not a finite number": 1}
+    assert result.rows["score"].to_list() == [3, 3, 2, 1.5, 0.2]
+    assert result.left_out == {"no final answer": 1, "the entropy area is not a finite number": 1}
 
 
 @pytest.mark.parametrize(("strategy", "pair"), [("eas", ("a-00002", "a-00003")), ("pass-rate", ("a-00002", "b-00000"))])
@@ -115,26 +115,26 @@ def test_random_is_uniform_and_depends_on_the_seed_alone(candidates: pl.DataFram
 
 
 def test_another_answer_has_other_areas(files: list[CandidateFiles]) -> None:
-    found = select(read_candidates("m", files, 4, "reference"), "eas", 1, 0, 4, "reference")
-    assert ids(found) == ["a-00004"]
-    assert found.rows["reason"][0] == "EAS 9.0 bits (reference answer), place 1 of 7"
+    result = select(read_candidates("m", files, 4, "reference"), "eas", 1, 0, 4, "reference")
+    assert ids(result) == ["a-00004"]
+    assert result.rows["reason"][0] == "EAS 9.0 bits (reference answer), place 1 of 7"
     with pytest.raises(ConfigError, match=r"answers own, reference, but not for 'none'; set signals"):
         read_candidates("m", files, 4, "none")
 
 
 def test_without_labels_and_pass_the_others_go_on(files: list[CandidateFiles]) -> None:
-    bare = [CandidateFiles(one.items, one.generations) for one in files]
-    found = read_candidates("m", bare, 4, "own")
-    assert len(chosen(found, "random", 7).rows) == 7
-    none = chosen(found, "pass-rate", 2)
+    bare = [CandidateFiles(file.items, file.generations) for file in files]
+    result = read_candidates("m", bare, 4, "own")
+    assert len(chosen(result, "random", 7).rows) == 7
+    none = chosen(result, "pass-rate", 2)
     assert none.rows.is_empty()
     assert none.left_out == {"no pass rate is asked for": 7}
 
 
 def test_more_tries_than_responses_are_no_pass_rate(files: list[CandidateFiles]) -> None:
-    found = read_candidates("m", files, 6, "own")
-    assert found["pass_rate_reason"].to_list()[0] == "5 of 6 tries"
-    assert found["pass_rate"].null_count() == 7
+    result = read_candidates("m", files, 6, "own")
+    assert result["pass_rate_reason"].to_list()[0] == "5 of 6 tries"
+    assert result["pass_rate"].null_count() == 7
 
 
 def test_a_study_without_references_has_nothing_to_train_on(tmp_path: Path) -> None:

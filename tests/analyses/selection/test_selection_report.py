@@ -20,10 +20,10 @@ from entropy_sentinel.frames.errors import ConfigError
 def test_from_the_files_of_a_study_to_its_page(tmp_path: Path) -> None:
     files = write_study_files(tmp_path)
     inputs: Any = {
-        "benchmarks": [one.items for one in files],
-        "generations": [one.generations for one in files],
-        "labels": [one.labels for one in files],
-        "asked": [one.asked for one in files],
+        "benchmarks": [file.items for file in files],
+        "generations": [file.generations for file in files],
+        "labels": [file.labels for file in files],
+        "asked": [file.asked for file in files],
         "solutions": [],
     }
     prompt: Any = {"prompt": "solve-step-by-step", "prompt_version": 1}
