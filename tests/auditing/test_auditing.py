@@ -77,8 +77,8 @@ def test_the_draw_is_stratified_and_the_same_for_the_same_seed() -> None:
     for one in strata:
         of_population = people(600).filter(model=one["model"], verdict=one["verdict"])
         assert one["n"] == len(of_population)
-        found = rows.filter(model=one["model"], verdict=one["verdict"])
-        assert len(found) == one["drawn"] == pytest.approx(one["n"] / 10, abs=1)
+        results = rows.filter(model=one["model"], verdict=one["verdict"])
+        assert len(results) == one["drawn"] == pytest.approx(one["n"] / 10, abs=1)
     assert rows.equals(draw(people(600).reverse(), 60, 1)[0])
     assert not rows.equals(draw(people(600), 60, 2)[0])
     assert rows.select("item_id").is_unique().all()
@@ -86,7 +86,7 @@ def test_the_draw_is_stratified_and_the_same_for_the_same_seed() -> None:
 
 def study_of(folder: Path) -> None:
     """Files of a study of 12 responses to benchmark a, of which 6 are called correct, 4 incorrect, and 2 are null."""
-    said = [True] * 6 + [False] * 4 + [None] * 2
+    message = [True] * 6 + [False] * 4 + [None] * 2
     over = {
         "study": "audited",
         "run": {"models": ["m"], "benchmarks": ["a", "b"], "groups": [], "sizes": [{"size": 1}]},
@@ -101,7 +101,7 @@ def study_of(folder: Path) -> None:
     layout = Layout("audited")
     fixed = {"seed": 0, "run": 0, "prompt_hash": "", "prompt_tokens": 1, "n_tokens": 0, "trace_start": 0}
     empty = {"token_ids": None, "token_logprobs": [], "top_logprobs": [], "top_token_ids": None, "displaced_steps": 0}
-    for name, labels, reference in (("a", said, "4"), ("b", [None] * 3, None)):
+    for name, labels, reference in (("a", message, "4"), ("b", [None] * 3, None)):
         ids = [f"{name}-{row:05d}" for row in range(len(labels))]
         paths = {
             key: folder / getattr(layout, key).format(judge="math-verify", model="m", benchmark=name)
@@ -128,7 +128,7 @@ def study_of(folder: Path) -> None:
             "label": labels,
             "reason": reasons,
             "answer": [None] * len(ids),
-            "caution": [CAUTION if one == "a-00003" else None for one in ids],
+            "caution": [CAUTION if id_ == "a-00003" else None for id_ in ids],
         }
         LABELS.write(LABELS.frame(columns), paths["labels"], {})
 
@@ -170,10 +170,10 @@ def test_the_sample_leaves_out_what_a_person_cannot_tell_either(study: Path, cap
 )
 def test_the_page_is_none_of_the_files_that_are_read(page: str, study: Path, capsys: pytest.CaptureFixture) -> None:
     run("-c", "study.yaml", "--html", "page.html", "--size", "8")
-    before = {one: one.read_bytes() for one in study.rglob("*") if one.is_file()}
+    before = {path: path.read_bytes() for path in study.rglob("*") if path.is_file()}
     run("-c", "study.yaml", "--html", page, code=1)
     assert f"--html: {page} " in capsys.readouterr().err
-    assert {one: one.read_bytes() for one in study.rglob("*") if one.is_file()} == before
+    assert {path: path.read_bytes() for path in study.rglob("*") if path.is_file()} == before
 
 
 class Keys:
@@ -193,11 +193,11 @@ def label(shown: pl.DataFrame, keys: str, path: Path) -> tuple[list[str], str]:
     """Labels in the order shown after these keys, and what the terminal showed."""
     console = Console(record=True, width=100, file=(path.parent / "screen.txt").open("w"), color_system=None)
     known = read_answers(path) if path.exists() else {}
-    found = terminal.label_in_terminal(shown, known, path, Keys(keys), console)
+    results = terminal.label_in_terminal(shown, known, path, Keys(keys), console)
     console.file.close()
-    assert (read_answers(path) if path.exists() else {}) == found
+    assert (read_answers(path) if path.exists() else {}) == results
     order = shown.select("model", "benchmark", "item_id", "sample").rows()
-    return [found.get(response, "") for response in order], console.export_text()
+    return [results.get(response, "") for response in order], console.export_text()
 
 
 def test_labelling_in_the_terminal(study: Path) -> None:
@@ -408,18 +408,18 @@ def test_two_terminals_share_what_is_answered_and_say_where_they_differ(study: P
 
     console = Console(record=True, width=200, file=io.StringIO(), color_system=None)
     keys = meanwhile()
-    found = terminal.label_in_terminal(shown, {}, path, lambda: next(keys, "q"), console)
-    assert [found.get(response) for response in order] == ["correct", "correct", "unsure", "incorrect", None]
-    assert read_answers(path) == found
+    results = terminal.label_in_terminal(shown, {}, path, lambda: next(keys, "q"), console)
+    assert [results.get(response) for response in order] == ["correct", "correct", "unsure", "incorrect", None]
+    assert read_answers(path) == results
     screen = console.export_text()
     assert all(fact in screen for fact in ("'incorrect'", str(replaced_file(path))))
     # A change of one's own mind is no such thing.
     keys = iter("b2")
-    found = terminal.label_in_terminal(shown, found, path, lambda: next(keys, "q"), console)
-    assert found[order[3]] == "incorrect"
+    results = terminal.label_in_terminal(shown, results, path, lambda: next(keys, "q"), console)
+    assert results[order[3]] == "incorrect"
     keys = iter("b1")
-    found = terminal.label_in_terminal(shown, found, path, lambda: next(keys, "q"), console)
-    assert (found[order[3]], len(replaced_file(path).read_text().splitlines())) == ("correct", 2)
+    results = terminal.label_in_terminal(shown, results, path, lambda: next(keys, "q"), console)
+    assert (results[order[3]], len(replaced_file(path).read_text().splitlines())) == ("correct", 2)
 
 
 def sample_of(strata: dict[str, tuple[int, str]]) -> tuple[Sample, dict]:
@@ -444,46 +444,46 @@ def test_strata_count_by_their_size() -> None:
     100) = 12.195 answers. Correct are 810 + 50, 810 of them called so; incorrect 90 + 50, 50 called so.
     """
     strata = {"correct": (900, "ccccccccci"), "incorrect": (100, "iiiiiccccc"), "null": (10, "ciu-")}
-    found = audit(*sample_of(strata))
-    (in_all,) = found.agreement.filter(by="all").rows(named=True)
+    results = audit(*sample_of(strata))
+    (in_all,) = results.agreement.filter(by="all").rows(named=True)
     assert (in_all["agreement"], in_all["n_same"], in_all["n_answers"]) == (pytest.approx(0.86), 14, 20)
     n = 1000**2 / (10 * 90**2 + 10 * 10**2)
     assert (in_all["lower"], in_all["upper"]) == pytest.approx(wilson(0.86 * n, n)[1:3])
-    assert found.sensitivity.estimate == pytest.approx(810 / 860)
-    assert found.specificity.estimate == pytest.approx(50 / 140)
-    assert found.correct_among_nulls.estimate == pytest.approx(0.5)
+    assert results.sensitivity.estimate == pytest.approx(810 / 860)
+    assert results.specificity.estimate == pytest.approx(50 / 140)
+    assert results.correct_among_nulls.estimate == pytest.approx(0.5)
     # Kappa of shares 0.81, 0.09, 0.05, 0.05: by chance 0.9 * 0.86 + 0.1 * 0.14.
-    assert found.kappa.estimate == pytest.approx((0.86 - 0.788) / (1 - 0.788))
-    (domain,) = found.domains.rows(named=True)
+    assert results.kappa.estimate == pytest.approx((0.86 - 0.788) / (1 - 0.788))
+    (domain,) = results.domains.rows(named=True)
     assert domain["accuracy"] == pytest.approx(0.9)
     # Rogan and Gladen on the same data give back what the person found: 810 + 50 of 1000.
     assert domain["corrected"] == pytest.approx(0.86)
     assert domain["lower"] < 0.86 < domain["upper"]
-    assert found.counts == {"correct": 15, "incorrect": 7, "unsure": 1, "not_answered": 1}
-    assert found.covered == 1
-    by = found.agreement.filter(by="stratum").select("verdict", "n_responses", "n_answers", "n_same").rows()
+    assert results.counts == {"correct": 15, "incorrect": 7, "unsure": 1, "not_answered": 1}
+    assert results.covered == 1
+    by = results.agreement.filter(by="stratum").select("verdict", "n_responses", "n_answers", "n_same").rows()
     assert by == [("correct", 900, 10, 9), ("incorrect", 100, 10, 5)]
 
 
 def test_a_stratum_without_an_answer_is_not_covered() -> None:
-    found = audit(*sample_of({"correct": (900, "ccc"), "incorrect": (100, "---")}))
-    assert found.covered == 0.9
-    assert found.kappa.reason == "both judges always give the same verdict"
-    (domain,) = found.domains.rows(named=True)
+    results = audit(*sample_of({"correct": (900, "ccc"), "incorrect": (100, "---")}))
+    assert results.covered == 0.9
+    assert results.kappa.reason == "both judges always give the same verdict"
+    (domain,) = results.domains.rows(named=True)
     assert (domain["corrected"], domain["reason"]) == (None, "no response of the sample is incorrect")
-    assert found.correct_among_nulls.reason == "no pair"
-    lines = {part for part in parts(found) if isinstance(part, str)}
-    assert {f"Cohen's kappa: {found.kappa.reason}.", f"Not corrected: {domain['reason']}."} <= lines
+    assert results.correct_among_nulls.reason == "no pair"
+    lines = {part for part in parts(results) if isinstance(part, str)}
+    assert {f"Cohen's kappa: {results.kappa.reason}.", f"Not corrected: {domain['reason']}."} <= lines
     with pytest.raises(InputError, match="nothing to compare yet"):
         audit(*sample_of({"correct": (900, "uu-"), "null": (5, "c")}))
 
 
 def test_perfect_agreement() -> None:
-    found = audit(*sample_of({"correct": (30, "ccc"), "incorrect": (10, "ii")}))
-    (in_all,) = found.agreement.filter(by="all").rows(named=True)
-    assert (in_all["agreement"], in_all["upper"], found.kappa.estimate) == (1, 1, 1)
-    assert found.kappa.lower < 0.5  # from so few answers next to nothing follows
-    assert found.domains["corrected"].to_list() == [pytest.approx(0.75)]
+    results = audit(*sample_of({"correct": (30, "ccc"), "incorrect": (10, "ii")}))
+    (in_all,) = results.agreement.filter(by="all").rows(named=True)
+    assert (in_all["agreement"], in_all["upper"], results.kappa.estimate) == (1, 1, 1)
+    assert results.kappa.lower < 0.5  # from so few answers next to nothing follows
+    assert results.domains["corrected"].to_list() == [pytest.approx(0.75)]
 
 
 def test_the_report(study: Path, capsys: pytest.CaptureFixture) -> None:
@@ -493,8 +493,8 @@ def test_the_report(study: Path, capsys: pytest.CaptureFixture) -> None:
     told = "then: entropy-sentinel audit -c study.yaml --answers FILE\n"
     assert (capsys.readouterr().out.endswith(told), told[6:-1] in Path("page.html").read_text()) == (True, True)
     keys = sample.rows.select("model", "benchmark", "item_id", "sample").rows()
-    said = {"correct": "correct", "incorrect": "incorrect", "null": "unsure"}
-    answers = {key: said[verdict] for key, verdict in zip(keys, sample.rows["verdict"], strict=True)}
+    message = {"correct": "correct", "incorrect": "incorrect", "null": "unsure"}
+    answers = {key: message[verdict] for key, verdict in zip(keys, sample.rows["verdict"], strict=True)}
     answers[keys[sample.rows["verdict"].to_list().index("correct")]] = "incorrect"
     write_answers(answers, study / "given.csv")
     run("-c", "study.yaml", "--answers", "given.csv")

@@ -20,30 +20,32 @@ def fit(tmp_path: Path, capsys: pytest.CaptureFixture) -> Callable[..., str]:
     """Fits `mine.estimator` in the test's folder, and gives what is printed."""
 
     def called(*arguments: object) -> str:
-        status, said, _ = run(capsys, "fit", *arguments, "-l", TINY.labels, "-o", tmp_path / "mine.estimator")
+        status, message, _ = run(capsys, "fit", *arguments, "-l", TINY.labels, "-o", tmp_path / "mine.estimator")
         assert status == 0
-        return said
+        return message
 
     return called
 
 
 def test_from_traces_to_an_estimate(tmp_path: Path, capsys: pytest.CaptureFixture, fit) -> None:
     kept, features, table = tmp_path / "mine.estimator", tmp_path / "features.parquet", tmp_path / "table.csv"
-    said = fit(*TRAINING, "-e", "atc-nll_sum")
-    assert all(fact in said for fact in ("atc-nll_sum", "80 responses", "averages+two-digit-multiplication", "0.463"))
+    message = fit(*TRAINING, "-e", "atc-nll_sum")
+    assert all(
+        fact in message for fact in ("atc-nll_sum", "80 responses", "averages+two-digit-multiplication", "0.463")
+    )
     assert run(capsys, "features", TINY.traces, "-o", features)[:2] == (
         0,
         f"{features}: 160 responses, 0 of them without features\n",
     )
     assert read_provenance(features)["log"]["log-probabilities"] == "raw_logprobs, as the file states (160)"
-    status, said, _ = run(capsys, "estimate", kept, features, "--by", "benchmark", "-l", TINY.labels, "-o", table)
+    status, message, _ = run(capsys, "estimate", kept, features, "--by", "benchmark", "-l", TINY.labels, "-o", table)
     assert status == 0
-    found = pl.read_csv(table)
+    result = pl.read_csv(table)
     same = es.estimate(es.load(kept), es.read_features(TINY.traces), ["benchmark"], es.read_labels(TINY.labels))
     numbers = [name for name, dtype in same.schema.items() if dtype == pl.Float64]
-    assert found.select("benchmark").equals(same.select("benchmark"))
-    assert found.select(numbers).cast(pl.Float64).equals(same.select(numbers))
-    (line,) = [line.split() for line in said.splitlines() if line.startswith("multiply-then-add  ")]
+    assert result.select("benchmark").equals(same.select("benchmark"))
+    assert result.select(numbers).cast(pl.Float64).equals(same.select(numbers))
+    (line,) = [line.split() for line in message.splitlines() if line.startswith("multiply-then-add  ")]
     assert (line[1:3], line[-5:]) == (["40", "0.400"], ["0%", "40", "0.400", "0.450", "-0.050"])
 
 
@@ -55,18 +57,18 @@ def test_without_a_name_the_recommended_estimator_is_fitted_and_says_what_it_too
 
 def test_where_there_was_a_choice_the_candidates_errors_are_said(tmp_path: Path, fit, monkeypatch) -> None:
     monkeypatch.setattr("entropy_sentinel.estimators.combination.FEWEST_TO_CHOOSE", 4)
-    said = fit(TINY.traces)
+    message = fit(TINY.traces)
     chosen = es.load(tmp_path / "mine.estimator").about["chosen"]
     errors = ", ".join(f"{name} {error:.3f}" for name, error in chosen["leave_one_out_aee"].items())
-    assert said.splitlines()[1:2] == [f"took {chosen['method']}: {chosen['reason']} ({errors})"]
+    assert message.splitlines()[1:2] == [f"took {chosen['method']}: {chosen['reason']} ({errors})"]
     assert set(chosen["leave_one_out_aee"]) == {"consensus", "median-of-seven", "log-3d", "atc-max"}
 
 
 def test_labels_of_nearly_one_class_come_with_a_caution(tmp_path: Path, capsys, fit) -> None:
-    said = fit(TINY.traces / "one-digit-addition.parquet")
-    assert "caution: only 0 of 40 training rows are incorrect" in said
-    status, said, _ = run(capsys, "estimate", tmp_path / "mine.estimator", TINY.traces)
-    assert (status, "training accuracy: only 0 of 40 training rows" in said) == (0, True)
+    message = fit(TINY.traces / "one-digit-addition.parquet")
+    assert "caution: only 0 of 40 training rows are incorrect" in message
+    status, message, _ = run(capsys, "estimate", tmp_path / "mine.estimator", TINY.traces)
+    assert (status, "training accuracy: only 0 of 40 training rows" in message) == (0, True)
 
 
 def test_a_log_with_what_was_understood_and_what_could_not_be_read(tmp_path: Path, capsys) -> None:
@@ -74,16 +76,16 @@ def test_a_log_with_what_was_understood_and_what_could_not_be_read(tmp_path: Pat
     log.write_text(TINY.log.read_text() + "broken\n")
     status, out, err = run(capsys, "features", log, "-o", features, "--columns", "metadata.route,time")
     assert (status, out) == (3, f"{features}: 12 responses, 0 of them without features\n")
-    said = [" ".join(line.split()) for line in err.splitlines() if line.strip()]
+    message = [" ".join(line.split()) for line in err.splitlines() if line.strip()]
     understood = {"format openai-pairs (12)", "alternatives per token 5"}
-    assert understood | {"log-probabilities raw_logprobs, assumed (12)"} <= {*said}
-    assert said[-1] == f"{log}: line 13: must be a JSON object: Expecting value, column 1"
-    found = es.read_features(features)
-    assert found["metadata.route"].n_unique() == 4
-    assert found["benchmark"].unique().to_list() == ["monday"]
-    assert found["top_k_returned"].unique().to_list() == [5]
+    assert understood | {"log-probabilities raw_logprobs, assumed (12)"} <= {*message}
+    assert message[-1] == f"{log}: line 13: must be a JSON object: Expecting value, column 1"
+    result = es.read_features(features)
+    assert result["metadata.route"].n_unique() == 4
+    assert result["benchmark"].unique().to_list() == ["monday"]
+    assert result["top_k_returned"].unique().to_list() == [5]
     status, out, err = run(capsys, "features", log, "-o", features, "--strict")
-    assert (status, out, err) == (1, "", f"InputError: {said[-1]}\n")
+    assert (status, out, err) == (1, "", f"InputError: {message[-1]}\n")
 
 
 def test_a_log_is_estimated_by_the_columns_that_it_has(tmp_path: Path, capsys, fit) -> None:
@@ -109,7 +111,7 @@ def test_logs_of_several_k(tmp_path: Path, capsys: pytest.CaptureFixture) -> Non
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["estimate", "none.estimator", TINY.traces], "InputError: none.estimator: must be a file written by `fit`"),
         (["estimate", "x", TINY.traces, "-o", "x.xls"], "InputError: output: must end with .csv, .parquet, .json"),
@@ -120,11 +122,11 @@ def test_logs_of_several_k(tmp_path: Path, capsys: pytest.CaptureFixture) -> Non
         (["fit", TINY.labels, "-l", TINY.labels, "-o", "x"], "must hold features or generations, holds labels"),
     ],
 )
-def test_errors_are_one_line_and_status_1(tmp_path: Path, monkeypatch, capsys, arguments: list, said: str) -> None:
+def test_errors_are_one_line_and_status_1(tmp_path: Path, monkeypatch, capsys, arguments: list, message: str) -> None:
     monkeypatch.chdir(tmp_path)
     status, out, err = run(capsys, *arguments)
     assert (status, out) == (1, "")
-    assert said in err
+    assert message in err
     assert len(err.splitlines()) == 1
     assert not list(tmp_path.iterdir())
 
@@ -160,10 +162,10 @@ def test_the_domains_of_a_log_are_the_values_of_a_column(tmp_path: Path, capsys,
     labels, routes = tmp_path / "labels.csv", rows["metadata.route"].unique().sort().to_list()
     rows.select("item_id", label=pl.int_range(pl.len()) % 2 == 0).write_csv(labels)
     answers = ["fit", TINY.log, "-l", labels, "-e", "atc-max", "-o", tmp_path / "kept"]
-    status, said, _ = run(capsys, *answers, "--domain", "metadata.route")
+    status, message, _ = run(capsys, *answers, "--domain", "metadata.route")
     assert status == 0
-    assert f"of tiny-1m to {len(routes)} domains; " in said
-    assert all(route in said for route in routes)
+    assert f"of tiny-1m to {len(routes)} domains; " in message
+    assert all(route in message for route in routes)
     # Without it all are of the log's name, and the column is named that gives more domains of 20 labels.
     text = TINY.log.read_text().replace('"route"', '"tier": "a", "route"')
     weeks = [text.replace('"prompt_id":"', f'"prompt_id":"{n}-') for n in range(7)]

@@ -21,23 +21,23 @@ def test_a_day_of_a_scheduler(estimator: Path, tmp_path: Path, capsys: pytest.Ca
     files = [tmp_path / name for name in ("rows.csv", "sentinel.prom", "alerts.json")]
     options = ["--by", "route", "--window", "day", "--reference", "2026-11-02..2026-11-03", "--alert-on", "drop"]
     options += ["--output", files[0], "--metrics", files[1], "--alerts", files[2], "--state", tmp_path / "state"]
-    status, said, errors = run(capsys, "monitor", estimator, log, *options)
+    status, message, errors = run(capsys, "monitor", estimator, log, *options)
     assert (status, errors) == (0, "")
     assert all(path.exists() for path in files)
     assert json.loads(files[2].read_text())["alerts"] == []
-    lines = said.splitlines()
+    lines = message.splitlines()
     assert lines[0].startswith("atc-se_sum of m, fitted on domain-0, domain-1, domain-2, domain-3")
     assert lines[1] == "900 responses in 1 file"
     table = pl.read_csv(files[0])
-    (shop,) = [one.split() for one in lines if one.startswith("shop")][:1]
+    (shop,) = [line.split() for line in lines if line.startswith("shop")][:1]
     assert int(shop[1]) == table.filter(pl.col("route") == "shop")["n_estimated"].sum()
 
-    status, said, _ = run(capsys, "monitor", estimator, log, *options, "--fail-below", "0.99")
+    status, message, _ = run(capsys, "monitor", estimator, log, *options, "--fail-below", "0.99")
     assert status == 4
-    assert "read now: 0" in said
+    assert "read now: 0" in message
     alerts = json.loads(files[2].read_text())["alerts"]
-    assert {one["kind"] for one in alerts} == {"below"}
-    assert said.count("ALERT ") == len(alerts) > 0
+    assert {alert["kind"] for alert in alerts} == {"below"}
+    assert message.count("ALERT ") == len(alerts) > 0
 
 
 def test_the_example_of_the_help(estimator: Path, tmp_path: Path, capsys, monkeypatch) -> None:
@@ -55,11 +55,11 @@ def test_incomplete_input_has_its_status_and_says_where(estimator: Path, tmp_pat
     log = log_file(tmp_path / "log.jsonl", [line(0), "{broken", line(2)])
     assert run(capsys, "monitor", estimator, log, "--by", "route", "--min-responses", 1)[0] == 3
     # That nothing can be said goes before it.
-    status, said, errors = run(capsys, "monitor", estimator, log, "--by", "route")
+    status, message, errors = run(capsys, "monitor", estimator, log, "--by", "route")
     assert status == 5
-    assert said.endswith("no slice has enough responses (at least 30 with an estimate)\n")
+    assert message.endswith("no slice has enough responses (at least 30 with an estimate)\n")
     assert errors.startswith(f"1 record that cannot be read: {log}: line 2 (must be a JSON object")
-    assert "few responses: school, shop: 1 response with an estimate, fewer than 30" in said
+    assert "few responses: school, shop: 1 response with an estimate, fewer than 30" in message
     # An alert goes before it.
     more = written(traffic(90), tmp_path / "more.parquet")
     assert run(capsys, "monitor", estimator, log, more, "--fail-below", "0.99")[0] == 4
@@ -69,8 +69,8 @@ def test_incomplete_input_has_its_status_and_says_where(estimator: Path, tmp_pat
 
 def test_of_many_slices_the_terminal_shows_the_first(estimator: Path, tmp_path: Path, capsys) -> None:
     log = log_file(tmp_path / "log.jsonl", [line(number, route=f"r{number}") for number in range(30)])
-    _, said, _ = run(capsys, "monitor", estimator, log, "--by", "route")
-    assert "... and 10 more slices" in said
+    _, message, _ = run(capsys, "monitor", estimator, log, "--by", "route")
+    assert "... and 10 more slices" in message
 
 
 @pytest.mark.parametrize("more", [[], ["--state", "state"]])

@@ -25,14 +25,14 @@ def estimator(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_file_to_fill_in_and_what_to_expect(estimator: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     target = tmp_path / "to_label.csv"
     call = ("sample", estimator, TINY.traces, "--by", "benchmark", "--budget", 40, "-o", target)
-    status, said, errors = run(capsys, *call)
+    status, message, errors = run(capsys, *call)
     assert (status, errors.split(":")[0]) == (0, "do not use")
-    assert said.splitlines()[-1] == f"{target}: 40 of 160 responses to label, true or false in column 'label'"
+    assert message.splitlines()[-1] == f"{target}: 40 of 160 responses to label, true or false in column 'label'"
     rows = list(csv.DictReader(target.read_text().splitlines(keepends=True)))
     assert [len(rows), {row["label"] for row in rows}] == [40, {""}]
     same = es.sample(es.load(estimator), TINY.traces, ["benchmark"], 40)
     assert [row["item_id"] for row in rows] == same.responses["item_id"].to_list()
-    lines = [line.split() for line in said.splitlines()]
+    lines = [line.split() for line in message.splitlines()]
     shown = {words[0]: words[1:] for words in lines if words[1:2] == ["40"] and len(words) == 7}
     assert set(shown) == set(same.slices["benchmark"])
     row = same.slices.row(0, named=True)
@@ -86,16 +86,16 @@ def test_what_the_page_saves_are_labels_for_the_monitor(tmp_path: Path, capsys: 
     ]
     log, model = log_file(tmp_path / "log.jsonl", records), saved(tmp_path, "log-3d")
     page = tmp_path / "label.html"
-    status, said, _ = run(capsys, "sample", model, log, "--by", "route", "-n", 20, "--html", page)
-    assert (status, said.splitlines()[-1].split(";")[0]) == (0, f"{page}: 20 of 60 responses to label")
+    status, message, _ = run(capsys, "sample", model, log, "--by", "route", "-n", 20, "--html", page)
+    assert (status, message.splitlines()[-1].split(";")[0]) == (0, f"{page}: 20 of 60 responses to label")
     chosen = es.sample(model, log, ["route"], 20).responses
-    found = found_on(page, PLAY, 390)
-    assert found["again"] == found["saved"]
-    assert (found["title"], found["bold"], found["hostile"]) == ("Responses to label", 0, 0)
-    assert (found["undone"], found["done"], found["fractions"]) == ([1, 1], 19, 2)
-    assert found["question"] == chosen["question"][2]  # the one that is left
-    assert found["wide"] <= 390
-    (tmp_path / "labelled.csv").write_text(found["saved"])
+    result = found_on(page, PLAY, 390)
+    assert result["again"] == result["saved"]
+    assert (result["title"], result["bold"], result["hostile"]) == ("Responses to label", 0, 0)
+    assert (result["undone"], result["done"], result["fractions"]) == ([1, 1], 19, 2)
+    assert result["question"] == chosen["question"][2]  # the one that is left
+    assert result["wide"] <= 390
+    (tmp_path / "labelled.csv").write_text(result["saved"])
     labels = es.read_labels(tmp_path / "labelled.csv")
     assert labels["label"].to_list() == [True, False, *[True] * 17]
     expected = chosen.select("item_id", "weight").filter(pl.int_range(pl.len()) != 2)

@@ -105,8 +105,8 @@ def test_snippet_puts_the_server_in_the_engines_place(tmp_path: Path, model: str
 
 
 def test_what_cannot_be_served_is_told(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    status, _, said = run(capsys, "serve", "phi")
-    assert (status, said.startswith("ConfigError: no model 'phi'; known: phi-3.5-mini, ")) == (1, True)
+    status, _, message = run(capsys, "serve", "phi")
+    assert (status, message.startswith("ConfigError: no model 'phi'; known: phi-3.5-mini, ")) == (1, True)
     more = with_model(tmp_path, "{api: {model: openai/x}}")
-    status, _, said = run(capsys, "serve", "mine", "--configfile", more)
-    assert (status, "models.mine: must have 'id' or 'path'" in said) == (1, True)
+    status, _, message = run(capsys, "serve", "mine", "--configfile", more)
+    assert (status, "models.mine: must have 'id' or 'path'" in message) == (1, True)

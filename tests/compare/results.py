@@ -49,7 +49,7 @@ def differences(before: Path, after: Path, tolerance: float, rename: Rename) -> 
     for path in sorted(old.keys() & new.keys()):
         if compare := _way(new[path]):
             compared[new[path].suffix] += 1
-            lines += [f"{path}: {found}" for found in compare(old[path], new[path], tolerance, rename)]
+            lines += [f"{path}: {result}" for result in compare(old[path], new[path], tolerance, rename)]
     return lines, compared
 
 
@@ -73,7 +73,7 @@ def _of_frames(before: Path, after: Path, tolerance: float, rename: Rename) -> I
     elif len(old) != len(new):
         yield f"{len(old)} rows before, {len(new)} after"
     else:
-        for name in (one for one in new.columns if not old[one].equals(new[one], null_equal=True)):
+        for name in (column for column in new.columns if not old[column].equals(new[column], null_equal=True)):
             pairs = list(zip(old[name].to_list(), new[name].to_list(), strict=True))
             unlike = [row for row, pair in enumerate(pairs) if not _same(*pair, tolerance)]
             if unlike:
@@ -108,11 +108,11 @@ def _told(value: Any, key: str = "") -> dict[str, Any]:
     if not isinstance(value, dict | list) or not value:
         return {key: _CODE.sub("", value) if isinstance(value, str) else value}
     parts = value.items() if isinstance(value, dict) else enumerate(value)
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for name, part in parts:
         if name not in OF_THE_CODE:
-            found |= _told(part, f"{key}.{name}".lstrip("."))
-    return found
+            result |= _told(part, f"{key}.{name}".lstrip("."))
+    return result
 
 
 def _of_text(before: Path, after: Path, tolerance: float, rename: Rename) -> Iterator[str]:
@@ -125,7 +125,7 @@ def _of_text(before: Path, after: Path, tolerance: float, rename: Rename) -> Ite
 
 def _plain(text: str) -> str:
     """Text with what its pictures draw, and without what says which code wrote it."""
-    drawn = _PICTURE.sub(lambda found: b64decode(found[1]).decode(), text)
+    drawn = _PICTURE.sub(lambda result: b64decode(result[1]).decode(), text)
     return _PARTS.sub("", _CODE.sub("", _METADATA.sub("", drawn)))
 
 

@@ -44,7 +44,7 @@ def two(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def said(capsys: pytest.CaptureFixture[str], status: int, *arguments: object) -> list[str]:
-    assert main([str(one) for one in arguments]) == status
+    assert main([str(argument) for argument in arguments]) == status
     return capsys.readouterr().out.splitlines()
 
 

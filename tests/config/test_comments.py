@@ -27,8 +27,10 @@ def test_every_key_has_a_description() -> None:
 
 
 def test_a_comment_stands_above_its_key() -> None:
-    said = re.search(r"((?: *# .*\n)+) *folds: ", TEXT)[1]
-    assert " ".join(said.replace("#", "").split()).lower() == f"{Estimation.model_fields['folds'].description}.".lower()
+    message = re.search(r"((?: *# .*\n)+) *folds: ", TEXT)[1]
+    assert (
+        " ".join(message.replace("#", "").split()).lower() == f"{Estimation.model_fields['folds'].description}.".lower()
+    )
 
 
 @pytest.mark.parametrize(

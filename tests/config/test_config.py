@@ -183,13 +183,13 @@ def test_a_tolerance_is_a_setting_of_the_labels_of_its_benchmark_alone() -> None
     """The paper's three: of SciBench's, TheoremQA's and MatSciBench's own graders."""
     config = study()
     made_with = {"version": 4, "judge": "math-verify", "kind": "math-verify"}
-    found = {name: judging.judge_settings(config, "math-verify", name) for name in config.run.benchmarks}
+    result = {name: judging.judge_settings(config, "math-verify", name) for name in config.run.benchmarks}
     tolerances = {
         "scibench": {"relative": 0.05},
         "theoremqa": {"relative": 0.04, "whole_numbers": False},
         "matscibench": {"relative": 0.05},
     }
-    assert found == {
+    assert result == {
         name: made_with | ({"tolerance": tolerances[name]} if name in tolerances else {})
         for name in config.run.benchmarks
     }

@@ -37,9 +37,9 @@ def lines(path: Path, rows: list[dict[str, Any]]) -> str:
 
 def test_a_path_takes_the_place_of_the_data_set_and_keeps_the_mapping(tmp_path: Path) -> None:
     path = lines(tmp_path / "own.jsonl", ROWS)
-    found = study(gsm8k={"path": path}).benchmarks["gsm8k"]
-    assert (found.dataset, found.configs, found.split, found.path) == (None, [], "test", path)
-    assert (found.question, found.reference_after) == (["{question}"], "####"), "the built-in mapping"
+    result = study(gsm8k={"path": path}).benchmarks["gsm8k"]
+    assert (result.dataset, result.configs, result.split, result.path) == (None, [], "test", path)
+    assert (result.question, result.reference_after) == (["{question}"], "####"), "the built-in mapping"
 
 
 def test_settings_of_a_study_that_takes_the_data_set_back_itself_stay_as_they_were(tmp_path: Path) -> None:
@@ -53,8 +53,8 @@ def test_a_data_set_takes_the_place_of_a_path(tmp_path: Path) -> None:
     raw = merged(deepcopy(PAPER), RUN)
     raw["benchmarks"]["gsm8k"] = {"path": "nowhere.jsonl", "question": ["{question}"], "reference": ["{answer}"]}
     own = {"benchmarks": {"gsm8k": {"dataset": "me/mine"}}}
-    found = load_config(merged(raw, own), "mine.yaml", own).benchmarks["gsm8k"]
-    assert (found.dataset, found.path) == ("me/mine", None)
+    result = load_config(merged(raw, own), "mine.yaml", own).benchmarks["gsm8k"]
+    assert (result.dataset, result.path) == ("me/mine", None)
 
 
 def test_both_in_the_same_file_are_an_error_that_says_what_to_do(tmp_path: Path) -> None:

@@ -31,11 +31,11 @@ SHOTS = {"text": "Q: 1 + 1?\nA: 2\n\nQ: {question}\nA:"}
 def test_a_plain_text_is_one_models_and_no_part_of_the_jobs_of_others() -> None:
     """Its job has the text and no messages; jobs of models that are asked in a chat keep the settings that they had."""
     model = {"id": "me/base", "prompt": "shots", "sampling": {"stop": ["\n\n"]}}
-    found, before = study({"prompts.shots": SHOTS, "models.base": model}), study()
-    settings = generation_settings(found, "base", "gsm8k")
+    result, before = study({"prompts.shots": SHOTS, "models.base": model}), study()
+    settings = generation_settings(result, "base", "gsm8k")
     assert (settings["prompt"], settings["text"], settings["sampling"]["stop"]) == ("shots", SHOTS["text"], ["\n\n"])
     assert "messages" not in settings
-    assert generation_settings(found, "qwen3-4b", "gsm8k") == generation_settings(before, "qwen3-4b", "gsm8k")
+    assert generation_settings(result, "qwen3-4b", "gsm8k") == generation_settings(before, "qwen3-4b", "gsm8k")
     assert "text" not in generation_settings(before, "qwen3-4b", "gsm8k")
 
 

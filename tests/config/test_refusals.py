@@ -27,8 +27,8 @@ def mine(*messages: dict[str, str], **prompt: Any) -> dict[str, Any]:
     return {"prompts.mine": prompt | ({"messages": [*messages]} if messages else {}), "generation.prompt": "mine"}
 
 
-def tolerance(**said: Any) -> dict[str, Any]:
-    return {"benchmarks.scibench.tolerance": said}
+def tolerance(**expected: Any) -> dict[str, Any]:
+    return {"benchmarks.scibench.tolerance": expected}
 
 
 def leveled(**model: Any) -> dict[str, Any]:
@@ -143,9 +143,9 @@ def leveled(**model: Any) -> dict[str, Any]:
     ],
 )
 def test_a_refusal_names_the_place_and_what_is_wrong(changes: dict[str, Any], message: str) -> None:
-    found = refusal(changes)
-    assert re.search(message, found), found
-    assert KEY not in found
+    result = refusal(changes)
+    assert re.search(message, result), result
+    assert KEY not in result
 
 
 @pytest.mark.parametrize(

@@ -64,8 +64,8 @@ def test_nothing_is_said_of_what_the_users_own_files_do_not_ask_for(over: Any) -
     everything = load_config(raw, "my.yaml").left_out
     for key in ("groups", "sizes"):
         own = FOUR | {"run": FOUR["run"] | {key: raw["run"][key]}}
-        said = load_config(raw, "my.yaml", own).left_out
-        assert said == [line for line in everything if line.startswith(f"run.{key}:")] != []
+        message = load_config(raw, "my.yaml", own).left_out
+        assert message == [line for line in everything if line.startswith(f"run.{key}:")] != []
 
 
 def test_fitting_again_changes_nothing_and_says_nothing(over: Any) -> None:

@@ -29,9 +29,9 @@ def test_variants_of_variants_put_sections_together_key_by_key():
         a={"extends": "qwen3-8b", "sampling": {"temperature": 0.7, "max_tokens": 64}},
         b={"extends": "a", "sampling": {"top_k": 20}, "chat_template_kwargs": {"enable_thinking": True}},
     )
-    found = generation_settings(config, "b", "gsm8k")
-    assert found["sampling"] == {"temperature": 0.7, "top_p": 1.0, "max_tokens": 64, "top_k": 20}
-    assert found["chat_template_kwargs"] == {"enable_thinking": True}
+    result = generation_settings(config, "b", "gsm8k")
+    assert result["sampling"] == {"temperature": 0.7, "top_p": 1.0, "max_tokens": 64, "top_k": 20}
+    assert result["chat_template_kwargs"] == {"enable_thinking": True}
 
 
 def test_prompt_and_variables_of_a_model_reach_its_jobs_alone():

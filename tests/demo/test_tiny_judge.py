@@ -80,14 +80,14 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
 
 def processes_in(folder: Path) -> list[psutil.Process]:
     """Those that work in a folder: of a run, its jobs, and the servers that these have started."""
-    found = []
+    result = []
     for process in psutil.process_iter():
         try:
             if Path(process.cwd()) == folder and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(process)
+                result.append(process)
         except psutil.Error:
             continue
-    return found
+    return result
 
 
 def test_one_server_judges_all_benchmarks_of_a_model(project: Project) -> None:
@@ -101,8 +101,11 @@ def test_one_server_judges_all_benchmarks_of_a_model(project: Project) -> None:
         assert labels["label"].null_count() == 0
         rows = labels["item_id"].str.slice(-5).cast(pl.Int64)
         right += int((labels["label"] == (rows % 3 != 0)).sum())
-        said = read_provenance(project.folder / file)
-        assert (said["llm"]["model"], said["server"]["weights"]) == ("hosted_vllm/tiny-judge", "demo/models/tiny-judge")
+        message = read_provenance(project.folder / file)
+        assert (message["llm"]["model"], message["server"]["weights"]) == (
+            "hosted_vllm/tiny-judge",
+            "demo/models/tiny-judge",
+        )
     assert right / (ITEMS * len(BENCHMARKS)) > 0.95
     assert not processes_in(project.folder)
     assert project.planned(*FILES) == {}

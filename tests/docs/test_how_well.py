@@ -57,20 +57,20 @@ def test_where_a_method_is_not_better_is_said_with_its_sign() -> None:
     ]
     rows += [("m", DEFAULT, one, 0.5 + error, 0.5) for one, error in zip("abcd", (0.4, 0.41, 0.42, 0.39), strict=True)]
     rows += [("m", other, one, 0.9, 0.1) for other in ("atc-max", "median-of-seven", FLOOR) for one in "abcd"]
-    said = page.not_better({"in a test": cases(*rows)})
+    message = page.not_better({"in a test": cases(*rows)})
     # .1 less .04, .05, .06, .05; the deviation is .00816, and t of three degrees of freedom 2.353.
-    assert "| in a test | Consensus of 3 ATC | +0.050 (+0.040 to +0.060) |" in said
-    assert "forest" not in said
+    assert "| in a test | Consensus of 3 ATC | +0.050 (+0.040 to +0.060) |" in message
+    assert "forest" not in message
 
 
 def test_every_domain_outside_of_a_group_is_a_case_with_its_intervals_and_flags() -> None:
-    found = validated(world(0, n_domains=4, n=60), [3])
-    assert found.select("group", "benchmark").sort("benchmark").rows() == [
+    result = validated(world(0, n_domains=4, n=60), [3])
+    assert result.select("group", "benchmark").sort("benchmark").rows() == [
         ("d1+d2+d3", "d0"), ("d0+d2+d3", "d1"), ("d0+d1+d3", "d2"), ("d0+d1+d2", "d3"),
     ]  # fmt: skip
-    assert found.select((pl.col("lower_80%") >= pl.col("lower_95%")).all()).item()
-    assert set(FLAGS) <= set(found.columns)
-    assert found["truncated"].to_list() == [False] * 4
+    assert result.select((pl.col("lower_80%") >= pl.col("lower_95%")).all()).item()
+    assert set(FLAGS) <= set(result.columns)
+    assert result["truncated"].to_list() == [False] * 4
 
 
 def test_another_models_domain_is_estimated_with_and_without_its_own_labels() -> None:

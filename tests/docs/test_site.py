@@ -19,10 +19,10 @@ ROOT = Path(__file__).parents[2]
 
 def row(page: str, first: str) -> list[str]:
     """The cells of the row of a page whose first cell holds `first` as code."""
-    (found,) = [
+    (result,) = [
         line for line in page.splitlines() if line.startswith("|") and f"<code>{first}</code>" in line.split("|")[1]
     ]
-    return [cell.strip() for cell in found.strip("|").split("|")]
+    return [cell.strip() for cell in result.strip("|").split("|")]
 
 
 def section(page: str, heading: str) -> str:
@@ -65,8 +65,8 @@ def test_every_key_of_the_papers_config_is_on_the_page() -> None:
 def test_every_command_has_its_options() -> None:
     page = commands.page()
     for name in COMMANDS:
-        said = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "200"}).output
-        options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", said.partition("Commands:")[0])) - {"--help"}
+        message = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "200"}).output
+        options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", message.partition("Commands:")[0])) - {"--help"}
         assert options
         described = section(page, f"## {name}\n")
         assert not [option for option in options if option not in described], name
@@ -83,12 +83,12 @@ def test_every_verb_is_documented_once() -> None:
 @pytest.mark.parametrize("name", ["monitor", "sample", "open_logs", "read_logs", "read_features"])
 def test_every_option_of_a_verb_is_in_its_table(name: str) -> None:
     table = verbs.page().partition(f"**The options of `es.{name}`**\n")[2].partition(":::")[0]
-    found = inspect.signature(getattr(es, name)).parameters
+    result = inspect.signature(getattr(es, name)).parameters
     listed = re.findall(r"^\| <code>(\w+)</code> \|", table, re.MULTILINE)
-    assert listed == list(found)[-len(listed) :]
+    assert listed == list(result)[-len(listed) :]
     assert "strict" in listed
     for option in listed:
-        assert row(table, option)[1] == f"<code>{found[option].default!r}</code>"
+        assert row(table, option)[1] == f"<code>{result[option].default!r}</code>"
 
 
 def test_every_signal_is_there() -> None:
@@ -134,7 +134,7 @@ def test_a_way_over_a_third_room_stands_for_an_import() -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "text", "said"),
+    ("page", "text", "message"),
     [
         ("index.md", "[a](docs/monitor.md#3-watch)", "[a](monitor.md#3-watch)"),
         ("index.md", "[a](CHANGELOG.md)", "[a](changelog.md)"),
@@ -150,8 +150,8 @@ def test_a_way_over_a_third_room_stands_for_an_import() -> None:
         ),
     ],
 )
-def test_links_hold_in_the_site(page: str, text: str, said: str) -> None:
-    assert links.in_site(text, page) == said
+def test_links_hold_in_the_site(page: str, text: str, message: str) -> None:
+    assert links.in_site(text, page) == message
 
 
 def test_what_is_linked_beside_docs_is_copied() -> None:

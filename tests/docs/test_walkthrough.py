@@ -41,7 +41,7 @@ def test_what_blocks_print_is_put_below_those_that_show_it() -> None:
 
 def outputs(notebook: Any) -> str:
     """What the cells of a notebook print and show, as text."""
-    shown = [one for cell in notebook.cells if cell.cell_type == "code" for one in cell.outputs]
+    shown = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
     return "\n".join(one["text"] if "text" in one else one["data"]["text/plain"] for one in shown)
 
 
@@ -49,9 +49,9 @@ def is_in(shown: str, printed: str) -> bool:
     """Whether `shown` is a part of what is printed, but for the last digits of decimals: processors differ in these."""
     parts = DECIMAL.split(shown)
     pattern = "".join(DECIMAL.pattern if place % 2 else re.escape(part) for place, part in enumerate(parts))
-    found = re.search(pattern, printed)
-    numbers = [] if found is None else [float(one) for one in found.groups()]
-    return found is not None and numbers == pytest.approx([float(one) for one in parts[1::2]], rel=0.02, abs=0.002)
+    result = re.search(pattern, printed)
+    numbers = [] if result is None else [float(group) for group in result.groups()]
+    return result is not None and numbers == pytest.approx([float(part) for part in parts[1::2]], rel=0.02, abs=0.002)
 
 
 def test_last_digits_may_differ_and_nothing_else() -> None:
@@ -100,10 +100,10 @@ def test_the_walk_through_can_be_pasted(folder: Path) -> None:
     assert len(scripts) == 4
     done = paste(folder, "-e", "-c", "\n".join(scripts))
     assert done.returncode == 0, done.stdout + done.stderr
-    shown = [said for _, said in walkthrough_blocks(GUIDE.read_text()) if said is not None]
+    shown = [message for _, message in walkthrough_blocks(GUIDE.read_text()) if message is not None]
     assert len(shown) == 3
-    for said in shown:
-        assert is_in(said, done.stdout), f"make walk-through\n{said}"
+    for message in shown:
+        assert is_in(message, done.stdout), f"make walk-through\n{message}"
     assert "\nverdict for a new slice" in shown[0]
     assert " homework " in shown[1]
     slices = pl.read_parquet(folder / "slices.parquet")
@@ -125,6 +125,6 @@ def test_the_notebook_runs(folder: Path, started_in: str, monkeypatch: pytest.Mo
     # hold the truth of three of four routes with a probability of .95, if they hold what they say.
     routes = names["week"].select("item_id", "metadata.route").join(names["labels"], on="item_id")
     truth = dict(routes.group_by("metadata.route").agg(pl.col("label").mean()).iter_rows())
-    found = names["newest"].select("metadata.route", "lower", "upper").rows()
-    assert len(found) == len(truth) == 4
-    assert sum(lower <= truth[route] <= upper for route, lower, upper in found) >= 3
+    result = names["newest"].select("metadata.route", "lower", "upper").rows()
+    assert len(result) == len(truth) == 4
+    assert sum(lower <= truth[route] <= upper for route, lower, upper in result) >= 3

@@ -29,8 +29,8 @@ def obvious(name: str, training: TrainingRows, others: pl.DataFrame, *folds: int
 
 @pytest.mark.parametrize("name", EXACT)
 def test_scores_are_those_of_the_obvious_way(name: str) -> None:
-    found = TRAINING.fit(name).p_correct(OTHERS)
-    assert np.abs(found - obvious(name, TRAINING, OTHERS)).max() < 1e-9
+    result = TRAINING.fit(name).p_correct(OTHERS)
+    assert np.abs(result - obvious(name, TRAINING, OTHERS)).max() < 1e-9
 
 
 @pytest.mark.slow

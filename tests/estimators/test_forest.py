@@ -41,9 +41,9 @@ def test_the_forest_is_scikit_learns_to_the_last_digit(setting: dict, n_features
     x, y = rows(240, n_features)
     others = rows(300, n_features, seed=8)[0]
     expected = reference(setting).fit(x, y)
-    found = grow(x, y, False, [setting]).classifier(0)
-    assert np.array_equal(found.predict_proba(others)[:, 1], expected.predict_proba(others)[:, 1])
-    assert len(found.nodes) == sum(tree.tree_.node_count for tree in expected.estimators_)
+    result = grow(x, y, False, [setting]).classifier(0)
+    assert np.array_equal(result.predict_proba(others)[:, 1], expected.predict_proba(others)[:, 1])
+    assert len(result.nodes) == sum(tree.tree_.node_count for tree in expected.estimators_)
 
 
 def test_equal_and_constant_features_are_drawn_as_scikit_learn_draws_them() -> None:
@@ -54,17 +54,17 @@ def test_equal_and_constant_features_are_drawn_as_scikit_learn_draws_them() -> N
     others = x[::-1] + 0.01
     for seed in range(5):
         expected = reference(GRID[6], seed=seed).fit(x, y)
-        found = fit_grid(x, y, False, [GRID[6]], seed=seed).classifier(0)
-        assert np.array_equal(found.predict_proba(others)[:, 1], expected.predict_proba(others)[:, 1])
+        result = fit_grid(x, y, False, [GRID[6]], seed=seed).classifier(0)
+        assert np.array_equal(result.predict_proba(others)[:, 1], expected.predict_proba(others)[:, 1])
 
 
 def test_a_value_at_a_threshold_goes_left_and_the_next_float_right(data) -> None:
     x, y = data
-    expected, found = reference(GRID[8]).fit(x, y), grow(x, y, False, [GRID[8]]).classifier(0)
+    expected, result = reference(GRID[8]).fit(x, y), grow(x, y, False, [GRID[8]]).classifier(0)
     thresholds = np.concatenate([tree.tree_.threshold for tree in expected.estimators_]).astype(np.float32)
     near = np.concatenate([np.nextafter(thresholds, np.float32(side)) for side in (-9, 9)] + [thresholds])
     points = np.repeat(near[:, None], 4, axis=1)
-    assert np.array_equal(found.predict_proba(points)[:, 1], expected.predict_proba(points)[:, 1])
+    assert np.array_equal(result.predict_proba(points)[:, 1], expected.predict_proba(points)[:, 1])
 
 
 @pytest.mark.parametrize("place", range(len(GRID)))
@@ -76,10 +76,10 @@ def test_a_narrower_forest_is_part_of_the_widest(data, place: int, balanced: boo
     narrower = nested.classifier(place)
     alone = grow(x, y, balanced, [GRID[place]]).classifier(0)
     assert len(narrower.nodes) == len(alone.nodes)
-    for found in (narrower.predict_proba(x)[:, 1], nested.probabilities(x)[place]):
-        assert np.array_equal(found, alone.predict_proba(x)[:, 1])
+    for result in (narrower.predict_proba(x)[:, 1], nested.probabilities(x)[place]):
+        assert np.array_equal(result, alone.predict_proba(x)[:, 1])
         if not balanced:
-            assert np.array_equal(found, reference(GRID[place]).fit(x, y).predict_proba(x)[:, 1])
+            assert np.array_equal(result, reference(GRID[place]).fit(x, y).predict_proba(x)[:, 1])
 
 
 def test_all_narrower_forests_are_read_off_as_they_are_cut_out(data) -> None:
@@ -126,9 +126,9 @@ def test_balanced_forests_are_no_further_from_scikit_learns_than_these_from_them
     setting = GRID[6] | {"n_estimators": 100}
     ours, theirs = np.empty((2, 8, 6))
     for seed in range(8):
-        found = fit_grid(x, y, True, [setting], seed=seed).classifier(0)
+        result = fit_grid(x, y, True, [setting], seed=seed).classifier(0)
         expected = reference(setting, balanced=True, seed=seed).fit(x, y)
-        ours[seed] = [found.predict_proba(domain)[:, 1].mean() for domain in domains]
+        ours[seed] = [result.predict_proba(domain)[:, 1].mean() for domain in domains]
         theirs[seed] = [expected.predict_proba(domain)[:, 1].mean() for domain in domains]
     own_spread = np.abs(theirs[:, None] - theirs)[~np.eye(8, dtype=bool)]
     assert np.abs((ours - theirs).mean()) < 0.003

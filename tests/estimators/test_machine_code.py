@@ -33,8 +33,8 @@ def source(tmp_path: Path) -> Path:
 def environment(source: Path, **variables: object) -> dict[str, str]:
     """That of a process which finds the source, with a home folder of its own."""
     kept = {name: value for name, value in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")}
-    found = {"HOME": source.parents[1] / "home", "PYTHONPATH": f"{source.parent}:{PACKAGE}"} | variables
-    return kept | {name: str(value) for name, value in found.items()}
+    result = {"HOME": source.parents[1] / "home", "PYTHONPATH": f"{source.parent}:{PACKAGE}"} | variables
+    return kept | {name: str(value) for name, value in result.items()}
 
 
 def ask(source: Path, **variables: object) -> tuple[float, int]:
@@ -113,9 +113,9 @@ def test_four_processes_at_once_compile_or_find_the_same(source: Path, tmp_path:
         for _ in range(4)
     ]
     for process in processes:
-        said, errors = process.communicate()
+        message, errors = process.communicate()
         assert not process.returncode, errors
-        assert json.loads(said)[0] == 8.0
+        assert json.loads(message)[0] == 8.0
     assert len(machine_code(tmp_path)) == 1
     assert ask(source) == (8.0, 1)
 
@@ -134,9 +134,9 @@ def test_the_package_itself_fits_without_a_cache(tmp_path: Path) -> None:
         "print([one.accuracy(rows(50, seed=1)[0]) for one in fitted])"
     )
     shared = Path(__file__).parents[1] / "shared"
-    said = []
+    message = []
     for folder, home in ((tmp_path, "/dev/null"), (PACKAGE, os.environ.get("HOME", ""))):
         variables = os.environ | {"PYTHONPATH": f"{folder}:{shared}", "HOME": home, "PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, text=True, check=True)
-        said.append(done.stdout)
-    assert said[0] == said[1] != ""
+        message.append(done.stdout)
+    assert message[0] == message[1] != ""

@@ -33,8 +33,8 @@ def logs(frame: pl.DataFrame, *features: str) -> np.ndarray:
 )
 def test_log_is_a_logistic_regression_on_scaled_logarithms(name: str, features: tuple[str, ...]) -> None:
     expected = make_pipeline(StandardScaler(), LogisticRegression()).fit(logs(X, *features), Y)
-    found = TRAINING.fit(name).p_correct(OTHERS)
-    assert np.abs(found - expected.predict_proba(logs(OTHERS, *features))[:, 1]).max() < 1e-12
+    result = TRAINING.fit(name).p_correct(OTHERS)
+    assert np.abs(result - expected.predict_proba(logs(OTHERS, *features))[:, 1]).max() < 1e-12
 
 
 def test_log_takes_zeros() -> None:
@@ -104,9 +104,9 @@ def test_leave_one_out_errors_are_those_of_estimators_fitted_on_the_other_domain
 def test_six_domains_choose_by_their_leave_one_out_errors() -> None:
     six = TrainingRows(X, Y, SETTINGS, domains=SIX)
     errors, fitted = leave_one_out_errors(six), six.fit("recommended")
-    assert [len(found) for found in errors.values()] == [6] * len(errors)
+    assert [len(result) for result in errors.values()] == [6] * len(errors)
     assert fitted.chosen["method"] == choose(errors)[0]
-    assert fitted.chosen["leave_one_out_aee"] == {name: round(found.mean(), 4) for name, found in errors.items()}
+    assert fitted.chosen["leave_one_out_aee"] == {name: round(result.mean(), 4) for name, result in errors.items()}
     assert fitted.accuracy(OTHERS) == six.fit(fitted.chosen["method"]).accuracy(OTHERS)
 
 
@@ -126,8 +126,8 @@ def test_a_candidate_that_some_domains_cannot_fit_is_left_out() -> None:
     assert tuple(leave_one_out_errors(training)) == ("consensus", "atc-max")
 
 
-def errors(**found: list[float]) -> dict[str, np.ndarray]:
-    return {name.replace("_", "-"): np.array(values) for name, values in found.items()}
+def errors(**result: list[float]) -> dict[str, np.ndarray]:
+    return {name.replace("_", "-"): np.array(values) for name, values in result.items()}
 
 
 def test_another_than_the_consensus_is_taken_only_where_it_is_clearly_better() -> None:
@@ -150,19 +150,19 @@ def test_another_than_the_consensus_is_taken_only_where_it_is_clearly_better() -
 
 @pytest.mark.parametrize(("n_correct", "cautious"), [(0, True), (11, True), (12, False), (228, False), (229, True)])
 def test_a_caution_where_fewer_than_a_twentieth_of_the_rows_are_of_a_class(n_correct: int, cautious: bool) -> None:
-    said = TrainingRows(X, np.arange(240) < n_correct, SETTINGS).caution
-    assert (said is not None) == cautious
+    message = TrainingRows(X, np.arange(240) < n_correct, SETTINGS).caution
+    assert (message is not None) == cautious
     if n_correct in (11, 229):
         fewer = "correct" if n_correct == 11 else "incorrect"
-        assert said.startswith(f"only 11 of 240 training rows are {fewer}")
+        assert message.startswith(f"only 11 of 240 training rows are {fewer}")
 
 
 def test_about_says_what_was_chosen() -> None:
-    said = about(TRAINING.fit("recommended"), TRAINING)
-    assert said["chosen"] == TRAINING.fit("recommended").chosen
-    assert said["training_accuracy"] == Y.mean()
-    assert said["caution"] is None
-    assert set(said["feature_statistics"]) == set(FEATURES)
+    message = about(TRAINING.fit("recommended"), TRAINING)
+    assert message["chosen"] == TRAINING.fit("recommended").chosen
+    assert message["training_accuracy"] == Y.mean()
+    assert message["caution"] is None
+    assert set(message["feature_statistics"]) == set(FEATURES)
 
 
 def test_what_estimators_are_made_of() -> None:

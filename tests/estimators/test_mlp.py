@@ -28,8 +28,8 @@ def reference(balanced: bool, layers: list[int], seed: int):
 def test_every_network_of_the_grid_is_scikit_learns(balanced: bool, n: int, n_features: int, seed: int) -> None:
     x, y = rows(n, n_features, seed)
     others = rows(450, n_features, seed + 1)[0]
-    found = fit_grid(x, y, balanced, [{"hidden_layer_sizes": layers} for layers in LAYERS], seed=seed)
-    for layers, p in zip(LAYERS, found.probabilities(others), strict=True):
+    result = fit_grid(x, y, balanced, [{"hidden_layer_sizes": layers} for layers in LAYERS], seed=seed)
+    for layers, p in zip(LAYERS, result.probabilities(others), strict=True):
         expected = reference(balanced, layers, seed).fit(x, y).predict_proba(others)[:, 1]
         assert np.abs(p - expected).max() < 1e-9
 
@@ -38,8 +38,8 @@ def test_every_network_of_the_grid_is_scikit_learns(balanced: bool, n: int, n_fe
 def test_copies_of_the_rarer_class_are_scikit_learns(rarer: bool) -> None:
     x, y = rows(200, 3, 1)
     y = (x[:, 0] > 1.2) == rarer
-    found = fit_grid(x, y, True, [{"hidden_layer_sizes": [5]}], seed=3).probabilities(x)[0]
-    assert np.abs(found - reference(True, [5], 3).fit(x, y).predict_proba(x)[:, 1]).max() < 1e-9
+    result = fit_grid(x, y, True, [{"hidden_layer_sizes": [5]}], seed=3).probabilities(x)[0]
+    assert np.abs(result - reference(True, [5], 3).fit(x, y).predict_proba(x)[:, 1]).max() < 1e-9
 
 
 def test_classes_of_one_size_are_left_alone() -> None:

@@ -73,9 +73,9 @@ FORGED: dict[str, tuple[Callable[[Json], Json], str]] = {
 
 @pytest.mark.parametrize("case", FORGED)
 def test_a_forged_file_is_refused_in_a_line(case: str, kept: Callable[[str], Path], tmp_path: Path) -> None:
-    edit, said = FORGED[case]
+    edit, message = FORGED[case]
     forge(kept("atc-max"), tmp_path / "forged", edit)
-    with pytest.raises(InputError, match=rf"forged: .*{said}") as refused:
+    with pytest.raises(InputError, match=rf"forged: .*{message}") as refused:
         load_estimator(tmp_path / "forged")
     assert "\n" not in str(refused.value)
 
@@ -141,14 +141,14 @@ def test_a_family_of_ones_own_declares_its_classes(family: Callable[..., None], 
 
 
 @pytest.mark.parametrize(
-    ("declared", "said"), [({}, "own_boosted .*: SAVED"), ({"SAVED": (Boosted,)}, "'boosted' contains a Stump")]
+    ("declared", "message"), [({}, "own_boosted .*: SAVED"), ({"SAVED": (Boosted,)}, "'boosted' contains a Stump")]
 )
 def test_what_would_not_be_loaded_is_not_saved(
-    declared: dict[str, Any], said: str, family: Callable[..., None], tmp_path: Path
+    declared: dict[str, Any], message: str, family: Callable[..., None], tmp_path: Path
 ) -> None:
     family("boosted", fit=fit_boosted, **declared)
     (tmp_path / "old").write_text("an older estimator")
-    with pytest.raises(ContractError, match=rf"old: .*{said}"):
+    with pytest.raises(ContractError, match=rf"old: .*{message}"):
         save_estimator(TrainingRows(*rows(), SETTINGS).fit("boosted"), tmp_path / "old", ABOUT)
     assert (tmp_path / "old").read_text() == "an older estimator"
 

@@ -13,12 +13,12 @@ from entropy_sentinel.stages.estimate import estimate
 
 
 def test_a_world_has_the_accuracies_of_its_generator() -> None:
-    found = (
+    result = (
         world(3, n=4_000, n_domains=2).group_by("benchmark", maintain_order=True).agg(pl.col("label").mean())["label"]
     )
     shifts = 0.3 * np.random.default_rng(3).normal(size=2)
     draws = np.random.default_rng(0).normal(size=200_000)
-    for accuracy, mean in zip(found, np.array([-EASIEST, EASIEST]) + shifts, strict=True):
+    for accuracy, mean in zip(result, np.array([-EASIEST, EASIEST]) + shifts, strict=True):
         # The standard error of a share of 4,000 is at most .008.
         assert accuracy == pytest.approx((1 / (1 + np.exp(-1.3 * (mean + draws)))).mean(), abs=0.025)
 

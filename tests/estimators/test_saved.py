@@ -116,21 +116,21 @@ def test_other_files_are_refused_by_name(tmp_path: Path) -> None:
 
 
 def test_feature_statistics_are_those_of_numpy() -> None:
-    found, values = feature_statistics(FEATURES)["se_sum"], FEATURES["se_sum"].to_numpy()
+    result, values = feature_statistics(FEATURES)["se_sum"], FEATURES["se_sum"].to_numpy()
     expected = {"mean": values.mean(), "std": values.std(), "min": values.min(), "max": values.max()}
     quartiles = dict(zip(("q25", "median", "q75"), np.quantile(values, (0.25, 0.5, 0.75)), strict=True))
-    assert found == pytest.approx(expected | quartiles)
+    assert result == pytest.approx(expected | quartiles)
 
 
 @pytest.mark.parametrize(
-    ("about", "said"),
+    ("about", "message"),
     [
         ({"training_accuracy": 1.5}, "the header: 'training_accuracy' Input should be less than or equal to 1"),
         ({"group": "+".join(["a-domain"] * 500_000)}, "the header must have at most 4,194,304 bytes, has 4,5"),
         ({"logprobs": None}, "the header: 'logprobs' must be set"),
     ],
 )
-def test_a_header_that_would_not_be_read_is_not_written(tmp_path: Path, about: dict, said: str) -> None:
-    with pytest.raises(ContractError, match=f"one: not written: {said}"):
+def test_a_header_that_would_not_be_read_is_not_written(tmp_path: Path, about: dict, message: str) -> None:
+    with pytest.raises(ContractError, match=f"one: not written: {message}"):
         save_estimator(TRAINING.fit("atc-max"), tmp_path / "one", {"logprobs": LOGPROBS} | about)
     assert not (tmp_path / "one").exists()

@@ -54,7 +54,7 @@ def test_answers_to_one_question_are_one_label_on_the_card():
     values, labels, items = near_copies()
     domains = np.array(["a", "b", "c"])[items % 3]
     validation = validate(TrainingRows(frame(max=values), labels, SETTINGS, domains, items), "atc-max")
-    assert [one.n for one in validation.domains] == [ITEMS // 3] * 3
+    assert [domain.n for domain in validation.domains] == [ITEMS // 3] * 3
 
 
 def test_a_part_keeps_its_items():
@@ -68,6 +68,6 @@ def test_folds_need_items_of_both_classes_not_answers():
     rows = TrainingRows(frame(max=values), labels, SETTINGS, items=items)
     with pytest.raises(CannotFit, match="3 training items"):
         _ = rows.splits
-    found = rows.fit("forest-3d-balanced-isotonic")
-    assert isinstance(found, Unfitted)
-    assert "3 training items" in found.reason
+    result = rows.fit("forest-3d-balanced-isotonic")
+    assert isinstance(result, Unfitted)
+    assert "3 training items" in result.reason

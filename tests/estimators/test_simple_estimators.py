@@ -68,10 +68,10 @@ def test_doc_on_another_estimator_takes_its_p() -> None:
 def test_what_cannot_be_fitted_says_why() -> None:
     one_class = TrainingRows(frame(max=MAX), np.full(6, True), SETTINGS)
     names = ["baseline-max", "doc-baseline-max", "atc-max"]
-    found = fit(one_class, names)
-    assert list(found) == names
-    assert found["baseline-max"] == Unfitted("baseline-max", "all training rows are correct")
-    assert found["doc-baseline-max"] == Unfitted("doc-baseline-max", "all training rows are correct")
+    result = fit(one_class, names)
+    assert list(result) == names
+    assert result["baseline-max"] == Unfitted("baseline-max", "all training rows are correct")
+    assert result["doc-baseline-max"] == Unfitted("doc-baseline-max", "all training rows are correct")
     none = TrainingRows(frame(max=[]), np.array([], dtype=bool), SETTINGS)
     for name in ("group-accuracy", "atc-max", "doc-mtp", "baseline-max"):
         assert none.fit(name).reason == "the training group has no row with a label and features"
@@ -84,8 +84,8 @@ def test_score_of_slices_is_the_accuracy_of_each() -> None:
     slices = {"first": first, "rest": ~first, "none": np.zeros(40, dtype=bool)}
     for name in ("forest-3d-balanced-uncalibrated", "atc-se_sum", "doc-mtp", "group-accuracy"):
         estimator = training.fit(name)
-        found = score(estimator, features, slices)
-        assert found["none"] is None
-        assert found["first"] == pytest.approx(estimator.accuracy(features.filter(first)), abs=1e-12)
-        assert found["rest"] == pytest.approx(estimator.accuracy(features.filter(~first)), abs=1e-12)
+        result = score(estimator, features, slices)
+        assert result["none"] is None
+        assert result["first"] == pytest.approx(estimator.accuracy(features.filter(first)), abs=1e-12)
+        assert result["rest"] == pytest.approx(estimator.accuracy(features.filter(~first)), abs=1e-12)
     assert score(Unfitted("x", "why"), features, slices) == {"first": None, "rest": None, "none": None}

@@ -28,7 +28,7 @@ def counts(support: Support, features: pl.DataFrame) -> np.ndarray:
 
 
 def compare(support: Support, *slices: pl.DataFrame) -> Compared:
-    return support.compare(np.stack([counts(support, one) for one in slices]))
+    return support.compare(np.stack([counts(support, slice_) for slice_ in slices]))
 
 
 def flag(support: Support, features: pl.DataFrame, estimated: float) -> str | None:
@@ -75,15 +75,15 @@ def test_the_distance_from_one_domain_is_that_of_kolmogorov_and_smirnov() -> Non
     # All of scipy's steps are at edges: training rows have ten values, and edges are at each of them.
     known, slice_ = np.repeat(np.arange(10.0), 10), np.array([0, 0, 1, 2, 2, 2, 3, 5, 7, 9.0])
     support = Support.of(entropies(*known), ["one"] * 100)
-    found = compare(support, entropies(*slice_))
-    assert abs(found.distance[0]) == pytest.approx(ks_2samp(known, slice_).statistic)
-    assert abs(found.distance[0]) == pytest.approx(0.3)  # by hand: below 3, 6 of 10 and 30 of 100
-    assert found.noise[0] == pytest.approx(1.628 * np.sqrt(1 / 10 + 1 / 100))
+    result = compare(support, entropies(*slice_))
+    assert abs(result.distance[0]) == pytest.approx(ks_2samp(known, slice_).statistic)
+    assert abs(result.distance[0]) == pytest.approx(0.3)  # by hand: below 3, 6 of 10 and 30 of 100
+    assert result.noise[0] == pytest.approx(1.628 * np.sqrt(1 / 10 + 1 / 100))
 
 
 def test_the_sign_says_which_entropies_are_larger() -> None:
-    found = compare(SUPPORT, entropies(*[50.0] * 40), entropies(*[0.0] * 40))
-    assert found.distance.tolist() == pytest.approx([1, -1])
+    result = compare(SUPPORT, entropies(*[50.0] * 40), entropies(*[0.0] * 40))
+    assert result.distance.tolist() == pytest.approx([1, -1])
 
 
 def test_the_nearest_mix_is_that_of_a_general_optimiser() -> None:
@@ -99,15 +99,15 @@ def test_the_nearest_mix_is_that_of_a_general_optimiser() -> None:
     ).x
     # The order of the domains is that of their names.
     assert list(TRAINING) == ["easy", "medium", "hard"]
-    found = compare(SUPPORT, entropies(*slice_))
-    assert abs(found.distance[0]) == pytest.approx(np.abs(best @ known - target).max(), abs=1e-4)
-    assert found.noise[0] == pytest.approx(1.628 * np.sqrt(1 / 100 + (best**2).sum() / 300), abs=1e-4)
+    result = compare(SUPPORT, entropies(*slice_))
+    assert abs(result.distance[0]) == pytest.approx(np.abs(best @ known - target).max(), abs=1e-4)
+    assert result.noise[0] == pytest.approx(1.628 * np.sqrt(1 / 100 + (best**2).sum() / 300), abs=1e-4)
 
 
 def test_any_mix_of_the_training_domains_is_in_support() -> None:
     slices = [np.concatenate([TRAINING["easy"][:90], TRAINING["hard"][:10]]), TRAINING["medium"], TRAINING["easy"]]
-    assert (np.abs(compare(SUPPORT, *(entropies(*one) for one in slices)).distance) < [0.1, 1e-6, 1e-6]).all()
-    assert [flag(SUPPORT, entropies(*one), 0.5) for one in slices] == [None] * 3
+    assert (np.abs(compare(SUPPORT, *(entropies(*slice_) for slice_ in slices)).distance) < [0.1, 1e-6, 1e-6]).all()
+    assert [flag(SUPPORT, entropies(*slice_), 0.5) for slice_ in slices] == [None] * 3
 
 
 def test_noise_is_the_quantile_of_the_limiting_distribution() -> None:
@@ -115,8 +115,8 @@ def test_noise_is_the_quantile_of_the_limiting_distribution() -> None:
 
 
 def test_slices_drawn_from_a_domain_are_more_than_noise_away_less_than_once_in_a_hundred() -> None:
-    found = compare(SUPPORT, *(entropies(*drawn(MEANS["medium"], 50, 100 + seed)) for seed in range(1000)))
-    assert 0 <= (np.abs(found.distance) > found.noise).mean() < 0.01
+    result = compare(SUPPORT, *(entropies(*drawn(MEANS["medium"], 50, 100 + seed)) for seed in range(1000)))
+    assert 0 <= (np.abs(result.distance) > result.noise).mean() < 0.01
 
 
 def test_a_scale_does_not_matter() -> None:

@@ -31,7 +31,7 @@ TRAINING = training_on(FRAME)
 
 def test_each_domain_is_estimated_by_what_is_fitted_on_the_others() -> None:
     validation = validate(TRAINING, "atc-se_sum")
-    assert [one.domain for one in validation.domains] == sorted(NAMES)
+    assert [domain.domain for domain in validation.domains] == sorted(NAMES)
     errors = []
     for one in validation.domains:
         here, others = FRAME.filter(pl.col("benchmark") == one.domain), FRAME.filter(pl.col("benchmark") != one.domain)
@@ -52,7 +52,7 @@ def test_a_group_is_estimated_by_what_is_fitted_on_the_other_groups() -> None:
     names = {"alpha": "first", "beta": "first", "gamma": "second", "delta": "third", "epsilon": "epsilon"}
     groups = FRAME["benchmark"].replace(names)
     validation, ungrouped = (validate(rows, "atc-se_sum") for rows in (training_on(FRAME, groups=groups), TRAINING))
-    assert validation.domains == tuple(replace(one, group=names[one.domain]) for one in ungrouped.domains)
+    assert validation.domains == tuple(replace(domain, group=names[domain.domain]) for domain in ungrouped.domains)
     by_group = validation.new_groups
     for domain in by_group.domains:
         others = FRAME.filter(groups != domain.group)
@@ -90,7 +90,7 @@ def test_two_domains_are_too_few() -> None:
 def test_a_domain_of_few_labels_does_not_count() -> None:
     validation = validate(training_on(frame_of(60, 60, 60, 20, 19)), "atc-se_sum")
     assert (validation.n_domains, validation.n_counted, len(validation.residuals)) == (5, 4, 4)
-    [few] = [one for one in validation.domains if one.estimated is None]
+    [few] = [domain for domain in validation.domains if domain.estimated is None]
     assert (few.domain, few.n, few.reason) == ("epsilon", 19, "19 labels, fewer than 20: not counted")
     assert "20 labels: 1 of 5 domains (epsilon)" in validation.reasons[-1]
     assert "over 4 held-out domains" in validation.reasons[0]
@@ -140,6 +140,6 @@ def test_what_cannot_be_fitted_without_a_domain_is_said() -> None:
     """Only one domain has incorrect answers: without it there is one class."""
     frame = FRAME.with_columns(label=pl.col("label") | (pl.col("benchmark") != "gamma"))
     validation = validate(training_on(frame), "baseline-se_sum")
-    unfitted = [one for one in validation.domains if one.estimated is None]
+    unfitted = [domain for domain in validation.domains if domain.estimated is None]
     assert [(one.domain, one.reason) for one in unfitted] == [("gamma", "all training rows are correct")]
     assert validation.reasons[-1] == "not estimated: 1 of 5 domains (gamma)"

@@ -19,9 +19,9 @@ def judged(errors: list[float], true: list[float] | None = None, n: int = MANY):
     true = [0.3 + 0.4 * place / len(errors) for place in range(len(errors))] if true is None else true
     estimated = np.add(true, errors).tolist()
     residuals = Residuals(estimated, true, [n] * len(errors), len(errors))
-    found = evaluate(estimated, true)
+    result = evaluate(estimated, true)
     names = [f"d{place}" for place in range(len(errors))]
-    return verdict_of(names, residuals, found.aee, found.rho, float(np.mean(errors)))
+    return verdict_of(names, residuals, result.aee, result.rho, float(np.mean(errors)))
 
 
 def numbers(reason: str) -> list[str]:
@@ -50,10 +50,10 @@ def most_by_hand(errors: list[float], confidence: float = 0.9) -> float:
     ],
 )
 def test_the_verdict_follows_from_the_limits_of_the_mean_error(errors: list[float], verdict: str) -> None:
-    found, most, least = judged(errors), most_by_hand(errors), most_by_hand(errors, 0.1)
-    assert found.verdict == verdict
-    assert found.error_at_most == pytest.approx(most, rel=3e-3)
-    assert found.error_at_least == pytest.approx(least, rel=3e-3)
+    result, most, least = judged(errors), most_by_hand(errors), most_by_hand(errors, 0.1)
+    assert result.verdict == verdict
+    assert result.error_at_most == pytest.approx(most, rel=3e-3)
+    assert result.error_at_least == pytest.approx(least, rel=3e-3)
     if verdict != TOO_FEW:
         assert (most <= 0.1) == (verdict == "usable")
         assert (least > 0.1) == (verdict != "usable")
@@ -63,8 +63,8 @@ def test_the_verdict_follows_from_the_limits_of_the_mean_error(errors: list[floa
 
 def test_reasons_have_the_numbers() -> None:
     errors = [0.05] * 8 + [0.06]
-    found = judged(errors)
-    assert [numbers(reason) for reason in found.reasons] == [
+    result = judged(errors)
+    assert [numbers(reason) for reason in result.reasons] == [
         ["0.051", "9"],
         [f"{most_by_hand(errors):.3f}", "90", "0.10"],
         # Nine domains that are not far off, and a prior of a fifth of eight (tests/statistics/test_far_off.py).
@@ -74,7 +74,7 @@ def test_reasons_have_the_numbers() -> None:
         ["0.051"],
         ["1.000", "0.7"],
     ]
-    assert ("d8" in found.reasons[3], "too high" in found.reasons[4]) == (True, True)
+    assert ("d8" in result.reasons[3], "too high" in result.reasons[4]) == (True, True)
     assert "at least" in judged([0.3, -0.3, 0.3, -0.3]).reasons[1]
     equal = judged([0.05] * 9, [0.5] * 9)
     assert (equal.verdict, numbers(equal.reasons[5])) == ("usable", [])
@@ -120,10 +120,10 @@ def test_one_domain_in_ten_far_off_is_seldom_usable(k: int) -> None:
 def test_how_many_more_domains_it_takes_at_least() -> None:
     # By hand: the fewest domains without error whose limit is .10, of two of which errors of .1 have been seen.
     errors = [0.1, -0.1, 0.1]
-    said = judged(errors)
+    message = judged(errors)
     fewest = next(more for more in range(1, 50) if most_by_hand([*errors, *[0.0] * more]) <= 0.1)
-    assert said.verdict == TOO_FEW
-    assert numbers(said.reasons[-2]) == [str(fewest), "50"]
+    assert message.verdict == TOO_FEW
+    assert numbers(message.reasons[-2]) == [str(fewest), "50"]
     assert judged([*errors, *[0.0] * fewest]).verdict == "usable"
     assert judged([*errors, *[0.0] * (fewest - 1)]).verdict == TOO_FEW
     far = judged([0.02] * 30 + [0.3] * 3)
@@ -151,9 +151,9 @@ def test_how_many_more_domains_are_enough_is_said_where_that_is_probable() -> No
 
 def test_one_domain_among_many_cannot_make_the_mean_error_large() -> None:
     """Eight of 308 domains are far off: one more that is not makes it usable, and even an error of 1 would be one."""
-    found = judged([0.02] * 300 + [0.3] * 8)
-    assert found.verdict == TOO_FEW
-    assert numbers(found.reasons[-2])[0] == "1"
+    result = judged([0.02] * 300 + [0.3] * 8)
+    assert result.verdict == TOO_FEW
+    assert numbers(result.reasons[-2])[0] == "1"
 
 
 def test_one_more_domain_is_a_domain() -> None:
@@ -163,12 +163,12 @@ def test_one_more_domain_is_a_domain() -> None:
 def test_intervals_beside_too_few_domains_say_how_often_they_hold_if_the_error_is_large() -> None:
     """At a mean error of .16, 80/90/95 % intervals beside this verdict hold 72/85/92 % of new domains."""
     errors = [0.05, -0.05, 0.1]
-    said = judged(errors)
+    message = judged(errors)
     scale = math.sqrt((1.5 * 0.18**2 + np.sum(np.square(errors))) / 4.5)
-    deviation = said.error_at_most * math.sqrt(math.pi / 2)
+    deviation = message.error_at_most * math.sqrt(math.pi / 2)
     held = [2 * stats.norm.cdf(stats.t.ppf((1 + level) / 2, 4.5) * scale / deviation) - 1 for level in (0.8, 0.9, 0.95)]
     shown = [f"{100 * share:.0f}" for share in held]
-    assert numbers(said.reasons[-1]) == [f"{said.error_at_most:.3f}", "80", "90", "95", *shown]
+    assert numbers(message.reasons[-1]) == [f"{message.error_at_most:.3f}", "80", "90", "95", *shown]
 
 
 def test_the_fewer_the_labels_the_less_is_sure() -> None:

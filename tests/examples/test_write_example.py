@@ -25,7 +25,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_committed_example_is_what_the_program_makes(made: Path) -> None:
     """`make example` makes it anew, where another model is shown or labels move."""
     there = es.example()
-    assert {one.name for one in there.traces.iterdir()} == {f"{name}.parquet" for name in BENCHMARKS}
+    assert {path.name for path in there.traces.iterdir()} == {f"{name}.parquet" for name in BENCHMARKS}
     for name in ("labels.parquet", "features.parquet", *(f"traces/{one}.parquet" for one in BENCHMARKS)):
         assert pl.read_parquet(there.labels.parent / name).equals(pl.read_parquet(made / name)), name
         assert read_provenance(there.labels.parent / name) == read_provenance(made / name)
@@ -35,27 +35,27 @@ def test_the_committed_example_is_what_the_program_makes(made: Path) -> None:
 
 def test_it_is_small_enough_to_come_with_the_package() -> None:
     """Packed, as in a wheel, of which 2 MB is the most; the code takes a third of these."""
-    files = [one for one in es.example().labels.parent.rglob("*") if one.is_file()]
-    assert sum(len(zlib.compress(one.read_bytes())) for one in files) < 1_250_000
+    files = [path for path in es.example().labels.parent.rglob("*") if path.is_file()]
+    assert sum(len(zlib.compress(file.read_bytes())) for file in files) < 1_250_000
 
 
 def test_rounding_moves_a_probability_by_little() -> None:
     exact = np.log(np.random.default_rng(1).dirichlet(np.full(20, 0.1), 2_000) + 1e-30).astype(np.float32)
-    found = rounded(exact)
-    assert np.abs(np.exp(found.astype(float)) - np.exp(exact.astype(float))).max() <= 0.00012
-    assert np.abs(found - exact).max() <= 0.25
-    assert (np.diff(-np.sort(-found, axis=1)) <= 0).all()
+    result = rounded(exact)
+    assert np.abs(np.exp(result.astype(float)) - np.exp(exact.astype(float))).max() <= 0.00012
+    assert np.abs(result - exact).max() <= 0.25
+    assert (np.diff(-np.sort(-result, axis=1)) <= 0).all()
     assert rounded(np.array([-np.inf, 0.0, -1.0])).tolist() == [-np.inf, 0.0, -1.0]
     # The steps are 2^-13 (2e-4 is between 2^-13 and 2^-12) at a probability of 1, and 1/2 where there is hardly any.
     assert rounded(np.array([-1.6 / 8192, -20.3])).tolist() == [-2 / 8192, -20.5]
 
 
 def test_its_features_are_those_of_the_whole_traces_but_for_the_rounding() -> None:
-    found = es.read_features(es.example().traces)
-    assert found["reason"].null_count() == len(found) == ITEMS * len(BENCHMARKS)
+    result = es.read_features(es.example().traces)
+    assert result["reason"].null_count() == len(result) == ITEMS * len(BENCHMARKS)
     whole = es.read_features([HERE / "traces" / SHOWN / f"{name}.parquet" for name in BENCHMARKS])
-    both = found.join(whole, on=["benchmark", "item_id"], suffix="_whole", validate="1:1")
-    assert len(both) == len(found)
+    both = result.join(whole, on=["benchmark", "item_id"], suffix="_whole", validate="1:1")
+    assert len(both) == len(result)
     # As a share of how much responses differ.
     for name in ("mean", "max", "se_sum", "nll_sum", "nll_max", "mtp", "q90"):
         off = (both[name] - both[f"{name}_whole"]).abs().max()
@@ -75,8 +75,8 @@ def test_an_estimator_has_enough_to_learn_from() -> None:
     example = es.example()
     features, labels = es.read_features(example.traces), es.read_labels(example.labels)
     fitted = es.fit(features, labels)
-    assert [one.domain for one in fitted.validation.domains] == sorted(BENCHMARKS)
-    assert all(one.estimated is not None for one in fitted.validation.domains)
+    assert [domain.domain for domain in fitted.validation.domains] == sorted(BENCHMARKS)
+    assert all(domain.estimated is not None for domain in fitted.validation.domains)
 
 
 def test_sources_name_model_and_licences() -> None:

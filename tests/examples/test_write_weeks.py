@@ -21,10 +21,10 @@ ITEMS = {topic: [f"{topic}-{row:05d}" for row in range(100)] for topic in TOPICS
 
 
 def mixes(plan: pl.DataFrame) -> dict[tuple[str, int], Counter]:
-    found: dict[tuple[str, int], Counter] = {}
+    result: dict[tuple[str, int], Counter] = {}
     for route, week, item in plan.select("metadata.route", "week", "item").iter_rows():
-        found.setdefault((route, week), Counter())[item.rpartition("-")[0]] += 1
-    return found
+        result.setdefault((route, week), Counter())[item.rpartition("-")[0]] += 1
+    return result
 
 
 def of_examples() -> pl.DataFrame:
@@ -37,11 +37,11 @@ def test_every_route_gets_its_mix_and_no_question_comes_twice() -> None:
     assert plan["item"].is_unique().all()
     assert plan["item_id"].is_unique().all()
     assert plan.equals(planned(ITEMS))
-    found = mixes(plan)
-    assert {(route, week): mix.total() for (route, week), mix in found.items()} == {
+    result = mixes(plan)
+    assert {(route, week): mix.total() for (route, week), mix in result.items()} == {
         (route, week): n for week, routes in WEEKS.items() for route, n in routes.items()
     }
-    assert found["practice", 1] == {"svamp/subtraction": 20, "gsm8k/few steps": 28, "gsm8k/many steps": 30}
+    assert result["practice", 1] == {"svamp/subtraction": 20, "gsm8k/few steps": 28, "gsm8k/many steps": 30}
     assert plan.select(pl.format("{}/{}", "metadata.book", "metadata.topic").is_in(list(TOPICS)).all()).item()
     for week, monday in MONDAYS.items():
         days = (plan.filter(week=week)["time"].dt.date() - monday.date()).dt.total_days()
@@ -75,7 +75,7 @@ def test_the_log_is_what_the_model_answered(tmp_path: Path) -> None:
 def test_labels_are_those_of_the_responses(tmp_path: Path) -> None:
     write(tmp_path, SHOWN)
     labels = dict(pl.read_csv(tmp_path / "labels.csv").iter_rows())
-    given = pl.concat([pl.read_parquet(one) for one in (HERE / "labels" / SHOWN).glob("*.parquet")])
+    given = pl.concat([pl.read_parquet(path) for path in (HERE / "labels" / SHOWN).glob("*.parquet")])
     judged = dict(given.select("item_id", "label").iter_rows())
     expected = {request: judged[item] for request, item in of_examples().select("item_id", "item").iter_rows()}
     assert labels == {request: label for request, label in expected.items() if label is not None}

@@ -71,24 +71,24 @@ CERTAIN = step(0.0)
 
 
 def test_uniform_top_20_has_the_entropy_ln_20():
-    found = row([-math.log(20)] * 3, [nearly_level(-math.log(20))] * 3)
+    result = row([-math.log(20)] * 3, [nearly_level(-math.log(20))] * 3)
     for name in ("mean", "max", "q10", "q90"):
-        assert found[name] == pytest.approx(math.log(20), rel=1e-6), name
-    assert found["se_sum"] == pytest.approx(3 * math.log(20), rel=1e-6)
-    assert (found["skewness"], found["kurtosis"]) == (0, 0)
-    assert found["ppl"] == pytest.approx(20, rel=1e-6)
-    assert found["mtp"] == pytest.approx(0.05, rel=1e-6)
+        assert result[name] == pytest.approx(math.log(20), rel=1e-6), name
+    assert result["se_sum"] == pytest.approx(3 * math.log(20), rel=1e-6)
+    assert (result["skewness"], result["kurtosis"]) == (0, 0)
+    assert result["ppl"] == pytest.approx(20, rel=1e-6)
+    assert result["mtp"] == pytest.approx(0.05, rel=1e-6)
 
 
 def test_entropy_is_truncated_and_not_renormalised():
     # Twenty tokens of 1 % each: 0.2 ln 100; renormalised it would be ln 20.
-    found = row([-math.log(100)], [nearly_level(-math.log(100))])
-    assert found["se_sum"] == pytest.approx(0.2 * math.log(100), rel=1e-6)
+    result = row([-math.log(100)], [nearly_level(-math.log(100))])
+    assert result["se_sum"] == pytest.approx(0.2 * math.log(100), rel=1e-6)
 
 
 def test_response_of_two_tokens_by_hand():
     # H = 0 for the certain token, ln 2 for the toss-up; l = 0 and -ln 2.
-    found = row([0.0, -LN2], [CERTAIN, HALVES])
+    result = row([0.0, -LN2], [CERTAIN, HALVES])
     expected = {
         **{"mean": LN2 / 2, "std": LN2 / 2, "max": LN2, "se_sum": LN2},
         **{f"q{percent}": percent / 100 * LN2 for percent in (10, 25, 50, 75, 90)},
@@ -96,21 +96,21 @@ def test_response_of_two_tokens_by_hand():
         **{"nll_avg": LN2 / 2, "nll_max": LN2, "nll_sum": LN2},
         **{"lntp": 0.5**0.5, "mtp": 0.5, "ppl": 2**0.5},
     }
-    assert {name: found[name] for name in FEATURES} == pytest.approx(expected, rel=1e-6, abs=1e-12)
-    assert (found["clamped_tokens"], found["reason"]) == (0, None)
+    assert {name: result[name] for name in FEATURES} == pytest.approx(expected, rel=1e-6, abs=1e-12)
+    assert (result["clamped_tokens"], result["reason"]) == (0, None)
 
 
 def test_response_of_one_token_has_no_spread():
-    found = row([-LN2], [HALVES])
-    assert [found[name] for name in ("std", "skewness", "kurtosis")] == [0, 0, 0]
+    result = row([-LN2], [HALVES])
+    assert [result[name] for name in ("std", "skewness", "kurtosis")] == [0, 0, 0]
     for name in ("mean", "max", "q10", "q50", "se_sum"):
-        assert found[name] == pytest.approx(LN2, rel=1e-6), name
+        assert result[name] == pytest.approx(LN2, rel=1e-6), name
 
 
 @pytest.mark.parametrize("n_tokens", [2, 3, 17, 400])
 def test_random_traces_agree_with_numpy_and_scipy(n_tokens):
     sampled, top = random_trace(np.random.default_rng(n_tokens), n_tokens)
-    found = row(sampled, top)
+    result = row(sampled, top)
     log_p, nll = top.astype(float), -sampled.astype(float)
     entropy = -(np.exp(log_p) * log_p).sum(axis=1)
     expected = {
@@ -121,44 +121,44 @@ def test_random_traces_agree_with_numpy_and_scipy(n_tokens):
         **{"nll_avg": nll.mean(), "nll_max": nll.max(), "nll_sum": nll.sum()},
         **{"lntp": scipy.stats.gmean(np.exp(-nll)), "mtp": np.exp(-nll).min(), "ppl": np.exp(nll.mean())},
     }
-    assert {name: found[name] for name in FEATURES} == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    assert {name: result[name] for name in FEATURES} == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
 def test_spread_below_the_limit_counts_as_none():
     # Entropies of 0.2 nats that differ by 1e-7 only.
     probability = 0.2 / 2.5
     log_p = [math.log(probability), math.log(probability) + 2e-6]
-    found = row([-4.0, -4.0], [step(log_p[0]), step(log_p[1])])
-    assert 0 < found["std"] <= 1e-6
-    assert (found["skewness"], found["kurtosis"]) == (0, 0)
+    result = row([-4.0, -4.0], [step(log_p[0]), step(log_p[1])])
+    assert 0 < result["std"] <= 1e-6
+    assert (result["skewness"], result["kurtosis"]) == (0, 0)
 
 
 @pytest.mark.parametrize("zero", [-INF, -9999.0, -10000.0])
 def test_top_entry_of_probability_0_adds_0(zero):
-    found = row([-LN2], [[-LN2, -LN2, *[zero] * 18]])
-    assert found["max"] == pytest.approx(LN2, rel=1e-6)
+    result = row([-LN2], [[-LN2, -LN2, *[zero] * 18]])
+    assert result["max"] == pytest.approx(LN2, rel=1e-6)
 
 
 @pytest.mark.parametrize("zero", [-INF, -9999.0, -10000.0])
 def test_sampled_token_of_probability_0_takes_the_smallest_finite_entry(zero):
-    found = row([zero, -LN2], [step(-0.1, -4.0, -9999.0), HALVES])
-    assert found["nll_max"] == pytest.approx(4.0, rel=1e-6)
-    assert found["nll_sum"] == pytest.approx(4.0 + LN2, rel=1e-6)
-    assert (found["clamped_tokens"], found["reason"]) == (1, None)
+    result = row([zero, -LN2], [step(-0.1, -4.0, -9999.0), HALVES])
+    assert result["nll_max"] == pytest.approx(4.0, rel=1e-6)
+    assert result["nll_sum"] == pytest.approx(4.0 + LN2, rel=1e-6)
+    assert (result["clamped_tokens"], result["reason"]) == (1, None)
 
 
 def test_sampled_token_just_above_the_sentinel_is_kept():
-    found = row([-9998.0] + [0.0] * 199, [CERTAIN] * 200)
-    assert (found["nll_sum"], found["clamped_tokens"]) == (9998, 0)
-    assert found["ppl"] == pytest.approx(math.exp(49.99))
+    result = row([-9998.0] + [0.0] * 199, [CERTAIN] * 200)
+    assert (result["nll_sum"], result["clamped_tokens"]) == (9998, 0)
+    assert result["ppl"] == pytest.approx(math.exp(49.99))
 
 
 @pytest.mark.parametrize("likelihood", [-50.1, -100.0, -400.0, -5000.0])
 def test_a_likelihood_that_no_sampler_draws_leaves_no_features(likelihood):
     """Its perplexity would be infinite in Float32, in which forests compute, or in the square of a variance."""
-    found = row([likelihood] * 3, [CERTAIN] * 3)
-    assert found["reason"] == "mean log-probability below -50: no sampler draws such tokens"
-    assert all(found[name] is None for name in FEATURES)
+    result = row([likelihood] * 3, [CERTAIN] * 3)
+    assert result["reason"] == "mean log-probability below -50: no sampler draws such tokens"
+    assert all(result[name] is None for name in FEATURES)
 
 
 EMPTY = ([], [])
@@ -193,9 +193,9 @@ ABOVE_THE_TOP = ([-LN2 + 2e-3], [HALVES])
     ],
 )
 def test_response_that_is_not_whole_has_no_features_and_the_first_reason(response, reason):
-    found = row(*response)
-    assert found["reason"] == reason
-    assert [found[name] for name in FEATURES] == [None] * 17
+    result = row(*response)
+    assert result["reason"] == reason
+    assert [result[name] for name in FEATURES] == [None] * 17
 
 
 def test_a_certain_step_among_placeholders_is_a_trace():
@@ -206,10 +206,10 @@ def test_a_log_says_why_there_are_no_features_and_its_columns_are_carried_along(
     traces = frame(([0.0], [CERTAIN]), ([0.0], [CERTAIN])).with_columns(
         unusable=pl.Series([None, "no log-probabilities in the log"]), route=pl.Series(["a", "b"])
     )
-    found = compute_features(traces)
-    assert found["reason"].to_list() == [None, "no log-probabilities in the log"]
-    assert found["route"].to_list() == ["a", "b"]
-    assert found.columns == [*FEATURE_FRAME.schema, "route"]
+    result = compute_features(traces)
+    assert result["reason"].to_list() == [None, "no log-probabilities in the log"]
+    assert result["route"].to_list() == ["a", "b"]
+    assert result.columns == [*FEATURE_FRAME.schema, "route"]
 
 
 @pytest.mark.parametrize("k", [1, 5])
@@ -220,8 +220,8 @@ def test_another_k_is_the_entropy_of_as_many_tokens(k):
     )
     log_p = top[:, :k].astype(float)
     entropy = -(np.exp(log_p) * log_p).sum(axis=1)
-    found = compute_features(cut).row(0, named=True)
-    assert (found["mean"], found["max"]) == pytest.approx((entropy.mean(), entropy.max()), rel=1e-9)
+    result = compute_features(cut).row(0, named=True)
+    assert (result["mean"], result["max"]) == pytest.approx((entropy.mean(), entropy.max()), rel=1e-9)
 
 
 def test_steps_that_lack_entries_and_a_k_of_each_response():
@@ -229,9 +229,9 @@ def test_steps_that_lack_entries_and_a_k_of_each_response():
     level = [-4.0] * 5
     traces = frame(([-0.5], [step(-0.5, -1.5)]), ([-4.0], [[*level, *[None] * 15]]), ([0.0], [[0.0, *[None] * 19]]))
     traces = traces.with_columns(top_k_returned=pl.Series([20, 5, 1]))
-    found = compute_features(traces)
-    assert found["reason"].to_list() == [None, "the top 5 of every step are equally likely", None]
-    assert found["mean"][0] == pytest.approx(0.5 * math.exp(-0.5) + 1.5 * math.exp(-1.5))
+    result = compute_features(traces)
+    assert result["reason"].to_list() == [None, "the top 5 of every step are equally likely", None]
+    assert result["mean"][0] == pytest.approx(0.5 * math.exp(-0.5) + 1.5 * math.exp(-1.5))
 
 
 def test_a_refused_request_has_its_reason():
@@ -256,10 +256,10 @@ MIXED = [
 
 def test_rows_keep_their_order_and_the_contract():
     traces = frame(*MIXED)
-    found = FEATURE_FRAME.check(compute_features(traces))
+    result = FEATURE_FRAME.check(compute_features(traces))
     identity = ["item_id", "sample", "n_tokens", "finish_reason"]
-    assert found.select(identity).equals(traces.select(identity))
-    assert found["reason"].is_null().equals(found["mean"].is_not_null())
+    assert result.select(identity).equals(traces.select(identity))
+    assert result["reason"].is_null().equals(result["mean"].is_not_null())
 
 
 @pytest.mark.parametrize("tokens", [1, 7])
@@ -288,7 +288,7 @@ def test_packages_of_peers_give_the_same_on_the_same_arrays(trace):
     our mean; TokenEntropy, which drops the last token, is not used. MaximumSequenceProbability is our
     nll_sum, and Perplexity, which has no exp, our nll_avg.
     """
-    found = row(trace["token_logprobs"], trace["top_logprobs"])
+    result = row(trace["token_logprobs"], trace["top_logprobs"])
     polygraph, uqlm = trace["lm-polygraph"], trace["uqlm"]
     expected = {
         "lntp": uqlm["sequence_probability"],
@@ -300,40 +300,40 @@ def test_packages_of_peers_give_the_same_on_the_same_arrays(trace):
         "nll_sum": polygraph["MaximumSequenceProbability"],
         "nll_avg": polygraph["Perplexity"],
     }
-    assert {name: found[name] for name in expected} == pytest.approx(expected, rel=1e-9)
+    assert {name: result[name] for name in expected} == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("trace", PEERS["traces"], ids=lambda trace: f"{len(trace['token_logprobs'])} tokens")
 def test_scipy_gives_the_same_on_the_same_arrays(trace):
-    found = row(trace["token_logprobs"], trace["top_logprobs"])
+    result = row(trace["token_logprobs"], trace["top_logprobs"])
     expected = trace["scipy"]
     assert {"std", "q25", "lntp", "captured_mass"} <= set(expected)
-    assert {name: found[name] for name in expected} == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    assert {name: result[name] for name in expected} == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
 def test_features_are_over_what_follows_the_thinking():
     whole = random_trace(np.random.default_rng(3), 9)
     after = frame(whole).with_columns(trace_start=pl.lit(4, pl.UInt32))
     expected = row(whole[0][4:], whole[1][4:])
-    found = compute_features(after).row(0, named=True)
-    assert found["n_tokens"] == 9
-    assert {name: found[name] for name in FEATURES} == {name: expected[name] for name in FEATURES}
+    result = compute_features(after).row(0, named=True)
+    assert result["n_tokens"] == 9
+    assert {name: result[name] for name in FEATURES} == {name: expected[name] for name in FEATURES}
 
 
 def test_thinking_without_an_end_leaves_no_trace():
     traces = frame(random_trace(np.random.default_rng(3), 9)).with_columns(trace_start=pl.lit(9, pl.UInt32))
-    found = compute_features(traces).row(0, named=True)
-    assert found["reason"] == "no token after the thinking"
-    assert all(found[name] is None for name in FEATURES)
+    result = compute_features(traces).row(0, named=True)
+    assert result["reason"] == "no token after the thinking"
+    assert all(result[name] is None for name in FEATURES)
 
 
 def test_error_bound_is_the_published_one_in_nats():
     """By hand, eps = 0.1 and 0.5 of two steps: (0.1 ln(80 / 0.1) + 0.5 ln(80 / 0.5)) / 2 for a vocabulary of 100."""
     steps = [step(math.log(0.6), math.log(0.3)), step(math.log(0.3), math.log(0.2))]
-    found = compute_features(frame(([-1.5, -1.5], steps)), vocabulary=100).row(0, named=True)
-    assert found["entropy_error_bound"] == pytest.approx((0.1 * math.log(800) + 0.5 * math.log(160)) / 2, rel=1e-6)
-    assert found["captured_mass"] == pytest.approx(0.7, rel=1e-6)
-    assert found["open_steps"] == 1
+    result = compute_features(frame(([-1.5, -1.5], steps)), vocabulary=100).row(0, named=True)
+    assert result["entropy_error_bound"] == pytest.approx((0.1 * math.log(800) + 0.5 * math.log(160)) / 2, rel=1e-6)
+    assert result["captured_mass"] == pytest.approx(0.7, rel=1e-6)
+    assert result["open_steps"] == 1
     assert row([-1.5, -1.5], steps)["entropy_error_bound"] is None
 
 
@@ -344,28 +344,28 @@ def test_error_bound_holds_and_is_reached_where_all_others_are_equally_likely():
     # Entries that are exactly equal in every step are placeholders.
     two = pl.Series([[[math.log(0.3), math.log(0.3) - 1e-6]]], dtype=pl.List(pl.Array(pl.Float32, 2)))
     traces = frame(([math.log(0.3)], [CERTAIN])).with_columns(top_logprobs=two, top_k_returned=2)
-    found = compute_features(traces, vocabulary=100).row(0, named=True)
-    assert found["mean"] + found["entropy_error_bound"] == pytest.approx(full, rel=1e-5)
+    result = compute_features(traces, vocabulary=100).row(0, named=True)
+    assert result["mean"] + result["entropy_error_bound"] == pytest.approx(full, rel=1e-5)
 
 
 def test_nothing_is_missing_where_the_top_k_are_the_whole_vocabulary():
-    found = compute_features(frame(([0.0], [CERTAIN]), ([-LN2], [HALVES])), vocabulary=20)
-    assert found["entropy_error_bound"].to_list() == [0, 0]
-    assert found["captured_mass"].to_list() == pytest.approx([1, 1])
-    assert found["open_steps"].to_list() == [0, 0]
+    result = compute_features(frame(([0.0], [CERTAIN]), ([-LN2], [HALVES])), vocabulary=20)
+    assert result["entropy_error_bound"].to_list() == [0, 0]
+    assert result["captured_mass"].to_list() == pytest.approx([1, 1])
+    assert result["open_steps"].to_list() == [0, 0]
 
 
 def test_columns_beside_the_features():
     """Twelve steps: certain but for toss-ups at 1 and 11; the last ten hold one of them."""
     top = [HALVES if number in (1, 11) else CERTAIN for number in range(12)]
     cut = frame(([step[0] for step in top], top)).with_columns(finish_reason=pl.lit("length"))
-    found = compute_features(cut).row(0, named=True)
-    assert (found["max_position"], found["trace_tokens"], found["cut_off"]) == (1, 12, True)
-    assert found["last_entropy"] == pytest.approx(LN2 / 10, rel=1e-6)
+    result = compute_features(cut).row(0, named=True)
+    assert (result["max_position"], result["trace_tokens"], result["cut_off"]) == (1, 12, True)
+    assert result["last_entropy"] == pytest.approx(LN2 / 10, rel=1e-6)
     assert row([0.0], [CERTAIN])["cut_off"] is False
 
 
 def test_without_features_the_columns_beside_are_null():
-    found = row(*WITH_NAN)
-    assert [found[name] for name in EXTRAS] == [None] * len(EXTRAS)
-    assert (found["trace_tokens"], row(*EMPTY)["trace_tokens"]) == (3, 0)
+    result = row(*WITH_NAN)
+    assert [result[name] for name in EXTRAS] == [None] * len(EXTRAS)
+    assert (result["trace_tokens"], row(*EMPTY)["trace_tokens"]) == (3, 0)

@@ -17,14 +17,14 @@ TOKENS = [["a", "</t>", "b", "</t>", "c"], ["a", "b"], [], None]
 
 def traces(texts=TOKENS) -> pl.DataFrame:
     lengths = [0 if tokens is None else len(tokens) for tokens in texts]
-    found = frame(*(random_trace(np.random.default_rng(7), length) for length in lengths))
-    return found.with_columns(tokens=pl.Series(texts, dtype=pl.List(pl.String)))
+    result = frame(*(random_trace(np.random.default_rng(7), length) for length in lengths))
+    return result.with_columns(tokens=pl.Series(texts, dtype=pl.List(pl.String)))
 
 
-def written(folder, found: pl.DataFrame, **facts) -> str:
+def written(folder, result: pl.DataFrame, **facts) -> str:
     path = folder / "traces.parquet"
     origin = {"model": "m", "benchmark": "b", "logprobs_mode": "raw_logprobs", "top_k_returned": 20}
-    GENERATIONS.write(found.select(GENERATIONS.schema.names()), path, origin | facts)
+    GENERATIONS.write(result.select(GENERATIONS.schema.names()), path, origin | facts)
     return str(path)
 
 

@@ -72,8 +72,8 @@ def test_a_monitor_reads_and_gets_only_what_is_new(
 
     def n_responses() -> int:
         state = tmp_path / "state"
-        found = es.monitor("memory://logs/mine.estimator", "memory://logs", state=state, any_logprobs=True)
-        return found.slices["n_responses"].sum()
+        result = es.monitor("memory://logs/mine.estimator", "memory://logs", state=state, any_logprobs=True)
+        return result.slices["n_responses"].sum()
 
     n = len(es.read_logs(es.example().log))
     assert [n_responses(), n_responses()] == [n, n]

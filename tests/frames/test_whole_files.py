@@ -22,7 +22,7 @@ def write(path: Path, text: str) -> None:
 
 
 def names(folder: Path) -> list[str]:
-    return sorted(one.name for one in folder.iterdir())
+    return sorted(path.name for path in folder.iterdir())
 
 
 def test_a_link_stays_one(tmp_path: Path) -> None:
@@ -55,13 +55,13 @@ def test_links_in_a_circle_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_pipe_gets_the_content(tmp_path: Path) -> None:
-    pipe, found = tmp_path / "pipe", []
+    pipe, result = tmp_path / "pipe", []
     os.mkfifo(pipe)
-    reader = threading.Thread(target=lambda: found.append(pipe.read_text()))
+    reader = threading.Thread(target=lambda: result.append(pipe.read_text()))
     reader.start()
     write(pipe, "new")
     reader.join(10)
-    assert found == ["new"]
+    assert result == ["new"]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
@@ -197,7 +197,7 @@ def test_another_file_s_full_disk_is_not_said_of_this_one(tmp_path: Path) -> Non
 
 def test_what_is_a_stream(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    found = {name: is_stream(name) for name in ("/dev/null", "/dev/stdout", "/dev/fd/1")}
-    assert found == dict.fromkeys(found, True)
+    result = {name: is_stream(name) for name in ("/dev/null", "/dev/stdout", "/dev/fd/1")}
+    assert result == dict.fromkeys(result, True)
     assert not is_stream(tmp_path / "file")
     assert not is_stream(tmp_path / "none")

@@ -35,8 +35,8 @@ class Column(RegressorMixin, BaseEstimator):
 
 def mapie(models: list, x: np.ndarray, y: np.ndarray, new: np.ndarray, level: float) -> list:
     """The intervals of the new questions, adjusted on (x, y) with one margin for both ends."""
-    found = ConformalizedQuantileRegressor(models, confidence_level=level, prefit=True).conformalize(x, y)
-    return found.predict_interval(new, symmetric_correction=True)[1][:, :, 0].tolist()
+    result = ConformalizedQuantileRegressor(models, confidence_level=level, prefit=True).conformalize(x, y)
+    return result.predict_interval(new, symmetric_correction=True)[1][:, :, 0].tolist()
 
 
 def regressed(x: np.ndarray, y: np.ndarray, level: float) -> list[QuantileRegressor]:
@@ -58,7 +58,7 @@ def main() -> None:
         covariate = np.round(rng.normal(0, 1, size) + (upper - lower) / 4, 3)
         group = rng.choice(["a", "b", "c"], size, p=[0.5, 0.4, 0.1])
         x, stated = np.column_stack([lower, upper, covariate]).astype(float), [(1, 0), (0, 1), (0.5, 0.5)]
-        found = []
+        result = []
         for level in LEVELS:
             one: dict = {"level": level}
             # MAPIE has no infinite intervals.
@@ -73,11 +73,11 @@ def main() -> None:
                 one["mondrian"] = regressor.predict_int(
                     lower[n:].astype(float), bins=group[n:], confidence=level
                 ).tolist()
-            found.append(one)
+            result.append(one)
         arrays = {"lower": lower, "upper": upper, "true": true, "covariate": covariate, "group": group}
-        cases.append({"n": n} | {name: values.tolist() for name, values in arrays.items()} | {"found": found})
-    said = {"mapie": version("mapie"), "crepes": version("crepes"), "cases": cases}
-    Path(__file__).with_name("adjustments.json").write_text(json.dumps(said) + "\n")
+        cases.append({"n": n} | {name: values.tolist() for name, values in arrays.items()} | {"found": result})
+    message = {"mapie": version("mapie"), "crepes": version("crepes"), "cases": cases}
+    Path(__file__).with_name("adjustments.json").write_text(json.dumps(message) + "\n")
 
 
 if __name__ == "__main__":

@@ -21,12 +21,12 @@ def main() -> None:
     for k in (4, 9, 19, 30):
         residuals, difficulties = np.round(rng.normal(0, 0.1, k), 4), np.round(rng.uniform(0.1, 0.2, k), 4)
         regressor = ConformalRegressor().fit(residuals=residuals, sigmas=difficulties)
-        for level in (one for one in LEVELS if one < k / (k + 1)):
-            found = regressor.predict_int(np.array(ESTIMATES), sigmas=np.array(DIFFICULTIES), confidence=level)
+        for level in (level for level in LEVELS if level < k / (k + 1)):
+            result = regressor.predict_int(np.array(ESTIMATES), sigmas=np.array(DIFFICULTIES), confidence=level)
             case = {"residuals": residuals.tolist(), "difficulties": difficulties.tolist(), "level": level}
-            cases.append(case | {"intervals": found.tolist()})
-    said = {"crepes": version("crepes"), "estimates": ESTIMATES, "difficulties": DIFFICULTIES, "cases": cases}
-    Path(__file__).with_name("conformal.json").write_text(json.dumps(said, indent=1) + "\n")
+            cases.append(case | {"intervals": result.tolist()})
+    message = {"crepes": version("crepes"), "estimates": ESTIMATES, "difficulties": DIFFICULTIES, "cases": cases}
+    Path(__file__).with_name("conformal.json").write_text(json.dumps(message, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ def sar_case(rng: np.random.Generator, n: int) -> dict[str, Any]:
     logprobs = [np.round(-rng.exponential(1.0, length), 4) for length in lengths]
     token_similarity = [np.round(rng.uniform(0, 0.99, length), 4) for length in lengths]
     similarity = np.round(rng.uniform(0, 1, (n, n)), 4)
-    found = polygraph("sar").SAR()(
+    result = polygraph("sar").SAR()(
         {
             "sample_log_likelihoods": [logprobs],
             "sample_token_similarity": [token_similarity],
@@ -50,7 +50,7 @@ def sar_case(rng: np.random.Generator, n: int) -> dict[str, Any]:
         "token_logprobs": [one.tolist() for one in logprobs],
         "token_similarity": [one.tolist() for one in token_similarity],
         "similarity": similarity.tolist(),
-        "sar": float(found[0]),
+        "sar": float(result[0]),
     }
 
 
@@ -87,13 +87,13 @@ def concordance_case(rng: np.random.Generator, n: int, n_values: int) -> dict[st
 
 def main() -> None:
     rng = np.random.default_rng(SEED)
-    said = {
+    message = {
         "versions": {name: version(name) for name in ("lm-polygraph", "lifelines", "numpy")},
         "sar": [sar_case(rng, n) for n in (1, 2, 5, 12)],
         "entropy": [entropy_case(rng, n) for n in (1, 4, 10, 30)],
         "concordance": [concordance_case(rng, n, values) for n, values in ((2, 9), (17, 4), (60, 1000), (200, 7))],
     }
-    Path(__file__).with_name("semantics.json").write_text(json.dumps(said) + "\n")
+    Path(__file__).with_name("semantics.json").write_text(json.dumps(message) + "\n")
 
 
 if __name__ == "__main__":

@@ -21,9 +21,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def write(path: str, **said: str) -> str:
+def write(path: str, **message: str) -> str:
     """A file with rows on gsm8k; what it says of itself otherwise is in its provenance."""
-    Contract("any", LABELS.key, LABELS.columns).write(LABELS.frame(ROW), path, said)
+    Contract("any", LABELS.key, LABELS.columns).write(LABELS.frame(ROW), path, message)
     return path
 
 
@@ -43,7 +43,7 @@ def test_the_layout_has_files_of_stages_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("template", "said", "refused"),
+    ("template", "message", "refused"),
     [
         ("estimates", {"model": "m", "group": "a+c"}, "group 'a+b', is of 'a+c'"),
         ("estimates", {"model": "n", "group": "a+b"}, "model 'm', is of 'n'"),
@@ -53,11 +53,11 @@ def test_the_layout_has_files_of_stages_alone() -> None:
         ("labels", {"judge": "k"}, "judge 'j', is of 'k'"),
     ],
 )
-def test_what_a_file_says_of_itself_must_fit_its_place(template: str, said: dict[str, str], refused: str) -> None:
+def test_what_a_file_says_of_itself_must_fit_its_place(template: str, message: dict[str, str], refused: str) -> None:
     path = getattr(Layout("s"), template).format(**NAMES)
-    right = {name: NAMES[name] for name in said}
+    right = {name: NAMES[name] for name in message}
     check_inputs([write(path, **right)])
-    write(path, **said)
+    write(path, **message)
     with pytest.raises(ContractError, match=re.escape(f"{path}: must be of {refused}")):
         check_inputs(["no/such/place.parquet", path])
 

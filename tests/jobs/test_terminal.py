@@ -108,7 +108,7 @@ def test_a_crash_in_c_leaves_the_line_that_called_it(deaths: tuple[Path, str]) -
 
 
 def test_a_job_that_dies_before_its_log_is_not_given_an_earlier_cause(deaths: tuple[Path, str]) -> None:
-    (line,) = [one for one in deaths[1].split("10 failed:\n")[0].splitlines() if one.startswith("FAILED silent: ")]
+    (line,) = [line for line in deaths[1].split("10 failed:\n")[0].splitlines() if line.startswith("FAILED silent: ")]
     assert ("exit status 1, " in line, "log: logs/early.log" in line, "an earlier run" in line) == (True, True, False)
     assert "ModuleNotFoundError: No module named 'no_such_package'" in deaths[1].split(line)[0]
 
@@ -123,10 +123,10 @@ def test_retries_are_said_by_name(tmp_path: Path) -> None:
     once = "os.path.exists('tried') or (open('tried', 'x').close(), {}['a'])"  # fails the first time alone
     done = run(tmp_path, {"flaky": once}, "--retries", "1")
     assert done.returncode == 0, done.stderr
-    said = [line for line in done.stderr.splitlines() if "flaky" in line]
-    assert said[:2] == ["FAILED job flaky: KeyError: 'a'; log: logs/flaky.log", "job flaky: runs again"]
-    assert re.fullmatch(r"job flaky: 30 responses after \d+ s \(100% of 30 responses\)", said[2])
-    assert len(said) == 3
+    expected = [line for line in done.stderr.splitlines() if "flaky" in line]
+    assert expected[:2] == ["FAILED job flaky: KeyError: 'a'; log: logs/flaky.log", "job flaky: runs again"]
+    assert re.fullmatch(r"job flaky: 30 responses after \d+ s \(100% of 30 responses\)", expected[2])
+    assert len(expected) == 3
     assert not re.search(r"^all\b.*after", done.stderr, re.MULTILINE)
 
 

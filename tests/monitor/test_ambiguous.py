@@ -127,8 +127,8 @@ def test_an_estimator_says_of_its_training_domains_how_many_questions_look_ambig
     assert "several answers" not in repr(unknown)
 
 
-@pytest.mark.parametrize("said", [[], {"shop": {}}, {"shop": {"share": 2, "n_questions": 4}}, {"shop": 1}])
-def test_a_header_with_other_shares_is_refused(said: Any) -> None:
-    header = {"name": "atc-max", "logprobs": {}, "ambiguous": said}
+@pytest.mark.parametrize("expected", [[], {"shop": {}}, {"shop": {"share": 2, "n_questions": 4}}, {"shop": 1}])
+def test_a_header_with_other_shares_is_refused(expected: Any) -> None:
+    header = {"name": "atc-max", "logprobs": {}, "ambiguous": expected}
     with pytest.raises(InputError, match="the header: 'ambiguous'"):
         read_header(json.dumps(header).encode())

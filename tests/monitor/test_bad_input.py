@@ -35,7 +35,7 @@ def test_a_log_with_all_of_it(estimator: SavedEstimator, tmp_path: Path) -> None
         line(11),
     ]
     path = log_file(tmp_path / "log.jsonl", records)
-    found = es.monitor(estimator, path, by=["route"], window="day")
+    result = es.monitor(estimator, path, by=["route"], window="day")
     problems = {
         "records that cannot be read": 2,
         "responses without features: no log-probabilities in the log": 3,
@@ -46,22 +46,22 @@ def test_a_log_with_all_of_it(estimator: SavedEstimator, tmp_path: Path) -> None
         "responses with a time before 2015 or after 2099": 8,
     }
     backwards = "responses more than an hour earlier than the response above"
-    assert found.problems.counts == dict.fromkeys(problems, 1)
-    assert found.problems.notes == dict.fromkeys(["responses without features: empty response", backwards], 1)
+    assert result.problems.counts == dict.fromkeys(problems, 1)
+    assert result.problems.notes == dict.fromkeys(["responses without features: empty response", backwards], 1)
     for kind, number in (problems | {backwards: 10}).items():
-        (place,) = found.problems.places[kind]
+        (place,) = result.problems.places[kind]
         assert place.partition(" (")[0] == f"{path}: line {number}"
-    assert "must be a JSON object" in found.problems.places["records that cannot be read"][0]
+    assert "must be a JSON object" in result.problems.places["records that cannot be read"][0]
     # Eleven responses, four of them without an estimate; three without a time, one without a route.
-    assert found.slices["n_responses"].sum() == 11
-    assert found.slices["n_excluded"].sum() == 4
-    assert found.slices.filter(pl.col("route").is_null())["n_responses"].to_list() == [1]
-    assert found.windows.filter(pl.col("window").is_null())["n_responses"].sum() == 3
-    assert found.incomplete
+    assert result.slices["n_responses"].sum() == 11
+    assert result.slices["n_excluded"].sum() == 4
+    assert result.slices.filter(pl.col("route").is_null())["n_responses"].to_list() == [1]
+    assert result.windows.filter(pl.col("window").is_null())["n_responses"].sum() == 3
+    assert result.incomplete
 
 
 @pytest.mark.parametrize(
-    ("bad", "said"),
+    ("bad", "message"),
     [
         ("{broken", "line 2: must be a JSON object"),
         (line(1, token_logprobs=None, top_logprobs=None), "line 2: responses without features: no log-probabilities"),
@@ -70,20 +70,20 @@ def test_a_log_with_all_of_it(estimator: SavedEstimator, tmp_path: Path) -> None
         (line(1, time="yesterday"), "line 2: responses with an unreadable time"),
     ],
 )
-def test_strict_stops_at_the_first(estimator: SavedEstimator, tmp_path: Path, bad, said: str) -> None:
+def test_strict_stops_at_the_first(estimator: SavedEstimator, tmp_path: Path, bad, message: str) -> None:
     path = log_file(tmp_path / "log.jsonl", [line(0), bad, line(2)])
-    with pytest.raises(InputError, match=f"^{path}: {said}"):
+    with pytest.raises(InputError, match=f"^{path}: {message}"):
         es.monitor(estimator, path, by=["route"], window="day", strict=True)
 
 
 def test_responses_of_other_models_and_widths_are_taken_if_asked_for(estimator, tmp_path: Path) -> None:
     path = log_file(tmp_path / "log.jsonl", [line(0), line(1, model="other"), line(2, k=5), line(3, k=25)])
     assert es.monitor(estimator, path).slices["n_estimated"].to_list() == [1]
-    found = es.monitor(estimator, path, any_model=True, any_logprobs=True)
-    assert found.slices["n_estimated"].to_list() == [4]
+    result = es.monitor(estimator, path, any_model=True, any_logprobs=True)
+    assert result.slices["n_estimated"].to_list() == [4]
     others = ["of model 'other'", "of top_k_returned 5, not 20", "of top_k_returned 25, not 20"]
-    assert found.provenance["overridden"] == dict.fromkeys(others, 1)
-    assert "overridden" in found.slices["flags"][0]
+    assert result.provenance["overridden"] == dict.fromkeys(others, 1)
+    assert "overridden" in result.slices["flags"][0]
     assert es.monitor(estimator, path, any_model=True, top_k=20).slices["n_estimated"].to_list() == [3]
 
 
@@ -96,9 +96,9 @@ def test_where_nothing_fits_it_is_an_error_that_says_what_to_do(estimator: Saved
 
 def test_a_log_that_names_no_model_is_taken_for_the_estimators(estimator: SavedEstimator, tmp_path: Path) -> None:
     path = log_file(tmp_path / "log.jsonl", [line(0, model=...), line(1)])
-    found = es.monitor(estimator, path)
-    assert found.slices["n_estimated"].to_list() == [2]
-    assert found.problems.notes == {"responses without a model name, assumed to be from 'm'": 1}
+    result = es.monitor(estimator, path)
+    assert result.slices["n_estimated"].to_list() == [2]
+    assert result.problems.notes == {"responses without a model name, assumed to be from 'm'": 1}
     with pytest.raises(ProvenanceError, match="1 of model 'x'"):
         es.monitor(estimator, log_file(tmp_path / "log.jsonl", [line(0, model=...)]), model="x")
 
@@ -125,8 +125,8 @@ def test_a_table_without_the_column_of_a_slice_beside_one_that_has_it(estimator,
     for name, first, changes in (("a", 0, {}), ("b", 3, {"route": ...})):
         path = log_file(tmp_path / f"{name}.jsonl", [line(number, **changes) for number in range(first, first + 3)])
         pl.read_ndjson(path).write_parquet(path.with_suffix(".parquet"))
-    found = es.monitor(estimator, sorted(tmp_path.glob("*.parquet")), by=["route"]).slices
-    assert dict(found.select("route", "n_responses").rows()) == {None: 3, "shop": 2, "school": 1}
+    result = es.monitor(estimator, sorted(tmp_path.glob("*.parquet")), by=["route"]).slices
+    assert dict(result.select("route", "n_responses").rows()) == {None: 3, "shop": 2, "school": 1}
 
 
 def test_no_responses_at_all(estimator: SavedEstimator, tmp_path: Path) -> None:
@@ -152,12 +152,12 @@ def test_a_file_that_is_incomplete_counts_up_to_there_and_the_others_count(estim
     paths = [packed(tmp_path / "a.jsonl.gz", range(300), keep=0.7), packed(tmp_path / "b.jsonl.gz", range(300, 310))]
     broken = written(traffic(50), tmp_path / "c.parquet")
     broken.write_bytes(broken.read_bytes()[:-200])
-    found = es.monitor(estimator, [*paths, broken], by=["route"], window="day")
-    assert found.problems.counts == {"files that are damaged and were read only in part": 2}
-    first, second = found.problems.places["files that are damaged and were read only in part"]
+    result = es.monitor(estimator, [*paths, broken], by=["route"], window="day")
+    assert result.problems.counts == {"files that are damaged and were read only in part": 2}
+    first, second = result.problems.places["files that are damaged and were read only in part"]
     assert first.startswith(f"{paths[0]}: is damaged")
     assert second.startswith(f"{broken}: must be a whole Parquet file")
-    assert 150 < found.slices["n_responses"].sum() - 10 < 300
+    assert 150 < result.slices["n_responses"].sum() - 10 < 300
     with pytest.raises(InputError, match="a.jsonl.gz: is damaged"):
         es.monitor(estimator, paths, strict=True)
 
@@ -178,7 +178,7 @@ def test_fifty_thousand_values(estimator: SavedEstimator) -> None:
     number = pl.int_range(pl.len())
     own = pl.when(number % 4 == 0).then(number.cast(pl.String)).otherwise("user")
     many = pl.concat([traffic(1000)] * 200).with_columns(user=own)
-    found = es.monitor(estimator, many, by=["user"], max_slices=10)
-    assert len(found.slices) == 11
-    assert found.slices["n_responses"].sum() == 200_000
-    assert found.provenance["pooled_slices"] == 50_002 - 10
+    result = es.monitor(estimator, many, by=["user"], max_slices=10)
+    assert len(result.slices) == 11
+    assert result.slices["n_responses"].sum() == 200_000
+    assert result.provenance["pooled_slices"] == 50_002 - 10

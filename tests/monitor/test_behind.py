@@ -43,9 +43,9 @@ def least_certain(estimator: Path, log: Path, route: str, n: int) -> list[str]:
 
 
 def test_the_least_certain_of_each_slice_with_their_texts(estimator: Path, log: Path) -> None:
-    found = alerted(estimator, log)
-    assert {one.slice["route"] for one in found.behind} == {"shop", "school"}
-    for one in found.behind:
+    results = alerted(estimator, log)
+    assert {one.slice["route"] for one in results.behind} == {"shop", "school"}
+    for one in results.behind:
         assert [shown.item_id for shown in one.responses] == least_certain(estimator, log, one.slice["route"], 3)
         assert [shown.p for shown in one.responses] == sorted(shown.p for shown in one.responses)
         assert one.note == ""
@@ -58,9 +58,9 @@ def test_the_least_certain_of_each_slice_with_their_texts(estimator: Path, log: 
 
 def test_a_window_has_its_own(estimator: Path, log: Path) -> None:
     """`line` has a response an hour: the second day's are those from 24 to 47, the third's those from 48."""
-    found = alerted(estimator, log, window="day")
-    shop = {one.window[:10]: one.responses for one in found.behind if one.slice["route"] == "shop"}
-    numbers = {day: [int(one.item_id.removeprefix("req-")) for one in rows] for day, rows in shop.items()}
+    results = alerted(estimator, log, window="day")
+    shop = {one.window[:10]: one.responses for one in results.behind if one.slice["route"] == "shop"}
+    numbers = {day: [int(row.item_id.removeprefix("req-")) for row in rows] for day, rows in shop.items()}
     assert set(numbers) == {"2026-11-03", "2026-11-04"}
     assert all(24 <= number < 48 for number in numbers["2026-11-03"])
     assert all(48 <= number < 60 for number in numbers["2026-11-04"])
@@ -68,9 +68,9 @@ def test_a_window_has_its_own(estimator: Path, log: Path) -> None:
 
 def test_thin_windows_are_pooled_with_those_before(estimator: Path, log: Path) -> None:
     """The newest day has four of school's responses, those from 48 to 59: the day before is pooled with it."""
-    found = alerted(estimator, log, window="day")
-    (school,) = (one for one in found.behind if (one.slice["route"], one.window[:10]) == ("school", "2026-11-04"))
-    (alert,) = (one for one in found.alerts if school.is_of(one))
+    results = alerted(estimator, log, window="day")
+    (school,) = (one for one in results.behind if (one.slice["route"], one.window[:10]) == ("school", "2026-11-04"))
+    (alert,) = (alert for alert in results.alerts if school.is_of(alert))
     assert (alert["window_from"][:10], alert["n_estimated"]) == ("2026-11-03", 12)
     pooled = log_file(log.with_name("pooled.jsonl"), [line(number) for number in range(24, 60, 3)])
     assert [shown.item_id for shown in school.responses] == least_certain(estimator, pooled, "school", 3)
@@ -78,10 +78,10 @@ def test_thin_windows_are_pooled_with_those_before(estimator: Path, log: Path) -
 
 def test_a_stale_slice_has_none(estimator: Path, tmp_path: Path) -> None:
     records = [line(n, route="old") for n in range(10)] + [line(n, route="new") for n in range(500, 510)]
-    found = alerted(estimator, log_file(tmp_path / "a.jsonl", records), window="day", alert_on=["stale"])
-    assert ("old", "stale") in {(one["slice"]["route"], one["kind"]) for one in found.alerts}
-    assert {one.slice["route"] for one in found.behind} == {"new"}
-    assert "cannot be shown" not in page(found)
+    results = alerted(estimator, log_file(tmp_path / "a.jsonl", records), window="day", alert_on=["stale"])
+    assert ("old", "stale") in {(alert["slice"]["route"], alert["kind"]) for alert in results.alerts}
+    assert {one.slice["route"] for one in results.behind} == {"new"}
+    assert "cannot be shown" not in page(results)
 
 
 def test_with_a_state_they_are_read_from_logs_of_earlier_runs(estimator: Path, log: Path, tmp_path: Path) -> None:
@@ -98,22 +98,22 @@ def test_with_a_state_they_are_read_from_logs_of_earlier_runs(estimator: Path, l
 
 def test_features_have_no_texts(estimator: Path, tmp_path: Path) -> None:
     features = traffic(100)
-    for logs, said in (
+    for logs, message in (
         (features, "'features' cannot be read a second time"),
         (written(features, tmp_path / "features.parquet"), "contains features, which have no texts"),
     ):
-        found = alerted(estimator, logs)
-        assert found.alerts
-        assert all(said in one.note and not one.responses for one in found.behind)
+        results = alerted(estimator, logs)
+        assert results.alerts
+        assert all(message in one.note and not one.responses for one in results.behind)
 
 
 def test_traces_of_a_study_have_texts(tmp_path: Path) -> None:
     path = tmp_path / "mine.estimator"
     es.save(es.fit(es.read_features(TINY.traces), es.read_labels(TINY.labels), "log-3d"), path)
-    found = es.monitor(path, TINY.traces, ["benchmark"], fail_below=0.9, responses=2)
+    results = es.monitor(path, TINY.traces, ["benchmark"], fail_below=0.9, responses=2)
     texts = dict(es.read_logs(TINY.traces).select("item_id", "text").iter_rows())
-    shown = [one for behind in found.behind for one in behind.responses]
-    assert len(shown) == 2 * len(found.behind) > 0
+    shown = [response for behind in results.behind for response in behind.responses]
+    assert len(shown) == 2 * len(results.behind) > 0
     assert all(one.text == texts[one.item_id] for one in shown)
 
 
@@ -123,10 +123,10 @@ def test_the_page_escapes_them_and_is_bounded(estimator: Path, tmp_path: Path) -
         | {name: line(n)[name][:1] * 300 for name in ("token_logprobs", "top_logprobs")}
         for n in range(72)
     ]
-    found = alerted(estimator, log_file(tmp_path / "long.jsonl", long), responses=2)
-    assert len(found.alerts) == 12
-    assert len(found.behind) == MOST_SLICES
-    text = page(found)
+    results = alerted(estimator, log_file(tmp_path / "long.jsonl", long), responses=2)
+    assert len(results.alerts) == 12
+    assert len(results.behind) == MOST_SLICES
+    text = page(results)
     assert "<img" not in text
     assert "&lt;img src=x onerror=" in text
     assert text.count("<i style=") == MOST_SLICES * 2 * MOST_TOKENS + text.count('<i style="left')

@@ -12,11 +12,11 @@ def test_the_catalogue_has_every_column_and_no_other() -> None:
     features = traffic(300)
     labels = features.head(20).select("item_id", label=pl.lit(True), weight=pl.lit(15.0))
     options = {"by": ["route"], "window": "day", "reference": "2026-11-02", "min_responses": 5}
-    found = es.monitor(fitted("atc-se_sum"), features, labels=labels, **options)
-    assert set(found.recent.columns) == {"route", *CATALOGUE}
-    assert set(found.slices.columns) | set(found.windows.columns) < {"route", *CATALOGUE}
+    result = es.monitor(fitted("atc-se_sum"), features, labels=labels, **options)
+    assert set(result.recent.columns) == {"route", *CATALOGUE}
+    assert set(result.slices.columns) | set(result.windows.columns) < {"route", *CATALOGUE}
     # The numbers stand in its order; the rank and what it is of come last.
-    assert found.recent.columns[1:] == list(CATALOGUE)
+    assert result.recent.columns[1:] == list(CATALOGUE)
 
 
 def test_what_counts_of_each_response() -> None:

@@ -48,11 +48,11 @@ def test_it_is_near_the_permutation_test() -> None:
 
 def test_p_is_uniform_where_nothing_has_changed() -> None:
     rng = np.random.default_rng(4)
-    found = [
+    result = [
         p_of_change(one, side((rng.random((60, 1)) < 0.9) * 1.0), side((rng.random((400, 1)) < 0.9) * 1.0))
         for _ in range(2000)
     ]
-    assert np.mean(np.array(found) < 0.05) == pytest.approx(0.05, abs=0.015)
+    assert np.mean(np.array(result) < 0.05) == pytest.approx(0.05, abs=0.015)
 
 
 def test_a_few_equal_values_are_no_proof() -> None:
@@ -86,19 +86,19 @@ def test_of_a_median_it_is_the_permutation_test_of_the_change_that_is_shown(seed
         n_resamples=4000,
         rng=1,
     )
-    found = p_of_change(median, side(values[:60]), side(values[60:]))
+    result = p_of_change(median, side(values[:60]), side(values[60:]))
     # Where it is plainly none, it is known less well.
-    assert found == pytest.approx(exact.pvalue, abs=0.02 if exact.pvalue < 0.3 else 0.09)
+    assert result == pytest.approx(exact.pvalue, abs=0.02 if exact.pvalue < 0.3 else 0.09)
 
 
 def test_far_out_it_is_a_tail_and_no_count_of_draws() -> None:
     rng = np.random.default_rng(6)
     values = rng.normal(size=(400, 1)) + 0.1 * rng.normal(size=(400, 7))
     values[:100] += 1
-    found = p_of_change(median, side(values[:100]), side(values[100:]))
+    result = p_of_change(median, side(values[:100]), side(values[100:]))
     alone = p_of_change(one, side(values[:100, [0]]), side(values[100:, [0]]))
-    assert 0 < found < 1e-12
-    assert np.log10(found) == pytest.approx(np.log10(alone), abs=1)
+    assert 0 < result < 1e-12
+    assert np.log10(result) == pytest.approx(np.log10(alone), abs=1)
 
 
 @pytest.fixture(scope="module", params=["median-of-seven", "consensus"])
@@ -120,9 +120,9 @@ def differences(population, shift: float, runs: int) -> Iterator[tuple[np.ndarra
 
 
 def test_without_a_change_one_in_twenty_is_below_5_percent(population) -> None:
-    found = np.array([p_of_change(population[0], side(a), side(b)) for a, b in differences(population, 0, RUNS)])
+    result = np.array([p_of_change(population[0], side(a), side(b)) for a, b in differences(population, 0, RUNS)])
     for level in (0.05, 0.2):
-        assert np.mean(found < level) == pytest.approx(level, abs=3 * np.sqrt(level * (1 - level) / RUNS))
+        assert np.mean(result < level) == pytest.approx(level, abs=3 * np.sqrt(level * (1 - level) / RUNS))
 
 
 def test_a_change_is_found_as_often_as_its_size_over_its_spread_says(population) -> None:
@@ -130,8 +130,8 @@ def test_a_change_is_found_as_often_as_its_size_over_its_spread_says(population)
     spread = np.std([f(a.mean(0)[None])[0] - f(b.mean(0)[None])[0] for a, b in differences(population, 0, 4000)])
     power = norm.sf(norm.isf(0.025) - shift / spread)
     assert 0.4 < power < 0.99
-    found = np.array([p_of_change(f, side(a), side(b)) for a, b in differences(population, shift, RUNS // 2)])
-    assert np.mean(found < 0.05) == pytest.approx(power, abs=0.06)
+    result = np.array([p_of_change(f, side(a), side(b)) for a, b in differences(population, shift, RUNS // 2)])
+    assert np.mean(result < 0.05) == pytest.approx(power, abs=0.06)
 
 
 def test_an_estimate_that_is_held_at_1_changes_as_it_is_shown() -> None:
@@ -146,7 +146,7 @@ def test_an_estimate_that_is_held_at_1_changes_as_it_is_shown() -> None:
 
 def test_benjamini_and_hochberg_over_the_tests_there_are() -> None:
     p = np.array([0.01, np.nan, 0.04, 0.03, np.nan])
-    found = adjusted(p)
-    assert found[[0, 2, 3]].tolist() == fdr([0.01, 0.04, 0.03]).tolist() == [0.03, 0.04, 0.04]
-    assert np.isnan(found[[1, 4]]).all()
+    result = adjusted(p)
+    assert result[[0, 2, 3]].tolist() == fdr([0.01, 0.04, 0.03]).tolist() == [0.03, 0.04, 0.04]
+    assert np.isnan(result[[1, 4]]).all()
     assert np.isnan(adjusted(np.full(2, np.nan))).all()

@@ -39,24 +39,24 @@ def wanted(estimator, features: pl.DataFrame, labels: pl.DataFrame, level: float
     """The columns ALL of one slice, from all its responses at once."""
     p = predictions(estimator.estimator, features)
     both = features.with_columns(p=pl.Series(p)).join(labels, on="item_id").filter(pl.col("label").is_not_null())
-    found = improved(both["label"].to_list(), both["p"], p, both["weight"], level)
-    better = found.improved
-    return [found.n_labelled, found.alone.estimate, better.estimate, better.lower, better.upper, better.n_effective]
+    result = improved(both["label"].to_list(), both["p"], p, both["weight"], level)
+    better = result.improved
+    return [result.n_labelled, result.alone.estimate, better.estimate, better.lower, better.upper, better.n_effective]
 
 
 def test_labels_and_predictions_of_a_slice(features, labels) -> None:
     estimator, route = fitted(), pl.col("route")
-    found = es.monitor(estimator, features, by=["route"], labels=labels).slices
+    result = es.monitor(estimator, features, by=["route"], labels=labels).slices
     pooled = es.monitor(estimator, features, by=["route"], labels=labels, max_slices=1).slices
     whole = es.monitor(estimator, features, labels=labels).slices
     for slices, name, rows in (
-        *((found, name, features.filter(route == name)) for name in ("shop", "school")),
+        *((result, name, features.filter(route == name)) for name in ("shop", "school")),
         (pooled, "(others)", features.filter(route != "shop")),
         (whole.rename({"slice": "route"}), "all", features),
     ):
         same = wanted(estimator, rows, labels)
         assert list(slices.filter(route == name).select(ALL).row(0)) == pytest.approx(same, abs=1e-12), name
-    assert found.filter(route == "support").select(ALL).row(0) == (0, None, None, None, None, None)
+    assert result.filter(route == "support").select(ALL).row(0) == (0, None, None, None, None, None)
 
 
 def test_labels_of_a_window_and_of_what_was_read_before(features, labels, tmp_path: Path) -> None:
@@ -65,30 +65,30 @@ def test_labels_of_a_window_and_of_what_was_read_before(features, labels, tmp_pa
     options = {"by": ["route"], "window": "day", "state": tmp_path / "state"}
     assert "n_labelled" not in es.monitor(estimator, paths, **options).slices.columns
     labels.write_csv(tmp_path / "labels.csv")
-    found = es.monitor(estimator, paths, labels=tmp_path / "labels.csv", level=0.8, **options)
-    assert found.provenance["files"]["read_now"] == 0
+    result = es.monitor(estimator, paths, labels=tmp_path / "labels.csv", level=0.8, **options)
+    assert result.provenance["files"]["read_now"] == 0
     second = pl.col("time").is_between(BEGIN + timedelta(days=1), BEGIN + timedelta(days=2), closed="left")
     same = wanted(es.load(estimator), features.filter(second, pl.col("route") == "shop"), labels, 0.8)
     day = (pl.col("window") == BEGIN + timedelta(days=1)) & (pl.col("route") == "shop")
-    assert list(found.windows.filter(day).select(ALL).row(0)) == pytest.approx(same, abs=1e-12)
-    assert found.windows["n_labelled"].sum() == found.slices["n_labelled"].sum() == labels["label"].count()
+    assert list(result.windows.filter(day).select(ALL).row(0)) == pytest.approx(same, abs=1e-12)
+    assert result.windows["n_labelled"].sum() == result.slices["n_labelled"].sum() == labels["label"].count()
 
 
 def test_labels_of_one_day_say_nothing_of_all_days(features) -> None:
     """Each of them stands for ten responses of the first of three days."""
     first = features.filter(pl.col("time") < BEGIN + timedelta(days=1))
     labels = first[::10].select("item_id", label=pl.int_range(pl.len()) % 3 != 0, weight=pl.lit(10.0))
-    found = es.monitor(fitted(), features, window="day", labels=labels)
-    assert found.slices.select(ALL).row(0) == (len(labels), *[pytest.approx(2 / 3, abs=0.02)], None, None, None, None)
-    row = found.windows.row(by_predicate=pl.col("window") == BEGIN, named=True)
+    result = es.monitor(fitted(), features, window="day", labels=labels)
+    assert result.slices.select(ALL).row(0) == (len(labels), *[pytest.approx(2 / 3, abs=0.02)], None, None, None, None)
+    row = result.windows.row(by_predicate=pl.col("window") == BEGIN, named=True)
     assert [row[name] for name in ALL] == pytest.approx(wanted(fitted(), first, labels), abs=1e-12)
 
 
 def test_labels_that_no_response_has_are_counted(features) -> None:
     strange = pl.DataFrame({"item_id": ["0-1", "nobody", "0-2"], "label": [True, False, None]})
-    found = es.monitor(fitted(), features, labels=strange, labels_at_random=True)
-    assert found.slices["n_labelled"].to_list() == [1]
-    assert found.problems.notes == {"labels without an estimated response": 1}
+    result = es.monitor(fitted(), features, labels=strange, labels_at_random=True)
+    assert result.slices["n_labelled"].to_list() == [1]
+    assert result.problems.notes == {"labels without an estimated response": 1}
     none = es.monitor(fitted(), features, labels=strange[1:], labels_at_random=True).slices
     assert list(none.select(ALL).row(0)) == [0, None, None, None, None, None]
 
@@ -109,11 +109,11 @@ def test_the_column_of_the_weights_must_stay(features, tmp_path: Path) -> None:
         labels.write_csv(tmp_path / "labels.csv")
         with pytest.raises(InputError, match=f"labels: {missing} of 60 have no 'weight'.*--labels-at-random"):
             es.monitor(estimator, features, labels=tmp_path / "labels.csv")
-    found = es.monitor(estimator, features, labels=asked.drop("weight"), labels_at_random=True).slices
-    assert found["labelled_accuracy"][0] == pytest.approx(asked["label"].mean())
+    result = es.monitor(estimator, features, labels=asked.drop("weight"), labels_at_random=True).slices
+    assert result["labelled_accuracy"][0] == pytest.approx(asked["label"].mean())
     every = features.select("item_id", label=pl.int_range(pl.len()) % 3 != 0)
-    found = es.monitor(estimator, features, labels=every).slices
-    assert found["labelled_accuracy"][0] == pytest.approx(every["label"].mean())
+    result = es.monitor(estimator, features, labels=every).slices
+    assert result["labelled_accuracy"][0] == pytest.approx(every["label"].mean())
     weighted = es.monitor(estimator, features, labels=asked).slices["labelled_accuracy"][0]
     wanted = (asked["label"].cast(float) * asked["weight"]).sum() / asked["weight"].sum()
     assert weighted == pytest.approx(wanted)
@@ -126,8 +126,8 @@ def test_which_number_to_read_and_why_an_interval_is_wider(features) -> None:
     right = {frame["route"][0]: es.monitor(estimator, frame).slices["estimated_accuracy"][0] for frame in (few, many)}
     groups = (few, len(few) // 8, right["school"]), (many, 1, right["shop"]), (wrong, 2, 0.0)
     labels = pl.concat([labelled(*part) for part in groups])
-    found = es.monitor(estimator, features, by=["route"], labels=labels, level=0.8)
-    rows = {row["route"]: row for row in found.slices.iter_rows(named=True)}
+    result = es.monitor(estimator, features, by=["route"], labels=labels, level=0.8)
+    rows = {row["route"]: row for row in result.slices.iter_rows(named=True)}
     assert {one["read"] for one in rows.values()} == {"with labels"}
     wide = rows["school"]
     before, after = wide["upper"] - wide["lower"], wide["improved_upper"] - wide["improved_lower"]
@@ -143,10 +143,10 @@ def test_which_number_to_read_and_why_an_interval_is_wider(features) -> None:
     none = es.monitor(estimator, features, by=["route"], labels=labels.filter(pl.col("item_id").is_in(few["item_id"])))
     read = dict(none.slices.select("route", "read").rows())
     assert read == {"shop": "estimated", "school": "with labels", "support": "estimated"}
-    said = "\n".join(one for one in parts(found) if isinstance(one, str))
-    assert "read 'with labels' if" in said
-    assert f"school: {wide['read_because']}" in said
-    table = next(one for one in parts(found) if not isinstance(one, str))
+    message = "\n".join(part for part in parts(result) if isinstance(part, str))
+    assert "read 'with labels' if" in message
+    assert f"school: {wide['read_because']}" in message
+    table = next(part for part in parts(result) if not isinstance(part, str))
     headings = [column.header for column in table.columns]
     assert headings[6:10] == ["labels say (n)", "with labels", "interval", "read"]
     cells = dict(zip(list(table.columns[0].cells), list(table.columns[6].cells), strict=True))

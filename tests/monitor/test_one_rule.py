@@ -49,12 +49,12 @@ def test_what_the_estimator_is_not_for_is_left_out_with_a_remedy(
     records = [line(number, **(changes if number >= 40 else {})) for number in range(52)]
     log = log_file(tmp_path / "log.jsonl", records)
     status, _, err = run(capsys, *call(verb, estimator, log, tmp_path))
-    (said,) = [one for one in err.splitlines() if "left out" in one]
-    assert (status, said.startswith(f"12 responses {kind} left out: the estimator has ")) == (3, True)
-    assert f"{log}: line 41" in said
-    where = re.search(r"--where (.+?) skips them", said)
+    (expected,) = [line for line in err.splitlines() if "left out" in line]
+    assert (status, expected.startswith(f"12 responses {kind} left out: the estimator has ")) == (3, True)
+    assert f"{log}: line 41" in expected
+    where = re.search(r"--where (.+?) skips them", expected)
     assert where is not None
-    assert f"{takes} " in said
+    assert f"{takes} " in expected
     for option, n_rows in ((shlex.split(where[0].removesuffix(" skips them")), 40), (takes.split(), 52)):
         (tmp_path / "to_label.csv").unlink(missing_ok=True)
         status, out, err = run(capsys, *call(verb, estimator, log, tmp_path, *option))
@@ -66,14 +66,14 @@ def formats(folder: Path, n: int = 40) -> Path:
     """As many responses in each of three formats, with route and time where each has them; half are of `shop`."""
     folder.mkdir()
     records = [line(number, route="shop" if number % 2 else "school") for number in range(3 * n)]
-    table = [{"timestamp": one.pop("time"), **one} for one in records[:n]]
+    table = [{"timestamp": record.pop("time"), **record} for record in records[:n]]
     with (folder / "table.csv").open("w", newline="") as file:
         writer = csv.DictWriter(file, list(table[0]))
         writer.writeheader()
         writer.writerows({**one, **{name: json.dumps(one[name]) for name in OWN}} for one in table)
-    nested = [{"metadata": {"route": one.pop("route"), "tier": "gold"}, **one} for one in records[n : 2 * n]]
+    nested = [{"metadata": {"route": record.pop("route"), "tier": "gold"}, **record} for record in records[n : 2 * n]]
     pl.DataFrame(nested).write_parquet(folder / "nested.parquet")
-    log_file(folder / "payloads.jsonl", [payload(one) for one in records[2 * n :]])
+    log_file(folder / "payloads.jsonl", [payload(record) for record in records[2 * n :]])
     return folder
 
 
@@ -95,8 +95,8 @@ def payload(record: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def slices(found: pl.DataFrame, name: str) -> dict[str | None, int]:
-    return dict(found.select(name, "n_responses").rows())
+def slices(result: pl.DataFrame, name: str) -> dict[str | None, int]:
+    return dict(result.select(name, "n_responses").rows())
 
 
 def test_three_formats_share_a_slice(estimator: Path, tmp_path: Path, capsys) -> None:
@@ -108,12 +108,12 @@ def test_three_formats_share_a_slice(estimator: Path, tmp_path: Path, capsys) ->
     assert not [name for name in kept.columns if "user_api_key" in name or "requester" in name]
     mapped = {"column": ["route=metadata.route"]}
     for logs in (folder, tmp_path / "features.parquet"):
-        for found in (
+        for result in (
             es.estimate(estimator, logs, ["route"], **mapped),
             es.monitor(estimator, logs, ["route"], **mapped).slices,
             es.sample(estimator, logs, ["route"], 20, **mapped).slices,
         ):
-            assert slices(found, "route") == {"shop": 60, "school": 60}
+            assert slices(result, "route") == {"shop": 60, "school": 60}
         # What has the mapped name in one format, and the place in two.
         assert slices(es.estimate(estimator, logs, ["metadata.route"]), "metadata.route") == {
             None: 40,
@@ -129,8 +129,8 @@ def test_three_formats_share_a_slice(estimator: Path, tmp_path: Path, capsys) ->
 def test_where_takes_the_responses_with_the_values(estimator: Path, tmp_path: Path) -> None:
     folder = formats(tmp_path / "logs")
     for where in (["route=shop"], {"route": "shop"}):
-        found = es.estimate(estimator, folder, ["route"], where=where, column={"route": "metadata.route"})
-        assert slices(found, "route") == {"shop": 60}
+        result = es.estimate(estimator, folder, ["route"], where=where, column={"route": "metadata.route"})
+        assert slices(result, "route") == {"shop": 60}
     features = es.read_features(folder)
     both = es.monitor(estimator, features, ["benchmark"], where={"benchmark": ["table", "nested"], "model": "m"})
     assert slices(both.slices, "benchmark") == {"table": 40, "nested": 40}
@@ -163,5 +163,5 @@ def test_a_model_can_be_a_slice_of_any_log(estimator: Path, tmp_path: Path) -> N
     """A payload's record names the model in another place than its reply."""
     pair = {"request": {"model": "alias"}, "response": payload(line(0))["response"]}
     log = log_file(tmp_path / "pairs.jsonl", [pair])
-    for found in (es.estimate(estimator, log), es.monitor(estimator, log, ["model", "benchmark"]).slices):
-        assert found.select("model", "benchmark").rows() == [("m", "pairs")]
+    for result in (es.estimate(estimator, log), es.monitor(estimator, log, ["model", "benchmark"]).slices):
+        assert result.select("model", "benchmark").rows() == [("m", "pairs")]

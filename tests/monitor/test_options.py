@@ -33,34 +33,34 @@ OTHER_DEFAULTS = {"monitor": {"responses": 5}, "sample": {}}
 
 def parameters(name: str) -> dict[str, Any]:
     """Those of a command, as Typer has them."""
-    found = typer.main.get_command(app).commands[name].params
-    return {one.name: one for one in found if one.name != "help"}
+    result = typer.main.get_command(app).commands[name].params
+    return {one.name: one for one in result if one.name != "help"}
 
 
 @pytest.mark.parametrize("name", VERBS)
 def test_the_verb_has_every_option(name: str) -> None:
     """tests/workflow/test_adding.py adds an option, and a place where alerts go."""
-    found = inspect.signature(getattr(es, name)).parameters
-    assert {*found} == {*OWN[name], *VERBS[name].model_fields}
+    result = inspect.signature(getattr(es, name)).parameters
+    assert {*result} == {*OWN[name], *VERBS[name].model_fields}
     for option, field in VERBS[name].model_fields.items():
-        assert found[option].default == field.default, option
+        assert result[option].default == field.default, option
     # As a notebook completes them: those that are given without a name come first.
-    assert list(found)[:3] == ["estimator", "logs", "by"]
-    assert all(one.kind is not one.VAR_KEYWORD for one in found.values())
+    assert list(result)[:3] == ["estimator", "logs", "by"]
+    assert all(one.kind is not one.VAR_KEYWORD for one in result.values())
 
 
 @pytest.mark.parametrize("name", VERBS)
 def test_the_command_has_every_option(name: str) -> None:
-    found = parameters(name)
-    assert {*found} == {*OWN_OF_COMMAND[name], *VERBS[name].model_fields}
+    result = parameters(name)
+    assert {*result} == {*OWN_OF_COMMAND[name], *VERBS[name].model_fields}
     for option, field in VERBS[name].model_fields.items():
         if option == "budget":
-            assert found[option].required
+            assert result[option].required
         else:
             default = OTHER_DEFAULTS[name].get(option, field.default)
-            assert (found[option].default or None) == (default or None), option
-        assert str(field.description).rstrip(".") in found[option].help
-        assert f"--{option.replace('_', '-')}" in found[option].opts
+            assert (result[option].default or None) == (default or None), option
+        assert str(field.description).rstrip(".") in result[option].help
+        assert f"--{option.replace('_', '-')}" in result[option].opts
 
 
 def test_the_docstring_has_every_option_with_its_bounds() -> None:
@@ -120,12 +120,12 @@ def test_all_that_is_wrong_is_said_at_once() -> None:
 
 
 def test_an_option_that_is_unknown_or_does_not_go_with_others() -> None:
-    for given, said in (
+    for given, message in (
         ({"windows": "day"}, "unknown key 'windows'; known keys: by, window, "),
         ({"alert_on": ["drop"]}, "alert_on: .*--reference"),
         ({"reference": "yesterday"}, "reference: must be FIRST..LAST"),
     ):
-        with pytest.raises(ConfigError, match=said):
+        with pytest.raises(ConfigError, match=message):
             es.monitor("none", "none", **given)
 
 
@@ -146,8 +146,8 @@ def test_a_target_that_fails_hides_neither_findings_nor_alert(output: str, tmp_p
 
 
 def test_help_shows_plain_types() -> None:
-    found = inspect.signature(es.sample).parameters
-    assert (found["top_k"].annotation, found["seed"].annotation) == (int | None, int)
+    result = inspect.signature(es.sample).parameters
+    assert (result["top_k"].annotation, result["seed"].annotation) == (int | None, int)
     assert "Annotated" not in str(inspect.signature(es.monitor)) + str(inspect.signature(es.read_logs))
 
 
@@ -159,6 +159,6 @@ def test_a_kind_of_log_probabilities_is_one_that_is_known(tmp_path: Path) -> Non
 def test_a_slice_may_have_the_name_of_a_column_of_the_estimates(tmp_path: Path) -> None:
     features = traffic().with_columns(error=1)
     labels = features.select("item_id", label=pl.int_range(pl.len()) % 4 > 0).head(8)
-    found = es.estimate(saved(tmp_path, "group-accuracy"), features, by=["error"], labels=labels)
-    assert found.select("slice_error", "n_labelled", "true_accuracy").rows() == [("1", 8, 0.75)]
-    assert found["error"][0] == pytest.approx(found["estimated_accuracy"][0] - 0.75)
+    result = es.estimate(saved(tmp_path, "group-accuracy"), features, by=["error"], labels=labels)
+    assert result.select("slice_error", "n_labelled", "true_accuracy").rows() == [("1", 8, 0.75)]
+    assert result["error"][0] == pytest.approx(result["estimated_accuracy"][0] - 0.75)

@@ -65,8 +65,8 @@ def test_every_metric_says_what_it_is(found: Monitored) -> None:
     families = {one.name: one for one in text_string_to_metric_families(text)}
     assert set(families) == {f"entropy_sentinel_{name}" for name in METRICS}
     share = families["entropy_sentinel_cut_off_share"]
-    said = "Share of the estimated responses that were truncated."
-    assert share.documentation == said
+    expected = "Share of the estimated responses that were truncated."
+    assert share.documentation == expected
     assert {one.type for one in families.values()} == {"gauge"}
 
 
@@ -139,8 +139,8 @@ def test_the_rows_as_files(found: Monitored, tmp_path: Path) -> None:
 def test_alerts_are_about_the_newest_two_windows(found: Monitored, tmp_path: Path) -> None:
     newest = found.windows.filter(pl.col("window") >= BEGIN + timedelta(days=2))
     below = newest.filter(pl.col("estimated_accuracy") < 0.9, pl.col("n_estimated") >= 50)
-    assert len([one for one in found.alerts if one["n_windows"] == 1]) == len(below) > 0
-    assert {one["window"] for one in found.alerts} == {"2026-11-04T00:00:00+00:00", "2026-11-05T00:00:00+00:00"}
+    assert len([alert for alert in found.alerts if alert["n_windows"] == 1]) == len(below) > 0
+    assert {alert["window"] for alert in found.alerts} == {"2026-11-04T00:00:00+00:00", "2026-11-05T00:00:00+00:00"}
     write_alerts(found, tmp_path / "alerts.json")
     (first, *_), about = json.loads((tmp_path / "alerts.json").read_text()).values()
     assert (first["kind"], set(first["slice"]), first["level"]) == ("below", {"route", "user"}, 0.9)
@@ -150,12 +150,12 @@ def test_alerts_are_about_the_newest_two_windows(found: Monitored, tmp_path: Pat
 def test_an_alert_below_says_whether_the_interval_is_too() -> None:
     estimator, features = fitted("atc-se_sum"), traffic(900)
     accuracy, upper = es.monitor(estimator, features).slices.select("estimated_accuracy", "upper").row(0)
-    for threshold, said in (
+    for threshold, expected in (
         (accuracy + 1e-9, "the interval reaches above it"),
         (upper + 1e-9, "the whole interval"),
     ):
         (alert,) = es.monitor(estimator, features, fail_below=threshold).alerts
-        assert alert["message"].endswith(said)
+        assert alert["message"].endswith(expected)
     assert es.monitor(estimator, features, fail_below=accuracy).alerts == []
     assert es.monitor(estimator, features, fail_below=0.99, min_responses=901).alerts == []
 
@@ -163,6 +163,6 @@ def test_an_alert_below_says_whether_the_interval_is_too() -> None:
 def test_many_that_are_cut_off_are_an_alert_if_asked_for() -> None:
     features = traffic(900).with_columns(cut_off=pl.col("route") == "school")
     found = es.monitor(fitted("atc-se_sum"), features, by=["route"], alert_on=["truncated"])
-    assert [(one["kind"], one["slice"], one["message"]) for one in found.alerts] == [
+    assert [(alert["kind"], alert["slice"], alert["message"]) for alert in found.alerts] == [
         ("truncated", {"route": "school"}, "100% of the responses were truncated")
     ]

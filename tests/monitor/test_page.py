@@ -33,16 +33,16 @@ def monitored(features: pl.DataFrame, **options: Any) -> Monitored:
 
 
 def test_the_page_says_what_was_found(features: pl.DataFrame) -> None:
-    found = monitored(features, fail_below=0.5)
-    text = page(found)
-    first = found.slices.row(0, named=True)
+    results = monitored(features, fail_below=0.5)
+    text = page(results)
+    first = results.slices.row(0, named=True)
     assert f"most errors are expected in {first['route']}" in text
     assert f"estimated accuracy {first['estimated_accuracy']:.3f}" in text
     for heading in ("Alerts", "Where errors are expected", "Over time", "Week from 2026-11-09 00:00 UTC"):
         assert f"<h2>{heading}</h2>" in text
-    assert [one["message"] in text for one in found.alerts] == [True] * len(found.alerts)
-    assert len(found.alerts) > 0
-    numbers = {row["route"]: f"{row['estimated_accuracy']:.3f}" for row in found.slices.iter_rows(named=True)}
+    assert [alert["message"] in text for alert in results.alerts] == [True] * len(results.alerts)
+    assert len(results.alerts) > 0
+    numbers = {row["route"]: f"{row['estimated_accuracy']:.3f}" for row in results.slices.iter_rows(named=True)}
     for route, number in numbers.items():
         assert re.search(
             rf"<td>{route}</td>\s*<td class=\"n\">40</td>\s*<td class=\"n\">{number}</td>", text.replace("\n", " ")
@@ -102,9 +102,9 @@ def test_the_page_fits_its_screen(features: pl.DataFrame, tmp_path: Path, width:
     """The page itself never scrolls sideways, boxes of tables never upwards, and dots at 0 and 1 are whole."""
     long = features.with_columns(route=pl.col("benchmark") + "/" + "a-name-without-a-place-to-break" * 3)
     sure = es.fit(features, es.read_labels(TINY.labels), "atc-nll_sum")
-    found = monitor(sure, long, ["route"], window="week", reference="2026-11-02..2026-11-08", fail_below=0.99)
-    assert found.slices["estimated_accuracy"].max() == 1
-    write_page(found, tmp_path / "page.html")
+    results = monitor(sure, long, ["route"], window="week", reference="2026-11-02..2026-11-08", fail_below=0.99)
+    assert results.slices["estimated_accuracy"].max() == 1
+    write_page(results, tmp_path / "page.html")
     sizes = found_on(tmp_path / "page.html", SIZES, width)
     assert sizes["wide"] <= width
     assert max(sizes["high"]) <= 0

@@ -13,14 +13,14 @@ def test_files_of_one_name_are_parts_of_two(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "log 1.jsonl").write_text("")
     config = {"estimator": "e", "folder": "f", "logs": [f"{tmp_path}/*/*.jsonl", f"{tmp_path}/a/log 1.jsonl"]}
-    found = Partitions({**config, "options": {"by": ["route"], "level": 0.8}})
-    assert sorted(found.logs.values()) == [f"{tmp_path}/a/log 1.jsonl", f"{tmp_path}/b/log 1.jsonl"]
-    assert all(name.startswith("log-1.jsonl-") for name in found.logs)
-    assert found.reading == {"by": ["route"]}
+    result = Partitions({**config, "options": {"by": ["route"], "level": 0.8}})
+    assert sorted(result.logs.values()) == [f"{tmp_path}/a/log 1.jsonl", f"{tmp_path}/b/log 1.jsonl"]
+    assert all(name.startswith("log-1.jsonl-") for name in result.logs)
+    assert result.reading == {"by": ["route"]}
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"log": "x"}, "unknown key 'log'; known keys: estimator, logs, folder, options"),
         ({"estimator": None}, "estimator: must be set"),
@@ -29,6 +29,6 @@ def test_files_of_one_name_are_parts_of_two(tmp_path: Path) -> None:
         ({"options": 3}, "options: must be a section with keys, was 3"),
     ],
 )
-def test_what_cannot_be(change: dict[str, object], said: str) -> None:
-    with pytest.raises(ConfigError, match=said):
+def test_what_cannot_be(change: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         Partitions({"estimator": "e", "folder": "f", "logs": __file__} | change)

@@ -27,8 +27,8 @@ def lines(first: int, last: int, **changes: Any) -> list[dict[str, Any]]:
     return [line(number, **changes) for number in range(first, last)]
 
 
-def count(found: Monitored) -> int:
-    return int(found.slices["n_responses"].sum())
+def count(results: Monitored) -> int:
+    return int(results.slices["n_responses"].sum())
 
 
 @pytest.fixture(params=["with ids", "without ids"])
@@ -46,8 +46,8 @@ def test_a_log_that_was_seen_cut_short_counts_once(estimator, tmp_path: Path, ow
         counts.append(count(es.monitor(estimator, path, state=state)))
     assert counts == [20, 30, 30, 30, 30, 30]
     log_file(path, lines(0, 35, **own))
-    found = es.monitor(estimator, path, by=["route"], window="day", state=tmp_path / "new")
-    assert found.slices.drop("reasons").equals(
+    results = es.monitor(estimator, path, by=["route"], window="day", state=tmp_path / "new")
+    assert results.slices.drop("reasons").equals(
         es.monitor(estimator, path, by=["route"], window="day").slices.drop("reasons")
     )
     assert count(es.monitor(estimator, path, state=state)) == 35
@@ -73,15 +73,15 @@ def test_two_exports_of_the_same_responses(estimator, tmp_path: Path) -> None:
     """Other bytes, another order, fields more, another form of the time; half of it is new."""
     first = log_file(tmp_path / "first.jsonl", lines(0, 30))
     times = {f"req-{number:04d}": 1793577600 + 3600 * number for number in range(45)}
-    second = [one | {"time": times[one["id"]], "exported": "later"} for one in reversed(lines(15, 45))]
+    second = [line | {"time": times[line["id"]], "exported": "later"} for line in reversed(lines(15, 45))]
     log_file(tmp_path / "second.jsonl", second)
     for state in (None, tmp_path / "state"):
-        found = es.monitor(estimator, [first, tmp_path / "second.jsonl"], by=["route"], window="day", state=state)
-        assert count(found) == 45
-        assert found.problems.notes[SAME] == 15
-        assert found.problems.places[SAME] == [str(tmp_path / "second.jsonl")]
+        results = es.monitor(estimator, [first, tmp_path / "second.jsonl"], by=["route"], window="day", state=state)
+        assert count(results) == 45
+        assert results.problems.notes[SAME] == 15
+        assert results.problems.places[SAME] == [str(tmp_path / "second.jsonl")]
         whole = es.monitor(estimator, log_file(tmp_path / "whole.jsonl", lines(0, 45)), by=["route"], window="day")
-        assert found.windows.equals(whole.windows)
+        assert results.windows.equals(whole.windows)
 
 
 def test_an_id_that_stands_for_something_else_is_another_response(estimator, tmp_path: Path) -> None:
@@ -90,10 +90,10 @@ def test_an_id_that_stands_for_something_else_is_another_response(estimator, tmp
     asked_again = [line(number, time=f"2026-11-03T{number:02}:30:00") for number in range(24)]
     paths = [log_file(tmp_path / "1.jsonl", lines(0, 24))]
     paths += [log_file(tmp_path / "2.jsonl", begun_again), log_file(tmp_path / "3.jsonl", asked_again)]
-    found = es.monitor(estimator, paths, state=tmp_path / "state")
-    assert count(found) == 72
-    assert found.problems.notes == {OTHER: 48}
-    assert not found.incomplete
+    results = es.monitor(estimator, paths, state=tmp_path / "state")
+    assert count(results) == 72
+    assert results.problems.notes == {OTHER: 48}
+    assert not results.incomplete
 
 
 def test_days_that_begin_with_the_same_line_and_have_no_ids(estimator, tmp_path: Path) -> None:
@@ -111,11 +111,11 @@ def test_parts_that_overlap(estimator, tmp_path: Path) -> None:
         path = written(rows, tmp_path / f"{name}.parquet")
         es.monitor(estimator, path, by=["route"], state=tmp_path / "parts" / name)
     for names in ("ab", "ba", "bcd", "cbd", "abcd", "dcba"):
-        found = es.monitor(estimator, [tmp_path / "parts" / name for name in names], by=["route"])
-        assert (count(found), found.incomplete) == (600, False), names
-    found = es.monitor(estimator, [tmp_path / "parts" / name for name in "ac"], by=["route"])
-    assert count(found) == 400
-    assert found.problems.counts == {
+        results = es.monitor(estimator, [tmp_path / "parts" / name for name in names], by=["route"])
+        assert (count(results), results.incomplete) == (600, False), names
+    results = es.monitor(estimator, [tmp_path / "parts" / name for name in "ac"], by=["route"])
+    assert count(results) == 400
+    assert results.problems.counts == {
         "responses that are in two parts and count twice; a single run over the files counts them once": 100
     }
 
@@ -127,19 +127,19 @@ def test_numbers_are_the_same_on_every_machine() -> None:
         "0xe220a8397b1dcdaf",
         "0x6e789e6aa1b965f4",
     ]
-    found = pl.DataFrame(numbers(traffic(3), "time"))
-    assert found[ID].to_list() == [number_of(f"m\0{0}\0" + one) for one in ("0-0", "0-1", "0-2")]
-    assert found[RESPONSE].n_unique() == 3
-    assert not found[PLACED].any()
+    results = pl.DataFrame(numbers(traffic(3), "time"))
+    assert results[ID].to_list() == [number_of(f"m\0{0}\0" + one) for one in ("0-0", "0-1", "0-2")]
+    assert results[RESPONSE].n_unique() == 3
+    assert not results[PLACED].any()
 
 
 def test_numbers_differ_where_a_response_does() -> None:
     rows = traffic(2000)
-    found = {name: pl.DataFrame(numbers(rows.with_columns(change), "time")) for name, change in CHANGES.items()}
-    for name, changed in found.items():
+    results = {name: pl.DataFrame(numbers(rows.with_columns(change), "time")) for name, change in CHANGES.items()}
+    for name, changed in results.items():
         assert changed[RESPONSE].n_unique() == 2000, name
-        assert len(set(changed[RESPONSE]) & set(found["nothing"][RESPONSE])) == (2000 if name == "nothing" else 0)
-    assert found["time"][ID].equals(found["nothing"][ID])
+        assert len(set(changed[RESPONSE]) & set(results["nothing"][RESPONSE])) == (2000 if name == "nothing" else 0)
+    assert results["time"][ID].equals(results["nothing"][ID])
 
 
 CHANGES = {

@@ -120,10 +120,10 @@ def test_improved_is_the_prediction_powered_mean_of_what_is_labelled() -> None:
     p = rng.random(200)
     labels = [bool(one) for one in rng.random(30) < p[:30]]
     weights = rng.uniform(1, 4, 30)
-    found = improved([*labels, None], p[:31], p, [*weights, 1.0], 0.9)
-    assert found.n_labelled == 30
-    assert found.improved == prediction_powered_mean(labels, p[:30], p, 0.9, weights)
-    assert found.alone == labelled_mean(labels, 0.9, weights)
+    result = improved([*labels, None], p[:31], p, [*weights, 1.0], 0.9)
+    assert result.n_labelled == 30
+    assert result.improved == prediction_powered_mean(labels, p[:30], p, 0.9, weights)
+    assert result.alone == labelled_mean(labels, 0.9, weights)
     assert improved([None], p[:1], p) is None
     # No weight is as good as equal ones.
     assert improved(labels, p[:30], p, [np.nan] * 30).improved == improved(labels, p[:30], p).improved
@@ -185,10 +185,10 @@ def test_stratified_labels_cover_and_are_as_exact_as_expected(accuracy: float) -
         correct = rng.random(600) < p
         drawn = draw(p, rng.permutation(600).astype(np.uint64), 40)
         rows = drawn.rows
-        found = improved(correct[rows], p[rows], p, 1 / drawn.inclusion, 0.9)
-        inside += found.improved.lower <= accuracy <= found.improved.upper
-        widths.append(found.improved.upper - found.improved.lower)
-        plain.append(found.alone.upper - found.alone.lower)
+        result = improved(correct[rows], p[rows], p, 1 / drawn.inclusion, 0.9)
+        inside += result.improved.lower <= accuracy <= result.improved.upper
+        widths.append(result.improved.upper - result.improved.lower)
+        plain.append(result.alone.upper - result.alone.lower)
         foretold.append(drawn.expected_width(p, 0.9))
     assert inside / 1000 > 0.88
     assert np.mean(widths) < np.mean(plain)

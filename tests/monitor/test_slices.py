@@ -48,10 +48,10 @@ def agree(one: pl.DataFrame, other: pl.DataFrame, keys: list[str]) -> None:
 
 
 def test_estimates_are_those_of_the_estimator(estimator, features) -> None:
-    found = es.monitor(estimator, features, by=["route", "user"]).slices
-    assert found["user"].null_count() == 3
-    assert es.estimate(estimator, features, by=["route", "user"]).equals(found)
-    for row in found.iter_rows(named=True):
+    result = es.monitor(estimator, features, by=["route", "user"]).slices
+    assert result["user"].null_count() == 3
+    assert es.estimate(estimator, features, by=["route", "user"]).equals(result)
+    for row in result.iter_rows(named=True):
         whole = features.filter(pl.col("route").eq_missing(row["route"]), pl.col("user").eq_missing(row["user"]))
         usable = whole.filter(pl.col("reason").is_null())
         assert (row["n_estimated"], row["n_excluded"]) == (len(usable), len(whole) - len(usable))
@@ -59,11 +59,11 @@ def test_estimates_are_those_of_the_estimator(estimator, features) -> None:
 
 
 def test_all_responses_are_one_slice_where_none_is_asked_for(estimator, features) -> None:
-    found = es.monitor(estimator, features).slices
+    result = es.monitor(estimator, features).slices
     usable = features.filter(pl.col("reason").is_null())
-    assert found.select("slice", "n_responses", "n_estimated", "n_excluded").rows() == [("all", 1500, 1470, 30)]
-    assert found["estimated_accuracy"][0] == pytest.approx(estimator.estimator.accuracy(usable), abs=1e-12)
-    assert found["cut_off_share"][0] == pytest.approx(usable["cut_off"].mean())
+    assert result.select("slice", "n_responses", "n_estimated", "n_excluded").rows() == [("all", 1500, 1470, 30)]
+    assert result["estimated_accuracy"][0] == pytest.approx(estimator.estimator.accuracy(usable), abs=1e-12)
+    assert result["cut_off_share"][0] == pytest.approx(usable["cut_off"].mean())
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -88,13 +88,13 @@ def test_of_values_that_are_exact_in_binary_not_a_bit_differs(features, tmp_path
 
 def test_windows_add_up_to_the_slices_and_nothing_is_lost(estimator, features) -> None:
     odd = features.with_columns(time=pl.when(pl.int_range(pl.len()) % 100 != 0).then("time"))
-    found = es.monitor(estimator, odd, by=["route"], window="hour")
-    added = found.windows.group_by("route").agg(pl.col("n_responses", "n_estimated", "n_excluded").sum())
+    result = es.monitor(estimator, odd, by=["route"], window="hour")
+    added = result.windows.group_by("route").agg(pl.col("n_responses", "n_estimated", "n_excluded").sum())
     counts = ["route", "n_responses", "n_estimated", "n_excluded"]
-    assert added.sort("route").equals(found.slices.select(counts).sort("route"))
-    assert found.windows.filter(pl.col("window").is_null())["n_responses"].sum() == 15
-    assert found.problems.counts == {"responses without a time": 15}
-    hours = found.windows["window"].drop_nulls().unique().sort()
+    assert added.sort("route").equals(result.slices.select(counts).sort("route"))
+    assert result.windows.filter(pl.col("window").is_null())["n_responses"].sum() == 15
+    assert result.problems.counts == {"responses without a time": 15}
+    hours = result.windows["window"].drop_nulls().unique().sort()
     assert (hours[0], hours[-1], len(hours)) == (BEGIN, BEGIN + timedelta(hours=95), 96)
 
 
@@ -110,19 +110,19 @@ def test_a_change_is_of_what_came_after_the_reference(estimator, features) -> No
     late = (pl.col("time") >= third) & (pl.col("route") == "shop")
     uncertain = pl.col("max", "mean", "se_sum", "nll_avg", "nll_max", "nll_sum")
     drifted = features.with_columns(pl.when(late).then(uncertain * 3).otherwise(uncertain))
-    found = es.monitor(estimator, drifted, by=["route"], reference="2026-11-02..2026-11-03", alert_on=["drop"])
+    result = es.monitor(estimator, drifted, by=["route"], reference="2026-11-02..2026-11-03", alert_on=["drop"])
     wanted, p = {}, {}
     for route in ("shop", "school", "support"):
         rows = drifted.filter(pl.col("reason").is_null(), pl.col("route") == route)
         now, then = (rows.filter(pl.col("time") >= third), rows.filter(pl.col("time") < third))
         wanted[route] = estimator.estimator.accuracy(now) - estimator.estimator.accuracy(then)
         p[route] = p_of_change(estimator.estimator.accuracies_of, side(estimator, now), side(estimator, then))
-    rows = {row["route"]: row for row in found.slices.iter_rows(named=True)}
+    rows = {row["route"]: row for row in result.slices.iter_rows(named=True)}
     assert {route: row["change"] for route, row in rows.items()} == pytest.approx(wanted, abs=1e-12)
     assert {route: row["change_p"] for route, row in rows.items()} == pytest.approx(p, rel=1e-6)
     assert [rows[route]["change_q"] for route in p] == pytest.approx(fdr(list(p.values())), rel=1e-6)
     assert rows["shop"]["change"] < -0.1
-    assert [(one["kind"], one["slice"]) for one in found.alerts] == [("drop", {"route": "shop"})]
+    assert [(alert["kind"], alert["slice"]) for alert in result.alerts] == [("drop", {"route": "shop"})]
 
 
 def side(saved: SavedEstimator, rows: pl.DataFrame) -> tuple[int, np.ndarray, np.ndarray]:
@@ -133,9 +133,9 @@ def side(saved: SavedEstimator, rows: pl.DataFrame) -> tuple[int, np.ndarray, np
 
 
 def test_windows_in_the_reference_and_before_it_have_no_change(estimator, features) -> None:
-    found = es.monitor(estimator, features, window="day", reference="2026-11-03").windows
+    result = es.monitor(estimator, features, window="day", reference="2026-11-03").windows
     for name in ("change", "change_q"):
-        assert found[name].is_null().to_list() == [True, True, False, False]
+        assert result[name].is_null().to_list() == [True, True, False, False]
 
 
 def test_a_reference_without_responses_is_an_error(estimator, features) -> None:
@@ -156,8 +156,8 @@ def test_a_reference_without_responses_is_an_error(estimator, features) -> None:
 
 def test_few_responses_are_flagged_and_not_tested(estimator, features) -> None:
     few = features.filter((pl.col("route") != "support") | (pl.col("time") < BEGIN + timedelta(days=2, hours=6)))
-    found = es.monitor(estimator, few, by=["route"], reference="2026-11-02..2026-11-03", min_responses=60)
-    row = found.slices.row(by_predicate=pl.col("route") == "support", named=True)
+    result = es.monitor(estimator, few, by=["route"], reference="2026-11-02..2026-11-03", min_responses=60)
+    row = result.slices.row(by_predicate=pl.col("route") == "support", named=True)
     assert row["change"] is not None
     assert (row["change_p"], row["change_q"]) == (None, None)
     tiny = es.monitor(estimator, few.head(40), by=["route"]).slices
@@ -166,28 +166,28 @@ def test_few_responses_are_flagged_and_not_tested(estimator, features) -> None:
 
 
 def test_intervals_are_those_of_the_validation_card(estimator, features) -> None:
-    found = es.monitor(estimator, features, by=["route"], level=0.8).slices
+    result = es.monitor(estimator, features, by=["route"], level=0.8).slices
     validation = Validation.from_dict(estimator.about["validation"])
-    same = validation.residuals.intervals(found["estimated_accuracy"], found["n_estimated"], 0.8)
-    assert found["lower"].to_list() == same.lower.tolist()
-    assert found["upper"].to_list() == same.upper.tolist()
-    assert found["basis"].to_list() == [same.basis] * 3 == ["predictive"] * 3
-    beside = validation.residuals.conformal(found["estimated_accuracy"], found["n_estimated"], 0.8)
-    assert found["conformal_lower"].to_list() == beside.lower.tolist()
-    assert found["conformal_upper"].to_list() == beside.upper.tolist()
+    same = validation.residuals.intervals(result["estimated_accuracy"], result["n_estimated"], 0.8)
+    assert result["lower"].to_list() == same.lower.tolist()
+    assert result["upper"].to_list() == same.upper.tolist()
+    assert result["basis"].to_list() == [same.basis] * 3 == ["predictive"] * 3
+    beside = validation.residuals.conformal(result["estimated_accuracy"], result["n_estimated"], 0.8)
+    assert result["conformal_lower"].to_list() == beside.lower.tolist()
+    assert result["conformal_upper"].to_list() == beside.upper.tolist()
     higher = es.monitor(estimator, features, level=0.95).slices  # 4 domains: conformal up to 0.8
     assert set(higher["conformal_lower"]) == set(higher["conformal_upper"]) == {None}
     assert set(higher["basis"]) == {"predictive"}
 
 
 def test_the_rank_is_by_expected_errors(estimator, features) -> None:
-    found = es.monitor(estimator, features, by=["route"]).slices
-    errors = (found["n_estimated"] * (1 - found["estimated_accuracy"])).to_list()
-    assert found["expected_errors"].to_list() == pytest.approx(errors)
+    result = es.monitor(estimator, features, by=["route"]).slices
+    errors = (result["n_estimated"] * (1 - result["estimated_accuracy"])).to_list()
+    assert result["expected_errors"].to_list() == pytest.approx(errors)
     assert errors == sorted(errors, reverse=True)
-    assert found["rank"].to_list() == [1, 2, 3]
-    fewest = (found["n_estimated"] * (1 - found["upper"])).to_list()
-    assert found["expected_errors_lower"].to_list() == pytest.approx(fewest)
+    assert result["rank"].to_list() == [1, 2, 3]
+    fewest = (result["n_estimated"] * (1 - result["upper"])).to_list()
+    assert result["expected_errors_lower"].to_list() == pytest.approx(fewest)
 
 
 def test_slices_without_an_estimate_are_there(estimator, features) -> None:
@@ -202,21 +202,21 @@ def test_slices_without_an_estimate_are_there(estimator, features) -> None:
 
 def test_the_smallest_slices_are_pooled(estimator, features) -> None:
     many = features.with_columns(route=pl.when(pl.int_range(pl.len()) < 900).then("route").otherwise("item_id"))
-    found = es.monitor(estimator, many, by=["route"], max_slices=2)
-    assert set(found.slices["route"]) == {"shop", "school", "(others)"}
-    others = found.slices.row(by_predicate=pl.col("route") == "(others)", named=True)
+    result = es.monitor(estimator, many, by=["route"], max_slices=2)
+    assert set(result.slices["route"]) == {"shop", "school", "(others)"}
+    others = result.slices.row(by_predicate=pl.col("route") == "(others)", named=True)
     rest = many.filter(~pl.col("route").is_in(["shop", "school"]), pl.col("reason").is_null())
     assert others["n_estimated"] == len(rest)
     assert others["estimated_accuracy"] == pytest.approx(estimator.estimator.accuracy(rest), abs=1e-12)
     assert "contains 601 smaller slices" in others["reasons"]
-    assert found.provenance["pooled_slices"] == 601
-    assert found.slices["n_responses"].sum() == 1500
+    assert result.provenance["pooled_slices"] == 601
+    assert result.slices["n_responses"].sum() == 1500
 
 
 def test_a_column_of_a_name_that_the_table_has(estimator, features) -> None:
-    found = es.monitor(estimator, features.rename({"route": "level"}), by=["level"]).slices
-    assert set(found["slice_level"]) == {"shop", "school", "support"}
-    assert found["level"].to_list() == [0.9] * 3
+    result = es.monitor(estimator, features.rename({"route": "level"}), by=["level"]).slices
+    assert set(result["slice_level"]) == {"shop", "school", "support"}
+    assert result["level"].to_list() == [0.9] * 3
 
 
 def test_numbers_and_texts_of_two_files_are_one_slice(estimator, features, tmp_path: Path) -> None:
@@ -229,11 +229,11 @@ def test_what_speaks_against_the_estimator_is_a_flag_of_every_slice(features) ->
     few = fitted("atc-mtp", domains=2)
     features = features.with_columns(model=pl.when(pl.col("route") == "shop").then(pl.lit("other")).otherwise("model"))
     few.about["caution"], few.about["support"] = "only 1 of 400 training rows are incorrect", None
-    found = es.monitor(few, features, by=["route"], any_model=True)
-    assert found.provenance["general_flags"]["training accuracy"] == "only 1 of 400 training rows are incorrect"
+    result = es.monitor(few, features, by=["route"], any_model=True)
+    assert result.provenance["general_flags"]["training accuracy"] == "only 1 of 400 training rows are incorrect"
     shops = features.filter(pl.col("route") == "shop", pl.col("reason").is_null()).height
-    assert found.provenance["overridden"] == {"of model 'other'": shops}
-    for flags in found.slices["flags"]:
+    assert result.provenance["overridden"] == {"of model 'other'": shops}
+    for flags in result.slices["flags"]:
         assert flags[-3:].to_list() == ["training accuracy", "overridden", "support unknown"]
 
 
@@ -254,30 +254,30 @@ def test_the_validation_of_another_model_is_not_shown_as_if_it_held(features) ->
 
 def test_each_flagged_slice_has_its_reason(features) -> None:
     cut = features.with_columns(cut_off=pl.col("route") != "shop")
-    found = es.monitor(fitted("group-accuracy"), cut, by=["route"])
-    [said] = [value for flag, value in reasons(found).items() if flag == "truncated"]
-    assert sorted(said.split(": ")[0].split(", ")) == ["school", "support"]
-    assert said.endswith(": 100% of the responses were truncated")
+    result = es.monitor(fitted("group-accuracy"), cut, by=["route"])
+    [expected] = [value for flag, value in reasons(result).items() if flag == "truncated"]
+    assert sorted(expected.split(": ")[0].split(", ")) == ["school", "support"]
+    assert expected.endswith(": 100% of the responses were truncated")
 
 
 def test_an_estimator_without_a_card_has_an_assumption_for_intervals(features) -> None:
     bare = fitted("atc-mtp")
     bare.about["validation"] = None
-    found = es.monitor(bare, features, by=["route"])
-    assert list(found.provenance["general_flags"]) == ["no validation"]
-    assert set(found.slices["basis"]) == {"prior"}
+    result = es.monitor(bare, features, by=["route"])
+    assert list(result.provenance["general_flags"]) == ["no validation"]
+    assert set(result.slices["basis"]) == {"prior"}
 
 
 def test_slices_outside_the_support_are_flagged(features) -> None:
     strange = features.with_columns(max=pl.when(pl.col("route") == "school").then(pl.col("max") * 20).otherwise("max"))
-    found = es.monitor(fitted("group-accuracy"), strange, by=["route"], alert_on=["support"])
-    outside = {row["route"]: "outside support" in row["flags"] for row in found.slices.iter_rows(named=True)}
+    result = es.monitor(fitted("group-accuracy"), strange, by=["route"], alert_on=["support"])
+    outside = {row["route"]: "outside support" in row["flags"] for row in result.slices.iter_rows(named=True)}
     assert outside == {"shop": False, "school": True, "support": False}
-    assert [(one["kind"], one["slice"]) for one in found.alerts] == [("support", {"route": "school"})]
+    assert [(alert["kind"], alert["slice"]) for alert in result.alerts] == [("support", {"route": "school"})]
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "said"),
+    ("options", "error", "expected"),
     [
         ({"by": ["rout"]}, InputError, "column 'rout'"),
         ({"window": "day", "time": "when"}, InputError, "column 'when'"),
@@ -285,6 +285,6 @@ def test_slices_outside_the_support_are_flagged(features) -> None:
         ({"state": "there"}, ConfigError, "state: .*estimator's file"),
     ],
 )
-def test_options_that_cannot_be(estimator, features, options, error, said) -> None:
-    with pytest.raises(error, match=said):
+def test_options_that_cannot_be(estimator, features, options, error, expected) -> None:
+    with pytest.raises(error, match=expected):
         es.monitor(estimator, features, **options)

@@ -41,15 +41,15 @@ def estimator(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the files whose responses were read."""
-    found: list[str] = []
+    results: list[str] = []
     frames = Inputs.frames
 
     def noted(self: Inputs, source: Any) -> Iterator[pl.DataFrame]:
-        found.append(Path(source).name)
+        results.append(Path(source).name)
         return frames(self, source)
 
     monkeypatch.setattr(Inputs, "frames", noted)
-    return found
+    return results
 
 
 def lines(first: int, last: int) -> list[dict[str, Any]]:
@@ -103,18 +103,18 @@ def test_what_is_known_of_a_file_that_is_gone_still_counts(estimator, tmp_path: 
     without(state, "cut_off_share")
     others = [line(number, route="shop" if number < 30 else "support") for number in range(24, 48)]
     second = log_file(tmp_path / "2.jsonl", others)
-    found = run(estimator, second, state)
+    results = run(estimator, second, state)
     whole = run(estimator, [first, second], None)
-    share = dict(found.slices.select("route", "cut_off_share").rows())
+    share = dict(results.slices.select("route", "cut_off_share").rows())
     assert share == {"school": None, "shop": None, "support": 0}
     hidden = ("cut_off_share", "flags", "reasons")  # that many are cut off is a flag
-    assert found.slices.drop(hidden).equals(whole.slices.drop(hidden))
-    (note,) = [one for one in found.problems.lines() if "'cut_off_share'" in one]
+    assert results.slices.drop(hidden).equals(whole.slices.drop(hidden))
+    (note,) = [line for line in results.problems.lines() if "'cut_off_share'" in line]
     assert (note[:7], note.endswith(f": {first}")) == ("1 file ", True)
     # Given again, all is known.
     again = run(estimator, [first, second], state)
     assert again.slices.equals(whole.slices)
-    assert not [one for one in again.problems.lines() if "not known" in one]
+    assert not [line for line in again.problems.lines() if "not known" in line]
 
 
 @pytest.mark.parametrize("newer", [True, False])
@@ -128,12 +128,12 @@ def test_a_part_brings_a_statistic_that_was_not_there(estimator, tmp_path: Path,
 
 def cut_off(first: int, last: int) -> list[dict[str, Any]]:
     """Lines whose responses are cut off where the route is the shop."""
-    return [one | ({"finish_reason": "length"} if one["route"] == "shop" else {}) for one in lines(first, last)]
+    return [line | ({"finish_reason": "length"} if line["route"] == "shop" else {}) for line in lines(first, last)]
 
 
-def days(found: Monitored) -> list[tuple[int, int]]:
+def days(results: Monitored) -> list[tuple[int, int]]:
     """The day of the month of each window, and its responses."""
-    rows = found.windows.group_by("window").agg(pl.col("n_responses").sum()).sort("window")
+    rows = results.windows.group_by("window").agg(pl.col("n_responses").sum()).sort("window")
     return [(day.day, n) for day, n in rows.rows()]
 
 
@@ -212,9 +212,9 @@ def test_a_run_that_dies_leaves_nothing_that_counts(estimator, tmp_path: Path, m
         run(estimator, str(logs), state)
     monkeypatch.undo()
     assert len(keys(state)) == 1
-    found = run(estimator, str(logs), state)
-    assert days(found) == [(2, 24), (3, 24)]
-    assert found.provenance["files"]["read_now"] == 1
+    results = run(estimator, str(logs), state)
+    assert days(results) == [(2, 24), (3, 24)]
+    assert results.provenance["files"]["read_now"] == 1
 
 
 RUN = """
@@ -235,9 +235,9 @@ def test_killed_at_any_moment(estimator, tmp_path: Path, after_s: float) -> None
     time.sleep(after_s)
     process.kill()
     process.wait()
-    found = es.monitor(estimator, str(logs), by=["route"], window="day", state=state)
-    assert found.slices["n_responses"].sum() == 20 * 500
-    assert found.slices.equals(es.monitor(estimator, str(logs), by=["route"], window="day").slices)
+    results = es.monitor(estimator, str(logs), by=["route"], window="day", state=state)
+    assert results.slices["n_responses"].sum() == 20 * 500
+    assert results.slices.equals(es.monitor(estimator, str(logs), by=["route"], window="day").slices)
 
 
 def test_two_runs_at_once_wait_for_each_other(estimator, tmp_path: Path) -> None:
@@ -250,11 +250,11 @@ def test_two_runs_at_once_wait_for_each_other(estimator, tmp_path: Path) -> None
         both = [subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True) for _ in range(2)]
         assert all("waiting for another run" in process.stderr.readline() for process in both)
         assert state.stat().st_size == 0
-    said = [process.communicate()[1] for process in both]
-    assert [process.returncode for process in both] == [0, 0], said
+    expected = [process.communicate()[1] for process in both]
+    assert [process.returncode for process in both] == [0, 0], expected
     assert len(keys(state)) == 5
-    found = es.monitor(estimator, str(logs), by=["route"], window="day", state=state)
-    assert found.slices["n_responses"].sum() == 5 * 500
+    results = es.monitor(estimator, str(logs), by=["route"], window="day", state=state)
+    assert results.slices["n_responses"].sum() == 5 * 500
 
 
 def test_a_file_that_grows_while_it_is_read_is_read_from_a_copy(estimator, tmp_path: Path, monkeypatch) -> None:
@@ -301,10 +301,10 @@ def test_states_of_parts_of_the_logs_are_logs(estimator, tmp_path: Path) -> None
     for path in paths:
         run(estimator, path, tmp_path / "parts" / path.stem)
     parts = sorted((tmp_path / "parts").iterdir())
-    found = run(estimator, parts, tmp_path / "state")
-    assert found.slices.equals(run(estimator, paths, None).slices)
-    assert run(estimator, [*parts, *paths], tmp_path / "state").slices.equals(found.slices)
-    assert run(estimator, parts, None).slices.equals(found.slices)
+    results = run(estimator, parts, tmp_path / "state")
+    assert results.slices.equals(run(estimator, paths, None).slices)
+    assert run(estimator, [*parts, *paths], tmp_path / "state").slices.equals(results.slices)
+    assert run(estimator, parts, None).slices.equals(results.slices)
     with pytest.raises(ProvenanceError, match="was made with by"):
         es.monitor(estimator, parts, by=["user"], window="day")
 
@@ -313,8 +313,8 @@ def test_states_of_parts_of_the_logs_are_logs(estimator, tmp_path: Path) -> None
 def test_a_state_that_lies_among_the_logs_is_no_log(estimator, tmp_path: Path, logs: str) -> None:
     log_file(tmp_path / "log.jsonl", lines(0, 24))
     for _ in range(2):
-        found = run(estimator, tmp_path / logs, tmp_path / "state")
-        assert (days(found), found.incomplete) == ([(2, 24)], False)
+        results = run(estimator, tmp_path / logs, tmp_path / "state")
+        assert (days(results), results.incomplete) == ([(2, 24)], False)
 
 
 def test_a_bad_line_counts_in_every_run_as_it_does_without_a_state(estimator, tmp_path: Path, capsys) -> None:

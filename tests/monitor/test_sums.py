@@ -34,20 +34,20 @@ def partial(slices: list[str | None], values: np.ndarray) -> Partial:
 
 def test_like_slices_are_added_up_and_a_null_is_a_slice() -> None:
     values = np.arange(8.0).reshape(4, 2)
-    found = Partial.together([partial(["a", None], values[:2]), partial([None, "a"], values[2:])])
-    assert found.keys["by.route"].to_list() == ["a", None]
-    assert found.sums.statistics.tolist() == [[2] * len(STATISTICS)] * 2
-    assert found.sums.values.tolist() == [[6, 8], [6, 8]]
+    result = Partial.together([partial(["a", None], values[:2]), partial([None, "a"], values[2:])])
+    assert result.keys["by.route"].to_list() == ["a", None]
+    assert result.sums.statistics.tolist() == [[2] * len(STATISTICS)] * 2
+    assert result.sums.values.tolist() == [[6, 8], [6, 8]]
     # a: 0 0 + 6 6, 0 1 + 6 7, 1 1 + 7 7
-    assert found.sums.products[0].tolist() == [36, 42, 50]
-    assert found.sums.histogram.tolist() == [[1, 1, 0, 0], [1, 1, 0, 0]]
+    assert result.sums.products[0].tolist() == [36, 42, 50]
+    assert result.sums.histogram.tolist() == [[1, 1, 0, 0], [1, 1, 0, 0]]
 
 
 def test_means_and_covariances_are_those_of_the_values() -> None:
     values = np.random.default_rng(1).random((50, 3))
-    found = Partial.together([partial(["a"] * 20, values[:20]), partial(["a"] * 30, values[20:])]).sums
-    assert np.allclose(found.mean()[0], values.mean(axis=0), atol=1e-15)
-    assert np.allclose(covariance(found.values[0], found.products[0], 50), np.cov(values.T), atol=1e-14)
+    result = Partial.together([partial(["a"] * 20, values[:20]), partial(["a"] * 30, values[20:])]).sums
+    assert np.allclose(result.mean()[0], values.mean(axis=0), atol=1e-15)
+    assert np.allclose(covariance(result.values[0], result.products[0], 50), np.cov(values.T), atol=1e-14)
 
 
 def test_rows_without_a_group_go_nowhere() -> None:

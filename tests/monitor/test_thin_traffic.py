@@ -65,19 +65,19 @@ def watched(estimator: SavedEstimator, log: Log, **options: object) -> Monitored
     return es.monitor(estimator, log.rows, by=["route"], window="day", **options)
 
 
-def metrics(found: Monitored) -> dict[str, list]:
+def metrics(results: Monitored) -> dict[str, list]:
     """The samples of each metric."""
-    families = text_string_to_metric_families(text_of(found))
+    families = text_string_to_metric_families(text_of(results))
     return {family.name.removeprefix("entropy_sentinel_"): family.samples for family in families}
 
 
-def by_route(found: Monitored, name: str) -> dict[str | None, float]:
+def by_route(results: Monitored, name: str) -> dict[str | None, float]:
     """The values of a metric by route."""
-    return {sample.labels.get("route"): sample.value for sample in metrics(found)[name]}
+    return {sample.labels.get("route"): sample.value for sample in metrics(results)[name]}
 
 
-def now(found: Monitored, route: str) -> dict[str, Any]:
-    return found.now.row(by_predicate=pl.col("route") == route, named=True)
+def now(results: Monitored, route: str) -> dict[str, Any]:
+    return results.now.row(by_predicate=pl.col("route") == route, named=True)
 
 
 def test_a_slice_that_falls_on_a_few_responses_a_day(estimator: SavedEstimator, log: Log) -> None:
@@ -86,58 +86,60 @@ def test_a_slice_that_falls_on_a_few_responses_a_day(estimator: SavedEstimator, 
         for route in range(11):
             log.add(day, f"r{route}", 10, 1.0 if route == 0 else 0.8)
     options = {"reference": "2026-11-02..2026-11-04", "alert_on": ["drop"]}
-    said, silent = [], []
+    expected, silent = [], []
     for day in range(3, 8):
         for route in range(11):
             log.add(day, f"r{route}", 8 if route == 0 else 5, 0.25 if route == 0 else 0.8)
-        found = watched(estimator, log, **options)
-        said.append([(one["kind"], one["slice"]["route"], one["n_estimated"]) for one in found.alerts])
-        silent.append(found.silent)
+        results = watched(estimator, log, **options)
+        expected.append([(alert["kind"], alert["slice"]["route"], alert["n_estimated"]) for alert in results.alerts])
+        silent.append(results.silent)
     # Eight a day: on the fourth day there are 32, and never 30 of another route. Each day's four are those.
-    assert said == [[], [], [], [("drop", "r0", 32)], [("drop", "r0", 32)]]
+    assert expected == [[], [], [], [("drop", "r0", 32)], [("drop", "r0", 32)]]
     assert silent == [True, True, True, False, False]
-    (alert,) = found.alerts
+    (alert,) = results.alerts
     assert alert["change"] == pytest.approx(0.25 - 1)
     assert (alert["n_windows"], alert["window_from"][:10], alert["window"][:10]) == (4, "2026-11-06", "2026-11-09")
     assert alert["message"].endswith("(of 32 responses in 4 days from 2026-11-06 00:00)")
-    row = now(found, "r0")
+    row = now(results, "r0")
     assert row["estimated_accuracy"] == pytest.approx(0.25)
     # The test is of these 32 against the 30 of the reference, and of no other route.
     assert row["change_p"] == row["change_q"] < 1e-6
-    assert by_route(found, "pooled_windows")["r0"] == 4
-    assert by_route(found, "usable_slices") == {None: 1}
+    assert by_route(results, "pooled_windows")["r0"] == 4
+    assert by_route(results, "usable_slices") == {None: 1}
 
 
 def test_pooled_windows_do_not_reach_into_the_reference(estimator: SavedEstimator, log: Log) -> None:
     for day in range(6):
         log.add(day, "a", 40 if day < 3 else 9, 1.0 if day < 3 else 0.0)
-    found = watched(estimator, log, reference="2026-11-02..2026-11-04", alert_on=["drop"])
-    assert found.now.select("n_estimated", "n_windows", "estimated_accuracy").rows() == [(27, 3, 0.0)]
-    assert (found.alerts, found.silent) == ([], True)
-    assert all(fact in parts(found)[-1] for fact in ("30", "last 14 days", "after the reference"))
+    results = watched(estimator, log, reference="2026-11-02..2026-11-04", alert_on=["drop"])
+    assert results.now.select("n_estimated", "n_windows", "estimated_accuracy").rows() == [(27, 3, 0.0)]
+    assert (results.alerts, results.silent) == ([], True)
+    assert all(fact in parts(results)[-1] for fact in ("30", "last 14 days", "after the reference"))
     # The last day that could be used is one of the reference.
-    assert by_route(found, LAST_USABLE) == {"a": (BEGIN + timedelta(days=2)).timestamp()}
+    assert by_route(results, LAST_USABLE) == {"a": (BEGIN + timedelta(days=2)).timestamp()}
 
 
 def test_a_change_without_a_test_is_no_silence(estimator: SavedEstimator, log: Log) -> None:
     """Twelve responses in the reference are too few for a q, and so for an alert: it is said of which slice."""
     log.add(0, "a", 12, 1.0).add(1, "a", 60, 0.25)
     log.add(0, "b", 40, 1.0).add(1, "b", 40, 1.0)
-    found = watched(estimator, log, reference="..2026-11-02", alert_on=["drop"])
-    row = now(found, "a")
-    assert (row["change"], row["change_q"], found.alerts) == (-0.75, None, [])
-    (untested,) = [part for part in parts(found) if "not tested" in str(part)]
-    assert ("fewer than 30" in untested, untested.endswith(": a"), untested in page(found)) == (True, True, True)
+    results = watched(estimator, log, reference="..2026-11-02", alert_on=["drop"])
+    row = now(results, "a")
+    assert (row["change"], row["change_q"], results.alerts) == (-0.75, None, [])
+    (untested,) = [part for part in parts(results) if "not tested" in str(part)]
+    assert ("fewer than 30" in untested, untested.endswith(": a"), untested in page(results)) == (True, True, True)
 
 
 def test_one_good_day_does_not_stand_for_the_bad_ones_after_it(estimator: SavedEstimator, log: Log) -> None:
     log.add(0, "a", 45, 1.0)
     for day in range(1, 4):
         log.add(day, "a", 29, 9 / 29)
-    found = watched(estimator, log, fail_below=0.6)
-    assert found.now.select("n_estimated", "n_windows", "estimated_accuracy").rows() == [(58, 2, pytest.approx(9 / 29))]
-    assert [(one["kind"], one["n_windows"]) for one in found.alerts] == [("below", 2)]
-    assert by_route(found, "estimated_accuracy") == pytest.approx({"a": 9 / 29})
+    results = watched(estimator, log, fail_below=0.6)
+    assert results.now.select("n_estimated", "n_windows", "estimated_accuracy").rows() == [
+        (58, 2, pytest.approx(9 / 29))
+    ]
+    assert [(alert["kind"], alert["n_windows"]) for alert in results.alerts] == [("below", 2)]
+    assert by_route(results, "estimated_accuracy") == pytest.approx({"a": 9 / 29})
 
 
 @pytest.mark.parametrize(("day", "stale"), [(13, False), (14, True)])
@@ -146,20 +148,20 @@ def test_a_slice_that_had_enough_and_has_too_few_is_stale(
 ) -> None:
     """Fourteen days are pooled: those of the 2nd to the 15th of November, and then no more."""
     log.add(0, "a", 45, 1.0).add(day, "a", 20, 0.3).add(day, "b", 60, 0.7)
-    found = watched(estimator, log, alert_on=["stale"])
-    assert [(one["kind"], one["slice"]) for one in found.alerts] == [("stale", {"route": "a"})] * stale
-    assert ["stale" in flags for flags in found.slices.sort("route")["flags"]] == [stale, False]
-    row = now(found, "a")
+    results = watched(estimator, log, alert_on=["stale"])
+    assert [(alert["kind"], alert["slice"]) for alert in results.alerts] == [("stale", {"route": "a"})] * stale
+    assert ["stale" in flags for flags in results.slices.sort("route")["flags"]] == [stale, False]
+    row = now(results, "a")
     assert (row["n_estimated"], row["n_windows"]) == ((20, 1) if stale else (65, 14))
     newest = (BEGIN + timedelta(days=day)).timestamp()
-    assert by_route(found, LAST_USABLE) == {"a": BEGIN.timestamp() if stale else newest, "b": newest}
-    flags = [sample.labels for sample in metrics(found).get("flag", [])]
+    assert by_route(results, LAST_USABLE) == {"a": BEGIN.timestamp() if stale else newest, "b": newest}
+    flags = [sample.labels for sample in metrics(results).get("flag", [])]
     assert [one["route"] for one in flags if one["flag"] == "stale"] == ["a"] * stale
     if stale:
-        assert found.alerts[0]["message"].startswith("fewer than 30 responses since the window of 2026-11-02 00:00")
+        assert results.alerts[0]["message"].startswith("fewer than 30 responses since the window of 2026-11-02 00:00")
     # A slice of which there is nothing at all any more.
     gone = watched(estimator, Log(log._sides).add(0, "a", 45, 1.0).add(20, "b", 60, 0.7), alert_on=["stale"])
-    assert [one["slice"] for one in gone.alerts] == [{"route": "a"}]
+    assert [alert["slice"] for alert in gone.alerts] == [{"route": "a"}]
     assert gone.now["route"].to_list() == ["b"]
 
 
@@ -174,16 +176,16 @@ def test_how_many_windows_are_pooled_can_be_said(estimator: SavedEstimator, log:
 def test_the_window_before_the_newest_is_watched_by_itself_where_the_newest_is_enough(estimator, log: Log) -> None:
     log.add(0, "a", 40, 0.2).add(1, "a", 40, 0.9)
     log.add(0, "b", 40, 0.2).add(1, "b", 10, 0.9)
-    found = watched(estimator, log, fail_below=0.5)
-    rows = [(one["slice"]["route"], one["window"][:10], one["n_windows"]) for one in found.alerts]
+    results = watched(estimator, log, fail_below=0.5)
+    rows = [(alert["slice"]["route"], alert["window"][:10], alert["n_windows"]) for alert in results.alerts]
     assert rows == [("a", "2026-11-02", 1), ("b", "2026-11-03", 2)]
 
 
 def test_a_clock_that_is_far_ahead_makes_no_newest_window(estimator: SavedEstimator, log: Log) -> None:
     log.add(0, "a", 40, 0.2).add(1, "a", 40, 0.2).add(700, "a", 1, 0.2)
-    found = watched(estimator, log, fail_below=0.5)
-    assert found.newest == [BEGIN, BEGIN + timedelta(days=1)]
-    assert len(found.alerts) == 2
+    results = watched(estimator, log, fail_below=0.5)
+    assert results.newest == [BEGIN, BEGIN + timedelta(days=1)]
+    assert len(results.alerts) == 2
 
 
 # Days after 2 November 2026, one in each of four windows that follow each other; months are of 30, 31 and 31 days.
@@ -195,26 +197,26 @@ def test_windows_other_than_days_are_pooled_too(
 ) -> None:
     for day in days:
         log.add(day, "a", 12, 0.5)
-    found = es.monitor(estimator, log.rows, by=["route"], window=window)
-    assert found.now.select("n_estimated", "n_windows").rows() == [(36, 3)]
+    results = es.monitor(estimator, log.rows, by=["route"], window=window)
+    assert results.now.select("n_estimated", "n_windows").rows() == [(36, 3)]
 
 
 def test_labels_of_pooled_windows(estimator: SavedEstimator, log: Log) -> None:
     for day in range(4):
         log.add(day, "a", 12, 0.5)
     labels = log.rows.select("item_id", label=pl.int_range(pl.len()) % 4 != 0, weight=pl.lit(1.0))
-    found = watched(estimator, log, labels=labels)
-    assert found.now["n_labelled"].to_list() == [36]
-    assert found.windows["n_labelled"].to_list() == [12] * 4
-    assert found.now["labelled_accuracy"].to_list() == [pytest.approx(0.75)]
+    results = watched(estimator, log, labels=labels)
+    assert results.now["n_labelled"].to_list() == [36]
+    assert results.windows["n_labelled"].to_list() == [12] * 4
+    assert results.now["labelled_accuracy"].to_list() == [pytest.approx(0.75)]
 
 
 def test_days_without_a_response_are_named(estimator: SavedEstimator) -> None:
     """From the 2nd to the 9th of November, without the 4th, the 6th and the 7th; a clock far ahead does not count."""
     times = [BEGIN + timedelta(days=day) for day in (0, 1, 3, 6, 7) for _ in range(40)]
     rows = traffic(200).with_columns(time=pl.Series([*times[:-1], BEGIN + timedelta(days=900)]))
-    said = [one for one in parts(es.monitor(estimator, rows, window="day")) if "without responses" in str(one)]
-    assert said == ["3 days without responses (UTC): 2026-11-04, 2026-11-06, 2026-11-07"]
+    expected = [part for part in parts(es.monitor(estimator, rows, window="day")) if "without responses" in str(part)]
+    assert expected == ["3 days without responses (UTC): 2026-11-04, 2026-11-06, 2026-11-07"]
 
 
 def test_the_exit_status_says_that_nothing_could_be_said(tmp_path: Path, log: Log, capsys) -> None:
@@ -223,16 +225,16 @@ def test_the_exit_status_says_that_nothing_could_be_said(tmp_path: Path, log: Lo
     for day in range(4):
         log.add(day, "a", 10, 0.5)
         written(log.rows, tmp_path / "log.parquet")
-        status, said, _ = run(capsys, "monitor", path, tmp_path / "log.parquet", "--by", "route", "--window", "day")
+        status, expected, _ = run(capsys, "monitor", path, tmp_path / "log.parquet", "--by", "route", "--window", "day")
         statuses.append(status)
     assert statuses == [5, 5, 0, 0]
-    assert "30 in 3 days" in said
+    assert "30 in 3 days" in expected
     assert "5 if no slice has" in " ".join(run(capsys, "monitor", "--help")[1].split())
 
 
 def test_no_metric_family_stands_without_a_sample(estimator: SavedEstimator, log: Log) -> None:
-    found = watched(estimator, log.add(0, "a", 3, 0.5))
-    read = metrics(found)
+    results = watched(estimator, log.add(0, "a", 3, 0.5))
+    read = metrics(results)
     assert all(read.values())
     assert not read.keys() & {"alert", "change"}
     assert read["usable_slices"][0].value == 0
@@ -241,6 +243,6 @@ def test_no_metric_family_stands_without_a_sample(estimator: SavedEstimator, log
 
 def test_a_log_whose_times_cannot_be_read_has_no_newest_window(estimator: SavedEstimator, log: Log) -> None:
     rows = log.add(0, "a", 40, 0.2).rows.with_columns(time=pl.lit("yesterday"))
-    found = es.monitor(estimator, rows, by=["route"], window="day", fail_below=0.5, alert_on=["stale"])
-    assert (found.newest, found.alerts, found.silent) == ([], [], True)
-    assert "estimated_accuracy" not in metrics(found)
+    results = es.monitor(estimator, rows, by=["route"], window="day", fail_below=0.5, alert_on=["stale"])
+    assert (results.newest, results.alerts, results.silent) == ([], [], True)
+    assert "estimated_accuracy" not in metrics(results)

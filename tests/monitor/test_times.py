@@ -43,8 +43,8 @@ def test_numbers_since_1970(scale: int) -> None:
 
 
 def test_half_a_second_and_no_number() -> None:
-    found = moments(pl.Series([SECONDS + 0.5, float("nan"), float("inf"), 1e300])).to_list()
-    assert found == [NOON.replace(microsecond=500_000), None, None, None]
+    result = moments(pl.Series([SECONDS + 0.5, float("nan"), float("inf"), 1e300])).to_list()
+    assert result == [NOON.replace(microsecond=500_000), None, None, None]
 
 
 def test_dates_and_datetimes_of_any_zone() -> None:
@@ -98,7 +98,7 @@ def test_what_is_no_reference(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "grain", "said"),
+    ("text", "grain", "message"),
     [
         ("2026-11-01..2026-11-07", "day", "2026-11-01 to 2026-11-07"),
         ("2026-10-12..2026-10-18", "day", "2026-10-12 to 2026-10-18"),
@@ -107,5 +107,5 @@ def test_what_is_no_reference(text: str) -> None:
         ("2026-11-01T06:00..2026-11-01T14:00", "hour", "2026-11-01 06:00 to 2026-11-01 14:00"),
     ],
 )
-def test_a_reference_is_shown_as_it_was_meant(text: str, grain: str, said: str) -> None:
-    assert shown(reference(text, grain)) == said
+def test_a_reference_is_shown_as_it_was_meant(text: str, grain: str, message: str) -> None:
+    assert shown(reference(text, grain)) == message

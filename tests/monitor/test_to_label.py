@@ -52,11 +52,11 @@ def test_labels_stay_with_their_responses(suffix: str, tmp_path: Path) -> None:
     # Another order, other weights: the log has grown.
     grown = SAMPLE.reverse().with_columns(weight=pl.col("weight") * 2)
     assert write_to_label(grown, path) == 2
-    found = {row["item_id"].lstrip("'"): row for row in rows(path)}
-    written = [found[name]["label"] for name in ("=1+1", "007", "x")]
+    result = {row["item_id"].lstrip("'"): row for row in rows(path)}
+    written = [result[name]["label"] for name in ("=1+1", "007", "x")]
     assert written == (["true", "false", ""] if suffix == ".csv" else [True, False, None])
-    assert found["=1+1"]["notes"] == "sure"
-    assert [float(found[name]["weight"]) for name in ("=1+1", "007", "x")] == [4, 4, 8]
+    assert result["=1+1"]["notes"] == "sure"
+    assert [float(result[name]["weight"]) for name in ("=1+1", "007", "x")] == [4, 4, 8]
     labels = read_labels([path])
     assert labels.sort("item_id").select("item_id", "label").rows() == [("007", False), ("=1+1", True), ("x", None)]
     # And once more, without a change.

@@ -56,16 +56,16 @@ def planned(project: Project) -> Graph:
 
 def origins(graph: Mapping[str, set[str]]) -> Graph:
     """Of every file all that it is made from, by whatever steps."""
-    found: Graph = {}
+    result: Graph = {}
 
     def of(path: str) -> set[str]:
-        if path not in found:
-            found[path] = set().union(*({source} | of(source) for source in graph.get(path, ())))
-        return found[path]
+        if path not in result:
+            result[path] = set().union(*({source} | of(source) for source in graph.get(path, ())))
+        return result[path]
 
     for path in graph:
         of(path)
-    return found
+    return result
 
 
 def known(config: Config) -> Graph:
@@ -81,7 +81,7 @@ def test_files_and_what_they_are_made_from(name: str, tmp_path: Path, monkeypatc
         path for path in theirs if path.endswith(("math-verify/sweep.parquet", "math-verify/report.html"))
     }
     expected = origins(theirs)
-    assert {path: found for path, found in origins(ours).items() if path in ours} == {
+    assert {path: result for path, result in origins(ours).items() if path in ours} == {
         path: expected[path] & set(ours) for path in ours
     }
 

@@ -185,7 +185,7 @@ def write_record(made: str, checksums: dict[Path, str]) -> None:
     parts = [name[start : start + 254] for start in range(0, len(name), 254)]
     path = Path(".snakemake/metadata").joinpath(*[f"@{part}" for part in parts[:-1]], parts[-1])
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"input_checksums": {str(one): found for one, found in checksums.items()}}))
+    path.write_text(json.dumps({"input_checksums": {str(one): result for one, result in checksums.items()}}))
 
 
 def test_a_newer_file_of_the_recorded_content_is_none(config: Config) -> None:

@@ -83,10 +83,10 @@ def test_costs_by_hand() -> None:
         # No GPU: the labels alone, 3,238 of one cent.
         "served": Cost(3238, 3238, 1_619_000, 0.1619, 0, 32.38, 96 / 3600),
     }
-    found = costs(study())
-    assert list(found) == list(expected)
+    result = costs(study())
+    assert list(result) == list(expected)
     for model, cost in expected.items():
-        assert vars(found[model]) == pytest.approx(vars(cost)), model
+        assert vars(result[model]) == pytest.approx(vars(cost)), model
 
 
 def test_what_is_left_is_reckoned_with_what_finished_files_say() -> None:
@@ -140,9 +140,9 @@ def test_what_a_model_is_asked_again_is_reckoned_by_hand(
     config = with_passes(family, **section)
     again = costs(config)["one"].gpu_h - ONE_GPU.gpu_h
     assert again == pytest.approx((contexts / 100 + RATES["engine_start_s"]) / 3600)
-    said = " ".join(text(config).split())
-    assert n is None or f"forced_answer asks the model again about {n:,} responses" in said
-    assert f"{contexts / 1e6:.2f} million contexts, {again:.2f} of the GPU-hours" in said
+    message = " ".join(text(config).split())
+    assert n is None or f"forced_answer asks the model again about {n:,} responses" in message
+    assert f"{contexts / 1e6:.2f} million contexts, {again:.2f} of the GPU-hours" in message
 
 
 def test_what_passes_said_elsewhere_and_what_cannot_be_asked_takes_no_time(tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ def test_rates_of_a_model_stand_above_those_of_all() -> None:
     # Another model's files tell more than what is said of all, and less than what is said of this one.
     make("results/paper/generations/two/svamp.parquet", 800, {"n_tokens": [200]})
     rates = model_rates(config, study_files(config))
-    lengths = {model: (found.tokens_per_response, origin) for model, (found, origin) in rates.items()}
+    lengths = {model: (result.tokens_per_response, origin) for model, (result, origin) in rates.items()}
     assert lengths == {"one": (900, "config"), "two": (200, "own files"), "served": (200, "others' files")}
 
 

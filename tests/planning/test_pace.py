@@ -116,6 +116,6 @@ def test_damaged_files_are_named(config: Config) -> None:
     path = RESULTS / "estimates/math-verify/qwen3-8b/svamp.parquet"
     path.write_bytes(b"PAR1 and no more")
     os.utime(path, (NOW - 4700, NOW - 4700))
-    found = lines(config)
-    assert found["estimates"] == ["3", "of", "4", "-", "-"]
-    assert found[f"{path}:"][:3] == ["cannot", "be", "read;"]
+    result = lines(config)
+    assert result["estimates"] == ["3", "of", "4", "-", "-"]
+    assert result[f"{path}:"][:3] == ["cannot", "be", "read;"]

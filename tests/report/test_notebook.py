@@ -82,12 +82,12 @@ def test_an_estimator_shows_its_card(estimator: object) -> None:
 
 
 def test_what_a_monitor_found(estimator: object, features: pl.DataFrame) -> None:
-    found = es.monitor(estimator, features, by=["route"], fail_below=0.5)
-    lines = repr(found).splitlines()
+    result = es.monitor(estimator, features, by=["route"], fail_below=0.5)
+    lines = repr(result).splitlines()
     assert lines[1] == "  160 responses in 1 file; 4 slices"
-    assert len(lines) == 2 + len(found.alerts)
-    page = Tables(found._repr_html_())
+    assert len(lines) == 2 + len(result.alerts)
+    page = Tables(result._repr_html_())
     assert "script" not in page.tags
-    assert [row[0] for row in page.rows[1:]] == found.slices["route"].to_list()
-    assert [row[2] for row in page.rows[1:]] == [f"{one:.3f}" for one in found.slices["estimated_accuracy"]]
+    assert [row[0] for row in page.rows[1:]] == result.slices["route"].to_list()
+    assert [row[2] for row in page.rows[1:]] == [f"{one:.3f}" for one in result.slices["estimated_accuracy"]]
     assert "no alerts" in repr(es.monitor(estimator, features, by=["route"]))

@@ -20,28 +20,28 @@ GENERATIONS = [
 
 
 def test_origins_tell_shared_settings_from_those_that_differ():
-    found = origins(GENERATIONS, "model")
-    assert ("sampling temperature", "0.5") in found.shared
-    assert ("logprobs mode", "raw_logprobs") in found.shared
-    assert "revision" not in dict(found.shared), "an empty setting is not shown"
-    assert found.headings == ("model", "weights")
-    assert found.rows == (("tiny-a", "models/tiny-a"), ("tiny-b", "models/tiny-b"))
-    assert found.conflicts == ()
+    result = origins(GENERATIONS, "model")
+    assert ("sampling temperature", "0.5") in result.shared
+    assert ("logprobs mode", "raw_logprobs") in result.shared
+    assert "revision" not in dict(result.shared), "an empty setting is not shown"
+    assert result.headings == ("model", "weights")
+    assert result.rows == (("tiny-a", "models/tiny-a"), ("tiny-b", "models/tiny-b"))
+    assert result.conflicts == ()
 
 
 def test_what_nobody_knows_is_said_to_be_unknown():
     theirs = {"model": "theirs", "benchmark": "logic", "sampling": "unknown", "engine": "source"}
     assert ("sampling", "unknown") in origins([theirs], "model").shared
-    found = origins([*GENERATIONS, theirs], "model")
-    row = dict(zip(found.headings, found.rows[2], strict=True))
+    result = origins([*GENERATIONS, theirs], "model")
+    row = dict(zip(result.headings, result.rows[2], strict=True))
     assert (row["sampling"], row["sampling temperature"]) == ("unknown", "-")
 
 
 def test_origins_report_a_conflict_within_a_model():
     changed = [*GENERATIONS[:-1], GENERATIONS[-1] | {"engine_version": "0.12.0"}]
-    found = origins(changed, "model")
-    assert found.conflicts == ("tiny-b: engine version differs between files: 0.11.0, 0.12.0.",)
-    assert found.rows[1] == ("tiny-b", "models/tiny-b", "0.11.0 / 0.12.0")
+    result = origins(changed, "model")
+    assert result.conflicts == ("tiny-b: engine version differs between files: 0.11.0, 0.12.0.",)
+    assert result.rows[1] == ("tiny-b", "models/tiny-b", "0.11.0 / 0.12.0")
 
 
 def test_each_file_may_be_taken_over_from_a_file_of_its_own():
@@ -49,17 +49,17 @@ def test_each_file_may_be_taken_over_from_a_file_of_its_own():
     for place, entry in enumerate(GENERATIONS):
         source = f"given/{entry['benchmark']}.parquet"
         taken.append(entry | {"source": source, "source_content": str(place), "resumed_responses": place})
-    found = origins(taken, "model")
-    assert found.conflicts == ()
-    assert ("source", "given/arithmetic.parquet / given/logic.parquet") in found.shared
-    assert found.headings == ("model", "weights", "resumed responses")
-    assert found.rows[1] == ("tiny-b", "models/tiny-b", "2 / 3")
+    result = origins(taken, "model")
+    assert result.conflicts == ()
+    assert ("source", "given/arithmetic.parquet / given/logic.parquet") in result.shared
+    assert result.headings == ("model", "weights", "resumed responses")
+    assert result.rows[1] == ("tiny-b", "models/tiny-b", "2 / 3")
 
 
 def test_conflict_is_reported_where_all_models_have_it():
     changed = [entry | {"engine": "vllm" if entry["benchmark"] == "logic" else "other"} for entry in GENERATIONS]
-    found = origins(changed, "model")
-    assert len(found.conflicts) == 2
+    result = origins(changed, "model")
+    assert len(result.conflicts) == 2
 
 
 def test_another_number_of_items_than_published_is_a_warning():

@@ -70,19 +70,19 @@ def test_lacking_columns_are_filled_and_rows_come_in_benchmark_order(tmp_path: P
 
 
 def test_missing_items_are_counted_and_the_config_says_what_the_file_does_not(tmp_path: Path) -> None:
-    found = read_provenance(run_import(tmp_path, traces(), content="sha256:12ab"))
-    assert found["source_content"] == "sha256:12ab"
-    assert (found["missing_items"], found["unused_rows"]) == (1, 0)
-    assert (found["engine"], found["source_engine"]) == ("source", None)
-    assert (found["logprobs_mode"], found["top_k_returned"]) == ("raw_logprobs", 20)
-    assert found["sampling"] == "unknown"  # whatever the study's own is
+    result = read_provenance(run_import(tmp_path, traces(), content="sha256:12ab"))
+    assert result["source_content"] == "sha256:12ab"
+    assert (result["missing_items"], result["unused_rows"]) == (1, 0)
+    assert (result["engine"], result["source_engine"]) == ("source", None)
+    assert (result["logprobs_mode"], result["top_k_returned"]) == ("raw_logprobs", 20)
+    assert result["sampling"] == "unknown"  # whatever the study's own is
 
 
 def test_texts_of_the_most_likely_tokens_are_taken_over(tmp_path: Path) -> None:
     texts = [f"t{rank}" for rank in range(20)]
     given = [[texts] * len(one) for one in traces()["token_logprobs"]]
-    found = GENERATIONS.read(run_import(tmp_path, traces() | {"top_tokens": given}))
-    assert found["top_tokens"].to_list() == [[texts] * n for n in found["n_tokens"]]
+    result = GENERATIONS.read(run_import(tmp_path, traces() | {"top_tokens": given}))
+    assert result["top_tokens"].to_list() == [[texts] * n for n in result["n_tokens"]]
     with pytest.raises(InputError, match="'top_tokens' must have as many steps as token_logprobs"):
         run_import(tmp_path, traces() | {"top_tokens": [[texts] * 3] * len(given)})
 
@@ -90,8 +90,8 @@ def test_texts_of_the_most_likely_tokens_are_taken_over(tmp_path: Path) -> None:
 def test_rows_of_items_that_a_limited_study_leaves_out_are_set_aside(tmp_path: Path) -> None:
     output = run_import(tmp_path, traces(), ids=[IDS[0], IDS[3]])
     assert GENERATIONS.read(output)["item_id"].to_list() == [IDS[0]]
-    found = read_provenance(output)
-    assert (found["unused_rows"], found["missing_items"]) == (2, 1)
+    result = read_provenance(output)
+    assert (result["unused_rows"], result["missing_items"]) == (2, 1)
     labels, labelled = tmp_path / "labels.parquet", tmp_path / "labelled.parquet"
     pl.DataFrame({"item_id": IDS, "label": [True, False, True, False]}).write_parquet(labels)
     settings = {"version": 1, "judge": "people", "kind": "file", "path": str(tmp_path.parent)}
@@ -123,9 +123,9 @@ def test_file_of_this_pipeline_speaks_for_itself(tmp_path: Path) -> None:
     settings = SETTINGS | {"source": str(first), "logprobs_mode": None, "model": "renamed"}
     write_generations(str(tmp_path / "items.parquet"), settings, 1, str(again))
     assert GENERATIONS.read(again).equals(GENERATIONS.read(first))
-    found = read_provenance(again)
-    assert (found["model"], found["source_model"]) == ("renamed", "theirs")
-    assert (found["logprobs_mode"], found["sampling"]) == ("raw_logprobs", {"temperature": 0.2})
+    result = read_provenance(again)
+    assert (result["model"], result["source_model"]) == ("renamed", "theirs")
+    assert (result["logprobs_mode"], result["sampling"]) == ("raw_logprobs", {"temperature": 0.2})
 
 
 def test_samples_are_counted_where_the_file_does_not_number_them(tmp_path: Path) -> None:
@@ -209,9 +209,9 @@ def test_a_log_with_the_items_of_the_study_is_a_source(tmp_path: Path) -> None:
     source.write_text("".join(json.dumps({"custom_id": item, **answered}) + "\n" for item in IDS[1::-1]))
     settings = SETTINGS | {"source": str(source)}
     write_generations(write_items(tmp_path, IDS), settings, 1, str(tmp_path / "out.parquet"))
-    found = GENERATIONS.read(tmp_path / "out.parquet")
-    assert found["item_id"].to_list() == IDS[:2]
-    assert found["top_logprobs"].to_list() == [[STEP[:3]]] * 2
+    result = GENERATIONS.read(tmp_path / "out.parquet")
+    assert result["item_id"].to_list() == IDS[:2]
+    assert result["top_logprobs"].to_list() == [[STEP[:3]]] * 2
     assert read_provenance(tmp_path / "out.parquet")["top_k_returned"] == 3
     source.write_text(source.read_text() + "{}\n")
     with pytest.raises(InputError, match=r"a.jsonl: line 3: has no known format"):

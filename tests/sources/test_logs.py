@@ -320,14 +320,14 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("line", "said"), BAD)
-def test_bad_lines_are_named_and_counted_and_the_rest_goes_on(tmp_path: Path, line: Any, said: str) -> None:
+@pytest.mark.parametrize(("line", "expected"), BAD)
+def test_bad_lines_are_named_and_counted_and_the_rest_goes_on(tmp_path: Path, line: Any, expected: str) -> None:
     good = chat((-0.5, [-0.5, -2]))
     path = log_file(tmp_path / "a.jsonl", [good, line, good])
     frame, summary = read(path)
     assert (len(frame), summary.responses, summary.n_bad) == (2, 2, 1)
     assert summary.bad[0].where == f"{path}: line 2"
-    assert said in summary.bad[0].problem
+    assert expected in summary.bad[0].problem
     with pytest.raises(InputError) as error:
         read(path, strict=True)
     assert str(error.value) == f"{path}: line 2: {summary.bad[0].problem}"
@@ -421,8 +421,8 @@ def test_k_is_what_most_steps_have_and_can_be_cut(tmp_path: Path) -> None:
 )
 def test_traces_that_no_model_can_have_made(tmp_path: Path, step: tuple, reason: str) -> None:
     frame, _ = read(log_file(tmp_path / "a.jsonl", [chat(step, step)]))
-    found = compute_features(frame).row(0, named=True)
-    assert (found["reason"], found["mean"]) == (reason, None)
+    result = compute_features(frame).row(0, named=True)
+    assert (result["reason"], result["mean"]) == (reason, None)
 
 
 def test_entries_out_of_order_are_sorted_and_counted(tmp_path: Path) -> None:
@@ -447,19 +447,23 @@ def test_frames_are_of_bounded_size_and_the_same_whole(monkeypatch: pytest.Monke
 
 def test_a_frame_of_a_log_has_the_columns_of_generations() -> None:
     frame, _ = read("vllm.jsonl", logprobs_mode="processed_logprobs")
-    found = frame.select(GENERATIONS.schema.names())
-    GENERATIONS.check(found.filter(frame["unusable"].is_null()))
+    result = frame.select(GENERATIONS.schema.names())
+    GENERATIONS.check(result.filter(frame["unusable"].is_null()))
     assert frame["logprobs_mode"].unique().to_list() == ["processed_logprobs"]
 
 
 def test_what_is_said_of_a_log() -> None:
     _, summary = read("openai.jsonl", logprobs_mode="raw_logprobs")
-    said = dict(summary.rows())
-    assert said["alternatives per token"] == "3 (7), 2 (1)"
-    assert said["log-probabilities"] == "raw_logprobs, as you stated (11)"
-    assert said["no features possible"] == f"{NO_LOGPROBS} (1), {A_CALL} (1)"
-    assert (said["responses"], said["steps sorted"], said["steps that may lack the k-th"]) == ("11", "3", "2")
-    assert "could not be read" not in said
+    expected = dict(summary.rows())
+    assert expected["alternatives per token"] == "3 (7), 2 (1)"
+    assert expected["log-probabilities"] == "raw_logprobs, as you stated (11)"
+    assert expected["no features possible"] == f"{NO_LOGPROBS} (1), {A_CALL} (1)"
+    assert (expected["responses"], expected["steps sorted"], expected["steps that may lack the k-th"]) == (
+        "11",
+        "3",
+        "2",
+    )
+    assert "could not be read" not in expected
 
 
 def test_every_format_has_a_sample() -> None:

@@ -74,8 +74,8 @@ def test_folder_of_a_data_set_gives_the_same_items_as_a_local_file(name: str, tm
     parts = {config: rows[n * share : (n + 1) * share] for n, config in enumerate(configs[:-1])}
     parts[configs[-1]] = rows[(len(configs) - 1) * share :]
     folder = data_set(tmp_path / "set", mapping["split"], parts)
-    found = folder_rows(folder, mapping["configs"], mapping["split"], name)
-    assert read_items(found, mapping, name) == read_items(rows, mapping, name)
+    result = folder_rows(folder, mapping["configs"], mapping["split"], name)
+    assert read_items(result, mapping, name) == read_items(rows, mapping, name)
 
 
 def test_pictures_of_a_data_set_are_seen_and_not_decoded(tmp_path: Path, built: None) -> None:
@@ -91,9 +91,9 @@ def test_pictures_of_a_data_set_are_seen_and_not_decoded(tmp_path: Path, built: 
     folder = tmp_path / "set" / "data"
     folder.mkdir(parents=True)
     datasets.Dataset.from_dict(columns, features=features).to_parquet(folder / "test-00000-of-00001.parquet")
-    found = list(folder_rows(str(tmp_path / "set"), [], "test", "theoremqa"))
-    assert [sorted(row["Picture"] or {}) for row in found] == [[], ["bytes", "path"], [], []]
-    items, left_out = read_items(found, benchmark_settings(PAPER, "theoremqa"), "theoremqa")
+    result = list(folder_rows(str(tmp_path / "set"), [], "test", "theoremqa"))
+    assert [sorted(row["Picture"] or {}) for row in result] == [[], ["bytes", "path"], [], []]
+    items, left_out = read_items(result, benchmark_settings(PAPER, "theoremqa"), "theoremqa")
     assert [item["reference"] for item in items] == ["False", "[2, 3]", "False"]
     assert left_out == {"a picture is needed": [1]}
 

@@ -87,9 +87,9 @@ def test_items_ask_with_options_and_the_judge_knows_them() -> None:
     assert [item["reference"] for item in items] == ["(C)", "7"]
     assert items[0]["question"] == f"{rows[0]['q']}\nA. Helium\nB. Neon\nC. Hydrogen\nD. Argon"
     assert items[1]["question"] == "No options?"
-    said = {r"\boxed{C}": True, "The answer is hydrogen.": True, r"\boxed{B}": False, "The answer is Neon.": False}
-    cases = [Case(items[0]["question"], text, items[0]["reference"], truncated=False) for text in said]
-    assert [verdict.label for verdict in exact.make({"kind": "choice"}).judge(cases)] == list(said.values())
+    output = {r"\boxed{C}": True, "The answer is hydrogen.": True, r"\boxed{B}": False, "The answer is Neon.": False}
+    cases = [Case(items[0]["question"], text, items[0]["reference"], truncated=False) for text in output]
+    assert [verdict.label for verdict in exact.make({"kind": "choice"}).judge(cases)] == list(output.values())
 
 
 def test_drawn_orders_move_the_right_option_about_and_stay_the_same() -> None:

@@ -46,8 +46,8 @@ def test_replies_of_the_clients_of_openai_and_litellm(tmp_path: Path) -> None:
     replies = openai_replies()
     assert len(replies) > 1
     expected = from_file(tmp_path, replies)
-    made = [openai.types.chat.ChatCompletion.model_construct(**one) for one in replies]
-    typed = [openai.types.chat.ChatCompletion.model_validate(one) for one in replies if one["choices"]]
+    made = [openai.types.chat.ChatCompletion.model_construct(**reply) for reply in replies]
+    typed = [openai.types.chat.ChatCompletion.model_validate(reply) for reply in replies if reply["choices"]]
     assert_frame_equal(es.read_logs(made), expected)
     assert es.read_logs(typed)["item_id"].to_list() == [one.id for one in typed for _ in one.choices]
     assert es.read_logs(typed[0])["text"][0] == typed[0].choices[0].message.content
@@ -87,19 +87,23 @@ def test_frames_of_polars_pandas_and_arrow(tmp_path: Path) -> None:
 def test_numbers_of_numpy_and_what_pandas_misses(tmp_path: Path) -> None:
     """Arrays in cells, a NaN where there is no user, a Timestamp, a nullable integer."""
     rows = [
-        {**one, "token_logprobs": np.array(one["token_logprobs"]), "top_logprobs": np.array(one["top_logprobs"])}
-        for one in RECORDS
+        {
+            **record,
+            "token_logprobs": np.array(record["token_logprobs"]),
+            "top_logprobs": np.array(record["top_logprobs"]),
+        }
+        for record in RECORDS
     ]
     table = pd.DataFrame(rows)
     table["user"] = table["user"].where(table["user"].notna(), float("nan"))
     table["seed"] = pd.array([7, None] * 4, dtype="Int64")
     table["when"] = pd.to_datetime(table["time"])
-    found = es.read_logs(table)
+    result = es.read_logs(table)
     assert_frame_equal(
-        found.select(from_file(tmp_path, RECORDS).columns).drop("seed"), from_file(tmp_path, RECORDS).drop("seed")
+        result.select(from_file(tmp_path, RECORDS).columns).drop("seed"), from_file(tmp_path, RECORDS).drop("seed")
     )
-    assert found["seed"].to_list() == [7, -1] * 4
-    assert found["when"][0] == BEGIN
+    assert result["seed"].to_list() == [7, -1] * 4
+    assert result["when"][0] == BEGIN
 
 
 def test_features_of_replies(tmp_path: Path) -> None:
@@ -114,7 +118,7 @@ def test_features_of_replies(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "output"),
     [
         (7, r"logs: must be files, or replies: .*; was int"),
         (["a.jsonl", RECORDS[0]], r"was a list of 1 paths and 1 others"),
@@ -123,8 +127,8 @@ def test_features_of_replies(tmp_path: Path) -> None:
         ([], "is no file|no usable response"),
     ],
 )
-def test_what_is_no_reply_is_said(given: Any, said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_what_is_no_reply_is_said(given: Any, output: str) -> None:
+    with pytest.raises(InputError, match=output):
         es.read_logs(given)
 
 
@@ -142,7 +146,7 @@ def table(path: Path, records: list[dict[str, Any]], delimiter: str = ",", opene
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 def test_a_table_in_csv_is_read_like_lines(tmp_path: Path, delimiter: str) -> None:
-    records = [one | {"text": 'two\nlines, "quoted"', "sample": 0, "tokens": ["a", ",", "\n"]} for one in RECORDS]
+    records = [record | {"text": 'two\nlines, "quoted"', "sample": 0, "tokens": ["a", ",", "\n"]} for record in RECORDS]
     expected = from_file(tmp_path, records)
     path = table(tmp_path / "replies.csv", records, delimiter)
     assert_frame_equal(es.read_logs(path), expected)
@@ -164,8 +168,8 @@ def test_bad_rows_of_csv_are_named_and_the_rest_is_read(tmp_path: Path, caplog: 
     lines[2] = "only,two\r\n"
     lines[3] = lines[3].replace('"[', '"[oops ', 1)
     path.write_text("".join(lines))
-    found = es.read_logs(path)
-    assert found["item_id"].to_list() == [f"req-{n:04d}" for n in (0, 3, 4, 5, 6, 7)]
+    result = es.read_logs(path)
+    assert result["item_id"].to_list() == [f"req-{n:04d}" for n in (0, 3, 4, 5, 6, 7)]
     assert f"{path}: row 2: must have 9 cells like the first line, has 2" in caplog.text
     assert f"{path}: row 3: 'token_logprobs' must be JSON, such as [-0.1, -2.3], was '[oops " in caplog.text
 

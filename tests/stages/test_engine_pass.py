@@ -192,11 +192,11 @@ def test_options_have_their_probabilities_at_each_position(tmp_path: Path, engin
     responses = [("hm \\boxed{B}", "A")]
     row = Files(tmp_path, responses, question=question).ask(answers=["own"], options=True).row(0, named=True)
     assert row["options"] == ["A", "B"]
-    for letter, found in zip("AB", row["option_probabilities"], strict=True):
-        for t, probability in enumerate(found, 1):
-            said = distribution([ord(one) for one in "q0000" + "hm \\boxed{B}"[:t]] + BOX)
-            place = np.flatnonzero(said.token_ids == ord(letter))
-            expected = None if not len(place) else pytest.approx(np.exp(said.logprobs[place[0]]), rel=1e-5)
+    for letter, result in zip("AB", row["option_probabilities"], strict=True):
+        for t, probability in enumerate(result, 1):
+            message = distribution([ord(one) for one in "q0000" + "hm \\boxed{B}"[:t]] + BOX)
+            place = np.flatnonzero(message.token_ids == ord(letter))
+            expected = None if not len(place) else pytest.approx(np.exp(message.logprobs[place[0]]), rel=1e-5)
             assert probability == expected
     long = Files(tmp_path / "other", [("hm \\boxed{12}", "A")], question=question).ask(answers=["own"], options=True)
     assert long["options"].to_list() == [None], "after the first digit the letters are no options"
@@ -257,10 +257,10 @@ def test_the_signals_are_of_the_own_answer(tmp_path: Path, engines: list) -> Non
     output = str(tmp_path / "signals.parquet")
     own = files.ask().filter(answer="own")
     write_signals("forced_answer", files.generations, output, asked=files.output)
-    found = contract_of(FAMILIES["forced_answer"]).check(pl.read_parquet(output))
-    assert found["eas"].to_list() == own["eas"].to_list()
-    assert found["mean_eas"].to_list() == own["mean_eas"].to_list()
-    assert found["eas_reason"].to_list() == [None, "no final answer"]
+    result = contract_of(FAMILIES["forced_answer"]).check(pl.read_parquet(output))
+    assert result["eas"].to_list() == own["eas"].to_list()
+    assert result["mean_eas"].to_list() == own["mean_eas"].to_list()
+    assert result["eas_reason"].to_list() == [None, "no final answer"]
     Path(files.output).unlink()
     files.ask(answers=["reference"])
     write_signals("forced_answer", files.generations, output, asked=files.output)

@@ -33,8 +33,8 @@ def test_a_job_imports_nothing_that_it_does_not_use() -> None:
 
 def test_domains_and_scopes() -> None:
     frame = pl.concat([observations(name) for name in "abc"])
-    found = ESTIMATES.check(estimate(frame, "a+b", SETTINGS))
-    counts = found.filter(estimator="baseline-se_sum").select("benchmark", "role", "n_rows", "n_training_rows").rows()
+    result = ESTIMATES.check(estimate(frame, "a+b", SETTINGS))
+    counts = result.filter(estimator="baseline-se_sum").select("benchmark", "role", "n_rows", "n_training_rows").rows()
     # Training benchmarks: 12 test rows of 60, and 48 + 48 rows to train on.
     assert counts == [("a", "training", 12, 96), ("b", "training", 12, 96), ("c", "held_out", 60, 96)]
 
@@ -48,27 +48,27 @@ def platt(train: pl.DataFrame, values: pl.Series) -> np.ndarray:
 
 def test_baseline_estimate_is_the_mean_of_platt_scaled_probabilities() -> None:
     frame = pl.concat([observations("a"), observations("c")])
-    found = estimate(frame, "a", SETTINGS).filter(estimator="baseline-se_sum")
+    result = estimate(frame, "a", SETTINGS).filter(estimator="baseline-se_sum")
     train, unseen = frame.filter(benchmark="a", split="train"), frame.filter(benchmark="c")
     expected = platt(train, unseen["se_sum"]).mean()
-    row = found.row(1, named=True)
+    row = result.row(1, named=True)
     assert row["estimated_accuracy"] == pytest.approx(expected, abs=1e-12)
     assert row["true_accuracy"] == unseen["label"].mean()
 
 
 def test_one_class_group_is_null_with_reason_everywhere() -> None:
     frame = pl.concat([observations("a", label=[True] * 60), observations("c")])
-    found = estimate(frame, "a", SETTINGS)
-    assert found["estimated_accuracy"].null_count() == len(found) == 4
-    assert found["reason"].unique().to_list() == ["all training rows are correct"]
+    result = estimate(frame, "a", SETTINGS)
+    assert result["estimated_accuracy"].null_count() == len(result) == 4
+    assert result["reason"].unique().to_list() == ["all training rows are correct"]
 
 
 def test_what_was_recommended_is_kept_with_the_errors_of_the_candidates_on_the_training_benchmarks() -> None:
     group = "a+b+c+d+e+f"
     frame = pl.concat([observations(name) for name in "abcdefg"])
     settings = SETTINGS | {"estimators": ["recommended", "atc-max"]}
-    found = estimate(frame, group, settings)
-    chosen = json.loads(found.filter(estimator="recommended")["hyperparameters"][0])
+    result = estimate(frame, group, settings)
+    chosen = json.loads(result.filter(estimator="recommended")["hyperparameters"][0])
     assert chosen["domains"] == 6
     # Without each: fitted on the others, and judged on its training rows.
     train, errors = frame.filter(split="train"), []
@@ -79,7 +79,7 @@ def test_what_was_recommended_is_kept_with_the_errors_of_the_candidates_on_the_t
     assert chosen["leave_one_out_aee"]["atc-max"] == pytest.approx(np.mean(errors), abs=1e-4)
     # Nothing of it depends on the labels of the domain that is estimated.
     turned = frame.with_columns(label=pl.col("label") ^ (pl.col("benchmark") == "g"))
-    assert estimate(turned, group, settings)["estimated_accuracy"].equals(found["estimated_accuracy"])
+    assert estimate(turned, group, settings)["estimated_accuracy"].equals(result["estimated_accuracy"])
 
 
 def test_a_training_group_of_nearly_one_class_carries_a_caution() -> None:
@@ -95,9 +95,9 @@ def _rows(frame: pl.DataFrame) -> tuple[pl.DataFrame, np.ndarray]:
 
 def test_domain_of_one_class_is_estimated() -> None:
     one_class = observations("c", label=[False] * 60)
-    found = estimate(pl.concat([observations("a"), one_class]), "a", SETTINGS)
-    assert found.filter(benchmark="c")["true_accuracy"].to_list() == [0.0, 0.0]
-    assert found["estimated_accuracy"].null_count() == 0
+    result = estimate(pl.concat([observations("a"), one_class]), "a", SETTINGS)
+    assert result.filter(benchmark="c")["true_accuracy"].to_list() == [0.0, 0.0]
+    assert result["estimated_accuracy"].null_count() == 0
 
 
 def test_processed_logprobs_are_refused(tmp_path: Path) -> None:
@@ -113,8 +113,8 @@ def test_the_estimate_is_over_all_rows_with_features_and_errors_compare_the_labe
     features = {"se_sum": [1.0, 2.0, 3.0, None], "feature_reason": [None, None, None, "empty response"]}
     held_out = observations("c", n=4, **labels, **features)
     frame = pl.concat([observations("a"), held_out])
-    found = estimate(frame, "a", SETTINGS)
-    row = found.filter(estimator="baseline-se_sum", benchmark="c").row(0, named=True)
+    result = estimate(frame, "a", SETTINGS)
+    row = result.filter(estimator="baseline-se_sum", benchmark="c").row(0, named=True)
     assert (row["true_accuracy"], row["n_rows"], row["n_labelled"], row["n_excluded"]) == (0.5, 3, 2, 1)
     train = frame.filter(benchmark="a", split="train")
     one, two, three = platt(train, pl.Series([1.0, 2.0, 3.0]))
@@ -137,7 +137,7 @@ def test_a_domain_without_labels_is_estimated_all_the_same() -> None:
 
 def test_a_domain_without_features_is_null_with_reason() -> None:
     empty = observations("c", n=3, feature_reason=["empty response"] * 3)
-    found = estimate(pl.concat([observations("a"), empty]), "a", SETTINGS)
-    row = found.filter(estimator="baseline-se_sum", benchmark="c").row(0, named=True)
+    result = estimate(pl.concat([observations("a"), empty]), "a", SETTINGS)
+    row = result.filter(estimator="baseline-se_sum", benchmark="c").row(0, named=True)
     assert (row["estimated_accuracy"], row["true_accuracy"], row["n_rows"], row["n_excluded"]) == (None, None, 0, 3)
     assert row["reason"] == "no row of the domain has features"

@@ -39,11 +39,11 @@ def test_kept_estimators_give_the_numbers_of_the_study(tmp_path: Path) -> None:
         assert (loaded.about["model"], loaded.about["group"], loaded.about["logprobs"]) == ("m", "a+b", LOGPROBS)
         assert loaded.about["n_training_rows"] == 96
         assert set(loaded.about["feature_statistics"]) == set(FEATURES)
-    found = SCORES.check(SCORES.read(scores))
+    result = SCORES.check(SCORES.read(scores))
     # The forest and the baseline give a probability, the threshold does not.
-    assert found["estimator"].unique(maintain_order=True).to_list() == [NAMES[0], NAMES[2]]
-    assert len(found) == 2 * len(frame)
-    means = found.filter(benchmark="c").group_by("estimator", maintain_order=True).agg(pl.col("p").mean())["p"]
+    assert result["estimator"].unique(maintain_order=True).to_list() == [NAMES[0], NAMES[2]]
+    assert len(result) == 2 * len(frame)
+    means = result.filter(benchmark="c").group_by("estimator", maintain_order=True).agg(pl.col("p").mean())["p"]
     assert np.allclose(means, study.filter(pl.col("estimator") != "atc-max")["estimated_accuracy"], atol=1e-12)
     assert read_provenance(scores)["group"] == "a+b"
 

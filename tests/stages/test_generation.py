@@ -103,8 +103,8 @@ def test_every_item_is_answered_samples_times_in_benchmark_order(tmp_path: Path,
     assert frame["token_logprobs"].list.len().to_list() == lengths
     assert [path.name for path in Path(f"{output}.parts").glob("*.parquet")] == ["whole.parquet"]
     assert Path(f"{output}.parts", "whole.parquet").samefile(output)
-    found = read_provenance(output)
-    assert (found["engine"], found["seed"], found["resumed_responses"]) == ("counting", 42, 0)
+    result = read_provenance(output)
+    assert (result["engine"], result["seed"], result["resumed_responses"]) == ("counting", 42, 0)
 
 
 def test_engine_is_closed_where_its_answers_cannot_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,8 +98,8 @@ class Unsure:
 
     def judge(self, cases):
         assert {(case.model, case.benchmark) for case in cases} == {("m", "a")}
-        said = {"messages": [{"role": "user", "content": "?"}], "reply": "perhaps"}
-        return [Verdict(self.label, reason="no judgement", exchange=None if self.label else said) for _ in cases]
+        message = {"messages": [{"role": "user", "content": "?"}], "reply": "perhaps"}
+        return [Verdict(self.label, reason="no judgement", exchange=None if self.label else message) for _ in cases]
 
 
 def test_exchanges_without_a_label_lie_beside_the_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

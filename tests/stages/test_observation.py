@@ -16,7 +16,7 @@ from entropy_sentinel.stages.observation import observe, write_observations
 
 def test_observe_joins_on_item_and_sample() -> None:
     keys = {"item_id": ["c-0", "c-0", "c-1", "d-0"], "sample": [0, 1, 0, 0]}
-    said = {"label": [True, False, None, True], "reason": [None, None, "x", None], "answer": [None] * 4}
+    message = {"label": [True, False, None, True], "reason": [None, None, "x", None], "answer": [None] * 4}
     own = {
         "benchmark": ["c", "c", "c", "d"],
         "mean": [1.0, 2.0, 3.0, 4.0],
@@ -25,17 +25,17 @@ def test_observe_joins_on_item_and_sample() -> None:
         "captured_mass": [0.9, 0.8, 0.7, 0.6],
     }
     rows = observations("c", 4, **keys).rename({"feature_reason": "reason"}).to_dict(as_series=False) | own
-    labels = LABELS.frame(keys | said).reverse()
+    labels = LABELS.frame(keys | message).reverse()
     features = FEATURE_FRAME.frame({name: rows[name] for name in FEATURE_FRAME.schema})
     items = pl.DataFrame(
         {"item_id": ["d-0", "c-1", "c-0"], "split": ["train", "test", "train"], "kind": [None, "odd", "even"]}
     )
-    found = OBSERVATIONS.check(observe(items, labels, features))
-    assert found["label"].to_list() == [True, False, None, True]
+    result = OBSERVATIONS.check(observe(items, labels, features))
+    assert result["label"].to_list() == [True, False, None, True]
     for name, values in own.items():
-        assert found[name].to_list() == values
-    assert found["split"].to_list() == ["train", "train", "test", "train"]
-    assert found["kind"].to_list() == ["even", "even", "odd", None]
+        assert result[name].to_list() == values
+    assert result["split"].to_list() == ["train", "train", "test", "train"]
+    assert result["kind"].to_list() == ["even", "even", "odd", None]
 
 
 def test_traces_of_another_kind_are_refused(tmp_path: Path) -> None:

@@ -52,8 +52,8 @@ def test_columns_are_found_by_their_names(here: Path, capsys: pytest.CaptureFixt
     Path("texts.csv").write_text("input,output\nWhy?,Because.\n")
     Path("gsm8k.jsonl.gz").write_bytes(gzip.compress(json.dumps({"q": "Open?", "topic": "x"}).encode()))
     files = [lines("my sums.jsonl", marked), lines("gases.jsonl", [choices]), "texts.csv", "gsm8k.jsonl.gz"]
-    found = written(*files, "--model", "weights", "--model", "Qwen/Qwen3-8B", "--model", "someone/New-Model")
-    assert found["benchmarks"] == {
+    result = written(*files, "--model", "weights", "--model", "Qwen/Qwen3-8B", "--model", "someone/New-Model")
+    assert result["benchmarks"] == {
         "my-sums": {
             "path": "my sums.jsonl",
             "question": ["{Question}"],
@@ -71,12 +71,12 @@ def test_columns_are_found_by_their_names(here: Path, capsys: pytest.CaptureFixt
         # config.yaml has a gsm8k of its own.
         "gsm8k-2": {"path": "gsm8k.jsonl.gz", "question": ["{q}"]},
     }
-    assert found["models"] == {"weights": {"path": "weights"}, "new-model": {"id": "someone/New-Model"}}
-    assert found["run"]["models"] == ["weights", "qwen3-8b", "new-model"]
+    assert result["models"] == {"weights": {"path": "weights"}, "new-model": {"id": "someone/New-Model"}}
+    assert result["run"]["models"] == ["weights", "qwen3-8b", "new-model"]
     assert (
         "gases: gases.jsonl, question 'problem', reference 'answer', options 'choices[text]'" in capsys.readouterr().out
     )
-    config = load_config(read_config(["config.yaml", "mine.yaml"]), "mine.yaml", found)
+    config = load_config(read_config(["config.yaml", "mine.yaml"]), "mine.yaml", result)
     assert config.left_out == []
     assert config.labelled == ["my-sums", "gases", "texts"]
 
@@ -88,12 +88,12 @@ def test_names_that_yaml_would_read_as_something_else_stay_names(here: Path) -> 
         (here / name).mkdir()
         (here / name / "config.json").write_text("{}")
     assert run("init", "2025.yaml", *files, "--model", "off", "--model", "7") == 0
-    found = yaml.safe_load(Path("2025.yaml").read_text())
-    assert found["study"] == "2025"
-    assert list(found["benchmarks"]) == found["run"]["benchmarks"] == names
-    assert found["groups"]["training"]["benchmarks"] == ["123", "yes", "true"]
-    assert found["run"]["models"] == list(found["models"]) == ["off", "7"]
-    assert found["models"]["7"] == {"path": "7"}
+    result = yaml.safe_load(Path("2025.yaml").read_text())
+    assert result["study"] == "2025"
+    assert list(result["benchmarks"]) == result["run"]["benchmarks"] == names
+    assert result["groups"]["training"]["benchmarks"] == ["123", "yes", "true"]
+    assert result["run"]["models"] == list(result["models"]) == ["off", "7"]
+    assert result["models"]["7"] == {"path": "7"}
 
 
 @pytest.mark.parametrize("bfloat16", [True, False])
@@ -102,8 +102,8 @@ def test_a_cpu_build_computes_in_all_cores(here: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(study, "cores", lambda: 8)
     monkeypatch.setattr(study, "is_cpu_build", lambda: True)
     monkeypatch.setattr(study, "multiplies_bfloat16", lambda: bfloat16)
-    found = written(*files, "--model", "weights")["generation"]
-    assert (found["threads"], found.get("engine_args")) == (8, None if bfloat16 else {"dtype": "float32"})
+    result = written(*files, "--model", "weights")["generation"]
+    assert (result["threads"], result.get("engine_args")) == (8, None if bfloat16 else {"dtype": "float32"})
 
 
 def test_an_ambiguous_number_of_an_option_is_to_be_checked(here: Path) -> None:

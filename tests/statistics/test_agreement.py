@@ -34,11 +34,11 @@ def test_wilson_is_scipys(successes: int, n: int) -> None:
     ],
 )
 def test_kappa_is_that_of_scikit_learn_and_statsmodels(counts: list[list[int]], expected: tuple[float, ...]) -> None:
-    found = kappa(counts)
-    assert found[:3] == pytest.approx(expected, abs=1e-7)
+    result = kappa(counts)
+    assert result[:3] == pytest.approx(expected, abs=1e-7)
     places = [(i, j) for i, row in enumerate(counts) for j, count in enumerate(row) for _ in range(count)]
-    assert found.estimate == pytest.approx(cohen_kappa_score(*zip(*places, strict=True)), abs=1e-12)
-    assert all(type(value) is float for value in found[:3])
+    assert result.estimate == pytest.approx(cohen_kappa_score(*zip(*places, strict=True)), abs=1e-12)
+    assert all(type(value) is float for value in result[:3])
 
 
 def test_kappa_by_hand() -> None:
@@ -71,24 +71,24 @@ def test_corrected_share_by_hand() -> None:
 
     The limits of Lang and Reiczigel, their equations written out again.
     """
-    found = corrected_share(200, 1000, (80, 100), (90, 100))
-    assert found.estimate == pytest.approx(1 / 7)
+    result = corrected_share(200, 1000, (80, 100), (90, 100))
+    assert result.estimate == pytest.approx(1 / 7)
     z2 = 1.959963984540054**2
     ap, se, sp = (200 + z2 / 2) / (1000 + z2), 81 / 102, 91 / 102
     p = (ap + sp - 1) / (se + sp - 1)
     shift = 2 * z2 * (p * se * (1 - se) / 102 - (1 - p) * sp * (1 - sp) / 102)
     parts = (ap * (1 - ap) / (1000 + z2), p**2 * se * (1 - se) / 102, (1 - p) ** 2 * sp * (1 - sp) / 102)
     half = np.sqrt(z2 * sum(parts)) / (se + sp - 1)
-    assert found[1:3] == pytest.approx((p + shift - half, p + shift + half))
-    assert found[1:3] == pytest.approx((0.04598297, 0.21675931), abs=1e-8)
+    assert result[1:3] == pytest.approx((p + shift - half, p + shift + half))
+    assert result[1:3] == pytest.approx((0.04598297, 0.21675931), abs=1e-8)
 
 
 def test_with_large_samples_it_is_the_delta_method() -> None:
     n, se, sp, seen = 10**8, 0.9, 0.8, 0.55
     p = (seen + sp - 1) / (se + sp - 1)
     variance = (seen * (1 - seen) + p**2 * se * (1 - se) + (1 - p) ** 2 * sp * (1 - sp)) / n / (se + sp - 1) ** 2
-    found = corrected_share(seen * n, n, (se * n, n), (sp * n, n))
-    assert (found.upper - found.lower) / 2 == pytest.approx(1.959963984540054 * np.sqrt(variance), rel=1e-3)
+    result = corrected_share(seen * n, n, (se * n, n), (sp * n, n))
+    assert (result.upper - result.lower) / 2 == pytest.approx(1.959963984540054 * np.sqrt(variance), rel=1e-3)
 
 
 @pytest.mark.parametrize(("share", "se", "sp"), [(0.5, 0.95, 0.95), (0.1, 0.9, 0.97), (0.9, 0.97, 0.9)])
@@ -98,8 +98,8 @@ def test_intervals_of_corrected_shares_hold_the_truth(share: float, se: float, s
     held = 0
     for _ in range(2000):
         positive = random.binomial(200, share * se + (1 - share) * (1 - sp))
-        found = corrected_share(positive, 200, (random.binomial(60, se), 60), (random.binomial(60, sp), 60))
-        held += found.lower <= share <= found.upper
+        result = corrected_share(positive, 200, (random.binomial(60, se), 60), (random.binomial(60, sp), 60))
+        held += result.lower <= share <= result.upper
     assert 0.94 <= held / 2000 <= 0.985
 
 

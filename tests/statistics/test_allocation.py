@@ -13,11 +13,11 @@ def test_no_other_split_has_less_variance() -> None:
     rng = np.random.default_rng(0)
     for _ in range(20):
         shares = rng.random(4) * [1, 2, 5, 10]
-        found = apportion(shares, [1] * 4, [7] * 4, 12)
+        result = apportion(shares, [1] * 4, [7] * 4, 12)
         splits = [split for split in product(range(1, 8), repeat=4) if sum(split) == 12]
         best = min(sum(shares**2 / split) for split in splits)
-        assert found.sum() == 12
-        assert sum(shares**2 / found) == pytest.approx(best, rel=1e-12)
+        assert result.sum() == 12
+        assert sum(shares**2 / result) == pytest.approx(best, rel=1e-12)
 
 
 def test_limits_are_kept() -> None:

@@ -17,8 +17,8 @@ GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "conformal.json").re
 def test_intervals_are_those_of_crepes(case: dict) -> None:
     scores = np.abs(case["residuals"]) / case["difficulties"]
     half = quantile(scores, case["level"]) * np.array(GOLDEN["difficulties"])
-    found = np.column_stack([np.array(GOLDEN["estimates"]) - half, np.array(GOLDEN["estimates"]) + half])
-    np.testing.assert_allclose(found, case["intervals"], rtol=0, atol=1e-12)
+    result = np.column_stack([np.array(GOLDEN["estimates"]) - half, np.array(GOLDEN["estimates"]) + half])
+    np.testing.assert_allclose(result, case["intervals"], rtol=0, atol=1e-12)
 
 
 def test_the_rank_by_hand() -> None:
@@ -34,8 +34,8 @@ def test_the_rank_by_hand() -> None:
 
 def test_nonconformity_by_hand() -> None:
     """Below, on an end, inside by the nearer end, above, and beside a single number."""
-    found = nonconformity([2, 2, 2, 2, 7], [6, 6, 6, 6, 7], [-1, 6, 3, 10, 8])
-    assert found.tolist() == [3, 0, -1, 4, 1]
+    result = nonconformity([2, 2, 2, 2, 7], [6, 6, 6, 6, 7], [-1, 6, 3, 10, 8])
+    assert result.tolist() == [3, 0, -1, 4, 1]
 
 
 @pytest.mark.parametrize(("k", "level"), [(4, 0.8), (9, 0.9), (19, 0.95)])
@@ -56,7 +56,7 @@ def test_the_new_score_is_covered_as_often_as_promised() -> None:
 
 
 def test_coverage_counts_the_ends() -> None:
-    found = coverage([0.0, 0.2, 0.4], [0.1, 0.3, 0.5], [0.1, 0.2, 0.6])
-    assert found.estimate == pytest.approx(2 / 3)
+    result = coverage([0.0, 0.2, 0.4], [0.1, 0.3, 0.5], [0.1, 0.2, 0.6])
+    assert result.estimate == pytest.approx(2 / 3)
     expected = binomtest(2, 3).proportion_ci(0.95, method="wilson")
-    assert (found.lower, found.upper) == (pytest.approx(expected.low), pytest.approx(expected.high))
+    assert (result.lower, result.upper) == (pytest.approx(expected.low), pytest.approx(expected.high))

@@ -15,16 +15,16 @@ def test_variance_worked_by_hand():
     area, variance = delong(np.array([2.0, 3.0]), np.array([1.0, 2.0, 0.5]))
     assert area == pytest.approx(11 / 12, abs=1e-15)
     assert variance == pytest.approx(1 / 72, abs=1e-15)
-    found = auroc_interval(VALUES, CORRECT, larger_is_confident=False)
-    assert found.lower == pytest.approx(11 / 12 - 1.959963984540054 * (1 / 72) ** 0.5, abs=1e-12)
-    assert found.upper == 1
+    result = auroc_interval(VALUES, CORRECT, larger_is_confident=False)
+    assert result.lower == pytest.approx(11 / 12 - 1.959963984540054 * (1 / 72) ** 0.5, abs=1e-12)
+    assert result.upper == 1
 
 
 def test_the_interval_of_a_confidence_is_turned_round():
-    found = auroc_interval(VALUES, CORRECT, larger_is_confident=False)
+    result = auroc_interval(VALUES, CORRECT, larger_is_confident=False)
     turned = auroc_interval(VALUES, CORRECT, larger_is_confident=True)
-    assert turned.auroc == pytest.approx(1 - found.auroc)
-    assert (turned.lower, turned.upper) == (0, pytest.approx(1 - found.lower))
+    assert turned.auroc == pytest.approx(1 - result.auroc)
+    assert (turned.lower, turned.upper) == (0, pytest.approx(1 - result.lower))
 
 
 def test_it_agrees_with_the_definition_and_a_bootstrap():
@@ -35,12 +35,12 @@ def test_it_agrees_with_the_definition_and_a_bootstrap():
     variance = pairs.mean(1).var(ddof=1) / 150 + pairs.mean(0).var(ddof=1) / 250
     assert delong(wrong, right) == (pytest.approx(pairs.mean(), abs=1e-12), pytest.approx(variance, abs=1e-12))
     labels = [False] * 150 + [True] * 250
-    found = auroc_interval([*wrong, *right], labels, larger_is_confident=False)
+    result = auroc_interval([*wrong, *right], labels, larger_is_confident=False)
     drawn = [
         pairs[np.ix_(random.integers(0, 150, 150), random.integers(0, 250, 250))].mean() for _ in range(2000)
     ]  # resampling within the classes
-    assert (found.lower, found.upper) == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.008)
-    assert found.auroc == pytest.approx(roc_auc_score(~np.array(labels), [*wrong, *right]), abs=1e-12)
+    assert (result.lower, result.upper) == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=0.008)
+    assert result.auroc == pytest.approx(roc_auc_score(~np.array(labels), [*wrong, *right]), abs=1e-12)
 
 
 def test_classes_of_one_response_or_without_overlap_have_no_interval():

@@ -19,8 +19,8 @@ def test_domains_without_error_by_quadrature(k: int) -> None:
     def integral(up_to: float) -> float:
         return integrate.quad(weight, 0, up_to, weight="alg", wvar=(-0.8, 0))[0]
 
-    found = FarOff.of([0.0] * k, [EXACT] * k, 0.25)
-    assert found.share_below(0.05) == pytest.approx(integral(0.05) / integral(1), abs=1e-3)
+    result = FarOff.of([0.0] * k, [EXACT] * k, 0.25)
+    assert result.share_below(0.05) == pytest.approx(integral(0.05) / integral(1), abs=1e-3)
 
 
 def test_groups_by_the_states_of_their_domains() -> None:

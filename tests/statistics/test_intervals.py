@@ -26,12 +26,12 @@ def test_errors_of_one_domain_are_larger_by_the_published_ratio() -> None:
 
 def test_a_conformal_interval_by_hand() -> None:
     errors = [0.02, -0.05, 0.01, 0.08]
-    residuals = Residuals([0.5 + one for one in errors], [0.5] * 4, [MANY] * 4, n_training=4)
-    found = residuals.conformal([0.5, 0.95], [MANY, MANY], 0.8)
+    residuals = Residuals([0.5 + error for error in errors], [0.5] * 4, [MANY] * 4, n_training=4)
+    result = residuals.conformal([0.5, 0.95], [MANY, MANY], 0.8)
     # The largest of four errors, for sampling adds nothing; cut at 1.
-    np.testing.assert_allclose(found.lower, [0.42, 0.87], atol=1e-6)
-    np.testing.assert_allclose(found.upper, [0.58, 1.0], atol=1e-6)
-    assert found.basis == "conformal"
+    np.testing.assert_allclose(result.lower, [0.42, 0.87], atol=1e-6)
+    np.testing.assert_allclose(result.upper, [0.58, 1.0], atol=1e-6)
+    assert result.basis == "conformal"
     assert residuals.conformal([0.5], [MANY], 0.6).upper[0] == pytest.approx(0.55, abs=1e-6)
 
 

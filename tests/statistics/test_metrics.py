@@ -48,10 +48,10 @@ def test_rho_is_null_with_its_reason(estimated, true, reason):
 
 
 def test_evaluation_leaves_out_domains_without_labels_or_without_an_estimate():
-    found = evaluate([0.9, 0.5, 0.4, float("nan"), 0.7], [0.8, 0.2, 0.6, 0.3, float("nan")])
-    assert found.aee == pytest.approx((0.1 + 0.3 + 0.2) / 3)
-    assert found.rho == pytest.approx(0.5)  # ranks 3 2 1 against 3 1 2: 1 - 6 * 2 / (3 * 8)
-    assert (found.n_domains, found.reason) == (3, None)
+    result = evaluate([0.9, 0.5, 0.4, float("nan"), 0.7], [0.8, 0.2, 0.6, 0.3, float("nan")])
+    assert result.aee == pytest.approx((0.1 + 0.3 + 0.2) / 3)
+    assert result.rho == pytest.approx(0.5)  # ranks 3 2 1 against 3 1 2: 1 - 6 * 2 / (3 * 8)
+    assert (result.n_domains, result.reason) == (3, None)
 
 
 def test_evaluation_of_one_domain_and_of_none():
@@ -121,12 +121,12 @@ def test_all_at_once_are_as_one_by_one():
         estimated=pl.Series(rng.choice([0.1, 0.3, 0.3 + 1e-15, 0.5, np.nan], n)).fill_nan(None),
         true=pl.Series(rng.choice([0.2, 0.4, 0.8, rng.random(), np.nan], n)).fill_nan(None),
     )
-    found = evaluate_all(frame, ("group", "of"))
-    assert found.select("group", "of").equals(frame.select("group", "of").unique(maintain_order=True))
-    for group, of, *errors in found.rows():
+    result = evaluate_all(frame, ("group", "of"))
+    assert result.select("group", "of").equals(frame.select("group", "of").unique(maintain_order=True))
+    for group, of, *errors in result.rows():
         rows = frame.filter(group=group, of=of)
         expected = evaluate(rows["estimated"].to_numpy(), rows["true"].to_numpy())
         assert errors == pytest.approx(list(expected), abs=1e-12)
-    assert set(found["reason"]) == {None, "fewer than 2 domains", "no domain with labels and an estimate"} | {
+    assert set(result["reason"]) == {None, "fewer than 2 domains", "no domain with labels and an estimate"} | {
         f"{name} accuracies are all equal" for name in ("estimated", "true")
     }

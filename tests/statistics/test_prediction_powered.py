@@ -34,9 +34,9 @@ def test_weighted_estimate_is_that_of_ppi_python(case: dict) -> None:
     """Theirs has half the mean prediction of the others, ours of all."""
     labels, predicted, weights = (np.array(case[name]) for name in ("labels", "predicted", "weights"))
     n = len(labels)
-    found = prediction_powered_mean(labels, predicted[:n], predicted, LEVEL, weights, power=0.5)
+    result = prediction_powered_mean(labels, predicted[:n], predicted, LEVEL, weights, power=0.5)
     shift = 0.5 * (predicted.mean() - predicted[n:].mean())
-    assert found.estimate - shift == pytest.approx(case["half_weighted"], abs=1e-12)
+    assert result.estimate - shift == pytest.approx(case["half_weighted"], abs=1e-12)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -45,9 +45,9 @@ def test_interval_of_many_labels_is_that_of_ppi_python(case: dict) -> None:
     labels, predicted = np.array(case["labels"]), np.array(case["predicted"])
     n = len(labels)
     power = np.clip(case["power"], 0, 1) / (1 - n / len(predicted))
-    found = prediction_powered_mean(labels, predicted[:n], predicted, LEVEL, power=power)
+    result = prediction_powered_mean(labels, predicted[:n], predicted, LEVEL, power=power)
     alone = labelled_mean(labels, LEVEL)
-    for ours, theirs in ((found, case["interval"]), (alone, case["interval_alone"])):
+    for ours, theirs in ((result, case["interval"]), (alone, case["interval_alone"])):
         wider = (ours.upper - ours.lower) / (theirs[1] - theirs[0])
         assert 0.97 < wider < {30: 1.12, 200: 1.04, 2000: 1.02}[n]
         assert abs(ours.lower - theirs[0]) < {30: 0.04, 200: 0.01, 2000: 0.001}[n]
@@ -83,19 +83,19 @@ def test_coverage_of_labels_alone_at_any_accuracy(n: int) -> None:
 
 def test_all_correct_is_no_proof() -> None:
     """30 of 30: the normal interval is [1, 1]; by the definition the limit is where 0.75 p^30 is 5 %."""
-    found = prediction_powered_mean([True] * 30, [0.9] * 30, [0.9] * 300, 0.9)
-    assert found[:3] == pytest.approx((1.0, (0.05 / 0.75) ** (1 / 30), 1.0))
-    assert (found.power, found.n_effective) == (0.0, pytest.approx(30))
+    result = prediction_powered_mean([True] * 30, [0.9] * 30, [0.9] * 300, 0.9)
+    assert result[:3] == pytest.approx((1.0, (0.05 / 0.75) ** (1 / 30), 1.0))
+    assert (result.power, result.n_effective) == (0.0, pytest.approx(30))
 
 
 def test_perfect_predictions_leave_the_chance_of_the_responses() -> None:
     """Whoever knows each answer has 600 labels, nearly: what is left is that errors may be too rare to be seen."""
     rng = np.random.default_rng(0)
     correct = rng.random(600) < 0.7
-    found = prediction_powered_mean(correct[:30], correct[:30], correct, 0.9)
-    assert found.power == pytest.approx(1, abs=0.15)
-    assert found.estimate == pytest.approx(correct.mean(), abs=0.03)
-    assert 150 < found.n_effective < 600
+    result = prediction_powered_mean(correct[:30], correct[:30], correct, 0.9)
+    assert result.power == pytest.approx(1, abs=0.15)
+    assert result.estimate == pytest.approx(correct.mean(), abs=0.03)
+    assert 150 < result.n_effective < 600
     # With all labelled nothing is left to predict.
     everything = prediction_powered_mean(correct, correct, correct, 0.9)
     assert everything[:3] == pytest.approx(labelled_mean(correct, 0.9)[:3])
@@ -107,10 +107,10 @@ def test_labels_that_predictions_are_worth_by_hand() -> None:
     Squares of the labels' deviations add up to 12/9, those of what half the predictions leave to 271/300.
     """
     labels, predicted = [1, 1, 0, 1, 0, 1], [0.9, 0.7, 0.3, 0.8, 0.4, 0.5]
-    found = prediction_powered_mean(labels, predicted, [0.6] * 24, 0.9, power=0.5)
+    result = prediction_powered_mean(labels, predicted, [0.6] * 24, 0.9, power=0.5)
     left, alone, unseen = 271 / 300 * 6 / 4, 12 / 9 * 6 / 5, norm.ppf(0.95) ** 2 / 4
-    assert found.estimate == pytest.approx(2 / 3)
-    assert found.n_effective == pytest.approx(6 * (alone + unseen) / (0.75 * left + 0.25 * alone + unseen))
+    assert result.estimate == pytest.approx(2 / 3)
+    assert result.n_effective == pytest.approx(6 * (alone + unseen) / (0.75 * left + 0.25 * alone + unseen))
 
 
 def test_equal_weights_are_no_weights() -> None:
@@ -124,12 +124,12 @@ def test_unequal_weights_are_worth_fewer_labels() -> None:
     """Kish (1965): (sum w)^2 / sum w^2 of them, where the weight says nothing of the label."""
     rng = np.random.default_rng(2)
     weights = np.repeat([1.0, 3.0], 1000)
-    found = labelled_mean(rng.random(2000) < 0.6, 0.9, weights)
-    assert found.n_effective == pytest.approx(4000**2 / (1000 * 10), rel=0.03)
+    result = labelled_mean(rng.random(2000) < 0.6, 0.9, weights)
+    assert result.n_effective == pytest.approx(4000**2 / (1000 * 10), rel=0.03)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (([], [], [0.5], 0.9), "were 0, 0"),
         (([1], [0.5, 0.5], [0.5, 0.5], 0.9), "were 1, 2"),
@@ -139,8 +139,8 @@ def test_unequal_weights_are_worth_fewer_labels() -> None:
         (([1], [0.5], [0.5], 0.9, [0.0]), "above 0"),
     ],
 )
-def test_what_is_no_sample_is_refused(arguments: tuple, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_what_is_no_sample_is_refused(arguments: tuple, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         prediction_powered_mean(*arguments)
 
 
@@ -155,9 +155,9 @@ def test_coverage_and_width_over_1000_draws(kind: str, level: float) -> None:
         widths_alone = [one.upper - one.lower for one in alone]
         for _ in range(1000):
             correct, predicted = labelled_slice(kind, accuracy, 600, rng)
-            found = prediction_powered_mean(correct[:n], predicted[:n], predicted, level)
-            widths += found.upper - found.lower, widths_alone[int(correct[:n].sum())]
-            inside += found.lower <= accuracy <= found.upper
+            result = prediction_powered_mean(correct[:n], predicted[:n], predicted, level)
+            widths += result.upper - result.lower, widths_alone[int(correct[:n].sum())]
+            inside += result.lower <= accuracy <= result.upper
         assert inside / 1000 >= level - 0.02, (accuracy, n)
         assert widths[0] / widths[1] <= 1.02, (accuracy, n)
         if kind == "sharp":
@@ -167,5 +167,5 @@ def test_coverage_and_width_over_1000_draws(kind: str, level: float) -> None:
 def test_a_share_that_is_rounded_next_to_1_or_0_is_that() -> None:
     """A weighted mean of 15 labels that are all true came as this, and ended the monitor with an error of SciPy."""
     for share, size in ((0.9999999999999999, 15.000000000000043), (1e-16, 15.0)):
-        found, exact = binomial_interval(share, size, 0.9), binomial_interval(round(share), 15, 0.9)
-        assert found == pytest.approx(exact, abs=1e-9)
+        result, exact = binomial_interval(share, size, 0.9), binomial_interval(round(share), 15, 0.9)
+        assert result == pytest.approx(exact, abs=1e-9)

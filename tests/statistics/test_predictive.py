@@ -17,7 +17,7 @@ ERRORS = {0: [], 3: [0.05, 0.02, -0.1], 12: list(np.linspace(-0.2, 0.15, 12))}
 def scale_of(errors: list[float]) -> tuple[float, float]:
     """Scale and degrees of freedom of the conjugate posterior (Gelman et al. 2013, section 3.2)."""
     freedom = 1.5 + len(errors)
-    return math.sqrt((1.5 * 0.18**2 + sum(one**2 for one in errors)) / freedom), freedom
+    return math.sqrt((1.5 * 0.18**2 + sum(error**2 for error in errors)) / freedom), freedom
 
 
 @pytest.mark.parametrize("errors", ERRORS.values(), ids=ERRORS)

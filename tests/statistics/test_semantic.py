@@ -41,9 +41,9 @@ def test_entropies_are_those_of_lm_polygraph(case: dict) -> None:
     assert semantic_entropy(class_probabilities(classes)) == pytest.approx(case["frequency"], abs=1e-12)
     masses = class_masses(classes, logprobs)
     assert -masses[classes].mean() == pytest.approx(case["sum"], abs=1e-12)
-    likely = np.array([np.exp(logprobs[classes == one]).sum() for one in range(classes.max() + 1)])
-    found = semantic_entropy(class_probabilities(classes, logprobs))
-    assert found == pytest.approx(stats.entropy(likely / likely.sum()), abs=1e-12)
+    likely = np.array([np.exp(logprobs[classes == index]).sum() for index in range(classes.max() + 1)])
+    result = semantic_entropy(class_probabilities(classes, logprobs))
+    assert result == pytest.approx(stats.entropy(likely / likely.sum()), abs=1e-12)
 
 
 def test_semantic_entropy_by_hand() -> None:

@@ -39,9 +39,9 @@ def test_a_slice_is_flagged_from_the_count_that_scipy_says(n: int) -> None:
     assert needed == {20: 5, 40: 8, 400: 52}[n]
     assert ambiguous_share(needed, n)[:3] == pytest.approx((needed / n, *limits(needed)))
     assert why_ambiguous(needed - 1, n) is None
-    said = why_ambiguous(needed, n)
-    assert said is not None
-    assert said.startswith(f"{needed / n:.0%} of the {n} questions with 10 samples or more have several answers")
+    message = why_ambiguous(needed, n)
+    assert message is not None
+    assert message.startswith(f"{needed / n:.0%} of the {n} questions with 10 samples or more have several answers")
 
 
 def test_few_questions_are_no_flag() -> None:

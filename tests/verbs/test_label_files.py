@@ -20,10 +20,10 @@ def test_tables_of_spreadsheets(tmp_path: Path, separator: str, comma: str, ends
     ]
     text = ends.join(separator.join(row) for row in rows) + ends
     (tmp_path / "labels.csv").write_bytes(("\ufeff" + text).encode())
-    found = es.read_labels(tmp_path / "labels.csv")
-    assert found["label"].to_list() == [True] * len(TRUE) + [False] * len(FALSE) + [None, None]
-    assert found["item_id"].to_list()[:2] == ["000", "001"]
-    assert found["weight"].unique().to_list() == [2.5]
+    result = es.read_labels(tmp_path / "labels.csv")
+    assert result["label"].to_list() == [True] * len(TRUE) + [False] * len(FALSE) + [None, None]
+    assert result["item_id"].to_list()[:2] == ["000", "001"]
+    assert result["weight"].unique().to_list() == [2.5]
 
 
 def test_lines_and_parquet(tmp_path: Path) -> None:
@@ -36,7 +36,7 @@ def test_lines_and_parquet(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "message"),
     [
         ("a.csv", "item_id,label\nx,1\ny,2\n", "row 2: 'label' .*'2'"),
         ("a.csv", "item_id;label\nx;1\ny;maybe\n", "row 2: 'label' .*'maybe'"),
@@ -56,9 +56,9 @@ def test_lines_and_parquet(tmp_path: Path) -> None:
         ("a.parquet", "no parquet", "must be a Parquet, CSV"),
     ],
 )
-def test_what_is_no_label_is_refused_with_its_row(tmp_path: Path, name: str, text: str, said: str) -> None:
+def test_what_is_no_label_is_refused_with_its_row(tmp_path: Path, name: str, text: str, message: str) -> None:
     (tmp_path / name).write_text(text)
-    with pytest.raises(InputError, match=f"^{tmp_path / name}: {said}"):
+    with pytest.raises(InputError, match=f"^{tmp_path / name}: {message}"):
         es.read_labels(tmp_path / name)
 
 
@@ -66,9 +66,9 @@ def test_several_files_of_which_some_have_weights_and_some_no_label_yet(tmp_path
     texts = ("item_id,weight,label\n007,2.5,TRUE\n008,4,\n", "item_id,label\n010,\n")
     for number, text in enumerate(texts):
         (tmp_path / f"{number}.csv").write_text(text)
-    found = es.read_labels([tmp_path / "0.csv", tmp_path / "1.csv"])
-    assert found["item_id"].to_list() == ["007", "008", "010"]
-    assert found.select("label", "weight").rows() == [(True, 2.5), (None, 4), (None, None)]
+    result = es.read_labels([tmp_path / "0.csv", tmp_path / "1.csv"])
+    assert result["item_id"].to_list() == ["007", "008", "010"]
+    assert result.select("label", "weight").rows() == [(True, 2.5), (None, 4), (None, None)]
 
 
 def test_a_table_of_another_encoding_is_refused(tmp_path: Path) -> None:

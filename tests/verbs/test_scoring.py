@@ -26,25 +26,27 @@ def labels() -> pl.DataFrame:
 
 def test_every_response_has_its_probability_in_order(features: pl.DataFrame, labels: pl.DataFrame) -> None:
     estimator = es.fit(features, labels, "baseline-max")
-    found = score(estimator, features)
-    assert found["item_id"].to_list() == features["item_id"].to_list()
-    assert found["p_correct"].to_list() == estimator.estimator.p_correct(features).tolist()
+    result = score(estimator, features)
+    assert result["item_id"].to_list() == features["item_id"].to_list()
+    assert result["p_correct"].to_list() == estimator.estimator.p_correct(features).tolist()
 
 
 def test_their_mean_is_the_estimate_of_the_slice(features: pl.DataFrame, labels: pl.DataFrame) -> None:
     estimator = es.fit(features, labels, "log-3d")
     means = score(estimator, features).group_by("benchmark").agg(pl.col("p_correct").mean()).sort("benchmark")
-    found = es.estimate(estimator, features, ["benchmark"]).sort("benchmark")
-    assert means["p_correct"].to_list() == pytest.approx(found["estimated_accuracy"].to_list())
+    result = es.estimate(estimator, features, ["benchmark"]).sort("benchmark")
+    assert means["p_correct"].to_list() == pytest.approx(result["estimated_accuracy"].to_list())
 
 
 def test_a_response_without_features_is_null_with_the_reason() -> None:
     rows = traffic(10).with_columns(
         reason=pl.when(pl.col("item_id") == "0-3").then(pl.lit("empty response")), max=pl.lit(0.5)
     )
-    found = score(fitted("log-3d"), rows)
-    assert found.filter(pl.col("p_correct").is_null()).select("item_id", "reason").rows() == [("0-3", "empty response")]
-    assert found["p_correct"].drop_nulls().is_between(0, 1).all()
+    result = score(fitted("log-3d"), rows)
+    assert result.filter(pl.col("p_correct").is_null()).select("item_id", "reason").rows() == [
+        ("0-3", "empty response")
+    ]
+    assert result["p_correct"].drop_nulls().is_between(0, 1).all()
     none = score(fitted("log-3d"), rows.filter(item_id="0-3"))
     assert none["p_correct"].to_list() == [None]
 
@@ -61,9 +63,9 @@ def test_another_model_and_log_probabilities_are_refused() -> None:
         score(estimator, rows.with_columns(model=pl.lit("other")))
     with pytest.raises(ProvenanceError, match="top_k_returned"):
         score(estimator, rows.with_columns(top_k_returned=LOGPROBS["top_k_returned"] - 1))
-    found = score(estimator, rows.with_columns(model=pl.lit("other")), any_model=True)
-    assert "10 of model 'other'" in found["overridden"][0]
-    assert found["p_correct"].equals(score(estimator, rows)["p_correct"])
+    result = score(estimator, rows.with_columns(model=pl.lit("other")), any_model=True)
+    assert "10 of model 'other'" in result["overridden"][0]
+    assert result["p_correct"].equals(score(estimator, rows)["p_correct"])
 
 
 def test_the_command(features: pl.DataFrame, labels: pl.DataFrame, tmp_path: Path, capsys) -> None:
@@ -71,10 +73,10 @@ def test_the_command(features: pl.DataFrame, labels: pl.DataFrame, tmp_path: Pat
     es.save(estimator, tmp_path / "mine.estimator")
     expected = score(estimator, features)
     target = tmp_path / "scores.csv"
-    status, said, errors = run(capsys, "score", tmp_path / "mine.estimator", TINY.traces, "-o", target)
+    status, message, errors = run(capsys, "score", tmp_path / "mine.estimator", TINY.traces, "-o", target)
     mean = expected["p_correct"].mean()
     assert (status, errors.split(":")[0]) == (0, "do not use")
-    assert said == f"{target}: 160 responses, 0 of them without P(correct); mean P(correct) {mean:.3f}\n"
+    assert message == f"{target}: 160 responses, 0 of them without P(correct); mean P(correct) {mean:.3f}\n"
     rows = list(csv.DictReader(target.read_text().splitlines()))
     assert [row["item_id"] for row in rows] == expected["item_id"].to_list()
     assert [float(row["p_correct"]) for row in rows] == pytest.approx(expected["p_correct"].to_list())

@@ -35,14 +35,14 @@ def test_fit_and_estimate_are_those_of_the_study() -> None:
     assert (settings["seed"], settings["trees"], settings["folds"]) == (7, 10, 5)
     same = fit(TrainingRows(features, labels["label"].to_numpy(), settings), ["forest-3d-balanced-isotonic"])
     others, their_labels = frame(40, seed=5)
-    found = es.estimate(fitted, others, by=["benchmark"], labels=their_labels).sort("benchmark")
+    result = es.estimate(fitted, others, by=["benchmark"], labels=their_labels).sort("benchmark")
     p = same["forest-3d-balanced-isotonic"].p_correct(others)
     first = np.array([True, False] * 20)
-    assert found["benchmark"].to_list() == ["a", "b"]
-    assert found["estimated_accuracy"].to_list() == pytest.approx([p[first].mean(), p[~first].mean()], abs=1e-12)
+    assert result["benchmark"].to_list() == ["a", "b"]
+    assert result["estimated_accuracy"].to_list() == pytest.approx([p[first].mean(), p[~first].mean()], abs=1e-12)
     true = their_labels["label"].to_numpy()
-    assert found["true_accuracy"].to_list() == pytest.approx([true[first].mean(), true[~first].mean()])
-    assert np.allclose(found["error"], found["estimated_on_labelled"] - found["true_accuracy"])
+    assert result["true_accuracy"].to_list() == pytest.approx([true[first].mean(), true[~first].mean()])
+    assert np.allclose(result["error"], result["estimated_on_labelled"] - result["true_accuracy"])
 
 
 def test_labels_of_a_part_and_rows_without_features() -> None:
@@ -52,11 +52,11 @@ def test_labels_of_a_part_and_rows_without_features() -> None:
         reason=pl.when(pl.col("item_id") == "item-0").then(pl.lit("empty response")),
         se_sum=pl.when(pl.col("item_id") != "item-0").then("se_sum"),
     )
-    found = es.estimate(fitted, features, by=["benchmark"], labels=labels.head(5)).sort("benchmark").row(0, named=True)
+    result = es.estimate(fitted, features, by=["benchmark"], labels=labels.head(5)).sort("benchmark").row(0, named=True)
     # Of benchmark a (the even items) 0, 2 and 4 have a label; 0 has no features.
-    assert (found["n_estimated"], found["n_excluded"], found["n_labelled"]) == (29, 1, 2)
+    assert (result["n_estimated"], result["n_excluded"], result["n_labelled"]) == (29, 1, 2)
     right = labels["label"].to_list()
-    assert found["true_accuracy"] == (right[2] + right[4]) / 2
+    assert result["true_accuracy"] == (right[2] + right[4]) / 2
 
 
 def test_features_of_another_k_are_refused_with_what_to_do(tmp_path: Path) -> None:
@@ -66,8 +66,8 @@ def test_features_of_another_k_are_refused_with_what_to_do(tmp_path: Path) -> No
         es.estimate(es.fit(es.read_features(TINY.traces), labels), es.read_features(TINY.log))
     fitted = es.fit(es.read_features(TINY.traces, top_k=5), labels, "atc-se_sum")
     assert fitted.about["logprobs"]["top_k_returned"] == 5
-    found = es.estimate(fitted, es.read_features(TINY.log), by=["metadata.route"])
-    assert found["n_estimated"].to_list() == [3, 3, 3, 3]
+    result = es.estimate(fitted, es.read_features(TINY.log), by=["metadata.route"])
+    assert result["n_estimated"].to_list() == [3, 3, 3, 3]
     with pytest.raises(ProvenanceError, match=r"top_k_returned 20, not 5: .*--top-k 5 "):
         es.estimate(fitted, es.read_features(TINY.traces))
 
@@ -131,15 +131,15 @@ def test_features_of_several_kinds_of_log_probabilities_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("labels", "said"),
+    ("labels", "message"),
     [
         (pl.DataFrame({"item_id": ["z"], "label": [True]}), "no response has features and a label"),
         (pl.DataFrame({"item_id": ["item-0"] * 2, "label": [True, False]}), "item_id must be unique"),
         (frame()[1].with_columns(label=pl.lit(True)), "'baseline-max' cannot be fitted: all training rows are correct"),
     ],
 )
-def test_labels_that_nothing_can_be_fitted_on(labels: pl.DataFrame, said: str) -> None:
-    with pytest.raises(InputError, match=said):
+def test_labels_that_nothing_can_be_fitted_on(labels: pl.DataFrame, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         es.fit(frame()[0], labels, "baseline-max")
 
 
@@ -177,5 +177,5 @@ def test_the_csv_files_of_a_folder_are_logs_where_they_have_log_probabilities(
     (tmp_path / "day.csv").write_text(table)
     (tmp_path / "night.csv.gz").write_bytes(gzip.compress(table.encode()))
     assert es.read_logs(tmp_path)["benchmark"].to_list() == ["day", "night"]
-    (said,) = caplog.messages
-    assert said.endswith("token_logprobs and top_logprobs: labels.csv")
+    (message,) = caplog.messages
+    assert message.endswith("token_logprobs and top_logprobs: labels.csv")
