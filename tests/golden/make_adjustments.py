@@ -76,8 +76,8 @@ def main() -> None:
             result.append(one)
         arrays = {"lower": lower, "upper": upper, "true": true, "covariate": covariate, "group": group}
         cases.append({"n": n} | {name: values.tolist() for name, values in arrays.items()} | {"found": result})
-    message = {"mapie": version("mapie"), "crepes": version("crepes"), "cases": cases}
-    Path(__file__).with_name("adjustments.json").write_text(json.dumps(message) + "\n")
+    content = {"mapie": version("mapie"), "crepes": version("crepes"), "cases": cases}
+    Path(__file__).with_name("adjustments.json").write_text(json.dumps(content) + "\n")
 
 
 if __name__ == "__main__":
