@@ -29,17 +29,21 @@ N_ITEMS, N_RESPONSES = 10, 20
 
 
 class SlowEngine:
-    """Answers a message every `pause_s` and writes down which; fails once it has answered `fail_after`."""
+    """Answers a message every `pause_s` and records it; fails after `fail_after`; from `held_at` on waits for `go`."""
 
     provenance = {"engine": "slow", "engine_version": "1", "logprobs_mode": "raw_logprobs"}
 
-    def __init__(self, asked: Path, pause_s: float = 0.0, fail_after: int | None = None) -> None:
-        self.asked, self.pause_s, self.fail_after = asked, pause_s, fail_after
+    def __init__(
+        self, asked: Path, pause_s: float = 0.0, fail_after: int | None = None, held_at: int | None = None
+    ) -> None:
+        self.asked, self.pause_s, self.fail_after, self.held_at = asked, pause_s, fail_after, held_at
 
     def answer(self, messages: Sequence[str], seeds: Sequence[int]) -> Iterator[tuple[int, Response]]:
         for position, seed in enumerate(seeds):
             if position == self.fail_after:
                 raise RuntimeError("the engine fails")
+            if position == self.held_at:
+                wait_for(self.asked.with_name("go").exists)
             time.sleep(self.pause_s)
             with self.asked.open("a") as file:
                 file.write(f"{seed}\n")
@@ -72,10 +76,13 @@ class Jobs:
         return process
 
     def start_orphan(self, **engine: Any) -> Any:
-        """A job that has left some parts and works on."""
-        process = self.start("orphan", pause_s=0.1, **engine)
+        """A job that has left some parts, and works on only after `go_on`."""
+        process = self.start("orphan", held_at=5, **engine)
         wait_for(lambda: len(list(self.parts.glob("part-*"))) >= 2)
         return process
+
+    def go_on(self) -> None:
+        self.asked.with_name("go").touch()
 
     def log(self, name: str) -> str:
         path = self.output.with_name(f"{name}.log")
@@ -98,7 +105,7 @@ def jobs(tmp_path: Path) -> Jobs:
     return Jobs(tmp_path)
 
 
-def wait_for(condition: Callable[[], bool], timeout_s: float = 30) -> None:
+def wait_for(condition: Callable[[], bool], timeout_s: float = 60) -> None:
     deadline = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < deadline, "it never came to that"
@@ -115,6 +122,7 @@ def test_a_job_waits_for_an_orphan_and_ends_with_its_output(jobs: Jobs, capfd: p
     other = jobs.start("other")
     wait_for(lambda: "waiting" in jobs.log("other"))
     assert orphan.is_alive()
+    jobs.go_on()
     assert end(orphan, other) == [0, 0]
     jobs.check_whole()
     assert jobs.n_asked() == N_RESPONSES
@@ -158,9 +166,11 @@ def test_what_a_killed_or_failed_job_has_answered_is_taken_over(
 ) -> None:
     orphan = jobs.start_orphan(fail_after=fail_after)
     other = jobs.start("other")
+    wait_for(lambda: "waiting" in jobs.log("other"))
     if fail_after is None:
-        wait_for(lambda: "waiting" in jobs.log("other"))
         orphan.kill()
+    else:
+        jobs.go_on()
     assert end(orphan, other) == [status, 0]
     jobs.check_whole()
     assert N_RESPONSES <= jobs.n_asked() <= N_RESPONSES + again
@@ -228,5 +238,6 @@ def test_parts_of_a_living_job_are_not_cleared(jobs: Jobs) -> None:
     orphan = jobs.start_orphan()
     clear(jobs.parts)
     assert len(list(jobs.parts.glob("part-*"))) >= 2
+    jobs.go_on()
     assert end(orphan) == [0]
     assert jobs.n_asked() == N_RESPONSES
