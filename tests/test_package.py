@@ -261,7 +261,7 @@ def names(requirements: list[str]) -> set[str]:
     return {re.match(r"[\w-]+", requirement)[0] for requirement in requirements}
 
 
-def test_the_base_is_light_and_has_lower_bounds_alone() -> None:
+def test_the_base_is_light_and_has_lower_bounds_only() -> None:
     assert names(PROJECT["dependencies"]) == {
         *("polars", "numpy", "scipy", "scikit-learn", "threadpoolctl", "pydantic", "PyYAML"),
         *("typer", "rich", "pyarrow", "Jinja2", "latex2mathml", "prometheus_client"),

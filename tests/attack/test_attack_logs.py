@@ -125,7 +125,7 @@ def test_columns_that_a_frame_has_itself_keep_apart(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("finished", [True, False], ids=["finished", "cut off"])
 @pytest.mark.parametrize("odd", range(len(ODD)))
-def test_an_odd_step_spoils_its_own_stream_alone(odd: int, finished: bool, tmp_path: Path) -> None:
+def test_an_odd_step_spoils_only_its_own_stream(odd: int, finished: bool, tmp_path: Path) -> None:
     end = "stop" if finished else None
     lines = [chunk("good", [step()]), chunk("odd", [step()]), chunk("odd", [ODD[odd]], end), chunk("good", [step()])]
     path = write(tmp_path / "stream.jsonl", *lines)
@@ -140,7 +140,7 @@ def test_an_odd_step_spoils_its_own_stream_alone(odd: int, finished: bool, tmp_p
         read(path, strict=True)
 
 
-def test_a_stream_without_one_of_its_chunks_is_no_response(tmp_path: Path) -> None:
+def test_a_stream_without_one_of_its_chunks_is_not_a_response(tmp_path: Path) -> None:
     """What is left of it would be other tokens than the model's."""
     lines = [chunk("odd", [step()]), chunk("odd", 7), chunk("odd", [step()], "stop"), chunk("good", [step()], "stop")]
     frame, summary = read(write(tmp_path / "stream.jsonl", *lines))
@@ -204,7 +204,7 @@ def test_one_of_a_batch_of_which_no_frame_can_be_made_is_found(tmp_path: Path, m
     assert (summary.responses, summary.formats, summary.repeated_ids) == (700, {"openai": 700}, 1)
 
 
-def test_an_id_that_is_none_ends_the_reading_of_its_file(tmp_path: Path, monkeypatch: Any) -> None:
+def test_an_invalid_id_ends_the_reading_of_its_file(tmp_path: Path, monkeypatch: Any) -> None:
     from entropy_sentinel.sources.logs import numbers
 
     monkeypatch.setattr(numbers, "_MOST", 10)

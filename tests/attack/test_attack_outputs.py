@@ -100,7 +100,7 @@ def test_no_input_is_overwritten(what: str, by: str, here: Path, capsys: pytest.
         assert not out.is_symlink() or by == "link"
 
 
-def test_a_name_that_is_made_is_no_input(here: Path, capsys: pytest.CaptureFixture) -> None:
+def test_a_name_that_is_made_is_not_an_input(here: Path, capsys: pytest.CaptureFixture) -> None:
     """`--split` writes `mine-top5.parquet` and `mine-top20.parquet` in the place of `mine.parquet`."""
     assert run(capsys, "features", "log.jsonl", "traces", "--split", "-o", "mine.parquet")[0] == 0
     os.replace("log.jsonl", "mine-top20.parquet.jsonl")
@@ -186,7 +186,7 @@ def test_labels_are_not_emptied_by_the_next_sample(here: Path, capsys: pytest.Ca
         (["--state", "log.jsonl"], "state: must be a state of the monitor or a new file, was log.jsonl; name another"),
     ],
 )
-def test_a_file_is_no_folder(asked: list[str], message: str, here: Path, capsys: pytest.CaptureFixture) -> None:
+def test_a_file_is_not_a_folder(asked: list[str], message: str, here: Path, capsys: pytest.CaptureFixture) -> None:
     before = contents(here)
     status, _, told = run(capsys, "monitor", "log-3d.estimator", "log.jsonl", *asked)
     assert (status, told.count("\n")) == (1, 1)
@@ -194,7 +194,7 @@ def test_a_file_is_no_folder(asked: list[str], message: str, here: Path, capsys:
     assert contents(here) == before
 
 
-def test_a_state_is_no_output(here: Path, capsys: pytest.CaptureFixture) -> None:
+def test_a_state_is_not_an_output(here: Path, capsys: pytest.CaptureFixture) -> None:
     watch = ["monitor", "log-3d.estimator", "traces", "--state", "state"]
     assert run(capsys, *watch)[0] == 0
     before = contents(here)

@@ -62,9 +62,7 @@ def ask(api: FakeApi, callback: Any, model: str = "hosted_vllm/m", **options: An
     return asyncio.run(once())
 
 
-def test_a_completion_is_asked_for_its_log_probabilities_and_written(
-    api: FakeApi, callback: Any, tmp_path: Path
-) -> None:
+def test_a_completion_gets_log_probabilities_and_is_written(api: FakeApi, callback: Any, tmp_path: Path) -> None:
     ask(api, callback, metadata={"requester_metadata": {"route": "billing"}})
     assert (api.requests[0]["logprobs"], api.requests[0]["top_logprobs"]) == (True, 20)
     callback.writer.close()

@@ -211,6 +211,6 @@ def test_damaged_features_and_an_unknown_name_are_refused(api: FakeApi, tmp_path
         captured(api, tmp_path, keep="all")
 
 
-def test_what_is_no_openai_client_is_refused(tmp_path: Path) -> None:
+def test_what_is_not_an_openai_client_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="must be an OpenAI or AsyncOpenAI client, was str"):
         es.capture("x", tmp_path)

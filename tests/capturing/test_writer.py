@@ -54,7 +54,7 @@ def test_a_kill_loses_nothing_that_was_written(tmp_path: Path) -> None:
     assert [path.name[10:] for path in sorted(tmp_path.iterdir())] == ["-2.jsonl.gz", ".jsonl.gz"]
 
 
-def test_a_full_disk_stops_the_log_alone_and_leaves_it_whole(tmp_path: Path) -> None:
+def test_a_full_disk_stops_only_the_log_and_leaves_it_whole(tmp_path: Path) -> None:
     written, dropped = run(tmp_path, 5000)  # 300 bytes a record
     assert 10 < written < 20
     assert written + dropped == 50

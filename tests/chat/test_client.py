@@ -92,7 +92,7 @@ def test_a_reply_has_one_deadline_however_slowly_its_bytes_come() -> None:
     assert len(api.requests) == 2
 
 
-def test_a_server_that_stays_slow_is_told_with_the_limit() -> None:
+def test_a_server_that_stays_slow_is_reported_with_the_limit() -> None:
     with (
         fake_api(lambda *_: (200, {}, slow(completion(), 0.02), 0)) as api,
         pytest.raises(EntropySentinelError, match=f"tiny at {api.base_url} did not .* no whole reply within 0.3 s"),
@@ -224,7 +224,7 @@ def test_a_finish_reason_is_text(reason: Any) -> None:
         assert answers(client(api))[0]["reason"] == str(reason)
 
 
-def test_an_error_of_the_server_in_a_reply_of_status_200_is_no_reply() -> None:
+def test_an_error_of_the_server_in_a_reply_of_status_200_is_not_a_reply() -> None:
     bodies = [{"error": {"message": "overloaded", "code": 503}}, completion()]
     with fake_api(lambda _, n: ok(bodies[n])) as api:
         assert answers(client(api))[0]["text"] == "42"
@@ -301,7 +301,7 @@ def test_nothing_is_sent_where_no_reply_could_be_kept(tmp_path: Path) -> None:
     assert not api.requests
 
 
-def test_files_and_folders_are_the_users_alone(tmp_path: Path) -> None:
+def test_files_and_folders_are_private(tmp_path: Path) -> None:
     (tmp_path / "cache" / "replies").mkdir(parents=True, mode=0o755)  # as earlier versions left it
     bodies = [completion(), b"<html>"]
     with fake_api(lambda _, n: ok(bodies[n])) as api, pytest.raises(EntropySentinelError, match="unusable"):

@@ -129,7 +129,7 @@ def test_a_client_keeps_to_its_pace(tmp_path: Path) -> None:
     assert all(at - start >= 0.1 * number for number, at in enumerate(api.times))
 
 
-def test_a_budget_ends_the_round_before_it_is_passed_and_more_budget_goes_on(
+def test_a_budget_ends_the_round_before_it_is_exceeded_and_more_budget_continues_it(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A reply of 11 tokens in and 100 out costs 0.001011; 1,000 out and 150 bytes in may cost 0.0102 at most."""
@@ -196,7 +196,7 @@ def test_two_processes_with_one_ledger_keep_to_one_budget(tmp_path: Path) -> Non
     assert 0.03 - 0.0104 < sums.spent <= 0.03
 
 
-def test_a_reply_longer_than_max_tokens_counts_and_all_that_follow_are_reckoned_so(
+def test_after_a_reply_longer_than_max_tokens_all_later_ones_count_as_long(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """5,000 tokens out for 1,000: 0.050011 dollars a call. Each is then reckoned at 0.0501 to 0.0503: 3 of 0.2.

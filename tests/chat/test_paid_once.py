@@ -196,7 +196,7 @@ def test_who_waits_for_a_request_that_fails_asks_itself_and_nothing_is_left_behi
         pytest.param(gzip.compress(b"{}"), id="no-request"),
     ],
 )
-def test_a_file_that_cannot_be_read_is_no_reply(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_cannot_be_read_is_not_a_reply(tmp_path: Path, content: bytes) -> None:
     cache = ReplyCache()
     cache.claim({"q": 1}, 100).keep({"a": 2})
     assert cache.get({"q": 1}) == {"a": 2}

@@ -29,7 +29,7 @@ def test_answers_lose_keys_and_no_numbers() -> None:
     assert masked(f"{KEY} and 1000000, Bearer abc") == "*** and ***, Bearer ***"
 
 
-def test_paths_are_no_secrets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_paths_are_not_secrets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """PWD is a folder and no password."""
     monkeypatch.setenv("PWD", str(tmp_path))
     monkeypatch.setenv("DB_PWD", "correct horse")

@@ -55,7 +55,7 @@ def test_without_a_name_the_recommended_estimator_is_fitted_and_says_what_it_too
     assert "label 1 more domain" in reason
 
 
-def test_where_there_was_a_choice_the_candidates_errors_are_said(tmp_path: Path, fit, monkeypatch) -> None:
+def test_where_there_was_a_choice_the_candidates_errors_are_reported(tmp_path: Path, fit, monkeypatch) -> None:
     monkeypatch.setattr("entropy_sentinel.estimators.combination.FEWEST_TO_CHOOSE", 4)
     message = fit(TINY.traces)
     chosen = es.load(tmp_path / "mine.estimator").about["chosen"]

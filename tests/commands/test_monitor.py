@@ -74,7 +74,9 @@ def test_of_many_slices_the_terminal_shows_the_first(estimator: Path, tmp_path: 
 
 
 @pytest.mark.parametrize("more", [[], ["--state", "state"]])
-def test_a_closed_standard_input_is_said(estimator: Path, tmp_path: Path, capsys, monkeypatch, more: list[str]) -> None:
+def test_a_closed_standard_input_is_reported(
+    estimator: Path, tmp_path: Path, capsys, monkeypatch, more: list[str]
+) -> None:
     """As of `monitor mine.estimator - <&-`."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", None)

@@ -104,7 +104,7 @@ def test_snippet_puts_the_server_in_the_engines_place(tmp_path: Path, model: str
     assert {key: new[key] for key in kept} == {key: old[key] for key in kept}
 
 
-def test_what_cannot_be_served_is_told(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_what_cannot_be_served_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     status, _, message = run(capsys, "serve", "phi")
     assert (status, message.startswith("ConfigError: no model 'phi'; known: phi-3.5-mini, ")) == (1, True)
     more = with_model(tmp_path, "{api: {model: openai/x}}")

@@ -48,14 +48,14 @@ def said(capsys: pytest.CaptureFixture[str], status: int, *arguments: object) ->
     return capsys.readouterr().out.splitlines()
 
 
-def test_other_code_at_another_time_is_no_difference(
+def test_other_code_at_another_time_is_not_a_difference(
     two: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     counts = "5 files compared (1 .csv, 1 .html, 1 .json, 1 .parquet, 1 .png), 0 differences"
     assert said(capsys, 0, *two) == [counts]
 
 
-def test_every_kind_of_change_is_told_with_its_place(
+def test_every_kind_of_change_is_reported_with_its_place(
     two: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, after = two
@@ -81,7 +81,7 @@ def test_every_kind_of_change_is_told_with_its_place(
     ]
 
 
-def test_a_tolerance_is_of_numbers_alone(two: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_tolerance_is_of_numbers_only(two: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
     _, after = two
     frame = pl.read_parquet(after / "sweep.parquet")
     frame.with_columns(pl.col("accuracy") + 1e-12).write_parquet(after / "sweep.parquet")
@@ -106,7 +106,7 @@ def test_what_was_renamed_is_compared_under_its_new_name(
     assert len(said(capsys, 0, *two, *renamed)) == 1
 
 
-def test_empty_folders_are_no_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_empty_folders_are_not_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert said(capsys, 1, tmp_path, tmp_path) == ["0 files compared (), 0 differences"]
     with pytest.raises(SystemExit):
         main([str(tmp_path / "absent"), str(tmp_path)])

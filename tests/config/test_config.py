@@ -158,7 +158,7 @@ def test_folder_fingerprint_looks_all_over_a_large_file(tmp_path: Path, monkeypa
     assert len(set(seen.values())) == 4
 
 
-def test_address_of_a_server_is_no_reason_to_ask_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_servers_new_address_asks_nothing_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENTROPY_SENTINEL_SERVERS", "{}")  # put back after the test
     api = {"model": "openai/x", "base_url": "http://one:8000/v1", "concurrency": 4}
     one = study({"models.qwen3-4b": {"api": api}})
@@ -179,7 +179,7 @@ def test_gpus_of_a_job_follow_its_parallelism() -> None:
     assert generations.gpus(study(), "qwen3-4b") == 1
 
 
-def test_a_tolerance_is_a_setting_of_the_labels_of_its_benchmark_alone() -> None:
+def test_a_tolerance_is_a_setting_of_the_labels_of_its_benchmark_only() -> None:
     """The paper's three: of SciBench's, TheoremQA's and MatSciBench's own graders."""
     config = study()
     made_with = {"version": 4, "judge": "math-verify", "kind": "math-verify"}

@@ -91,7 +91,7 @@ def test_in_a_table_an_alternative_that_no_row_reaches_is_checked_too(tmp_path: 
     assert study(gsm8k={"path": lines(tmp_path / "own.jsonl", ROWS), **alternatives})
 
 
-def test_a_part_that_is_not_there_and_a_line_that_is_no_json_are_told_too(tmp_path: Path) -> None:
+def test_a_missing_part_and_an_invalid_json_line_are_reported_too(tmp_path: Path) -> None:
     path = lines(tmp_path / "own.jsonl", ROWS)
     assert "own.jsonl: row 0 has no 'answer[text]'" in refusal(gsm8k={"path": path, "reference": ["{answer[text]}"]})
     broken = tmp_path / "broken.jsonl"

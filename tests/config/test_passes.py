@@ -60,7 +60,7 @@ def test_a_server_is_asked_with_plain_text_and_a_known_vocabulary() -> None:
         ({"log": {"source": "x", "same_as": "b"}}, {}, "unknown model in models.log.same_as: 'b'; known: "),
     ],
 )
-def test_who_cannot_be_asked_is_said_while_planning(models: dict, more: dict, message: str) -> None:
+def test_models_that_cannot_be_asked_are_reported_while_planning(models: dict, more: dict, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         study(models, **more)
 
@@ -94,7 +94,7 @@ def given(folder: Path, *files: str) -> str:
 
 
 @needs_integers
-def test_what_passes_said_elsewhere_is_no_matter_of_engines(tmp_path: Path) -> None:
+def test_imported_passes_need_no_engines(tmp_path: Path) -> None:
     files = ("gsm8k", "svamp", "passes/forced_answer/gsm8k", "passes/forced_answer/svamp")
     log = {"source": given(tmp_path, *files), "source_passes": str(tmp_path / "passes"), "same_as": "mine"}
     run = {"features": ["tokens", "forced_answer", "integers"], "models": ["log"]}
@@ -112,7 +112,7 @@ def test_what_passes_said_elsewhere_is_no_matter_of_engines(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(("passes", "missing"), [("passes", "svamp"), ("nowhere", "gsm8k")])
-def test_every_file_of_passes_is_asked_for_before_anything_runs(tmp_path: Path, passes: str, missing: str) -> None:
+def test_every_file_of_passes_is_checked_before_anything_runs(tmp_path: Path, passes: str, missing: str) -> None:
     source = given(tmp_path, "gsm8k", "svamp", "passes/forced_answer/gsm8k")
     with pytest.raises(ConfigError, match=f"models.log.source_passes: .*forced_answer/{missing}.parquet; .*/{passes}'"):
         study({"log": {"source": source, "source_passes": str(tmp_path / passes)}})

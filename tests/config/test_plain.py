@@ -43,7 +43,7 @@ def test_aliases_are_welcome(tmp_path: Path) -> None:
         (b"a: 1\n---\nb: 2", "cannot be read as YAML"),
     ],
 )
-def test_what_is_no_config_file_is_refused_by_name(tmp_path: Path, content: bytes, expected: str) -> None:
+def test_what_is_not_a_config_file_is_refused_by_name(tmp_path: Path, content: bytes, expected: str) -> None:
     file = tmp_path / "odd.yaml"
     file.write_bytes(content)
     with pytest.raises(ConfigError) as error:

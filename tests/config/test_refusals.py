@@ -158,7 +158,7 @@ def test_a_refusal_names_the_place_and_what_is_wrong(changes: dict[str, Any], me
         (["q4.gguf", "config.json"], "{folder}", "q4.gguf"),
     ],
 )
-def test_a_gguf_file_as_weights_is_told_with_what_to_do(
+def test_a_gguf_file_as_weights_is_reported_with_what_to_do(
     tmp_path: Path, files: list[str], path: str, named: str
 ) -> None:
     for name in files:

@@ -57,7 +57,7 @@ def test_four_benchmarks_and_a_model(over: Any) -> None:
     assert {name: group.group_id for name, group in shown_groups(config).items()} == {"gpqa": "gpqa"}
 
 
-def test_nothing_is_said_of_what_the_users_own_files_do_not_ask_for(over: Any) -> None:
+def test_keys_outside_the_users_own_files_are_not_reported(over: Any) -> None:
     raw = over(FOUR).model_dump(mode="json", exclude={"run": {"analyses"}, "analyses": True})
     raw["run"] |= {"groups": ["extremes", "intermediate"], "sizes": [{"size": 1}, {"size": 4}]}
     assert load_config(raw, "my.yaml", FOUR).left_out == []

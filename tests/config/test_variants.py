@@ -34,7 +34,7 @@ def test_variants_of_variants_put_sections_together_key_by_key():
     assert result["chat_template_kwargs"] == {"enable_thinking": True}
 
 
-def test_prompt_and_variables_of_a_model_reach_its_jobs_alone():
+def test_prompt_and_variables_of_a_model_reach_only_its_jobs():
     variables = {"level": 90, "name": "{question}"}
     model = {"extends": "qwen3-8b", "prompt": "level", "prompt_variables": variables}
     config = paper({"run.models": ["qwen3-8b", "sure"], "prompts.level": PROMPT, "models.sure": model})

@@ -50,7 +50,7 @@ def test_the_labels_own_chance_is_the_mean_distance_of_a_share_from_its_expectat
     assert by_formula == pytest.approx(np.abs(drawn - 0.3).mean(), abs=5e-4)
 
 
-def test_where_a_method_is_not_better_is_said_with_its_sign() -> None:
+def test_where_a_method_is_not_better_is_reported_with_its_sign() -> None:
     rows = [("m", "recommended", one, 0.6, 0.5) for one in "abcd"]
     rows += [
         ("m", "consensus", one, 0.5 + error, 0.5) for one, error in zip("abcd", (0.04, 0.05, 0.06, 0.05), strict=True)

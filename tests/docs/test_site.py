@@ -101,7 +101,7 @@ def test_every_signal_is_there() -> None:
     assert row(section(page, "## Features\n"), "mtp")[3] == "more certain"
 
 
-def test_text_is_no_markdown_but_for_code() -> None:
+def test_text_is_not_markdown_except_for_code() -> None:
     assert markdown.plain("a_b <c> | `d_e|f`\ng*") == "a\\_b &lt;c&gt; &#124; <code>d_e&#124;f</code> g\\*"
 
 

@@ -140,7 +140,7 @@ def test_nothing_is_asked_twice(tmp_path: Path) -> None:
     ("steps", "told"),
     [([step(), step(top=[-0.5, -2.0, -3.0, -4.0, -5.0])], "5 log-probabilities"), ([], "no log-probabilities")],
 )
-def test_missing_log_probabilities_are_told_after_one_request(tmp_path: Path, steps: list, told: str) -> None:
+def test_missing_log_probabilities_are_reported_after_one_request(tmp_path: Path, steps: list, told: str) -> None:
     with (
         fake_api(lambda *_: ok(completion(steps=steps, n_tokens=2))) as api,
         pytest.raises(ConfigError, match=f"models.tiny.api: the server returned {told} per token, 20 are needed"),

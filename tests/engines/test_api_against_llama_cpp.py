@@ -78,13 +78,13 @@ def test_temperature_does_not_move_its_log_probabilities(address: str) -> None:
     np.testing.assert_allclose(first[0], first[1], atol=1e-2)
 
 
-def test_a_prompt_that_is_too_long_is_refused_alone(address: str) -> None:
+def test_only_the_prompt_that_is_too_long_is_refused(address: str) -> None:
     given = dict(engine(address, **SAID).answer([user("What is 7 + 5?"), user("word " * 5000)], [1, 2]))
     assert given[1].finish_reason.startswith("refused: ")
     assert given[0].text
 
 
-def test_plain_text_is_gone_on_from(address: str) -> None:
+def test_plain_text_is_continued(address: str) -> None:
     ((_, response),) = engine(address, **SAID).answer(["1, 2, 3, 4, 5,"], [1])
     assert response.text
     assert response.top_logprobs.shape == (len(response.token_ids), 20)

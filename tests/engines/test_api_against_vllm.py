@@ -116,7 +116,7 @@ def test_both_engines_give_the_same_features(folder: Path, served: Path) -> None
     assert result["logprobs_mode"] == read_provenance(folder / "offline.parquet")["logprobs_mode"]
 
 
-def test_both_engines_go_on_from_the_same_plain_text(folder: Path, served: Path) -> None:
+def test_both_engines_continue_from_the_same_plain_text(folder: Path, served: Path) -> None:
     """Few examples and no chat template: offline by `enqueue`, at the server by `/v1/completions`, by token ids."""
     (folder / "plain.yaml").write_text(
         f'prompts: {{shots: {{text: "Q: What is 7 + 5?\\nA: 12\\n\\nQ: {{question}}\\nA:"}}}}\n'
@@ -139,7 +139,7 @@ def test_both_engines_go_on_from_the_same_plain_text(folder: Path, served: Path)
 
 
 @quiet_litellm
-def test_a_question_that_is_too_long_is_refused_alone(
+def test_only_the_question_that_is_too_long_is_refused(
     folder: Path, served: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in environment(folder).items():

@@ -124,7 +124,7 @@ def test_a_prompt_that_comes_back_otherwise_is_an_error(tokens: list[str], messa
     assert message in str(error.value)
 
 
-def test_beams_of_a_server_end_with_the_tokens_and_texts_that_are_told() -> None:
+def test_beams_of_a_server_end_with_the_tokens_and_texts_of_the_config() -> None:
     """After 1 comes 100, 101 or so; 105 ends a response, and so does the text of 101."""
     top = {f"token_id:{100 + rank}": -1.0 - rank for rank in range(20)}
 
@@ -173,6 +173,6 @@ def test_texts_are_taken_apart_by_the_server() -> None:
         (lambda one: one.vocabulary, "models.tiny.vocabulary: must be set to ask for next tokens"),
     ],
 )
-def test_what_no_server_tells_is_said_clearly(ask: Callable[[LitellmEngine], Any], message: str) -> None:
+def test_facts_that_servers_do_not_report_are_named(ask: Callable[[LitellmEngine], Any], message: str) -> None:
     with fake_api(lambda *_: ok(reply(ids(1)))) as api, pytest.raises(ConfigError, match=message):
         ask(engine(api, vocabulary=None))

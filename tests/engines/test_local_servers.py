@@ -86,7 +86,7 @@ def test_a_reply_of_ollama_is_a_trace_without_ids() -> None:
 
 
 @pytest.mark.parametrize("given", [None, [226, 136]])
-def test_bytes_of_half_a_character_are_no_matter(given: list[int] | None) -> None:
+def test_bytes_of_half_a_character_do_not_matter(given: list[int] | None) -> None:
     step = llama_step("\ufffd") | {"bytes": given}
     assert only(llama_chat([step])).tokens.tolist() == ["\ufffd"]
 
@@ -173,7 +173,7 @@ SPECULATIVE = llama_step("4", 0.0, [])  # of a token that a draft model proposed
         ),
     ],
 )
-def test_too_few_log_probabilities_are_told_with_what_this_server_needs(body: dict[str, Any], told: str) -> None:
+def test_too_few_log_probabilities_are_reported_with_what_this_server_needs(body: dict[str, Any], told: str) -> None:
     body["usage"]["completion_tokens"] = 1
     assert f"models.tiny.api: {told}" in refusal(body)
 
@@ -235,7 +235,7 @@ def test_only_what_ended_by_itself_is_whole(sent: str | None, kept: str) -> None
     assert only(llama_chat([llama_step("4")], sent)).finish_reason == kept
 
 
-def test_a_prompt_that_is_too_long_for_llama_cpp_is_refused_alone() -> None:
+def test_only_the_prompt_that_is_too_long_for_llama_cpp_is_refused() -> None:
     error = {
         "code": 400,
         "message": "request (2000 tokens) exceeds the available context size (512 tokens), try increasing it",
@@ -261,7 +261,7 @@ def test_a_server_that_still_loads_its_model_is_waited_for() -> None:
 
 
 @pytest.mark.parametrize("end", ["", "/"])
-def test_an_address_without_v1_is_told(end: str) -> None:
+def test_an_address_without_v1_is_reported(end: str) -> None:
     """Ollama answers `/chat/completions` with a plain text; llama.cpp answers there as below `/v1`."""
     with fake_api(lambda *_: (404, {"Content-Type": "text/plain"}, b"404 page not found", 0)) as api:
         address = api.base_url.removesuffix("/v1")

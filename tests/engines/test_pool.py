@@ -213,7 +213,7 @@ def test_what_an_engine_has_answered_before_it_dies_is_not_asked_again(
     assert "models.tiny: the engine ended" in caplog.text
 
 
-def test_a_job_goes_on_whose_engine_died_between_two_questions(run: Run) -> None:
+def test_a_job_continues_after_its_engine_died_between_two_questions(run: Run) -> None:
     engine = SharedEngine(SETTINGS, 1, run)
     os.kill(number := process(engine), signal.SIGKILL)
     wait_for(lambda: gone(number))
@@ -249,7 +249,7 @@ def test_a_question_that_is_given_up_holds_nobody_up(run: Run) -> None:
     assert process(engine) != number
 
 
-def test_progress_of_responses_under_way_is_told(run: Run) -> None:
+def test_progress_of_responses_under_way_is_reported(run: Run) -> None:
     engine = SharedEngine(SETTINGS, 1, run)
     answers = engine.answer(["who", "sleep 6"], [0, 1])
     next(answers)

@@ -125,7 +125,7 @@ def test_a_card_of_an_earlier_release_is_judged_as_of_now() -> None:
     assert validation == Validation.from_dict(json.loads(json.dumps(validation.as_dict())))
 
 
-def test_intervals_of_a_domain_rest_on_the_others_alone() -> None:
+def test_intervals_of_a_domain_rest_only_on_the_others() -> None:
     validation = validate(TRAINING, "atc-se_sum")
     (eighty, ninety, _) = validation.coverage
     assert (eighty.level, eighty.basis, ninety.basis, eighty.n) == (0.8, "predictive", "predictive", 5)
@@ -136,7 +136,7 @@ def test_intervals_of_a_domain_rest_on_the_others_alone() -> None:
     assert eighty.covered == held
 
 
-def test_what_cannot_be_fitted_without_a_domain_is_said() -> None:
+def test_what_cannot_be_fitted_without_a_domain_is_reported() -> None:
     """Only one domain has incorrect answers: without it there is one class."""
     frame = FRAME.with_columns(label=pl.col("label") | (pl.col("benchmark") != "gamma"))
     validation = validate(training_on(frame), "baseline-se_sum")

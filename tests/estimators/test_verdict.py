@@ -130,7 +130,7 @@ def test_how_many_more_domains_it_takes_at_least() -> None:
     assert numbers(far.reasons[-2]) == ["50"]
 
 
-def test_how_many_more_domains_are_enough_is_said_where_that_is_probable() -> None:
+def test_how_many_more_domains_are_enough_is_reported_where_that_is_probable() -> None:
     """By drawing what would follow: a spread from the posterior, errors of that spread, and the verdict again."""
     errors = [0.0] * 5
     # Six domains without error are just enough (the first test).

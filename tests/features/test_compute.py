@@ -202,7 +202,7 @@ def test_a_certain_step_among_placeholders_is_a_trace():
     assert row([-4.0, 0.0], [[-4.0] * 20, CERTAIN])["reason"] is None
 
 
-def test_a_log_says_why_there_are_no_features_and_its_columns_are_carried_along():
+def test_a_log_says_why_there_are_no_features_and_keeps_its_columns():
     traces = frame(([0.0], [CERTAIN]), ([0.0], [CERTAIN])).with_columns(
         unusable=pl.Series([None, "no log-probabilities in the log"]), route=pl.Series(["a", "b"])
     )

@@ -23,7 +23,7 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("name", ["logs/log.jsonl", "logs/../logs/log.jsonl", "link", "folder/log.jsonl", "hard"])
-def test_an_input_is_no_output(name: str, log: Path) -> None:
+def test_an_input_is_not_an_output(name: str, log: Path) -> None:
     for output, read in ((name, log), (log, name)):
         with pytest.raises(InputError, match=rf"--output: {output} .*(, as {read})?"):
             check_outputs({"--metrics": "other", "--output": output}, ["estimator", read])

@@ -86,7 +86,7 @@ def test_a_monitor_reads_and_gets_only_what_is_new(
         es.monitor("memory://logs/mine.estimator", "memory://logs", state="memory://logs/state")
 
 
-def test_a_lost_connection_is_told_and_taken_up_again(store: MemoryFileSystem, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_connection_is_reported_and_resumed(store: MemoryFileSystem, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote, "_BLOCK", 1000)
     read, places = MemoryFile.read, list[int]()
 
@@ -168,7 +168,7 @@ def test_commands_read_and_write_a_store_with_the_interface_of_s3(tmp_path: Path
         assert client.get_object(Bucket="lab", Key="again.csv")["Body"].read() == first
 
 
-def test_nothing_secret_of_a_url_is_told(store: MemoryFileSystem) -> None:
+def test_secrets_of_a_url_are_not_shown(store: MemoryFileSystem) -> None:
     with pytest.raises(InputError) as error:
         es.read_logs("https://me:secret@127.0.0.1:9/a.jsonl?X-Amz-Signature=signed")
     assert "127.0.0.1:9/a.jsonl" in str(error.value)

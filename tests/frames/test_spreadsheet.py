@@ -30,7 +30,7 @@ QUOTED = [f"{quotes}{one}" for quotes in ("'", "''") for one in FORMULAS]
 
 
 @pytest.mark.parametrize("text", [*FORMULAS, *QUOTED, *PLAIN])
-def test_a_text_is_shown_as_it_is_and_read_as_it_was(text: str | None, tmp_path: Path) -> None:
+def test_a_text_is_shown_unchanged_and_read_as_it_was(text: str | None, tmp_path: Path) -> None:
     path = tmp_path / "cells.csv"
     write_csv(pl.DataFrame({"text": [text, "other"], "n": [-1.5, 2.0]}), path)
     with path.open(newline="") as lines:

@@ -74,7 +74,7 @@ def test_a_device_stays_one() -> None:
 
 
 @pytest.mark.parametrize("to_file", [True, False])
-def test_standard_output_gets_the_content_after_what_was_said_before(to_file: bool, tmp_path: Path) -> None:
+def test_standard_output_gets_the_content_after_earlier_output(to_file: bool, tmp_path: Path) -> None:
     """A file behind it too: `command --output /dev/stdout > file`."""
     program = (
         "from entropy_sentinel.frames.files import whole_file\n"

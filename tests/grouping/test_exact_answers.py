@@ -39,7 +39,7 @@ def test_names_of_one_right_answer_are_one() -> None:
     assert backend.same([Pair(Question("Who?"), "Elsa", "Queen Elsa")]) == [False]
 
 
-def test_it_is_what_the_config_says_unless_told() -> None:
+def test_it_is_what_the_config_says_unless_overridden() -> None:
     section = Grouping()
     made = make_backend({**section.model_dump(), "revisions": ""})
     assert isinstance(made, ExactBackend)

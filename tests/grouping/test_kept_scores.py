@@ -63,7 +63,9 @@ def test_a_second_time_nothing_is_asked() -> None:
     assert len(other.batches) == 2
 
 
-def test_killed_in_the_middle_it_goes_on_with_the_same_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_killed_in_the_middle_it_continues_with_the_same_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])
     done = subprocess.run([sys.executable, "-c", KILLED], env={**os.environ, "PYTHONPATH": path}, check=False)
     assert done.returncode == -signal.SIGKILL
@@ -75,7 +77,7 @@ def test_killed_in_the_middle_it_goes_on_with_the_same_numbers(tmp_path: Path, m
     assert KeptScores(Counting(), ["model"], 4)(PAIRS) == resumed  # to the last bit
 
 
-def test_what_is_not_known_of_a_batch_is_asked_alone() -> None:
+def test_only_unknown_pairs_of_a_batch_are_asked() -> None:
     KeptScores(Counting(), ["model"], 4)(PAIRS[:3])
     further = Counting()
     KeptScores(further, ["model"], 100)(PAIRS[:5])

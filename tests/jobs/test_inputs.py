@@ -36,7 +36,7 @@ def test_places_are_those_of_the_layout() -> None:
         assert place(elsewhere) == {}
 
 
-def test_the_layout_has_files_of_stages_alone() -> None:
+def test_the_layout_has_files_of_stages_only() -> None:
     layout = {name: template for name, template in vars(Layout("s")).items() if name not in ("results", "logs")}
     assert layout.pop("costs") == "results/s/{judge}/costs.csv"
     assert {Path(template).parts[2] for template in layout.values()} <= set(STAGE_FOLDERS)
@@ -71,7 +71,7 @@ def test_files_of_groups_with_long_names_are_in_place() -> None:
         check_inputs([write(path, group=group[:-1])])
 
 
-def test_labels_of_another_benchmark_are_told_by_their_item_ids() -> None:
+def test_labels_of_another_benchmark_are_reported_by_their_item_ids() -> None:
     path = Layout("s").labels.format(**NAMES | {"benchmark": "math"})
     with pytest.raises(ContractError, match="must be of benchmark 'math', is of 'gsm8k'"):
         check_inputs([write(path, judge="j")])

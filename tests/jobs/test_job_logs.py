@@ -37,7 +37,7 @@ def test_causes_are_read_from_the_end_of_a_log(tmp_path: Path) -> None:
     assert read_cause(log) is None
 
 
-def test_a_long_message_is_cut_on_its_line_alone(tmp_path: Path) -> None:
+def test_a_long_message_is_cut_only_on_its_line(tmp_path: Path) -> None:
     assert job(tmp_path / "log", "raise ValueError('x' * 5000)").returncode == 1
     *traceback, cause = (tmp_path / "log").read_text().splitlines()
     assert cause == f"FAILED: ValueError: {'x' * 988} ..."

@@ -119,7 +119,7 @@ def test_ended_jobs_have_name_and_share_of_the_work_and_no_number(deaths: tuple[
         assert noise not in deaths[1]
 
 
-def test_retries_are_said_by_name(tmp_path: Path) -> None:
+def test_retries_are_reported_by_name(tmp_path: Path) -> None:
     once = "os.path.exists('tried') or (open('tried', 'x').close(), {}['a'])"  # fails the first time alone
     done = run(tmp_path, {"flaky": once}, "--retries", "1")
     assert done.returncode == 0, done.stderr

@@ -59,7 +59,7 @@ def test_no_answer(response: str, truncated: bool, reason: str) -> None:
         final_answer(response, truncated)
 
 
-def test_a_box_in_a_cut_off_response_is_an_answer() -> None:
+def test_a_box_in_a_truncated_response_is_an_answer() -> None:
     assert final_answer("\\boxed{4} and then it was", truncated=True) == ("4", len("\\boxed{4"))
 
 

@@ -96,7 +96,7 @@ def test_majority_is_more_than_half_of_all_members() -> None:
     }
 
 
-def test_what_spoke_to_a_judge_is_said_of_the_label_that_it_gave() -> None:
+def test_a_response_that_addresses_the_judge_is_marked_in_its_label() -> None:
     """Of the first member's verdict where it has one; of any member's where all are counted."""
 
     def warned(about: pl.DataFrame) -> pl.DataFrame:

@@ -70,6 +70,6 @@ def test_options_are_the_last_lettered_lines_of_a_question() -> None:
         (r"So \boxed{(B) is wrong}.", None),
     ],
 )
-def test_letters_within_an_options_text_are_no_other_answer(response: str, label: bool | None) -> None:
+def test_letters_within_an_options_text_are_not_another_answer(response: str, label: bool | None) -> None:
     question = "What is scurvy?\nA. Vitamin D\nB. Not enough of vitamin C\nC. A virus"
     assert exact.make({"kind": "choice"}).judge([Case(question, response, "B", truncated=False)])[0].label is label

@@ -113,7 +113,7 @@ def test_a_judgement_is_one_object_with_one_switch(reply: str, label: bool) -> N
         '"{\\"success\\": true}"',
     ],
 )
-def test_all_else_is_no_label_and_the_exchange_is_kept(reply: str) -> None:
+def test_all_else_is_not_a_label_and_the_exchange_is_kept(reply: str) -> None:
     verdict = verdict_of(reply)
     assert verdict.label is None
     assert verdict.reason == f"the judge's reply is not a judgement: '{' '.join(reply.split())}'"
@@ -121,7 +121,7 @@ def test_all_else_is_no_label_and_the_exchange_is_kept(reply: str) -> None:
     assert json.loads(verdict.exchange["reply"])["choices"][0]["message"]["content"] == reply
 
 
-def test_an_empty_reply_a_cut_off_one_and_a_refusal_say_so() -> None:
+def test_an_empty_reply_a_truncated_one_and_a_refusal_say_so() -> None:
     def reply(body: dict, number: int) -> Any:
         text = body["messages"][1]["content"]
         if "question 2" in text:

@@ -10,7 +10,7 @@ def verdict(response: str, reference: str = "12", truncated: bool = False):
     return MathVerifyJudge().judge([Case("How many?", response, reference, truncated)])[0]
 
 
-def test_a_boxed_answer_counts_even_where_the_response_is_cut_off_after_it() -> None:
+def test_a_boxed_answer_counts_even_where_the_response_is_truncated_after_it() -> None:
     assert verdict(r"So \boxed{12}. To check, 12 - 7", truncated=True).label is True
 
 

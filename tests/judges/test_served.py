@@ -95,7 +95,7 @@ def test_a_judge_made_of_others_has_none_that_is_served() -> None:
         load_config(raw)
 
 
-def test_weights_that_are_not_there_are_told_before_anything_runs() -> None:
+def test_weights_that_are_not_there_are_reported_before_anything_runs() -> None:
     raw = demo()
     raw["models"]["tiny-judge"]["path"] = "nowhere"
     with pytest.raises(ConfigError, match="models.tiny-judge.path: must be a folder with a config.json; 'nowhere'"):

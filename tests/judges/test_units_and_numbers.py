@@ -83,7 +83,7 @@ def test_plain_numbers(text: str, value: Fraction) -> None:
 
 
 @pytest.mark.parametrize("text", ["1 2", "1,23", "12,34", "", "x", r"\frac{1}{0}", "1.2.3", "1/0", "3 + 4"])
-def test_what_is_no_plain_number(text: str) -> None:
+def test_what_is_not_a_plain_number(text: str) -> None:
     assert plain_number(text) is None
 
 

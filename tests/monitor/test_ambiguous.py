@@ -75,7 +75,7 @@ def test_the_page_and_the_metrics_have_it(found: Monitored) -> None:
     assert [route for route, flag in flags if flag == "ambiguous"] == ["shop"]
 
 
-def test_without_the_column_nothing_is_said() -> None:
+def test_without_the_column_nothing_is_reported() -> None:
     slices = es.monitor(fitted("atc-se_sum"), questions().drop("stable_classes"), by=["route"]).slices
     assert slices["n_questions"].to_list() == [0, 0, 0]
     assert slices.select("ambiguous_share", "ambiguous_lower", "ambiguous_upper").null_count().row(0) == (3, 3, 3)

@@ -76,7 +76,7 @@ def test_strict_stops_at_the_first(estimator: SavedEstimator, tmp_path: Path, ba
         es.monitor(estimator, path, by=["route"], window="day", strict=True)
 
 
-def test_responses_of_other_models_and_widths_are_taken_if_asked_for(estimator, tmp_path: Path) -> None:
+def test_responses_of_other_models_and_widths_are_taken_if_requested(estimator, tmp_path: Path) -> None:
     path = log_file(tmp_path / "log.jsonl", [line(0), line(1, model="other"), line(2, k=5), line(3, k=25)])
     assert es.monitor(estimator, path).slices["n_estimated"].to_list() == [1]
     result = es.monitor(estimator, path, any_model=True, any_logprobs=True)

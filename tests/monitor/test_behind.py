@@ -133,5 +133,5 @@ def test_the_page_escapes_them_and_is_bounded(estimator: Path, tmp_path: Path) -
     assert "100 tokens are left out" in text
 
 
-def test_none_are_asked_for(estimator: Path, log: Path) -> None:
+def test_none_are_requested(estimator: Path, log: Path) -> None:
     assert alerted(estimator, log, responses=0).behind == []

@@ -55,7 +55,7 @@ def test_p_is_uniform_where_nothing_has_changed() -> None:
     assert np.mean(np.array(result) < 0.05) == pytest.approx(0.05, abs=0.015)
 
 
-def test_a_few_equal_values_are_no_proof() -> None:
+def test_a_few_equal_values_are_not_proof() -> None:
     # Five of five where 900 of 1,000 were: likely (0.9^5 = 0.59), though the five have no variance.
     now, then = np.ones((5, 1)), np.repeat([1.0, 0.0], [900, 100])[:, None]
     assert p_of_change(one, side(now), side(then)) == pytest.approx(0.457, abs=0.005)
@@ -134,7 +134,7 @@ def test_a_change_is_found_as_often_as_its_size_over_its_spread_says(population)
     assert np.mean(result < 0.05) == pytest.approx(power, abs=0.06)
 
 
-def test_an_estimate_that_is_held_at_1_changes_as_it_is_shown() -> None:
+def test_an_estimate_that_is_clipped_at_1_changes_as_it_is_shown() -> None:
     def held(means: np.ndarray) -> np.ndarray:
         return np.clip(means[:, 0] + 0.9, 0, 1)
 

@@ -110,7 +110,7 @@ def test_a_wrong_value_is_refused_in_the_same_words(option: str, value: str, wor
     assert words in done.output
 
 
-def test_all_that_is_wrong_is_said_at_once() -> None:
+def test_all_that_is_wrong_is_reported_at_once() -> None:
     with pytest.raises(ConfigError) as error:
         es.monitor("none", "none", level=2, max_slices=0)
     assert str(error.value).splitlines() == [

@@ -160,7 +160,7 @@ def test_an_alert_below_says_whether_the_interval_is_too() -> None:
     assert es.monitor(estimator, features, fail_below=0.99, min_responses=901).alerts == []
 
 
-def test_many_that_are_cut_off_are_an_alert_if_asked_for() -> None:
+def test_many_that_are_truncated_are_an_alert_if_requested() -> None:
     features = traffic(900).with_columns(cut_off=pl.col("route") == "school")
     found = es.monitor(fitted("atc-se_sum"), features, by=["route"], alert_on=["truncated"])
     assert [(alert["kind"], alert["slice"], alert["message"]) for alert in found.alerts] == [

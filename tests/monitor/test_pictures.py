@@ -98,20 +98,20 @@ def test_dates_are_those_of_the_windows_with_the_year_where_it_begins() -> None:
     assert [x for x, *_ in panel.points] == pytest.approx([LEFT + width * day for day in (15.5, 61 + 15.5)], abs=0.1)
 
 
-def test_only_the_newest_windows_are_drawn_and_that_is_said() -> None:
+def test_only_the_newest_windows_are_drawn_and_that_is_reported() -> None:
     made = over_time(found([row("a", 0.5, 0.5, 0.5)], days(dict.fromkeys(range(MOST_WINDOWS + 1), 0.5))))
     assert len(made.panels[0].points) == MOST_WINDOWS
     assert f"newest {MOST_WINDOWS} of {MOST_WINDOWS + 1} windows" in made.caption
     assert "newest" not in over_time(found([row("a", 0.5, 0.5, 0.5)], days({0: 0.5, 1: 0.5}))).caption
 
 
-def test_a_change_is_told_by_its_q() -> None:
+def test_a_change_is_reported_by_its_q() -> None:
     rows = [*days({0: 0.9}), *days({1: 0.4}, change_q=0.049), *days({2: 0.4}, change_q=0.05)]
     (panel,) = over_time(found([row("a", 0.5, 0.5, 0.5)], rows)).panels
     assert [changed for *_, changed, _ in panel.points] == [False, True, False]
 
 
-def test_labels_stand_beside_the_estimate() -> None:
+def test_labels_are_next_to_the_estimate() -> None:
     rows = [row("a", 0.5, 0.4, 0.6, improved_accuracy=0.75, improved_lower=0.7, improved_upper=0.8)]
     ((estimate, with_labels),) = labelled(found(rows)).lines[0].bars
     assert (estimate.kind, estimate.at, with_labels.kind, with_labels.at) == ("estimate", 50, "labels", 75)

@@ -62,7 +62,7 @@ def test_a_slice_gets_more_labels_where_less_is_known(features: pl.DataFrame, es
     assert np.abs(slices["n_to_label"] - 60 * deviation / deviation.sum()).max() <= 1
 
 
-def test_the_choice_depends_on_ids_and_seed_alone(features: pl.DataFrame, estimator: object) -> None:
+def test_the_choice_depends_only_on_ids_and_seed(features: pl.DataFrame, estimator: object) -> None:
     shuffled = features.sample(fraction=1, shuffle=True, seed=1)
     first, same, other = (
         es.sample(estimator, rows, ["benchmark"], budget=30, seed=seed).responses

@@ -58,7 +58,7 @@ def test_estimates_are_those_of_the_estimator(estimator, features) -> None:
         assert row["estimated_accuracy"] == pytest.approx(estimator.estimator.accuracy(usable), abs=1e-12)
 
 
-def test_all_responses_are_one_slice_where_none_is_asked_for(estimator, features) -> None:
+def test_all_responses_are_one_slice_where_none_is_requested(estimator, features) -> None:
     result = es.monitor(estimator, features).slices
     usable = features.filter(pl.col("reason").is_null())
     assert result.select("slice", "n_responses", "n_estimated", "n_excluded").rows() == [("all", 1500, 1470, 30)]

@@ -137,7 +137,7 @@ def days(results: Monitored) -> list[tuple[int, int]]:
     return [(day.day, n) for day, n in rows.rows()]
 
 
-def test_a_new_day_reads_the_new_day_alone(estimator, tmp_path: Path, opened: list[str]) -> None:
+def test_a_new_day_reads_only_the_new_day(estimator, tmp_path: Path, opened: list[str]) -> None:
     logs, state = tmp_path / "logs", tmp_path / "state"
     log_file(logs / "1.jsonl", lines(0, 24))
     log_file(logs / "2.jsonl", lines(24, 48))
@@ -310,7 +310,7 @@ def test_states_of_parts_of_the_logs_are_logs(estimator, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("logs", ["", "*"])
-def test_a_state_that_lies_among_the_logs_is_no_log(estimator, tmp_path: Path, logs: str) -> None:
+def test_a_state_that_lies_among_the_logs_is_not_a_log(estimator, tmp_path: Path, logs: str) -> None:
     log_file(tmp_path / "log.jsonl", lines(0, 24))
     for _ in range(2):
         results = run(estimator, tmp_path / logs, tmp_path / "state")

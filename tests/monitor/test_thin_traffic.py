@@ -119,7 +119,7 @@ def test_pooled_windows_do_not_reach_into_the_reference(estimator: SavedEstimato
     assert by_route(results, LAST_USABLE) == {"a": (BEGIN + timedelta(days=2)).timestamp()}
 
 
-def test_a_change_without_a_test_is_no_silence(estimator: SavedEstimator, log: Log) -> None:
+def test_a_change_without_a_test_is_not_silence(estimator: SavedEstimator, log: Log) -> None:
     """Twelve responses in the reference are too few for a q, and so for an alert: it is said of which slice."""
     log.add(0, "a", 12, 1.0).add(1, "a", 60, 0.25)
     log.add(0, "b", 40, 1.0).add(1, "b", 40, 1.0)

@@ -60,7 +60,7 @@ def test_a_clock_that_was_never_set_is_not_plausible() -> None:
     assert times.to_frame("t").select(plausible(pl.col("t"))).to_series().to_list() == [False, False, True, True, False]
 
 
-def test_a_round_number_is_no_time() -> None:
+def test_a_round_number_is_not_a_time() -> None:
     """1e9 seconds, or as many milli-, micro- and nanoseconds, are of 2001."""
     times = moments(pl.Series([1e9, 1e12, 1e15, 1e18, 1.8e9, 1.8e18])).to_frame("t")
     assert times.select(plausible(pl.col("t"))).to_series().to_list() == [False] * 4 + [True] * 2
@@ -92,7 +92,7 @@ def test_a_reference_has_its_last_day_whole() -> None:
     ["last week", "2026-11-07..2026-11-01", "..", "2026-13-01", "2026-11-01T06:00..2026-11-02", "2026-11-01.."]
     + ["..9999-12-31", "0001-01-01..2026-11-01", "9999-12-31", "2026-11-01..9999-12-31", "0001-01-01"],
 )
-def test_what_is_no_reference(text: str) -> None:
+def test_what_is_not_a_reference(text: str) -> None:
     with pytest.raises(ConfigError, match=r"reference: must .*" + text[:4].replace(".", r"\.")):
         reference(text)
 

@@ -112,7 +112,7 @@ def test_a_server_that_is_not_there(call: list[Any], closed: int, capsys) -> Non
 @pytest.mark.parametrize(
     "address", ["hooks.slack.com/x", "ftp://host/x", "https:///x", "http://[x/", "http://host/a b", "http://h:99999/x"]
 )
-def test_an_address_that_is_none_is_refused_before_a_log_is_read(address: str, tmp_path: Path, capsys) -> None:
+def test_an_invalid_address_is_refused_before_a_log_is_read(address: str, tmp_path: Path, capsys) -> None:
     with pytest.raises(ConfigError):
         webhook.check_address(address)
     status, _, errors = run(capsys, "monitor", tmp_path / "estimator", tmp_path / "none", "--slack", address)

@@ -89,7 +89,7 @@ def test_costs_by_hand() -> None:
         assert vars(result[model]) == pytest.approx(vars(cost)), model
 
 
-def test_what_is_left_is_reckoned_with_what_finished_files_say() -> None:
+def test_what_is_left_is_counted_with_what_finished_files_say() -> None:
     config = study()
     # Of model `one`, svamp is done: 600 responses, 100 tokens each on average.
     make("results/paper/benchmarks/svamp.parquet", 900)
@@ -131,7 +131,7 @@ def with_passes(family: str = "forced_answer", **section: Any) -> Config:
         ("iterative_prompting", {"samples": 2}, 3238 * 500 * 3, None),
     ],
 )
-def test_what_a_model_is_asked_again_is_reckoned_by_hand(
+def test_what_a_model_is_asked_again_is_counted_by_hand(
     family: str, section: dict[str, Any], contexts: float, n: int | None
 ) -> None:
     """At 100 contexts a second; the pass is one more job that starts the engine."""
@@ -145,7 +145,7 @@ def test_what_a_model_is_asked_again_is_reckoned_by_hand(
     assert f"{contexts / 1e6:.2f} million contexts, {again:.2f} of the GPU-hours" in message
 
 
-def test_what_passes_said_elsewhere_and_what_cannot_be_asked_takes_no_time(tmp_path: Path) -> None:
+def test_imported_passes_and_models_that_cannot_be_asked_take_no_time(tmp_path: Path) -> None:
     for name in ("gsm8k", "svamp", "passes/forced_answer/gsm8k", "passes/forced_answer/svamp"):
         make(tmp_path / f"{name}.parquet", 10)
     raw = with_passes().model_dump(exclude_unset=True)

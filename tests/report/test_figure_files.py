@@ -130,6 +130,6 @@ def test_names_stay_inside_the_frame_and_off_bars_and_other_points(axes):
         assert np.linalg.norm(along[:, None] - others, axis=2).min() > 4, "a line over a point"
 
 
-def test_no_names_are_no_trouble(axes):
+def test_no_names_do_no_harm(axes):
     name_points(axes, [], [], 7.5)
     assert not axes.texts

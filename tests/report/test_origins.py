@@ -29,7 +29,7 @@ def test_origins_tell_shared_settings_from_those_that_differ():
     assert result.conflicts == ()
 
 
-def test_what_nobody_knows_is_said_to_be_unknown():
+def test_unknown_facts_are_shown_as_unknown():
     theirs = {"model": "theirs", "benchmark": "logic", "sampling": "unknown", "engine": "source"}
     assert ("sampling", "unknown") in origins([theirs], "model").shared
     result = origins([*GENERATIONS, theirs], "model")

@@ -31,7 +31,7 @@ def test_csv_keeps_full_precision_and_the_others_are_rounded(tmp_path):
     assert '<td class="name">a_b</td><td class="n">0.123</td>' in files["html"]
 
 
-def test_latex_shows_every_character_as_it_is(tmp_path):
+def test_latex_shows_every_character_unchanged(tmp_path):
     frame = pl.DataFrame({r"a\b^c": ["x~y & {z}"]})
     latex = written(Table(r"costs $5_$, 3^2, C:\tmp ~ 1 #", frame, (r"\LaTeX",)), tmp_path)["tex"]
     assert r"a\textbackslash b\textasciicircum c" in latex

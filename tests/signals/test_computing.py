@@ -28,6 +28,6 @@ def test_what_cannot_be_computed_stays_null(monkeypatch: pytest.MonkeyPatch) -> 
     assert computing.with_signals(without, without, ["forced"])["forced"].to_list() == [None, None]
 
 
-def test_what_a_model_must_be_asked_for_is_not_computed_from_a_log() -> None:
+def test_signals_that_ask_the_model_are_not_computed_from_a_log() -> None:
     frame = pl.DataFrame({"eas": [0.5, None]})
     assert computing.with_signals(frame, frame, ["eas"])["eas"].to_list() == [0.5, None]

@@ -184,7 +184,7 @@ def test_another_revision_in_the_config_replaces_the_record(
     assert hub.pinned_commit("dataset", "owner/sums", OTHER_COMMIT, folder) == OTHER_COMMIT
 
 
-def test_online_the_hub_says_which_commit_and_a_model_is_no_data_set(
+def test_online_the_hub_says_which_commit_and_a_model_is_not_a_data_set(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     asked = []

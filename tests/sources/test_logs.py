@@ -147,7 +147,7 @@ def test_columns_of_several_types(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert frame["prompt_id"].to_list() == ["p"] * 9
 
 
-def test_parquet_with_parts_is_read_by_the_row_where_they_are_asked_for(tmp_path: Path) -> None:
+def test_parquet_with_parts_is_read_by_the_row_where_they_are_requested(tmp_path: Path) -> None:
     trace = {"token_logprobs": [[-1.0]] * 2, "top_logprobs": [[[-1.0, -2.0]]] * 2, "tokens": [["x"], None]}
     pl.DataFrame(trace | {"metadata": [{"route": "a"}, {"route": None}]}).write_parquet(tmp_path / "a.parquet")
     frame, _ = read(tmp_path / "a.parquet", columns=["metadata.route"])
@@ -321,7 +321,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("line", "expected"), BAD)
-def test_bad_lines_are_named_and_counted_and_the_rest_goes_on(tmp_path: Path, line: Any, expected: str) -> None:
+def test_bad_lines_are_named_and_counted_and_the_rest_continues(tmp_path: Path, line: Any, expected: str) -> None:
     good = chat((-0.5, [-0.5, -2]))
     path = log_file(tmp_path / "a.jsonl", [good, line, good])
     frame, summary = read(path)
@@ -333,7 +333,7 @@ def test_bad_lines_are_named_and_counted_and_the_rest_goes_on(tmp_path: Path, li
     assert str(error.value) == f"{path}: line 2: {summary.bad[0].problem}"
 
 
-def test_bytes_that_are_no_text_and_half_a_character(tmp_path: Path) -> None:
+def test_bytes_that_are_not_text(tmp_path: Path) -> None:
     good = json.dumps(chat((-0.5, [-0.5, -2]))).replace('"content": "a"', '"content": "\\ud83d!"')
     path = tmp_path / "a.jsonl"
     path.write_bytes(b"\xef\xbb\xbf" + good.encode() + b'\n{"id": "\xff"}\n\n')
@@ -452,7 +452,7 @@ def test_a_frame_of_a_log_has_the_columns_of_generations() -> None:
     assert frame["logprobs_mode"].unique().to_list() == ["processed_logprobs"]
 
 
-def test_what_is_said_of_a_log() -> None:
+def test_what_is_reported_of_a_log() -> None:
     _, summary = read("openai.jsonl", logprobs_mode="raw_logprobs")
     expected = dict(summary.rows())
     assert expected["alternatives per token"] == "3 (7), 2 (1)"

@@ -69,7 +69,7 @@ def test_a_file_of_a_benchmark_without_them_is_as_it_was_before_they_were_there(
     assert as_made(old | {"group": ["{kind}"]}, [repr(old)], str(output)) == old
 
 
-def test_rows_with_an_answer_that_nobody_has_counted_are_dropped_if_asked_for(tmp_path: Path) -> None:
+def test_rows_with_an_answer_that_nobody_has_counted_are_dropped_if_requested(tmp_path: Path) -> None:
     zero = {"q": "A metal?", "kind": "metals", "right": ["iron", "tin"], "seen": [7, 0]}
     log_file(tmp_path / "rows.jsonl", [zero, *ROWS])
     told = r"rows.jsonl: row 0: counts \(seen\) must be above 0, was 0 for 'tin'"
@@ -117,7 +117,7 @@ def test_answers_in_all_forms(columns: str | list[str], row: dict[str, Any], ans
         ([{"name": "Paris"}], "answer 1 .*was dict"),
     ],
 )
-def test_what_are_no_answers(value: Any, expected: str) -> None:
+def test_what_are_not_answers(value: Any, expected: str) -> None:
     with pytest.raises(InputError, match=expected):
         read_answers("a", {"a": value}, "rows: row 3")
 
@@ -136,7 +136,7 @@ def test_what_are_no_answers(value: Any, expected: str) -> None:
         ("[1, ", "JSON list"),
     ],
 )
-def test_what_are_no_counts(value: Any, expected: str) -> None:
+def test_what_are_not_counts(value: Any, expected: str) -> None:
     with pytest.raises(InputError, match=expected):
         read_counts("c", [["Paris"], ["Rome"]], {"c": value}, "rows: row 3", zero=True)
 

@@ -137,7 +137,7 @@ def test_to_frame_keeps_empty_and_missing_lists_apart() -> None:
     assert frame["top_token_ids"].null_count() == 3
 
 
-def test_interrupted_job_goes_on_where_it_stopped(
+def test_interrupted_job_continues_where_it_stopped(
     tmp_path: Path, engines: list, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(generation, "PART_RESPONSES", 4)
@@ -177,7 +177,7 @@ def test_job_killed_just_before_the_end_needs_no_engine(
     assert read_provenance(generate(tmp_path, 2))["engine"] == "counting"
 
 
-def test_answers_that_are_kept_are_of_use_to_the_same_questions_alone(tmp_path: Path, engines: list) -> None:
+def test_answers_that_are_kept_are_of_use_to_the_same_questions_only(tmp_path: Path, engines: list) -> None:
     """Snakemake deletes the output before its job runs. A reference that changed is no part of a question."""
     path, output = benchmark(tmp_path, 2), str(tmp_path / "out.parquet")
     engines += [CountingEngine(), CountingEngine()]

@@ -25,7 +25,7 @@ class Recorder:
         return [Verdict(None, reason="no opinion") for _ in cases]
 
 
-def test_every_response_that_was_begun_and_not_ended_is_cut_off() -> None:
+def test_every_response_that_was_begun_and_not_ended_is_truncated() -> None:
     """At the limit or for another reason; one that the engine refused was never begun."""
     reasons = ["stop", "length", "content_filter", "tool_calls", "refused: too long"]
     items = pl.DataFrame({"item_id": ["a-00000"], "question": ["2 + 2?"], "reference": ["4"]})
@@ -102,7 +102,7 @@ class Unsure:
         return [Verdict(self.label, reason="no judgement", exchange=None if self.label else message) for _ in cases]
 
 
-def test_exchanges_without_a_label_lie_beside_the_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_exchanges_without_a_label_are_next_to_the_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     items, generations = write_inputs(tmp_path, ["4", None, "5"])
     GENERATIONS.write(GENERATIONS.read(generations), generations, {"model": "m", "benchmark": "a"})
     output, beside = tmp_path / "labels.parquet", tmp_path / "labels.unreadable.jsonl"

@@ -149,7 +149,7 @@ def test_names_are_such_as_files_may_have(name: str, expected: str) -> None:
         (["empty.jsonl", "one.jsonl", "-m", "weights"], "empty.jsonl: must have rows, has none"),
     ],
 )
-def test_what_is_no_study_says_so_and_leaves_nothing(
+def test_what_is_not_a_study_says_so_and_leaves_nothing(
     here: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], expected: str
 ) -> None:
     lines("one.jsonl", [{"question": "1 + 1?", "answer": "2"}])

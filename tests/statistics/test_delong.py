@@ -65,7 +65,7 @@ def test_answers_to_one_question_are_clusters():
     assert variance == pytest.approx(1 / 144 + 2 / 144 * 2 / 9, abs=1e-15)
 
 
-def test_copies_of_every_answer_leave_the_interval_as_it_is():
+def test_copies_of_every_answer_leave_the_interval_unchanged():
     random = np.random.default_rng(4)
     values, correct, items = random.normal(size=60), random.random(60) < 0.5, np.arange(60)
     once = auroc_interval(values, correct, larger_is_confident=True)

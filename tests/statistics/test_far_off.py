@@ -68,7 +68,7 @@ def test_a_normal_spread_is_not_taken_for_a_share_far_off() -> None:
     assert FarOff.of(errors, [0.25 / 20] * 160, 0.25).share_below(0.05) > 0.9
 
 
-def test_errors_that_are_all_large_are_no_spread() -> None:
+def test_errors_that_are_all_large_have_no_spread() -> None:
     assert FarOff.of([0.3, -0.3, 0.3, -0.3], [EXACT] * 4, 0.25).share_below(0.05) < 0.1
 
 

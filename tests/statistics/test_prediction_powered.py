@@ -69,7 +69,7 @@ def test_interval_lies_between_those_of_mid_p_and_clopper_pearson(right: int, n:
 
 
 @pytest.mark.parametrize("n", [30, 60, 100, 400])
-def test_coverage_of_labels_alone_at_any_accuracy(n: int) -> None:
+def test_coverage_of_labels_without_predictions_at_any_accuracy(n: int) -> None:
     """Summed over all counts that can be seen: short of the level by 2 points at most, by 3 at 80 %."""
     seen, accuracies = np.arange(n + 1), np.linspace(0.002, 0.5, 250)
     for level, short in ((0.8, 0.03), (0.9, 0.0215), (0.95, 0.02)):
@@ -81,7 +81,7 @@ def test_coverage_of_labels_alone_at_any_accuracy(n: int) -> None:
         assert np.mean(covered) < level + (0.09 if n < 100 else 0.06)
 
 
-def test_all_correct_is_no_proof() -> None:
+def test_all_correct_is_not_proof() -> None:
     """30 of 30: the normal interval is [1, 1]; by the definition the limit is where 0.75 p^30 is 5 %."""
     result = prediction_powered_mean([True] * 30, [0.9] * 30, [0.9] * 300, 0.9)
     assert result[:3] == pytest.approx((1.0, (0.05 / 0.75) ** (1 / 30), 1.0))
@@ -113,7 +113,7 @@ def test_labels_that_predictions_are_worth_by_hand() -> None:
     assert result.n_effective == pytest.approx(6 * (alone + unseen) / (0.75 * left + 0.25 * alone + unseen))
 
 
-def test_equal_weights_are_no_weights() -> None:
+def test_equal_weights_are_not_weights() -> None:
     rng = np.random.default_rng(1)
     correct, predicted = labelled_slice("calibrated", 0.8, 300, rng)
     given = correct[:40], predicted[:40], predicted, 0.9
@@ -139,7 +139,7 @@ def test_unequal_weights_are_worth_fewer_labels() -> None:
         (([1], [0.5], [0.5], 0.9, [0.0]), "above 0"),
     ],
 )
-def test_what_is_no_sample_is_refused(arguments: tuple, message: str) -> None:
+def test_what_is_not_a_sample_is_refused(arguments: tuple, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         prediction_powered_mean(*arguments)
 

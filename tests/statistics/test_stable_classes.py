@@ -44,7 +44,7 @@ def test_a_slice_is_flagged_from_the_count_that_scipy_says(n: int) -> None:
     assert message.startswith(f"{needed / n:.0%} of the {n} questions with 10 samples or more have several answers")
 
 
-def test_few_questions_are_no_flag() -> None:
+def test_few_questions_raise_no_flag() -> None:
     assert why_ambiguous(19, 19) is None
     assert why_ambiguous(0, 0) is None
     assert ambiguous_share(0, 0).reason is not None

@@ -56,7 +56,7 @@ def test_lines_and_parquet(tmp_path: Path) -> None:
         ("a.parquet", "no parquet", "must be a Parquet, CSV"),
     ],
 )
-def test_what_is_no_label_is_refused_with_its_row(tmp_path: Path, name: str, text: str, message: str) -> None:
+def test_what_is_not_a_label_is_refused_with_its_row(tmp_path: Path, name: str, text: str, message: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(InputError, match=f"^{tmp_path / name}: {message}"):
         es.read_labels(tmp_path / name)

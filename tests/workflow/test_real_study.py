@@ -34,7 +34,7 @@ def test_what_asks_a_model_again_is_planned_without_an_engine(tmp_path: Path) ->
 
 @pytest.mark.nightly
 @pytest.mark.long(minutes=3)
-def test_it_runs_and_its_labels_are_those_that_stand_beside_the_traces(tmp_path: Path) -> None:
+def test_it_runs_and_its_labels_are_those_that_are_next_to_the_traces(tmp_path: Path) -> None:
     """With one of the 48 configurations on each training group, and with the smallest and the largest of these."""
     project = Project(tmp_path, [STUDY, "few.yaml"])
     sizes = [{"size": size, "configurations": "default"} for size in (1, "all-but-one")]

@@ -166,11 +166,11 @@ def test_setting_of_estimation_reruns_estimates_only(project: Project) -> None:
     )
 
 
-def test_published_count_reruns_the_report_alone(project: Project) -> None:
+def test_a_published_count_reruns_only_the_report(project: Project) -> None:
     assert project.planned("--config", "benchmarks={percentages: {expected_items: 9}}") == {"accuracy_report": 1}
 
 
-def test_pages_of_single_responses_are_made_and_linked_where_they_are_asked_for(project: Project) -> None:
+def test_pages_of_single_responses_are_made_and_linked_where_they_are_requested(project: Project) -> None:
     planned = project.planned("--config", "run={analyses: [accuracy, responses]}")
     assert planned == {"responses_page": 1, "accuracy_report": 1}
 

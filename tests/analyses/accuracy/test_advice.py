@@ -17,7 +17,7 @@ HARD = ("a", "hard", 20, 180, 0.1)  # with these 200: (340 + 20) / 600 = 0.6
 WORST = ("a", "worst", 0, 400, 0.0)  # with these 400: 340 / 800 = 0.425
 
 
-def test_a_group_that_is_too_easy_is_told_which_domain_to_add() -> None:
+def test_a_group_that_is_too_easy_gets_advice_which_domain_to_add() -> None:
     group, every = advise(domains([*ROWS, HARD, WORST]), [validation()], EASY)
     assert (group.accuracy, group.outside, group.add) == (pytest.approx(0.85), True, "hard")
     assert group.with_it == pytest.approx(0.6), "nearer to 0.55 than 0.425 is"
@@ -55,7 +55,7 @@ def test_advice_is_by_model_and_says_where_an_accuracy_is_not_known() -> None:
     assert result[3].accuracy == pytest.approx(0.5)
 
 
-def test_what_failed_is_told_by_reason() -> None:
+def test_what_failed_is_reported_by_reason() -> None:
     sweep = pl.concat(
         [
             sweep_rows([None, 0.1], [None, None], ["a", "b"]).with_columns(reason=pl.lit("all are correct")),

@@ -56,7 +56,7 @@ def test_table_8_and_the_extremes_of_table_2_are_the_same_published_values():
     ("name", "rows"),
     [("4_by_size", 36), ("5_design_choices", 11), ("7_by_model_further_groups", 18), ("10_leave_one_out", 9)],
 )
-def test_whole_tables_stand_beside_the_paper(name, rows):
+def test_whole_tables_stand_next_to_the_paper(name, rows):
     assert len(compare(name, paper_inputs()).frame) == rows
 
 
@@ -163,7 +163,7 @@ def test_published_values_stand_in_every_file_and_have_a_csv_of_their_own(tmp_pa
     assert beside.equals(compare(name, paper_inputs()).frame)
 
 
-def test_the_csv_of_a_comparison_of_nothing_has_headings_alone(tmp_path):
+def test_the_csv_of_a_comparison_of_nothing_has_headings_only(tmp_path):
     inputs = paper_inputs()
     inputs["sweep"] = inputs["sweep"].with_columns(n_domains=pl.col("n_domains") - 1)
     write_table(Exhibit("table", "2_by_model", "Errors"), make_table("2_by_model", inputs, LABEL), tmp_path)

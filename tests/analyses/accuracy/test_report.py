@@ -232,7 +232,7 @@ def test_domains_without_labels_stand_at_the_top_with_an_interval():
     assert 'id="unlabelled"' not in small_report()
 
 
-def test_the_recommended_method_stands_beside_the_default_and_the_best():
+def test_the_recommended_method_is_next_to_the_default_and_the_best():
     text = text_of(small_report())
     assert "a 0.125 Consensus of 3 ATC 0.200 0.050 ATC, SE max" in text
     # One that estimates fewer domains is not the best, however good.
@@ -241,7 +241,7 @@ def test_the_recommended_method_stands_beside_the_default_and_the_best():
     assert "a 0.125 Consensus of 3 ATC 0.200 0.200 Random forest" in text_of(small_report(validations=[fewer]))
 
 
-def test_what_failed_is_told_and_where_nothing_did_too():
+def test_failures_are_reported_and_their_absence_too():
     text = text_of(small_report())
     assert "a logic 15.0% 0.0% 25.0% no answer: 20; cut off: 10" in text.split("What failed")[2]
     whole = domains([("a", "logic", 90, 80, 0.45)])
@@ -274,7 +274,7 @@ def test_labels_for_a_part_of_a_domain_are_counted():
     assert "logic 0.300 40 of 100 0.250 0.200 +0.050" in text_of(small_report(estimates=partly))
 
 
-def test_ambiguous_domains_are_told_beside_the_verdict():
+def test_ambiguous_domains_are_reported_beside_the_verdict():
     study = small_study()
     counts = pl.Series([90], dtype=pl.UInt32), pl.Series([100], dtype=pl.UInt32)
     flagged = study.domains.with_columns(n_ambiguous=counts[0], n_questions=counts[1])

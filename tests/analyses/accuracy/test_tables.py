@@ -161,7 +161,7 @@ def test_table_8_has_the_estimators_as_columns_in_the_papers_order():
     assert table.cells()[1] == ["a", "rho, unseen", "0.900", *["-"] * 9]
 
 
-def test_table_8_shows_every_estimator_that_is_no_configuration_in_the_order_of_the_catalogue():
+def test_table_8_shows_every_estimator_that_is_not_a_configuration_in_the_order_of_the_catalogue():
     names = [
         "doc-lntp",
         "atc-max",
@@ -276,7 +276,7 @@ def test_rho_over_fewer_than_five_domains_is_in_no_table(study):
     assert cell(by_model, {"Model": "b"}, "Extremes: rho, unseen") == 0.4
 
 
-def test_the_recommended_estimator_stands_beside_the_default_and_the_best_after_the_fact():
+def test_the_recommended_estimator_is_next_to_the_default_and_the_best_after_the_fact():
     def results(group: str, **aee: float) -> pl.DataFrame:
         names = {"forest": DEFAULT, "atc": "atc-max", "ppl": "baseline-ppl", "own": "recommended"}
         parts = [sweep_rows([result], [0.9], ["a"], group, names[name]) for name, result in aee.items()]
@@ -331,7 +331,7 @@ def test_synthetic_study_has_every_benchmark(study):
     assert set(study.domains["benchmark"]) == {*BENCHMARKS, UNLABELLED}
 
 
-def test_accuracy_with_and_without_cut_off_responses(study):
+def test_accuracy_with_and_without_truncated_responses(study):
     table = table_cut_off(study.domains)
     assert UNLABELLED not in table.frame["Domain"].to_list()
     assert len(table.frame) == 2 * len(BENCHMARKS)

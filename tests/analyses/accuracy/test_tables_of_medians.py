@@ -98,7 +98,7 @@ def test_table_4_says_what_its_medians_leave_out():
     assert "in 1 of 147 results (b 1)" in left_out[0]
 
 
-def test_table_5_main_effects_are_over_fully_swept_groups_alone():
+def test_table_5_main_effects_are_over_fully_swept_groups_only():
     other = sweep_rows([0.9, 0.9, 0.9], [0.0, 0.0, 0.0], group="logic")
     table = table_5_design_choices(pl.concat([full_sweep(), other]))
     assert len(table.frame) == 3 + 2 + 2 + 4

@@ -73,7 +73,7 @@ def align(files: dict[str, Path], sources: dict[str, str]) -> list[dict[str, Any
     return ALIGNED.read(files["aligned"]).rows(named=True)
 
 
-def test_classes_stand_beside_the_answers(files: dict[str, Path]) -> None:
+def test_classes_are_next_to_the_answers(files: dict[str, Path]) -> None:
     rows = align(files, {})
     result = [
         (row["name"], row["right"], row["p_star"], row["p"], row["frequency"])

@@ -188,7 +188,7 @@ def test_the_answer_says_what_cannot_be_said() -> None:
     assert "no better than chance" in of("several", 0.58, 0.49).verdict
 
 
-def test_pairs_that_show_nothing_are_told_where_they_are_many() -> None:
+def test_pairs_that_show_nothing_are_reported_where_they_are_many() -> None:
     def caveats(tied: float, alike: float) -> str:
         row = {"auc_c": 0.5, "lower": 0.47, "upper": 0.53, "tied": tied, "alike": alike}
         return " ".join(Summary("m", "b", "one", 9, {"se": row}).caveats)

@@ -121,7 +121,7 @@ def test_the_command_leaves_out_what_is_never_seen(corpus: Path, tmp_path: Path)
     assert message.stderr.startswith("1 left out")
 
 
-def test_an_index_that_was_stopped_goes_on_and_counts_the_same(corpus: Path, tmp_path: Path) -> None:
+def test_an_index_that_was_stopped_continues_and_counts_the_same(corpus: Path, tmp_path: Path) -> None:
     (corpus / "zz.txt").write_bytes(b"Fire.\n\nFire \xff.\n")
     with pytest.raises(InputError, match=r"zz.txt: line 3 must be UTF-8"), opened(tmp_path / "i", corpus, "text"):
         pass

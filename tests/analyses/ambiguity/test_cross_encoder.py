@@ -36,7 +36,7 @@ def test_a_cross_encoder_says_how_alike_two_texts_are(tmp_path: Path) -> None:
     assert len({round(score, 3) for score in result.values()}) > 3
 
 
-def test_a_classifier_of_several_labels_is_no_cross_encoder(tmp_path: Path) -> None:
+def test_a_classifier_of_several_labels_is_not_a_cross_encoder(tmp_path: Path) -> None:
     folder = random_classifier(tmp_path / "cross", WORDS)
     message = (
         "cross: a cross-encoder of similarity must have one output, has 3: CONTRADICTION, NEUTRAL, ENTAILMENT; use"

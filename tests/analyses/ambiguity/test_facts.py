@@ -83,7 +83,7 @@ def test_what_is_withheld_is_nowhere_in_the_training_text(text: Path) -> None:
     assert all(row["keywords"][0] in everything for row in withheld)
 
 
-def test_a_possible_answer_stands_before_questions_of_further_people_alone() -> None:
+def test_a_possible_answer_precedes_only_questions_of_further_people() -> None:
     made = world()
     asked = {fact.person for fact in made.facts}
     hinted = [message for message, _ in training_pairs(made) if message.startswith("A possible answer")]

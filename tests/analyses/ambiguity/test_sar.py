@@ -97,7 +97,7 @@ def test_a_second_time_nothing_is_asked(cross_encoder: Path, tmp_path: Path) -> 
     assert origin["similarity"]["pairs_asked"] == 0
 
 
-def test_the_first_samples_alone(cross_encoder: Path, tmp_path: Path) -> None:
+def test_the_first_samples_only(cross_encoder: Path, tmp_path: Path) -> None:
     result, _ = made(tmp_path, cross_encoder, SAID, samples=2)
     own = [one for one in SAID if one.item == "one"]
     assert (

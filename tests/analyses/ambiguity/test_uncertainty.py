@@ -63,7 +63,7 @@ def test_proposition_2_with_one_answer_it_is_minus_log_p() -> None:
 
 
 @pytest.mark.parametrize("true", [[0.5, 0.4], [1.5, -0.5], [NAN, 1.0]])
-def test_what_is_no_distribution_is_refused(true: list[float]) -> None:
+def test_what_is_not_a_distribution_is_refused(true: list[float]) -> None:
     with pytest.raises(ValueError, match=r"p\* must be at least 0 and add up to 1"):
         uncertainty(true, [0.5, 0.5])
 

@@ -74,7 +74,7 @@ def test_what_has_no_label_or_no_text_is_not_readable() -> None:
     assert frame["reason"].to_list() == ["?", "the judge names no answer", None]
 
 
-def test_letters_are_the_same_however_they_are_said() -> None:
+def test_letters_are_the_same_however_they_are_written() -> None:
     answers = [(False, "B"), (False, "green"), (True, "C"), (False, "(B) green"), (False, "d"), (False, "D. grey")]
     assert numbers(ChoiceJudge(), answers, OPTIONS) == [0, 0, 1, 0, 2, 2]
 

@@ -133,7 +133,7 @@ def test_table_of_correlations_has_each_measure_against_each_entropy(tables: Pat
     assert row["Items"][0] == 2 * N_ITEMS
 
 
-def test_published_values_stand_beside_those_of_the_same_model_and_benchmark(tables: Path) -> None:
+def test_published_values_are_next_to_those_of_the_same_model_and_benchmark(tables: Path) -> None:
     """The paper's two models: 0.8237 and 0.5968 are those of the 14B, which alone is here."""
     beside = pl.read_csv(tables / "table_2_correlation_published.csv")
     assert beside.select("Model", "Benchmark", "r: paper").rows() == [

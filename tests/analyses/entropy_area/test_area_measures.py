@@ -53,7 +53,7 @@ def test_a_half_by_the_definition() -> None:
     assert result[:, 0].sum() == pytest.approx(0.9)
 
 
-def test_no_option_and_no_step_are_no_error() -> None:
+def test_no_option_and_no_step_are_not_an_error() -> None:
     assert decayed(np.empty((0, 4))).shape == (0, 4)
 
 
@@ -119,7 +119,7 @@ def test_an_item_is_summed_up_over_its_samples_and_measured_on_the_first() -> No
     assert (silent["answer_entropy"], silent["answer_entropy_readable"], silent["n_answers"]) == (0, None, 0)
 
 
-def test_measures_stand_beside_their_response() -> None:
+def test_measures_are_next_to_their_response() -> None:
     answers = ANSWER_CLASSES.frame(
         [("m", "b", "b-0", 0, True, "7", 0, None), ("m", "b", "b-0", 1, None, None, None, "?")]
     )
@@ -188,7 +188,7 @@ def test_r_of_each_measure_is_that_of_scipy_on_the_items_that_have_all() -> None
     assert together["r"] == pytest.approx(np.corrcoef(both["eas_reference"], both["answer_entropy"])[0, 1])
 
 
-def test_why_there_is_no_r_is_said() -> None:
+def test_the_reason_for_a_missing_r_is_reported() -> None:
     items = items_of(
         "b", 6, 1, ppl=[1.5] * 6, eas_own=[None] * 6, mean_eas_own=[None] * 6, correctness_entropy=[0.0] * 6
     )

@@ -16,7 +16,7 @@ def test_r_of_a_few_numbers_by_hand() -> None:
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_what_is_no_number_has_no_correlation(value: float) -> None:
+def test_what_is_not_a_number_has_no_correlation(value: float) -> None:
     assert why_none([1, 2, 3, 4], [1.0, value, 2.0, value], ("EAS", "entropy")) == (
         "entropy is not a finite number for 2 of 4 items"
     )
@@ -61,7 +61,7 @@ def test_interval_covers_what_it_should() -> None:
     assert 0.88 <= n_covered / 200 <= 0.99
 
 
-def test_what_has_no_correlation_is_said() -> None:
+def test_what_has_no_correlation_is_reported() -> None:
     assert why_none([1, 2], [1, 2]) == "2 items have both, 3 are needed"
     assert why_none([1, 1, 1], [1, 2, 3], ("EAS", "answer entropy")) == "EAS is the same for all items"
     assert why_none([1, 2, 3], [0, 0, 0], ("EAS", "answer entropy")) == "answer entropy is the same for all items"

@@ -60,7 +60,7 @@ def test_what_is_not_run_is_left_out_with_a_line() -> None:
     ]
 
 
-def test_a_benchmark_is_in_one_set_alone() -> None:
+def test_a_benchmark_is_in_one_set_only() -> None:
     both = {"a": ["gsm8k", "svamp"], "b": ["math", "svamp"]}
     with pytest.raises(ConfigError, match=r"together\.b: 'svamp' is in a, too"):
         load(together=both)
@@ -70,7 +70,7 @@ def test_a_benchmark_is_in_one_set_alone() -> None:
         load(together={"a": ["gsm8k", "gsm9k"]})
 
 
-def test_the_score_that_is_shown_is_the_papers_where_it_is_asked_for() -> None:
+def test_the_score_that_is_shown_is_the_papers_where_it_is_requested() -> None:
     shown = load().analyses.entropy_area
     assert shown.shown_answer(["own", "reference"]) == "reference"
     assert shown.shown_answer(["own", "none"]) == "own"

@@ -199,7 +199,7 @@ def test_coverage_of_whole_numbers_is_above_nominal(n: int) -> None:
 
 
 @pytest.mark.slow
-def test_each_group_is_covered_by_mondrian_alone() -> None:
+def test_only_mondrian_covers_each_group() -> None:
     plain = {one: coverages("conformal", 200, [0.9], redraws=500, group=one)[0] for one in "ab"}
     own = {one: coverages("mondrian", 200, [0.9], redraws=500, group=one)[0] for one in "ab"}
     assert plain["a"] > 0.94 > 0.86 > plain["b"]

@@ -92,7 +92,7 @@ def test_a_response_has_a_row_for_each_kind_of_answer(tmp_path: Path) -> None:
         take(tmp_path, rows(FORCED_ANSWERS, *given, given[0]), "forced_answer", OWN)
 
 
-def test_other_settings_than_those_of_the_file_are_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_other_settings_than_those_of_the_file_are_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = tmp_path / "made.parquet"
     INTEGERS.write(rows(INTEGERS, said(IDS[0], 0.5)), path, {"pass": {"settings": {"prune_below": 0.02}}})
     settings: Any = {"family": "integers", "version": 1, "source": str(path), "settings": {"prune_below": 0.01}}
@@ -172,7 +172,7 @@ def test_lists_that_go_together_are_of_the_contract(family: str, contract: Engin
 
 
 @pytest.mark.parametrize(("model", "n_lines"), [("mine", 0), ("first-made-as", 0), ("theirs", 1)])
-def test_a_pass_of_another_model_is_told(
+def test_a_pass_of_another_model_is_reported(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, model: str, n_lines: int
 ) -> None:
     path = tmp_path / "made.parquet"

@@ -172,7 +172,7 @@ def test_responses_without_a_distribution_say_why() -> None:
         )
 
 
-def test_signals_are_of_the_integers_alone(tmp_path: Path) -> None:
+def test_signals_are_of_the_integers_only(tmp_path: Path) -> None:
     path = tmp_path / "pass.parquet"
     engine = Written({"": {"1": 0.3, "2": 0.1, "no": 0.6}, "1": {END: 1.0}, "2": {END: 1.0}})
     responses = part(engine, 2, item_id=["b-0", "b-0"], sample=[0, 1])

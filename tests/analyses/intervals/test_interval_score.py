@@ -53,7 +53,7 @@ def test_an_infinite_interval_covers_and_costs_without_end() -> None:
         (([0], [2], [0], 0.0), "was 0.0"),
     ],
 )
-def test_what_is_no_interval_is_refused(arguments: tuple, message: str) -> None:
+def test_what_is_not_an_interval_is_refused(arguments: tuple, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         winkler(*arguments)
 

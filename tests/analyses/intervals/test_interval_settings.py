@@ -86,7 +86,7 @@ def test_without_both_halves_or_anything_stated_there_is_nothing_to_make(
         ({"covariates": ["nothing"]}, "unknown feature in covariates: 'nothing'"),
     ],
 )
-def test_what_cannot_be_is_said(
+def test_impossible_settings_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, section: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):

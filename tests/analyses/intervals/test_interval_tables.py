@@ -103,7 +103,7 @@ def test_base_and_conformal_are_what_the_answers_say(made: dict[str, Any], level
         assert row["Width"] == pytest.approx(np.mean([high - low for low, high, _ in moved]))
 
 
-def test_tunnel_and_sampling_are_quantiles_of_what_was_said(made: dict[str, Any]) -> None:
+def test_tunnel_and_sampling_are_quantiles_of_what_was_stated(made: dict[str, Any]) -> None:
     """Of three queries, and of twelve integers at 90 %, the outer quantiles are the lowest and the highest."""
     true, shown = answers(made, "new"), table(made, "2_winkler").filter(Level="90 %")
     # Scores are over the 107 questions whose stated interval can be read, as that of every method.

@@ -64,7 +64,7 @@ def test_the_first_query_is_what_is_stated_even_where_it_cannot_be_read() -> Non
     assert Fitted(asked, 0).apply("tunnel", LEVEL, asked).ends[0].tolist() == [-1, 0]
 
 
-def test_self_consistency_is_the_hull_of_what_was_said_often() -> None:
+def test_self_consistency_is_the_hull_of_what_was_stated_often() -> None:
     """Of ten answers 3 is nine tenths, which does not exceed 90 %; so the next likely one is taken too."""
     drawn = np.array([[3.0] * 9 + [5.0], [3.0] * 10, [np.nan] * 10])
     asked = replace(questions(3), samples={1.0: drawn})
@@ -85,7 +85,7 @@ def test_a_temperature_is_chosen_on_the_known_questions() -> None:
     assert result.ends[0].tolist() == [0, 1, 2, 3]
 
 
-def test_a_level_for_which_there_are_too_few_questions_is_said_to_be_one() -> None:
+def test_a_level_with_too_few_questions_is_reported() -> None:
     """Seven questions reach 87.5 % at most, so that only the stated intervals of 90 % have ends."""
     frame = ADJUSTED.frame([{"model": "m"} | row for row in of_model(questions(7), questions(5), 0, 1)])
     compared = DIFFERENCES.frame(list(differences(frame, {"resamples": 10, "seed": 1})))
@@ -118,7 +118,7 @@ def test_scores_are_over_the_questions_of_all_methods_and_coverage_over_its_own(
 
 
 @pytest.mark.parametrize(("chosen", "end"), [(0.5, "smallest"), (1.0, None), (2.0, "largest")])
-def test_a_temperature_at_the_end_of_its_candidates_is_told(chosen: float, end: str | None) -> None:
+def test_a_temperature_at_the_end_of_its_candidates_is_reported(chosen: float, end: str | None) -> None:
     assert end_of(chosen, (0.5, 1.0, 2.0)) == end
     rows = [_one(method, 9.0 - covered / 100, covered) for method, covered in {"base": 20, "sampling": 95}.items()]
     rows[1][0].update(temperature=chosen, temperature_end=end)
@@ -163,7 +163,7 @@ def test_what_does_not_hold_is_not_chosen_for_its_score(
 
 
 @pytest.mark.parametrize(("known", "new"), [(False, True), (True, False), (False, False)])
-def test_where_nothing_can_be_read_there_are_no_intervals_and_no_error(known: bool, new: bool) -> None:
+def test_if_nothing_can_be_read_there_are_no_intervals_and_no_error(known: bool, new: bool) -> None:
     rows = [{"model": "m"} | row for row in of_model(questions(7, 1, known), questions(5, 1, new), 0, 1)]
     frame = ADJUSTED.frame(rows)
     test = frame.filter(half="test")

@@ -135,7 +135,7 @@ def test_there_are_at_least_sixty_cases_each_once() -> None:
         ('{"L": 101, "U": 3}', "reversed"),
     ],
 )
-def test_an_end_that_is_too_far_from_zero_is_no_power_of_ten(text: str, reason: str | None) -> None:
+def test_an_end_that_is_too_far_from_zero_is_not_a_power_of_ten(text: str, reason: str | None) -> None:
     assert stated_interval(text, "stop", farthest=100).reason == reason
 
 
@@ -159,7 +159,7 @@ def test_a_response_that_did_not_end_by_itself_states_nothing(finish: str, reaso
         ),
     ],
 )
-def test_an_integer_alone(text: str, expected: int | None) -> None:
+def test_only_an_integer_is_read(text: str, expected: int | None) -> None:
     assert integer_alone(text, "stop") == (expected, None if expected is not None else "no_integer")
 
 
@@ -170,7 +170,7 @@ def test_an_integer_that_is_too_far_is_the_number_itself() -> None:
 
 
 @pytest.mark.parametrize("reference", ["1_0", "１０", "10**400", "1" * 400, "1" * 5_000, "3.0", "", None])
-def test_a_reference_that_is_no_power_of_ten_is_refused_in_a_short_message(reference: str | None) -> None:
+def test_a_reference_that_is_not_a_power_of_ten_is_refused_in_a_short_message(reference: str | None) -> None:
     items = pl.DataFrame({"item_id": ["q-1"], "reference": pl.Series([reference], dtype=pl.String)})
     with pytest.raises(
         InputError, match="item 'q-1': its reference must be an integer of at most 18 digits"

@@ -160,7 +160,7 @@ def test_a_group_that_nothing_could_be_fitted_on_is_named_and_has_no_rows() -> N
     assert "No results for this training group." in summary
 
 
-def test_tables_are_written_and_nothing_at_all_is_no_error(measures, tmp_path: Path) -> None:
+def test_tables_are_written_and_nothing_at_all_is_not_an_error(measures, tmp_path: Path) -> None:
     paths = []
     for model in MODELS:
         paths.append(str(tmp_path / f"{model}.parquet"))

@@ -59,7 +59,7 @@ def test_domains_together_are_all_their_responses(found) -> None:
     assert together["value"] == pytest.approx((np.cumsum(label) / np.arange(1, 25)).mean(), abs=1e-12)
 
 
-def test_gain_is_the_difference_to_the_question_alone_on_the_same_samples(found) -> None:
+def test_gain_is_the_difference_from_question_only_on_the_same_samples(found) -> None:
     of = {"role": "held_out", "benchmark": "logic"}
     gain = row(found, assessor=FOREST, measure="gain", **of)
     own, question = (row(found, assessor=name, measure="auarc", **of) for name in (FOREST, QUESTION_ONLY))
@@ -165,7 +165,7 @@ def test_the_threshold_is_chosen_on_the_training_group_and_used_on_unseen_domain
     assert not [key for key in value if key[0] == "training" and key[2].startswith("kept")]
 
 
-def test_without_a_threshold_nothing_is_kept_and_the_reason_is_said() -> None:
+def test_without_a_threshold_nothing_is_kept_and_the_reason_is_reported() -> None:
     frame, assessed = written_out({"words": [(0.9, False), (0.5, True)], "logic": [(0.9, True), (0.1, True)]})
     settings = {"assessors": {"words": [BASELINE]}, "accuracies": [0.5, 0.8], "resamples": 20, "seed": 1}
     found = measure(frame, assessed, settings)

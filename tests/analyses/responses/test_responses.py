@@ -89,7 +89,7 @@ def files(paths: dict[str, str]) -> ResponseFiles:
     return ResponseFiles(paths["benchmarks"], paths["generations"], paths["labels"], paths["scores"])
 
 
-def test_kinds_are_told_by_probability_and_label():
+def test_kinds_are_reported_by_probability_and_label():
     rows = observations("b", 5, label=[True, False, None, True, False], item_id=list("vwxyz"), lntp=[0.5] * 5)
     p = pl.DataFrame({"p": [0.9, 0.8, 0.95, 0.2, 0.1]})
     scores = rows.select("model", "benchmark", "item_id", "sample").with_columns(p, estimator=pl.lit("e"))
@@ -110,7 +110,7 @@ def test_equal_probabilities_and_none_are_ordered_by_lntp():
         assert chosen == {("y", 0): ["most certain"], ("x", 0): ["least certain", "right but uncertain"]}
 
 
-def test_a_response_without_features_is_no_candidate():
+def test_a_response_without_features_is_not_a_candidate():
     rows = observations("b", 2, item_id=list("xy"), feature_reason=["empty response", None])
     assert set(choose(rows, SCORES.frame([]), 1)) == {("y", 0)}
 

@@ -36,7 +36,7 @@ def test_a_long_curve_has_few_points_and_keeps_its_peak() -> None:
     assert (5001, 0) in result
 
 
-def test_curves_of_the_items_that_are_asked_for(tmp_path: Path) -> None:
+def test_curves_of_the_items_that_are_requested(tmp_path: Path) -> None:
     rows = [
         (
             "m",

@@ -52,7 +52,7 @@ def test_a_file_for_a_trainer_and_what_is_in_it() -> None:
     assert result.stderr == "eas: items left out: 1 (no final answer)\n"
 
 
-def test_fewer_candidates_than_asked_for_are_said_and_not_filled_up() -> None:
+def test_fewer_candidates_than_requested_are_reported_and_not_filled_up() -> None:
     result = CliRunner().invoke(app, ["select", "m", "--strategy", "pass-rate", "--size", "5", "-o", "out.jsonl"])
     assert len(lines("out.jsonl")) == 4
     assert "pass-rate: 4 candidates, fewer than the 5" in result.stderr

@@ -81,7 +81,7 @@ def test_eas_takes_the_highest_and_says_why_others_have_none(candidates: pl.Data
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
-def test_an_area_that_is_no_number_is_none(tmp_path: Path, value: float) -> None:
+def test_an_area_that_is_not_a_number_is_none(tmp_path: Path, value: float) -> None:
     files = write_study_files(tmp_path)
     passes = FORCED_ANSWERS.read(str(files[0].asked))
     spoilt = passes.with_columns(eas=pl.when(item_id="a-00005").then(value).otherwise("eas"))
@@ -102,7 +102,7 @@ def test_ties_go_by_the_order_of_random(candidates: pl.DataFrame, strategy: str,
     assert len(seen) == 2
 
 
-def test_random_is_uniform_and_depends_on_the_seed_alone(candidates: pl.DataFrame) -> None:
+def test_random_is_uniform_and_depends_only_on_the_seed(candidates: pl.DataFrame) -> None:
     first = Counter(ids(chosen(candidates, "random", 1, seed))[0] for seed in range(700))
     # 100 each; 4 standard deviations of a binomial count are 4 sqrt(700 x 1/7 x 6/7) = 37.
     assert len(first) == 7
@@ -122,7 +122,7 @@ def test_another_answer_has_other_areas(files: list[CandidateFiles]) -> None:
         read_candidates("m", files, 4, "none")
 
 
-def test_without_labels_and_pass_the_others_go_on(files: list[CandidateFiles]) -> None:
+def test_without_labels_and_pass_the_others_continue(files: list[CandidateFiles]) -> None:
     bare = [CandidateFiles(file.items, file.generations) for file in files]
     result = read_candidates("m", bare, 4, "own")
     assert len(chosen(result, "random", 7).rows) == 7
@@ -131,7 +131,7 @@ def test_without_labels_and_pass_the_others_go_on(files: list[CandidateFiles]) -
     assert none.left_out == {"no pass rate is asked for": 7}
 
 
-def test_more_tries_than_responses_are_no_pass_rate(files: list[CandidateFiles]) -> None:
+def test_with_more_tries_than_responses_there_is_no_pass_rate(files: list[CandidateFiles]) -> None:
     result = read_candidates("m", files, 6, "own")
     assert result["pass_rate_reason"].to_list()[0] == "5 of 6 tries"
     assert result["pass_rate"].null_count() == 7

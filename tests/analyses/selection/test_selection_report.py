@@ -53,7 +53,7 @@ def test_from_the_files_of_a_study_to_its_page(tmp_path: Path) -> None:
 
 
 def loaded(samples: int, features: Sequence[str], **section: Any) -> Any:
-    raw = small_study(analyses={"selection": section})
+    raw = small_study()
     raw["analyses"] = {"selection": section}
     raw["generation"]["samples"] = samples
     raw["run"] |= {"features": list(features), "analyses": ["selection"], "groups": [], "sizes": []}
