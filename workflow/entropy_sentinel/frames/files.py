@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.locks import delete_abandoned, take
+from entropy_sentinel.frames.locks import delete_abandoned, hold
 
 # The process's own streams: opening a redirected file by one of these names would overwrite it from its start.
 _STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
@@ -91,17 +91,21 @@ def is_stream(path: str | Path) -> bool:
 @contextmanager
 def _held(path: Path) -> Iterator[None]:
     """Create an empty file, locked during the block; a file without its lock is abandoned."""
-    while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        if take(descriptor, path, exclusive=False):
-            break
-        # Another process locked the new file first, and deletes it as abandoned.
-        os.close(descriptor)
+    # It gets its name when it is locked, because a partial file without a lock looks abandoned.
+    new = _unlocked(path)
+    descriptor = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
     try:
+        hold(descriptor)
+        new.rename(path)
         yield
     finally:
+        new.unlink(missing_ok=True)
         path.unlink(missing_ok=True)
         os.close(descriptor)
+
+
+def _unlocked(partial: Path) -> Path:
+    return partial.with_suffix(".new")
 
 
 def _status(path: Path) -> os.stat_result | None:
@@ -123,7 +127,7 @@ def _status(path: Path) -> os.stat_result | None:
 
 def _is_full(error: Exception, written: Path) -> bool:
     """Return whether the disk was full; Polars and PyArrow state this only in words, or only that writing failed."""
-    if getattr(error, "filename", None) not in (None, str(written)):
+    if getattr(error, "filename", None) not in (None, str(written), str(_unlocked(written))):
         return False
     failed = _FAILED in str(error) and shutil.disk_usage(written.parent).free < _LITTLE
     return failed or any(words in str(error) for words in _FULL)

@@ -23,11 +23,10 @@ LOCKED = (errno.EACCES, errno.EAGAIN)
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
-def take(descriptor: int, path: Path, *, exclusive: bool = True) -> bool:
+def take(descriptor: int, path: Path) -> bool:
     """Lock an open file until it is closed; return False if another process has the lock, or the file left `path`.
 
-    On a file system without locks every process gets it, with a warning if the file must be `exclusive`. Raises
-    OSError.
+    On a file system without locks every process gets it, with a warning. Raises OSError.
     """
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -36,18 +35,21 @@ def take(descriptor: int, path: Path, *, exclusive: bool = True) -> bool:
             return False
         if error.errno not in NO_LOCKS:
             raise
-        if exclusive:
-            _warn(path.parent)
+        _warn(path.parent)
     return is_at(descriptor, path)
+
+
+def hold(descriptor: int) -> None:
+    """Lock an open file that no other process knows yet, if the file system supports locks."""
+    with suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def delete_abandoned(path: Path) -> None:
     """Delete a file whose owner process has ended; keep it if that is unknown."""
-    # The lock is held until the file is gone: otherwise its owner, just begun, could lock it in between.
     with suppress(OSError), path.open("r+b") as file:  # NFS grants exclusive locks only on files opened for writing
         fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if is_at(file.fileno(), path):
-            path.unlink()
+        path.unlink()
 
 
 @contextmanager
