@@ -182,7 +182,7 @@ def test_labels_are_not_emptied_by_the_next_sample(here: Path, capsys: pytest.Ca
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (["--output", "log.jsonl/rows.csv"], "lies in a file, must lie in a folder: 'log.jsonl/rows.csv'"),
+        (["--output", "log.jsonl/rows.csv"], "is inside a file, must be in a folder: 'log.jsonl/rows.csv'"),
         (["--state", "log.jsonl"], "state: must be a state of the monitor or a new file, was log.jsonl; name another"),
     ],
 )

@@ -286,7 +286,7 @@ def test_gpus_of_another_run_are_waited_for(
     assert job(run)[0].split()[1] == name
     assert time.monotonic() - begin > 1.5
     killer.wait()
-    assert f"models.tiny: waiting for 1 of the GPUs {name}, which other engines have" in caplog.text
+    assert f"models.tiny: waiting for 1 of the GPUs {name}, which other engines are using" in caplog.text
     other.kill()
     other.communicate()
 

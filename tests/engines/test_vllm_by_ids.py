@@ -99,7 +99,7 @@ def test_continuations_are_those_of_teacher_forcing(expected: dict[str, Any], fo
     for (logprobs, reason), forced in zip(given, expected["forced"], strict=True):
         assert reason == ""
         np.testing.assert_allclose(logprobs, forced, atol=2e-4)
-    assert (too_long, refused) == ([], "context of 601 tokens, the model takes 511")
+    assert (too_long, refused) == ([], "context of 601 tokens, the model accepts at most 511")
     assert nothing == []
 
 
@@ -133,5 +133,5 @@ def test_a_text_ends_beams(found: dict[str, Any]) -> None:
 
 def test_a_context_without_room_is_refused_beside_others(found: dict[str, Any]) -> None:
     refused, other = found["searches"][3]
-    assert (refused.beams, refused.refused) == ((), "context of 600 tokens, the model takes 511")
+    assert (refused.beams, refused.refused) == ((), "context of 600 tokens, the model accepts at most 511")
     assert len(other.beams) == 1

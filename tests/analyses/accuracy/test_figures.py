@@ -122,7 +122,7 @@ def test_both_axes_end_where_all_panels_do():
 def test_the_picture_of_trust_says_where_there_is_nothing_to_see():
     for unlabelled in ([], [(UNLABELLED, 0.6)]):
         drawing = figure_validation([validation(left_out=[], unlabelled=unlabelled)], LABEL)
-        assert drawing.caption == "No labelled domain was left out and estimated."
+        assert drawing.caption == "No labelled domain was held out and estimated."
         assert not drawing.figure.axes
 
 

@@ -55,7 +55,7 @@ def test_made_up_answers_run_from_end_to_end_and_nothing_is_made_twice(tmp_path:
     infinite = scores.filter(pl.col("n_infinite") > 0, half="test")
     assert set(infinite["level"]) == {99.0}
     assert infinite["score"].is_infinite().all()
-    assert "Of 37 intervals of 99 % that toy states" in (folder / "summary.txt").read_text()
+    assert "Of 37 99 % intervals by toy" in (folder / "summary.txt").read_text()
     assert len(list((folder / "figures").glob("*.png"))) == 6
     # Another number of bootstrap samples makes no interval again.
     raw["analyses"]["intervals"]["resamples"] = 50
