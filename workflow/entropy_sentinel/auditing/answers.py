@@ -39,7 +39,7 @@ def read_answers(path: Path) -> Answers:
         lines = csv.reader(io.StringIO(path.read_text(encoding="utf-8-sig"), newline=""), strict=True)
         table = [row for row in lines if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path}: must be a CSV file of answers, cannot be read: {error}") from None
+        raise InputError(f"{path}: must be a CSV file of answers, but cannot be read: {error}") from None
     head = table[0] if table else []
     if absent := [name for name in COLUMNS if name not in head]:
         raise InputError(f"{path}: column '{absent[0]}' is missing; columns: {', '.join(head) or 'none'}")

@@ -121,7 +121,7 @@ def _nothing_left(folder: Path | None) -> Iterator[None]:
 
 def _check_new(path: Path) -> None:
     if path.exists():
-        raise ConfigError(f"{path}: exists already and is not replaced; name another file, or delete it")
+        raise ConfigError(f"{path}: already exists and is not replaced; name another file, or delete this one")
 
 
 def _of_rows(study: Path, files: list[str], models: list[str], question: str | None, reference: str | None) -> "Start":

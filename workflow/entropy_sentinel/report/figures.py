@@ -35,7 +35,7 @@ class Drawing:
 
 
 def style() -> AbstractContextManager[None]:
-    """Return a context that sets the style of figures: draw and write them inside `with style():`."""
+    """Return a context manager that sets the figure style; draw and write figures inside `with style():`."""
     return rc_context(_STYLE)
 
 

@@ -34,4 +34,4 @@ def remedy(others: Mapping[str, int], option: str) -> str:
         return "no column gives more: group the questions by topic, and write the topics to a column of the log"
     named = ", ".join(f"{name} ({n})" for name, n in list(others.items())[:_SHOWN])
     first = next(iter(others))
-    return f"columns that give more: {named}. Take one whose values are kinds of questions, as {option} {first}"
+    return f"columns that give more: {named}. Choose one whose values are kinds of questions, such as {option} {first}"

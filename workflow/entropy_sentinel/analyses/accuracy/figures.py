@@ -177,7 +177,7 @@ def _draw(axes: Axes, auroc: pl.DataFrame, signals: Sequence[str]) -> None:
 
 
 def _say(axes: Axes, row: int, text: str, width: int) -> None:
-    """Grey out a row, with a text over it."""
+    """Grey out a row and write a text over it."""
     grey: dict[str, Any] = {"facecolor": "0.9", "edgecolor": "white", "linewidth": 1}
     axes.add_patch(Rectangle((-0.5, row - 0.5), width, 1, **grey))
     axes.text((width - 1) / 2, row, text, ha="center", va="center", fontsize=8, color="0.25")

@@ -159,7 +159,7 @@ def recommendation(estimates: pl.DataFrame, sweep: pl.DataFrame) -> Recommendati
 
 
 def scores(sweep: pl.DataFrame, estimator: str) -> dict[str, Score]:
-    """Return the scores by scope of one estimator, from the rows of one model and group."""
+    """Return one estimator's scores by scope, from the rows of one model and group."""
     rows = sweep.filter(pl.col("estimator") == estimator).iter_rows(named=True)
     return {row["scope"]: Score(row["aee"], row["rho"], row["n_domains"], row["reason"]) for row in rows}
 

@@ -33,7 +33,7 @@ def corpus_files(folder: Path) -> list[Path]:
 
 
 def chunks(path: Path, column: str) -> Iterator[str]:
-    """Yield the chunks of a file; of JSON lines, those of the text in `column`.
+    """Yield the chunks of a file; for JSON lines, the chunks of the text in `column`.
 
     Blank lines separate paragraphs. Raises InputError with file and line if a line is too long or not UTF-8, and with
     the row if the column is missing.

@@ -48,7 +48,7 @@ def _filled(path: Path, written: Sequence[str]) -> list[Row]:
         rows = _READERS[path.suffix](path)
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
         why = " ".join(str(error).split())[:200]
-        raise InputError(f"{path}: exists, and cannot be read as a file of labels ({why}); {remedy}") from None
+        raise InputError(f"{path}: exists but cannot be read as a label file ({why}); {remedy}") from None
     if absent := [name for name in ("item_id", LABEL) if not all(name in row for row in rows)]:
         raise InputError(f"{path}: exists, and has no column '{absent[0]}' like a file of labels; {remedy}")
     return [row for row in rows if any(_is_filled(row[name]) for name in row if name == LABEL or name not in written)]
