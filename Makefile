@@ -10,7 +10,7 @@ PROGRAMS := $(VENV)/programs/installed
     selection-page example walk-through docs test test-all test-long test-ci test-nightly test-planted test-fast attack check plan progress compare clean
 
 # Snakemake with the demo's profile and further arguments. The lock makes a second `make demo` wait for the first. Its
-# holder is the only Snakemake, so it may remove the lock of a killed one. A new job waits for a job that outlived it.
+# holder is the only Snakemake, so it may remove a killed Snakemake's lock. A new job waits for a job that outlived it.
 define run-demo
 	@flock --nonblock .demo.lock true || echo 'Another "make demo" is running: waiting for its end'
 	flock .demo.lock sh -c '$(BIN)/snakemake --profile profiles/demo $(1) --unlock --quiet && \
@@ -124,11 +124,11 @@ test-ci: $(INSTALLED) $(PROGRAMS)
 test-nightly: $(INSTALLED)
 	$(PYTEST) 2 -m nightly $$(grep -rl 'mark\.nightly' tests --include='test_*.py')
 
-# Whether the tests notice the regressions of tests/planted.yaml: make test-planted ARGS="sign fold"
+# Checks whether the tests notice the regressions of tests/planted.yaml: make test-planted ARGS="sign fold"
 test-planted: $(INSTALLED)
 	PYTHONPATH=workflow:tests/shared $(BIN)/python tests/planted.py $(ARGS)
 
-# Two minutes.
+# Takes two minutes.
 test-fast: $(INSTALLED)
 	$(PYTEST) 2 -m 'not slow and not long'
 
@@ -175,7 +175,7 @@ $(DOCS): envs/docs.txt $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --require-hashes -r envs/docs.txt
 	touch $@
 
-# The light installation beside inspect_ai and a server with S3's interface, in an environment of its own.
+# Installs the light package with inspect_ai and a server with S3's interface, in an environment of its own.
 $(PROGRAMS): envs/programs.txt pyproject.toml
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/python -m pip install --quiet --require-hashes -r envs/programs.txt

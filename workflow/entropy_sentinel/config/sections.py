@@ -57,13 +57,13 @@ class Config(Settings):
     )
     limit: Positive | None = Field(
         None,
-        description="items per benchmark, drawn by a hash of seed and item id, so that a smaller limit is part of a "
-        "larger one; null for all. On a new machine, start with 5",
+        description="items per benchmark, drawn by a hash of seed and item id, so that a smaller limit is a subset of "
+        "a larger one; null for all. On a new machine, start with 5",
     )
     after: Text | None = Field(
         None,
         description="shell command to run when a run of the study ends, for example to send the results to a tracker; "
-        "it finds RESULTS (the folder of the results) and OUTCOME (success or failure) in its environment",
+        "its environment has RESULTS (the folder of the results) and OUTCOME (success or failure)",
     )
     run: Run
     generation: Generation = Generation()
@@ -78,13 +78,13 @@ class Config(Settings):
     benchmarks: dict[Name, Benchmark] = Field(
         description="benchmarks by name: the sources of questions and, if there are any, of references"
     )
-    judges: dict[Name, AnyJudge] = Field(description="judges by name, which label responses")
+    judges: dict[Name, AnyJudge] = Field(description="judges that label responses, by name")
     groups: dict[Name, Group] = Field({}, description="named training groups")
     prompts: dict[Name, Prompt] = Field(
         {},
         description="prompts for models and judges, by name, besides those of the catalogues. Placeholders: "
-        "{question} for models; {response}, {reference} and optionally {question} for judges. A changed text "
-        "generates or judges again",
+        "{question} for models; {response}, {reference} and optionally {question} for judges. Changing a text "
+        "reruns the generation or judging that uses it",
     )
 
     _left_out: list[str] = PrivateAttr(default_factory=list)

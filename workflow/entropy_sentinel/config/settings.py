@@ -52,18 +52,18 @@ class Run(Settings):
     )
     features: Names = Field(
         [TOKENS],
-        description="families of signals in the observations, from which this study's estimators can be built: tokens, "
-        "the features, and folders of workflow/entropy_sentinel/signals",
+        description="families of signals in the observations that this study's estimators can use: tokens (the features) "
+        "and folders of workflow/entropy_sentinel/signals",
     )
     groups: Names = Field(
         [],
-        description="named training groups to run, names of the section `groups`; one whose benchmarks are not all "
+        description="named training groups to run, names of the section `groups`; a group whose benchmarks are not all "
         "run is left out. May be empty",
     )
     sizes: Annotated[list[SweepSize], AfterValidator(_each_size_once)] = Field(
         [],
         description="training groups to run by size: every subset of that size of the benchmarks that have "
-        "references; a size that leaves none unseen is left out",
+        "references; a size that leaves no benchmark unseen is skipped",
     )
     analyses: Names = Field(
         ["accuracy"],

@@ -68,20 +68,20 @@ class Sampling(Settings):
     temperature: Number = Field(
         0.5, ge=0, le=100, description="softmax temperature; 0, or at least 0.01, which vLLM uses for smaller values"
     )
-    top_p: Number = Field(1.0, gt=0, le=1, description="nucleus; 1 keeps all tokens")
+    top_p: Number = Field(1.0, gt=0, le=1, description="nucleus sampling; 1 keeps all tokens")
     max_tokens: Whole = Field(
         2048,
         ge=1,
         le=2**20,
-        description="longest response, tokens; longer ones are truncated, and their share is reported per benchmark",
+        description="length limit, tokens; longer responses are truncated, and their share is reported per benchmark",
     )
     # A key that is not set is not part of a job's settings, so a new key here does not invalidate any generation.
-    top_k: Whole | None = Field(None, ge=1, description="tokens drawn from, the most likely ones; null for all")
+    top_k: Whole | None = Field(None, ge=1, description="draw from this many of the most likely tokens; null for all")
     min_p: Number | None = Field(
         None,
         gt=0,
         le=1,
-        description="least probability of a token that is drawn, as a share of the likeliest one's",
+        description="smallest probability of a drawn token, as a share of that of the most likely token",
     )
     repetition_penalty: Number | None = Field(
         None, gt=0, le=2, description="above 1: tokens that have already occurred become less likely"
@@ -115,30 +115,30 @@ class Generation(Settings):
     """How responses are generated; the same for all models unless a model says otherwise."""
 
     prompt: str = Field(
-        "solve-step-by-step", description="name of the prompt, of engines/catalogue.py or of the section `prompts`"
+        "solve-step-by-step", description="name of the prompt, from engines/catalogue.py or the section `prompts`"
     )
     samples: Samples = Field(1, description="responses per item, each with its own seed")
     sampling: Sampling = Sampling()
     keep_top_token_ids: bool = Field(
         False,
-        description="whether traces keep the ids of the 20 tokens, not only their log-probabilities: 1.5 times the "
-        "disk",
+        description="whether traces keep the ids of the 20 tokens, not only their log-probabilities; takes 1.5 "
+        "times the disk space",
     )
     # False is not part of a job's settings, so adding this key did not invalidate any generation.
     keep_top_tokens: bool = Field(
         False,
-        description="whether traces keep the texts of the 20 tokens, which servers return without ids; a change "
-        "generates again",
+        description="whether traces keep the texts of the 20 tokens, which servers return without ids; a change reruns "
+        "generation",
     )
     engine_args: EngineArguments = Field(
         {},
-        description="keyword arguments of vllm.LLM, for all models; a change generates again. What the pipeline sets "
-        "itself (model, revision, seed, max_logprobs, logprobs_mode, enable_lora, ...) is refused, with the key to "
+        description="keyword arguments of vllm.LLM, for all models; a change reruns generation. Arguments set by the "
+        "pipeline (model, revision, seed, max_logprobs, logprobs_mode, enable_lora, ...) are refused, with the key to "
         "set instead. A CPU build of vLLM also gets the arguments that it needs, unless set here: enforce_eager, "
         "no chunked prefill, a cache of 1 to 16 GiB and so on (engines/cpu.py)",
     )
     environment: Annotated[dict[str, str], AfterValidator(_environment)] = Field(
-        {}, description="environment variables set before vLLM is loaded; a change generates again. Secrets are refused"
+        {}, description="environment variables set before vLLM loads; a change reruns generation. Secrets are refused"
     )
     threads: Whole = Field(
         1,
@@ -152,7 +152,7 @@ class Generation(Settings):
         60,
         ge=0,
         le=3600,
-        description="how long a loaded model waits for its next job, seconds: all jobs of a model on one machine share "
+        description="seconds that a loaded model waits for its next job: all jobs of a model on one machine share "
         "one engine. 0 starts an engine for each job. A change regenerates nothing",
     )
 
@@ -259,17 +259,17 @@ class Rates(Settings):
     """Assumptions of `entropy-sentinel plan` for models that do not set their own; no result depends on them."""
 
     tokens_per_response: Number = Field(600, gt=0, le=1e9, description="mean length of a response, tokens")
-    bytes_per_token: Number = Field(80, gt=0, le=1e9, description="disk that a trace takes, bytes")
+    bytes_per_token: Number = Field(80, gt=0, le=1e9, description="disk space of a trace, in bytes per token")
     tokens_per_s: Number = Field(
-        2500, ge=1e-3, le=1e9, description="speed of one generate job, log-probabilities included"
+        2500, ge=1e-3, le=1e9, description="speed of one generate job with log-probabilities, in tokens per second"
     )
     contexts_per_s: Number = Field(
         1000,
         ge=1e-3,
         le=1e9,
-        description="speed of one job that asks a model again about its responses, contexts",
+        description="speed of one job that asks a model again about its responses, in contexts per second",
     )
-    engine_start_s: Number = Field(90, ge=0, le=1e9, description="start of an engine, seconds")
+    engine_start_s: Number = Field(90, ge=0, le=1e9, description="seconds that an engine takes to start")
     gpu_usd_per_h: Number = Field(2.5, ge=0, le=1e9, description="price of one GPU-hour")
     judge_usd_per_response: Number = Field(
         0, ge=0, le=1e9, description="price of one label, if its judge has no prices of its own"
@@ -278,5 +278,5 @@ class Rates(Settings):
         300, gt=0, le=1e9, description="mean length of the reply of a judge behind a server, reasoning included, tokens"
     )
     estimate_cpu_s: Number = Field(
-        5, ge=0, le=1e9, description="CPU-seconds of one model and training group, all configurations"
+        5, ge=0, le=1e9, description="CPU-seconds for one model and training group, with all configurations"
     )

@@ -63,7 +63,7 @@ class Model(Settings):
     )
     prompt: str | None = Field(None, description="name of its prompt; null for generation.prompt")
     prompt_variables: Variables = Field(
-        {}, description="values for further placeholders of its prompt: {level: 90} fills `{level}`"
+        {}, description="values for additional placeholders of its prompt: {level: 90} fills `{level}`"
     )
     samples: Samples | None = Field(None, description="responses per item; null for generation.samples")
     sampling: dict[str, Any] = Field({}, description="keys that differ from generation.sampling")
@@ -72,7 +72,7 @@ class Model(Settings):
     trace_after: Text | None = Field(
         None,
         description="the token that ends a model's thinking, `</think>`: features use only the tokens after it; null "
-        "for all tokens. A change rebuilds features, but no generation",
+        "for all tokens. A change rebuilds features but does not rerun generation",
     )
     vocabulary: Whole | None = Field(
         None,
@@ -83,7 +83,7 @@ class Model(Settings):
     same_as: Name | None = Field(
         None,
         description="a model of this config with the same weights, for imported traces, which have no engine: a "
-        "family of run.features that asks the model again asks that one. Both must have the same prompt",
+        "family of run.features that asks the model again asks this model instead. Both must have the same prompt",
     )
     rates: dict[str, Any] = Field({}, description="keys that differ from the section `rates`; only for the forecast")
 
@@ -209,9 +209,9 @@ class SourceModel(Model):
     ELSEWHERE: ClassVar[Mapping[str, str]] = {"revision": _NO_REVISION}
 
     source: Text = Field(
-        description="folder with imported traces, without an engine: {benchmark}.parquet with item_id, text, "
-        "finish_reason, token_logprobs and top_logprobs, or a log, {benchmark}.jsonl, or logs of inspect_ai, the "
-        "latest of the task {benchmark}"
+        description="folder with imported traces instead of an engine: {benchmark}.parquet with item_id, text, "
+        "finish_reason, token_logprobs and top_logprobs; a log, {benchmark}.jsonl; or logs of inspect_ai, the "
+        "latest for the task {benchmark}"
     )
     source_logprobs_mode: Literal["raw_logprobs", "none"] | None = Field(
         None,
@@ -222,7 +222,7 @@ class SourceModel(Model):
         None,
         description="folder with the files of families of run.features that asked a model again about these "
         "responses: {family}/{benchmark}.parquet, as in a study's passes/{family}/{model}. A family with files asks "
-        "nothing and ignores its section of `signals`; another one asks the model of same_as",
+        "no model and ignores its section of `signals`; other families ask the model named in same_as",
     )
 
     @property

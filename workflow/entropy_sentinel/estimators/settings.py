@@ -51,7 +51,7 @@ class Estimation(Settings):
         gt=0,
         lt=1,
         description="share of a training benchmark's items held out for evaluation, drawn once per "
-        "benchmark. At least `folds` of 100 items (the size of the paper's smallest benchmark) must remain "
+        "benchmark. Of 100 items (the size of the paper's smallest benchmark), at least `folds` must remain "
         "for training: one in each fold",
     )
     folds: Whole = Field(
@@ -78,7 +78,7 @@ class Estimation(Settings):
         ge=1,
         le=10_000,
         description="training groups of a model that one job estimates in sequence. A job takes a few "
-        "seconds to start, often more than a group takes, so about ten per job are faster on one machine. A "
+        "seconds to start, often longer than a group takes, so about ten per job are faster on one machine. A "
         "missing group reruns the others of its job, and a changed number reruns all estimates. On a cluster "
         "leave it at 1: profiles/slurm joins jobs, with one log per group",
     )
@@ -88,8 +88,8 @@ class Estimation(Settings):
         "estimators/catalogue.py. baseline-SIGNAL: a logistic regression on one signal (the paper's nine). "
         "log-3d: a regression on the logarithms of max, se_sum and nll_sum. group-accuracy: the accuracy of "
         "the training rows, the floor. atc-SIGNAL: the share of responses beyond a threshold on one signal. "
-        "consensus: the mean of three ATC. median-of-seven: the median of estimators of several kinds. "
-        "recommended: the consensus, or from six training benchmarks a method that does clearly better on "
+        "consensus: the mean of three ATC estimates. median-of-seven: the median of estimators of several kinds. "
+        "recommended: the consensus, or with six or more training benchmarks a method that is clearly better on "
         "them, each held out in turn. doc-SIGNAL and doc-ESTIMATOR: the training accuracy shifted by the "
         "change of the mean confidence. A change refits all estimators of each group",
     )

@@ -43,7 +43,7 @@ class MathVerify(Kind):
 
 
 class Exact(Kind):
-    """The final answer and the reference as text, without differences of case and space."""
+    """The final answer and the reference as text, ignoring case and white space."""
 
     MODULE: ClassVar[str] = "entropy_sentinel.judges.exact"
     # 2: an answer that the response takes back or changes does not count.
@@ -82,7 +82,7 @@ class Llm(Kind, Server):
     A reply other than {"success": true or false} is null; {benchmark}.unreadable.jsonl beside the labels has the
     exchange. Replies are cached by request and server, so reruns cost nothing (docs/servers.md).
     results/<study>/{judge}/costs.csv has the costs. A change of `model` or `served`, `revision`, `prompt`, `shown`,
-    `structured_output`, `temperature` or `max_tokens` judges again; no label depends on the other keys.
+    `structured_output`, `temperature` or `max_tokens` reruns judging; no label depends on the other keys.
     """
 
     MODULE: ClassVar[str] = "entropy_sentinel.judges.llm"
@@ -102,7 +102,7 @@ class Llm(Kind, Server):
     )
     revision: Text | None = Field(
         None,
-        description="version of the judge, any text, for a model that changes under its name; a new value judges again",
+        description="version of the judge, any text, if its model changes but not its name; a new value reruns judging",
     )
     prompt: str = Field(
         "corresponds",
@@ -115,7 +115,7 @@ class Llm(Kind, Server):
     )
     structured_output: bool = Field(True, description="false for servers that do not support `response_format`")
     temperature: Number | None = Field(None, ge=0, le=100, description="null leaves it to the server")
-    max_tokens: Whole = Field(4096, ge=1, le=2**20, description="longest reply, its reasoning included, tokens")
+    max_tokens: Whole = Field(4096, ge=1, le=2**20, description="length limit of a reply, reasoning included, tokens")
     usd_per_million_input_tokens: Number | None = Field(
         None, ge=0, le=1e6, description="price of the prompts, from the provider's list"
     )
@@ -128,7 +128,7 @@ class Llm(Kind, Server):
         le=1e9,
         description="limit for all of the study's requests to this judge. A request that might exceed it is not "
         "sent: the job ends with an error, and continues when the budget is raised. Needs both prices. If a reply "
-        "exceeds max_tokens, for example by its reasoning, later requests are counted with the same excess",
+        "exceeds max_tokens, for example by its reasoning, later requests reserve the same excess",
     )
 
     @model_validator(mode="after")

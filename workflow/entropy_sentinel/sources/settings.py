@@ -159,7 +159,7 @@ class Benchmark(Settings):
         None,
         description="the column with the list of right answers, if there may be several; or a list of "
         "columns, one per answer. An answer is a text, or a list of its names; a list may be JSON text. "
-        "Judges read `reference` only",
+        "Judges read only `reference`",
     )
     counts: Text | None = Field(
         None,
@@ -179,7 +179,7 @@ class Benchmark(Settings):
     tolerance: Tolerance | None = Field(
         None,
         description="how far a number may be from the reference, for judges of kind math-verify; by default "
-        "numbers must agree to six decimals. A change labels again",
+        "numbers must agree to six decimals. A change reruns labelling",
     )
     limit: Positive | None = Field(
         None, description="number of items of this benchmark, instead of the study's `limit`"

@@ -106,12 +106,12 @@ class ForcedAnswer(Settings):
     )
     positions: Literal["all", "sentence-ends"] | Positive = Field(
         "all",
-        description="after which tokens: all of them; sentence-ends; or a number n for every n-th. With fewer than all "
-        "the first and the last one are asked too, and the area is interpolated",
+        description="after which tokens: all of them; sentence-ends; or a number n for every n-th. With fewer, "
+        "the first and the last are always included, and the area is interpolated",
     )
     samples: Positive | None = Field(
         None,
-        description="number of first responses to each item that are asked about; the others have no score; null for "
+        description="how many responses to each item to ask about, from the first; the others have no score; null for "
         "all. The cost of the pass is proportional to the number of responses",
     )
     options: bool = Field(
