@@ -36,8 +36,8 @@ def test_a_comment_stands_above_its_key() -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("# Nucleus; 1 keeps all tokens.", "# Nucleus."),
-        ("    # Nucleus; 1 keeps all tokens.\n", ""),
+        ("# Nucleus sampling; 1 keeps all tokens.", "# Nucleus sampling."),
+        ("    # Nucleus sampling; 1 keeps all tokens.\n", ""),
         ("#   lora: (id, path) folder", "#   lora: the folder"),
         ("    # Texts that end a response.\n", ""),
     ],

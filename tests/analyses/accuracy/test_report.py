@@ -315,4 +315,4 @@ def test_missing_probability_is_shown_by_domain() -> None:
     text = text_of(small_report())
     assert "Model Benchmark Tokens Captured Open steps Error at most Clamped Displaced" in text
     assert "a logic 17100 0.9957 12.1% - 3 0" in text
-    assert "those with more than 1% outside" in text
+    assert "more than 1% of the probability missing" in text
