@@ -168,7 +168,7 @@ def test_nothing_is_written_over(here: Path, capsys: pytest.CaptureFixture[str])
     rows = [lines(f"{name}.jsonl", [{"question": "1 + 1?", "answer": "2"}]) for name in ("one", "two")]
     Path("mine.yaml").write_text("mine: all")
     assert run("init", "mine.yaml", *rows, "-m", "weights") == 1
-    assert "mine.yaml: exists" in capsys.readouterr().err
+    assert "mine.yaml: already exists" in capsys.readouterr().err
     assert Path("mine.yaml").read_text() == "mine: all"
 
 
