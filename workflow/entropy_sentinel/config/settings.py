@@ -52,8 +52,8 @@ class Run(Settings):
     )
     features: Names = Field(
         [TOKENS],
-        description="families of signals in the observations that this study's estimators can use: tokens (the features) "
-        "and folders of workflow/entropy_sentinel/signals",
+        description="families of signals in the observations that this study's estimators can use: tokens (the "
+        "features) and folders of workflow/entropy_sentinel/signals",
     )
     groups: Names = Field(
         [],
