@@ -99,8 +99,8 @@ def save_figures(
 
 
 def save_page(template: Path, files: Mapping[str, Any], page: str, **content: object) -> None:
-    """Write a page with this content, and with the tables and figures whose .html files `files` names."""
-    parts = {kind: [read_fragment(path) for path in files[kind]] for kind in ("tables", "figures")}
+    """Write a page with this content, and with the tables and figures whose .html files `files` names, if any."""
+    parts = {kind: [read_fragment(path) for path in files.get(kind, [])] for kind in ("tables", "figures")}
     write_whole(page, render(template, **content, **parts))
 
 

@@ -7,11 +7,11 @@ from typing import Any, TypedDict
 import polars as pl
 
 from entropy_sentinel.analyses.agreement.frames import ERRORS, PAIRS
+from entropy_sentinel.analyses.exhibits import save_page
 from entropy_sentinel.analyses.headings import Groups, Shown, training_group
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.frames.printable import number
-from entropy_sentinel.report.pages import read_fragment, render
 from entropy_sentinel.report.plain_text import below, text_table
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")
@@ -40,17 +40,15 @@ def write_report(files: ReportFiles, settings: ReportSettings, page: str, summar
     text += "".join(f"\n{line}\n" for line in own)
     write_whole(summary, text)
     group = training_group(settings["groups"], settings["headline_group"])
-    content = render(
-        TEMPLATE,
+    save_page(
+        *(TEMPLATE, files, page),
         title="Agreement of judges",
         label=settings["label"],
         sentences=[*sentences(pairs), *own],
         group=group,
         headings=_HEADINGS,
         rows=error_rows(errors, group.group),
-        tables=[read_fragment(path) for path in files["tables"]],
     )
-    write_whole(page, content)
 
 
 def summarise(pairs: pl.DataFrame, errors: pl.DataFrame, groups: Groups, headline_group: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 
 import polars as pl
 
-from entropy_sentinel.analyses.exhibits import read_several
+from entropy_sentinel.analyses.exhibits import read_several, save_page
 from entropy_sentinel.analyses.headings import TrainingGroup, training_group
 from entropy_sentinel.analyses.rejection.catalogue import (
     coverage_measure,
@@ -26,7 +26,6 @@ from entropy_sentinel.analyses.rejection.headings import (
 from entropy_sentinel.analyses.rejection.rows import EVERY
 from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.frames.printable import number, span
-from entropy_sentinel.report.pages import read_fragment, render
 from entropy_sentinel.report.plain_text import below, text_table
 
 
@@ -145,20 +144,11 @@ class ReportFiles(TypedDict):
 def write_report(files: ReportFiles, settings: RejectionShown, models: Sequence[str], page: str, summary: str) -> None:
     """Write the page and the summary."""
     measures = read_several(MEASURES, files["measures"], {"model": models})
-    content, text = render_report(measures, files["tables"], files["figures"], settings)
-    write_whole(summary, text)
-    write_whole(page, content)
-
-
-def render_report(
-    measures: pl.DataFrame, tables: Sequence[str | Path], figures: Sequence[str | Path], settings: RejectionShown
-) -> tuple[str, str]:
-    """Return the page as HTML and the summary as text, the same for the same arguments; see `write_report`."""
     group = training_group(settings["groups"], settings["headline_group"])
     names, accuracies = settings["assessors"][group.group], settings["accuracies"]
     own = measures.filter(pl.col("group") == group.group)
-    page = render(
-        TEMPLATE,
+    save_page(
+        *(TEMPLATE, files, page),
         title="Which responses can be kept",
         label=settings["label"],
         group=group,
@@ -171,7 +161,5 @@ def render_report(
         assessor_title=assessor_title,
         span=span,
         notes=[*absent_notes(measures, [group], settings["assessors"]), *domain_notes(own)],
-        tables=[read_fragment(path) for path in tables],
-        figures=[read_fragment(path) for path in figures],
     )
-    return page, summarise(measures, group, names, accuracies)
+    write_whole(summary, summarise(measures, group, names, accuracies))
