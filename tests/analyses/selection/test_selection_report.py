@@ -49,7 +49,7 @@ def test_from_the_files_of_a_study_to_its_page(tmp_path: Path) -> None:
     assert overlap.filter(pl.col("Selection") == "Longest").row(0) == ("m", "Longest", "Lowest pass rate", 4, 0.8)
     first = summary.read_text().splitlines()
     assert first[1].split() == ["Model", "Selection", "Items", "Pass", "rate", "Accuracy", "Tokens", "EAS"]
-    assert first[2].split() == ["m", "All", "candidates", "7", "0.458", "0.571", "37.857", "2.783"]
+    assert first[3].split() == ["m", "All", "candidates", "7", "0.458", "0.571", "37.857", "2.783"]
 
 
 def loaded(samples: int, features: Sequence[str], **section: Any) -> Any:
