@@ -16,7 +16,7 @@ from serving import PROGRAMS, needs_program, object_store
 import entropy_sentinel as es
 from entropy_sentinel.frames import remote
 from entropy_sentinel.frames.errors import ConfigError, InputError
-from entropy_sentinel.frames.files import url_of
+from entropy_sentinel.frames.remote import url_of
 
 LOG = es.example().log.read_bytes()
 

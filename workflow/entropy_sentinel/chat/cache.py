@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from entropy_sentinel.frames.errors import EntropySentinelError
-from entropy_sentinel.frames.files import cache_folder, private_folder, whole_file
+from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.frames.folders import cache_folder, private_folder
 from entropy_sentinel.frames.locks import is_at, take
 
 # Errors of `posix_fallocate` on file systems that cannot reserve space.

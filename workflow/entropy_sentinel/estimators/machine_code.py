@@ -16,7 +16,8 @@ from typing import Any
 import llvmlite.binding
 import numba
 
-from entropy_sentinel.frames.files import user_folder, write_whole
+from entropy_sentinel.frames.files import write_whole
+from entropy_sentinel.frames.folders import user_folder
 from entropy_sentinel.frames.locks import locked
 
 

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, cache folders, and checks of the files that a command writes."""
+"""Files that appear whole or not at all, and checks of the files that a command writes."""
 
 import errno
 import glob
@@ -15,12 +15,11 @@ from tempfile import TemporaryDirectory
 
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.locks import delete_abandoned, hold
+from entropy_sentinel.frames.remote import send, url_of
 
 # The process's own streams: opening a redirected file by one of these names would overwrite it from its start.
 _STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
 _PARTIAL = ".partial"
-# Files of object stores and web servers. Also with one slash, because Path("s3://bucket/key") is s3:/bucket/key.
-_URL = re.compile(r"(s3|gs|gcs|az|abfs|hf|https?|memory):/+(.+)")
 _FULL = ("No space left on device", "Disk quota exceeded")
 # Polars' message for any failure to write a Parquet file's end, and the free bytes below which a disk counts as full.
 _FAILED, _LITTLE = "Invalid thrift: transport error", 1 << 20
@@ -38,8 +37,6 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     path's name if the disk is full.
     """
     if (url := url_of(path)) is not None:
-        from entropy_sentinel.frames.remote import send
-
         with TemporaryDirectory() as folder:
             yield (partial := Path(folder) / Path(path).name)
             send(partial, url)
@@ -74,12 +71,6 @@ def write_whole(path: str | Path, text: str) -> None:
     """Write a text to a file in one step, in UTF-8; see `whole_file`."""
     with whole_file(path) as partial:
         partial.write_text(text, encoding="utf-8")
-
-
-def url_of(path: str | Path) -> str | None:
-    """Return the path's URL; None for a local path."""
-    match = _URL.fullmatch(str(path))
-    return f"{match[1]}://{match[2]}" if match else None
 
 
 def is_stream(path: str | Path) -> bool:
@@ -154,24 +145,6 @@ def _take_permissions(path: Path, of: os.stat_result) -> None:
         with suppress(PermissionError, AttributeError):
             os.chown(path, of.st_uid, of.st_gid)
     path.chmod(stat.S_IMODE(of.st_mode))
-
-
-def cache_folder(name: str) -> Path:
-    """Return the cache folder of one kind, without creating it; by default it is below the working directory."""
-    return Path(os.environ.get("ENTROPY_SENTINEL_CACHE") or Path(".cache", "entropy_sentinel"), name)
-
-
-def user_folder() -> Path:
-    """Return `~/.cache/entropy-sentinel`, or the same in $XDG_CACHE_HOME, without creating it."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "entropy-sentinel")
-
-
-def private_folder(folder: Path) -> None:
-    """Create a folder that only its user can read, or restrict it; a folder of another user is unchanged."""
-    folder.mkdir(parents=True, exist_ok=True)
-    if folder.stat().st_mode & 0o077:
-        with suppress(PermissionError):
-            folder.chmod(0o700)
 
 
 # The path that means standard input.

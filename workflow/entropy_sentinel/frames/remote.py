@@ -7,6 +7,7 @@ So all readers see local files, and a monitor's state recognises them.
 import glob
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -14,9 +15,17 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from entropy_sentinel.frames.errors import URLS, InputError
-from entropy_sentinel.frames.files import private_folder, url_of, user_folder
+from entropy_sentinel.frames.folders import private_folder, user_folder
 
+# Files of object stores and web servers. Also with one slash, because Path("s3://bucket/key") is s3:/bucket/key.
+_URL = re.compile(r"(s3|gs|gcs|az|abfs|hf|https?|memory):/+(.+)")
 _BLOCK = 1 << 20
+
+
+def url_of(path: str | Path) -> str | None:
+    """Return the path's URL; None for a local path."""
+    match = _URL.fullmatch(str(path))
+    return f"{match[1]}://{match[2]}" if match else None
 
 
 def local(path: str | Path) -> Path:

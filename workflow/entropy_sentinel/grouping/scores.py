@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager
 import numpy as np
 
 from entropy_sentinel.frames.errors import EntropySentinelError
-from entropy_sentinel.frames.files import cache_folder, private_folder
+from entropy_sentinel.frames.folders import cache_folder, private_folder
 
 log = logging.getLogger(__name__)
 

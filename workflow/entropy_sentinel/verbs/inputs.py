@@ -11,8 +11,7 @@ import polars as pl
 
 from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.files import url_of
-from entropy_sentinel.frames.remote import local, remote_files, shown
+from entropy_sentinel.frames.remote import local, remote_files, shown, url_of
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.signals import with_reasons
 from entropy_sentinel.sources.logs.records import is_log
