@@ -153,7 +153,7 @@ def drawn(folder: Path, *arguments: str) -> tuple[Sample, pl.DataFrame]:
     return sample, material(load_config(read_config(["config.yaml", "study.yaml"])), sample)
 
 
-def test_the_sample_leaves_out_what_a_person_cannot_tell_either(study: Path, capsys: pytest.CaptureFixture) -> None:
+def test_the_sample_omits_responses_that_a_person_cannot_judge(study: Path, capsys: pytest.CaptureFixture) -> None:
     sample, shown = drawn(study, "--size", "8")
     assert sample.rows["benchmark"].unique().to_list() == ["a"]
     assert {one["verdict"]: one["n"] for one in sample.about["strata"]} == {"correct": 6, "incorrect": 4, "null": 2}
@@ -168,7 +168,7 @@ def test_the_sample_leaves_out_what_a_person_cannot_tell_either(study: Path, cap
 @pytest.mark.parametrize(
     "page", ["config.yaml", "study.yaml", "audits/audited/math-verify/sample.parquet", "results/audited/page.html"]
 )
-def test_the_page_is_none_of_the_files_that_are_read(page: str, study: Path, capsys: pytest.CaptureFixture) -> None:
+def test_the_page_is_not_read_as_answers(page: str, study: Path, capsys: pytest.CaptureFixture) -> None:
     run("-c", "study.yaml", "--html", "page.html", "--size", "8")
     before = {path: path.read_bytes() for path in study.rglob("*") if path.is_file()}
     run("-c", "study.yaml", "--html", page, code=1)
@@ -243,7 +243,7 @@ class Parsed(HTMLParser):
         self._script = None
 
 
-def test_the_page_holds_everything_escaped_and_no_verdict(study: Path) -> None:
+def test_the_page_is_escaped_and_shows_no_verdict(study: Path) -> None:
     sample, shown = drawn(study, "--size", "6")
     html = (study / "page.html").read_text()
     page = Parsed(html)
@@ -336,7 +336,7 @@ def test_bad_answers_are_named(text: str | bytes, expected: str, tmp_path: Path)
     assert expected in str(error.value)
 
 
-def test_answers_are_taken_over(tmp_path: Path) -> None:
+def test_earlier_answers_are_imported(tmp_path: Path) -> None:
     rows, strata = draw(people(20), 10, 1)
     sample = Sample(rows, {"strata": strata})
     one, two = rows.select("model", "benchmark", "item_id", "sample").rows()[:2]
@@ -371,7 +371,7 @@ for part in [{response: label} for response, label in mine.items()] if how == "e
 """
 
 
-def test_of_two_who_save_at_once_no_answer_is_lost(tmp_path: Path) -> None:
+def test_two_people_saving_at_once_lose_no_answer(tmp_path: Path) -> None:
     path = tmp_path / "audits" / "answers.csv"
     savers = [
         subprocess.Popen(
@@ -395,7 +395,7 @@ def test_of_two_who_save_at_once_no_answer_is_lost(tmp_path: Path) -> None:
     assert not replaced_file(path).exists()
 
 
-def test_two_terminals_share_what_is_answered_and_say_where_they_differ(study: Path) -> None:
+def test_two_terminals_share_answers_and_report_disagreements(study: Path) -> None:
     _, shown = drawn(study, "--size", "5")
     path, order = study / "answers.csv", shown.select("model", "benchmark", "item_id", "sample").rows()
 
@@ -437,7 +437,7 @@ def sample_of(strata: dict[str, tuple[int, str]]) -> tuple[Sample, dict]:
     return Sample(frame, {"study": "s", "judge": "j", "size": 1, "seed": 1, "strata": about}), answers
 
 
-def test_strata_count_by_their_size() -> None:
+def test_strata_are_weighted_by_size() -> None:
     """900 called correct, of which 9 of 10 are; 100 called incorrect, of which 5 of 10 are; 10 null, 1 of 2 correct.
 
     Agreement 0.9 * 0.9 + 0.1 * 0.5 = 0.86, and not 14 / 20. Weights are 90 and 10: worth (1000)^2 / (10 * 8100 + 10 *
@@ -517,7 +517,7 @@ def test_the_report(study: Path, capsys: pytest.CaptureFixture) -> None:
     assert "has changed since the sample was drawn; draw again with --new" in capsys.readouterr().err
 
 
-def test_without_a_terminal_the_page_is_named(
+def test_without_a_terminal_it_refers_to_the_page(
     study: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("c\n"))

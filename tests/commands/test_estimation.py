@@ -49,13 +49,13 @@ def test_from_traces_to_an_estimate(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert (line[1:3], line[-5:]) == (["40", "0.400"], ["0%", "40", "0.400", "0.450", "-0.050"])
 
 
-def test_without_a_name_the_recommended_estimator_is_fitted_and_says_what_it_took(fit) -> None:
+def test_without_a_name_the_recommended_estimator_is_fitted_and_named(fit) -> None:
     chosen, verdict, reason = fit(*TRAINING).splitlines()[1:]
     assert (chosen[:15], verdict) == ("took consensus:", "verdict: too few domains to say")
     assert "label 1 more domain" in reason
 
 
-def test_where_there_was_a_choice_the_candidates_errors_are_reported(tmp_path: Path, fit, monkeypatch) -> None:
+def test_errors_of_the_candidates_are_reported(tmp_path: Path, fit, monkeypatch) -> None:
     monkeypatch.setattr("entropy_sentinel.estimators.combination.FEWEST_TO_CHOOSE", 4)
     message = fit(TINY.traces)
     chosen = es.load(tmp_path / "mine.estimator").about["chosen"]
@@ -64,14 +64,14 @@ def test_where_there_was_a_choice_the_candidates_errors_are_reported(tmp_path: P
     assert set(chosen["leave_one_out_aee"]) == {"consensus", "median-of-seven", "log-3d", "atc-max"}
 
 
-def test_labels_of_nearly_one_class_come_with_a_caution(tmp_path: Path, capsys, fit) -> None:
+def test_labels_of_almost_one_class_give_a_warning(tmp_path: Path, capsys, fit) -> None:
     message = fit(TINY.traces / "one-digit-addition.parquet")
     assert "caution: only 0 of 40 training rows are incorrect" in message
     status, message, _ = run(capsys, "estimate", tmp_path / "mine.estimator", TINY.traces)
     assert (status, "training accuracy: only 0 of 40 training rows" in message) == (0, True)
 
 
-def test_a_log_with_what_was_understood_and_what_could_not_be_read(tmp_path: Path, capsys) -> None:
+def test_a_log_is_summarised_with_its_unreadable_rows(tmp_path: Path, capsys) -> None:
     log, features = tmp_path / "monday.jsonl", tmp_path / "features.parquet"
     log.write_text(TINY.log.read_text() + "broken\n")
     status, out, err = run(capsys, "features", log, "-o", features, "--columns", "metadata.route,time")
@@ -88,7 +88,7 @@ def test_a_log_with_what_was_understood_and_what_could_not_be_read(tmp_path: Pat
     assert (status, out, err) == (1, "", f"InputError: {message[-1]}\n")
 
 
-def test_a_log_is_estimated_by_the_columns_that_it_has(tmp_path: Path, capsys, fit) -> None:
+def test_a_log_is_estimated_by_its_own_columns(tmp_path: Path, capsys, fit) -> None:
     kept = tmp_path / "mine.estimator"
     fit(*TRAINING)
     status, _, err = run(capsys, "estimate", kept, TINY.log, "--by", "metadata.route")
@@ -99,7 +99,7 @@ def test_a_log_is_estimated_by_the_columns_that_it_has(tmp_path: Path, capsys, f
     assert [line.split()[:2] for line in out.splitlines() if line.startswith("averages")] == [["averages", "3"]]
 
 
-def test_logs_of_several_k(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_logs_with_several_numbers_of_alternatives(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     features = tmp_path / "features.parquet"
     status, _, err = run(capsys, "features", TINY.log, TINY.traces, "-o", features)
     assert (status, "--top-k 5" in err, "--where top_k_returned=20" in err, "--split" in err) == (1, True, True, True)
@@ -131,7 +131,7 @@ def test_errors_are_one_line_and_status_1(tmp_path: Path, monkeypatch, capsys, a
     assert not list(tmp_path.iterdir())
 
 
-def test_missing_mass_stands_in_the_file_of_features(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_missing_mass_is_in_the_file_of_features(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     features = tmp_path / "features.parquet"
     run(capsys, "features", TINY.traces, "-o", features)
     mass = read_provenance(features)["missing_mass"]
@@ -146,7 +146,7 @@ def test_missing_mass_stands_in_the_file_of_features(capsys: pytest.CaptureFixtu
     assert 0 < known["entropy_error_bound"] <= (1 - by_token) * math.log(80 / (1 - by_token))
 
 
-def test_a_log_with_a_bad_line_is_read_but_not_strictly(tmp_path: Path, capsys, fit) -> None:
+def test_a_log_with_a_bad_line_is_read_unless_strict(tmp_path: Path, capsys, fit) -> None:
     log, kept = tmp_path / "log.jsonl", tmp_path / "mine.estimator"
     log.write_text(TINY.log.read_text() + "{broken\n")
     fit(*TRAINING, "-e", "atc-max", "--top-k", 5)

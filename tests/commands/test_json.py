@@ -71,7 +71,7 @@ def test_sample(estimator: list[str], folder: Path, capsys: pytest.CaptureFixtur
     assert (chosen["prospects"] is None) == bool(estimator)
 
 
-def test_warnings_do_not_mix_with_it(folder: Path, capsys: pytest.CaptureFixture) -> None:
+def test_warnings_do_not_mix_with_the_json(folder: Path, capsys: pytest.CaptureFixture) -> None:
     log = folder / "broken.jsonl"
     log.write_text("{broken")
     call = ["monitor", folder / "estimator", folder / "log.parquet", log, "--min-responses", 1, "--json"]

@@ -25,7 +25,7 @@ def test_help_names_every_subcommand(capsys: pytest.CaptureFixture) -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_of_every_subcommand_says_what_it_does_and_takes(name: str, capsys: pytest.CaptureFixture) -> None:
+def test_help_of_every_subcommand_names_its_purpose_and_arguments(name: str, capsys: pytest.CaptureFixture) -> None:
     status, text, _ = run(capsys, name, "--help")
     usage, sentence = (block.strip() for block in text.split("\n\n")[:2])
     assert status == 0
@@ -81,7 +81,7 @@ def test_help_imports_nothing_heavy() -> None:
     assert done.stdout.count("Usage:") == len(COMMANDS)
 
 
-def test_an_interrupt_before_the_command_has_begun_shows_no_traceback() -> None:
+def test_an_interrupt_during_start_shows_no_traceback() -> None:
     code = (
         "import os, signal, sys\n"
         "class Interrupting:\n"
@@ -102,7 +102,7 @@ def test_version(capsys: pytest.CaptureFixture) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["plan", "--colour"], ["serve"], ["fly"], ["progress", "--watch", "often"]])
-def test_wrong_calls_end_with_2(arguments: list[str], capsys: pytest.CaptureFixture) -> None:
+def test_wrong_calls_have_exit_status_2(arguments: list[str], capsys: pytest.CaptureFixture) -> None:
     status, _, errors = run(capsys, *arguments)
     assert (status, "Usage:" in errors) == (2, True)
 

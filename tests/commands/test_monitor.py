@@ -51,7 +51,7 @@ def test_the_example_of_the_help(estimator: Path, tmp_path: Path, capsys, monkey
     assert {path.name for path in tmp_path.iterdir()} == {"logs", "mine.estimator", "state", "slices.html"}
 
 
-def test_incomplete_input_has_its_status_and_says_where(estimator: Path, tmp_path: Path, capsys) -> None:
+def test_incomplete_input_has_its_own_exit_status_and_is_located(estimator: Path, tmp_path: Path, capsys) -> None:
     log = log_file(tmp_path / "log.jsonl", [line(0), "{broken", line(2)])
     assert run(capsys, "monitor", estimator, log, "--by", "route", "--min-responses", 1)[0] == 3
     # That nothing can be said goes before it.
@@ -67,7 +67,7 @@ def test_incomplete_input_has_its_status_and_says_where(estimator: Path, tmp_pat
     assert (status, errors.splitlines()[0].startswith(f"InputError: {log}: line 2: ")) == (1, True)
 
 
-def test_of_many_slices_the_terminal_shows_the_first(estimator: Path, tmp_path: Path, capsys) -> None:
+def test_the_terminal_shows_only_the_first_of_many_slices(estimator: Path, tmp_path: Path, capsys) -> None:
     log = log_file(tmp_path / "log.jsonl", [line(number, route=f"r{number}") for number in range(30)])
     _, message, _ = run(capsys, "monitor", estimator, log, "--by", "route")
     assert "... and 10 more slices" in message

@@ -52,7 +52,7 @@ def test_a_recommended_command_exists(command: str) -> None:
         assert words[0] in re.findall(r"^\s*rule (\w+)", rules, re.MULTILINE)
 
 
-def test_an_option_that_a_message_names_is_one_of_a_command() -> None:
+def test_options_named_in_messages_exist() -> None:
     """Words of a sentence; a sentence about another program may name the options of that."""
     named = {
         option

@@ -22,7 +22,9 @@ def estimator(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_a_file_to_fill_in_and_what_to_expect(estimator: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_sample_writes_a_file_to_fill_in_and_what_to_expect(
+    estimator: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
     target = tmp_path / "to_label.csv"
     call = ("sample", estimator, TINY.traces, "--by", "benchmark", "--budget", 40, "-o", target)
     status, message, errors = run(capsys, *call)
@@ -40,7 +42,7 @@ def test_a_file_to_fill_in_and_what_to_expect(estimator: Path, tmp_path: Path, c
     assert shown[row["benchmark"]] == ["40", str(row["n_to_label"]), *(f"{one:.3f}" for one in numbers)]
 
 
-def test_wrong_calls_are_answered(estimator: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_wrong_calls_are_explained(estimator: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     call = ("sample", estimator, TINY.traces, "--by", "benchmark")
     for n, file, fact in ((40, "a.xlsx", "--output: must end with .csv, .jsonl"), (4, "a.csv", "budget: 4 ")):
         status, _, errors = run(capsys, *call, "-n", n, "-o", tmp_path / file)
@@ -77,7 +79,7 @@ PLAY = """
 
 @pytest.mark.slow
 @needs_browser
-def test_what_the_page_saves_are_labels_for_the_monitor(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+def test_the_monitor_reads_labels_saved_by_the_page(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     """All but the third are labelled, on a telephone; the monitor counts them with their weights."""
     begins = ("=", "'=", "-", 'a,"b"', "")
     records = [
@@ -105,7 +107,7 @@ def test_what_the_page_saves_are_labels_for_the_monitor(tmp_path: Path, capsys: 
     assert counted["n_labelled"].sum() == 19
 
 
-def test_the_page_does_not_say_what_is_estimated(tmp_path: Path) -> None:
+def test_the_page_does_not_show_the_estimate(tmp_path: Path) -> None:
     """Who labels should not know it."""
     model = saved(tmp_path, "log-3d")
     log = log_file(tmp_path / "log.jsonl", [line(n) for n in range(30)])

@@ -89,7 +89,7 @@ def test_pinned_date_reaches_the_server() -> None:
 
 
 @pytest.mark.parametrize("model", ["gpt-oss-20b", "qwen3-8b", "mine"])
-def test_snippet_puts_the_server_in_the_engines_place(tmp_path: Path, model: str) -> None:
+def test_the_snippet_replaces_the_engine_by_the_server(tmp_path: Path, model: str) -> None:
     files = ["config.yaml", with_model(tmp_path, f"{{id: a/b, revision: c0ffee, lora: {adapter(tmp_path)}}}")]
     before = load_config(read_config(files))
     (tmp_path / "served.yaml").write_text(config_snippet(before, model, "http://localhost:8000/v1"))

@@ -52,13 +52,13 @@ def test_a_response_is_shown_before_it_is_judged(capsys: pytest.CaptureFixture) 
         (["qwen3-4b", "gsm8k"], "observations/math-verify/qwen3-4b.parquet: does not exist yet; name an item"),
     ],
 )
-def test_errors_say_what_is_there(arguments: list[str], error: str, capsys: pytest.CaptureFixture) -> None:
+def test_errors_list_what_exists(arguments: list[str], error: str, capsys: pytest.CaptureFixture) -> None:
     status, _, errors = run(capsys, "show", *arguments)
     assert (status, error in errors) == (1, True)
 
 
 @pytest.mark.parametrize("command", [("show", "tiny-1m", "averages"), ("audit",), ("audit", "report")])
-def test_of_a_study_without_results_it_names_those_that_have_some(
+def test_for_a_study_without_results_it_names_studies_with_results(
     study: Path, command: tuple[str, ...], capsys: pytest.CaptureFixture
 ) -> None:
     """What people meet after `make demo`: the folder's config.yaml is another study."""

@@ -81,7 +81,7 @@ def test_every_kind_of_change_is_reported_with_its_place(
     ]
 
 
-def test_a_tolerance_is_of_numbers_only(two: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_tolerance_applies_only_to_numbers(two: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
     _, after = two
     frame = pl.read_parquet(after / "sweep.parquet")
     frame.with_columns(pl.col("accuracy") + 1e-12).write_parquet(after / "sweep.parquet")
@@ -93,7 +93,7 @@ def test_a_tolerance_is_of_numbers_only(two: tuple[Path, Path], capsys: pytest.C
     assert len(said(capsys, 1, *two, "--tolerance", "1")) == 3
 
 
-def test_what_was_renamed_is_compared_under_its_new_name(
+def test_renamed_files_are_compared_under_their_new_name(
     two: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     before, after = two

@@ -11,13 +11,13 @@ def paper(groups_per_job: int) -> Config:
     return study({"estimation.groups_per_job": groups_per_job})
 
 
-def test_one_group_a_job_is_a_rule_with_a_wildcard() -> None:
+def test_one_group_per_job_gives_a_rule_with_a_wildcard() -> None:
     assert estimate_batches(paper(1)) == {"estimate": ["{group}"]}
     assert estimator_batches(paper(1)) == {"estimator": ["{name}"]}
 
 
 @pytest.mark.parametrize("size", [2, 20, 1000])
-def test_every_group_is_in_one_batch_and_the_named_ones_are_apart(size: int) -> None:
+def test_every_group_is_in_one_batch_and_named_groups_have_their_own(size: int) -> None:
     config = paper(size)
     batches = list(estimate_batches(config).values())
     assert sorted(name for batch in batches for name in batch) == sorted(group_files(config))
@@ -33,6 +33,6 @@ def test_every_group_is_in_one_batch_and_the_named_ones_are_apart(size: int) -> 
     assert [name for batch in kept.values() for name in batch] == config.run.groups
 
 
-def test_settings_of_the_estimates_do_not_know_of_it() -> None:
+def test_the_batch_size_is_not_a_setting_of_the_estimates() -> None:
     assert estimation_settings(paper(20), ["atc-max"]) == estimation_settings(paper(1), ["atc-max"])
     assert "groups_per_job" not in estimation_settings(paper(20), [])

@@ -15,7 +15,7 @@ def test_every_comment_is_the_description_of_its_key() -> None:
     assert config_comments.rewritten(TEXT) == TEXT, "run: PYTHONPATH=docs:workflow python -m made.config_comments"
 
 
-def test_every_key_is_there() -> None:
+def test_no_key_is_missing() -> None:
     assert config_comments.missing(TEXT) == []
 
 
@@ -26,7 +26,7 @@ def test_every_key_has_a_description() -> None:
     assert len(config_keys.keys()) > 100
 
 
-def test_a_comment_stands_above_its_key() -> None:
+def test_a_comment_is_above_its_key() -> None:
     message = re.search(r"((?: *# .*\n)+) *folds: ", TEXT)[1]
     assert (
         " ".join(message.replace("#", "").split()).lower() == f"{Estimation.model_fields['folds'].description}.".lower()
@@ -42,7 +42,7 @@ def test_a_comment_stands_above_its_key() -> None:
         ("    # Texts that end a response.\n", ""),
     ],
 )
-def test_a_comment_that_drifts_is_written_anew(old: str, new: str) -> None:
+def test_an_outdated_comment_is_rewritten(old: str, new: str) -> None:
     assert TEXT.count(old) == 1
     assert config_comments.rewritten(TEXT.replace(old, new)) == TEXT
 

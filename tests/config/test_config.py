@@ -55,7 +55,7 @@ def test_values_are_read(path: str, value: Any, read: Any) -> None:
     assert node == (value if read is ... else read)
 
 
-def test_a_null_takes_back_what_another_file_sets() -> None:
+def test_null_undoes_the_setting_of_another_file() -> None:
     api = {"id": None, "revision": None, "lora": None, "api": {"model": "hosted_vllm/qwen3-4b"}}
     assert study({"models.qwen3-4b": api}).models["qwen3-4b"].kind == "api"
     assert study({"judges.math-verify.path": None}).judges["math-verify"].kind == "math-verify"
@@ -106,7 +106,7 @@ QWEN3_8B = {
 }
 
 
-def test_settings_that_traces_and_labels_were_made_with_stay_the_same() -> None:
+def test_settings_of_existing_traces_and_labels_are_unchanged() -> None:
     config = study()
     assert repr(generation_settings(config, "qwen3-8b", "gsm8k")) == repr(QWEN3_8B)
     assert generation_settings(config, "gpt-oss-20b", "gsm8k")["template_date"] == "2025-11-01"
@@ -121,7 +121,7 @@ def test_settings_that_traces_and_labels_were_made_with_stay_the_same() -> None:
     assert generation_settings(served, "qwen3-8b", "gsm8k") == expected
 
 
-def test_settings_of_a_stage_hold_what_it_depends_on_and_no_more() -> None:
+def test_settings_of_a_stage_contain_only_what_it_depends_on() -> None:
     config = study()
     before = generation_settings(config, "phi-3.5-mini", "gsm8k")
     folds = study({"estimation.folds": 3})
@@ -132,7 +132,7 @@ def test_settings_of_a_stage_hold_what_it_depends_on_and_no_more() -> None:
     assert benchmark_settings(study({"limit": 5}), "gsm8k")["limit"] == 5
 
 
-def test_folder_fingerprint_sees_content_not_time(tmp_path: Path) -> None:
+def test_the_fingerprint_of_a_folder_depends_on_content_and_not_on_time(tmp_path: Path) -> None:
     file = tmp_path / "model.safetensors"
     file.write_bytes(b"a" * 100)
     first = folder_fingerprint(str(tmp_path))
@@ -143,7 +143,7 @@ def test_folder_fingerprint_sees_content_not_time(tmp_path: Path) -> None:
     assert folder_fingerprint(str(tmp_path)) != first
 
 
-def test_folder_fingerprint_looks_all_over_a_large_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_fingerprint_samples_all_parts_of_a_large_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(weights, "_WHOLE_BYTES", 1000)
     monkeypatch.setattr(weights, "_BLOCK_BYTES", 10)
     monkeypatch.setattr(weights, "_BLOCKS", 100)
@@ -158,7 +158,7 @@ def test_folder_fingerprint_looks_all_over_a_large_file(tmp_path: Path, monkeypa
     assert len(set(seen.values())) == 4
 
 
-def test_a_servers_new_address_asks_nothing_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_address_of_a_server_invalidates_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENTROPY_SENTINEL_SERVERS", "{}")  # put back after the test
     api = {"model": "openai/x", "base_url": "http://one:8000/v1", "concurrency": 4}
     one = study({"models.qwen3-4b": {"api": api}})
@@ -196,7 +196,7 @@ def test_a_tolerance_is_a_setting_of_the_labels_of_its_benchmark_only() -> None:
     assert "tolerance" not in benchmark_settings(config, "scibench")
 
 
-def test_the_end_of_thinking_and_the_vocabulary_are_matters_of_features() -> None:
+def test_the_end_of_thinking_and_the_vocabulary_are_settings_of_features() -> None:
     before = study()
     model = PAPER["models"]["qwen3-8b"] | {"trace_after": "</think>", "vocabulary": 151936}
     after = study({"models.qwen3-8b": model})

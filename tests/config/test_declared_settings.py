@@ -9,7 +9,7 @@ from entropy_sentinel.judges.settings import KINDS, JudgeSettings, LlmSettings
 from entropy_sentinel.sources.settings import Benchmark, ItemsSettings
 
 
-def test_items_depend_on_all_of_a_benchmark_but_what_lies_beside() -> None:
+def test_items_depend_on_the_whole_section_of_their_benchmark() -> None:
     assert ItemsSettings.__optional_keys__ == Benchmark.LATER | {"content"}
     of_the_study = {"version", "benchmark", "limit", "seed"}
     always = set(Benchmark.model_fields) - Benchmark.BESIDE - Benchmark.LATER
@@ -17,14 +17,14 @@ def test_items_depend_on_all_of_a_benchmark_but_what_lies_beside() -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(set(KINDS) - {"llm"}))
-def test_labels_depend_on_all_that_a_judge_says(kind: str) -> None:
+def test_labels_depend_on_all_settings_of_a_judge(kind: str) -> None:
     declared = JudgeSettings.__required_keys__ | JudgeSettings.__optional_keys__
     assert set(KINDS[kind].model_fields) <= declared, "add the key to JudgeSettings, in judges/settings.py"
 
 
-def test_labels_depend_on_what_an_llm_is_asked() -> None:
+def test_labels_depend_on_the_prompt_of_an_llm_judge() -> None:
     assert LlmSettings.__required_keys__ == KINDS["llm"].ASKED | {"prompt_version", "messages"}
 
 
-def test_fits_depend_on_settings_that_are_there() -> None:
+def test_fields_of_fitting_are_the_declared_settings() -> None:
     assert {field.name for field in fields(Fitting)} == EstimationSettings.__required_keys__ - {"estimators"}

@@ -30,7 +30,7 @@ def changes(own: dict[str, str], judges: Sequence[str] = ("math-verify",), **of_
     }
 
 
-def test_the_jobs_of_other_benchmarks_stay_as_they_were() -> None:
+def test_jobs_of_other_benchmarks_are_unchanged() -> None:
     before, after = study(), study(changes({"gpqa": "letters"}))
     for name in PAPER["run"]["benchmarks"]:
         assert benchmark_settings(after, name) == benchmark_settings(before, name)
@@ -41,7 +41,7 @@ def test_the_jobs_of_other_benchmarks_stay_as_they_were() -> None:
     assert changed == benchmark_settings(before, "gsm8k") | {"options": ["choices"], "shuffle_options": True}
 
 
-def test_its_labels_are_its_own_judges_whoever_is_run() -> None:
+def test_a_benchmark_with_its_own_judge_ignores_run_judges() -> None:
     config = study(changes({"gpqa": "letters", "svamp": "both"}, ["math-verify", "grok"]))
     assert own_judges(config) == {"svamp": "both", "gpqa": "letters"}
     for run in ("math-verify", "grok"):
@@ -52,7 +52,7 @@ def test_its_labels_are_its_own_judges_whoever_is_run() -> None:
     assert paid_judges(config) == {"paid": ["math-verify", "grok"], "grok": ["grok"]}
 
 
-def test_labels_made_elsewhere_for_one_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_imported_labels_of_one_benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     further = {"benchmarks.gpqa.reference": [], "groups": {}, "run.groups": []}
     labelled = changes({"gpqa": "people"}, reference=[]) | further
@@ -69,7 +69,7 @@ def test_labels_made_elsewhere_for_one_benchmark(tmp_path: Path, monkeypatch: py
     assert labels_files(config, "math-verify", "qwen3-8b", "math") == []
 
 
-def test_a_served_judge_labels_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_served_judge_labels_the_other_benchmarks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     raw = read_config(["config.yaml", "demo/config.yaml"])
     raw["benchmarks"]["averages"]["judge"] = "math-verify"

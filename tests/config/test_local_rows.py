@@ -35,21 +35,21 @@ def lines(path: Path, rows: list[dict[str, Any]]) -> str:
     return str(log_file(path, rows))
 
 
-def test_a_path_takes_the_place_of_the_data_set_and_keeps_the_mapping(tmp_path: Path) -> None:
+def test_a_path_replaces_the_data_set_and_keeps_the_mapping(tmp_path: Path) -> None:
     path = lines(tmp_path / "own.jsonl", ROWS)
     result = study(gsm8k={"path": path}).benchmarks["gsm8k"]
     assert (result.dataset, result.configs, result.split, result.path) == (None, [], "test", path)
     assert (result.question, result.reference_after) == (["{question}"], "####"), "the built-in mapping"
 
 
-def test_settings_of_a_study_that_takes_the_data_set_back_itself_stay_as_they_were(tmp_path: Path) -> None:
+def test_a_study_that_sets_the_data_set_to_null_itself_is_unchanged(tmp_path: Path) -> None:
     """`dataset: null` was needed once; its items are not made again."""
     path = lines(tmp_path / "own.jsonl", ROWS)
     settings = benchmark_settings(study(gsm8k={"dataset": None, "path": path}), "gsm8k")
     assert settings == benchmark_settings(study(), "gsm8k") | {"dataset": None, "path": path}
 
 
-def test_a_data_set_takes_the_place_of_a_path(tmp_path: Path) -> None:
+def test_a_data_set_replaces_a_path(tmp_path: Path) -> None:
     raw = merged(deepcopy(PAPER), RUN)
     raw["benchmarks"]["gsm8k"] = {"path": "nowhere.jsonl", "question": ["{question}"], "reference": ["{answer}"]}
     own = {"benchmarks": {"gsm8k": {"dataset": "me/mine"}}}
@@ -57,7 +57,7 @@ def test_a_data_set_takes_the_place_of_a_path(tmp_path: Path) -> None:
     assert (result.dataset, result.path) == ("me/mine", None)
 
 
-def test_both_in_the_same_file_are_an_error_that_says_what_to_do(tmp_path: Path) -> None:
+def test_path_and_data_set_in_the_same_file_are_refused(tmp_path: Path) -> None:
     path = lines(tmp_path / "own.jsonl", ROWS)
     told = refusal(gsm8k={"dataset": "me/mine", "path": path})
     assert "benchmarks.gsm8k: needs exactly one of 'dataset' (a Hugging Face id) and 'path' (a local file)" in told
@@ -75,7 +75,7 @@ def test_both_in_the_same_file_are_an_error_that_says_what_to_do(tmp_path: Path)
         ({"only_if_empty": ["picture"]}, "picture"),
     ],
 )
-def test_a_column_that_is_not_there_is_named_with_those_that_are(
+def test_a_missing_column_is_named_with_the_existing_ones(
     tmp_path: Path, name: str, changes: dict[str, Any], column: str
 ) -> None:
     path = write_rows(tmp_path / name, ROWS)
@@ -84,7 +84,7 @@ def test_a_column_that_is_not_there_is_named_with_those_that_are(
     assert told.endswith(f"has no column '{column}'; columns: question, answer")
 
 
-def test_in_a_table_an_alternative_that_no_row_reaches_is_checked_too(tmp_path: Path) -> None:
+def test_an_alternative_column_that_no_row_uses_is_checked_too(tmp_path: Path) -> None:
     alternatives = {"question": ["{question}", "{Promt}"]}
     assert "has no column 'Promt'" in refusal(gsm8k={"path": write_rows(tmp_path / "own.csv", ROWS), **alternatives})
     # Each line has columns of its own: this one asks nothing of the alternative, and a later one may have it.
@@ -99,7 +99,7 @@ def test_a_missing_part_and_an_invalid_json_line_are_reported_too(tmp_path: Path
     assert "broken.jsonl: line 1 must be a JSON object" in refusal(gsm8k={"path": str(broken)})
 
 
-def test_what_only_all_rows_together_can_say_is_left_to_the_job(tmp_path: Path) -> None:
+def test_checks_that_need_all_rows_are_left_to_the_job(tmp_path: Path) -> None:
     """Whether a reference is an option's number from 0 or from 1 may be clear from a later row alone."""
     row = {"question": "Which?", "answer": "1", "options": ["a", "b"]}
     path = lines(tmp_path / "own.jsonl", [row] * 100 + [row | {"answer": "2"}])
@@ -114,5 +114,5 @@ def test_only_the_first_rows_of_a_long_file_are_read(tmp_path: Path) -> None:
     assert study(gsm8k={"path": str(path)})
 
 
-def test_benchmarks_that_are_not_run_may_wait_for_their_columns(tmp_path: Path) -> None:
+def test_columns_of_benchmarks_that_are_not_run_are_not_checked(tmp_path: Path) -> None:
     assert study(math={"path": lines(tmp_path / "own.jsonl", ROWS), "question": ["{Promt}"]})

@@ -29,7 +29,7 @@ needs_integers, needs_beams = (
 PLAIN = {"prompts": {"bare": {"text": "Q: {question}\nA:"}}}
 
 
-def test_a_pass_depends_on_what_the_model_depends_on_and_on_its_section() -> None:
+def test_a_pass_depends_on_its_section_and_the_settings_of_the_model() -> None:
     config = study({"mine": WEIGHTS}, signals={"forced_answer": {"answers": ["own", "reference"], "positions": 4}})
     settings = pass_settings(config, "forced_answer", "mine", "gsm8k")
     assert settings["asked_with"] == generation_settings(config, "mine", "gsm8k")
@@ -65,7 +65,7 @@ def test_models_that_cannot_be_asked_are_reported_while_planning(models: dict, m
         study(models, **more)
 
 
-def test_beside_a_model_that_can_be_asked_another_is_not_refused() -> None:
+def test_a_model_that_cannot_be_asked_is_accepted_next_to_one_that_can() -> None:
     models = {"mine": WEIGHTS, "far": API}
     config = study(models, run={"features": ["tokens", "forced_answer"], "models": ["mine", "far"]})
     assert "token ids" in pass_settings(config, "forced_answer", "far", "gsm8k")["unaskable"]
@@ -128,5 +128,5 @@ def test_a_server_asked_for_beams_has_end_tokens() -> None:
         study({"far": plain}, run=run, **PLAIN)
 
 
-def test_without_such_a_family_nothing_is_asked_of_a_model() -> None:
+def test_a_study_without_a_family_that_asks_the_model_has_no_passes() -> None:
     assert study({"far": API}, run={"features": ["tokens"], "models": ["far"]}).run.asking_families == []

@@ -12,7 +12,7 @@ from entropy_sentinel.frames.errors import ConfigError
 LEVELS = 12
 
 
-def test_a_bomb_that_snakemake_has_read_is_refused() -> None:
+def test_a_yaml_bomb_is_refused() -> None:
     value: Any = ["x"]
     for _ in range(LEVELS):
         value = [value] * 10
@@ -20,7 +20,7 @@ def test_a_bomb_that_snakemake_has_read_is_refused() -> None:
         load_config({"generation": {"engine_args": {"a": value}}}, "my.yaml")
 
 
-def test_aliases_are_welcome(tmp_path: Path) -> None:
+def test_yaml_aliases_are_accepted(tmp_path: Path) -> None:
     file = tmp_path / "a.yaml"
     file.write_text("a: &a {x: [1, 2]}\nb: *a\nc: {<<: *a, y: 3}\n")
     assert read_config([file]) == {"a": {"x": [1, 2]}, "b": {"x": [1, 2]}, "c": {"x": [1, 2], "y": 3}}
@@ -43,7 +43,7 @@ def test_aliases_are_welcome(tmp_path: Path) -> None:
         (b"a: 1\n---\nb: 2", "cannot be read as YAML"),
     ],
 )
-def test_what_is_not_a_config_file_is_refused_by_name(tmp_path: Path, content: bytes, expected: str) -> None:
+def test_a_file_that_is_not_a_config_is_refused_by_name(tmp_path: Path, content: bytes, expected: str) -> None:
     file = tmp_path / "odd.yaml"
     file.write_bytes(content)
     with pytest.raises(ConfigError) as error:
@@ -57,7 +57,7 @@ def test_an_absent_file_is_named() -> None:
         read_config(["none.yaml"])
 
 
-def test_shared_values_do_not_hide_how_deep_they_go() -> None:
+def test_shared_values_count_towards_the_depth() -> None:
     value: Any = []
     levels = [value]
     for _ in range(60):
@@ -67,7 +67,7 @@ def test_shared_values_do_not_hide_how_deep_they_go() -> None:
     assert problems({"all": levels}) == ["must be at most 50 levels deep, and no value may contain itself"]
 
 
-def test_each_value_that_is_not_plain_has_its_place() -> None:
+def test_each_value_of_another_type_is_reported_with_its_path() -> None:
     raw = {"a": {"b": [1, float("nan")]}, "c": b"x", 1: "d", "e": "\ud800", "f": 2**70}
     assert problems(raw) == [
         "a.b.1: must be a finite number, was nan",

@@ -10,14 +10,14 @@ BOXED = {"system": "Put the answer in \\boxed{answer}.", "user": "{question}"}
 GRADED = "{question}\n{response}\n{reference}"
 
 
-def test_places_are_filled_once_and_values_stay_what_they_are() -> None:
+def test_placeholders_are_filled_once_and_values_are_unchanged() -> None:
     """LaTeX's arguments, doubled braces of Python and what values hold are no places."""
     chat = [{"role": "user", "content": "\\frac{question}{2} {question}|{response}|{x y}|{1}"}]
     given = filled(chat, question="{response} \\1", response="{question}")
     assert given == [{"role": "user", "content": "\\frac{question}{2} {response} \\1|{question}|{x y}|{1}"}]
 
 
-def test_a_prompt_is_one_message_two_or_several() -> None:
+def test_a_prompt_has_one_or_more_messages() -> None:
     assert [message["role"] for message in Prompt(**BOXED).chat] == ["system", "user"]
     assert Prompt(user="{question}").render(question="2?") == [{"role": "user", "content": "2?"}]
     shots = [{"role": "user", "content": "1 + 1?"}, {"role": "assistant", "content": "2"}]
@@ -28,7 +28,7 @@ def test_a_prompt_is_one_message_two_or_several() -> None:
 SHOTS = {"text": "Q: 1 + 1?\nA: 2\n\nQ: {question}\nA:"}
 
 
-def test_a_plain_text_is_one_models_and_no_part_of_the_jobs_of_others() -> None:
+def test_a_plain_text_prompt_affects_only_its_model() -> None:
     """Its job has the text and no messages; jobs of models that are asked in a chat keep the settings that they had."""
     model = {"id": "me/base", "prompt": "shots", "sampling": {"stop": ["\n\n"]}}
     result, before = study({"prompts.shots": SHOTS, "models.base": model}), study()
@@ -39,7 +39,7 @@ def test_a_plain_text_is_one_models_and_no_part_of_the_jobs_of_others() -> None:
     assert "text" not in generation_settings(before, "qwen3-4b", "gsm8k")
 
 
-def test_the_text_of_a_prompt_is_what_traces_and_labels_depend_on() -> None:
+def test_traces_and_labels_depend_on_the_text_of_a_prompt() -> None:
     """A prompt of the config's own is among the settings with its text; those of other studies stay as they were."""
     asked = {"prompts.mine": BOXED, "generation.prompt": "mine"}
     settings = generation_settings(study(asked), "qwen3-4b", "gsm8k")
@@ -55,7 +55,7 @@ def test_the_text_of_a_prompt_is_what_traces_and_labels_depend_on() -> None:
     assert one == same != other
 
 
-def test_labels_depend_on_what_a_judge_is_asked_and_not_on_where_how_fast_and_for_how_much() -> None:
+def test_labels_depend_on_the_prompt_and_not_on_address_speed_or_price() -> None:
     place = {"base_url": "http://there:8000/v1", "concurrency": 2, "timeout_s": 1, "retries": 0}
     limits = {"requests_per_minute": 10, "tokens_per_minute": 1000}
     money = {"usd_per_million_input_tokens": 1, "usd_per_million_output_tokens": 2, "budget_usd": 3}

@@ -53,7 +53,7 @@ OF_MONITOR = [one for page in DOCUMENTS for one in blocks(page, "yaml") if one.s
 
 
 @pytest.mark.parametrize("snippet", OF_MONITOR)
-def test_the_file_of_the_monitor_that_the_pages_teach_is_valid(snippet: str) -> None:
+def test_the_monitor_file_in_the_docs_is_valid(snippet: str) -> None:
     raw = yaml.safe_load(snippet)
     jsonschema.Draft202012Validator(MONITOR).validate(raw)
     wrong = {"level": (0, 1), "min_responses": (0,), "top_k": (0,), "fail_below": (1.5,), "windows": ("day",)}
@@ -68,11 +68,11 @@ def test_config_files_are_valid(name: str) -> None:
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS)
-def test_what_the_pages_teach_is_valid(snippet: str) -> None:
+def test_config_blocks_in_the_docs_are_valid(snippet: str) -> None:
     assert valid(yaml.safe_load(snippet))
 
 
-def test_the_pages_teach_something() -> None:
+def test_the_docs_contain_config_blocks() -> None:
     assert len(SNIPPETS) >= 6
     assert OF_MONITOR
 
@@ -98,5 +98,5 @@ def test_the_pages_teach_something() -> None:
         ({"presentation": {}}, False),
     ],
 )
-def test_a_part_is_enough_and_what_is_wrong_is_shown(part: dict[str, Any], fits: bool) -> None:
+def test_a_partial_config_is_valid_and_errors_are_shown(part: dict[str, Any], fits: bool) -> None:
     assert valid(part) is fits

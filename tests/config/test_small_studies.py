@@ -68,7 +68,7 @@ def test_keys_outside_the_users_own_files_are_not_reported(over: Any) -> None:
         assert message == [line for line in everything if line.startswith(f"run.{key}:")] != []
 
 
-def test_fitting_again_changes_nothing_and_says_nothing(over: Any) -> None:
+def test_adapting_a_study_twice_changes_nothing(over: Any) -> None:
     config = over(FOUR)
     again = load_config(config.model_dump(mode="json"))
     assert again.model_dump() == config.model_dump()
@@ -76,14 +76,14 @@ def test_fitting_again_changes_nothing_and_says_nothing(over: Any) -> None:
 
 
 @pytest.mark.parametrize("dropped", ["phi-3.5-mini", "qwen3-4b", "gpt-oss-20b"])
-def test_a_model_less(over: Any, dropped: str) -> None:
+def test_a_study_with_one_model_fewer(over: Any, dropped: str) -> None:
     models = [name for name in over({}).run.models if name != dropped]
     config = over({"run": {"models": models}})
     assert config.analyses.accuracy.figure_model == models[0]
     assert dropped not in config.analyses.accuracy.auroc_models
 
 
-def test_no_named_group(over: Any) -> None:
+def test_a_study_without_a_named_group(over: Any) -> None:
     config = over({"run": {"groups": []}})
     assert [line.partition(" left out ")[0] for line in config.left_out] == ["run.analyses: rejection"]
     # The first training group of one benchmark, by the alphabet.
@@ -91,7 +91,7 @@ def test_no_named_group(over: Any) -> None:
     assert shown_groups(config)["gpqa"].estimator == "forest-10d-balanced-isotonic"
 
 
-def test_an_eleventh_benchmark_is_left_out_once_as_the_others_are(over: Any) -> None:
+def test_an_eleventh_benchmark_is_left_out_once(over: Any) -> None:
     mine = {"dataset": "me/mine", "question": ["{q}"], "reference": ["{a}"]}
     config = over({"run": {"benchmarks": [*PAPER["run"]["benchmarks"], "mine"]}, "benchmarks": {"mine": mine}})
     assert [sizes(config).count(k) for k in (4, 9, 10)] == [comb(11, 4), 0, 11]
@@ -117,7 +117,7 @@ def test_a_benchmark_without_references_is_estimated_and_not_trained_on(over: An
         over(study, "demo/config.yaml")
 
 
-def test_labels_that_every_judge_brings_stand_in_for_references(over: Any, tmp_path: Path) -> None:
+def test_labels_imported_for_every_judge_replace_references(over: Any, tmp_path: Path) -> None:
     (tmp_path / "tiny-1m").mkdir()
     for name in ("averages", "traffic"):
         (tmp_path / "tiny-1m" / f"{name}.parquet").touch()
@@ -183,7 +183,7 @@ def plan(folder: Path, differences: dict[str, Any], *below: str) -> str:
 
 
 @pytest.mark.slow
-def test_four_benchmarks_are_planned_with_a_line_once_for_what_they_name(tmp_path: Path) -> None:
+def test_skipped_names_are_reported_once(tmp_path: Path) -> None:
     named = FOUR | {"analyses": {"accuracy": {"auroc_models": ["gpt-oss-20b"]}}}
     output = plan(tmp_path, named)
     counts = job_counts(output)

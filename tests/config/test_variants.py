@@ -16,7 +16,7 @@ def study(**models: dict[str, Any]) -> Config:
     return paper({"run.models": ["qwen3-8b", *models]} | {f"models.{name}": model for name, model in models.items()})
 
 
-def test_a_variant_differs_in_what_it_says_and_in_its_name():
+def test_a_variant_differs_only_in_its_settings_and_name():
     config = study(hot={"extends": "qwen3-8b", "sampling": {"temperature": 1.0}, "samples": 10})
     plain, hot = (generation_settings(config, model, "gsm8k") for model in ("qwen3-8b", "hot"))
     assert (hot["sampling"]["temperature"], hot["samples"], hot["model"]) == (1.0, 10, "hot")
@@ -24,7 +24,7 @@ def test_a_variant_differs_in_what_it_says_and_in_its_name():
     assert hot["chat_template_kwargs"] == {"enable_thinking": False}, "that of the model it extends"
 
 
-def test_variants_of_variants_put_sections_together_key_by_key():
+def test_variants_of_variants_merge_sections_by_key():
     config = study(
         a={"extends": "qwen3-8b", "sampling": {"temperature": 0.7, "max_tokens": 64}},
         b={"extends": "a", "sampling": {"top_k": 20}, "chat_template_kwargs": {"enable_thinking": True}},

@@ -15,7 +15,7 @@ def rows(name: str) -> list[dict[str, str]]:
     return [json.loads(line) for line in (DEMO / name).read_text().splitlines()]
 
 
-def test_files_are_those_that_the_program_writes(tmp_path: Path) -> None:
+def test_the_committed_files_are_what_the_program_writes(tmp_path: Path) -> None:
     """In a process with another hash seed: nothing may depend on it."""
     (tmp_path / "problems.py").write_bytes((DEMO / "problems.py").read_bytes())
     subprocess.run([sys.executable, tmp_path / "problems.py"], check=True, env={"PYTHONHASHSEED": "5"})

@@ -48,7 +48,7 @@ def test_exhibits_come_in_the_catalogues_order_and_missing_ones_are_left_out(res
     assert "- Why it is empty." in text
 
 
-def test_figures_are_copied_at_half_their_size_and_those_of_before_go(results: Path, tmp_path: Path) -> None:
+def test_figures_are_copied_at_half_size_and_old_ones_deleted(results: Path, tmp_path: Path) -> None:
     old = tmp_path / "docs" / "gallery" / "figure_old.png"
     old.parent.mkdir(parents=True)
     old.touch()

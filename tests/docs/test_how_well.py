@@ -34,7 +34,7 @@ def test_domains_count_once_however_many_cases_they_have() -> None:
     assert known == pytest.approx((0.2, 0.2 - half, 0.2 + half), abs=1e-6)
 
 
-def test_methods_are_compared_over_what_both_estimated() -> None:
+def test_methods_are_compared_on_cases_that_both_estimated() -> None:
     both = cases(
         ("m", "recommended", "a", 0.6, 0.5), ("m", DEFAULT, "a", 0.9, 0.5),
         ("m", "recommended", "b", 0.6, 0.5), ("m", DEFAULT, "b", 0.7, 0.5),
@@ -44,13 +44,13 @@ def test_methods_are_compared_over_what_both_estimated() -> None:
     assert compared(both, "recommended", DEFAULT).mean == pytest.approx(-0.2)
 
 
-def test_the_labels_own_chance_is_the_mean_distance_of_a_share_from_its_expectation() -> None:
+def test_the_sampling_error_of_labels_is_the_mean_absolute_deviation_of_a_share() -> None:
     by_formula = chance(cases(("m", FLOOR, "a", 0.0, 0.3)))
     drawn = np.random.default_rng(0).binomial(100, 0.3, 400_000) / 100
     assert by_formula == pytest.approx(np.abs(drawn - 0.3).mean(), abs=5e-4)
 
 
-def test_where_a_method_is_not_better_is_reported_with_its_sign() -> None:
+def test_a_method_that_is_not_better_is_reported_with_its_sign() -> None:
     rows = [("m", "recommended", one, 0.6, 0.5) for one in "abcd"]
     rows += [
         ("m", "consensus", one, 0.5 + error, 0.5) for one, error in zip("abcd", (0.04, 0.05, 0.06, 0.05), strict=True)
@@ -63,7 +63,7 @@ def test_where_a_method_is_not_better_is_reported_with_its_sign() -> None:
     assert "forest" not in message
 
 
-def test_every_domain_outside_of_a_group_is_a_case_with_its_intervals_and_flags() -> None:
+def test_every_domain_outside_a_group_is_a_case_with_intervals_and_flags() -> None:
     result = validated(world(0, n_domains=4, n=60), [3])
     assert result.select("group", "benchmark").sort("benchmark").rows() == [
         ("d1+d2+d3", "d0"), ("d0+d2+d3", "d1"), ("d0+d1+d3", "d2"), ("d0+d1+d2", "d3"),

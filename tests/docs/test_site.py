@@ -39,7 +39,7 @@ def test_a_key_has_its_meaning_type_and_default() -> None:
     assert row(keys, "max_tokens")[2:] == ["whole number ≥ 1, ≤ 1,048,576", "<code>2048</code>"]
 
 
-def test_a_key_of_some_kinds_says_of_which() -> None:
+def test_a_key_of_only_some_kinds_names_them() -> None:
     models = section(config_keys.page(), "## models.NAME {")
     assert row(models, "lora")[-1] == "<code>id</code>, <code>path</code>"
     assert row(models, "engine_args")[-1] == "all"
@@ -91,7 +91,7 @@ def test_every_option_of_a_verb_is_in_its_table(name: str) -> None:
         assert row(table, option)[1] == f"<code>{result[option].default!r}</code>"
 
 
-def test_every_signal_is_there() -> None:
+def test_every_signal_is_documented() -> None:
     page = catalogues.signals()
     for name, feature in (CATALOGUE | EXTRAS).items():
         assert (
@@ -115,21 +115,21 @@ def test_catalogues_have_rows_and_no_gaps(make: object) -> None:
     assert "None" not in page
 
 
-def test_contracts_stand_once_each_with_units() -> None:
+def test_each_contract_is_documented_once_with_units() -> None:
     page = contracts.page()
     headings = re.findall(r"^## (\w+)", page, re.MULTILINE)
     assert len(headings) == len(set(headings)) > 8
     assert row(section(page, "## generations\n"), "token_logprobs")[2] == "nats"
 
 
-def test_the_picture_has_every_room_and_only_lines_that_go_down() -> None:
+def test_the_picture_has_every_folder_and_only_downward_lines() -> None:
     picture, floors = rooms.picture(), rooms.floors()
     assert [name for name in floors if f">{name}</text>" not in picture] == []
     assert rooms.imports()["stages", "frames"] > 3
     assert all(floors[above] >= floors[below] for above, below in rooms.imports() if {above, below} <= floors.keys())
 
 
-def test_a_way_over_a_third_room_stands_for_an_import() -> None:
+def test_an_indirect_import_is_not_drawn() -> None:
     assert rooms.direct({("a", "b"), ("b", "c"), ("a", "c"), ("a", "d")}) == {("a", "b"), ("b", "c"), ("a", "d")}
 
 
@@ -154,7 +154,7 @@ def test_links_hold_in_the_site(page: str, text: str, message: str) -> None:
     assert links.in_site(text, page) == message
 
 
-def test_what_is_linked_beside_docs_is_copied() -> None:
+def test_files_linked_outside_docs_are_copied() -> None:
     assert list(links.copies("[a](../demo/full.yaml) [b](../README.md) [c](servers.md)", "gallery.md")) == [
         "demo/full.yaml"
     ]
@@ -164,7 +164,7 @@ def test_what_is_linked_beside_docs_is_copied() -> None:
     "name",
     ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "examples/real/README.md", "docs/gallery.md", "docs/selection.md"],
 )
-def test_pages_of_the_repository_link_to_what_it_has(name: str) -> None:
+def test_links_in_repository_pages_exist(name: str) -> None:
     text = (ROOT / name).read_text()
     for link in re.findall(r"(?:\]\(|src=\")([^)#\"]+)(?:#[^)]*)?[)\"]", text):
         assert "://" in link or ((ROOT / name).parent / link).exists(), link

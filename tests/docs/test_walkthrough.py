@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_what_blocks_print_is_put_below_those_that_show_it() -> None:
+def test_output_of_blocks_is_inserted_below_them() -> None:
     guide = "A.\n\n```sh\none\n```\n\nB.\n\n```sh\ntwo\n```\n\n```text\nold\n```\nC.\n```text\nits own\n```\n"
     assert walkthrough_blocks(guide) == [("one\n", None), ("two\n", "old\n")]
     new = guide.replace("old", "x\n\ny")
@@ -54,7 +54,7 @@ def is_in(shown: str, printed: str) -> bool:
     return result is not None and numbers == pytest.approx([float(part) for part in parts[1::2]], rel=0.02, abs=0.002)
 
 
-def test_last_digits_may_differ_and_nothing_else() -> None:
+def test_only_the_last_digits_may_differ() -> None:
     assert is_in("a 0.123 b 2.1e-09", "x\na 0.124 b 2.1e-08 c")
     assert not is_in("a 0.123 b", "a 0.133 b")
     assert not is_in("a 0.123 b", "a 0.123 c")
@@ -74,7 +74,7 @@ def paste(folder: Path, *script: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.slow
-def test_the_commands_of_readme_name_files_that_are_there(folder: Path) -> None:
+def test_commands_in_the_readme_name_existing_files(folder: Path) -> None:
     (script,) = (block for block in blocks(README, "") if "entropy-sentinel monitor" in block)
     done = paste(folder, "-c", script)
     assert "Error" not in done.stderr, done.stderr

@@ -16,7 +16,7 @@ FERMI = EXAMPLES / "fermi"
     ("benchmark", "auroc"),
     [("svamp", 0.75), ("gsm8k", 0.69), ("theoremqa", 0.80), ("math", 0.71), ("olympiadbench", 0.28)],
 )
-def test_the_entropy_area_tells_what_is_right_as_the_page_says(benchmark: str, auroc: float) -> None:
+def test_the_entropy_area_has_the_auroc_of_the_page(benchmark: str, auroc: float) -> None:
     """The table of docs/entropy-area.md, from labels and passes."""
     labels = pl.read_parquet(REAL / f"labels/qwen2.5-coder-0.5b/{benchmark}.parquet")
     asked = pl.read_parquet(REAL / f"passes/qwen2.5-coder-0.5b/forced_answer/{benchmark}.parquet")

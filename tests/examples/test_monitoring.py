@@ -126,7 +126,7 @@ def test_every_query_of_the_dashboard_has_an_answer(prometheus: str) -> None:
     assert float(answers["entropy_sentinel_slices"][0]["value"][1]) == len(answers["entropy_sentinel_change"])
 
 
-def test_the_dashboard_is_one_that_grafana_takes() -> None:
+def test_the_dashboard_has_the_structure_that_grafana_reads() -> None:
     dashboard = json.loads((FOLDER / "dashboard.json").read_text())
     numbers = [panel["id"] for panel in dashboard["panels"]]
     assert len(set(numbers)) == len(numbers)
@@ -144,7 +144,7 @@ def test_the_dashboard_is_one_that_grafana_takes() -> None:
     assert sources == {f"${{{variable['name']}}}"}
 
 
-def test_systemd_takes_the_units(tmp_path: Path) -> None:
+def test_systemd_accepts_the_units(tmp_path: Path) -> None:
     for name in ("entropy-sentinel.service", "entropy-sentinel.timer"):
         text = (FOLDER / name).read_text().replace("/srv/entropy-sentinel/watch.sh", str(FOLDER / "watch.sh"))
         (tmp_path / name).write_text(text)

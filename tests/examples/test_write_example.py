@@ -33,7 +33,7 @@ def test_the_committed_example_is_what_the_program_makes(made: Path) -> None:
     assert there.sources.read_text() == (made / "SOURCES.md").read_text()
 
 
-def test_it_is_small_enough_to_come_with_the_package() -> None:
+def test_the_example_is_small_enough_for_the_package() -> None:
     """Packed, as in a wheel, of which 2 MB is the most; the code takes a third of these."""
     files = [path for path in es.example().labels.parent.rglob("*") if path.is_file()]
     assert sum(len(zlib.compress(file.read_bytes())) for file in files) < 1_250_000
@@ -50,7 +50,7 @@ def test_rounding_moves_a_probability_by_little() -> None:
     assert rounded(np.array([-1.6 / 8192, -20.3])).tolist() == [-2 / 8192, -20.5]
 
 
-def test_its_features_are_those_of_the_whole_traces_but_for_the_rounding() -> None:
+def test_its_features_equal_those_of_the_full_traces_up_to_rounding() -> None:
     result = es.read_features(es.example().traces)
     assert result["reason"].null_count() == len(result) == ITEMS * len(BENCHMARKS)
     whole = es.read_features([HERE / "traces" / SHOWN / f"{name}.parquet" for name in BENCHMARKS])
@@ -62,7 +62,7 @@ def test_its_features_are_those_of_the_whole_traces_but_for_the_rounding() -> No
         assert off <= 0.03 * both[f"{name}_whole"].std(), name
 
 
-def test_labels_are_those_beside_the_traces() -> None:
+def test_labels_equal_those_of_the_traces() -> None:
     labels = es.read_labels(es.example().labels)
     assert len(labels) == ITEMS * len(BENCHMARKS)
     whole = pl.concat([pl.read_parquet(HERE / "labels" / SHOWN / f"{name}.parquet") for name in BENCHMARKS])

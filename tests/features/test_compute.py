@@ -124,7 +124,7 @@ def test_random_traces_agree_with_numpy_and_scipy(n_tokens):
     assert {name: result[name] for name in FEATURES} == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
-def test_spread_below_the_limit_counts_as_none():
+def test_skewness_and_kurtosis_are_0_for_a_spread_below_the_limit():
     # Entropies of 0.2 nats that differ by 1e-7 only.
     probability = 0.2 / 2.5
     log_p = [math.log(probability), math.log(probability) + 2e-6]
@@ -154,7 +154,7 @@ def test_sampled_token_just_above_the_sentinel_is_kept():
 
 
 @pytest.mark.parametrize("likelihood", [-50.1, -100.0, -400.0, -5000.0])
-def test_a_likelihood_that_no_sampler_draws_leaves_no_features(likelihood):
+def test_an_impossible_likelihood_gives_no_features(likelihood):
     """Its perplexity would be infinite in Float32, in which forests compute, or in the square of a variance."""
     result = row([likelihood] * 3, [CERTAIN] * 3)
     assert result["reason"] == "mean log-probability below -50: no sampler draws such tokens"
@@ -192,7 +192,7 @@ ABOVE_THE_TOP = ([-LN2 + 2e-3], [HALVES])
         (PROBABILITIES, "probabilities in place of their logarithms"),
     ],
 )
-def test_response_that_is_not_whole_has_no_features_and_the_first_reason(response, reason):
+def test_an_incomplete_response_has_no_features_and_the_first_reason(response, reason):
     result = row(*response)
     assert result["reason"] == reason
     assert [result[name] for name in FEATURES] == [None] * 17
@@ -202,7 +202,7 @@ def test_a_certain_step_among_placeholders_is_a_trace():
     assert row([-4.0, 0.0], [[-4.0] * 20, CERTAIN])["reason"] is None
 
 
-def test_a_log_says_why_there_are_no_features_and_keeps_its_columns():
+def test_a_log_has_the_reason_for_missing_features_and_keeps_its_columns():
     traces = frame(([0.0], [CERTAIN]), ([0.0], [CERTAIN])).with_columns(
         unusable=pl.Series([None, "no log-probabilities in the log"]), route=pl.Series(["a", "b"])
     )
@@ -213,7 +213,7 @@ def test_a_log_says_why_there_are_no_features_and_keeps_its_columns():
 
 
 @pytest.mark.parametrize("k", [1, 5])
-def test_another_k_is_the_entropy_of_as_many_tokens(k):
+def test_a_smaller_k_truncates_the_entropy(k):
     sampled, top = random_trace(np.random.default_rng(4), 30)
     cut = frame((sampled, top)).with_columns(
         top_logprobs=pl.Series([top[:, :k].tolist()], dtype=pl.List(pl.Array(pl.Float32, k)))
@@ -224,7 +224,7 @@ def test_another_k_is_the_entropy_of_as_many_tokens(k):
     assert (result["mean"], result["max"]) == pytest.approx((entropy.mean(), entropy.max()), rel=1e-9)
 
 
-def test_steps_that_lack_entries_and_a_k_of_each_response():
+def test_steps_with_fewer_entries_and_k_by_response():
     """Nulls in the place of entries, as where responses of several k stand in one frame."""
     level = [-4.0] * 5
     traces = frame(([-0.5], [step(-0.5, -1.5)]), ([-4.0], [[*level, *[None] * 15]]), ([0.0], [[0.0, *[None] * 19]]))
@@ -279,7 +279,7 @@ def test_uneven_traces_are_refused_by_name():
 
 
 @pytest.mark.parametrize("trace", PEERS["traces"], ids=lambda trace: f"{len(trace['token_logprobs'])} tokens")
-def test_packages_of_peers_give_the_same_on_the_same_arrays(trace):
+def test_other_packages_agree_on_the_same_arrays(trace):
     """Equal quantities only; names and neighbouring quantities differ.
 
     uqlm: sequence_probability with length_normalize (LNTP) is our lntp, min_probability (MTP) our mtp. Its
@@ -304,14 +304,14 @@ def test_packages_of_peers_give_the_same_on_the_same_arrays(trace):
 
 
 @pytest.mark.parametrize("trace", PEERS["traces"], ids=lambda trace: f"{len(trace['token_logprobs'])} tokens")
-def test_scipy_gives_the_same_on_the_same_arrays(trace):
+def test_scipy_agrees_on_the_same_arrays(trace):
     result = row(trace["token_logprobs"], trace["top_logprobs"])
     expected = trace["scipy"]
     assert {"std", "q25", "lntp", "captured_mass"} <= set(expected)
     assert {name: result[name] for name in expected} == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
-def test_features_are_over_what_follows_the_thinking():
+def test_features_cover_only_tokens_after_the_thinking():
     whole = random_trace(np.random.default_rng(3), 9)
     after = frame(whole).with_columns(trace_start=pl.lit(4, pl.UInt32))
     expected = row(whole[0][4:], whole[1][4:])
@@ -320,14 +320,14 @@ def test_features_are_over_what_follows_the_thinking():
     assert {name: result[name] for name in FEATURES} == {name: expected[name] for name in FEATURES}
 
 
-def test_thinking_without_an_end_leaves_no_trace():
+def test_thinking_without_an_end_gives_no_features():
     traces = frame(random_trace(np.random.default_rng(3), 9)).with_columns(trace_start=pl.lit(9, pl.UInt32))
     result = compute_features(traces).row(0, named=True)
     assert result["reason"] == "no token after the thinking"
     assert all(result[name] is None for name in FEATURES)
 
 
-def test_error_bound_is_the_published_one_in_nats():
+def test_the_error_bound_is_the_published_one_in_nats():
     """By hand, eps = 0.1 and 0.5 of two steps: (0.1 ln(80 / 0.1) + 0.5 ln(80 / 0.5)) / 2 for a vocabulary of 100."""
     steps = [step(math.log(0.6), math.log(0.3)), step(math.log(0.3), math.log(0.2))]
     result = compute_features(frame(([-1.5, -1.5], steps)), vocabulary=100).row(0, named=True)
@@ -337,7 +337,7 @@ def test_error_bound_is_the_published_one_in_nats():
     assert row([-1.5, -1.5], steps)["entropy_error_bound"] is None
 
 
-def test_error_bound_holds_and_is_reached_where_all_others_are_equally_likely():
+def test_the_error_bound_is_reached_if_all_other_tokens_are_equally_likely():
     """100 tokens: two of 0.3, the other 98 of 0.4 / 98 each; the full entropy is the truncated one and the bound."""
     rest = math.log(0.4 / 98)
     full = -2 * 0.3 * math.log(0.3) - 0.4 * rest
@@ -348,14 +348,14 @@ def test_error_bound_holds_and_is_reached_where_all_others_are_equally_likely():
     assert result["mean"] + result["entropy_error_bound"] == pytest.approx(full, rel=1e-5)
 
 
-def test_nothing_is_missing_where_the_top_k_are_the_whole_vocabulary():
+def test_no_mass_is_missing_if_the_top_k_are_the_whole_vocabulary():
     result = compute_features(frame(([0.0], [CERTAIN]), ([-LN2], [HALVES])), vocabulary=20)
     assert result["entropy_error_bound"].to_list() == [0, 0]
     assert result["captured_mass"].to_list() == pytest.approx([1, 1])
     assert result["open_steps"].to_list() == [0, 0]
 
 
-def test_columns_beside_the_features():
+def test_columns_other_than_features():
     """Twelve steps: certain but for toss-ups at 1 and 11; the last ten hold one of them."""
     top = [HALVES if number in (1, 11) else CERTAIN for number in range(12)]
     cut = frame(([step[0] for step in top], top)).with_columns(finish_reason=pl.lit("length"))
@@ -365,7 +365,7 @@ def test_columns_beside_the_features():
     assert row([0.0], [CERTAIN])["cut_off"] is False
 
 
-def test_without_features_the_columns_beside_are_null():
+def test_without_features_the_other_columns_are_null():
     result = row(*WITH_NAN)
     assert [result[name] for name in EXTRAS] == [None] * len(EXTRAS)
     assert (result["trace_tokens"], row(*EMPTY)["trace_tokens"]) == (3, 0)

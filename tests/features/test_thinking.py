@@ -32,18 +32,18 @@ def settings(trace_after: str | None = None, vocabulary: int | None = None) -> d
     return {"trace_after": trace_after, "vocabulary": vocabulary}
 
 
-def test_it_begins_after_the_last_mark_and_at_the_end_where_there_is_none() -> None:
+def test_the_answer_begins_after_the_last_mark_or_at_the_end_without_one() -> None:
     assert start_after(traces(), "</t>", None)["trace_start"].to_list() == [4, 2, 0, 0]
 
 
-def test_what_earlier_versions_wrote_stands_and_can_be_taken_back() -> None:
+def test_an_earlier_start_stays_and_a_mark_can_be_removed() -> None:
     made = traces([None] * 4).with_columns(trace_start=pl.Series([3, 0, 0, 0], dtype=pl.UInt32))
     assert start_after(made, "</t>", "</t>")["trace_start"].to_list() == [3, 0, 0, 0]
     assert start_after(made, None, "</t>")["trace_start"].to_list() == [0, 0, 0, 0]
     assert start_after(made, None, None)["trace_start"].to_list() == [3, 0, 0, 0]  # made elsewhere
 
 
-def test_without_texts_another_mark_is_an_error_that_says_what_to_do(tmp_path) -> None:
+def test_a_new_mark_without_texts_is_refused(tmp_path) -> None:
     made = traces(TOKENS[:2]).with_columns(tokens=pl.lit(None, pl.List(pl.String)))
     with pytest.raises(InputError, match=r"models\.m\.trace_after: '</t>' must be searched for .* of b .*'item-0'"):
         write_features(written(tmp_path, made), settings("</t>"), str(tmp_path / "f.parquet"))

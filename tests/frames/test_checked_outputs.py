@@ -23,29 +23,29 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("name", ["logs/log.jsonl", "logs/../logs/log.jsonl", "link", "folder/log.jsonl", "hard"])
-def test_an_input_is_not_an_output(name: str, log: Path) -> None:
+def test_an_output_that_is_also_an_input_is_refused(name: str, log: Path) -> None:
     for output, read in ((name, log), (log, name)):
         with pytest.raises(InputError, match=rf"--output: {output} .*(, as {read})?"):
             check_outputs({"--metrics": "other", "--output": output}, ["estimator", read])
 
 
-def test_another_file_may_be_written(log: Path) -> None:
+def test_other_outputs_are_accepted(log: Path) -> None:
     check_outputs({"--output": "new.csv", "--metrics": log.parent / "new.prom", "--page": None}, [log, "none", "-"])
 
 
-def test_an_input_that_is_not_there_yet(log: Path) -> None:
+def test_an_input_that_does_not_exist_yet_is_recognised(log: Path) -> None:
     """As a state's file, or a label file that is named for both."""
     with pytest.raises(InputError, match=r"--output: \./later.csv .*as later.csv"):
         check_outputs({"--output": "./later.csv"}, ["later.csv"])
 
 
-def test_a_folder_that_is_read_as_a_whole(log: Path) -> None:
+def test_an_output_inside_an_input_folder_is_refused(log: Path) -> None:
     for name in ("logs/rows.csv", "folder/deep/rows.csv"):
         with pytest.raises(InputError, match=rf"--output: {name} is in .*logs"):
             check_outputs({"--output": name}, [log.parent])
 
 
-def test_what_standard_input_comes_from(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_file_behind_standard_input_is_an_input(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`command - --output log.jsonl < log.jsonl`."""
     real = os.fstat
     monkeypatch.setattr(os, "fstat", lambda number: log.stat() if number == 0 else real(number))
@@ -53,7 +53,7 @@ def test_what_standard_input_comes_from(log: Path, monkeypatch: pytest.MonkeyPat
         check_outputs({"--output": "link"}, ["-"])
 
 
-def test_two_outputs_are_two_files(log: Path) -> None:
+def test_two_outputs_with_the_same_path_are_refused(log: Path) -> None:
     with pytest.raises(InputError, match=r"--alerts: hard .*--output"):
         check_outputs({"--output": "link", "--alerts": "hard"}, [])
     with pytest.raises(InputError, match=r"--alerts: \./new .*--output"):

@@ -96,7 +96,7 @@ def test_damaged_files_are_named_with_what_to_do(tmp_path: Path, damage: str) ->
                 read(path)
 
 
-def test_rows_read_lazily_are_guarded_by_the_reader(tmp_path: Path) -> None:
+def test_lazily_read_rows_are_checked_when_collected(tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
     LABELS.write(LABELS.frame(ROWS), path, {})
     damage_first_page(path)
@@ -113,7 +113,7 @@ def test_a_file_of_another_stage_with_the_same_columns_is_refused(tmp_path: Path
         LABELS.read(tmp_path / "x.parquet")
 
 
-def test_whose_a_file_is_by_its_provenance_its_rows_or_its_item_ids(tmp_path: Path) -> None:
+def test_the_owner_of_a_file_comes_from_provenance_rows_or_item_ids(tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
     other = Contract("verdicts", LABELS.key, (*LABELS.columns, Column("group", pl.String, "training group")))
     frame = LABELS.frame(ROWS | {"item_id": ["gsm8k-00000", "two-digit-7-12345"]})
@@ -124,7 +124,7 @@ def test_whose_a_file_is_by_its_provenance_its_rows_or_its_item_ids(tmp_path: Pa
     assert whose(path, "judge") == []
 
 
-def test_arrays_of_free_width_and_columns_of_a_log(tmp_path: Path) -> None:
+def test_contracts_allow_arrays_of_any_width_and_log_columns(tmp_path: Path) -> None:
     def of(width: int, dtype: type[pl.DataType] = pl.Float32) -> pl.DataFrame:
         return pl.DataFrame({"x": ["a"], "p": pl.Series([[[0.0] * width]], dtype=pl.List(pl.Array(dtype, width)))})
 

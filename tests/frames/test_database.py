@@ -30,7 +30,7 @@ def of_another_program(path: Path) -> None:
 
 @pytest.mark.parametrize("open_", [index, ledger])
 @pytest.mark.parametrize("make", [index, ledger, of_another_program])
-def test_another_file_is_refused_and_stays(
+def test_a_file_of_another_kind_is_refused_and_unchanged(
     make: Callable[[Path], None], open_: Callable[[Path], None], tmp_path: Path
 ) -> None:
     make(path := tmp_path / "file.sqlite")

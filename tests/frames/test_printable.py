@@ -21,7 +21,7 @@ from entropy_sentinel.frames.printable import one_line, printable
         ("half \ud800", "half \ufffd"),
     ],
 )
-def test_what_acts_on_a_terminal_is_seen(text: str, shown: str) -> None:
+def test_control_characters_are_shown_escaped(text: str, shown: str) -> None:
     assert printable(text) == one_line(text) == shown
     assert len(shown) == len(text)
 
@@ -29,16 +29,16 @@ def test_what_acts_on_a_terminal_is_seen(text: str, shown: str) -> None:
 @pytest.mark.parametrize(
     "text", ["größe 7 €", "数学", "\u05d0\u05d1", "a\u00a0b", "👩\u200d🔬", "می\u200cخواهم", "", "x" * 9]
 )
-def test_other_text_is_as_it_was(text: str) -> None:
+def test_other_text_is_unchanged(text: str) -> None:
     assert printable(text) == one_line(text) == text
 
 
-def test_lines_and_tabs_stay_where_there_may_be_several() -> None:
+def test_newlines_and_tabs_stay_in_multiline_text() -> None:
     assert printable("a\n\tb") == "a\n\tb"
     assert one_line("a\n\tb") == "a␊␉b"
 
 
-def test_no_character_of_the_terminals_languages_is_left() -> None:
+def test_no_terminal_control_character_remains() -> None:
     """C0, DEL and C1 whole (ECMA-48), and all that sets the direction of text (Unicode's Bidi_Control)."""
     controls = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0))]
     bidi = [*"\u061c\u200e\u200f", *map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))]

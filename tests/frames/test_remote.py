@@ -45,7 +45,7 @@ def test_files_folders_and_patterns(store: MemoryFileSystem) -> None:
         es.read_logs("memory://logs/day-3.jsonl")
 
 
-def test_messages_name_the_url(store: MemoryFileSystem) -> None:
+def test_error_messages_name_the_url(store: MemoryFileSystem) -> None:
     store.pipe_file("/logs/labels.csv", b"item_id,label\nx,maybe\n")
     with pytest.raises(InputError, match=r"^memory://(/)?logs/labels.csv: row 1: 'label'"):
         es.read_labels("memory://logs/labels.csv")
@@ -56,7 +56,7 @@ def test_messages_name_the_url(store: MemoryFileSystem) -> None:
     assert line.startswith("memory://")
 
 
-def test_a_monitor_reads_and_gets_only_what_is_new(
+def test_a_monitor_downloads_only_new_files(
     store: MemoryFileSystem, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     features, labels = es.features(es.read_logs(es.example().traces)), es.read_labels(es.example().labels)
@@ -130,7 +130,7 @@ class Breaking(SimpleHTTPRequestHandler):
         pass
 
 
-def test_a_web_server_that_closes_the_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_connection_closed_by_a_web_server_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     with ThreadingHTTPServer(("127.0.0.1", 0), Breaking) as server:
         Thread(target=server.serve_forever, daemon=True).start()

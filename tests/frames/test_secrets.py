@@ -28,7 +28,7 @@ def test_secrets_are_refused_at_all_depths_and_not_shown(settings: dict[str, Any
         HubModel(id="a/b", chat_template_kwargs=settings)
 
 
-def test_numbers_switches_and_other_words_are_none() -> None:
+def test_numbers_booleans_and_ordinary_words_are_not_secrets() -> None:
     refuse_secrets(
         "engine_args",
         {
@@ -64,7 +64,7 @@ def test_names_of_secrets(name: str) -> None:
         *("author", "authority", "SECRETARY", "cookiecutter", "passwordless", "tokenise", "detokenize"),
     ],
 )
-def test_names_of_what_a_model_reads_are_none(name: str) -> None:
+def test_names_of_model_inputs_are_not_secrets(name: str) -> None:
     assert not is_secret_name(name)
     refuse_secrets("engine_args", {name: "text"})
 
@@ -88,7 +88,7 @@ KEYS = [
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_keys_of_providers_under_any_name(key: str) -> None:
+def test_provider_keys_are_secrets_under_any_name(key: str) -> None:
     for text in (key, f"--header={key}", f"use {key} here"):
         assert is_secret(text)
         assert key not in without_keys(text)
@@ -106,6 +106,6 @@ def test_keys_of_providers_under_any_name(key: str) -> None:
         *("</think>", "raw_logprobs", "2025-11-01", "http://localhost:8000/v1", "Bearer", "bearer responsibilities"),
     ],
 )
-def test_other_texts_are_none(text: str) -> None:
+def test_other_texts_are_not_secrets(text: str) -> None:
     assert not is_secret(text)
     assert without_keys(text) == text

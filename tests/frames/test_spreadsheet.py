@@ -42,7 +42,7 @@ def test_a_text_is_shown_unchanged_and_read_as_it_was(text: str | None, tmp_path
     assert read_csv(path).rows() == [(text, -1.5), ("other", 2.0)]
 
 
-def test_names_of_columns_too(tmp_path: Path) -> None:
+def test_column_names_are_escaped_too(tmp_path: Path) -> None:
     path = tmp_path / "cells.csv"
     write_csv(pl.DataFrame({"=1+1": ["a"], "'=1+1": ["b"], "route": ["c"]}), path)
     assert path.read_text().splitlines()[0] == "'=1+1,''=1+1,route"

@@ -25,7 +25,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_link_stays_one(tmp_path: Path) -> None:
+def test_a_link_remains_a_link(tmp_path: Path) -> None:
     real, link, other = tmp_path / "real" / "numbers.prom", tmp_path / "link.prom", tmp_path / "twice.prom"
     real.parent.mkdir()
     real.write_text("old")
@@ -38,7 +38,7 @@ def test_a_link_stays_one(tmp_path: Path) -> None:
     assert names(real.parent) == ["numbers.prom"]
 
 
-def test_a_link_to_what_is_not_there_yet(tmp_path: Path) -> None:
+def test_a_link_to_a_missing_file_creates_that_file(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "later" / "file")
     write(tmp_path / "link", "new")
     assert (tmp_path / "link").is_symlink()
@@ -65,7 +65,7 @@ def test_a_pipe_gets_the_content(tmp_path: Path) -> None:
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
-def test_a_device_stays_one() -> None:
+def test_a_device_remains_a_device() -> None:
     before = os.stat("/dev/null")
     write(Path("/dev/null"), "new")
     after = os.stat("/dev/null")
@@ -91,7 +91,7 @@ def test_standard_output_gets_the_content_after_earlier_output(to_file: bool, tm
     assert names(tmp_path) == ["out"]
 
 
-def test_permissions_of_a_file_stay(tmp_path: Path) -> None:
+def test_a_replaced_file_keeps_its_permissions(tmp_path: Path) -> None:
     path = tmp_path / "private"
     path.write_text("old")
     path.chmod(0o640)
@@ -100,7 +100,7 @@ def test_permissions_of_a_file_stay(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="gives a file away, as root can")
-def test_the_owner_of_a_file_stays(tmp_path: Path) -> None:
+def test_a_replaced_file_keeps_its_owner(tmp_path: Path) -> None:
     path = tmp_path / "theirs"
     path.write_text("old")
     os.chown(path, 1234, 2345)
@@ -131,7 +131,7 @@ with whole_file(sys.argv[1]) as partial:
 """
 
 
-def test_what_a_killed_process_has_left_goes_and_what_another_one_writes_stays(tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_process_go_and_partial_files_of_a_running_one_stay(tmp_path: Path) -> None:
     command, target = [sys.executable, "-c", WRITER, tmp_path / "rows.csv"], tmp_path / "rows.csv"
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, **pipes) as killed, subprocess.Popen(command, **pipes) as other:
@@ -147,14 +147,16 @@ def test_what_a_killed_process_has_left_goes_and_what_another_one_writes_stays(t
     assert (names(tmp_path), target.read_text()) == (["rows.csv"], "half")
 
 
-def test_writers_of_one_file_at_once_leave_each_other_s_files(tmp_path: Path) -> None:
+def test_concurrent_writers_keep_each_other_s_partial_files(tmp_path: Path) -> None:
     """A file between its creation and its lock looked abandoned: of 3,200 writes some 95 lost theirs."""
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(lambda number: write(tmp_path / "rows.csv", str(number)), range(1000)))
     assert names(tmp_path) == ["rows.csv"]
 
 
-def test_without_locks_a_file_is_written_and_none_is_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_locks_a_file_is_written_and_nothing_is_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def unsupported(descriptor: int, operation: int) -> None:
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
@@ -173,7 +175,7 @@ def test_without_locks_a_file_is_written_and_none_is_deleted(tmp_path: Path, mon
         OSError(errno.EDQUOT, os.strerror(errno.EDQUOT)),
     ],
 )
-def test_a_full_disk_leaves_the_old_file(error: Exception, tmp_path: Path) -> None:
+def test_a_full_disk_keeps_the_old_file(error: Exception, tmp_path: Path) -> None:
     (tmp_path / "table.csv").write_text("old")
 
     def fill() -> None:
@@ -188,14 +190,14 @@ def test_a_full_disk_leaves_the_old_file(error: Exception, tmp_path: Path) -> No
     assert names(tmp_path) == ["table.csv"]
 
 
-def test_another_file_s_full_disk_is_not_said_of_this_one(tmp_path: Path) -> None:
+def test_a_full_disk_of_another_file_is_not_attributed_to_this_one(tmp_path: Path) -> None:
     error = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/elsewhere/copy")
     with pytest.raises(OSError, match="/elsewhere/copy"), whole_file(tmp_path / "table.csv"):
         raise error
     assert names(tmp_path) == []
 
 
-def test_what_is_a_stream(tmp_path: Path) -> None:
+def test_devices_pipes_and_standard_streams_are_streams(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     result = {name: is_stream(name) for name in ("/dev/null", "/dev/stdout", "/dev/fd/1")}
     assert result == dict.fromkeys(result, True)

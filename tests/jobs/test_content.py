@@ -9,7 +9,7 @@ from entropy_sentinel.jobs.content import as_recorded, with_content
 SETTINGS = {"version": 1, "limit": None}
 
 
-def test_settings_say_the_content_unless_the_result_was_recorded_without_it(tmp_path: Path) -> None:
+def test_settings_contain_the_fingerprint_unless_the_result_was_recorded_without_it(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_text("{}\n")
     checksum = "sha256:ca3d163bab055381827226140568f3bef7eaac187cebd76878e0b63e9e442356"
@@ -26,7 +26,7 @@ def test_settings_say_the_content_unless_the_result_was_recorded_without_it(tmp_
     assert with_content(SETTINGS, [str(file)], [repr(SETTINGS)], same)["content"] != checksum
 
 
-def test_without_a_file_and_of_a_large_one_settings_stay_as_they_are(tmp_path: Path) -> None:
+def test_settings_are_unchanged_for_a_missing_or_large_file(tmp_path: Path) -> None:
     large = tmp_path / "rows.jsonl"
     with large.open("wb") as file:
         file.truncate(content.LARGEST_BYTES + 1)
@@ -36,7 +36,7 @@ def test_without_a_file_and_of_a_large_one_settings_stay_as_they_are(tmp_path: P
         assert with_content(SETTINGS, [str(path) for path in paths], None, None) == SETTINGS
 
 
-def test_of_several_files_all_count(tmp_path: Path) -> None:
+def test_the_fingerprint_covers_all_files(tmp_path: Path) -> None:
     files = [str(tmp_path / name) for name in "ab"]
     for file in files:
         Path(file).write_text(file)
@@ -47,7 +47,7 @@ def test_of_several_files_all_count(tmp_path: Path) -> None:
     assert with_content(SETTINGS, files, [repr(SETTINGS)], checksums | {files[1]: "sha256:0"}) == new
 
 
-def test_traces_that_were_generated_with_trace_after_are_not_generated_again() -> None:
+def test_trace_after_does_not_regenerate_traces() -> None:
     now = {"version": 1, "trace_after": None, "samples": 1}
     then = now | {"trace_after": "</think>"}
     assert as_recorded(now, [repr(then)]) == then

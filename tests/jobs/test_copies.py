@@ -20,7 +20,9 @@ def dry_run(project: Project) -> tuple[int, str]:
     return process.returncode, output
 
 
-def test_a_copy_elsewhere_is_refused(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_installed_elsewhere_is_refused(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """PYTHONPATH stands for what is installed: both come before the tree in a job."""
     shutil.copytree(ROOT / "workflow" / "entropy_sentinel", tmp_path / "entropy_sentinel")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
@@ -30,7 +32,7 @@ def test_a_copy_elsewhere_is_refused(project: Project, tmp_path: Path, monkeypat
     assert f"entropy_sentinel must be imported from {tree}, jobs would find it in {tmp_path}/entropy_sentinel" in output
 
 
-def test_the_tree_installed_editable_is_the_tree(
+def test_an_editable_installation_of_this_tree_is_accepted(
     project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`pip install -e` puts the folder `workflow` on the path; a link to it is that one. The first on it wins."""

@@ -76,21 +76,21 @@ def edited(file: Path, content: str, *modules: str) -> list[str]:
         ("TypeError", "ValueError", True),
     ],
 )
-def test_code_and_strings_count_and_docstrings_comments_and_layout_do_not(
+def test_the_hash_covers_code_and_strings_without_docstrings_comments_and_layout(
     tree: Path, old: str, new: str, counts: bool
 ) -> None:
     assert old in CODE
     assert edited(tree / "sums" / "add.py", CODE.replace(old, new), "stages.job") == ["sums"] * counts
 
 
-def test_imports_are_followed_by_folder_and_among_the_stages_by_module(tree: Path) -> None:
+def test_the_hash_follows_imports_by_folder_and_stages_by_module(tree: Path) -> None:
     assert folders("stages.job") == ["stages/job.py", "sums"]
     assert folders("stages.other") == ["stages/other.py", "sums", "texts"]
     assert folders("analyses.own") == ["analyses/own", "sums", "texts"]
     assert folders("stages.job", "texts") == ["stages/job.py", "sums", "texts"]
 
 
-def test_templates_and_data_count_and_rules_do_not(tree: Path) -> None:
+def test_the_hash_covers_templates_and_data_without_rules(tree: Path) -> None:
     own = tree / "analyses" / "own"
     assert edited(own / "page.html.j2", "<p >", "analyses.own") == ["analyses/own"]
     assert edited(own / "published" / "table.csv", "2", "analyses.own") == ["analyses/own"]
@@ -102,7 +102,7 @@ def test_an_unknown_module_is_named(tree: Path) -> None:
         fingerprint("sums.absent")
 
 
-def test_stages_reach_what_they_import_and_no_further() -> None:
+def test_the_hash_of_a_stage_covers_only_its_imports() -> None:
     assert folders("stages.feature")[:2] == ["features", "frames"]
     estimate = folders("stages.estimate")
     assert {"estimators", "statistics", "stages/estimate.py"} <= set(estimate)
@@ -121,7 +121,7 @@ def test_the_hash_is_the_same_in_each_process() -> None:
     assert len(shown) == 1
 
 
-def test_what_a_handler_is_about_counts(tree: Path) -> None:
+def test_the_hash_covers_the_extent_of_a_try_block(tree: Path) -> None:
     code, file = "def f():\n    {}\n    except KeyError:\n        c()\n", tree / "sums" / "add.py"
     file.write_text(code.format("try:\n        a()\n        b()"))
     assert edited(file, code.format("a()\n    try:\n        b()"), "stages.job") == ["sums"]

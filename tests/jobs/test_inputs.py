@@ -27,7 +27,7 @@ def write(path: str, **message: str) -> str:
     return path
 
 
-def test_places_are_those_of_the_layout() -> None:
+def test_paths_match_the_layout() -> None:
     layout = Layout("my.study")
     assert place(layout.estimates.format(**NAMES)) == {"judge": "j", "model": "m", "group": "a+b"}
     assert place(layout.features.format(**NAMES)) == {"model": "m", "benchmark": "gsm8k"}
@@ -53,7 +53,7 @@ def test_the_layout_has_files_of_stages_only() -> None:
         ("labels", {"judge": "k"}, "judge 'j', is of 'k'"),
     ],
 )
-def test_what_a_file_says_of_itself_must_fit_its_place(template: str, message: dict[str, str], refused: str) -> None:
+def test_the_provenance_of_a_file_must_match_its_path(template: str, message: dict[str, str], refused: str) -> None:
     path = getattr(Layout("s"), template).format(**NAMES)
     right = {name: NAMES[name] for name in message}
     check_inputs([write(path, **right)])
@@ -62,7 +62,7 @@ def test_what_a_file_says_of_itself_must_fit_its_place(template: str, message: d
         check_inputs(["no/such/place.parquet", path])
 
 
-def test_files_of_groups_with_long_names_are_in_place() -> None:
+def test_files_of_groups_with_shortened_names_are_accepted() -> None:
     group = "+".join(f"benchmark-number-{n:03d}" for n in range(20))
     path = Layout("s").estimates.format(**NAMES | {"group": group_file(group)})
     assert group not in path

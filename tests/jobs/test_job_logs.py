@@ -37,20 +37,20 @@ def test_causes_are_read_from_the_end_of_a_log(tmp_path: Path) -> None:
     assert read_cause(log) is None
 
 
-def test_a_long_message_is_cut_only_on_its_line(tmp_path: Path) -> None:
+def test_a_long_message_is_shortened_only_on_the_terminal(tmp_path: Path) -> None:
     assert job(tmp_path / "log", "raise ValueError('x' * 5000)").returncode == 1
     *traceback, cause = (tmp_path / "log").read_text().splitlines()
     assert cause == f"FAILED: ValueError: {'x' * 988} ..."
     assert traceback[-1] == f"ValueError: {'x' * 5000}"
 
 
-def test_where_the_log_cannot_be_written_the_terminal_has_the_cause(tmp_path: Path) -> None:
+def test_the_terminal_shows_the_cause_if_the_log_cannot_be_written(tmp_path: Path) -> None:
     done = job(Path("/dev/full"), "1 / 0")
     assert done.returncode != 0
     assert "/dev/full: FAILED: ZeroDivisionError: division by zero" in done.stderr
 
 
-def test_scripts_import_what_they_run_inside_the_job_log() -> None:
+def test_scripts_import_their_function_inside_the_job_log() -> None:
     """So that an import that fails is in the log, too."""
     for script in sorted(WORKFLOW.rglob("scripts/*.py")):
         code = script.read_text()

@@ -32,7 +32,7 @@ def settings(path: Path, **changes: Any) -> dict[str, Any]:
         ([{"a": "1"}], {"content": "new"}, False),
     ],
 )
-def test_settings_are_those_that_the_items_were_made_with_where_they_give_the_same(
+def test_recorded_settings_are_kept_if_they_give_the_same_items(
     tmp_path: Path, rows: list[dict[str, Any]], changes: dict[str, Any], same: bool
 ) -> None:
     path, output = tmp_path / "rows.jsonl", str(tmp_path / "study" / "benchmarks" / "sums.parquet")
@@ -43,7 +43,7 @@ def test_settings_are_those_that_the_items_were_made_with_where_they_give_the_sa
     assert as_made(now, [repr(before)], output) == (before if same else now)
 
 
-def test_without_records_items_or_a_file_of_readable_size_settings_stay_as_they_are(
+def test_settings_are_unchanged_without_record_items_or_readable_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, output = tmp_path / "rows.jsonl", str(tmp_path / "study" / "benchmarks" / "sums.parquet")

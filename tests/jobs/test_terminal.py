@@ -113,7 +113,7 @@ def test_a_job_that_dies_before_its_log_is_not_given_an_earlier_cause(deaths: tu
     assert "ModuleNotFoundError: No module named 'no_such_package'" in deaths[1].split(line)[0]
 
 
-def test_ended_jobs_have_name_and_share_of_the_work_and_no_number(deaths: tuple[Path, str]) -> None:
+def test_finished_jobs_are_shown_by_name_and_share_of_the_work(deaths: tuple[Path, str]) -> None:
     assert re.search(r"^job well: 30 responses after \d+ s \(10% of 300 responses\)$", deaths[1], re.MULTILINE)
     for noise in ("jobid", "steps (", "Execute", "CalledProcessError", "non-zero"):
         assert noise not in deaths[1]
@@ -161,7 +161,7 @@ class Executor:
         self.event("job_error", jobid=jobid, **fields)
 
 
-def test_slurms_word_counts_where_a_job_says_nothing(tmp_path: Path) -> None:
+def test_the_cause_comes_from_slurm_if_the_job_logged_none(tmp_path: Path) -> None:
     slurm = Executor(tmp_path)
     logs = [slurm.begin(1, "a", "INFO: half\n"), "logs/slurm/7.log"]
     slurm.fail(1, "SLURM-job '7' failed.\nOUT_OF_MEMORY", logs)
@@ -171,7 +171,7 @@ def test_slurms_word_counts_where_a_job_says_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "1.log").read_text() == "INFO: half\n"
 
 
-def test_of_a_group_those_jobs_are_shown_that_died(tmp_path: Path) -> None:
+def test_only_the_failed_jobs_of_a_group_are_shown(tmp_path: Path) -> None:
     slurm = Executor(tmp_path)
     well, died = slurm.begin(1, "a", "INFO: done\n"), slurm.begin(2, "b", "FAILED: KeyError: 'a'\n")
     never = slurm.begin(3, "c")

@@ -73,7 +73,7 @@ def known(config: Config) -> Graph:
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_files_and_what_they_are_made_from(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_and_their_inputs_match_snakemake(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     project, config = started(tmp_path, STUDIES[name])
     ours, theirs = known(config), planned(project)
@@ -118,7 +118,9 @@ CHANGES: dict[str, tuple[list[str], list[str]]] = {
 
 
 @pytest.mark.parametrize("name", CHANGES)
-def test_files_to_be_made(name: str, made: tuple[Project, Config], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_files_match_snakemake(
+    name: str, made: tuple[Project, Config], monkeypatch: pytest.MonkeyPatch
+) -> None:
     project, config = made
     monkeypatch.chdir(project.folder)
     deleted, newer = ([Path("results/mine", file) for file in files] for files in CHANGES[name])

@@ -97,7 +97,7 @@ ITEMS, REPORT = "benchmarks/gsm8k.parquet", "math-verify/report.html"
         ([FEATURES], [TRACES], {LABELS, FEATURES, *FROM_OBSERVATION}),
     ],
 )
-def test_what_follows_deleted_and_newer_files(
+def test_outputs_of_deleted_and_newer_files_are_to_be_made(
     config: Config, deleted: list[str], newer: list[str], expected: set[str]
 ) -> None:
     for path in deleted:
@@ -107,7 +107,7 @@ def test_what_follows_deleted_and_newer_files(
     assert to_make(config) == expected
 
 
-def test_the_report_reads_items_itself(config: Config) -> None:
+def test_a_missing_report_needs_its_items(config: Config) -> None:
     for path in (ITEMS, REPORT):
         (RESULTS / path).unlink()
     assert counts(config) == [1, 2, 2, 2, 2, 4, 2, 1, 1]
@@ -127,7 +127,7 @@ THREE = ["gsm8k", "math", "svamp"]
     ],
     ids=["nothing made", "a benchmark more", "a benchmark less", "a model more"],
 )
-def test_what_changes_reaches_the_report(made: dict | None, planned: dict, expected: list[int]) -> None:
+def test_changes_reach_the_report(made: dict | None, planned: dict, expected: list[int]) -> None:
     if made:
         make_all(load_config(made))
     assert counts(load_config(planned)) == expected
@@ -143,12 +143,12 @@ def test_damaged_files_are_found_and_named(config: Config, content: bytes) -> No
     assert to_make(config) == FROM_OBSERVATION
 
 
-def test_a_file_without_its_columns_is_to_be_made(config: Config) -> None:
+def test_a_file_that_lacks_columns_is_to_be_made(config: Config) -> None:
     make(RESULTS / "math-verify/sweep.parquet", 4600, {"something": [1]})
     assert to_make(config) == {"math-verify/sweep.parquet", "math-verify/report.html"}
 
 
-def test_a_judge_without_a_report_is_estimated_for_what_the_comparison_shows() -> None:
+def test_estimates_of_a_judge_without_a_report_cover_the_comparison() -> None:
     raw = small_study()
     raw["judges"]["other"] = {"kind": "math-verify"}
     raw["run"] |= {"judges": ["math-verify", "other"], "analyses": ["accuracy", "agreement"]}
@@ -172,7 +172,7 @@ def test_a_study_without_the_report_does_not_wait_for_it() -> None:
     assert to_make(config) == set()
 
 
-def test_no_analysis_takes_the_name_of_another_stage() -> None:
+def test_names_of_analyses_and_stages_differ() -> None:
     declared = [stage for section in sections().values() for stage in section.STAGES]
     assert declared == ["sweep", "report"]
     pipeline = list(study_files(load_config(PAPER)).stages)[: -len(declared)]
@@ -188,7 +188,7 @@ def write_record(made: str, checksums: dict[Path, str]) -> None:
     path.write_text(json.dumps({"input_checksums": {str(one): result for one, result in checksums.items()}}))
 
 
-def test_a_newer_file_of_the_recorded_content_is_none(config: Config) -> None:
+def test_a_newer_file_with_the_recorded_content_invalidates_nothing(config: Config) -> None:
     """As after a copy without dates. Of another content, or of one that nobody recorded, it counts."""
     features = RESULTS / FEATURES
     make(features, age_s=0)
@@ -207,7 +207,7 @@ def test_a_newer_file_of_the_recorded_content_is_none(config: Config) -> None:
 
 
 @pytest.mark.parametrize("record", ["", "[]", "{}", '{"input_checksums": null}', '{"input_checksums": [1]}'])
-def test_a_record_that_says_nothing_changes_nothing(config: Config, record: str) -> None:
+def test_an_empty_record_changes_nothing(config: Config, record: str) -> None:
     make(RESULTS / FEATURES, age_s=0)
     write_record(OBSERVATIONS, {})
     for path in Path(".snakemake").rglob("*"):
@@ -231,7 +231,7 @@ def test_the_record_of_a_long_name_is_found(config: Config) -> None:
     assert not is_as_recorded(Path("nowhere"), made)
 
 
-def test_a_family_that_asks_the_model_brings_a_pass_for_each_file_of_traces() -> None:
+def test_a_family_that_asks_the_model_needs_one_pass_per_file_of_traces() -> None:
     raw = small_study()
     make_all(load_config(raw))
     raw["run"]["features"] = ["tokens", "forced_answer"]

@@ -89,7 +89,7 @@ def test_costs_by_hand() -> None:
         assert vars(result[model]) == pytest.approx(vars(cost)), model
 
 
-def test_what_is_left_is_counted_with_what_finished_files_say() -> None:
+def test_remaining_work_is_estimated_from_finished_files() -> None:
     config = study()
     # Of model `one`, svamp is done: 600 responses, 100 tokens each on average.
     make("results/paper/benchmarks/svamp.parquet", 900)
@@ -131,9 +131,7 @@ def with_passes(family: str = "forced_answer", **section: Any) -> Config:
         ("iterative_prompting", {"samples": 2}, 3238 * 500 * 3, None),
     ],
 )
-def test_what_a_model_is_asked_again_is_counted_by_hand(
-    family: str, section: dict[str, Any], contexts: float, n: int | None
-) -> None:
+def test_requests_of_a_pass_by_hand(family: str, section: dict[str, Any], contexts: float, n: int | None) -> None:
     """At 100 contexts a second; the pass is one more job that starts the engine."""
     if family not in FAMILIES:
         pytest.skip("the analysis of this family is not installed")
@@ -157,7 +155,7 @@ def test_imported_passes_and_models_that_cannot_be_asked_take_no_time(tmp_path: 
         assert len(config.left_out) == len(models) - 1
 
 
-def test_parts_of_a_pass_under_way_are_done() -> None:
+def test_finished_parts_of_a_running_pass_are_done() -> None:
     config = with_passes()
     output = Path("results/paper/passes/forced_answer/one/svamp.parquet")
     rows = {"model": ["one"] * 6, "benchmark": ["svamp"] * 6, "item_id": list("aabbcc"), "sample": [0] * 6}
@@ -169,18 +167,18 @@ def test_parts_of_a_pass_under_way_are_done() -> None:
     assert "asks the model again about 2,638 responses" in " ".join(text(config).split())
 
 
-def test_parts_of_a_job_under_way_are_done() -> None:
+def test_finished_parts_of_a_running_job_are_done() -> None:
     make("results/paper/generations/one/svamp.parquet.parts/part-000-000000.parquet", 60, 256)
     assert costs(study())["one"].left == 3238 - 256
 
 
-def test_a_finished_study_takes_nothing() -> None:
+def test_a_finished_study_needs_no_time() -> None:
     config = study()
     make_all(config)
     assert vars(sum(costs(config).values(), Cost())) == vars(Cost(responses=600))
 
 
-def test_rates_of_a_model_stand_above_those_of_all() -> None:
+def test_rates_of_a_model_override_the_general_ones() -> None:
     models = {
         "one": {"id": "a/one", "rates": {"tokens_per_response": 900}},
         "two": {"id": "a/two"},
@@ -223,7 +221,7 @@ def test_items_are_counted_in_local_files_and_earlier_results() -> None:
     assert item_counts(config) == {"gsm8k": None, "svamp": 7}
 
 
-def test_plan_says_what_it_leaves_out() -> None:
+def test_the_plan_names_what_it_omits() -> None:
     shown = text(study(benchmarks=without_counts(dataset="a/svamp")))
     assert "(set expected_items): gsm8k, svamp." in shown
     assert "provider's charges for served." in shown
@@ -232,7 +230,7 @@ def test_plan_says_what_it_leaves_out() -> None:
 @pytest.mark.parametrize(
     ("count", "shown"), [(0, "0.0"), (1_500, "0.0015"), (60_000, "0.06"), (157_000, "0.16"), (123_456_789, "123.5")]
 )
-def test_few_tokens_are_not_none(count: int, shown: str) -> None:
+def test_a_few_tokens_are_not_shown_as_0(count: int, shown: str) -> None:
     assert millions(count) == shown
 
 

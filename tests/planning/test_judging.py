@@ -44,7 +44,7 @@ def text(config: Config) -> str:
     return out.getvalue()
 
 
-def test_before_anything_is_asked_rates_tell() -> None:
+def test_before_the_first_request_the_plan_uses_rates() -> None:
     """200 responses with 600 + 200 tokens in and 300 out; at most 2,048 + 200 in and 1,000 out."""
     usd, most = 200 * (800 * 2 + 300 * 10) / 1e6, 200 * (2248 * 2 + 1000 * 10) / 1e6
     config = study(**PRICES)
@@ -57,7 +57,7 @@ def test_before_anything_is_asked_rates_tell() -> None:
     assert costs["qwen3-4b"].usd == pytest.approx(costs["qwen3-4b"].gpu_h * 2.5 + usd)
 
 
-def test_a_judge_that_is_a_part_of_another_is_planned_for_all_that_it_may_be_asked() -> None:
+def test_a_member_of_a_combined_judge_is_planned_for_its_most_requests() -> None:
     raw = study(**PRICES).model_dump(mode="json", exclude_unset=True)
     raw["judges"]["both"] = {"kind": "first_of", "judges": ["math-verify", "grok"]}
     raw["run"] |= {"judges": ["both"]}
@@ -65,7 +65,7 @@ def test_a_judge_that_is_a_part_of_another_is_planned_for_all_that_it_may_be_ask
     assert (judged.judge, judged.left, judged.prompt_tokens) == ("grok", 200, 160_000)
 
 
-def test_replies_that_are_paid_for_are_not_left_and_tell_what_others_take() -> None:
+def test_cached_replies_are_done_and_predict_the_tokens_of_others() -> None:
     """Of gsm8k's 100 responses 40 are judged, at 500 tokens in and 30 out; other settings' calls are no progress."""
     config = study(**PRICES, budget_usd=5)
     book = Ledger(ledger(config, "judges.grok"), Terms(*PRICES.values()))
@@ -80,7 +80,7 @@ def test_replies_that_are_paid_for_are_not_left_and_tell_what_others_take() -> N
     assert "Judge grok: budget 5.00 USD, 0.13 are spent." in text(config)
 
 
-def test_what_is_labelled_is_not_left() -> None:
+def test_labelled_responses_are_done() -> None:
     config = study(**PRICES)
     make_all(config)
     assert [(one.responses, one.left, one.usd) for one in found(config)] == [(200, 0, 0), (200, 0, 0)]
@@ -97,5 +97,5 @@ def test_a_judge_without_prices_has_no_dollars() -> None:
     assert line.split() == ["grok", "qwen3-4b", "200", "200", "0.16", "0.06", "-", "-"]
 
 
-def test_a_study_without_such_a_judge_says_nothing_of_them() -> None:
+def test_a_study_without_an_llm_judge_has_no_line_about_judges() -> None:
     assert "To judge by" not in text(load_config(small_study()))

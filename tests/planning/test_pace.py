@@ -64,7 +64,7 @@ def test_responses_count_finished_files_and_parts(config: Config) -> None:
     assert jobs(study_files(config), NOW)["generations"] == Amount(1, 4, None)
 
 
-def test_total_follows_the_files_that_are_there(config: Config) -> None:
+def test_the_total_follows_existing_files(config: Config) -> None:
     make_all(config)
     make(GENERATIONS / "qwen3-4b/gsm8k.parquet", 4940, 80)  # traces made elsewhere may lack items
     assert generated(config) == Amount(380, 380, None)
@@ -86,7 +86,7 @@ def test_speed_ends_with_the_work() -> None:
     assert speed(events, NOW + 1) is None
 
 
-def test_no_time_is_left_where_nothing_will_come(config: Config) -> None:
+def test_no_remaining_time_is_shown_if_nothing_will_come(config: Config) -> None:
     """All was made in the last minutes, one feature file is deleted, nothing waits for it."""
     make_all(config, age_s=480)
     (RESULTS / "features/qwen3-4b/gsm8k.parquet").unlink()
@@ -94,7 +94,7 @@ def test_no_time_is_left_where_nothing_will_come(config: Config) -> None:
     assert {line[-1] for stage, line in lines(config).items() if stage not in ("Study", "done")} == {"done"}
 
 
-def test_a_report_that_lacks_a_benchmark_is_not_done(config: Config) -> None:
+def test_a_report_without_a_benchmark_is_not_done(config: Config) -> None:
     make_all(config)
     assert lines(config)["report"] == ["1", "of", "1", "-", "done"]
     assert lines(load_config(small_study(["gsm8k", "math", "svamp"])))["report"] == ["0", "of", "1", "-", "-"]

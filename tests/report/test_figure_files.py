@@ -30,7 +30,7 @@ def axes() -> Axes:
 
 
 @pytest.mark.parametrize("label", ["costs $5_$", "costs $5 and $6", r"C:\new^{2}", "100 % #1 & ~"])
-def test_labels_are_shown_as_they_are(label, tmp_path):
+def test_labels_are_not_interpreted(label, tmp_path):
     with style():
         figure = message(label, label)
         figure.add_subplot().set_title(label)
@@ -54,7 +54,7 @@ def test_a_page_has_the_figure_as_a_vector_and_links_to_its_files(tmp_path):
     assert struct.unpack(">II", (tmp_path / "figure_1_x.png").read_bytes()[16:24]) == (2 * 5 * 96, 2 * 2 * 96)
 
 
-def test_a_page_as_narrow_as_a_telephone_has_the_narrow_form(tmp_path):
+def test_a_narrow_page_shows_the_narrow_figure(tmp_path):
     with style():
         drawing = Drawing(message("text", ""), "Caption.", narrow=new_figure(4, 3, ""))
     write_figure(Exhibit("figure", "1_x", "X"), drawing, tmp_path)
@@ -63,12 +63,12 @@ def test_a_page_as_narrow_as_a_telephone_has_the_narrow_form(tmp_path):
     assert ElementTree.fromstring(base64.b64decode(narrow[1])).get("width") == "288pt", "4 inches"
 
 
-def test_the_corner_says_which_study_a_figure_is_of():
+def test_the_corner_of_a_figure_names_its_study():
     assert [text.get_text() for text in new_figure(4, 3, "real").texts] == ["Study: real"]
     assert [text.get_text() for text in new_figure(4, 3, "").texts] == [""]
 
 
-def test_style_leaves_no_trace():
+def test_style_is_reset_afterwards():
     before = dict(rcParams)
     with style():
         assert rcParams["pdf.fonttype"] == 42
@@ -82,7 +82,7 @@ def overlaps(axes: Axes, points: list[tuple[float, float]]) -> list[tuple[Bbox, 
     return [pair for pair in pairs if pair[0].overlaps(pair[1])]
 
 
-def test_names_in_a_corner_cover_neither_each_other_nor_points(axes):
+def test_names_in_a_corner_do_not_overlap_each_other_or_points(axes):
     name_points(axes, CROWDED, NAMES, 7.5)
     assert [text.get_text() for text in axes.texts] == NAMES
     assert not overlaps(axes, CROWDED)
@@ -97,7 +97,7 @@ def test_lines_lead_from_names_to_their_points(axes):
         assert distances.min() < 1
 
 
-def test_names_stand_at_the_same_places_twice(axes):
+def test_the_placement_of_names_is_deterministic(axes):
     places = []
     for _ in range(2):
         name_points(axes, CROWDED, NAMES, 7.5)
@@ -130,6 +130,6 @@ def test_names_stay_inside_the_frame_and_off_bars_and_other_points(axes):
         assert np.linalg.norm(along[:, None] - others, axis=2).min() > 4, "a line over a point"
 
 
-def test_no_names_do_no_harm(axes):
+def test_a_figure_without_names_is_drawn(axes):
     name_points(axes, [], [], 7.5)
     assert not axes.texts

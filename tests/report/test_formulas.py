@@ -26,13 +26,13 @@ def test_a_fraction() -> None:
         (r"$\left(" * 400 + "$", []),
     ],
 )
-def test_what_is_a_formula(text: str, formulas: list[str]) -> None:
+def test_formulas_are_recognised(text: str, formulas: list[str]) -> None:
     pieces = parts(text)
     assert [piece["source"] for piece in pieces if isinstance(piece, dict)] == formulas
     assert "".join(piece if isinstance(piece, str) else piece["source"] for piece in pieces) == text
 
 
-def test_nothing_but_names_a_few_attributes_and_text() -> None:
+def test_only_names_known_attributes_and_text_remain() -> None:
     [formula] = parts(r"$\href{javascript:a}{x} \text{<b>1</b>}$")
     assert "href" not in str(formula["math"])
     assert "'<b>1</b>'" in str(formula["math"])

@@ -62,7 +62,7 @@ def test_an_estimator_is_a_few_lines(estimator: object) -> None:
     assert max(map(len, lines)) < 200
 
 
-def test_a_card_is_its_verdict_and_reasons(estimator: object) -> None:
+def test_a_card_has_verdict_and_reasons(estimator: object) -> None:
     validation = estimator.validation
     assert repr(validation).splitlines() == [
         f"verdict on recommended: {validation.verdict}",
@@ -81,7 +81,7 @@ def test_an_estimator_shows_its_card(estimator: object) -> None:
         assert f"Verdict: {estimator.validation.verdict}" in text
 
 
-def test_what_a_monitor_found(estimator: object, features: pl.DataFrame) -> None:
+def test_the_result_of_a_monitor_is_shown(estimator: object, features: pl.DataFrame) -> None:
     result = es.monitor(estimator, features, by=["route"], fail_below=0.5)
     lines = repr(result).splitlines()
     assert lines[1] == "  160 responses in 1 file; 4 slices"

@@ -19,7 +19,7 @@ GENERATIONS = [
 ]
 
 
-def test_origins_tell_shared_settings_from_those_that_differ():
+def test_origins_separate_shared_settings_from_differing_ones():
     result = origins(GENERATIONS, "model")
     assert ("sampling temperature", "0.5") in result.shared
     assert ("logprobs mode", "raw_logprobs") in result.shared
@@ -44,7 +44,7 @@ def test_origins_report_a_conflict_within_a_model():
     assert result.rows[1] == ("tiny-b", "models/tiny-b", "0.11.0 / 0.12.0")
 
 
-def test_each_file_may_be_taken_over_from_a_file_of_its_own():
+def test_each_file_can_be_imported_from_its_own_source():
     taken = []
     for place, entry in enumerate(GENERATIONS):
         source = f"given/{entry['benchmark']}.parquet"
@@ -56,19 +56,19 @@ def test_each_file_may_be_taken_over_from_a_file_of_its_own():
     assert result.rows[1] == ("tiny-b", "models/tiny-b", "2 / 3")
 
 
-def test_conflict_is_reported_where_all_models_have_it():
+def test_a_conflict_shared_by_all_models_is_reported():
     changed = [entry | {"engine": "vllm" if entry["benchmark"] == "logic" else "other"} for entry in GENERATIONS]
     result = origins(changed, "model")
     assert len(result.conflicts) == 2
 
 
-def test_another_number_of_items_than_published_is_a_warning():
+def test_a_number_of_items_unlike_the_published_one_is_a_warning():
     benchmarks = [{"benchmark": "a", "items_in_source": 24}, {"benchmark": "b", "items_in_source": 7}]
     assert miscounts(benchmarks, {"a": 25, "b": 7, "c": 1}) == ("a: 24 items, the published count is 25.",)
     assert miscounts(benchmarks, {"a": None}) == ()
 
 
-def test_secrets_of_traces_made_elsewhere_are_not_shown() -> None:
+def test_secrets_of_imported_traces_are_not_shown() -> None:
     key = "hf_abcdefghijklmnopqrstuvwxyz"
     entries = [{"model": "a", "extra": {"auth": "hush", "style": key, "max_tokens": 5}}]
     assert origins(entries, "model").shared == (

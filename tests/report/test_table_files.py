@@ -53,7 +53,7 @@ def test_html_is_escaped(tmp_path):
     assert "a &amp; b" in html
 
 
-def test_a_table_without_rows_is_a_line_of_the_page_that_says_so(tmp_path):
+def test_a_table_without_rows_becomes_a_sentence_on_the_page(tmp_path):
     files = written(Table("Nothing.", pl.DataFrame(schema={"AEE": pl.Float64}), ("Why.",)), tmp_path)
     assert files["csv"] == "AEE\n"
     assert "<b>Table 2: Errors</b> is left out: it has no rows. Why.</p>" in files["html"]
@@ -70,7 +70,7 @@ def test_a_page_links_to_the_files_of_a_table(tmp_path):
     assert (tmp_path / "table_2_by_model_published.csv").read_text() == "AEE\n0.2\n"
 
 
-def test_what_rounds_to_zero_has_no_minus():
+def test_a_value_that_rounds_to_zero_has_no_minus_sign():
     assert [number(value, "+.3f") for value in (-0.0004, 0.0004, -0.0006, 0.0)] == [
         "+0.000",
         "+0.000",
@@ -85,7 +85,7 @@ def test_an_exhibit_without_a_number_is_called_by_its_title():
     assert EXHIBIT.heading == "Table 2: Errors"
 
 
-def test_a_wide_table_is_turned_on_a_page_and_nowhere_else() -> None:
+def test_a_wide_table_is_transposed_only_on_the_page() -> None:
     names = [f"n{number}" for number in range(15)]
     rows = [
         {"Model": model, "Measure": "AEE"} | dict.fromkeys(names, value) for model, value in (("a", 0.5), ("b", None))
@@ -104,7 +104,7 @@ def test_a_wide_table_is_turned_on_a_page_and_nowhere_else() -> None:
         assert as_it_is.on_a_page() == (other.columns, as_it_is.cells(), as_it_is.numeric())
 
 
-def test_values_that_are_missing_for_one_reason_have_one_note() -> None:
+def test_values_missing_for_the_same_reason_share_a_note() -> None:
     missing = [("SAR", "no tokens", f"m{number}") for number in range(16)] + [("SAR", "no tokens", "m0")]
     assert missing_notes([*missing, ("IP", "no tokens", "m0"), ("IP", "refused", "m1")]) == [
         "No SAR (no tokens): m0; m1; m2; m3; m4; m5; and 10 more.",

@@ -23,7 +23,7 @@ def lines(out: StringIO) -> list[str]:
     return [re.sub(r"\x1b\[\d*m", "", line).rstrip() for line in out.getvalue().splitlines()]
 
 
-def test_a_log_gets_columns_of_plain_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_in_a_log_has_plain_text_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "20")
     show(PARTS, out := StringIO())
     assert lines(out) == [
@@ -36,7 +36,7 @@ def test_a_log_gets_columns_of_plain_text(monkeypatch: pytest.MonkeyPatch) -> No
     ]
 
 
-def test_a_narrow_terminal_wraps_headings_and_cuts_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_narrow_terminal_wraps_headings_and_keeps_numbers_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "20")
     monkeypatch.setenv("TERM", "xterm")
     show(PARTS, out := Terminal())

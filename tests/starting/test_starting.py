@@ -81,7 +81,7 @@ def test_columns_are_found_by_their_names(here: Path, capsys: pytest.CaptureFixt
     assert config.labelled == ["my-sums", "gases", "texts"]
 
 
-def test_names_that_yaml_would_read_as_something_else_stay_names(here: Path) -> None:
+def test_names_that_yaml_would_misread_are_quoted(here: Path) -> None:
     names = ["123", "yes", "true", "null", "2024", "2024-01-01", "0x1F", "1_0"]
     files = [lines(f"{name}.jsonl", [{"question": "1 + 1?", "answer": "2"}]) for name in names]
     for name in ("off", "7"):
@@ -97,7 +97,7 @@ def test_names_that_yaml_would_read_as_something_else_stay_names(here: Path) -> 
 
 
 @pytest.mark.parametrize("bfloat16", [True, False])
-def test_a_cpu_build_computes_in_all_cores(here: Path, monkeypatch: pytest.MonkeyPatch, bfloat16: bool) -> None:
+def test_a_cpu_build_uses_all_cores(here: Path, monkeypatch: pytest.MonkeyPatch, bfloat16: bool) -> None:
     files = [lines(f"{name}.jsonl", [{"question": "1 + 1?", "answer": "2"}]) for name in ("a", "b")]
     monkeypatch.setattr(study, "cores", lambda: 8)
     monkeypatch.setattr(study, "is_cpu_build", lambda: True)
@@ -106,7 +106,7 @@ def test_a_cpu_build_computes_in_all_cores(here: Path, monkeypatch: pytest.Monke
     assert (result["threads"], result.get("engine_args")) == (8, None if bfloat16 else {"dtype": "float32"})
 
 
-def test_an_ambiguous_number_of_an_option_is_to_be_checked(here: Path) -> None:
+def test_an_ambiguous_option_number_is_marked_for_checking(here: Path) -> None:
     rows = [{"question": "Lightest?", "options": ["Neon", "Helium", "Argon"], "answer": 1}]
     assert look_at(lines("a.jsonl", rows)).reference_is == "index"
     assert look_at(lines("a.jsonl", [rows[0] | {"answer": 0}])).reference_is is None
@@ -117,7 +117,7 @@ def test_an_ambiguous_number_of_an_option_is_to_be_checked(here: Path) -> None:
     ("name", "expected"),
     [("a/b/rows.v2.jsonl.gz", "rows.v2"), ("Qwen/New Model", "New-Model"), ("über.csv", "ber"), ("...", "rows")],
 )
-def test_names_are_such_as_files_may_have(name: str, expected: str) -> None:
+def test_names_are_valid_file_names(name: str, expected: str) -> None:
     assert name_of(name) == expected
 
 
@@ -149,7 +149,7 @@ def test_names_are_such_as_files_may_have(name: str, expected: str) -> None:
         (["empty.jsonl", "one.jsonl", "-m", "weights"], "empty.jsonl: must have rows, has none"),
     ],
 )
-def test_what_is_not_a_study_says_so_and_leaves_nothing(
+def test_rows_that_give_no_study_are_refused_and_nothing_is_written(
     here: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], expected: str
 ) -> None:
     lines("one.jsonl", [{"question": "1 + 1?", "answer": "2"}])
@@ -164,7 +164,7 @@ def test_what_is_not_a_study_says_so_and_leaves_nothing(
     assert sorted(here.rglob("*")) == before
 
 
-def test_nothing_is_written_over(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_existing_files_are_not_overwritten(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [lines(f"{name}.jsonl", [{"question": "1 + 1?", "answer": "2"}]) for name in ("one", "two")]
     Path("mine.yaml").write_text("mine: all")
     assert run("init", "mine.yaml", *rows, "-m", "weights") == 1

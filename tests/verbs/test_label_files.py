@@ -56,13 +56,13 @@ def test_lines_and_parquet(tmp_path: Path) -> None:
         ("a.parquet", "no parquet", "must be a Parquet, CSV"),
     ],
 )
-def test_what_is_not_a_label_is_refused_with_its_row(tmp_path: Path, name: str, text: str, message: str) -> None:
+def test_an_invalid_label_is_refused_with_its_row(tmp_path: Path, name: str, text: str, message: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(InputError, match=f"^{tmp_path / name}: {message}"):
         es.read_labels(tmp_path / name)
 
 
-def test_several_files_of_which_some_have_weights_and_some_no_label_yet(tmp_path: Path) -> None:
+def test_files_with_weights_and_files_with_unlabelled_rows_are_combined(tmp_path: Path) -> None:
     texts = ("item_id,weight,label\n007,2.5,TRUE\n008,4,\n", "item_id,label\n010,\n")
     for number, text in enumerate(texts):
         (tmp_path / f"{number}.csv").write_text(text)
@@ -77,6 +77,6 @@ def test_a_table_of_another_encoding_is_refused(tmp_path: Path) -> None:
         es.read_labels(tmp_path / "a.csv")
 
 
-def test_an_answer_longer_than_most(tmp_path: Path) -> None:
+def test_a_very_long_answer_is_read(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(f"item_id,response,label\nx,{'word ' * 60_000},yes\n")
     assert es.read_labels(tmp_path / "a.csv").rows() == [("x", True)]

@@ -31,7 +31,7 @@ def test_every_response_has_its_probability_in_order(features: pl.DataFrame, lab
     assert result["p_correct"].to_list() == estimator.estimator.p_correct(features).tolist()
 
 
-def test_their_mean_is_the_estimate_of_the_slice(features: pl.DataFrame, labels: pl.DataFrame) -> None:
+def test_the_mean_probability_is_the_estimate_of_the_slice(features: pl.DataFrame, labels: pl.DataFrame) -> None:
     estimator = es.fit(features, labels, "log-3d")
     means = score(estimator, features).group_by("benchmark").agg(pl.col("p_correct").mean()).sort("benchmark")
     result = es.estimate(estimator, features, ["benchmark"]).sort("benchmark")
@@ -51,7 +51,7 @@ def test_a_response_without_features_is_null_with_the_reason() -> None:
     assert none["p_correct"].to_list() == [None]
 
 
-def test_an_estimator_of_a_threshold_gives_none(features: pl.DataFrame, labels: pl.DataFrame) -> None:
+def test_a_threshold_estimator_gives_no_probability(features: pl.DataFrame, labels: pl.DataFrame) -> None:
     for rows in (features, features.head(0)):
         with pytest.raises(InputError, match=r"'atc-max' .*P\(correct\)"):
             score(es.fit(features, labels, "atc-max"), rows)

@@ -23,12 +23,12 @@ def frame(n: int = 60, seed: int = 0) -> tuple[pl.DataFrame, pl.DataFrame]:
     return features, features.select("item_id", label=pl.Series(rows(n, seed)[1]))
 
 
-def test_a_seed_of_zero_is_a_seed() -> None:
+def test_seed_0_is_accepted() -> None:
     assert es.fit(*frame(), "doc-mtp", {"seed": 0}).about["settings"]["seed"] == 0
     assert es.fit(*frame(), "doc-mtp").about["settings"]["seed"] == 42
 
 
-def test_fit_and_estimate_are_those_of_the_study() -> None:
+def test_fit_and_estimate_agree_with_the_study() -> None:
     features, labels = frame()
     fitted = es.fit(features, labels, "forest-3d-balanced-isotonic", {"trees": 10, "seed": 7})
     settings = {**fitted.about["settings"]}
@@ -72,7 +72,7 @@ def test_features_of_another_k_are_refused_with_what_to_do(tmp_path: Path) -> No
         es.estimate(fitted, es.read_features(TINY.traces))
 
 
-def test_the_example_log_is_of_the_example_traces() -> None:
+def test_the_example_log_matches_the_example_traces() -> None:
     """The log was written with six decimals, the traces in Float32."""
     log = es.read_features(TINY.log).sort("metadata.route", "item_id")
     traces = es.read_features(TINY.traces, top_k=5).sort("benchmark", "item_id")
@@ -138,7 +138,7 @@ def test_features_of_several_kinds_of_log_probabilities_are_refused() -> None:
         (frame()[1].with_columns(label=pl.lit(True)), "'baseline-max' cannot be fitted: all training rows are correct"),
     ],
 )
-def test_labels_that_nothing_can_be_fitted_on(labels: pl.DataFrame, message: str) -> None:
+def test_labels_on_which_nothing_can_be_fitted_are_refused(labels: pl.DataFrame, message: str) -> None:
     with pytest.raises(InputError, match=message):
         es.fit(frame()[0], labels, "baseline-max")
 
@@ -167,7 +167,7 @@ def test_files(tmp_path: Path) -> None:
     assert es.read_labels(table)["label"].equals(es.read_labels(TINY.labels)["label"])
 
 
-def test_the_csv_files_of_a_folder_are_logs_where_they_have_log_probabilities(
+def test_only_csv_files_with_log_probabilities_are_read_as_logs(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "labels.csv").write_text("item_id,label\na,true\n")
