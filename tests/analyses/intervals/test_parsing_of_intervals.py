@@ -122,10 +122,6 @@ def test_the_time_is_in_proportion_to_the_text(piece: str) -> None:
     assert time.process_time() - start < 2
 
 
-def test_there_are_at_least_sixty_cases_each_once() -> None:
-    assert len({name for name, _, _ in INTERVALS}) == len({text for _, text, _ in INTERVALS}) == len(INTERVALS) >= 60
-
-
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
