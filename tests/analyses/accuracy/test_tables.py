@@ -1,7 +1,6 @@
 """Tables by model (1, 2, 6, 7, 8), and how all tables are written."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -41,8 +40,6 @@ from entropy_sentinel.analyses.accuracy.tables_by_model import (
 from entropy_sentinel.estimators.catalogue import BASELINES
 from entropy_sentinel.report.pages import Exhibit
 from entropy_sentinel.report.tables import Table, write_table
-
-DATA = Path(__file__).parents[2] / "data"
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """Tables of medians and interquartile ranges (3, 4, 5, 9, 10), and what they are made of."""
 
-from pathlib import Path
-
 import polars as pl
 import pytest
 from frames import DEFAULT, GROUPS, cell, domains, sweep_rows
@@ -15,8 +13,6 @@ from entropy_sentinel.analyses.accuracy.tables_of_groups import (
     table_10_leave_one_out,
 )
 from entropy_sentinel.estimators.catalogue import CONFIGURATIONS
-
-DATA = Path(__file__).parents[2] / "data"
 
 
 def test_table_3_medians_and_iqrs_of_three_models():

@@ -52,12 +52,6 @@ def test_a_file_for_a_trainer_and_what_is_in_it() -> None:
     assert result.stderr == "eas: items left out: 1 (no final answer)\n"
 
 
-def test_fewer_candidates_than_requested_are_reported_and_not_filled_up() -> None:
-    result = CliRunner().invoke(app, ["select", "m", "--strategy", "pass-rate", "--size", "5", "-o", "out.jsonl"])
-    assert len(lines("out.jsonl")) == 4
-    assert "pass-rate: 4 candidates, fewer than the 5" in result.stderr
-
-
 def test_the_same_seed_the_same_bytes() -> None:
     for seed, name in ((1, "a"), (1, "b"), (2, "c")):
         CliRunner().invoke(app, ["select", "m", "-s", "random", "-n", "7", "--seed", str(seed), "-o", f"{name}.jsonl"])
