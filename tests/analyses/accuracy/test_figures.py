@@ -186,18 +186,12 @@ def test_figure_2_counts_labelled_rows_with_features():
     assert len(figure.axes[0].collections) == 2
 
 
-def test_figure_2_without_a_density_shows_a_line():
+def test_figure_2_shows_a_line_for_a_class_without_a_density_and_nothing_for_an_empty_one():
     figure = figure_2([(True, 0.1), (True, 0.1), (False, 0.9)])
-    assert legend(figure) == [
-        "correct (2 responses), all at one value",
-        "incorrect (1 response), all at one value",
-    ]
+    of_one_value = ["correct (2 responses), all at one value", "incorrect (1 response), all at one value"]
+    assert legend(figure) == of_one_value
     assert [line.get_xdata()[0] for line in figure.axes[0].lines] == [0.1, 0.9]
-
-
-def test_figure_2_of_one_class():
-    figure = figure_2([(True, 0.1), (True, 0.2)])
-    assert legend(figure) == ["correct (2 responses)", "incorrect (0 responses)"]
+    assert legend(figure_2([(True, 0.1), (True, 0.2)])) == ["correct (2 responses)", "incorrect (0 responses)"]
 
 
 def test_figure_2_gives_a_class_a_panel_of_its_own_where_the_other_would_flatten_it():
