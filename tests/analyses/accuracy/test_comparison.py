@@ -34,12 +34,13 @@ def test_aurocs_of_the_papers_models_differ_from_the_published_ones_as_they_were
 
 
 def test_table_3_follows_from_the_rows_of_table_8():
-    # Medians and IQRs over models of the published Table 8 are those of the published Table 3, up to its rounding.
+    # Both published with two decimals: medians agree, ranges to half a unit of the last one.
     table = compare("3_simple_estimators", paper_inputs())
     assert len(table.frame) == 10
     for row in table.frame.iter_rows(named=True):
         for what in ("Median AEE", "IQR of AEE", "Median rho", "IQR of rho"):
-            assert abs(row[f"{what}: difference"]) < 0.0050001, (row["Estimator"], what)
+            most = 0.0050001 if what.startswith("IQR") else 1e-9
+            assert abs(row[f"{what}: difference"]) < most, (row["Estimator"], what)
 
 
 def test_table_8_and_the_extremes_of_table_2_are_the_same_published_values():

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from observations import BESIDE
+from observations import observations as shared_observations
 
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS
 from entropy_sentinel.analyses.accuracy.measures import auroc_rows, domain_row, write_domains
@@ -14,22 +14,9 @@ from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 
 
 def observations(n: int = 5, **columns: Any) -> pl.DataFrame:
-    """A frame OBSERVATIONS of model `m` on benchmark `c`; feature values are the number of the row."""
-    rows = {
-        "model": ["m"] * n,
-        "benchmark": ["c"] * n,
-        "item_id": [f"c-{number}" for number in range(n)],
-        "sample": [0] * n,
-        "split": ["test"] * n,
-        "label": [True] * n,
-        "label_reason": [None] * n,
-        "n_tokens": [10] * n,
-        "finish_reason": ["stop"] * n,
-        **{name: [float(number) for number in range(n)] for name in FEATURES},
-        **{name: [value] * n for name, value in BESIDE.items()},
-        "feature_reason": [None] * n,
-    }
-    return OBSERVATIONS.frame(rows | columns)
+    """Rows of model `m` on benchmark `c`, all correct; feature values are the number of the row."""
+    values = {name: [float(number) for number in range(n)] for name in FEATURES}
+    return shared_observations("c", n, **({"label": [True] * n} | values | columns))
 
 
 def test_domain_counts() -> None:
@@ -80,9 +67,8 @@ def test_auroc_of_one_class_is_null() -> None:
 def test_domain_without_labels_has_no_accuracy(tmp_path: Path) -> None:
     paths = [str(tmp_path / f"{name}.parquet") for name in "mn"]
     labelled = observations(label=[True, True, True, False, None])
-    unlabelled = observations(
-        benchmark=["d"] * 5, label=[None] * 5, label_reason=["no reference"] * 5, item_id=list("12345")
-    )
+    unlabelled = observations(label=[None] * 5, label_reason=["no reference"] * 5, item_id=list("12345"))
+    unlabelled = unlabelled.with_columns(benchmark=pl.lit("d"))
     OBSERVATIONS.write(pl.concat([labelled, unlabelled]), paths[0], {})
     OBSERVATIONS.write(labelled.with_columns(model=pl.lit("n")), paths[1], {})
     write_domains(paths, ["m", "n"], str(tmp_path / "auroc.parquet"), str(tmp_path / "domains.parquet"))

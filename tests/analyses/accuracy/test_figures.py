@@ -143,25 +143,18 @@ def test_figure_1_names_only_what_it_shows():
     assert [text.get_text() for text in shown.get_texts()] == ["estimated = true", "training domain"]
 
 
-def test_figure_1_marks_a_domain_without_labels_on_the_axis_of_the_estimates():
-    estimates = estimate_rows("a", GROUP, [("logic", "held_out", 0.4, 0.2), (UNLABELLED, "held_out", 0.6, None)])
-    drawing = figure_1_accuracies(estimates, sweep_rows([0.2], [None], ["a"]), GROUPS, "extremes", "a", LABEL)
-    axes = drawing.figure.axes[0]
-    unseen, unlabelled = axes.collections
-    assert unseen.get_offsets().tolist() == [[0.2, 0.4]]
-    assert unlabelled.get_offsets().tolist() == [[axes.get_xlim()[0], 0.6]]
-    assert sorted(names(drawing.figure)) == ["logic", UNLABELLED]
-    assert "estimates of domains without labels" in drawing.caption
-
-
 def test_figure_1_places_true_accuracy_on_x_and_estimate_on_y():
-    estimates = estimate_rows("a", GROUP, [("words", "training", 0.7, 0.8), ("logic", "held_out", 0.4, 0.2)])
+    """A domain without labels is on the axis of the estimates; one without an estimate is left out."""
+    rows = [("words", "training", 0.7, 0.8), ("logic", "held_out", 0.4, 0.2), ("units", "held_out", None, None)]
+    estimates = estimate_rows("a", GROUP, [*rows, (UNLABELLED, "held_out", 0.6, None)])
     figure = figure_1(estimates, sweep_rows([0.2], [None], ["a"]))
-    training, unseen = figure.axes[0].collections
-    assert training.get_offsets().tolist() == [[0.8, 0.7]]
-    assert unseen.get_offsets().tolist() == [[0.2, 0.4]]
-    assert figure.axes[0].get_title() == "a\nAEE 0.200 on unseen domains"
-    assert sorted(names(figure)) == ["logic", "words"]
+    axes = figure.axes[0]
+    offsets = [points.get_offsets().tolist() for points in axes.collections]
+    assert offsets == [[[0.8, 0.7]], [[0.2, 0.4]], [[axes.get_xlim()[0], 0.6]]]
+    assert axes.get_title() == "a\nAEE 0.200 on unseen domains"
+    assert sorted(names(figure)) == ["logic", UNLABELLED, "words"]
+    nothing = estimate_rows("a", GROUP, rows[2:])
+    assert names(figure_1(nothing, sweep_rows([None], [None], ["a"]))) == []
 
 
 @pytest.mark.parametrize(("n_domains", "message"), [(4, "AEE 0.200"), (5, "AEE 0.200, rho 0.900")])
@@ -169,17 +162,6 @@ def test_the_title_of_figure_1_has_a_rho_over_five_domains_or_more(n_domains: in
     estimates = estimate_rows("a", GROUP, [("logic", "held_out", 0.4, 0.2)])
     sweep = sweep_rows([0.2], [0.9], ["a"]).with_columns(n_domains=pl.lit(n_domains, pl.UInt8))
     assert figure_1(estimates, sweep).axes[0].get_title() == f"a\n{message} on unseen domains"
-
-
-def test_figure_1_leaves_out_a_domain_without_an_estimate():
-    estimates = estimate_rows("a", GROUP, [("units", "held_out", None, None), ("logic", "held_out", 0.4, 0.2)])
-    assert names(figure_1(estimates, sweep_rows([0.2], [None], ["a"]))) == ["logic"]
-
-
-def test_figure_1_without_any_estimate():
-    estimates = estimate_rows("a", GROUP, [("units", "held_out", None, None)])
-    figure = figure_1(estimates, sweep_rows([None], [None], ["a"]))
-    assert names(figure) == []
 
 
 def test_figure_1_of_a_model_without_the_group_says_so():
@@ -204,18 +186,12 @@ def test_figure_2_counts_labelled_rows_with_features():
     assert len(figure.axes[0].collections) == 2
 
 
-def test_figure_2_without_a_density_shows_a_line():
+def test_figure_2_shows_a_line_for_a_class_without_a_density_and_nothing_for_an_empty_one():
     figure = figure_2([(True, 0.1), (True, 0.1), (False, 0.9)])
-    assert legend(figure) == [
-        "correct (2 responses), all at one value",
-        "incorrect (1 response), all at one value",
-    ]
+    of_one_value = ["correct (2 responses), all at one value", "incorrect (1 response), all at one value"]
+    assert legend(figure) == of_one_value
     assert [line.get_xdata()[0] for line in figure.axes[0].lines] == [0.1, 0.9]
-
-
-def test_figure_2_of_one_class():
-    figure = figure_2([(True, 0.1), (True, 0.2)])
-    assert legend(figure) == ["correct (2 responses)", "incorrect (0 responses)"]
+    assert legend(figure_2([(True, 0.1), (True, 0.2)])) == ["correct (2 responses)", "incorrect (0 responses)"]
 
 
 def test_figure_2_gives_a_class_a_panel_of_its_own_where_the_other_would_flatten_it():

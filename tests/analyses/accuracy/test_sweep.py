@@ -42,16 +42,13 @@ def test_a_study_without_labelled_unseen_domains_has_no_error_and_says_why() -> 
     assert everything["aee"] == pytest.approx(0.1)
 
 
-def test_why_an_estimator_could_not_be_fitted_is_kept() -> None:
-    frame = estimate_rows("m", "a", [("b", "held_out", None, None)]).with_columns(reason=pl.lit("all rows are correct"))
-    assert sweep(frame)["reason"].to_list() == ["all rows are correct"] * 2
-
-
-def test_the_method_that_a_recommendation_took_is_kept() -> None:
+def test_the_method_of_a_recommendation_and_the_reason_of_a_missing_fit_are_kept() -> None:
     taken, forest = '{"method": "atc-max", "domains": 3}', '{"max_depth": 3}'
     for chosen, method in ((taken, "atc-max"), (forest, None), (None, None)):
         frame = estimate_rows("m", "a", ROWS).with_columns(hyperparameters=pl.lit(chosen, pl.String))
         assert sweep(frame)["method"].to_list() == [method] * 2
+    frame = estimate_rows("m", "a", [("b", "held_out", None, None)]).with_columns(reason=pl.lit("all rows are correct"))
+    assert sweep(frame)["reason"].to_list() == ["all rows are correct"] * 2
 
 
 def test_rows_say_themselves_whose_they_are(tmp_path: Path) -> None:

@@ -123,26 +123,23 @@ def test_p_star_is_the_shares_of_the_counts_or_equal(tmp_path: Path) -> None:
     assert math.isclose(sum(result["b-00001"].probabilities), 1)
 
 
-def test_a_file_of_other_questions_is_refused(tmp_path: Path) -> None:
-    items = write_items(tmp_path / "i.parquet", "b", [("q", [["a"]], None)])
-    other = tmp_path / "other.jsonl"
-    other.write_text('{"question": "Q", "answers": ["a"], "counts": [1]}\n')
-    with pytest.raises(InputError, match=r"other\.jsonl: must have counts for .*1 rows"):
-        of_file(str(other), items)
-    other.write_text('{"question": "q", "answers": ["a"], "counts": [-1]}\n')
-    with pytest.raises(InputError, match=r"other\.jsonl: row 0: counts \(counts\) must be numbers above 0"):
-        of_file(str(other), items)
+ROW = {"question": "q", "answers": ["a"], "counts": [1]}
 
 
-def test_a_question_has_one_row_and_is_text(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([ROW | {"question": "Q"}], "must have counts for .*1 rows"),
+        ([ROW | {"counts": [-1]}], r"row 0: counts \(counts\) must be numbers above 0"),
+        ([ROW, ROW | {"question": " q "}], "row 1: has the question of row 0; keep one row for each"),
+        ([ROW | {"question": ["q"]}], "row 0: 'question' must be text, a number or a list of these"),
+    ],
+)
+def test_a_file_of_counts_that_does_not_fit_is_refused(rows: list[dict], message: str, tmp_path: Path) -> None:
     items = write_items(tmp_path / "i.parquet", "b", [("q", [["a"]], None)])
     path = tmp_path / "counts.jsonl"
-    rows = [{"question": "q", "answers": ["a"], "counts": [1]}, {"question": " q ", "answers": ["b"], "counts": [2]}]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    with pytest.raises(InputError, match=r"counts\.jsonl: row 1: has the question of row 0; keep one row for each"):
-        of_file(str(path), items)
-    path.write_text(json.dumps(rows[0] | {"question": ["q"]}) + "\n")
-    with pytest.raises(InputError, match=r"counts\.jsonl: row 0: 'question' must be text, a number or a list of these"):
+    with pytest.raises(InputError, match=rf"counts\.jsonl: {message}"):
         of_file(str(path), items)
 
 

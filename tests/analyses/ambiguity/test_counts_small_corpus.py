@@ -132,13 +132,18 @@ def test_an_index_that_was_stopped_continues_and_counts_the_same(corpus: Path, t
         assert (index.n_chunks, index.count(["fire"])) == (9, 6)
 
 
-def test_an_index_of_another_corpus_is_refused(corpus: Path, tmp_path: Path) -> None:
+def test_an_index_of_another_corpus_and_a_folder_without_texts_are_refused(corpus: Path, tmp_path: Path) -> None:
     with opened(tmp_path / "i", corpus, "text"):
         pass
     with pytest.raises(InputError, match="another --text"), opened(tmp_path / "i", corpus, "body"):
         pass
     (corpus / "fire.txt").write_text("Nothing burns.\n")
     with pytest.raises(InputError, match=r"fire.txt has changed since"), opened(tmp_path / "i", corpus, "text"):
+        pass
+    with (
+        pytest.raises(InputError, match="must be a folder with files of"),
+        opened(tmp_path / "j", tmp_path / "a", "text"),
+    ):
         pass
     (tmp_path / "no").write_text("no index, but long enough to be taken for one of SQLite's files" * 20)
     with pytest.raises(InputError, match="cannot be used as an index"), opened(tmp_path / "no", corpus, "text"):
@@ -164,14 +169,6 @@ def test_rows_that_cannot_be_counted_are_named(
         main(["counts", str(rows), "--corpus", str(corpus), "-o", str(tmp_path / "out.jsonl")])
     assert says in capsys.readouterr().err
     assert not (tmp_path / "out.jsonl").exists()
-
-
-def test_a_folder_without_texts_is_refused(tmp_path: Path) -> None:
-    with (
-        pytest.raises(InputError, match="must be a folder with files of"),
-        opened(tmp_path / "i", tmp_path / "a", "text"),
-    ):
-        pass
 
 
 @pytest.mark.slow

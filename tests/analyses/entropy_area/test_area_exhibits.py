@@ -15,7 +15,7 @@ from entropy_sentinel.analyses.entropy_area.items import by_item, write_truncati
 from entropy_sentinel.analyses.entropy_area.measures import correlations, spread
 from entropy_sentinel.analyses.entropy_area.report import write_report
 from entropy_sentinel.analyses.entropy_area.tables import write_tables
-from entropy_sentinel.analyses.entropy_area.trajectories import has_options, median_item, trajectory
+from entropy_sentinel.analyses.entropy_area.trajectories import Trajectory, has_options, median_item, trajectory
 from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
 
 MODELS = ["deepseek-r1-distill-qwen-14b", "other"]
@@ -185,8 +185,6 @@ def test_what_is_drawn_is_the_response_of_median_score(made: dict[str, Any]) -> 
 
 
 def test_sums_of_positions_that_were_not_asked_are_of_what_lies_between() -> None:
-    from entropy_sentinel.analyses.entropy_area.trajectories import Trajectory
-
     ends = np.array([1, 3])
     shown = Trajectory("i", 0.0, "A", ends, np.zeros(2), 0.0, 0.0, ("A",), np.array([[0.2, 0.4]]))
     assert shown.decayed_options(0)[0] == pytest.approx([0.2, 0.5, 0.9])

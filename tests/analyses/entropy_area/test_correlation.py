@@ -50,17 +50,6 @@ def test_interval_is_over_bootstrap_samples_of_items() -> None:
     assert result.lower < result.r < result.upper
 
 
-def test_interval_covers_what_it_should() -> None:
-    """Of a bivariate normal with r = 0.6 the 95 % interval has it in about 95 of 100 samples of 80 items."""
-    random = np.random.default_rng(11)
-    n_covered = 0
-    for draw in range(200):
-        x, noise = random.normal(size=(2, 80))
-        result = correlate(x, 0.6 * x + 0.8 * noise, 300, draw)
-        n_covered += result.lower <= 0.6 <= result.upper
-    assert 0.88 <= n_covered / 200 <= 0.99
-
-
 def test_what_has_no_correlation_is_reported() -> None:
     assert why_none([1, 2], [1, 2]) == "2 items have both, 3 are needed"
     assert why_none([1, 1, 1], [1, 2, 3], ("EAS", "answer entropy")) == "EAS is the same for all items"

@@ -85,14 +85,11 @@ def test_integers_of_several_tokens_and_negative_ones_by_hand() -> None:
     expected = {-30: 0.2 * 0.9 * 0.5 * 0.8, -3: 0.2 * 0.9 * 0.5, 1: one, 7: 0.1, 12: twelve}
     assert probabilities(row) == pytest.approx(expected, rel=1e-6)
     assert row["values"] == sorted(expected)
+    assert probabilities(row, "first_") == pytest.approx({1: 0.4, 7: 0.1, 12: 0.1}, rel=1e-6)
     # about, the empty answer, `1.`, `1 so`, `--`, `-30 million` and `12|5`.
     left_out = 0.15 + 0.05 + 0.4 * 0.15 + 0.4 * 0.1 * 0.5 + 0.2 * 0.1 + 0.2 * 0.9 * 0.5 * 0.2 + 0.1 * 0.4
     assert row["missing"] == pytest.approx(left_out, rel=1e-6)
     assert row["missing"] == pytest.approx(1 - sum(expected.values()), rel=1e-6)
-
-
-def test_the_first_tokens_as_the_paper_takes_them() -> None:
-    assert probabilities(asked(TREE), "first_") == pytest.approx({1: 0.4, 7: 0.1, 12: 0.1}, rel=1e-6)
 
 
 def test_an_unlikely_beginning_is_missing_and_not_asked_about() -> None:

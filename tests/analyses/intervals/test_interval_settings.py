@@ -17,20 +17,22 @@ from entropy_sentinel.stages.generation import filled_prompt
 ROOT = Path(__file__).parents[3]
 
 
-def load(folder: Path, monkeypatch: pytest.MonkeyPatch, run: Any = None, **section: Any) -> Config:
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def load(run: Any = None, **section: Any) -> Config:
     """The made-up study with these settings over its own."""
-    monkeypatch.chdir(folder)
-    raw = write_study(folder, 6)
+    raw = write_study(Path.cwd(), 6)
     raw["run"] |= run or {}
     raw["analyses"]["intervals"] |= section
     Path("toy.yaml").write_text(yaml.safe_dump(raw))
     return load_config(read_config([str(ROOT / "config.yaml"), "toy.yaml"]))
 
 
-def test_levels_are_numbers_and_variants_that_are_not_run_are_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = load(tmp_path, monkeypatch, {"models": ["toy-99", "toy-integer-t0.5"]})
+def test_levels_are_numbers_and_variants_that_are_not_run_are_left_out() -> None:
+    config = load({"models": ["toy-99", "toy-integer-t0.5"]})
     shown = config.analyses.intervals
     assert shown.of_variants("stated") == {"toy-99": 99.0}
     assert shown.of_variants("integers") == {"toy-integer-t0.5": 0.5}
@@ -40,8 +42,8 @@ def test_levels_are_numbers_and_variants_that_are_not_run_are_left_out(
     ]
 
 
-def test_no_label_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = load(tmp_path, monkeypatch)
+def test_no_label_is_waited_for() -> None:
+    config = load()
     stages = study_files(config).stages
     assert len(stages["generations"]) == 8
     assert not stages["labels"]
@@ -50,15 +52,13 @@ def test_no_label_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert len(study_files(both).stages["labels"]) == 8
 
 
-def test_without_both_halves_or_anything_stated_there_is_nothing_to_make(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_both_halves_or_anything_stated_there_is_nothing_to_make() -> None:
     with pytest.raises(ConfigError, match="test is 'new'"):
-        load(tmp_path, monkeypatch, {"benchmarks": ["known"]})
+        load({"benchmarks": ["known"]})
     with pytest.raises(ConfigError, match="calibration is not set"):
-        load(tmp_path, monkeypatch, calibration=None)
+        load(calibration=None)
     with pytest.raises(ConfigError, match="names no variant that is run and states an interval"):
-        load(tmp_path, monkeypatch, {"models": ["toy-integer-t1"]})
+        load({"models": ["toy-integer-t1"]})
 
 
 @pytest.mark.parametrize(
@@ -86,11 +86,9 @@ def test_without_both_halves_or_anything_stated_there_is_nothing_to_make(
         ({"covariates": ["nothing"]}, "unknown feature in covariates: 'nothing'"),
     ],
 )
-def test_impossible_settings_are_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, section: dict[str, Any], message: str
-) -> None:
+def test_impossible_settings_are_reported(section: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        load(tmp_path, monkeypatch, **section)
+        load(**section)
 
 
 def test_the_papers_study_asks_what_the_paper_prints(monkeypatch: pytest.MonkeyPatch) -> None:

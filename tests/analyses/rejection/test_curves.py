@@ -59,11 +59,6 @@ def test_by_hand():
     ]
 
 
-def test_order_of_the_rows_does_not_matter():
-    shuffled = [3, 0, 4, 2, 1]
-    assert auarc([SCORES[row] for row in shuffled], [CORRECT[row] for row in shuffled]) == auarc(SCORES, CORRECT)
-
-
 def test_normalised_area_by_hand():
     # Perfect order of three correct of five: 1, 1, 1, 3/4, 3/5. Random order: 3/5 at every coverage.
     best, random = Fraction(87, 20) / 5, Fraction(3, 5)
@@ -109,16 +104,6 @@ def test_responses_of_one_class(constant):
     assert result.auarc[0] == pytest.approx(float(constant), abs=1e-12)
     assert result.coverage[0, 0] == float(constant)
     assert np.isnan(result.prr[0])
-
-
-def test_a_constant_score_has_the_accuracy_of_all_at_every_coverage():
-    correct = [True, False, True, True]
-    assert curve([0.2] * 4, correct).tolist() == [0.75] * 4
-    assert measures([0.2] * 4, correct, [0.75, 0.8]).coverage.tolist() == [[1, 0]]
-
-
-def test_an_accuracy_that_no_part_reaches_has_no_coverage():
-    assert coverage_at(0.8, [3, 2, 1], [False, True, True]) == 0
 
 
 @pytest.mark.parametrize(("scores", "correct"), [([], []), ([0.5, float("nan")], [True, False])])

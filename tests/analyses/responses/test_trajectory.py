@@ -37,28 +37,11 @@ def test_a_long_curve_has_few_points_and_keeps_its_peak() -> None:
 
 
 def test_curves_of_the_items_that_are_requested(tmp_path: Path) -> None:
+    about = {"model": "m", "benchmark": "b", "sample": 0, "answer_text": "4", "answer_tokens": 1, "tokens_to_answer": 3}
+    about |= {"positions": [1, 2], "entropies": [0.5, 1.0], "missing_masses": [0.0] * 2, "bounds": [0.0] * 2}
     rows = [
-        (
-            "m",
-            "b",
-            item,
-            0,
-            kind,
-            "4",
-            1,
-            3,
-            [1, 2],
-            [0.5, 1.0],
-            [0.0] * 2,
-            [0.0] * 2,
-            None,
-            None,
-            area,
-            None,
-            None,
-            why,
-        )
-        for item, kind, area, why in [("x", "own", 1.5, None), ("x", "none", None, "why"), ("y", "own", 1.5, None)]
+        dict.fromkeys(FORCED_ANSWERS.schema) | about | {"item_id": item, "answer": kind, "eas": area, "reason": reason}
+        for item, kind, area, reason in [("x", "own", 1.5, None), ("x", "none", None, "why"), ("y", "own", 1.5, None)]
     ]
     FORCED_ANSWERS.write(FORCED_ANSWERS.frame(rows), tmp_path / "asked.parquet", {})
     result = read_trajectories(tmp_path / "asked.parquet", ["x"])
