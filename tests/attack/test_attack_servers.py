@@ -5,7 +5,6 @@ import json
 import logging
 import time
 from collections.abc import Iterator
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import polars as pl
 import pytest
 from a_study import Study
 from attack_cases import PLANTED, Case, attack, cases, expand, text
-from fake_api import Answer, completion, fake_api, ok, quiet_litellm, step
+from fake_api import Answer, completion, fake_api, ok, quiet_litellm
 
 from entropy_sentinel.chat.sending import Sender
 from entropy_sentinel.config.generations import announce_servers
@@ -22,28 +21,19 @@ from entropy_sentinel.frames.generation import GENERATIONS
 pytestmark = [quiet_litellm, pytest.mark.slow]
 
 
-SLOW_BYTES = 50
-
-
 def answer(data: dict[str, Any]) -> Answer:
-    """What a server sends: a completion with changes by path, or a body of its own; how fast, and how much of it."""
+    """What a server sends: a completion with changes by path, or a body of its own."""
     content: Any = completion()
     for path, value in data.get("change", {}).items():
-        _change(content, path.split("."), _spelled_out(expand(value)))
-    for path in data.get("without", []):
-        *parents, last = path.split(".")
-        thing = content
-        for key in parents:
-            thing = thing[int(key) if isinstance(thing, list) else key]
-        del thing[last]
+        _change(content, path.split("."), expand(value))
     if "body" in data:
         content = data["body"]
     if "text" in data:
         content = text(data["text"]).encode("utf-8", "surrogatepass")
     if "hex" in data:
         content = bytes.fromhex(data["hex"])
-    if "byte_every_s" in data or "cut" in data:
-        content = _slowly(json.dumps(content).encode(), data.get("byte_every_s", 0), data.get("cut"))
+    if "hangs_up" in data:
+        content = _hang_up()
     return data.get("status", 200), data.get("headers", {}), content, data.get("after_s", 0)
 
 
@@ -54,22 +44,9 @@ def _change(thing: Any, path: list[str], value: Any) -> None:
     thing[last] = value
 
 
-def _spelled_out(value: Any) -> Any:
-    """Steps given as {token, logprob, top}."""
-    if isinstance(value, list) and value and all(isinstance(one, dict) and "logprob" in one for one in value):
-        return [step(**one) for one in value]
-    return value
-
-
-def _slowly(content: bytes, pause_s: float, cut: int | None) -> Iterator[bytes]:
-    """Byte by byte, but for the rest of a long body: a client that waits for it fails its test, and does not hang."""
-    whole = content[:cut]
-    for byte in whole[:SLOW_BYTES]:
-        time.sleep(pause_s)
-        yield bytes([byte])
-    yield whole[SLOW_BYTES:]
-    if cut is not None:
-        raise ConnectionError("the server hangs up")
+def _hang_up() -> Iterator[bytes]:
+    raise ConnectionError("the server hangs up")
+    yield b""
 
 
 def files_below(folder: Path) -> Iterator[tuple[Path, str]]:
@@ -93,20 +70,18 @@ def test_server(
     monkeypatch.setenv("ENTROPY_SENTINEL_SERVERS", "{}")
     monkeypatch.setenv("HOSTED_VLLM_API_KEY", PLANTED)
     monkeypatch.setattr(Sender, "FIRST_PAUSE_S", 0.01)
-    if "cache" in case:
-        (tmp_path / "cache").write_text(case["cache"])
-    answers = [answer(data) for data in case["answers"]]
+    answers = case["answers"]
     api = {"model": "hosted_vllm/tiny", "concurrency": 2, "timeout_s": 5, "retries": 2} | case.get("api", {})
 
     def run(base_url: str) -> pl.DataFrame:
-        study = Study(tmp_path, case.get("items", 2), {"api": api | {"base_url": base_url}} | case.get("model", {}))
+        study = Study(tmp_path, 2, {"api": api | {"base_url": base_url}})
         announce_servers(study.config)
         study.make_items()
         study.make_generations()
         return GENERATIONS.check(GENERATIONS.read(study.generations))
 
     expect, start = case["expect"], time.monotonic()
-    with fake_api(lambda _, number: deepcopy_of(answers, case, number)) as server:
+    with fake_api(lambda _, number: answer(answers[min(number, len(answers) - 1)])) as server:
         frame = attack(expect, lambda: run(server.base_url))
         assert time.monotonic() - start < expect.get("within_s", 20)
         if "requests" in expect:
@@ -117,17 +92,9 @@ def test_server(
                 assert frame[column].to_list() == expect[column]
     if "again" in expect:
         with fake_api(lambda *_: ok(completion())) as good:
-            assert len(run(good.base_url)) == case.get("items", 2)
+            assert len(run(good.base_url)) == 2
             assert len(good.requests) == expect["again"]
     nothing_leaks(tmp_path, caplog.text + "".join(capfd.readouterr()))
-
-
-def deepcopy_of(answers: list[Answer], case: Case, number: int) -> Answer:
-    """The answer to a request; the last one for all that follow. A slow one is made anew."""
-    place = min(number, len(answers) - 1)
-    if isinstance(answers[place][2], Iterator):
-        return answer(case["answers"][place])
-    return deepcopy(answers[place])
 
 
 def nothing_leaks(folder: Path, shown: str) -> None:

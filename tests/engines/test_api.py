@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm, refusal, step, user
+from api_engines import engine
+from fake_api import completion, fake_api, ok, quiet_litellm, refusal, step, user
 
-from entropy_sentinel.chat.sending import Sender
 from entropy_sentinel.engines.api import LitellmEngine
 from entropy_sentinel.engines.engine import Response
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
@@ -25,34 +25,8 @@ TOP = [-float(rank) for rank in range(1, 21)]
 
 
 @pytest.fixture(autouse=True)
-def quick_and_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cache per test, short pauses, and a key as a user would set it."""
-    monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path / "cache"))
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOSTED_VLLM_API_KEY", KEY)
-    monkeypatch.setattr(Sender, "FIRST_PAUSE_S", 0.01)
-
-
-def engine(
-    api: FakeApi, concurrency: int = 4, timeout_s: float = 20, retries: int = 3, **changes: Any
-) -> LitellmEngine:
-    settings = {
-        "model": "tiny",
-        "revision": None,
-        "api": {
-            "model": "hosted_vllm/tiny",
-            "base_url": api.base_url,
-            "concurrency": concurrency,
-            "timeout_s": timeout_s,
-            "retries": retries,
-        },
-        "sampling": {"temperature": 0.5, "top_p": 1.0, "max_tokens": 16},
-        "chat_template_kwargs": {},
-        "template_date": None,
-        "trace_after": None,
-        "lora": None,
-        "environment": {},
-    }
-    return LitellmEngine(settings | changes)
 
 
 def answers(engine: LitellmEngine, n: int = 1, first_seed: int = 0) -> dict[int, Response]:

@@ -7,14 +7,13 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from api_engines import engine
 from fake_api import quiet_litellm, user
 from serving import free_port, serving
 
-from entropy_sentinel.engines.api import LitellmEngine
 from entropy_sentinel.frames.errors import ConfigError
 
 PROGRAM = shutil.which(os.environ.get("LLAMA_SERVER", "llama-server"))
@@ -37,37 +36,20 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}/v1"
 
 
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path))
-
-
-def engine(address: str, **sampling: Any) -> LitellmEngine:
-    server = {"model": "hosted_vllm/any", "base_url": address, "concurrency": 2, "timeout_s": 600, "retries": 0}
-    settings = {
-        "model": "tiny",
-        "revision": None,
-        "api": server,
-        "sampling": {"temperature": 0.5, "top_p": 1.0, "max_tokens": 6, **sampling},
-        "chat_template_kwargs": {},
-        "environment": {},
-    }
-    return LitellmEngine(settings)
-
-
-SAID = {"top_k": 40, "min_p": 0.05}
+DRAWN = {"temperature": 0.5, "top_p": 1.0, "max_tokens": 6}
+DECLARED = DRAWN | {"top_k": 40, "min_p": 0.05}
 
 
 def test_it_is_refused_until_the_study_says_how_it_draws(address: str) -> None:
     with pytest.raises(ConfigError, match=r"llama.cpp would sample with top_k 40, min_p 0.05, .* --top-k 0 --min-p 0"):
-        list(engine(address).answer([user("What is 7 + 5?")], [1]))
+        list(engine(address, timeout_s=600, sampling=DRAWN).answer([user("What is 7 + 5?")], [1]))
 
 
 def test_temperature_does_not_move_its_log_probabilities(address: str) -> None:
     """Greedy and hot: the first step is of the same context, and its 20 are the same."""
     first = []
     for temperature in (0.0, 1.5):
-        asked = engine(address, **SAID, temperature=temperature)
+        asked = engine(address, timeout_s=600, sampling=DECLARED | {"temperature": temperature})
         ((_, response),) = asked.answer([user("What is 7 + 5?")], [2**62 + 5])
         n_tokens = len(response.token_logprobs)
         assert 1 <= n_tokens <= 6
@@ -79,13 +61,15 @@ def test_temperature_does_not_move_its_log_probabilities(address: str) -> None:
 
 
 def test_only_the_prompt_that_is_too_long_is_refused(address: str) -> None:
-    given = dict(engine(address, **SAID).answer([user("What is 7 + 5?"), user("word " * 5000)], [1, 2]))
+    given = dict(
+        engine(address, timeout_s=600, sampling=DECLARED).answer([user("What is 7 + 5?"), user("word " * 5000)], [1, 2])
+    )
     assert given[1].finish_reason.startswith("refused: ")
     assert given[0].text
 
 
 def test_plain_text_is_continued(address: str) -> None:
-    ((_, response),) = engine(address, **SAID).answer(["1, 2, 3, 4, 5,"], [1])
+    ((_, response),) = engine(address, timeout_s=600, sampling=DECLARED).answer(["1, 2, 3, 4, 5,"], [1])
     assert response.text
     assert response.top_logprobs.shape == (len(response.token_ids), 20)
     assert response.prompt_tokens < 30  # no chat template around it

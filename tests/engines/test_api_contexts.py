@@ -1,33 +1,17 @@
 """What a server is asked by token ids, against one on loopback."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from fake_api import FakeApi, fake_api, ok, quiet_litellm, refusal, user
+from api_engines import engine
+from fake_api import fake_api, ok, quiet_litellm, refusal, user
 
-from entropy_sentinel.chat.sending import Sender
 from entropy_sentinel.engines.api import LitellmEngine
 from entropy_sentinel.frames.errors import ConfigError
 
 pytestmark = quiet_litellm
-
-
-@pytest.fixture(autouse=True)
-def quick_and_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cache per test, short pauses, and a key as a user would set it."""
-    monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("HOSTED_VLLM_API_KEY", "none")
-    monkeypatch.setattr(Sender, "FIRST_PAUSE_S", 0.01)
-
-
-def engine(api: FakeApi, vocabulary: int | None = 512, **told: Any) -> LitellmEngine:
-    server = {"base_url": api.base_url, "concurrency": 4, "timeout_s": 20, "retries": 2}
-    settings = {"model": "tiny", "revision": None, "environment": {}, "sampling": {}, "chat_template_kwargs": {}}
-    settings |= {"api": {"model": "hosted_vllm/tiny"} | server, "vocabulary": vocabulary}
-    return LitellmEngine(settings | told)
 
 
 def reply(tokens: list[str], top: dict[str, float] | None = None, prompt_tokens: int = 3) -> dict[str, Any]:
@@ -158,7 +142,7 @@ def test_texts_are_taken_apart_by_the_server() -> None:
         return ok(reply([*special, *ids(*map(ord, body["prompt"])), *ids(9)]))
 
     with fake_api(answer) as api:
-        asked = engine(api)
+        asked = engine(api, vocabulary=512)
         assert asked.token_ids(["ab", "c"]) == [[97, 98], [99]]
         (prompt,) = asked.prompts(["ab"])
         assert prompt.token_ids == [2, 97, 98]
@@ -175,4 +159,4 @@ def test_texts_are_taken_apart_by_the_server() -> None:
 )
 def test_facts_that_servers_do_not_report_are_named(ask: Callable[[LitellmEngine], Any], message: str) -> None:
     with fake_api(lambda *_: ok(reply(ids(1)))) as api, pytest.raises(ConfigError, match=message):
-        ask(engine(api, vocabulary=None))
+        ask(engine(api))

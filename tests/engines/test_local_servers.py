@@ -5,17 +5,15 @@ is from); test_api_against_llama_cpp.py asks a real one.
 """
 
 import logging
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from fake_api import FakeApi, fake_api, ok, quiet_litellm, user
+from api_engines import SAMPLING, engine
+from fake_api import fake_api, ok, quiet_litellm, user
 from local_servers import LOWEST, OTHERS, llama_chat, llama_props, llama_step, llama_text, ollama_chat
 
-from entropy_sentinel.chat.sending import Sender
-from entropy_sentinel.engines.api import LitellmEngine
 from entropy_sentinel.engines.engine import Asked, Response
 from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
@@ -23,27 +21,7 @@ from entropy_sentinel.stages.generation import to_frame
 
 pytestmark = quiet_litellm
 
-SAMPLING = {"temperature": 0.5, "top_p": 1.0, "max_tokens": 16}
 NEUTRAL = llama_props(top_k=0, min_p=0.0)
-
-
-@pytest.fixture(autouse=True)
-def quick_and_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(Sender, "FIRST_PAUSE_S", 0.01)
-
-
-def engine(api: FakeApi, sampling: dict[str, Any] = SAMPLING, base_url: str | None = None) -> LitellmEngine:
-    server = {"model": "hosted_vllm/q", "base_url": base_url or api.base_url}
-    settings = {
-        "model": "tiny",
-        "revision": None,
-        "api": {**server, "concurrency": 4, "timeout_s": 60, "retries": 1},
-        "sampling": sampling,
-        "chat_template_kwargs": {},
-        "environment": {},
-    }
-    return LitellmEngine(settings)
 
 
 def only(
@@ -52,7 +30,7 @@ def only(
     """The response that the engine makes of one reply, of a server with these `/props`."""
     with fake_api(lambda *_: ok(body)) as api:
         api.pages["/props"] = props
-        ((_, response),) = engine(api, sampling).answer([asked or user("q")], [7])
+        ((_, response),) = engine(api, sampling=sampling).answer([asked or user("q")], [7])
     return response
 
 
