@@ -193,27 +193,23 @@ def test_a_reply_that_cannot_be_used_is_paid_once_put_aside_and_never_an_answer(
         assert answers(client(api, model))[0]["text"] == "good"
 
 
-def test_what_the_caller_cannot_use_is_put_aside_too(tmp_path: Path) -> None:
-    def verdict(reply: Reply) -> dict[str, Any]:
-        raise UnusableReply(f"'{reply.text}' is no verdict")
+def verdict(reply: Reply) -> dict[str, Any]:
+    raise UnusableReply(f"'{reply.text}' is no verdict")
 
-    with (
-        fake_api(lambda *_: ok(completion("INCORRECT"))) as api,
-        pytest.raises(EntropySentinelError, match="'INCORRECT' is no verdict; .*/unusable/"),
-    ):
-        answers(client(api), 3, verdict)
+
+@pytest.mark.parametrize(
+    ("keep", "message"),
+    [
+        (verdict, "'INCORRECT' is no verdict; .*/unusable/"),
+        (lambda reply: reply.choice.message.verdict, "chat completion: .*'verdict'"),
+    ],
+)
+def test_a_reply_that_the_caller_cannot_use_is_put_aside(tmp_path: Path, keep: Any, message: str) -> None:
+    with fake_api(lambda *_: ok(completion("INCORRECT"))) as api, pytest.raises(EntropySentinelError, match=message):
+        answers(client(api), 3, keep)
     assert len(api.requests) == 1
     assert json.loads(json.loads(files(tmp_path, "unusable")[0].read_text())["reply"])["id"] == "1"
     assert not files(tmp_path)
-
-
-def test_a_reply_of_another_form_than_the_caller_reads_is_put_aside(tmp_path: Path) -> None:
-    with (
-        fake_api(lambda *_: ok(completion())) as api,
-        pytest.raises(EntropySentinelError, match="chat completion: .*'verdict'"),
-    ):
-        answers(client(api), 2, lambda reply: reply.choice.message.verdict)
-    assert len(api.requests) == len(files(tmp_path, "unusable")) == 1
 
 
 @pytest.mark.parametrize("reason", [5, "weird"])
@@ -224,15 +220,15 @@ def test_a_finish_reason_is_text(reason: Any) -> None:
         assert answers(client(api))[0]["reason"] == str(reason)
 
 
-def test_an_error_of_the_server_in_a_reply_of_status_200_is_not_a_reply() -> None:
-    bodies = [{"error": {"message": "overloaded", "code": 503}}, completion()]
-    with fake_api(lambda _, n: ok(bodies[n])) as api:
-        assert answers(client(api))[0]["text"] == "42"
-
-
-def test_a_connection_cut_in_the_middle_is_tried_again() -> None:
-    cut = (200, {"Content-Length": "100000"}, completion(), 0)
-    with fake_api(lambda _, n: cut if n == 0 else ok(completion())) as api:
+@pytest.mark.parametrize(
+    "failure",
+    [
+        (200, {"Content-Length": "100000"}, completion(), 0),  # the connection is cut
+        ok({"error": {"message": "overloaded", "code": 503}}),
+    ],
+)
+def test_a_request_that_fails_with_status_200_is_tried_again(failure: tuple) -> None:
+    with fake_api(lambda _, n: failure if n == 0 else ok(completion())) as api:
         assert answers(client(api))[0]["text"] == "42"
     assert len(api.requests) == 2
 

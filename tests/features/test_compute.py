@@ -70,16 +70,6 @@ HALVES = step(-LN2, -LN2)
 CERTAIN = step(0.0)
 
 
-def test_uniform_top_20_has_the_entropy_ln_20():
-    result = row([-math.log(20)] * 3, [nearly_level(-math.log(20))] * 3)
-    for name in ("mean", "max", "q10", "q90"):
-        assert result[name] == pytest.approx(math.log(20), rel=1e-6), name
-    assert result["se_sum"] == pytest.approx(3 * math.log(20), rel=1e-6)
-    assert (result["skewness"], result["kurtosis"]) == (0, 0)
-    assert result["ppl"] == pytest.approx(20, rel=1e-6)
-    assert result["mtp"] == pytest.approx(0.05, rel=1e-6)
-
-
 def test_entropy_is_truncated_and_not_renormalised():
     # Twenty tokens of 1 % each: 0.2 ln 100; renormalised it would be ln 20.
     result = row([-math.log(100)], [nearly_level(-math.log(100))])
@@ -279,7 +269,7 @@ def test_uneven_traces_are_refused_by_name():
 
 
 @pytest.mark.parametrize("trace", PEERS["traces"], ids=lambda trace: f"{len(trace['token_logprobs'])} tokens")
-def test_packages_of_peers_give_the_same_on_the_same_arrays(trace):
+def test_features_agree_with_the_packages_of_peers_and_scipy(trace):
     """Equal quantities only; names and neighbouring quantities differ.
 
     uqlm: sequence_probability with length_normalize (LNTP) is our lntp, min_probability (MTP) our mtp. Its
@@ -290,7 +280,7 @@ def test_packages_of_peers_give_the_same_on_the_same_arrays(trace):
     """
     result = row(trace["token_logprobs"], trace["top_logprobs"])
     polygraph, uqlm = trace["lm-polygraph"], trace["uqlm"]
-    expected = {
+    peers = {
         "lntp": uqlm["sequence_probability"],
         "mtp": uqlm["min_probability"],
         "mean": polygraph["MeanTokenEntropy"],
@@ -300,15 +290,9 @@ def test_packages_of_peers_give_the_same_on_the_same_arrays(trace):
         "nll_sum": polygraph["MaximumSequenceProbability"],
         "nll_avg": polygraph["Perplexity"],
     }
-    assert {name: result[name] for name in expected} == pytest.approx(expected, rel=1e-9)
-
-
-@pytest.mark.parametrize("trace", PEERS["traces"], ids=lambda trace: f"{len(trace['token_logprobs'])} tokens")
-def test_scipy_gives_the_same_on_the_same_arrays(trace):
-    result = row(trace["token_logprobs"], trace["top_logprobs"])
-    expected = trace["scipy"]
-    assert {"std", "q25", "lntp", "captured_mass"} <= set(expected)
-    assert {name: result[name] for name in expected} == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    assert {"std", "q25", "lntp", "captured_mass"} <= set(trace["scipy"])
+    for expected in (peers, trace["scipy"]):
+        assert {name: result[name] for name in expected} == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
 def test_features_are_over_what_follows_the_thinking():

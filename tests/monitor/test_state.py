@@ -278,8 +278,6 @@ def test_nothing_of_a_run_that_is_of_no_use_is_kept(estimator, tmp_path: Path) -
     with pytest.raises(ProvenanceError, match="9 of model 'other'.*--any-model"):
         run(estimator, path, state)
     assert keys(state) == []
-    with pytest.raises(InputError, match="column 'rute' .*route"):
-        es.monitor(estimator, path, by=["rute"], any_model=True, state=tmp_path / "t")
 
 
 @pytest.mark.parametrize("as_part", [False, True])
