@@ -26,26 +26,16 @@ def step(*log_p):
 
 def frame(*responses):
     """GENERATIONS of responses, each a pair of sampled log-probabilities (T,) and their top 20 (T, 20)."""
-    return GENERATIONS.frame(
-        {
-            "item_id": [f"item-{row}" for row in range(len(responses))],
-            "sample": [0] * len(responses),
-            "seed": [7] * len(responses),
-            "run": [0] * len(responses),
-            "trace_start": [0] * len(responses),
-            "displaced_steps": [0] * len(responses),
-            "top_token_ids": [None] * len(responses),
-            "tokens": [None] * len(responses),
-            "prompt_hash": ["0123456789abcdef"] * len(responses),
-            "prompt_tokens": [12] * len(responses),
-            "n_tokens": [len(sampled) for sampled, _ in responses],
-            "finish_reason": ["stop"] * len(responses),
-            "text": ["four"] * len(responses),
-            "token_ids": [[1] * len(sampled) for sampled, _ in responses],
-            "token_logprobs": [list(sampled) for sampled, _ in responses],
-            "top_logprobs": [[list(entries) for entries in top] for _, top in responses],
-        }
-    ).with_columns(model=pl.lit("m"), benchmark=pl.lit("b"))
+    fixed = {"sample": 0, "seed": 7, "run": 0, "trace_start": 0, "displaced_steps": 0, "prompt_tokens": 12}
+    fixed |= {"prompt_hash": "0123456789abcdef", "finish_reason": "stop", "text": "four"}
+    columns = {name: [fixed.get(name)] * len(responses) for name in GENERATIONS.schema} | {
+        "item_id": [f"item-{row}" for row in range(len(responses))],
+        "n_tokens": [len(sampled) for sampled, _ in responses],
+        "token_ids": [[1] * len(sampled) for sampled, _ in responses],
+        "token_logprobs": [list(sampled) for sampled, _ in responses],
+        "top_logprobs": [[list(entries) for entries in top] for _, top in responses],
+    }
+    return GENERATIONS.frame(columns).with_columns(model=pl.lit("m"), benchmark=pl.lit("b"))
 
 
 def nearly_level(log_p, k=20):

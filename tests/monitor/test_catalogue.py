@@ -41,5 +41,3 @@ def test_names_say_what_they_are() -> None:
         assert not one.of or not STATISTICS[one.of].of, name  # a share is one of a count
         # In a state a share is known by the count that it is made of.
         assert one.kept_as.startswith("n_"), name
-    for one in CATALOGUE.values():
-        assert one.meaning.endswith("."), one.name
