@@ -70,7 +70,7 @@ def slow(body: Any, every_s: float) -> Iterator[bytes]:
         time.sleep(every_s)
 
 
-def test_what_is_kept_is_what_the_caller_makes_of_a_reply_and_cached_calls_are_counted(tmp_path: Path) -> None:
+def test_replies_are_kept_as_the_caller_reads_them_and_cached_calls_are_counted(tmp_path: Path) -> None:
     with fake_api(lambda body, _: ok(completion(f"answer {number(body)}"))) as api:
         first, again = client(api), client(api)
         assert answers(first, 5) == {i: {"text": f"answer {i}", "reason": "stop"} for i in range(5)}
@@ -114,7 +114,7 @@ def test_an_address_where_nothing_answers_is_named_in_the_error_and_before_each_
     assert f"request 0 to {model} at {api.base_url}: {refused}; again in" in caplog.text
 
 
-def test_where_nobody_has_ever_answered_the_error_comes_after_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_that_has_never_answered_is_tried_three_times(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three tries, whatever `retries` is; a server that has answered is waited for as long as they say."""
     monkeypatch.setattr(Sender, "LONGEST_PAUSE_S", 0.01)
     with fake_api(lambda *_: ok(completion())) as api:
@@ -287,7 +287,7 @@ def test_prompts_that_are_all_too_long_are_a_wrong_limit_on_tokens() -> None:
         assert [kept.too_long for kept in answers(client(api), 9).values()] == [True] * 9
 
 
-def test_nothing_is_sent_where_no_reply_could_be_kept(tmp_path: Path) -> None:
+def test_no_request_is_sent_if_its_reply_cannot_be_kept(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file, not a folder")
     with (
         fake_api(lambda *_: ok(completion())) as api,

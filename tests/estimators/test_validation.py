@@ -130,7 +130,7 @@ def test_intervals_of_a_domain_rest_only_on_the_others() -> None:
     assert eighty.covered == held
 
 
-def test_what_cannot_be_fitted_without_a_domain_is_reported() -> None:
+def test_a_domain_without_which_nothing_can_be_fitted_is_reported() -> None:
     """Only one domain has incorrect answers: without it there is one class."""
     frame = FRAME.with_columns(label=pl.col("label") | (pl.col("benchmark") != "gamma"))
     validation = validate(training_on(frame), "baseline-se_sum")

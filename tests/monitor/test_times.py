@@ -92,7 +92,7 @@ def test_a_reference_has_its_last_day_whole() -> None:
     ["last week", "2026-11-07..2026-11-01", "..", "2026-13-01", "2026-11-01T06:00..2026-11-02", "2026-11-01.."]
     + ["..9999-12-31", "0001-01-01..2026-11-01", "9999-12-31", "2026-11-01..9999-12-31", "0001-01-01"],
 )
-def test_what_is_not_a_reference(text: str) -> None:
+def test_an_invalid_reference_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match=r"reference: must .*" + text[:4].replace(".", r"\.")):
         reference(text)
 
