@@ -70,7 +70,7 @@ def slow(body: Any, every_s: float) -> Iterator[bytes]:
         time.sleep(every_s)
 
 
-def test_what_is_kept_is_what_the_caller_makes_of_a_reply_and_cached_calls_are_counted(tmp_path: Path) -> None:
+def test_replies_are_kept_as_the_caller_reads_them_and_cached_calls_are_counted(tmp_path: Path) -> None:
     with fake_api(lambda body, _: ok(completion(f"answer {number(body)}"))) as api:
         first, again = client(api), client(api)
         assert answers(first, 5) == {i: {"text": f"answer {i}", "reason": "stop"} for i in range(5)}
@@ -114,7 +114,7 @@ def test_an_address_where_nothing_answers_is_named_in_the_error_and_before_each_
     assert f"request 0 to {model} at {api.base_url}: {refused}; again in" in caplog.text
 
 
-def test_where_nobody_has_ever_answered_the_error_comes_after_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_that_has_never_answered_is_tried_three_times(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three tries, whatever `retries` is; a server that has answered is waited for as long as they say."""
     monkeypatch.setattr(Sender, "LONGEST_PAUSE_S", 0.01)
     with fake_api(lambda *_: ok(completion())) as api:
@@ -193,27 +193,23 @@ def test_a_reply_that_cannot_be_used_is_paid_once_put_aside_and_never_an_answer(
         assert answers(client(api, model))[0]["text"] == "good"
 
 
-def test_what_the_caller_cannot_use_is_put_aside_too(tmp_path: Path) -> None:
-    def verdict(reply: Reply) -> dict[str, Any]:
-        raise UnusableReply(f"'{reply.text}' is no verdict")
+def verdict(reply: Reply) -> dict[str, Any]:
+    raise UnusableReply(f"'{reply.text}' is no verdict")
 
-    with (
-        fake_api(lambda *_: ok(completion("INCORRECT"))) as api,
-        pytest.raises(EntropySentinelError, match="'INCORRECT' is no verdict; .*/unusable/"),
-    ):
-        answers(client(api), 3, verdict)
+
+@pytest.mark.parametrize(
+    ("keep", "message"),
+    [
+        (verdict, "'INCORRECT' is no verdict; .*/unusable/"),
+        (lambda reply: reply.choice.message.verdict, "chat completion: .*'verdict'"),
+    ],
+)
+def test_a_reply_that_the_caller_cannot_use_is_put_aside(tmp_path: Path, keep: Any, message: str) -> None:
+    with fake_api(lambda *_: ok(completion("INCORRECT"))) as api, pytest.raises(EntropySentinelError, match=message):
+        answers(client(api), 3, keep)
     assert len(api.requests) == 1
     assert json.loads(json.loads(files(tmp_path, "unusable")[0].read_text())["reply"])["id"] == "1"
     assert not files(tmp_path)
-
-
-def test_a_reply_of_another_form_than_the_caller_reads_is_put_aside(tmp_path: Path) -> None:
-    with (
-        fake_api(lambda *_: ok(completion())) as api,
-        pytest.raises(EntropySentinelError, match="chat completion: .*'verdict'"),
-    ):
-        answers(client(api), 2, lambda reply: reply.choice.message.verdict)
-    assert len(api.requests) == len(files(tmp_path, "unusable")) == 1
 
 
 @pytest.mark.parametrize("reason", [5, "weird"])
@@ -224,15 +220,15 @@ def test_a_finish_reason_is_text(reason: Any) -> None:
         assert answers(client(api))[0]["reason"] == str(reason)
 
 
-def test_an_error_of_the_server_in_a_reply_of_status_200_is_not_a_reply() -> None:
-    bodies = [{"error": {"message": "overloaded", "code": 503}}, completion()]
-    with fake_api(lambda _, n: ok(bodies[n])) as api:
-        assert answers(client(api))[0]["text"] == "42"
-
-
-def test_a_connection_cut_in_the_middle_is_tried_again() -> None:
-    cut = (200, {"Content-Length": "100000"}, completion(), 0)
-    with fake_api(lambda _, n: cut if n == 0 else ok(completion())) as api:
+@pytest.mark.parametrize(
+    "failure",
+    [
+        (200, {"Content-Length": "100000"}, completion(), 0),  # the connection is cut
+        ok({"error": {"message": "overloaded", "code": 503}}),
+    ],
+)
+def test_a_request_that_fails_with_status_200_is_tried_again(failure: tuple) -> None:
+    with fake_api(lambda _, n: failure if n == 0 else ok(completion())) as api:
         assert answers(client(api))[0]["text"] == "42"
     assert len(api.requests) == 2
 
@@ -291,7 +287,7 @@ def test_prompts_that_are_all_too_long_are_a_wrong_limit_on_tokens() -> None:
         assert [kept.too_long for kept in answers(client(api), 9).values()] == [True] * 9
 
 
-def test_nothing_is_sent_where_no_reply_could_be_kept(tmp_path: Path) -> None:
+def test_no_request_is_sent_if_its_reply_cannot_be_kept(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file, not a folder")
     with (
         fake_api(lambda *_: ok(completion())) as api,

@@ -86,16 +86,18 @@ def test_a_budget_has_room_for_as_many_calls_as_it_pays_for_however_many_ask(tmp
     assert sum(call is not None for call in calls) == 5
 
 
+def kill_after(code: str, path: Path) -> None:
+    """Run code with a `ledger` in another process, which then kills itself."""
+    before = "import os, signal, sys; from entropy_sentinel.chat.ledger import Ledger, Terms"
+    lines = [before, "ledger = Ledger(sys.argv[1], Terms(1.0, 10.0))", code, "os.kill(os.getpid(), signal.SIGKILL)"]
+    call = [sys.executable, "-c", "\n".join(lines), path]
+    assert subprocess.run(call, env={"PYTHONPATH": ":".join(sys.path)}).returncode == -9
+
+
 def test_a_process_that_is_killed_leaves_what_it_reserved(tmp_path: Path) -> None:
-    code = (
-        "import os, signal, sys; from entropy_sentinel.chat.ledger import Ledger, Terms\n"
-        "ledger = Ledger(sys.argv[1], Terms(1.0, 10.0))\n"
-        "for _ in range(3): ledger.reserve('m/a', 1000, 100)\n"
-        "ledger._file.execute('BEGIN IMMEDIATE'); ledger._file.execute('DELETE FROM calls')\n"
-        "os.kill(os.getpid(), signal.SIGKILL)"
-    )
     path = tmp_path / "l.sqlite"
-    assert subprocess.run([sys.executable, "-c", code, path], env={"PYTHONPATH": ":".join(sys.path)}).returncode == -9
+    three_calls = "for _ in range(3): ledger.reserve('m/a', 1000, 100)\n"
+    kill_after(f"{three_calls}ledger._file.execute('BEGIN IMMEDIATE'); ledger._file.execute('DELETE FROM calls')", path)
     ledger = Ledger(path, Terms(**PRICES))
     assert ledger.sums() == Sums(0, pytest.approx(0.006), 0)
     assert ledger.reserve("m/a", 1000, 100) is not None
@@ -228,13 +230,8 @@ def test_what_is_reserved_is_waited_for_as_long_as_its_process_lives(tmp_path: P
     second.give_up(taken)
     with pytest.raises(OverBudget):
         first.reserve("m/a", 1000, 100)
-    code = (
-        "import os, signal, sys; from entropy_sentinel.chat.ledger import Ledger, Terms\n"
-        "ledger = Ledger(sys.argv[1], Terms(1.0, 10.0)); ledger.reserve('m/a', 1000, 100)\n"
-        "os.kill(os.getpid(), signal.SIGKILL)"
-    )
     other = tmp_path / "o.sqlite"
-    assert subprocess.run([sys.executable, "-c", code, other], env={"PYTHONPATH": ":".join(sys.path)}).returncode == -9
+    kill_after("ledger.reserve('m/a', 1000, 100)", other)
     assert len(list(tmp_path.glob("o.sqlite.*"))) == 1
     with pytest.raises(OverBudget):
         Ledger(other, Terms(**PRICES, budget_usd=0.003)).reserve("m/a", 1000, 100)

@@ -89,7 +89,7 @@ def kept(tmp_path: Path) -> list[Path]:
 
 
 @pytest.mark.slow
-def test_of_three_processes_with_the_same_questions_each_question_is_asked_once(tmp_path: Path) -> None:
+def test_three_processes_ask_each_question_once(tmp_path: Path) -> None:
     """As of two studies with one cache, and of judges `mine`, `first_of` and `majority` of one run."""
     with fake_api(echo) as api:
         results = [counts(process) for process in [start(api, 80) for _ in range(3)]]
@@ -100,7 +100,7 @@ def test_of_three_processes_with_the_same_questions_each_question_is_asked_once(
     assert len(kept(tmp_path)) == 80
 
 
-def test_of_two_threads_with_the_same_questions_each_question_is_asked_once() -> None:
+def test_two_threads_ask_each_question_once() -> None:
     with fake_api(echo) as api, ThreadPoolExecutor(2) as threads:
         given = list(threads.map(lambda _: ask(client(api), questions(30)), range(2)))
     assert len(api.requests) == 30
@@ -121,14 +121,14 @@ def test_a_thread_that_is_done_leaves_the_requests_of_others_alone() -> None:
         assert len(slow.result()) == 8
 
 
-def test_of_one_question_several_times_one_is_asked() -> None:
+def test_a_repeated_question_is_asked_once() -> None:
     with fake_api(echo) as api:
         assert ask(client(api), questions(2) * 4) == {i: f"question {i % 2}" for i in range(8)}
     assert len(api.requests) == 2
 
 
 @pytest.mark.slow
-def test_who_waits_for_a_process_that_is_killed_asks_itself(tmp_path: Path) -> None:
+def test_a_process_takes_over_the_request_of_a_killed_one(tmp_path: Path) -> None:
     """The first request is answered after a minute; the process that sent it is killed, with the other waiting."""
     with fake_api(lambda body, n: ok(completion("yes", [], 5), 3.0 if n == 0 else 0)) as api:
         first = start(api, 1)
@@ -170,7 +170,7 @@ def until(holds: Any, seconds: float = 60) -> None:
         time.sleep(0.02)
 
 
-def test_who_waits_for_a_request_that_fails_asks_itself_and_nothing_is_left_behind(tmp_path: Path) -> None:
+def test_a_failed_request_is_asked_again_and_leaves_no_file(tmp_path: Path) -> None:
     cache, request = ReplyCache(), {"q": 1}
     first = cache.claim(request, 1000)
     assert first.taken
@@ -217,9 +217,7 @@ def test_a_reply_is_kept_where_the_cache_was_cleared_away_meanwhile(tmp_path: Pa
     assert [path.stat().st_mode & 0o777 for path in kept(tmp_path)] == [0o600]
 
 
-def test_on_a_disk_that_fills_up_nothing_is_asked_that_could_not_be_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_stops_requests_before_they_are_paid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Room for ten replies is promised, then there is none; the requests under way then have theirs."""
     promised, reserve = [], os.posix_fallocate
 

@@ -127,8 +127,3 @@ def test_too_few_rows_for_early_stopping() -> None:
     x, _ = rows(14)
     group = TrainingRows(x, np.arange(14) % 2 == 0, SETTINGS)
     assert isinstance(group.fit("mlp-1d-unbalanced-isotonic"), Estimator)
-
-
-def test_no_rows_at_all() -> None:
-    group = TrainingRows(rows(0)[0], np.empty(0, dtype=bool), SETTINGS)
-    assert group.fit("baseline-ppl").reason == "the training group has no row with a label and features"

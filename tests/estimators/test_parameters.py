@@ -143,7 +143,7 @@ def test_a_family_of_ones_own_declares_its_classes(family: Callable[..., None], 
 @pytest.mark.parametrize(
     ("declared", "message"), [({}, "own_boosted .*: SAVED"), ({"SAVED": (Boosted,)}, "'boosted' contains a Stump")]
 )
-def test_what_would_not_be_loaded_is_not_saved(
+def test_an_estimator_with_undeclared_classes_is_not_saved(
     declared: dict[str, Any], message: str, family: Callable[..., None], tmp_path: Path
 ) -> None:
     family("boosted", fit=fit_boosted, **declared)

@@ -65,7 +65,7 @@ def test_doc_on_another_estimator_takes_its_p() -> None:
     assert training.fit(f"doc-{name}").accuracy(other) == pytest.approx(expected, abs=1e-12)
 
 
-def test_what_cannot_be_fitted_says_why() -> None:
+def test_an_estimator_that_cannot_be_fitted_says_why() -> None:
     one_class = TrainingRows(frame(max=MAX), np.full(6, True), SETTINGS)
     names = ["baseline-max", "doc-baseline-max", "atc-max"]
     result = fit(one_class, names)

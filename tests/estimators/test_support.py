@@ -81,11 +81,6 @@ def test_the_distance_from_one_domain_is_that_of_kolmogorov_and_smirnov() -> Non
     assert result.noise[0] == pytest.approx(1.628 * np.sqrt(1 / 10 + 1 / 100))
 
 
-def test_the_sign_says_which_entropies_are_larger() -> None:
-    result = compare(SUPPORT, entropies(*[50.0] * 40), entropies(*[0.0] * 40))
-    assert result.distance.tolist() == pytest.approx([1, -1])
-
-
 def test_the_nearest_mix_is_that_of_a_general_optimiser() -> None:
     slice_ = np.concatenate([drawn(0.5, 60, 5), drawn(3.0, 40, 6)])
     below = np.array([[(one < edge).mean() for edge in SUPPORT.edges] for one in (*TRAINING.values(), slice_)])

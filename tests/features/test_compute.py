@@ -26,26 +26,16 @@ def step(*log_p):
 
 def frame(*responses):
     """GENERATIONS of responses, each a pair of sampled log-probabilities (T,) and their top 20 (T, 20)."""
-    return GENERATIONS.frame(
-        {
-            "item_id": [f"item-{row}" for row in range(len(responses))],
-            "sample": [0] * len(responses),
-            "seed": [7] * len(responses),
-            "run": [0] * len(responses),
-            "trace_start": [0] * len(responses),
-            "displaced_steps": [0] * len(responses),
-            "top_token_ids": [None] * len(responses),
-            "tokens": [None] * len(responses),
-            "prompt_hash": ["0123456789abcdef"] * len(responses),
-            "prompt_tokens": [12] * len(responses),
-            "n_tokens": [len(sampled) for sampled, _ in responses],
-            "finish_reason": ["stop"] * len(responses),
-            "text": ["four"] * len(responses),
-            "token_ids": [[1] * len(sampled) for sampled, _ in responses],
-            "token_logprobs": [list(sampled) for sampled, _ in responses],
-            "top_logprobs": [[list(entries) for entries in top] for _, top in responses],
-        }
-    ).with_columns(model=pl.lit("m"), benchmark=pl.lit("b"))
+    fixed = {"sample": 0, "seed": 7, "run": 0, "trace_start": 0, "displaced_steps": 0, "prompt_tokens": 12}
+    fixed |= {"prompt_hash": "0123456789abcdef", "finish_reason": "stop", "text": "four"}
+    columns = {name: [fixed.get(name)] * len(responses) for name in GENERATIONS.schema} | {
+        "item_id": [f"item-{row}" for row in range(len(responses))],
+        "n_tokens": [len(sampled) for sampled, _ in responses],
+        "token_ids": [[1] * len(sampled) for sampled, _ in responses],
+        "token_logprobs": [list(sampled) for sampled, _ in responses],
+        "top_logprobs": [[list(entries) for entries in top] for _, top in responses],
+    }
+    return GENERATIONS.frame(columns).with_columns(model=pl.lit("m"), benchmark=pl.lit("b"))
 
 
 def nearly_level(log_p, k=20):
@@ -68,16 +58,6 @@ def random_trace(rng, n_tokens):
 LN2 = math.log(2)
 HALVES = step(-LN2, -LN2)
 CERTAIN = step(0.0)
-
-
-def test_uniform_top_20_has_the_entropy_ln_20():
-    result = row([-math.log(20)] * 3, [nearly_level(-math.log(20))] * 3)
-    for name in ("mean", "max", "q10", "q90"):
-        assert result[name] == pytest.approx(math.log(20), rel=1e-6), name
-    assert result["se_sum"] == pytest.approx(3 * math.log(20), rel=1e-6)
-    assert (result["skewness"], result["kurtosis"]) == (0, 0)
-    assert result["ppl"] == pytest.approx(20, rel=1e-6)
-    assert result["mtp"] == pytest.approx(0.05, rel=1e-6)
 
 
 def test_entropy_is_truncated_and_not_renormalised():
@@ -279,7 +259,7 @@ def test_uneven_traces_are_refused_by_name():
 
 
 @pytest.mark.parametrize("trace", PEERS["traces"], ids=lambda trace: f"{len(trace['token_logprobs'])} tokens")
-def test_other_packages_agree_on_the_same_arrays(trace):
+def test_features_agree_with_the_packages_of_peers_and_scipy(trace):
     """Equal quantities only; names and neighbouring quantities differ.
 
     uqlm: sequence_probability with length_normalize (LNTP) is our lntp, min_probability (MTP) our mtp. Its
@@ -290,7 +270,7 @@ def test_other_packages_agree_on_the_same_arrays(trace):
     """
     result = row(trace["token_logprobs"], trace["top_logprobs"])
     polygraph, uqlm = trace["lm-polygraph"], trace["uqlm"]
-    expected = {
+    peers = {
         "lntp": uqlm["sequence_probability"],
         "mtp": uqlm["min_probability"],
         "mean": polygraph["MeanTokenEntropy"],
@@ -300,15 +280,9 @@ def test_other_packages_agree_on_the_same_arrays(trace):
         "nll_sum": polygraph["MaximumSequenceProbability"],
         "nll_avg": polygraph["Perplexity"],
     }
-    assert {name: result[name] for name in expected} == pytest.approx(expected, rel=1e-9)
-
-
-@pytest.mark.parametrize("trace", PEERS["traces"], ids=lambda trace: f"{len(trace['token_logprobs'])} tokens")
-def test_scipy_agrees_on_the_same_arrays(trace):
-    result = row(trace["token_logprobs"], trace["top_logprobs"])
-    expected = trace["scipy"]
-    assert {"std", "q25", "lntp", "captured_mass"} <= set(expected)
-    assert {name: result[name] for name in expected} == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    assert {"std", "q25", "lntp", "captured_mass"} <= set(trace["scipy"])
+    for expected in (peers, trace["scipy"]):
+        assert {name: result[name] for name in expected} == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
 def test_features_cover_only_tokens_after_the_thinking():

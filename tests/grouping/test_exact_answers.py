@@ -26,7 +26,7 @@ from entropy_sentinel.sources.fields import normalised
         ("?!", "?!"),
     ],
 )
-def test_what_is_left_of_a_text(text: str, expected: str) -> None:
+def test_texts_are_normalised_like_squad(text: str, expected: str) -> None:
     assert normalised(text) == expected
 
 
@@ -39,7 +39,7 @@ def test_names_of_one_right_answer_are_one() -> None:
     assert backend.same([Pair(Question("Who?"), "Elsa", "Queen Elsa")]) == [False]
 
 
-def test_it_is_what_the_config_says_unless_overridden() -> None:
+def test_the_exact_backend_is_the_default() -> None:
     section = Grouping()
     made = make_backend({**section.model_dump(), "revisions": ""})
     assert isinstance(made, ExactBackend)

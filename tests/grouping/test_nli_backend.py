@@ -95,7 +95,7 @@ def test_batches_say_what_single_pairs_say(tmp_path: Path) -> None:
     assert load(folder, batch_size=7).same(pairs) == expected
 
 
-def test_what_is_too_long_to_be_read_is_counted(tmp_path: Path) -> None:
+def test_truncated_pairs_are_counted(tmp_path: Path) -> None:
     backend = load(entailing(tmp_path / "classifier", WORTH))
     backend.same([Pair(Question("which " * 80), "red", "navy"), Pair(WHICH, "navy", "blue")])
     assert backend.provenance["cut"] == 1

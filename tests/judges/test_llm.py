@@ -113,7 +113,7 @@ def test_a_judgement_is_one_object_with_one_switch(reply: str, label: bool) -> N
         '"{\\"success\\": true}"',
     ],
 )
-def test_all_else_is_not_a_label_and_the_exchange_is_kept(reply: str) -> None:
+def test_another_reply_is_no_label_and_the_exchange_is_kept(reply: str) -> None:
     verdict = verdict_of(reply)
     assert verdict.label is None
     assert verdict.reason == f"the judge's reply is not a judgement: '{' '.join(reply.split())}'"
@@ -139,7 +139,7 @@ def test_an_empty_reply_a_truncated_one_and_a_refusal_say_so() -> None:
     ]
 
 
-def test_of_two_equal_cases_one_is_asked_and_of_an_empty_response_none() -> None:
+def test_equal_cases_are_asked_once_and_empty_responses_never() -> None:
     with fake_api(lambda body, _: ok(completion('{"success": true}', [], 3))) as api:
         asked = judge(api)
         verdicts = asked.judge([case(1), case(1), case(0, "<|end|>\n"), case(2)])

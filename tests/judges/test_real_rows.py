@@ -2,7 +2,6 @@
 rows of the layouts that may not be passed on in shape-only/{file}.shape.jsonl.
 """
 
-import logging
 import os
 from pathlib import Path
 
@@ -81,18 +80,6 @@ def test_items_of_a_file(
         assert (text == text.str.strip_chars()).all(), column
         assert (text != "").all(), column
     assert not frame["reference"].str.contains("####", literal=True).any()
-
-
-@pytest.mark.parametrize(
-    ("benchmark", "file"),
-    [(name, file) for name, file, items, *_ in REAL if items == PAPER.benchmarks[name].expected_items],
-)
-def test_the_published_count_gives_no_warning(
-    benchmark: str, file: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    with caplog.at_level(logging.WARNING):
-        load(benchmark, f"{file}.jsonl.gz", tmp_path)
-    assert "published count" not in caplog.text
 
 
 def test_numbers_after_the_mark(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from entropy_sentinel.config.judging import hub_models, judge_settings, served_j
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.engines.server import server_command
 from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.frames.sections import merged
 
 ROOT = Path(__file__).parents[2]
 
@@ -35,6 +36,7 @@ def test_settings_say_which_model_is_served_and_how() -> None:
     config = load_config(demo())
     settings = judge_settings(config, "tiny-judge")
     assert served_judges(config) == ["tiny-judge"]
+    assert missing_file(config) is None
     assert settings["llm"]["model"] == "hosted_vllm/tiny-judge"
     words = server_command(settings["server"], "127.0.0.1", 8123)
     assert words[3:9] == [
@@ -68,36 +70,35 @@ def test_kept_replies_are_of_the_server_as_it_was_started() -> None:
 
 
 @pytest.mark.parametrize(
-    ("judge", "models", "expected"),
+    ("judge", "further", "expected"),
     [
         ({"base_url": "http://localhost:1/v1"}, {}, "judges.tiny-judge: 'served' starts its own server"),
         ({"served": "tiny-jugde"}, {}, "unknown model in judges.tiny-judge.served: 'tiny-jugde'"),
         (
+            {},
+            {"judges": {"both": {"kind": "first_of", "judges": ["math-verify", "tiny-judge"]}}},
+            "judges.both.judges: 'tiny-judge' has 'served', and only its own jobs",
+        ),
+        (
+            {},
+            {"models": {"tiny-judge": {"path": "nowhere"}}},
+            "models.tiny-judge.path: must be a folder with a config.json; 'nowhere'",
+        ),
+        (
             {"served": "x"},
-            {"x": {"api": {"model": "openai/x"}}},
+            {"models": {"x": {"api": {"model": "openai/x"}}}},
             "judges.tiny-judge.served: models.x must have 'id' or 'path' to be served, has 'api'",
         ),
-        ({"served": "x"}, {"x": {"id": "a/b"}}, "judges.tiny-judge.served: models.x must have a 'revision'"),
+        (
+            {"served": "x"},
+            {"models": {"x": {"id": "a/b"}}},
+            "judges.tiny-judge.served: models.x must have a 'revision'",
+        ),
     ],
 )
-def test_refusals(judge: dict[str, Any], models: dict[str, Any], expected: str) -> None:
-    raw = demo(**judge)
-    raw["models"] |= models
+def test_a_judge_that_cannot_be_served_is_refused(
+    judge: dict[str, Any], further: dict[str, Any], expected: str
+) -> None:
     with pytest.raises(ConfigError) as error:
-        load_config(raw)
+        load_config(merged(demo(**judge), further))
     assert expected in str(error.value)
-
-
-def test_a_judge_made_of_others_has_none_that_is_served() -> None:
-    raw = demo()
-    raw["judges"]["both"] = {"kind": "first_of", "judges": ["math-verify", "tiny-judge"]}
-    with pytest.raises(ConfigError, match="judges.both.judges: 'tiny-judge' has 'served', and only its own jobs"):
-        load_config(raw)
-
-
-def test_weights_that_are_not_there_are_reported_before_anything_runs() -> None:
-    raw = demo()
-    raw["models"]["tiny-judge"]["path"] = "nowhere"
-    with pytest.raises(ConfigError, match="models.tiny-judge.path: must be a folder with a config.json; 'nowhere'"):
-        load_config(raw)
-    assert missing_file(load_config(demo())) is None

@@ -150,7 +150,7 @@ def test_a_judgement_is_quoted(response: str) -> None:
         "Tickets #3 and #4",
     ],
 )
-def test_what_is_not_a_heading_is_shown_unchanged(response: str) -> None:
+def test_text_without_headings_is_shown_unchanged(response: str) -> None:
     """Or else it would be asked, and paid for, once more."""
     assert shown(response) == Shown(response)
 

@@ -40,7 +40,7 @@ def test_known_units(text: str, size: float, powers: tuple) -> None:
 
 
 @pytest.mark.parametrize("text", ["apples", "widgets", "eggs per carton", "J widgets"])
-def test_other_words_are_units_that_are_not_known(text: str) -> None:
+def test_unknown_units_have_no_powers(text: str) -> None:
     assert parse_unit(text).powers is None
 
 
@@ -83,7 +83,7 @@ def test_plain_numbers(text: str, value: Fraction) -> None:
 
 
 @pytest.mark.parametrize("text", ["1 2", "1,23", "12,34", "", "x", r"\frac{1}{0}", "1.2.3", "1/0", "3 + 4"])
-def test_what_is_not_a_plain_number(text: str) -> None:
+def test_text_that_is_no_plain_number_is_null(text: str) -> None:
     assert plain_number(text) is None
 
 

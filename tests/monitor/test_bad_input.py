@@ -87,7 +87,7 @@ def test_responses_of_other_models_and_widths_are_taken_if_requested(estimator, 
     assert es.monitor(estimator, path, any_model=True, top_k=20).slices["n_estimated"].to_list() == [3]
 
 
-def test_where_nothing_fits_it_is_an_error_that_says_what_to_do(estimator: SavedEstimator, tmp_path: Path) -> None:
+def test_a_log_of_another_model_and_width_is_refused_with_options(estimator: SavedEstimator, tmp_path: Path) -> None:
     path = log_file(tmp_path / "log.jsonl", [line(0, model="m-2"), line(1, model="m-2"), line(2, k=25)])
     facts = r"2 of model 'm-2': .*--any-model .*1 of top_k_returned 25, not 20: .*--top-k 20 .*--any-logprobs"
     with pytest.raises(ProvenanceError, match=facts):

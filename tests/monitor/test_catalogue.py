@@ -19,7 +19,7 @@ def test_the_catalogue_has_every_column_and_no_other() -> None:
     assert result.recent.columns[1:] == list(CATALOGUE)
 
 
-def test_what_counts_of_each_response() -> None:
+def test_statistics_of_each_response() -> None:
     """The second is not estimated, and so not among those of which some are cut off; the third does not say."""
     why = pl.Series("excluded", [None, "of model 'x'", None, None], dtype=pl.String)
     frame = pl.DataFrame({"cut_off": [True, True, None, False]}).with_columns(
@@ -41,5 +41,3 @@ def test_names_say_what_they_are() -> None:
         assert not one.of or not STATISTICS[one.of].of, name  # a share is one of a count
         # In a state a share is known by the count that it is made of.
         assert one.kept_as.startswith("n_"), name
-    for one in CATALOGUE.values():
-        assert one.meaning.endswith("."), one.name

@@ -150,7 +150,7 @@ def test_where_takes_the_responses_with_the_values(estimator: Path, tmp_path: Pa
         *((verb, ["--where", "rout=shop"]) for verb in VERBS),
     ],
 )
-def test_a_column_that_is_nowhere_is_an_error_that_lists_the_columns(
+def test_an_unknown_column_is_refused_with_the_columns(
     verb: str, options: list[str], estimator: Path, tmp_path: Path, capsys
 ) -> None:
     folder = formats(tmp_path / "logs", 4)

@@ -17,7 +17,7 @@ from entropy_sentinel.commands.main import app
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.monitor.partitions import Partitions
 from entropy_sentinel.monitor.running import monitor
-from entropy_sentinel.monitor.settings import WINDOWS, MonitorOptions, SampleOptions
+from entropy_sentinel.monitor.settings import MonitorOptions, SampleOptions
 from entropy_sentinel.monitor.showing.catalogue import OUTPUTS
 
 VERBS = {"monitor": MonitorOptions, "sample": SampleOptions}
@@ -68,11 +68,6 @@ def test_the_docstring_has_every_option_with_its_bounds() -> None:
         assert f"    {option}: {MonitorOptions.model_fields[option].description.rstrip('.')}" in monitor.__doc__
     assert re.search(r"    min_responses: .* \(1 or more\)\.\n", monitor.__doc__)
     assert MonitorOptions.model_json_schema()["properties"]["min_responses"]["minimum"] == 1
-
-
-def test_windows_are_those_that_can_be_named() -> None:
-    for name in WINDOWS:
-        assert MonitorOptions.of({"window": name}).grain in WINDOWS
 
 
 WRONG = [

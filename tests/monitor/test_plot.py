@@ -44,7 +44,7 @@ def test_a_domain_of_an_estimator_has_its_estimate_its_interval_and_the_truth() 
     assert validation.verdict in drawn
 
 
-def test_what_cannot_be_drawn_is_refused() -> None:
+def test_a_result_without_pictures_is_refused() -> None:
     estimator = fitted("atc-nll_sum", domains=2)
     with pytest.raises(InputError, match="nothing to draw"):
         es.plot(estimator)

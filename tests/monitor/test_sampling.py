@@ -131,7 +131,7 @@ def test_improved_is_the_prediction_powered_mean_of_what_is_labelled() -> None:
         improved(labels, p[:30], p, [np.nan, *weights[1:]])
 
 
-def test_what_cannot_be_chosen_from_is_refused(features: pl.DataFrame, estimator: object) -> None:
+def test_sampling_is_refused_without_usable_responses(features: pl.DataFrame, estimator: object) -> None:
     empty, other = features.with_columns(reason=pl.lit("empty response")), features.with_columns(model=pl.lit("other"))
     for rows, by, budget, error, message in (
         (features, "benchmark", 12, InputError, "budget: 12 .* 5 .* 4 slices .20"),

@@ -285,6 +285,6 @@ def test_slices_outside_the_support_are_flagged(features) -> None:
         ({"state": "there"}, ConfigError, "state: .*estimator's file"),
     ],
 )
-def test_options_that_cannot_be(estimator, features, options, error, expected) -> None:
+def test_invalid_options_of_the_monitor_are_refused(estimator, features, options, error, expected) -> None:
     with pytest.raises(error, match=expected):
         es.monitor(estimator, features, **options)

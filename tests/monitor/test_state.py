@@ -155,7 +155,7 @@ def test_a_new_day_reads_only_the_new_day(estimator, tmp_path: Path, opened: lis
     assert opened[-1] == "4.jsonl"
 
 
-def test_what_is_known_is_not_even_opened(estimator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_known_file_is_not_opened(estimator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = log_file(tmp_path / "log.jsonl", lines(0, 24))
     run(estimator, path, tmp_path / "state")
     monkeypatch.setattr(collecting, "content", Mock(side_effect=AssertionError("was opened")))
@@ -273,13 +273,11 @@ def test_a_file_that_grows_while_it_is_read_is_read_from_a_copy(estimator, tmp_p
     assert len(keys(state)) == 1
 
 
-def test_nothing_of_a_run_that_is_of_no_use_is_kept(estimator, tmp_path: Path) -> None:
+def test_a_refused_run_leaves_the_state_unchanged(estimator, tmp_path: Path) -> None:
     path, state = log_file(tmp_path / "log.jsonl", [line(number, model="other") for number in range(9)]), tmp_path / "s"
     with pytest.raises(ProvenanceError, match="9 of model 'other'.*--any-model"):
         run(estimator, path, state)
     assert keys(state) == []
-    with pytest.raises(InputError, match="column 'rute' .*route"):
-        es.monitor(estimator, path, by=["rute"], any_model=True, state=tmp_path / "t")
 
 
 @pytest.mark.parametrize("as_part", [False, True])

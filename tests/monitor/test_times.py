@@ -92,7 +92,7 @@ def test_a_reference_has_its_last_day_whole() -> None:
     ["last week", "2026-11-07..2026-11-01", "..", "2026-13-01", "2026-11-01T06:00..2026-11-02", "2026-11-01.."]
     + ["..9999-12-31", "0001-01-01..2026-11-01", "9999-12-31", "2026-11-01..9999-12-31", "0001-01-01"],
 )
-def test_what_is_not_a_reference(text: str) -> None:
+def test_an_invalid_reference_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match=r"reference: must .*" + text[:4].replace(".", r"\.")):
         reference(text)
 
@@ -101,9 +101,6 @@ def test_what_is_not_a_reference(text: str) -> None:
     ("text", "grain", "message"),
     [
         ("2026-11-01..2026-11-07", "day", "2026-11-01 to 2026-11-07"),
-        ("2026-10-12..2026-10-18", "day", "2026-10-12 to 2026-10-18"),
-        ("2026-11-01", "day", "2026-11-01"),
-        ("..2026-10-18", "day", "up to 2026-10-18"),
         ("2026-11-01T06:00..2026-11-01T14:00", "hour", "2026-11-01 06:00 to 2026-11-01 14:00"),
     ],
 )

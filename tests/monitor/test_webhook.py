@@ -1,8 +1,7 @@
 """Alerts that are posted: what a server gets, and what a run says if it does not take them."""
 
 import json
-import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -94,16 +93,10 @@ def test_a_server_that_refuses_loses_nothing(
     assert SECRET not in shown + errors + str([path.read_bytes() for path in tmp_path.iterdir()])
 
 
-@pytest.fixture
-def closed() -> Iterator[int]:
-    """A port at which nobody listens."""
-    with socket.socket() as bound:
-        bound.bind(("127.0.0.1", 0))
-        yield bound.getsockname()[1]
-
-
-def test_a_server_that_is_not_there(call: list[Any], closed: int, capsys) -> None:
-    status, shown, errors = run(capsys, *call, "--webhook", f"http://127.0.0.1:{closed}/{SECRET}")
+def test_a_server_that_is_not_there(call: list[Any], capsys) -> None:
+    with fake_api(TOOK) as server:
+        pass
+    status, shown, errors = run(capsys, *call, "--webhook", f"{server.base_url}/{SECRET}")
     assert status == 4
     assert "ConnectionRefusedError" in errors
     assert SECRET not in shown + errors

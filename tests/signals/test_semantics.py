@@ -119,14 +119,6 @@ def test_fewer_answers_than_others_and_none(tmp_path: Path, caplog: pytest.LogCa
     assert result["answer"].to_list()[3:] == ["Elsa", None, None]
 
 
-def test_long_answers_do_not_vanish(tmp_path: Path) -> None:
-    """exp(-2000) is 0 in floating point; the classes are a quarter and three."""
-    lengths = [-2000.0, -2000.0 - math.log(3)]
-    message = [Said("one", [name], [length]) for name, length in zip(("Red", "Blue"), lengths, strict=True)]
-    result, _ = made(tmp_path, message)
-    assert result["class_probability"].to_list() == pytest.approx([3 / 4, 1 / 4], rel=1e-3)  # in single precision
-
-
 @pytest.mark.parametrize(
     ("response", "truncated", "expected"),
     [

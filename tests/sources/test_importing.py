@@ -153,9 +153,7 @@ LEVEL = [math.log(1.002 / 20)] * 20  # 20 probabilities that add up to 1.002
             ({"finish_reason": values}, f"row {row}: 'finish_reason' must be 'stop', .*; was {values[row]}")
             for row, values in (
                 (1, ["stop", "eos", "stop"]),
-                (2, ["length", "length", "Stop"]),
                 (0, ["STOP ", "length", "stop"]),
-                (1, ["stop", "End_Turn", "stop"]),
             )
         ),
         ({"token_logprobs": [[-0.5], [-0.5], []]}, "row 0: 'top_logprobs' must have as many steps"),

@@ -43,7 +43,7 @@ def test_options_in_all_forms(columns: list[str], row: dict[str, Any]) -> None:
         ([["Helium"], ["Neon"]], "must be .*was list"),
     ],
 )
-def test_what_are_not_options(value: Any, expected: str) -> None:
+def test_invalid_options_are_refused(value: Any, expected: str) -> None:
     with pytest.raises(InputError, match=expected):
         read_options(["choices"], {"choices": value}, "rows: row 3")
 

@@ -127,7 +127,7 @@ def test_features_of_replies(tmp_path: Path) -> None:
         ([], "is no file|no usable response"),
     ],
 )
-def test_what_is_not_a_reply_is_reported(given: Any, output: str) -> None:
+def test_logs_that_are_no_replies_are_refused(given: Any, output: str) -> None:
     with pytest.raises(InputError, match=output):
         es.read_logs(given)
 

@@ -117,7 +117,7 @@ def test_answers_in_all_forms(columns: str | list[str], row: dict[str, Any], ans
         ([{"name": "Paris"}], "answer 1 .*was dict"),
     ],
 )
-def test_what_are_not_answers(value: Any, expected: str) -> None:
+def test_invalid_answers_are_refused(value: Any, expected: str) -> None:
     with pytest.raises(InputError, match=expected):
         read_answers("a", {"a": value}, "rows: row 3")
 
@@ -136,7 +136,7 @@ def test_what_are_not_answers(value: Any, expected: str) -> None:
         ("[1, ", "JSON list"),
     ],
 )
-def test_what_are_not_counts(value: Any, expected: str) -> None:
+def test_invalid_counts_are_refused(value: Any, expected: str) -> None:
     with pytest.raises(InputError, match=expected):
         read_counts("c", [["Paris"], ["Rome"]], {"c": value}, "rows: row 3", zero=True)
 

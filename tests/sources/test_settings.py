@@ -68,7 +68,3 @@ def test_a_benchmarks_own_limit_comes_before_the_studys() -> None:
         assert item_counts(config)["gsm8k"] == expected
         assert benchmark_settings(config, "svamp")["limit"] == limit
     assert item_counts(limited())["gsm8k"] == 1319
-
-
-def test_references_may_be_left_out() -> None:
-    assert Benchmark(path="rows.csv", question=["{q}"]).reference == []

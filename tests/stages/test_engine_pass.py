@@ -89,7 +89,7 @@ def test_every_context_is_prompt_response_and_box_by_token_ids(tmp_path: Path, e
     assert frame["answer_text"].to_list() == ["42", "137", None]
 
 
-def test_what_the_twenty_leave_out_and_its_bound(tmp_path: Path, engines: list) -> None:
+def test_the_missing_probability_and_its_bound_by_definition(tmp_path: Path, engines: list) -> None:
     engines.append(FakeEngine())
     row = Files(tmp_path, [("a\\boxed{42}", None)]).ask(answers=["own"]).row(0, named=True)
     context = [ord(one) for one in "q0000a"] + BOX + [ord("4")]

@@ -80,14 +80,6 @@ def test_without_any_reference_there_is_no_judge(tmp_path: Path) -> None:
         write_labels(*write_inputs(tmp_path, [None, "4"]), {"kind": "broken"}, str(output))
 
 
-def test_labels_made_elsewhere_need_no_reference(tmp_path: Path) -> None:
-    items, generations = write_inputs(tmp_path, [None, None])
-    given, output = str(tmp_path / "given.parquet"), tmp_path / "labels.parquet"
-    pl.DataFrame({"item_id": ["a-00000"], "label": [True]}).write_parquet(given)
-    write_labels(items, generations, {"kind": "file", "path": str(tmp_path.parent)}, str(output), [given])
-    assert LABELS.read(output, ["label", "reason"]).rows() == [(True, None), (None, "no label in the file")]
-
-
 class Unsure:
     """A judge that reads a verdict in no reply, or in all."""
 

@@ -41,11 +41,6 @@ def test_kappa_is_that_of_scikit_learn_and_statsmodels(counts: list[list[int]], 
     assert all(type(value) is float for value in result[:3])
 
 
-def test_kappa_by_hand() -> None:
-    """Agreement 0.8, by chance 0.5 * 0.6 + 0.5 * 0.4 = 0.5."""
-    assert kappa([[45, 5], [15, 35]]).estimate == pytest.approx(0.6)
-
-
 def test_kappa_at_its_ends() -> None:
     assert kappa([[0, 0], [0, 0]]) == Interval(None, None, None, "no pair")
     one_verdict = kappa([[12, 0], [0, 0]])

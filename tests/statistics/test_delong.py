@@ -46,9 +46,6 @@ def test_it_agrees_with_the_definition_and_a_bootstrap():
 def test_classes_of_one_response_or_without_overlap_have_no_interval():
     for values, correct in (([1.0, 2, 3], [True, True, False]), ([1.0, 2, 3, 4], [True, True, False, False])):
         assert auroc_interval(values, correct, larger_is_confident=False) == (1, None, None, None)
-
-
-def test_one_class_has_its_reason():
     assert auroc_interval([0.1], [True], larger_is_confident=False) == (None, None, None, "no incorrect response")
 
 

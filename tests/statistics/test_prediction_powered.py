@@ -139,7 +139,7 @@ def test_unequal_weights_are_worth_fewer_labels() -> None:
         (([1], [0.5], [0.5], 0.9, [0.0]), "above 0"),
     ],
 )
-def test_what_is_not_a_sample_is_refused(arguments: tuple, message: str) -> None:
+def test_invalid_samples_are_refused(arguments: tuple, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         prediction_powered_mean(*arguments)
 
