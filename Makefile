@@ -102,7 +102,7 @@ walk-through: $(INSTALLED)
 	PYTHONPATH=docs $(BIN)/python -m made.walkthrough docs/monitor.md --picture docs/monitor.png
 	PYTHONPATH=docs $(BIN)/python -m made.notebook docs/monitor.ipynb
 
-# Each file makes its fixtures once. tests/conftest.py orders the files, the longest first.
+# Each file builds its fixtures once. tests/conftest.py orders the files, the longest first.
 PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder --numprocesses
 
 # Includes a run of a tiny study on the real engine, killed and resumed: ten minutes on two cores.
@@ -111,12 +111,13 @@ test: $(INSTALLED)
 
 test-all: test test-long test-nightly
 
-# Runs what `make test` leaves out. It passes only files with such tests, because each worker collects all its files. These
-# tests wait as much as they compute, so there is one more worker than cores.
+# Runs what `make test` leaves out. It gives pytest only the files with such tests, because each worker collects every
+# file that it is given. These tests wait as much as they compute, so there is one more worker than cores.
 test-long: $(INSTALLED) $(PROGRAMS)
 	$(PYTEST) 3 -m 'long and not nightly' $$(grep -rl 'mark\.long' tests --include='test_*.py')
 
-# Runs both in one pytest run, as CI does: one collection, shared engines, and tests that wait beside tests that compute.
+# Runs both in one pytest run, as CI does: it collects once, shares engines, and overlaps tests that wait with tests that
+# compute.
 test-ci: $(INSTALLED) $(PROGRAMS)
 	$(PYTEST) 3 -m 'not nightly'
 
@@ -136,7 +137,7 @@ test-fast: $(INSTALLED)
 attack: $(INSTALLED)
 	$(PYTEST) 2 tests/attack
 
-# Runs linters, import contracts and types: a minute the first time, then seconds with the cache of mypy. The last one
+# Runs linters, import contracts and types: a minute the first time, then seconds with the cache of mypy. The last command
 # looks for unclear English in pages, help and messages.
 check: $(INSTALLED)
 	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/lint-imports --no-logo

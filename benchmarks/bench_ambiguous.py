@@ -38,7 +38,7 @@ SHARES, QUESTIONS, BAD = (0.0, 0.25, 0.5, 0.75, 1.0), 40, 0.1
 
 
 def drawn(folder: Path, samples: int) -> Path:
-    """Answers of tiny-facts at temperature 1, with the log-probabilities of their tokens: a table per benchmark."""
+    """Return answers of tiny-facts at temperature 1 with their tokens' log-probabilities, a table per benchmark."""
     import torch  # not needed for existing answers
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -57,7 +57,7 @@ def drawn(folder: Path, samples: int) -> Path:
 
 
 def answers(model: Any, tokenizer: Any, prompt: str, samples: int) -> Iterator[dict[str, Any]]:
-    """So many answers to a prompt; the token that ends one is the last of its log-probabilities."""
+    """Return this many answers to a prompt; an answer's last log-probability is that of its end token."""
     import torch
 
     messages = [{"role": "user", "content": prompt}]
@@ -87,7 +87,7 @@ def answers(model: Any, tokenizer: Any, prompt: str, samples: int) -> Iterator[d
 
 
 def items(benchmark: str) -> pl.DataFrame:
-    """Its questions, as the demo has them, with the ids that a study gives them."""
+    """Return the benchmark's questions from the demo, with the item ids of a study."""
     rows = pl.read_ndjson(DEMO / "benchmarks" / f"{benchmark}.jsonl")
     return rows.with_columns(
         item_id=pl.format("{}-{}", pl.lit(benchmark), pl.int_range(pl.len()).cast(pl.String).str.zfill(5))
@@ -157,7 +157,7 @@ def told(result: pl.DataFrame) -> dict[str, float | None]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--generations", type=Path, help="folder with the traces of both benchmarks")
+    parser.add_argument("--generations", type=Path, help="folder with traces of both benchmarks")
     parser.add_argument("--samples", type=int, default=30)
     parser.add_argument("--draws", type=int, default=100, help="slices for each share")
     parser.add_argument("--estimator", default=Estimation().default)

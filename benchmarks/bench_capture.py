@@ -1,9 +1,8 @@
-"""What capture costs a service: an OpenAI client with and without it, against a server that answers
-at once; `make bench-capture`.
+"""Measure the cost of capture: an OpenAI client with and without it, against a server that answers at once.
 
-Each reply has 200 tokens with 20 alternatives, about 400 kB of JSON; both sides request log-probabilities, so that
-only capture differs. Prints requests/s, the 50th and 99th percentile of the time of a request, CPU seconds of the
-client, and one JSON object as its last line.
+Run by `make bench-capture`. Each reply has 200 tokens with 20 alternatives, about 400 kB of JSON; both sides request
+log-probabilities, so that only capture differs. Prints requests/s, the 50th and 99th percentile of the time of a
+request, CPU seconds of the client, and one JSON object as its last line.
 """
 
 import argparse
@@ -47,7 +46,7 @@ async def ask(client: AsyncOpenAI, requests: int) -> list[float]:
 
 
 def measured(base_url: str, requests: int, folder: Path | None) -> dict[str, float]:
-    """Measure one side; with `folder`, replies are captured there."""
+    """Measure one side; if `folder` is given, replies are captured to it."""
     client = AsyncOpenAI(base_url=base_url, api_key="none", max_retries=0)
     if folder is not None:
         client = es.capture(client, folder)

@@ -1,4 +1,4 @@
-"""Tokens per second on a CPU: a generation job's engine against `LLM.chat` with vLLM's defaults, in one run.
+"""Measure tokens per second on a CPU: a generation job's engine against `LLM.chat` with vLLM's defaults, in one run.
 
 All runs ask the same questions, answer each with the same number of tokens and return the 20 largest log-probabilities;
 each is a separate process, timed from when the model is loaded and has answered once. For our engine, one setting is
@@ -55,7 +55,7 @@ class Side:
 
 
 def questions(number: int) -> Chats:
-    """Questions of the demo's benchmarks in turn, each in the paper's prompt."""
+    """Return questions from the demo's benchmarks in turn, each in the paper's prompt."""
     files = sorted((ROOT / "demo" / "benchmarks").glob("*.jsonl"))
     rows = [file.read_text().splitlines()[: -(-number // len(files))] for file in files]
     results = [json.loads(row)["question"] for turn in zip(*rows, strict=True) for row in turn][:number]
@@ -137,7 +137,7 @@ def vllm(side: Side, model: str, chats: Chats, tokens: int) -> dict[str, Any]:
 
 
 def llama(side: Side, gguf: str, server: str, chats: Chats, tokens: int, log: str) -> dict[str, Any]:
-    """llama.cpp's server, asked with as many requests at a time as it has places."""
+    """Measure llama.cpp's server, with as many concurrent requests as it has slots."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -187,7 +187,7 @@ def wait_for(port: int, process: subprocess.Popen[Any], log: str) -> None:
 
 
 def in_log(log: str, run: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
-    """Run in this process, with its output in a log; end the processes that it has started."""
+    """Run one side in this process, with its output in a log; end the processes that it has started."""
     with job_log(log):
         try:
             return run(*arguments)
@@ -197,7 +197,7 @@ def in_log(log: str, run: Callable[..., dict[str, Any]], *arguments: Any) -> dic
 
 
 def measured(side: Side, arguments: argparse.Namespace, folder: str) -> dict[str, Any]:
-    """One run, in a process of its own, which may start others."""
+    """Measure one run in a separate process, which may start further processes."""
     chats, log = questions(side.responses), f"{folder}/run.log"
     if side.engine == "llama.cpp":
         return llama(side, arguments.gguf, arguments.llama_server, chats, arguments.tokens, log)
@@ -246,7 +246,7 @@ def main() -> None:
     parser.add_argument("--batches", type=numbers, default=[1, 8, 32, 64], help="responses at a time")
     parser.add_argument("--gguf", help="the same model for llama.cpp")
     parser.add_argument("--llama-server", help="program of llama.cpp's server")
-    parser.add_argument("--llama-batches", type=numbers, default=[1, 8], help="responses at a time there")
+    parser.add_argument("--llama-batches", type=numbers, default=[1, 8], help="responses at a time, llama.cpp")
     arguments = parser.parse_args()
     if bool(arguments.gguf) != bool(arguments.llama_server):
         parser.error("give both --gguf and --llama-server, or neither")

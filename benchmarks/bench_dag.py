@@ -1,4 +1,4 @@
-"""Time to plan the paper's full study, against a bare Snakemake workflow with the same jobs, side by side in one run.
+"""Measure the time to plan the paper's full study, against a bare Snakemake workflow with the same jobs, in one run.
 
 The bare workflow has the same rules, wildcards and files, and nothing else: no settings, no fingerprints of the code,
 no config. Run by `make bench-dag`; prints one JSON object as its last line.

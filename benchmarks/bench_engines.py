@@ -1,7 +1,7 @@
-"""The demo with one engine per model against one engine per job, and runs that are killed; `make bench-engines`.
+"""Compare the demo with one engine per model and with one per job, and check killed runs; `make bench-engines`.
 
 Both sides run the same jobs on copies of the project, one after the other. CPU seconds and peak memory include all
-processes, also the engines. `--before COMMIT` uses another commit's tree for the other side, instead of
+processes, including the engines. `--before COMMIT` uses another commit's tree for the other side, instead of
 `engine_idle_s: 0`. `--kills` kills only Snakemake at five moments, counts the processes that remain ten seconds
 later, continues, and compares the responses with those of the first side. Prints one JSON object as its last line.
 """
@@ -42,7 +42,7 @@ def measured(project: Project, *arguments: str) -> dict[str, Any]:
     return {
         "wall_s": round(wall_s, 1),
         "cpu_s": round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 1),
-        "engines_loaded": loaded,  # those of served judges too
+        "engines_loaded": loaded,  # including those of served judges
         "peak_process_mib": after.ru_maxrss // 1024,
     }
 
@@ -57,7 +57,7 @@ def reap() -> None:
 
 
 def tree(commit: str, folder: Path) -> None:
-    """The files of another commit."""
+    """Write the files of another commit to a folder."""
     packed = subprocess.run(["git", "archive", commit], cwd=ROOT, capture_output=True, check=True).stdout
     subprocess.run(["tar", "-x", "-C", str(folder)], input=packed, check=True)
 
@@ -79,7 +79,7 @@ class Other(Measured):
 
 
 def engines() -> list[psutil.Process]:
-    """The engine processes of runs below this process."""
+    """Return the engine processes of runs that descend from this process."""
     result = []
     for process in psutil.process_iter():
         try:
@@ -138,8 +138,8 @@ def killed(project: Project, whole: Path) -> dict[str, int]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--study", nargs="*", default=[], help="further config files, such as demo/ambiguity.yaml")
-    parser.add_argument("--target", nargs="*", default=[], help="of Snakemake, such as `generations`")
-    parser.add_argument("--before", help="a commit, in place of an engine per job of this one")
+    parser.add_argument("--target", nargs="*", default=[], help="targets of Snakemake, such as `generations`")
+    parser.add_argument("--before", help="commit to compare with, instead of one engine per job")
     parser.add_argument("--kills", action="store_true", help="kill runs of the generations, too")
     arguments = parser.parse_args()
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)

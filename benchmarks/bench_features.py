@@ -1,8 +1,8 @@
-"""Speed and memory of features, in processes of their own and on the same synthetic traces:
+"""Measure speed and memory of features, each side in a separate process on the same synthetic traces:
 
 - `compute_features` against the obvious way, a loop over responses with numpy and scipy (features agree to 1e-9);
-- against LM-Polygraph's estimators and uqlm's scorers (benchmarks/peers_features.py), in an environment of their
-  own: the Python that ENTROPY_SENTINEL_PEERS names, or one that is created here from tests/golden/requirements.txt;
+- against LM-Polygraph's estimators and uqlm's scorers (benchmarks/peers_features.py), in a separate environment:
+  the Python that ENTROPY_SENTINEL_PEERS names, or one that is created here from tests/golden/requirements.txt;
 - from a log, a flat Parquet table, to features against merely reading it, in bounded memory.
 
 The last line printed is one JSON object. `--full` has the log of 100,000 responses of 300 tokens (some minutes).
@@ -65,7 +65,7 @@ def write_traces(n_responses: int, n_tokens: int, path: str) -> None:
 
 
 def loop(traces: pl.DataFrame) -> np.ndarray:
-    """The 17 features, (n_responses, 17), one response at a time."""
+    """Return the 17 features, (n_responses, 17), computed one response at a time."""
     from scipy.stats import kurtosis, skew
 
     rows = []
@@ -122,7 +122,7 @@ def peak_mib() -> float:
 def compare(n_responses: int, n_tokens: int, repetitions: int, folder: Path) -> dict[str, object]:
     """Compare ours, the loop and the peers; raise AssertionError if features differ by more than 1e-9."""
     traces_path = str(folder / "traces.parquet")
-    # In a process of its own, too: a child's peak memory starts at its parent's.
+    # Also in a separate process, because a child's peak memory starts at its parent's.
     _apart(write_traces, n_responses, n_tokens, traces_path)
     measured, features = {}, {}
     for side in SIDES:
@@ -167,7 +167,7 @@ def peers_python() -> str:
 
 
 def stream(n_responses: int, n_tokens: int, folder: Path) -> dict[str, object]:
-    """Reading a log of a flat table by the batch, against reading it and computing its features."""
+    """Compare reading a log (a flat table) in batches with also computing its features."""
     path = str(folder / "log.parquet")
     _apart(write_log, n_responses, n_tokens, path)
     size = Path(path).stat().st_size
@@ -184,7 +184,7 @@ def stream(n_responses: int, n_tokens: int, folder: Path) -> dict[str, object]:
 
 
 def write_log(n_responses: int, n_tokens: int, path: str) -> None:
-    """A flat table as users have it, `n_responses` in row groups of BLOCK."""
+    """Write a flat table like users' logs, with `n_responses` in row groups of BLOCK."""
     import pyarrow.parquet as pq
 
     traces = synthetic_traces(min(BLOCK, n_responses), n_tokens)
@@ -200,7 +200,7 @@ def write_log(n_responses: int, n_tokens: int, path: str) -> None:
 
 
 def measure_log(side: str, path: str) -> dict[str, float]:
-    """CPU-seconds and peak memory of one side; a small log comes first, so that libraries are loaded."""
+    """Return CPU-seconds and peak memory of one side, after a small log that loads the libraries."""
     from entropy_sentinel.frames.arrow import read_batches
     from entropy_sentinel.verbs.reading import features_of, open_logs
 
@@ -223,7 +223,7 @@ def _apart(function: object, *arguments: object) -> None:
 
 
 def _run(*command: object) -> dict:
-    """The JSON object that a process prints in its last line."""
+    """Return the JSON object that a process prints as its last line."""
     done = subprocess.run(list(map(str, command)), check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(done.stdout.splitlines()[-1])
 

@@ -1,9 +1,10 @@
-"""The cost of asking a model about its answer after each token against generating the same responses.
+"""Measure the cost of asking a model for its answer after each token, against generating the same responses.
 
 Both are stages of the pipeline, with parts and files, on one loaded engine, with and without prefix caching. Each
 engine is a separate process, which generates and asks, repeatedly after a warm-up round; the smallest of each CPU
-time counts. With caching, every fourth and eighth token and the ends of sentences are also asked, and their areas
-are compared with those of all. Run by `make bench-forced-answer`; prints one JSON object as its last line.
+time counts. With caching, the model is also asked only after every fourth or eighth token or at the ends of sentences,
+and these areas are compared with those of all tokens. Run by `make bench-forced-answer`; prints one JSON object as its
+last line.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Tokens per second of the generate stage against a bare vLLM run, side by side in one run.
+"""Measure tokens per second of the generation stage against a bare vLLM run, side by side in one run.
 
 Both sides answer the same prompts with the same seeds, sampling and engine arguments, and ask for the 20 largest
 log-probabilities in vLLM's flat form. The bare side throws the outputs away; the stage also writes parts, hashes,
@@ -34,7 +34,7 @@ GOAL, GOAL_BYTES = 0.9, 100
 
 
 class Clock:
-    """Wall and CPU seconds since the start of the run, and when the engine was ready."""
+    """Return wall and CPU seconds since the start of the run, and the time when the engine was ready."""
 
     def __init__(self) -> None:
         self.start = self.ready = self.now()
@@ -60,7 +60,7 @@ class Clock:
 
 
 def stage(items: str, settings: Mapping[str, Any], folder: str) -> dict[str, Any]:
-    """`write_generations`, all of it."""
+    """Run the whole of `write_generations`."""
     output, clock, make_engine = f"{folder}/out.parquet", Clock(), generation.make_engine
 
     def timed(*arguments: Any) -> Any:
@@ -99,7 +99,7 @@ def bare_dicts(items: str, settings: Mapping[str, Any], folder: str) -> dict[str
 
 
 def run(side: Callable, items: str, settings: Mapping[str, Any], folder: str) -> dict[str, Any]:
-    """One side, its output in a log."""
+    """Run one side, with its output in a log."""
     with job_log(f"{folder}/{side.__name__}.log"):
         return side(items, settings, folder)
 

@@ -4,7 +4,7 @@ Answers are made up: each question has several meanings, likely ones first, each
 classes are like those of sampled answers. For the cost, the classifier is a BERT of the given size with random weights;
 for the classes, it answers "entailment" for equal meanings, so there are as many pairs as with a perfect classifier. A
 second model answers the same questions, so many of its pairs are known. Run by `make bench-grouping`; prints one JSON
-object as its last line. For a real classifier, whose own output then counts: ARGS="--weights folder".
+object as its last line. ARGS="--weights folder" uses a real classifier and its own decisions.
 """
 
 import argparse
@@ -42,7 +42,7 @@ class ByMeaning(Classifier):
 
 
 def answers(generator: np.random.Generator, n: int, meanings: int, wordings: int) -> list[str]:
-    """n sampled answers: the k-th meaning is 1/k as likely as the first, and so with its wordings."""
+    """Return n sampled answers: the k-th meaning is 1/k as likely as the first; its wordings follow the same law."""
 
     def drawn(size: int) -> np.ndarray:
         shares = 1 / np.arange(1, size + 1)

@@ -35,7 +35,7 @@ from entropy_sentinel.statistics.intervals import CONFORMAL, PREDICTIVE
 
 DEMO = "results/demo/observations/*/*.parquet"
 SIZES = (3, 4, 9, 19)
-# With fewer fits with a verdict, no coverage is shown.
+# Coverage given a verdict is shown only if at least this many fits have it.
 FEWEST_FITS = 20
 # A world's responses per domain; new domains of a world.
 RESPONSES, NEW = 100, 5
@@ -74,7 +74,7 @@ def cases(arguments: argparse.Namespace) -> Iterator[Case]:
 
 
 def measure(case: Case) -> list[dict[str, Any]]:
-    """The intervals of the domains without labels, with the truth."""
+    """Return the intervals of the unlabelled domains, with their true accuracies."""
     name, source, labelled, estimator = case
     frame = source if isinstance(source, pl.DataFrame) else world(*source[:2], n_domains=source[2], n=RESPONSES)
     if isinstance(labelled, int):
@@ -146,7 +146,7 @@ def main() -> None:
     parser.add_argument("--in-worlds", default="consensus", help="on the generator's worlds")
     parser.add_argument("--groups", type=int, default=60, help="training groups of each size, of each model")
     parser.add_argument("--domains", type=int, default=400, help="new domains of the generator, for each k")
-    parser.add_argument("--distortion", type=float, default=0.2, help="size of differences that no estimator can know")
+    parser.add_argument("--distortion", type=float, default=0.2, help="size of differences unknown to any estimator")
     parser.add_argument("--processes", type=int, default=2)
     arguments = parser.parse_args()
     os.environ.setdefault("POLARS_MAX_THREADS", "1")

@@ -99,7 +99,7 @@ def measure(folder: Path, script: Path) -> dict[str, Any]:
 
 
 def of_job(folder: Path, call: str) -> dict[str, Any]:
-    """The medians of a few runs of a job that calls this function."""
+    """Return the medians over a few runs of the job that calls this function."""
     scripts = (folder / ".snakemake" / "scripts").glob("*.py")
     script = next(path for path in sorted(scripts) if call in path.read_text())
     runs = []

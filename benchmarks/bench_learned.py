@@ -1,7 +1,7 @@
 """Learn three settings from real answers: the rule of `recommended`, the prior of intervals, the support threshold.
 
-For every model and domain, each of the three is chosen anew on the other models and domains, and tested on only that
-domain, so nothing is tuned on its test data. It is compared with the shipped value, and with the best value for the
+For every model and domain, each setting is chosen on the other models and domains and tested only on that domain, so
+nothing is tuned on its test data. It is compared with the shipped value, and with the best value for the
 tested domains, which is not known beforehand. Cases are all training groups of three or more domains (or some of them,
 drawn at random) of the given observation files, and the domains outside each. Run by
 `make bench-learned` after `make study-real` and `make demo`; the last line is one JSON object.
@@ -134,7 +134,7 @@ SETTINGS = {
 
 
 def measure(job: tuple[pl.DataFrame, tuple[str, ...]]) -> list[Case]:
-    """The cases of one training group."""
+    """Return the cases of one training group."""
     frame, group = job
     known = frame.filter(pl.col("benchmark").is_in(group))
     rows = TrainingRows(known, known["label"].to_numpy(), _FIT, known["benchmark"], item_numbers(known))
@@ -174,7 +174,7 @@ def costs(setting: Setting, cases: Sequence[Case], actual: pl.DataFrame, which: 
 
 
 def learned(setting: Setting, cases: Sequence[Case], actual: pl.DataFrame, tested: str) -> tuple[float, dict[str, int]]:
-    """The cost on a model of values chosen without it and without the tested domain, and how often each was chosen."""
+    """Return the cost of values chosen without this model and the tested domain, and how often each was chosen."""
     own = [at for at, case in enumerate(cases) if case.model == tested]
     taken: dict[str, str] = {}
     for domain in sorted({cases[at].domain for at in own}):

@@ -1,4 +1,4 @@
-"""Measure the errors of all methods on unseen domains: all training groups of size 1 to 3.
+"""Measure the errors of all methods on unseen domains, over all training groups of size 1 to 3.
 
 Fits the default, the methods beyond the paper and the simple ones on every group of the given observation files (if
 none is given, those of the demo, if it was run), and on some groups of simulated worlds (tests/shared/worlds.py). The
@@ -62,7 +62,7 @@ def groups(frame: pl.DataFrame, sizes: list[int], most: int | None) -> list[str]
 
 
 def measure(job: tuple[str, pl.DataFrame, str, dict[str, object]]) -> pl.DataFrame:
-    """AEE and rho on unseen domains of all methods fitted on one group."""
+    """Return AEE and rho on unseen domains for all methods fitted on one group."""
     name, frame, group, fitting = job
     errors = sweep(estimate(frame, group, fitting)).filter(pl.col("scope") == "held_out")
     return errors.with_columns(model=pl.lit(name))

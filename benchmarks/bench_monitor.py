@@ -1,4 +1,4 @@
-"""Speed and memory of the monitor, compared with only reading the same file in batches, each in a separate process:
+"""Measure speed and memory of the monitor against only reading the same file in batches, each in a separate process:
 
 - responses as features: slices by route and day, and by user, with one user per response;
 - raw responses with 20 alternatives to each of 300 tokens, a flat Parquet table;
@@ -71,7 +71,7 @@ def times(number: np.ndarray, n: int) -> np.ndarray:
 
 
 def write_raw_log(n: int, n_tokens: int, path: str) -> None:
-    """A flat table as users have it, with a route and a time."""
+    """Write a flat table like users' logs, with a route and a time."""
     import pyarrow.parquet as pq
 
     traces = synthetic_traces(min(BLOCK, n), n_tokens)
@@ -91,7 +91,7 @@ def write_raw_log(n: int, n_tokens: int, path: str) -> None:
 
 
 def write_days(n: int, folder: str) -> None:
-    """A file of features per day."""
+    """Write one file of features per day."""
     from production import traffic
 
     from entropy_sentinel.verbs.reading import write_features
@@ -101,7 +101,7 @@ def write_days(n: int, folder: str) -> None:
 
 
 def measure(side: str, estimator: str, path: str, by: str, state: str) -> dict[str, object]:
-    """CPU-seconds and peak memory of one side; a small frame comes first, so that libraries are loaded."""
+    """Return CPU-seconds and peak memory of one side, after a small frame that loads the libraries."""
     from production import traffic
 
     import entropy_sentinel as es

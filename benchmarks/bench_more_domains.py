@@ -1,9 +1,9 @@
 """Test whether the number of further labelled domains that a validation names makes its estimator usable.
 
-A validation of few domains says `too few domains to say`, and how many more make the estimator usable, or how many
-are needed at least. That many more domains are drawn from the same world, and the verdict is repeated. It prints, by
-named number: how many validations named it, and for how many it was right. A validation that names a minimum is right
-if the estimator is not usable with fewer.
+A validation of few domains says `too few domains to say`. It also names either the number of further domains that make
+the estimator usable, or the minimum number. That many more domains are drawn from the same world, and the verdict is
+repeated. The benchmark prints, for each named number, how many validations named it and for how many it was right. A
+validation that names a minimum is right if the estimator is not usable with fewer.
 
 The worlds have normal errors, with mean errors from .02 to .20, equally often;
 each domain has a hundred labels. Run by `make bench-more_domains`; the last line is one JSON object.

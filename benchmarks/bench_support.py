@@ -1,4 +1,4 @@
-"""Compare measures of being out of support by how well they predict large errors: new domains, other temperatures.
+"""Compare measures of `outside support` by how well they predict large errors on new domains and temperatures.
 
 Estimators are fitted at temperature 0.5 on groups of 2, 3 and all but one of the demo's ten domains, and estimate every
 domain at 0.5, 0.7, 0.9 and 1.2, and a mix of the group's own domains, on items that they were not fitted on
@@ -40,7 +40,7 @@ SETTINGS = {"seed": 42, **Estimation().model_dump(exclude={"default", "seed", "t
 
 
 def studies(worlds: int, distortion: float) -> Iterator[pl.DataFrame]:
-    """Rows of one model each: benchmark, temperature, training or not, label, features."""
+    """Return rows for each model: benchmark, temperature, whether for training, label, features."""
     if not worlds:
         yield from pl.read_parquet(DATA).cast({pl.Categorical: pl.String, pl.Float32: pl.Float64}).partition_by("model")
     for seed in range(worlds):
@@ -58,7 +58,7 @@ def jobs(arguments: argparse.Namespace) -> Iterator[tuple]:
 
 
 def slices(rows: pl.DataFrame, group: tuple[str, ...], responses: int) -> Iterator[tuple[float, str, pl.DataFrame]]:
-    """Temperature, domain and responses of the slices that are estimated."""
+    """Yield temperature, domain and responses of each slice to estimate."""
     apart = rows.filter(~pl.col("training"))
     for (temperature, domain), part in apart.group_by("temperature", "benchmark", maintain_order=True):
         yield round(temperature, 1), domain, part.head(responses)
@@ -185,7 +185,7 @@ def main() -> None:
     parser.add_argument("--estimator", default="recommended")
     parser.add_argument("--groups", type=int, default=15, help="training groups of each size and model, about")
     parser.add_argument("--responses", type=int, default=100, help="responses of a slice")
-    parser.add_argument("--worlds", type=int, default=0, help="simulated worlds, in place of the demo")
+    parser.add_argument("--worlds", type=int, default=0, help="number of simulated worlds to use instead of the demo")
     parser.add_argument("--distortion", type=float, default=0.25, help="of the worlds: tests/shared/worlds.py")
     parser.add_argument("--processes", type=int, default=2)
     arguments = parser.parse_args()

@@ -1,4 +1,4 @@
-"""CPU time of a whole estimation job, all 48 configurations, against the obvious way with scikit-learn.
+"""Measure the CPU time of a whole estimation job, all 48 configurations, against the obvious way with scikit-learn.
 
 A job fits on the rows of four domains and scores ten domains of 11,000 rows. The obvious way is GridSearchCV, then
 CalibratedClassifierCV, for each configuration. Both sides run on the same rows, one after the other, each in a process
@@ -77,7 +77,7 @@ def ours(job: Job, names: Sequence[str], seed: int) -> Result:
 
 
 def obvious(job: Job, names: Sequence[str], seed: int) -> Result:
-    """The same from scikit-learn alone."""
+    """Run the same job with only scikit-learn."""
     from obvious import fit_obvious
     from sklearn.preprocessing import StandardScaler
 
@@ -128,7 +128,7 @@ def spread(difference: np.ndarray) -> dict[str, float]:
 
 
 def compare(n_rows: int) -> dict[str, Any]:
-    """Both sides on the same rows."""
+    """Run both sides on the same rows."""
     theirs, their_estimates, their_scores = apart(obvious, NAMES, n_rows)
     mine, estimates, scores = apart(ours, NAMES, n_rows)
     return {

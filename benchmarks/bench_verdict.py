@@ -1,13 +1,13 @@
-"""Measure coverage of intervals given the verdict, in worlds with known errors: the basis for the design of both.
+"""Measure the coverage of intervals given the verdict, in worlds with known errors; both were designed with this.
 
 A world is a distribution of an estimator's errors on domains; k labelled domains and a new one are drawn from it, with
 random labels. The verdict and the intervals for the new domain follow from the k. It prints, by world and
 k: how often the verdict is `usable`, the estimator's error on the new domain in that case, and how often intervals
 of 80, 90 and 95 % contain its truth, over all draws, given `usable`, and given any other verdict.
 
-Given the verdict, no interval of finite width reaches its level in every world: if `usable` is rare, it
-is due to luck, and an estimator believed to be off by at most .10 gets intervals for at most that. So the prior
-makes `usable` very rare in worlds with a mean error of .12, and intervals hold in worlds where it is not rare.
+Given the verdict, no interval of finite width reaches its level in every world. If `usable` is rare, it is due to luck,
+and its intervals are too narrow, because they assume an error of at most .10. The prior therefore makes `usable` very
+rare in worlds with a mean error of .12; in worlds where it is not rare, intervals hold.
 
 Worlds with groups draw 18 or 36 domains in groups of 1 to 6, whose errors share none, half or all of their variance.
 The new domain is of a `new group`, and whole groups are held out; or of a `known group`, and single domains are.
@@ -120,7 +120,7 @@ def cases_of_groups(sizes: Sequence[tuple[int, int]], labels: int, draws: int, p
 
 
 def measure(case: Case) -> dict[str, object]:
-    """Verdicts and coverage in one world."""
+    """Return verdicts and coverage in one world."""
     name, errors, aee, k, labels, worlds, prior, groups = case
     estimated, p, seen = draw(errors, aee, k, labels, worlds)
     verdicts, inside, widths = [], np.empty((worlds, len(LEVELS)), dtype=bool), []
@@ -173,7 +173,7 @@ def main() -> None:
         nargs=2,
         default=CAUTIOUS,
         metavar=("SCALE", "FREEDOM"),
-        help="in place of the shipped one",
+        help="instead of the prior in use",
     )
     parser.add_argument("--groups", action="store_true", help="only the worlds with groups")
     parser.add_argument("--processes", type=int, default=2)

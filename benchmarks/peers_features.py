@@ -24,7 +24,7 @@ MOST = 100
 
 
 def polygraph(sampled: list, top: list) -> dict[str, list[float]]:
-    """Mean entropy, mean and summed negative log-likelihood of the responses, one at a time."""
+    """Return mean entropy, mean and summed negative log-likelihood, one response at a time."""
     entropies, estimators = EntropyCalculator(), (MeanTokenEntropy(), Perplexity(), MaximumSequenceProbability())
     rows = []
     for chosen, steps in zip(sampled, top, strict=True):

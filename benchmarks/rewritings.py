@@ -33,7 +33,7 @@ _ROMAN = re.compile(r"\\(?:mathrm|text|rm)\s*\{\s*~?\s*([A-Za-z]+)\s*\}(?:\^\{?(
 
 
 def references(folder: str) -> dict[str, list[str]]:
-    """Return the references of the paper's benchmarks of which `folder` has real rows."""
+    """Return the references of those of the paper's benchmarks for which `folder` has real rows."""
     result: dict[str, list[str]] = {}
     for benchmark, files in FILES.items():
         for file in files:
@@ -43,7 +43,7 @@ def references(folder: str) -> dict[str, list[str]]:
 
 
 def items_of(benchmark: str, path: str) -> list[dict[str, Any]]:
-    """The items of a file of real rows, as the paper's config reads this benchmark."""
+    """Return the items of a file of real rows, read as in the paper's config."""
     config = load_config(yaml.safe_load((ROOT / "config.yaml").read_text()))
     settings = benchmark_settings(config, benchmark) | {"dataset": None, "path": path}
     items, _ = read_items(open_source(settings, Path("unused"))[0], settings, benchmark)
@@ -51,14 +51,14 @@ def items_of(benchmark: str, path: str) -> list[dict[str, Any]]:
 
 
 def number(reference: str) -> Fraction | None:
-    """The value of a reference that is a plain number, and nothing else."""
+    """Return the value of a reference that is only a plain number."""
     text = reference.strip().strip("$").replace("−", "-").replace("\\!", "").replace("\\$", "")
     text = re.sub(r",\s*(?=\d{3})", ",", text)
     return Fraction(text.replace(",", "")) if _NUMBER.fullmatch(text) else None
 
 
 def measured(reference: str) -> tuple[str, str] | None:
-    """The digits and the unit of a measured quantity as scibench writes it, the power of ten left in the unit."""
+    """Return digits and unit of a measured quantity in scibench's notation, with the power of ten in the unit."""
     result = _MEASURED.fullmatch(reference.strip())
     no_unit = r"[\d+-]|\\mathrm\{10|\\frac|\\sqrt|\\pi"
     return (result[1], result[2]) if result and not re.match(no_unit, result[2].strip("$ \r\n")) else None
@@ -154,7 +154,7 @@ def _over_measured(digits: str, unit: str) -> str | None:
 
 
 def _prefixed_measured(digits: str, unit: str) -> str | None:
-    """The same in a thousandth or the thousandfold of the unit."""
+    """Return the quantity in a thousandth or a thousand times its unit."""
     other = {"kJ": ("J", 3), "J": ("kJ", -3), "nm": ("pm", 3), "m": ("cm", 2), "km": ("m", 3), "kPa": ("Pa", 3),
              "mm": ("m", -3), "cm": ("m", -2), "s": ("ms", 3), "N": ("mN", 3)}  # fmt: skip
     plain = _plain_unit(unit)
@@ -171,7 +171,7 @@ def _fraction(value: Fraction, digits: str) -> str | None:
 
 
 def _decimal(reference: str) -> str | None:
-    """A fraction whose decimals end."""
+    """Return a fraction as a terminating decimal, or None."""
     result = re.fullmatch(r"(-?)\\[dt]?frac\{?(\d+)\}?\{(\d+)\}", _inner(reference))
     if not result or (Fraction(10**6) / int(result[3])).denominator != 1:
         return None
@@ -331,7 +331,7 @@ def boxed(rewritten: str) -> str:
 
 
 def unboxed(rewritten: str, row: int) -> str:
-    r"""As the last statement; formulas between dollars, text and plain numbers as they are."""
+    r"""Return the answer as the last statement: formulas between dollars, text and plain numbers unchanged."""
     plain = rewritten.replace("} and \\boxed{", " and ")
     is_formula = bool(re.search(r"[\\^_{}]|(?<![A-Za-z])[A-Za-z](?![A-Za-z])", plain.replace("\\$", "")))
     math = f"${plain}$" if is_formula and not re.search(r"(?<!\\)\$", plain) else plain
@@ -339,7 +339,7 @@ def unboxed(rewritten: str, row: int) -> str:
 
 
 def rewritten(references: list[str]) -> Iterator[tuple[str, int, str, str]]:
-    """(kind of rewriting, row, reference, rewritten) wherever one applies."""
+    """Yield (kind of rewriting, row, reference, rewritten) for every rewriting that applies."""
     for row, reference in enumerate(references):
         for kind, rewrite in REWRITINGS.items():
             text = rewrite(reference)

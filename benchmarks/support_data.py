@@ -54,14 +54,14 @@ def answers(model: str) -> pl.DataFrame:
 
 
 def items(config, benchmark: str) -> pl.DataFrame:
-    """The items of one benchmark."""
+    """Return the items of one benchmark."""
     with tempfile.TemporaryDirectory() as folder:
         write_benchmark(benchmark_settings(config, benchmark), f"{folder}/benchmarks/items.parquet")
         return BENCHMARKS.read(f"{folder}/benchmarks/items.parquet")
 
 
 def answer(engine, chosen: pl.DataFrame, settings: dict, stream: str) -> pl.DataFrame:
-    """Traces of the answers to these items, in their order; `stream` names their random numbers."""
+    """Return traces of the answers to these items, in order; `stream` selects the random numbers."""
     keys, prompt = request_keys(chosen, 1), PROMPTS[settings["prompt"]].chat
     seeds = [request_seed(settings["seed"], stream, *key) for key in keys]
     result = dict(engine.answer([filled(prompt, question=question) for question in chosen["question"]], seeds))

@@ -1,4 +1,4 @@
-"""What the architecture page leaves to be filled in: the table of rooms."""
+"""Fill in the table of rooms on the architecture page."""
 
 from made.markdown import code, table
 from made.rooms import table_of_imports

@@ -1,4 +1,4 @@
-"""Pages of what can be named in a config or a command, and of what the monitor says of a slice."""
+"""Write the reference pages of names (signals, estimators, judges, formats, analyses) and of the monitor's columns."""
 
 from collections.abc import Iterator
 from importlib import import_module
@@ -26,17 +26,18 @@ def signals() -> str:
         (
             "# Signals of a response\n",
             "A signal is a named number per response. Signals come in families, which a study names in "
-            "`run.features`. `baseline-` and `atc-` take one by its name, and `doc-` one with values in [0, 1].\n",
+            "`run.features`. The estimators `baseline-SIGNAL` and `atc-SIGNAL` take any signal by its name; "
+            "`doc-SIGNAL` takes signals with values in [0, 1].\n",
             "## Features\n",
-            "The family `tokens`, which every study has: computed from the log-probabilities of a response's tokens. "
-            "H(t) is the entropy of step t: [definitions](../definitions.md) says how it is computed, and where other "
-            "tools differ.\n",
+            "The family `tokens`, which every study has, is computed from the log-probabilities of a response's "
+            "tokens. H(t) is the entropy of step t; [definitions](../definitions.md) explains how it is computed and "
+            "where other tools differ.\n",
             table(head, map(_signal, CATALOGUE.values())),
             "## Feature sets\n",
             table(["set", "features"], sets),
             *_further_families(head),
-            "## Beside the features\n",
-            "Columns of the feature files that no estimator sees unless it is told to.\n",
+            "## Other columns\n",
+            "Estimators use these columns of the feature files only if you name them.\n",
             table(head, map(_signal, EXTRAS.values())),
         )
     )
@@ -59,13 +60,13 @@ def estimators() -> str:
     """Families of estimators with the names of their members."""
     parts = [
         "# Estimators\n",
-        "What an estimator is called in `estimation`, in `fit --estimator` and in results.\n",
+        "Names of estimators in `estimation`, in `fit --estimator` and in results.\n",
     ]
     for family in FAMILIES:
         parts += [f"## {plain(family.name)}\n", f"{_sentence(family.meaning)}\n"]
         parts.append(table(["name", "title"], ([code(name), plain(title)] for name, title in family.titles.items())))
     made = ([code(name), one.summary, ", ".join(map(code, one.members))] for name, one in COMBINATIONS.items())
-    return "\n".join([*parts, "## What combinations are made of\n", table(["name", "takes the", "of"], made)])
+    return "\n".join([*parts, "## Members of combinations\n", table(["name", "takes the", "of"], made)])
 
 
 def _sentence(text: str) -> str:
@@ -84,7 +85,7 @@ def judges() -> str:
         ("Prompts of models", "generation.prompt", GENERATION_PROMPTS),
         ("Prompts of judges", "judges.NAME.prompt", JUDGE_PROMPTS),
     ):
-        parts.append(f"## {title}\n\nNames for `{key}`, beside those of the section `prompts`.\n")
+        parts.append(f"## {title}\n\nNames for `{key}`, besides those of the section `prompts`.\n")
         for name, prompt in prompts.items():
             text = "\n\n".join(filter(None, (prompt.system, prompt.user)))
             parts.append(f"{code(name)}, version {prompt.version}:\n\n````text\n{text}\n````\n")
@@ -96,9 +97,9 @@ def formats() -> str:
     return "\n".join(
         (
             "# Formats of logs\n",
-            "What `entropy-sentinel features`, `estimate`, `monitor` and `es.read_logs` read. The first that "
-            "recognises a record has it; `--format` names one where the records do not show it. Parquet files of this "
-            "pipeline are read as well.\n",
+            "`entropy-sentinel features`, `estimate`, `monitor` and `es.read_logs` read these formats. The first "
+            "format that recognises a record reads it; `--format` names the format of records that none recognises. "
+            "Parquet files of this pipeline are read as well.\n",
             table(["name", "what it is"], ([code(one.name), plain(one.meaning)] for one in FORMATS.values())),
         )
     )
@@ -118,9 +119,9 @@ def slices() -> str:
     return "\n".join(
         (
             "# Numbers of a slice\n",
-            "Columns of the files of `monitor --output` and of the frames of `es.monitor`, after those of the slices "
-            "themselves. Those about labels are there where labels are given, those of windows with `--window`. "
-            "The last column is the name in `--metrics`.\n",
+            "These columns follow the columns of `--by` in the files of `monitor --output` and in the frames of "
+            "`es.monitor`. Columns about labels exist only if you give labels, columns about windows only with "
+            "`--window`. The last column of this table is the name in `--metrics`.\n",
             table(["column", "meaning", "unit", "metric"], columns),
         )
     )

@@ -10,8 +10,9 @@ from made.markdown import code, paragraphs, plain, table
 
 HEAD = """# Every command
 
-Made from the command itself: `entropy-sentinel COMMAND --help` says the same. Exit status 0 is success, 1 an error that
-says what to do, 2 a wrong call; a command that has others says so.
+This page is generated from the commands; `entropy-sentinel COMMAND --help` prints the same text. Exit status 0 means
+success, 1 an error with a message that says what to do, and 2 a wrong option or argument. A command with further exit
+statuses lists them.
 
 """
 

@@ -1,8 +1,8 @@
-"""The comments of config.yaml: beside each key its description, from the classes that check it.
+"""Write the comments of config.yaml: the description of each key, from the classes that check it.
 
-`PYTHONPATH=docs:workflow python -m made.config_comments` writes them anew; a test compares. A key that the file does
-not set stands there behind a `#`, as null. Comments among the entries of `models`, `benchmarks` and so on are about
-one entry, and stay as they are.
+`PYTHONPATH=docs:workflow python -m made.config_comments` rewrites the comments; a test checks that they are current. A
+key that the file does not set is commented out, as `# key: null`. Comments among the entries of `models`, `benchmarks`
+and so on are about one entry, and are not changed.
 """
 
 import re
@@ -62,10 +62,10 @@ def _without_remark(line: str) -> str:
 
 
 def described() -> dict[str, list[str]]:
-    """What the comment of every key says, by its dotted name: lines, those of a list indented.
+    """Return the lines of every key's comment by its dotted name; lines of a list are indented.
 
-    What stands below a name of the user's choice, or in a list, is part of the comment of the section: there is no
-    one place beside it.
+    Keys below a name of the user's choice, or in a list, are described in the comment of their section, because they
+    can occur in several places.
     """
     schema = Config.model_json_schema()
     definitions, result = schema["$defs"], {}
@@ -78,7 +78,7 @@ def described() -> dict[str, list[str]]:
 
 
 def _listed(name: str, section: Schema, definitions: Schema, depth: int) -> Iterator[str]:
-    """A line for every kind and every key of a section."""
+    """Yield a line for every kind and every key of a section."""
     kinds, indent = kinds_of(section, definitions), "  " * depth
     if len(kinds) > 1:
         yield "Kinds:"
@@ -86,7 +86,7 @@ def _listed(name: str, section: Schema, definitions: Schema, depth: int) -> Iter
             yield f"{indent}{kind_name}: {' '.join(kind['description'].split())}"
         yield "Keys:"
     for key, of in section_of(kinds).items():
-        # What a kind is has been said above.
+        # The kinds are already described above.
         if key != "kind":
             yield f"{indent}{key}: {_meanings(of, len(kinds), definitions)}"
             for place, one in inside(f"{name}.{key}", next(iter(of.values())), definitions):
@@ -94,7 +94,7 @@ def _listed(name: str, section: Schema, definitions: Schema, depth: int) -> Iter
 
 
 def _meanings(of: Mapping[str, Schema], n_kinds: int, definitions: Schema) -> str:
-    """What a key means, with the kinds that have it where not all do."""
+    """Return a key's meaning; if only some kinds have the key, prefixed with these kinds."""
     by_text: dict[str, list[str]] = {}
     for kind, key in of.items():
         by_text.setdefault(meaning(key, definitions), []).append(kind)
@@ -103,7 +103,7 @@ def _meanings(of: Mapping[str, Schema], n_kinds: int, definitions: Schema) -> st
 
 
 def _sentence(text: str) -> str:
-    """A description as a sentence: a capital letter, and a full stop."""
+    """Return a description as a sentence, with a capital letter and a full stop."""
     text = " ".join(text.split())
     return text[:1].upper() + text[1:].removesuffix(".") + "."
 

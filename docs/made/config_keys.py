@@ -11,9 +11,9 @@ from made.markdown import code, paragraphs, plain, table
 
 HEAD = """# Every key of the configuration
 
-Made from the classes that check a config file. `config.yaml` is the paper's study; another study is a file with what
-differs from it. A section's keys stand in a table; *NAME* stands for a name of your choice. Unknown keys are refused,
-and what a key must be is checked, before anything runs.
+This page is generated from the classes that check a config file. `config.yaml` is the paper's study; another study is a
+file with the differences. Each section has a table of its keys; *NAME* stands for a name of your choice. Unknown keys
+and invalid values are refused before anything runs.
 
 """
 Schema = Mapping[str, Any]
@@ -26,7 +26,7 @@ def page() -> str:
 
 
 def keys() -> dict[str, Schema]:
-    """Every key by its dotted name, `models.NAME.id`, with its JSON schema."""
+    """Return the JSON schema of every key by its dotted name, such as `models.NAME.id`."""
     schema = Config.model_json_schema()
     return dict(_keys("", schema, schema["$defs"]))
 
@@ -40,7 +40,7 @@ def _keys(prefix: str, section: Schema, definitions: Schema) -> Iterator[tuple[s
 
 
 def inside(name: str, key: Schema, definitions: Schema) -> Iterator[tuple[str, Schema]]:
-    """The section that a key holds, with its dotted name: the key's own, or one for each name of a mapping."""
+    """Yield the dotted name and schema of a key's section; for a mapping or list, the section of its entries."""
     for one in [key, *key.get("anyOf", [])]:
         if _is_section(one, definitions):
             yield name, one
@@ -51,29 +51,29 @@ def inside(name: str, key: Schema, definitions: Schema) -> Iterator[tuple[str, S
 
 
 def _values(key: Schema) -> Schema | None:
-    """What a mapping holds by name; None for what is no mapping of ours."""
+    """Return the schema of a mapping's values, or None if the key is no mapping with declared values."""
     values = [*key.get("patternProperties", {}).values(), key.get("additionalProperties")]
     return next((value for value in values if isinstance(value, Mapping)), None)
 
 
 def _is_section(key: Schema, definitions: Schema) -> bool:
-    """Whether a key holds a section of ours, or one of several kinds; not, where it is any JSON."""
+    """Return whether a key is a section with declared keys, of one or several kinds."""
     return "oneOf" in key or ("$ref" in key and "properties" in kinds_of(key, definitions)[0])
 
 
 def kinds_of(section: Schema, definitions: Schema) -> list[Schema]:
-    """The classes of a section: one, or one for each kind."""
+    """Return the schemas of a section's classes: a single one, or one for each kind."""
     refs = section.get("oneOf", [section])
     return [definitions[one["$ref"].removeprefix("#/$defs/")] for one in refs]
 
 
 def kind_names(kinds: list[Schema]) -> list[str]:
-    """What says that a section is of each kind: its `kind`, or else the key that it must have."""
+    """Return the name of each kind: its value of `kind`, or else its required key."""
     return [kind["properties"].get("kind", {}).get("const") or next(iter(kind.get("required", [""]))) for kind in kinds]
 
 
 def section_of(kinds: list[Schema]) -> dict[str, dict[str, Schema]]:
-    """Every key of a section with its schema by kind, those that all kinds have first."""
+    """Return every key of a section with its schemas by kind; keys that all kinds share come first."""
     names = kind_names(kinds)
     every = dict.fromkeys(key for kind in kinds for key in kind["properties"])
     by_name = dict(zip(names, kinds, strict=True))
@@ -85,7 +85,7 @@ def section_of(kinds: list[Schema]) -> dict[str, dict[str, Schema]]:
 
 
 def _section(name: str, section: Schema, definitions: Schema) -> Iterator[str]:
-    """Heading, meaning and table of a section, then of those inside it."""
+    """Yield heading, meaning and table of a section, then of the sections inside it."""
     kinds = [section] if "properties" in section else kinds_of(section, definitions)
     if name:
         yield f"{'#' * _level(name)} {plain(name)} {{#{_anchor(name)}}}\n"
@@ -103,7 +103,7 @@ def _section(name: str, section: Schema, definitions: Schema) -> Iterator[str]:
 
 
 def _level(name: str) -> int:
-    """The level of a section's heading: `models.NAME` stands where `models` would."""
+    """Return the level of a section's heading; `models.NAME` has the level of `models`."""
     return min(2 + name.replace(".NAME", "").count("."), 4)
 
 
@@ -125,7 +125,7 @@ def _row(section: str, key: str, of: Mapping[str, Schema], kinds: list[Schema], 
 
 
 def meaning(schema: Schema, definitions: Schema) -> str:
-    """A key's description; of a section without one, what its class says."""
+    """Return a key's description; for a section without one, its class's docstring."""
     if "description" in schema or "$ref" not in schema:
         return schema.get("description", "")
     return " ".join(kinds_of(schema, definitions)[0].get("description", "").split())
@@ -140,7 +140,7 @@ def _default(schema: Schema) -> str:
 
 
 def kind_of(schema: Schema, definitions: Schema) -> str:
-    """What a value must be, in words."""
+    """Return the type of a value in words, with its limits."""
     if "anyOf" in schema:
         return " or ".join(kind_of(one, definitions) for one in schema["anyOf"]) + _range(schema)
     if "const" in schema:
@@ -172,5 +172,5 @@ def _range(schema: Schema) -> str:
     """The limits of a number: ` ≥ 1, ≤ 100`."""
     signs = {"minimum": "≥", "exclusiveMinimum": "&gt;", "maximum": "≤", "exclusiveMaximum": "&lt;"}
     result = [f"{sign} {schema[limit]:,.10g}" for limit, sign in signs.items() if limit in schema]
-    # Counts have a limit that only says that they must fit a column.
+    # Omit the limit that only ensures that counts fit a column.
     return (" " + ", ".join(one for one in result if one != f"≤ {2**31 - 1:,}")).rstrip()

@@ -12,8 +12,8 @@ from made.markdown import code, paragraphs, plain, table
 
 HEAD = """# Columns of every file
 
-Every file that the workflow writes is Parquet, with these columns, which are checked when it is written and when it is
-read; its metadata says where it came from. Made from the contracts.
+The workflow writes its data as Parquet files with these columns. They are checked when a file is written and when it is
+read. The metadata of each file records its provenance. This page is generated from the contracts.
 
 """
 
@@ -36,7 +36,7 @@ def _contracts() -> Iterator[tuple[str, Contract]]:
         module = import_module(name)
         source = Path(module.__file__ or "").read_text()
         for constant, contract in vars(module).items():
-            # Others are imported, and declared where they come from.
+            # Skip imported contracts: the modules that declare them list them.
             if isinstance(contract, Contract) and f"\n{constant} = Contract(" in source:
                 yield module.__doc__ or "", contract
 
@@ -54,6 +54,6 @@ def _described(text: str, contract: Contract) -> str:
         for column in contract.columns
     )
     key = ", ".join(map(code, contract.key))
-    return f"## {contract.stage}\n\n{paragraphs(text)}\n\nA row is known by {key}.{more}\n\n" + table(
+    return f"## {contract.stage}\n\n{paragraphs(text)}\n\nThe key of a row: {key}.{more}\n\n" + table(
         ["column", "meaning", "unit", "type", "may be null"], rows
     )

@@ -1,4 +1,4 @@
-"""Put the tables and figures of `make study-real` together as a page that GitHub shows.
+"""Write the tables and figures of `make study-real` as one page for GitHub.
 
 `PYTHONPATH=docs python -m made.gallery results/real/math-verify docs` writes docs/gallery.md and the figures to
 docs/gallery/.
@@ -17,41 +17,40 @@ from entropy_sentinel.analyses.accuracy.catalogue import FIGURES, TABLES
 from entropy_sentinel.report.origins import code_version
 from entropy_sentinel.report.pages import Exhibit
 
-# As wide as GitHub shows a page, in its pixels; figures have two for each.
+# Width of a page on GitHub, in CSS pixels; figures have two image pixels for each.
 WIDEST = 880
 INTRODUCTION = """\
 # Gallery: the paper's study on real models
 
-Small open models ({models}) answer real questions, at most {responses} of each of {benchmarks}
-published benchmarks. Which they are, how they were asked, and the licences of models and questions stand in
-[examples/real](../examples/real/README.md). The models are weak and the questions are few: what holds here need not
-hold for a large model, and an error below is as much chance as it is method. **So read first what the study says of
-itself:**
+Small open models ({models}) answer real questions, at most {responses} from each of {benchmarks}
+published benchmarks. [examples/real](../examples/real/README.md) lists the benchmarks, the prompts, and the licences of
+models and questions. The models are weak and the questions are few: results may differ for a large model, and each
+error below is as much due to chance as to the method. **So first read the study's own verdict:**
 
 ```
 {summary}
 ```
 
-These are all training groups of one to four benchmarks and those of all but one, all 48 configurations and what stands
-beside them: the study is [examples/real/study.yaml](../examples/real/study.yaml). Where the paper has a table or figure
-of the same kind, this one has its number. With full precision, and as one page with explanations, they are in
-`results/real/math-verify` after `make study-real`, which takes minutes, no GPU and no network.
+The study, [examples/real/study.yaml](../examples/real/study.yaml), trains on all groups of one to four benchmarks and
+on all groups that leave out one. It fits all 48 configurations and the further estimators. A table or figure that the
+paper also has keeps the paper's number. `make study-real` writes all of them to `results/real/math-verify`, with full
+precision and as one page with explanations; it takes minutes and needs no GPU and no network.
 
-Made on {date} by `make study-real gallery`, version {version}.
+Generated on {date} by `make study-real gallery`, version {version}.
 """
 
 
 def main() -> None:
     """Read the two folders from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("results", type=Path, help="what the study made from one judge's labels")
+    parser.add_argument("results", type=Path, help="folder of the study's results for one judge")
     parser.add_argument("docs", type=Path)
     arguments = parser.parse_args()
     print(write_gallery(arguments.results, arguments.docs))
 
 
 def write_gallery(results: Path, docs: Path) -> Path:
-    """The page in `docs`, of the exhibits that `results` has; the figures of an earlier page go."""
+    """Write the page of all exhibits in `results` to `docs`, replacing earlier figures, and return its path."""
     pictures = docs / "gallery"
     shutil.rmtree(pictures, ignore_errors=True)
     pictures.mkdir(parents=True)
@@ -65,7 +64,7 @@ def write_gallery(results: Path, docs: Path) -> Path:
 
 
 def _introduction(results: Path) -> str:
-    """What was studied and, in the study's own words, what it found."""
+    """Return the introduction, with the study's own summary."""
     domains = pl.read_parquet(results / "domains.parquet", columns=["model", "benchmark", "n_responses"])
     return INTRODUCTION.format(
         responses=domains["n_responses"].max(),
@@ -82,7 +81,7 @@ def _figure(folder: Path, figure: Exhibit, pictures: Path) -> str:
     if not source.is_file():
         return ""
     with Image.open(source) as image:
-        # Of few colours: a palette takes a third of the space.
+        # The figures have few colours, so a palette takes a third of the space.
         image.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(pictures / source.name, optimize=True)
         width = min(WIDEST, image.width // 2)
     return f'### {figure.heading}\n\n<img src="{pictures.name}/{source.name}" width="{width}" alt="{figure.title}">'
@@ -93,7 +92,7 @@ def _table(folder: Path, table: Exhibit) -> str:
     if not source.is_file():
         return ""
     lines = re.sub(" {2,}", " ", source.read_text("utf-8")).splitlines()  # cells need no padding
-    if sum(line.startswith("|") for line in lines) < 3:  # a head alone: what stands below says why
+    if sum(line.startswith("|") for line in lines) < 3:  # only a head: the note below the table says why
         lines = [line for line in lines if not line.startswith("|")]
     return "\n".join([f"### {table.heading}", "", *lines])
 

@@ -1,4 +1,4 @@
-"""Links of pages that are files of the repository: they hold in the repository, and in the site."""
+"""Rewrite links to files of the repository so that they also work in the site."""
 
 import posixpath
 import re
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-# Files beside docs/ that are pages of the site as they are.
+# Files outside docs/ that are also pages of the site.
 ROOT_PAGES = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
@@ -20,12 +20,12 @@ _CODE = re.compile(r"(^(`{3,})[^\n]*\n.*?^\2[ \t]*$|`[^`\n]+`)", re.MULTILINE | 
 
 
 def source_of(page: str) -> str:
-    """The file of the repository that a page of the site is made of."""
+    """Return the repository file from which a page of the site is built."""
     return next((name for name, uri in ROOT_PAGES.items() if uri == page), f"docs/{page}")
 
 
 def in_site(text: str, page: str) -> str:
-    """A page's text with links that hold in the site."""
+    """Return a page's text with links that work in the site."""
     folder = posixpath.dirname(page) or "."
 
     def moved(link: str) -> str:
@@ -44,7 +44,7 @@ def in_site(text: str, page: str) -> str:
 
 
 def copies(text: str, page: str) -> Iterator[str]:
-    """The files of the repository that a page links to and the site needs a copy of."""
+    """Yield the repository files that a page links to and that must be copied into the site."""
     result: list[str] = []
 
     def seen(link: str) -> str:
@@ -59,14 +59,14 @@ def copies(text: str, page: str) -> Iterator[str]:
 
 
 def _target(link: str, page: str) -> str | None:
-    """The path in the repository that a link means; None for one to elsewhere."""
+    """Return the path in the repository to which a link points, or None for an external link."""
     if re.match(r"[a-z][a-z0-9+.-]*:|/", link):
         return None
     return posixpath.normpath(posixpath.join(posixpath.dirname(source_of(page)), link))
 
 
 def _each_link(text: str, change: Callable[[str], str]) -> str:
-    """The text with every link outside code changed."""
+    """Return the text with every link outside code replaced by `changed`."""
 
     def changed(result: re.Match[str]) -> str:
         before, link, after = [part for part in result.groups() if part is not None]

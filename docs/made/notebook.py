@@ -1,4 +1,4 @@
-"""Run the cells of a notebook, and put what they show into it, as Jupyter does.
+"""Run the cells of a notebook and store their outputs in it, as Jupyter does.
 
 `PYTHONPATH=docs python -m made.notebook docs/monitor.ipynb` writes the outputs. The folder that it works in is the
 notebook's, as where Jupyter starts it.
@@ -27,7 +27,7 @@ def main() -> None:
 
 
 def run(notebook: Any) -> dict[str, Any]:
-    """Run the code cells in their order; their outputs are put in their place. Returns the names that they define."""
+    """Run the code cells in order, store their outputs in the cells, and return the names that they define."""
     names: dict[str, Any] = {}
     for number, cell in enumerate((cell for cell in notebook.cells if cell.cell_type == "code"), start=1):
         cell.execution_count, cell.outputs = number, _outputs(cell.source, number, names)
@@ -35,7 +35,7 @@ def run(notebook: Any) -> dict[str, Any]:
 
 
 def _outputs(source: str, number: int, names: dict[str, Any]) -> list[Any]:
-    """What a cell prints, and the value of its last line where that is an expression."""
+    """Return what a cell prints and, if its last line is an expression, the value of that line."""
     code = ast.parse(source, f"cell {number}")
     last = code.body.pop() if code.body and isinstance(code.body[-1], ast.Expr) else None
     printed, value = io.StringIO(), None

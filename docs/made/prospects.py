@@ -9,9 +9,9 @@ def page() -> str:
     cells = read_table()
     parts = [
         "# What labels can show\n",
-        "How often the validation of `fit` says `usable`, by the number of labelled domains, the labels of each, and "
-        "the mean error of the estimator on new domains. Errors are normal. `sample` without an estimator shows "
-        f"the same numbers; `make bench-usable ARGS=--write` simulates them ({TABLE.name}).\n",
+        "How often the validation of `fit` says `usable`, by the number of labelled domains, the labels per domain, "
+        "and the estimator's mean error on new domains, for normally distributed errors. `sample` without an estimator "
+        f"shows the same numbers; `make bench-usable ARGS=--write` simulates them ({TABLE.name}).\n",
     ]
     for (error,), rows in cells.group_by("error", maintain_order=True):
         wide = rows.pivot("labels", index="domains", values="usable")

@@ -13,7 +13,7 @@ BOX, GAP, HIGH, STEP, MARGIN = 118, 26, 46, 92, 36
 
 
 def floors() -> dict[str, int]:
-    """The floor of every room, as pyproject.toml declares it; of a room on several floors the lowest."""
+    """Return the floor of each room from pyproject.toml; a room on several floors gets the lowest."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     layers = reversed(contracts[0]["layers"])
     known: dict[str, int] = {}
@@ -25,11 +25,11 @@ def floors() -> dict[str, int]:
 
 @cache
 def imports() -> Counter[tuple[str, str]]:
-    """How many modules of one room import from another."""
+    """Count, for each pair of rooms, the modules of the first that import from the second."""
     result: Counter[tuple[str, str]] = Counter()
     for path in PACKAGE.rglob("*.py"):
         room, *within = path.relative_to(PACKAGE).parts
-        # A family of signals stands with the stages: one may ask an engine or a judge.
+        # A family of signals is drawn with the stages, because it may import an engine or a judge.
         room = "stages" if room == "signals" and len(within) > 1 else room
         room = "commands" if path.name.startswith("command_") else room
         names = {node.module for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)}
@@ -39,7 +39,7 @@ def imports() -> Counter[tuple[str, str]]:
 
 
 def direct(pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:
-    """The imports between rooms that no way over a third room stands for, so that the picture can be read."""
+    """Return the imports between rooms without those implied by a path through a third room."""
     above: dict[str, set[str]] = {}
     for room, below in pairs:
         above.setdefault(room, set()).add(below)
@@ -90,7 +90,7 @@ def picture() -> str:
 
 
 def _line(room: tuple[float, float], below: tuple[float, float]) -> str:
-    """From the foot of a box to the head of another; on one floor, an arc below both."""
+    """Return a line from the bottom of a box to the top of another; on one floor, an arc below both."""
     x, y, to_x, to_y = room[0] + BOX / 2, room[1] + HIGH, below[0] + BOX / 2, below[1]
     if room[1] == below[1]:
         to_y += HIGH

@@ -1,4 +1,4 @@
-"""The page "Which items to train on": how to select, and what came of it on the demo, from the results.
+"""Write the page "Which items to train on": how to select items, and the results on the demo.
 
 `PYTHONPATH=docs:workflow:demo python -m made.selection results/demo-selection docs` writes docs/selection.md and
 pictures from the results of `make study-selection`.
@@ -37,16 +37,16 @@ Section 4. **Nothing below shows that one strategy is better than another.**
 ## From a study to a file
 
 ```yaml
-# mine.yaml, what a study needs beside its models and benchmarks
+# mine.yaml, what a study needs besides its models and benchmarks
 run:
   features: [tokens, forced_answer]   # for eas: the model is asked again about its responses
   analyses: [selection]
 generation:
-  samples: 4                          # for pass-rate: tries at each item
+  samples: 4                          # for pass-rate: responses per item
 analyses:
   selection:
     size: 5000
-    solutions: [solved.jsonl]         # columns question and solution; without, the reference is learned
+    solutions: [solved.jsonl]         # columns question and solution; without them, the reference is learned
 ```
 
 After `snakemake --configfile mine.yaml`, `results/STUDY/JUDGE/selection/` has `MODEL/STRATEGY.jsonl` for each
@@ -60,17 +60,18 @@ Each line has `messages`: the model's prompt and the answer to learn. If the pro
   the first response, the pass rate to the first `tries`.
 - **The entropy area** uses the response's own answer. The paper's uses the reference: `answer: reference` (with
   `signals.forced_answer.answers: [reference]`).
-- **Equal scores** are ordered as by `random` with the same seed: a pass rate over four tries has three values.
-- **Too few candidates**: a strategy takes all it has and says so.
+- **Equal scores** are common, because a pass rate over four tries has only three possible values. Ties are ordered as
+  by `random` with the same seed.
+- **Too few candidates**: a strategy takes all of them and reports this.
 
 ## Shown on a tiny model
 
 **Read this first.** One selection of each kind was drawn, of {size} problems, and accuracy is measured on 100
-problems, so one problem is a point. The intervals cover only seeds of training and answers. Over other draws and
-problems they would be far wider. "Above" and "below" random hold for these selections and these problems, and are no
-reason to prefer a strategy. The model is tiny and its problems are made up. It had already been trained on tens of
-thousands of similar problems, so {size} more teach it little. The published differences have no intervals, so do not
-compare the two number by number.
+problems, so one problem is one percentage point. The intervals cover only the seeds of training and answers; over other
+draws and problems they would be far wider. "Above" and "below" random apply only to these selections and problems, and
+are no reason to prefer a strategy. The model is tiny and its problems are made up. It had already been trained on tens
+of thousands of similar problems, so {size} more teach it little. The published differences have no intervals, so do not
+compare individual numbers with them.
 
 `make study-selection` takes {n_candidates} training problems of the demo's ten domains, with four responses of tiny-1m
 to each, and runs the pass. Each strategy selects {size} problems. The same checkpoint is trained on each selection with
@@ -96,7 +97,7 @@ Numbers by `make study-selection selection-page`.
 
 
 def write_page(results: Path, docs: Path) -> Path:
-    """The page in `docs` and its pictures, from the results of the study."""
+    """Write the page and its pictures to `docs` from the study's results, and return the page's path."""
     folder = results / JUDGE / "selection"
     runs = pl.read_csv(folder / "trained" / "runs.csv")
     candidates = pl.concat(pl.read_parquet(path) for path in sorted((folder / "candidates").glob("*.parquet")))
@@ -125,7 +126,8 @@ def write_page(results: Path, docs: Path) -> Path:
 
 
 def verdict(result: pl.DataFrame, runs: pl.DataFrame) -> str:
-    """What the differences to random are, with what can be said of them."""
+    """Return a list in Markdown: the difference of each strategy from random with its interval, and random's own
+    gain."""
     parts = []
     for row in result.filter(pl.col("strategy") != BASELINE).iter_rows(named=True):
         lower, upper = row["lower"], row["upper"]
@@ -142,7 +144,7 @@ def verdict(result: pl.DataFrame, runs: pl.DataFrame) -> str:
 
 
 def _by_domain(runs: pl.DataFrame) -> str:
-    """Mean pass@1 of each domain in per cent, a column for each selection."""
+    """Return a Markdown table of mean pass@1 by domain, in per cent, with a column for each selection."""
     fixed = ("strategy", "seed", "items", "pass_at_1")
     names = [name for name in (BEFORE, *STRATEGIES) if name in runs["strategy"]]
     means = runs.group_by("strategy").agg(pl.col(name).mean() * 100 for name in runs.columns if name not in fixed)

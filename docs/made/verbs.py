@@ -1,4 +1,4 @@
-"""`reference/verbs.md`: every public verb and what it gives back, by mkdocstrings from the docstrings."""
+"""Write `reference/verbs.md`: every public verb and its return type, from the docstrings by mkdocstrings."""
 
 import inspect
 from collections.abc import Iterator
@@ -11,32 +11,32 @@ from made.markdown import code, plain, table
 
 HEAD = """# Every verb
 
-What `import entropy_sentinel as es` offers a notebook, made from the docstrings. A verb is imported when it is first
-used, so the import itself takes no time.
+These functions (verbs) are available after `import entropy_sentinel as es`; this page is generated from their
+docstrings. A verb is imported when it is first used, so the import itself is fast.
 
 """
 
 
 def page() -> str:
-    """The page as Markdown; mkdocstrings fills in what `:::` names."""
+    """Return the page as Markdown; mkdocstrings replaces the `:::` blocks."""
     verbs = {name: es._verb(name) for name in sorted(es.__all__)}
     classes = dict.fromkeys(result for verb in verbs.values() for result in _given_back(verb))
     parts = []
     for name, verb in verbs.items():
         parts += [_block(verb, heading=f"es.{name}", toc_label=name), *_options(name, verb)]
-    parts += ["## What they give back\n"]
+    parts += ["## Return types\n"]
     parts += [_block(class_, heading_level=3, members=_members(class_)) for class_ in classes]
     return HEAD + "\n".join(parts)
 
 
 def _block(thing: Any, **options: Any) -> str:
-    """What mkdocstrings is asked for."""
+    """Return the `:::` block that requests the documentation of an object."""
     lines = [f"::: {thing.__module__}.{thing.__qualname__}", "    options:"]
     return "\n".join([*lines, *(f"      {name}: {value}" for name, value in options.items())]) + "\n"
 
 
 def _options(name: str, verb: Any) -> Iterator[str]:
-    """The options that a verb takes as fields of a class, but for those that it names itself."""
+    """Yield a table of the options that a verb takes from a class, without those in its own signature."""
     if not hasattr(verb, "takes"):
         return
     fields = {one: field for one, field in in_order(verb.takes).items() if one not in verb.__annotations__}
@@ -45,7 +45,7 @@ def _options(name: str, verb: Any) -> Iterator[str]:
 
 
 def _given_back(verb: Any) -> Iterator[type]:
-    """The project's own classes that a verb returns."""
+    """Yield the package's classes that a verb returns."""
     hint = get_type_hints(verb).get("return")
     for one in (hint, *get_args(hint)):
         if inspect.isclass(one) and one.__module__.startswith("entropy_sentinel."):
@@ -53,6 +53,6 @@ def _given_back(verb: Any) -> Iterator[type]:
 
 
 def _members(one: type) -> list[str]:
-    """The public methods and properties of a class, in their order."""
+    """Return the public methods and properties of a class, in order of definition."""
     kinds = (property, FunctionType)
     return [name for name, member in vars(one).items() if not name.startswith("_") and isinstance(member, kinds)]

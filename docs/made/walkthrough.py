@@ -1,4 +1,4 @@
-"""What the commands of docs/monitor.md print, and the picture of the page that they make.
+"""Update the command output in docs/monitor.md, and the picture of the page that the commands write.
 
 `PYTHONPATH=docs python -m made.walkthrough docs/monitor.md` runs its blocks in `sh` one after the other, in a folder
 that has the repository's `demo` and `examples` alone, and writes what each prints into the block in `text` right below
@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-# A block of commands, and the block below that shows what it prints.
+# A block of commands, optionally followed by a block with its output.
 _BLOCK = re.compile(r"^```sh\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
 BROWSER = ("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1200,1400")
 
@@ -35,17 +35,17 @@ def main() -> None:
         if arguments.picture:
             picture = f"--screenshot={arguments.picture.absolute()}"
             command = [*BROWSER, picture, (folder / "slices.html").as_uri()]
-            subprocess.run(command, check=True, capture_output=True)  # it complains of what it does not need
+            subprocess.run(command, check=True, capture_output=True)  # hides harmless warnings
     arguments.guide.write_text(filled(text, printed), encoding="utf-8")
 
 
 def blocks(text: str) -> list[tuple[str, str | None]]:
-    """The blocks of commands of a guide, and what it shows that they print; None where it shows nothing."""
+    """Return the guide's blocks of commands, each with the output that the guide shows, or None if it shows none."""
     return [(result[1], result[2]) for result in _BLOCK.finditer(text)]
 
 
 def filled(text: str, printed: Sequence[str]) -> str:
-    """The guide with what its blocks print, in their order, where it shows what they print."""
+    """Return the guide with each output that it shows replaced by the next text in `printed`."""
     rest = iter(printed)
 
     def replaced(result: re.Match[str]) -> str:

@@ -16,12 +16,12 @@ from made.how_well.picture import PICTURE, draw
 from made.how_well.trivia import read_trivia
 
 STUDY, AT_ANOTHER_TEMPERATURE, JUDGE = "real", "real-temperature", "math-verify"
-# Training groups that are validated: with fewer than three domains there is nothing to leave out.
+# Sizes of the training groups that are validated: a validation needs at least three domains.
 SIZES = (3, 4, 6)
 
 
 def write_page(results: Path, docs: Path) -> Path:
-    """The page in `docs`, from the results of both studies."""
+    """Write the page to `docs`, from the results of both studies."""
     study, again = results / STUDY, results / AT_ANOTHER_TEMPERATURE
     cases, observations = read_cases(study, JUDGE), read_observations(study, JUDGE)
     checked = pl.concat([validated(rows, SIZES) for rows in observations.values()])
@@ -61,7 +61,7 @@ def write_page(results: Path, docs: Path) -> Path:
 
 
 def _between_kinds(mathematics: Mapping[str, pl.DataFrame]) -> dict[tuple[str, str], pl.DataFrame]:
-    """What is fitted on each kind of question and asked about the other one, of all models."""
+    """Return the cases of all models: fitted on each kind of question and applied to the other kind."""
     trivia = {model: read_trivia(model) for model in mathematics}
     kinds = {"mathematics": mathematics, "trivia": trivia}
     return {
@@ -71,7 +71,7 @@ def _between_kinds(mathematics: Mapping[str, pl.DataFrame]) -> dict[tuple[str, s
 
 
 def temperature_of(study: Path, model: str) -> float:
-    """The temperature that a model's answers were drawn at, as their traces say."""
+    """Return the sampling temperature of a model's answers, from the provenance of their traces."""
     traces = next((study / "generations" / model).glob("*.parquet"))
     return float(read_provenance(traces)["sampling"]["temperature"])
 

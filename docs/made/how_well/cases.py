@@ -55,7 +55,7 @@ def mean_over_domains(cases: pl.DataFrame, value: str = "error") -> Known:
 
 
 def compared(cases: pl.DataFrame, one: str, other: str) -> Known:
-    """How much larger the error of `one` method is than that of the `other`, over the cases that both have."""
+    """Return the mean error of method `one` minus that of the `other`, over the cases that both have."""
     keys = ["model", "group", "benchmark"]
     both = cases.filter(method=one).join(cases.filter(method=other), on=keys, suffix="_other")
     return mean_over_domains(both.with_columns(more=pl.col("error") - pl.col("error_other")), "more")
@@ -71,7 +71,7 @@ def chance(cases: pl.DataFrame) -> float:
 
 
 def read_cases(results: Path, judge: str) -> pl.DataFrame:
-    """The cases of METHODS in a study's estimates, of all its training groups."""
+    """Return the cases of METHODS from a study's estimates, over all its training groups."""
     files = sorted((results / "estimates" / judge).glob("*/*.parquet"))
     return pl.concat(_cases(files)).sort("model", "k", "group", "benchmark", "method")
 
@@ -98,5 +98,5 @@ def _cases(files: Sequence[Path]) -> Iterator[pl.DataFrame]:
 
 
 def with_errors(cases: pl.DataFrame) -> pl.DataFrame:
-    """The cases with their column `error`."""
+    """Return the cases with the column `error` added."""
     return cases.with_columns(error=(pl.col("estimated") - pl.col("true")).abs())

@@ -11,7 +11,7 @@ from made.markdown import table
 
 
 def transfer(cases: Mapping[tuple[str, str], tuple[Cases, Cases]], own: Cases) -> str:
-    """What an estimator of one model says of another: with the domain's labels of the first, and without."""
+    """Return the section on another model: AEE with the first model's labels of the domain, and without."""
     head = [
         "fitted on",
         "asked about",
@@ -30,13 +30,14 @@ def transfer(cases: Mapping[tuple[str, str], tuple[Cases, Cases]], own: Cases) -
             )
     return (
         "## From one model to another\n\n"
-        "AEE of estimators fitted on one model's answers, for another model's answers to the same questions;\n"
-        f"for comparison, with the other model's own labels.\n\n{table(head, rows)}"
+        "AEE of estimators that are fitted on one model's answers and applied to another model's answers to the\n"
+        "same questions; for comparison, AEE of estimators fitted on the other model's own labels.\n\n"
+        f"{table(head, rows)}"
     )
 
 
 def other_kind(cases: Mapping[tuple[str, str], Cases]) -> str:
-    """What an estimator says of another kind of question; cases by the kinds fitted on and asked about."""
+    """Return the section on another kind of question; `cases` are keyed by the kinds fitted on and applied to."""
     rows = []
     for kinds, both in cases.items():
         for (model,), part in both.group_by("model", maintain_order=True):
@@ -57,17 +58,17 @@ def other_kind(cases: Mapping[tuple[str, str], Cases]) -> str:
 
 
 def _unwarned(cases: Cases) -> str:
-    """What follows where estimates are far off and no flag says so."""
+    """Return a warning if estimates are far off and no flag shows it."""
     if cases.select(pl.any_horizontal(FLAGS).any()).item() or cases["error"].mean() < BAD:
         return ""
     return (
-        "No flag warns of the step from mathematics to trivia: about half of these wrong answers have entropies like\n"
-        "those of right answers to mathematics. So label some responses of every new kind of question."
+        "No flag warns of the change from mathematics to trivia: about half of these wrong answers have entropies\n"
+        "like those of right answers to mathematics. So label some responses to every new kind of question."
     )
 
 
 def temperature(hot: Cases, same: Cases, temperatures: tuple[float, float]) -> str:
-    """What another temperature does to an estimator's errors; both are fitted at the first."""
+    """Return the section on another temperature: errors of estimators fitted on answers at the first temperature."""
     domains = hot["benchmark"].unique(maintain_order=True).to_list()
     same = same.filter(pl.col("benchmark").is_in(domains))
     rows = [
@@ -78,7 +79,7 @@ def temperature(hot: Cases, same: Cases, temperatures: tuple[float, float]) -> s
     true = [f"{part.filter(method=DEFAULT)['true'].mean():.3f}" for part in (same, hot)]
     return (
         "## Another temperature\n\n"
-        f"AEE for {hot['model'][0]} on {', '.join(domains)}, of estimators fitted on answers at temperature\n"
-        f"{first:g} to all other domains. The mean true accuracies are {true[0]} and {true[1]}.\n\n"
+        f"AEE for {hot['model'][0]} on {', '.join(domains)}, of estimators fitted on answers to all other\n"
+        f"domains at temperature {first:g}. The mean true accuracies are {true[0]} and {true[1]}.\n\n"
         + table(["method", f"at {first:g}", f"at {second:g}"], rows)
     )

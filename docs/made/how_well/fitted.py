@@ -1,4 +1,4 @@
-"""Estimators fitted for the page: what their intervals and flags say, and how far they go beyond their model."""
+"""Fit estimators for the page: their intervals and flags, and their errors on other models."""
 
 from collections.abc import Iterable, Iterator
 from itertools import combinations
@@ -19,12 +19,12 @@ from entropy_sentinel.stages.estimate import labelled_rows
 from made.how_well.cases import METHODS, with_errors
 
 SETTINGS = Fitting.of(Estimation().model_dump() | {"seed": 42})
-# Flags of a slice as the monitor has them, by what they are computed from here.
+# The monitor's flags of a slice, by the column from which they are computed here.
 FLAGS = ("outside support", "truncated", "training accuracy")
 
 
 def read_observations(results: Path, judge: str) -> dict[str, pl.DataFrame]:
-    """A study's observations that have features, by model; domains without any label are left out."""
+    """Return a study's observations with features, by model; domains without any label are left out."""
     result = {}
     for path in sorted((results / "observations" / judge).glob("*.parquet")):
         rows = OBSERVATIONS.read(path).filter(pl.col("feature_reason").is_null())
@@ -33,7 +33,7 @@ def read_observations(results: Path, judge: str) -> dict[str, pl.DataFrame]:
 
 
 def training_rows(rows: pl.DataFrame) -> TrainingRows:
-    """The labelled rows that the study too fits estimators on: its training split."""
+    """Return the labelled rows of the study's training split."""
     return labelled_rows(rows.filter(split="train"), SETTINGS)
 
 
@@ -75,7 +75,7 @@ def _of(fitted_on: pl.DataFrame, asked: pl.DataFrame) -> Iterator[dict[str, obje
 
 
 def _case(estimator: Estimator, part: pl.DataFrame) -> dict[str, object]:
-    """The estimate over a domain's labelled rows beside their truth."""
+    """Return the estimate over a domain's labelled rows, with their true accuracy."""
     known = part.filter(pl.col("label").is_not_null())
     return {
         "model": part["model"][0],

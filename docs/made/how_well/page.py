@@ -1,4 +1,4 @@
-"""The page's text and tables, from cases; a section is a function."""
+"""Write the page's text and tables from cases, with a function for each section."""
 
 import string
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ from made.how_well.fitted import FLAGS
 from made.how_well.picture import PICTURE
 from made.markdown import table
 
-# A case is bad where the estimate is off by more than this.
+# An estimate is bad if it is off by more than this.
 BAD = 0.10
 Cases = pl.DataFrame
 
@@ -30,9 +30,9 @@ Answers of $models to $n_items questions of $n_domains published benchmarks, lab
 labels the estimator has not seen; AEE is its mean over domains. Limits in brackets are t-intervals at $confidence
 over the $n_domains domains, each the mean of its models.
 
-Estimators are fitted on the study's training rows, four fifths of a domain, and tried on all rows of a domain that
-they were not fitted on. Answers that were truncated, or cannot be read, have no label: *true* and *estimated* are over
-the others.
+Estimators are fitted on the study's training rows, four fifths of a domain, and evaluated on all rows of domains that
+they were not fitted on. Answers that were truncated or cannot be read have no label: *true* and *estimated* refer to
+the labelled answers.
 
 The models are small, with four-bit weights and low accuracies ($lowest to $highest). A domain has $least to $most
 labels, and $n_domains domains of one subject are few, so the results may differ for another model or subject. The
@@ -41,7 +41,7 @@ command `fit` makes the same check on your own labels. [How it works](how.md) ha
 
 
 def introduction(cases: Cases, items: int) -> str:
-    """What the numbers are of."""
+    """Return the introduction: models, questions and labels behind the numbers."""
     one = left_out_once(cases).filter(method=FLOOR)
     return _INTRODUCTION.substitute(
         models=" and ".join(one["model"].unique().sort()),
@@ -56,7 +56,7 @@ def introduction(cases: Cases, items: int) -> str:
 
 
 def not_better(settings: Mapping[str, Cases]) -> str:
-    """Where the recommended method is not better than another, before anything else; cases by how they were made."""
+    """Return the section of comparisons that `recommended` does not clearly win; `settings` maps a setting to cases."""
     rows = []
     for setting, cases in settings.items():
         for other in [name for name in METHODS if name != RECOMMENDED]:
@@ -66,14 +66,15 @@ def not_better(settings: Mapping[str, Cases]) -> str:
     head = ["fitted on", "`recommended` against", "difference of the errors"]
     return (
         "## Where the recommended method is not better\n\n"
-        "These are all comparisons over all models in which `recommended` is not clearly nearer the truth: the\n"
-        "interval of its error minus the other's reaches 0. Above 0 the other is nearer on average.\n\n"
+        "The table lists all comparisons over all models in which `recommended` is not clearly nearer the truth: the\n"
+        "interval of the difference, its error minus the other method's error, reaches 0. A positive difference means\n"
+        "that the other method is nearer on average.\n\n"
         f"{table(head, rows)}"
     )
 
 
 def left_out(cases: Cases) -> str:
-    """Leave-one-domain-out: AEE with intervals, rho, by model and over all."""
+    """Return the section on leaving out one domain: AEE with intervals, and rho, by model and over all models."""
     once = left_out_once(cases)
     groups = _each_and_all(once)
     rows = [
@@ -86,13 +87,13 @@ def left_out(cases: Cases) -> str:
         "## Each domain estimated without its labels\n\n"
         f"Trained on the other {once['k'].max()} domains.\n\n![Errors of the methods on each domain]({PICTURE})\n\n"
         f"{table(head, rows)}\n"
-        "*Labels' own chance* is the error that exact estimates would have, because the truth is a share of few\n"
-        "labels. Rho is Spearman's rank correlation of estimated and true accuracies over a model's domains."
+        "*Labels' own chance* is the error that exact estimates would have, because the true accuracy is measured\n"
+        "on few labels. Rho is Spearman's rank correlation of estimated and true accuracies over a model's domains."
     )
 
 
 def kinds(validations: Sequence[ModelValidation]) -> str:
-    """Benchmarks cut into kinds of question: the validation by held-out kind and by held-out benchmark."""
+    """Return the section on kinds of question: the validation with each kind, and each benchmark, held out."""
     rows = []
     for validation in validations:
         whole = validation.new_groups
@@ -106,16 +107,16 @@ def kinds(validations: Sequence[ModelValidation]) -> str:
             rows.append([validation.model, what, str(len(counted)), number(aee), *card])
     return (
         "## Many small domains\n\n"
-        "The same answers, cut into kinds of question ([how](../examples/real/README.md#domains)), with all labels.\n"
-        "`recommended` estimates each kind twice: fitted on all other kinds, and only on the other benchmarks. The\n"
-        "first verdict is about a new kind of a known benchmark, the second about a new benchmark. [The\n"
-        "gallery](gallery.md) has each kind.\n\n"
+        "The same answers, divided into kinds of question ([how](../examples/real/README.md#domains)), with all\n"
+        "labels. `recommended` estimates each kind twice: fitted on all other kinds, and only on the other\n"
+        "benchmarks. The first verdict is about a new kind of a known benchmark, the second about a new\n"
+        "benchmark. [The gallery](gallery.md) lists each kind.\n\n"
         f"{table(['model', 'left out', 'kinds', 'AEE', 'mean error on new ones at most', 'verdict'], rows)}"
     )
 
 
 def few_domains(cases: Cases) -> str:
-    """Medians over training groups by their size, beside the paper's."""
+    """Return the section on small training groups: median AEE by group size, and the paper's values."""
     head = ["trained on", "model", "groups", *METHODS.values()]
     rows = []
     for (k, model), part in cases.group_by("k", "model", maintain_order=True):
@@ -127,13 +128,13 @@ def few_domains(cases: Cases) -> str:
     rows.sort(key=lambda row: (int(row[0]), row[1]))
     return (
         "## Trained on one to four domains\n\n"
-        "Median (interquartile range) over all training groups of the AEE on the domains outside the group, as in\n"
-        f"the paper's Tables 3, 4 and 10.\n\n{table(head, rows)}\n{_published()}"
+        "For each size, the median AEE on the domains outside the training group, over all groups (interquartile\n"
+        f"range in brackets), as in the paper's Tables 3, 4 and 10.\n\n{table(head, rows)}\n{_published()}"
     )
 
 
 def _published() -> str:
-    """The paper's values for its nine models: the least and the largest of their medians."""
+    """Return a table of the paper's values: the lowest and highest median AEE of its nine models."""
     by_size, last = published_values("table_4_group_size"), published_values("table_10_leave_one_out")
     rows = [
         [f"{k}", f"{part['aee_median'].min():.2f} to {part['aee_median'].max():.2f}", "Table 4, all ten domains"]
@@ -142,13 +143,13 @@ def _published() -> str:
     column = last["held_out_aee_median"]
     rows.append(["9", f"{column.min():.2f} to {column.max():.2f}", "Table 10, the held-out domain"])
     return (
-        "Published for the default and nine models of 3.4 to 20 billion parameters: lowest and highest median AEE\n"
-        "of a model.\n\n" + table(["trained on", "the paper's default", "where"], rows)
+        "The paper's values for its default estimator: the lowest and highest median AEE of nine models with 3.4 to\n"
+        "20 billion parameters.\n\n" + table(["trained on", "the paper's default", "where"], rows)
     )
 
 
 def intervals(validated: pl.DataFrame) -> str:
-    """How often the intervals hold, by the number of labelled domains, and the share of `usable`."""
+    """Return the section on coverage: how often intervals hold, and how often the verdict is `usable`."""
     head = ["labelled domains", "cases", "AEE", *(f"{level:.0%}" for level in LEVELS), "width at 90%", "`usable`"]
     rows = []
     for (k,), part in validated.sort("k").group_by("k", maintain_order=True):
@@ -170,14 +171,14 @@ def intervals(validated: pl.DataFrame) -> str:
         )
     return (
         "## Do the intervals hold?\n\n"
-        "`recommended` is fitted and validated on every group of that many domains. The table has the share of the\n"
+        "`recommended` is fitted and validated on every group of that many domains. The table shows the share of the\n"
         "other domains whose true accuracy is in the interval of each level, and the share of the verdict `usable`.\n\n"
         f"{table(head, rows)}\n{message}"
     )
 
 
 def flags(validated: pl.DataFrame) -> str:
-    """Which flags fire, and what they catch."""
+    """Return the section on flags: how often each is raised on bad estimates and on the others."""
     bad = pl.col("error") > BAD
     head = ["labelled domains", "flag", "domains flagged", f"of errors above {BAD:.2f}", "of the others"]
     rows = []
@@ -186,16 +187,16 @@ def flags(validated: pl.DataFrame) -> str:
             shares = [share(some, pl.col(flag)) for some in (part, part.filter(bad), part.filter(~bad))]
             rows.append([f"{k}", flag, *shares])
     return (
-        "## Which flags fire, and what they catch\n\n"
-        f"A flag is useful if it is on more of the estimates that are off by more than {BAD:.2f} than of the others.\n"
-        "Numbers are in brackets. *Truncated*: more than a tenth of the responses are. *Training accuracy*: less than\n"
-        "a twentieth of the training rows are of one class. Trained on "
-        f"{validated['k'].max()} domains, cases are too few.\n\n{table(head, rows)}"
+        "## Which flags are raised, and which errors they find\n\n"
+        f"A flag is useful if it marks a larger share of the estimates that are off by more than {BAD:.2f} than of\n"
+        "the others. Counts are in brackets. *Truncated*: more than a tenth of the responses are truncated. *Training\n"
+        "accuracy*: less than a twentieth of the training rows belong to one class. With "
+        f"{validated['k'].max()} training domains\nthere are too few cases.\n\n{table(head, rows)}"
     )
 
 
 def left_out_once(cases: Cases) -> Cases:
-    """The cases of the largest training groups."""
+    """Return the cases of the largest training groups, which leave out one domain."""
     return cases.filter(pl.col("k") == cases["k"].max())
 
 
@@ -205,7 +206,7 @@ def _each_and_all(cases: Cases) -> list[list[str]]:
 
 
 def _aee_and_rho(cases: Cases) -> list[str]:
-    """Rho is over the domains of one model alone."""
+    """Return AEE as a cell, and rho for a single model, because rho is over the domains of one model."""
     aee = str(mean_over_domains(cases))
     return [aee, number(rho(cases["estimated"], cases["true"])[0])] if cases["model"].n_unique() == 1 else [aee]
 
@@ -228,7 +229,7 @@ def _median(errors: Sequence[float]) -> str:
 
 
 def inside(level: float) -> pl.Expr:
-    """Whether the interval of this level holds the truth."""
+    """Return an expression: whether the interval of this level contains the truth."""
     return pl.col("true").is_between(f"lower_{level:.0%}", f"upper_{level:.0%}")
 
 
@@ -237,10 +238,10 @@ def _share_inside(part: pl.DataFrame, level: float) -> float:
 
 
 def share(part: pl.DataFrame, of: pl.Expr) -> str:
-    """The share of rows of which something is true, and their number; a dash without rows."""
+    """Return the share of rows for which `of` is true, with their number, or a dash if there are no rows."""
     return f"{part.select(of.mean()).item():.0%} ({part.select(of.sum()).item()})" if len(part) else "-"
 
 
 def number(value: Any) -> str:
-    """A number as tables show it; a dash for null."""
+    """Return a number with three decimals, or a dash for null."""
     return "-" if value is None else f"{value:.3f}"

@@ -28,7 +28,7 @@ from entropy_sentinel.analyses.rejection.figures import figure_curves_by_domain,
 from entropy_sentinel.analyses.rejection.frames import ASSESSMENTS, MEASURES
 from entropy_sentinel.analyses.rejection.headings import absent_notes
 from entropy_sentinel.analyses.rejection.measures import measure
-from entropy_sentinel.analyses.rejection.report import render_report, write_report
+from entropy_sentinel.analyses.rejection.report import write_report
 from entropy_sentinel.analyses.rejection.rows import slices
 from entropy_sentinel.analyses.rejection.tables import (
     best_pairs,
@@ -139,6 +139,17 @@ def test_table_of_coverages_is_of_the_headline_group(measures) -> None:
     assert unseen == (kept["value"][0], *right.select("value", "lower", "upper").row(0))
 
 
+def report(measures: pl.DataFrame, folder: Path) -> tuple[str, str]:
+    """The page and the summary of these measures."""
+    paths = []
+    for model in MODELS:
+        paths.append(str(folder / f"{model}.parquet"))
+        MEASURES.write(measures.filter(model=model), paths[-1], {})
+    page, summary = folder / "report.html", folder / "summary.txt"
+    write_report({"measures": paths, "tables": [], "figures": []}, SHOWN, MODELS, str(page), str(summary))
+    return page.read_text(), summary.read_text()
+
+
 def test_table_of_areas_of_the_headline_group(measures) -> None:
     table = table_areas(measures, GROUPS, "extremes", ASSESSORS)
     assert len(table.frame) == 2 * 5 * 3
@@ -148,14 +159,14 @@ def test_table_of_areas_of_the_headline_group(measures) -> None:
     assert shown.row(0) == (*auarc.select("value", "lower", "upper").row(0), prr["value"][0])
 
 
-def test_a_group_that_nothing_could_be_fitted_on_is_named_and_has_no_rows() -> None:
+def test_a_group_that_nothing_could_be_fitted_on_is_named_and_has_no_rows(tmp_path: Path) -> None:
     frame = observed("tiny-a")
     result = measure(frame, scores(frame, {SINGLE: ASSESSORS[SINGLE]}), SETTINGS)
     group = training_group(GROUPS, "extremes")
     (absent,) = absent_notes(result, [group], ASSESSORS)
     assert absent.endswith("balanced, isotonic; ATC, SE max; MTP; Question only (all models, Extremes).")
     assert table_coverage(result, GROUPS, "extremes", ASSESSORS, [0.8]).frame.is_empty()
-    page, summary = render_report(result, [], [], SHOWN)
+    page, summary = report(result, tmp_path)
     assert "There are no results for this training group." in page
     assert "No results for this training group." in summary
 
@@ -181,8 +192,8 @@ def text_of(page: str) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page.partition("</style>")[2])).split())
 
 
-def test_page_says_what_the_trace_adds_and_which_domain_takes_no_part(measures) -> None:
-    page, summary = render_report(measures, [], [], SHOWN)
+def test_page_says_what_the_trace_adds_and_which_domain_takes_no_part(measures, tmp_path: Path) -> None:
+    page, summary = report(measures, tmp_path)
     text = text_of(page)
     gain = measures.filter(
         model="tiny-a", group=EXTREMES, role="held_out", benchmark="*", assessor=FOREST, measure="gain"
@@ -206,7 +217,7 @@ def test_page_says_what_the_trace_adds_and_which_domain_takes_no_part(measures) 
         ("tiny-b, out of distribution", "60"),
         ("tiny-b, in distribution", "24"),
     ]
-    assert render_report(measures, [], [], SHOWN) == (page, summary)
+    assert report(measures, tmp_path) == (page, summary)
 
 
 @pytest.mark.parametrize(
@@ -217,14 +228,14 @@ def test_page_says_what_the_trace_adds_and_which_domain_takes_no_part(measures) 
         (-0.1, 0.1, "There is no clear gain of the trace"),
     ],
 )
-def test_verdict_follows_the_interval(measures, lower, upper, message) -> None:
+def test_verdict_follows_the_interval(measures, lower, upper, message, tmp_path: Path) -> None:
     gain = pl.col("measure") == "gain"
     moved = measures.with_columns(
         lower=pl.when(gain).then(lower).otherwise("lower"), upper=pl.when(gain).then(upper).otherwise("upper")
     )
-    assert message in render_report(moved, [], [], SHOWN)[1]
+    assert message in report(moved, tmp_path)[1]
     without = measures.filter(pl.col("assessor") != QUESTION_ONLY, ~gain)
-    assert "could not be fitted" in render_report(without, [], [], SHOWN)[1]
+    assert "could not be fitted" in report(without, tmp_path)[1]
 
 
 @pytest.mark.slow

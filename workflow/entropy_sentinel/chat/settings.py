@@ -64,7 +64,7 @@ class Server(Settings):
 class Message(Settings):
     """One message of a prompt."""
 
-    role: Literal["system", "user", "assistant"] = Field(description="who says it")
+    role: Literal["system", "user", "assistant"] = Field(description="the message's role")
     content: Text = Field(description="its text, with placeholders such as `{question}`")
 
 

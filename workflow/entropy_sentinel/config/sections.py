@@ -25,16 +25,16 @@ _FIELDS: dict[str, Any] = {name: (section, section()) for name, section in SECTI
 Analyses = create_model(
     "Analyses",
     __base__=Settings,
-    __doc__="A section for each analysis, each a folder of `analyses/`. The keys of those that config.yaml leaves out "
-    "are in the reference.",
+    __doc__="A section for each analysis, a folder of `analyses/`. The reference lists the keys of analyses that "
+    "config.yaml leaves out.",
     **_FIELDS,
 )
 _FAMILIES: dict[str, Any] = {name: (one.settings, one.settings()) for name, one in FAMILIES.items() if one.settings}
 FamilySettings = create_model(
     "FamilySettings",
     __base__=Settings,
-    __doc__="A section for each family of signals that has settings, each a folder of `signals/`, here or in an "
-    "analysis. The keys of those that config.yaml leaves out are in the reference.",
+    __doc__="A section for each family of signals that has settings, a folder of `signals/`, here or in an analysis. "
+    "The reference lists the keys of families that config.yaml leaves out.",
     **_FAMILIES,
 )
 

@@ -144,8 +144,8 @@ class Generation(Settings):
         1,
         ge=1,
         le=1024,
-        description="CPU cores of one generate job, and threads of a CPU build of vLLM: without a "
-        "GPU, all cores of the machine. A change regenerates nothing",
+        description="CPU cores of one generation job, and threads of a CPU build of vLLM; without a "
+        "GPU, set it to all cores of the machine. A change regenerates nothing",
     )
 
     engine_idle_s: Whole = Field(
@@ -261,7 +261,7 @@ class Rates(Settings):
     tokens_per_response: Number = Field(600, gt=0, le=1e9, description="mean length of a response, tokens")
     bytes_per_token: Number = Field(80, gt=0, le=1e9, description="disk space of a trace, in bytes per token")
     tokens_per_s: Number = Field(
-        2500, ge=1e-3, le=1e9, description="speed of one generate job with log-probabilities, in tokens per second"
+        2500, ge=1e-3, le=1e9, description="speed of a generation job with log-probabilities, in tokens per second"
     )
     contexts_per_s: Number = Field(
         1000,

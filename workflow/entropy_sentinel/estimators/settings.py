@@ -87,7 +87,7 @@ class Estimation(Settings):
         description="estimators of every training group besides its configurations, by the names in "
         "estimators/catalogue.py. baseline-SIGNAL: a logistic regression on one signal (the paper's nine). "
         "log-3d: a regression on the logarithms of max, se_sum and nll_sum. group-accuracy: the accuracy of "
-        "the training rows, the floor. atc-SIGNAL: the share of responses beyond a threshold on one signal. "
+        "the training rows, the baseline. atc-SIGNAL: the share of responses beyond a threshold on one signal. "
         "consensus: the mean of three ATC estimates. median-of-seven: the median of estimators of several kinds. "
         "recommended: the consensus, or with six or more training benchmarks a method that is clearly better on "
         "them, each held out in turn. doc-SIGNAL and doc-ESTIMATOR: the training accuracy shifted by the "

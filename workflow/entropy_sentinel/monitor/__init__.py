@@ -1,6 +1,6 @@
 """Estimate the accuracy of slices of production logs, and raise alerts.
 
-A line of a log becomes an alert in these steps. `running` calls them all, and `settings` has the options:
+A log line becomes an alert in five steps. `running` calls every step, and `settings` has the options:
 
     reading     `inputs` reads frames of features; `problems` counts unusable records; also `times` and `identity`
     summing     `collecting` adds frames to the `sums` of slices, which a `state` keeps; `merging` adds up all files

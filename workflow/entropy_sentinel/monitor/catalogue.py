@@ -1,6 +1,6 @@
-"""The columns of the monitor's rows in their order, each with meaning and unit.
+"""The columns of the monitor's rows, in order, with their meanings and units.
 
-A `Statistic` is computed for each response and adds up over files and windows. A new one needs only an entry here:
+A `Statistic` is computed for each response and summed over files and windows. To add a statistic, add an entry here:
 rows, files, tables, metrics and states read the catalogue.
 """
 
@@ -11,7 +11,7 @@ import polars as pl
 from entropy_sentinel.statistics.ambiguity import SEVERAL
 
 # The family `semantics` gives all responses to a question the same `stable_classes`. Only the first response counts, so
-# that files add up whatever samples they contain.
+# that sums over files do not depend on which samples each file contains.
 _FIRST, _STABLE = pl.col("sample") == 0, pl.col("stable_classes").cast(pl.Float64, strict=False)
 
 
@@ -33,15 +33,15 @@ class Statistic(Column):
         each: The value of a response: true, false or a number; null counts as 0. It is an expression over the columns
             of feature files (`features/catalogue.py`); `excluded`, the reason why a response is not estimated, or null;
             the columns of traces (`frames/generation.py`), null for feature files; and other columns of logs by their
-            dotted names, as text, null if missing. If a value may be unknown, count the known ones in another statistic
-            and name that in `of`.
-        of: The denominator of a share: only responses that count there count here, and rows have the quotient of the
-            sums. Empty for a count or another sum; only counts, named `n_...`, are whole numbers.
-        heading: Its heading in tables; empty if tables omit it.
-        form: Its format in tables.
-        flag: The flag of slices in which it is more than a tenth; empty for none.
+            dotted names, as text, null if missing. If values may be unknown, count the known values in another
+            statistic and name that statistic in `of`.
+        of: The statistic that is the denominator of a share: responses that do not count there do not count here, and
+            rows have the ratio of the two sums. Empty for a count or another sum; only counts (`n_...`) are integers.
+        heading: The heading in tables; empty if tables omit the statistic.
+        form: The format in tables.
+        flag: The flag of slices where the statistic is more than 0.1; empty if it has no flag.
         flagged: The end of the flag's reason, which begins with a share: "12 % of the responses ...".
-        version: Raise it when `each` changes; the sums in existing states are then unknown.
+        version: Increase it when `each` changes; the sums in existing states then become unknown.
     """
 
     each: pl.Expr
@@ -54,12 +54,12 @@ class Statistic(Column):
 
     @property
     def alert(self) -> str:
-        """Return the name of its flag in `alert_on`."""
+        """Return the name of the statistic's flag in `alert_on`."""
         return self.flag.replace(" ", "-")
 
     @property
     def kept_as(self) -> str:
-        """Return the name of its sums in a state."""
+        """Return the name of the statistic's sums in a state."""
         return f"n_{self.name.removesuffix('_share')}" if self.name.endswith("_share") else self.name
 
 
@@ -85,7 +85,7 @@ CATALOGUE: dict[str, Column] = {
             flagged="were truncated",
         ),
         Statistic(
-            *("n_questions", "Questions whose number of stable classes of answers is known.", "questions", "questions"),
+            *("n_questions", "Questions with a known number of stable answer classes.", "questions", "questions"),
             each=_FIRST & _STABLE.is_not_null(),
         ),
         Statistic(
@@ -99,7 +99,7 @@ CATALOGUE: dict[str, Column] = {
         Column("lower", "Lower limit of the interval for the accuracy.", "1", "accuracy_lower"),
         Column("upper", "Upper limit of the interval for the accuracy.", "1", "accuracy_upper"),
         Column("level", "Level of the intervals.", "1"),
-        Column("basis", "What the interval rests on: predictive or prior.", ""),
+        Column("basis", "Basis of the interval: predictive or prior.", ""),
         Column(
             "conformal_lower", "Lower limit from the validation errors only; null if the level needs more domains.", "1"
         ),
@@ -113,7 +113,7 @@ CATALOGUE: dict[str, Column] = {
         Column("change_p", "Probability of at least this change by chance.", "1"),
         Column(
             "change_q",
-            "Smallest false discovery rate at which the change counts (Benjamini-Hochberg).",
+            "Smallest false discovery rate at which the change is significant (Benjamini-Hochberg).",
             "1",
             "change_q",
         ),
@@ -122,15 +122,15 @@ CATALOGUE: dict[str, Column] = {
         Column("improved_accuracy", "Accuracy from labels and predictions together.", "1"),
         Column("improved_lower", "Lower limit of improved_accuracy.", "1"),
         Column("improved_upper", "Upper limit of improved_accuracy.", "1"),
-        Column("labels_worth", "Number of labels that would give the same precision without predictions.", "labels"),
+        Column("labels_worth", "Number of labels that give the same precision without predictions.", "labels"),
         Column("read", "Which accuracy to read: 'with labels' or 'estimated'.", ""),
         Column("read_because", "Note about that accuracy; null if there is none.", ""),
         Column("rank", "Rank by expected errors (within a window); 1 for the most.", ""),
         Column("flags", "Warnings about the numbers.", ""),
-        Column("reasons", "The reason of each flag.", ""),
+        Column("reasons", "The reason for each flag.", ""),
     )
 }
-# Further columns of `estimate` with labels, after `n_labelled`.
+# Columns that `estimate` adds after `n_labelled` if it gets labels.
 COMPARED: dict[str, Column] = {
     column.name: column
     for column in (
@@ -142,7 +142,7 @@ COMPARED: dict[str, Column] = {
 STATISTICS: dict[str, Statistic] = {
     column.name: column for column in CATALOGUE.values() if isinstance(column, Statistic)
 }
-# The version of each definition: sums of equal versions add up.
+# The version of each definition; only sums with the same version can be added.
 VERSIONS = {column.name: column.version for column in STATISTICS.values()}
 
 

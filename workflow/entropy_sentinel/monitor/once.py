@@ -1,4 +1,4 @@
-"""The verbs `estimate` and `score`: read responses once, without windows and state, and compare with labels."""
+"""The verbs `estimate` and `score`: read responses once, without windows or state, and compare with labels."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -27,7 +27,7 @@ from entropy_sentinel.verbs.estimation import saved_estimator
 from entropy_sentinel.verbs.inputs import features_table, labels_table, with_labels
 from entropy_sentinel.verbs.labels import labels_within
 
-# Further slices are pooled, to limit memory.
+# To limit memory, smaller slices beyond this number are pooled.
 _MOST_SLICES = 100_000
 # Default slices.
 BY_DEFAULT = ("model", "benchmark")
@@ -48,16 +48,16 @@ def estimate(
         estimator: An estimator from `fit` or `load`, or its file.
         features: A row per response, from `read_features` or `features`; or files of logs, traces, features.
         by: The columns whose values define slices, combined; without any, all responses are one slice.
-        labels: Labels of some responses, from `read_labels`; by default those of the responses themselves, from the
-            scores of evaluations or a column `label` of the features.
-        **options: The fields of `EstimateOptions`, by name: the level, how logs are read.
+        labels: Labels of some responses, from `read_labels`. By default, the labels in the given files: scores of
+            evaluations, or a column `label` of the features.
+        **options: The fields of `EstimateOptions`, by name: the level, and options for reading logs.
 
     Returns:
-        One row per combination of the columns `by` (as text), the most expected errors first. Its columns are those
-        of the monitor (`monitor/catalogue.py`): `n_estimated` responses with an estimate, `n_excluded` without,
-        `estimated_accuracy` with `lower` and `upper`, and `flags` with their `reasons`, including the verdict of the
-        validation. With `labels` also `n_labelled`, `estimated_on_labelled` and `true_accuracy` over the labelled
-        responses, and `error`, the difference of these two.
+        One row per combination of the columns `by` (as text), the most expected errors first. It has the monitor's
+        columns (`monitor/catalogue.py`): the numbers of responses with an estimate (`n_estimated`) and without
+        (`n_excluded`), `estimated_accuracy` with `lower` and `upper`, and `flags` with their `reasons`, including the
+        verdict of the validation. With `labels`, it also has `n_labelled`, `estimated_on_labelled` and
+        `true_accuracy` of the labelled responses, and `error`, the difference between these two accuracies.
 
     Raises:
         ProvenanceError: If all responses have another model or kind of log-probabilities than those that the
@@ -79,7 +79,7 @@ def estimate(
 
 
 def estimated(estimator: SavedEstimator, logs: Given, labels: pl.DataFrame | None = None, **options: Any) -> Monitored:
-    """Return the result of `estimate` with its provenance and problems."""
+    """Return the result of `estimate`, with its provenance and problems."""
     settings = EstimateOptions.of({**options, "by": tuple(dict.fromkeys(columns_by(options["by"])))})
     options = {name: getattr(settings, name) for name in EstimateOptions.model_fields}
     result = monitor(estimator, logs, **options, max_slices=_MOST_SLICES)
@@ -88,14 +88,14 @@ def estimated(estimator: SavedEstimator, logs: Given, labels: pl.DataFrame | Non
         return result
     read = read_whole(estimator, sources(logs), settings)
     rows = with_labels(read.rows, labels_table(labels)).filter(pl.col("excluded").is_null())
-    # Without columns there is one slice, with a fixed name.
+    # Without columns, there is one slice with a fixed name.
     keys = [pl.col(f"{BY}{name}") for name in settings.by] or [pl.lit(EVERYTHING)]
     rows = rows.select(*FEATURES, *estimator.signals, "label", **dict(zip(result.by, keys, strict=True)))
     return replace(result, slices=_compared(result, estimator, rows.filter(pl.col("label").is_not_null())))
 
 
 def _compared(result: Monitored, estimator: SavedEstimator, labelled: pl.DataFrame) -> pl.DataFrame:
-    """Add the columns COMPARED of the `labelled` responses to the slices, null without labels."""
+    """Add `n_labelled` and the columns COMPARED to the slices; the latter are null for slices without labels."""
     names, slices = list(result.by), result.slices
     with one_thread():
         made = [_of_labels(part, estimator, names) for part in labelled.partition_by(names)]
@@ -107,7 +107,7 @@ def _compared(result: Monitored, estimator: SavedEstimator, labelled: pl.DataFra
 
 
 def _of_labels(part: pl.DataFrame, estimator: SavedEstimator, names: Sequence[str]) -> tuple[Any, ...]:
-    """Return the slice, its number of labelled responses, their estimated and true accuracy, and the difference."""
+    """Return a row of a slice: its values, number of labels, estimated and true accuracy, and their difference."""
     guess, true = estimator.estimator.accuracy(part), part.filter("label").height / len(part)
     return (*part.select(names).row(0), len(part), guess, true, guess - true)
 
@@ -117,19 +117,19 @@ def score(
 ) -> pl.DataFrame:
     """Estimate P(correct) of every response.
 
-    The probabilities are calibrated on the domains that the estimator was fitted on; the validation shows how far
-    they apply to new slices.
+    The probabilities are calibrated on the domains that the estimator was fitted on; the validation shows how well
+    they transfer to new slices.
 
     Args:
         estimator: An estimator from `fit` or `load`, or its file.
         features: A row per response, from `read_features` or `features`.
-        any_model: Also take responses of other models than the one that the estimator was fitted on.
-        any_logprobs: Also take features from another kind of log-probabilities or number of alternatives.
+        any_model: Also use responses of models other than the one that the estimator was fitted on.
+        any_logprobs: Also use features from another kind of log-probabilities or number of alternatives.
 
     Returns:
         One row per response, in the order of `features`. Columns: the response's key (model, benchmark, item_id,
-        sample); `p_correct` in [0, 1]; and `reason`, why it is null: no features, or another model or kind of
-        log-probabilities. With `any_model` or `any_logprobs` a column `overridden` names what does not match.
+        sample); `p_correct` in [0, 1]; and, if `p_correct` is null, the `reason`: no features, or another model or
+        kind of log-probabilities. With `any_model` or `any_logprobs`, a column `overridden` names the mismatches.
 
     Raises:
         InputError: For an estimator without P(correct), such as a threshold.
@@ -155,7 +155,7 @@ def score(
 
 
 def scored(estimator: SavedEstimator, read: Read) -> pl.DataFrame:
-    """Return the rows of `score` for responses that were read."""
+    """Return the result of `score` for responses that were already read."""
     usable = read.rows["excluded"].is_null()
     p = np.full(len(read.rows), np.nan)
     p[usable.to_numpy()] = _p_correct(estimator.estimator, read.rows.filter(usable))
@@ -166,12 +166,12 @@ def scored(estimator: SavedEstimator, read: Read) -> pl.DataFrame:
 def _p_correct(estimator: Estimator, features: pl.DataFrame) -> np.ndarray:
     """Return P(correct), (n_rows,); raise InputError if the estimator has none."""
     with one_thread():
-        # Without responses, one made-up response shows whether the estimator has P(correct).
+        # If there are no responses, a dummy response shows whether the estimator has P(correct).
         rows = features if len(features) else pl.DataFrame({name: [1.0] for name in SIGNALS})
         p = estimator.p_correct(rows)
     if p is None:
         raise InputError(
-            f"estimator '{estimator.name}' estimates the accuracy of slices, but gives no P(correct) of a "
-            f"response; fit one of: {_GIVING}"
+            f"estimator '{estimator.name}' estimates the accuracy of slices, but not P(correct) of single "
+            f"responses; fit one of: {_GIVING}"
         )
     return p[: len(features)]

@@ -12,7 +12,7 @@ from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.options import checked
 from entropy_sentinel.monitor.settings import MonitorFile, Reading
 
-# For numbers that may be null, Pydantic writes bounds under its own names.
+# For nullable numbers, Pydantic writes bounds under its own names instead of JSON schema's.
 _BOUNDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
 
 
@@ -23,7 +23,7 @@ class Partitions:
         """Check the config; raise ConfigError for an invalid key or option, and for a pattern without files."""
         file = checked(MonitorFile, {key: value for key, value in config.items() if value is not None})
         self.estimator, self.folder = file.estimator, file.folder
-        # As the user wrote them: jobs do not depend on options that are not set.
+        # Only the options that the user set, so that jobs do not depend on defaults.
         self.options = dict(config.get("options") or {})
         self.logs = {_name(path): path for pattern in file.logs for path in _matches(pattern)}
 
@@ -36,7 +36,7 @@ class Partitions:
 def _matches(pattern: str) -> list[str]:
     paths = sorted(path for path in glob.glob(pattern, recursive=True) if Path(path).is_file())
     if not paths:
-        raise ConfigError(f"logs: {pattern}: no such file, and no file matches it as a pattern")
+        raise ConfigError(f"logs: {pattern}: there is no such file, and no file matches this pattern")
     return paths
 
 
@@ -47,12 +47,12 @@ def _name(path: str) -> str:
 
 
 def monitor_schema() -> str:
-    """Return the JSON schema of the class; a test compares it with the one in `workflow/schemas/`."""
+    """Return the JSON schema of `MonitorFile`; a test compares it with the file in `workflow/schemas/`."""
     return json.dumps(_with_bounds(MonitorFile.model_json_schema()), indent=2) + "\n"
 
 
 def _with_bounds(schema: Any) -> Any:
-    """Return the schema with JSON schema's names for the bounds of numbers."""
+    """Return the schema with the bounds of numbers renamed as JSON schema requires."""
     if isinstance(schema, list):
         return [_with_bounds(part) for part in schema]
     if not isinstance(schema, dict):

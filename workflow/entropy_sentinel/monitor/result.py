@@ -14,9 +14,9 @@ from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.settings import STALE
 from entropy_sentinel.report.tokens import Token
 
-# Largest number of slices in a sentence or table (files have all), and of domains in a sentence.
+# Largest number of slices in a sentence or table (files contain all), and of domains in a sentence.
 SHOWN, NAMED = 20, 4
-# A column that rows have only with labels.
+# A column that rows have only if labels are given.
 LABELLED = "labelled_accuracy"
 Row = Mapping[str, Any]
 # A column's heading, and its text for a row.
@@ -25,7 +25,7 @@ Shown = tuple[str, Callable[[Row], str]]
 
 @dataclass(frozen=True)
 class Response:
-    """A response from its log; `p` is the estimator's prediction, `tokens` are the ones on the page."""
+    """A response from its log; `p` is the estimator's prediction, and `tokens` are the tokens shown on the page."""
 
     item_id: str
     sample: int
@@ -39,7 +39,7 @@ class Response:
 
     @property
     def left_out(self) -> int:
-        """Return the number of tokens between the first and the last ones on the page."""
+        """Return the number of tokens left out between the first and the last tokens on the page."""
         return self.n_tokens - len(self.tokens)
 
     @property
@@ -66,23 +66,23 @@ class Behind:
 class Monitored:
     """The rows, the alerts, and their provenance.
 
-    Rows have the slice columns (text, null if a response has no value) and those of the catalogue
-    (`monitor/catalogue.py`), which explains each. With windows they also have `window` (its start in UTC, null for
-    responses without a time), and with labels the columns of the labelled accuracy.
+    Rows have the slice columns (text, null if a response has no value) and the columns that the catalogue
+    (`monitor/catalogue.py`) explains. With windows they also have `window` (its start in UTC, null for responses
+    without a time), and with labels the columns of the labelled accuracy.
 
     Attributes:
         by: The slice columns.
-        slices: A row per slice over the whole time, by rank, the most expected errors first.
-        windows: A row per slice and window, by rank; null without windows.
+        slices: A row per slice over the whole time, sorted by rank, the most expected errors first.
+        windows: A row per slice and window, sorted by window and rank; null without windows.
         alerts: The alerts, each as a dict.
         provenance: Where the rows come from; JSON-serialisable.
         problems: Unusable parts of the given logs, read now or earlier.
         newest: The windows that alerts are about.
-        recent: The rows that alerts are about, null without windows: those of the windows `newest`, where thin windows
-            are pooled with earlier ones. `window_from` is the first pooled window, and `n_windows` counts the windows
-            from there to `window`.
-        last_usable: A row per slice of `slices`, in their order: its last window with enough responses, with earlier
-            windows pooled, or null.
+        recent: The rows that alerts are about: rows of the windows `newest`, with earlier windows pooled if responses
+            are too few; null without windows. `window_from` is the first pooled window, and `n_windows` counts the
+            windows from there to `window`.
+        last_usable: The last window of each slice with enough responses after pooling, or null, in the order of
+            `slices`.
         behind: Responses behind the alerts, if requested.
     """
 
@@ -99,12 +99,12 @@ class Monitored:
 
     @property
     def frame(self) -> pl.DataFrame:
-        """Return the rows by slice and window, or by slice without windows."""
+        """Return the rows by slice and window; without windows, the rows by slice."""
         return self.slices if self.windows is None else self.windows
 
     @property
     def now(self) -> pl.DataFrame:
-        """Return the rows of the newest window, or by slice without windows."""
+        """Return the rows of the newest window; without windows, the rows by slice."""
         return self.slices if self.recent is None else self.recent.filter(pl.col("window").is_in(self.newest[-1:]))
 
     @property
@@ -139,7 +139,7 @@ class Monitored:
 
 
 def table_of(result: Monitored, rows: pl.DataFrame, most: int) -> tuple[list[str], list[list[str]]]:
-    """Return the headings of a table of slices, and for its first `most` rows the slice's name and numbers."""
+    """Return the headings of a table of slices, and the slice name and numbers of its first `most` rows."""
     shown = list(_columns(result, rows))
     cells = [
         [slice_name(row[name] for name in result.by), *(cell(row) for _, cell in shown)]
@@ -198,13 +198,13 @@ def _errors(row: Row) -> str:
 
 
 def slice_name(values: Iterable[Any]) -> str:
-    """Return the name of a slice: its values, - for a missing one, and "-" in quotes for that value."""
+    """Return a slice's name: its values, with - for a missing value and "-" (in quotes) for a value that is a dash."""
     shown = ("-" if value is None else one_line(str(value)) if value != "-" else '"-"' for value in values)
     return ", ".join(shown)
 
 
 def shown_rows(result: Monitored) -> list[tuple[str, pl.DataFrame]]:
-    """Return the tables to show: the whole time, and the newest window."""
+    """Return the tables to show, with their titles: the whole time, and the newest window."""
     shown = [("all responses" if result.windows is None else "the whole time", result.slices)]
     if result.newest:
         shown.append((f"{result.provenance['window']} from {result.newest[-1]:%Y-%m-%d %H:%M} UTC", result.now))
@@ -225,7 +225,7 @@ def whose(result: Monitored) -> tuple[str, str]:
 
 
 def silence(result: Monitored) -> list[str]:
-    """Return a line if no slice has enough responses."""
+    """Return a line that says so if no slice has enough responses, else nothing."""
     if not result.silent:
         return []
     about = result.provenance

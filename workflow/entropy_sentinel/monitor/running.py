@@ -1,4 +1,4 @@
-"""Run the monitor, from logs and an estimator to rows and alerts."""
+"""Run the monitor: turn logs and an estimator into rows and alerts."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -47,8 +47,8 @@ def monitor(
             state files of parts of the logs.
         by: The columns whose values define slices, combined; without any, all responses are one slice.
         state: A file that keeps the sums of each log for this estimator and settings, so that each log is read once.
-        **options: The fields of `MonitorOptions`, by name: windows, reference, alerts, labels, how logs are read.
-            Labels may also be a frame.
+        **options: The fields of `MonitorOptions`, by name: windows, reference, alerts, labels, and options for reading
+            logs. Labels may also be a frame.
 
     Returns:
         The rows by slice and by window, the alerts, and their provenance.
@@ -58,7 +58,7 @@ def monitor(
         ProvenanceError: If no response matches the estimator's model and log-probabilities, or if `state` belongs to
             another estimator or other settings.
         ConfigError: For invalid options.
-        DamagedFileError: For a state that was changed.
+        DamagedFileError: For a state file that was damaged or edited.
 
     Examples:
         >>> import entropy_sentinel as es
@@ -75,9 +75,9 @@ def monitor(
 
 
 def collect(estimator: str | Path, logs: Given, state: str | Path, by: Sequence[str] = (), **options: Any) -> Problems:
-    """Read a part of the logs to the file `state`, and estimate nothing; return what could not be used.
+    """Sum a part of the logs in the file `state`, without estimating; return the counts of unusable parts.
 
-    `monitor` reads such files instead of logs. The options are those of `Reading`, and the errors those of `monitor`.
+    `monitor` reads such files instead of logs. The options are the fields of `Reading`; errors are as for `monitor`.
     """
     with _collected(estimator, logs, state, Reading.of({"by": by, **options}), single=False) as run:
         return run.collector.problems()
@@ -87,7 +87,7 @@ def collect(estimator: str | Path, logs: Given, state: str | Path, by: Sequence[
 def _collected(
     estimator: SavedEstimator | str | Path, logs: Given, path: str | Path | None, reading: Reading, single: bool
 ) -> Iterator["_Run"]:
-    """Sum all logs in the state at `path`; with `single` keep each response too."""
+    """Sum all logs in the state at `path`; with `single`, also keep each response."""
     saved, checksum = loaded(estimator, path)
     given = sources(logs, path)
     whose = {"estimator": saved.estimator.name, "checksum": checksum, "reading": reading.as_dict()}
@@ -99,7 +99,7 @@ def _collected(
 
 @dataclass(frozen=True)
 class _Run:
-    """An estimator with the `checksum` of its file, and the sums of all logs."""
+    """An estimator, the `checksum` of its file, and the sums of all logs."""
 
     saved: SavedEstimator
     checksum: str
@@ -107,7 +107,7 @@ class _Run:
     state: State
 
     def monitored(self, settings: MonitorOptions) -> Monitored:
-        """Return the result; raise InputError without responses, or without responses in the reference."""
+        """Return the result; raise InputError if the logs or the reference contain no responses."""
         problems = self.collector.problems()
         merged = merge(self.state, settings.by, settings.window, settings.period, settings.max_slices)
         if merged is None:
@@ -143,7 +143,7 @@ class _Run:
         return grains["grain"].drop_nulls().to_list()
 
     def _no_reference(self, settings: MonitorOptions) -> str:
-        """Return the error for a reference without responses, with the period of the logs."""
+        """Return the message for a reference without responses, which names the period of the logs."""
         grains = self._grains()
         there = f"from {min(grains):%Y-%m-%d} to {max(grains):%Y-%m-%d}" if grains else "without a time"
         return (
@@ -152,7 +152,7 @@ class _Run:
         )
 
     def _since(self, settings: MonitorOptions) -> list[str] | None:
-        """Return the reference for the provenance; without a start it begins with the logs."""
+        """Return the start and end of the reference; a reference without a start begins with the logs."""
         if settings.period is None:
             return None
         start = min(self._grains()) if settings.period.start == EARLIEST else settings.period.start
@@ -184,7 +184,7 @@ class _Run:
 
 
 def _rows(estimates: Estimates, merged: Merged, settings: MonitorOptions, labelled: Labelled | None) -> dict[str, Any]:
-    """Return the fields of `Monitored` with rows, and the alerts about them."""
+    """Return the fields of `Monitored` that contain rows, windows or alerts."""
     columns, reference, windows = tuple(merged.slices.columns), settings.period, merged.windows
     if settings.window is None or windows is None:
         slices = estimates.of_slices(merged, labelled)

@@ -10,26 +10,26 @@ from entropy_sentinel.frames.options import Columns, Panel, Shown
 from entropy_sentinel.frames.sections import Number, Seed, Settings, Text, Whole
 from entropy_sentinel.sources.logs.settings import FormatOptions, ResponseOptions
 
-# Windows by name, as Polars cuts them: in UTC, a week from Monday.
+# Windows by name, in Polars' notation: in UTC, with weeks from Monday.
 WINDOWS = {"hour": "1h", "day": "1d", "week": "1w", "month": "1mo"}
 # The time column in the formats that have one.
 TIME = "time"
-# Other times come from a clock that was never set, or from a number that is not a time: 1e9 and 1e18 are in 2001, long
-# before language models were deployed.
+# Times outside this range come from a clock that was never set, or from a number that is not a time: 1e9 and 1e18 are
+# in 2001, long before language models were deployed.
 EARLIEST, LATEST = datetime(2015, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
-# Kinds of alerts: BELOW is active if a limit is set, the others if `alert_on` names them.
+# Kinds of alerts: BELOW is active if a limit is set, each other kind if `alert_on` names it.
 BELOW, DROP, OUTSIDE, STALE, AMBIGUOUS = "below", "drop", "support", "stale", "ambiguous"
-# Written out, because importing the catalogue of statistics would take too long for a help text.
+# Repeated here, because importing the catalogue of statistics would delay the help text.
 Kind = Literal["drop", "support", "truncated", "stale", "ambiguous"]
 ALERTS = get_args(Kind)
-# What users may override; every output then states it.
+# Mismatches that users may override; every output then states the override.
 MODEL, LOGPROBS = "model", "logprobs"
 Level = Annotated[
     Number,
     Field(gt=0, lt=1, description="Level of the intervals."),
     Shown(Panel.SLICES, "SHARE"),
 ]
-# A verb also accepts a frame of labels.
+# Verbs also accept labels as a frame, which has no JSON schema.
 Labels = Annotated[Any, WithJsonSchema({"anyOf": [{"type": "string"}, {"items": {"type": "string"}, "type": "array"}]})]
 Patterns = Annotated[
     list[Text],
@@ -84,7 +84,7 @@ class Reading(Slicing):
 
     @property
     def grain(self) -> str | None:
-        """Return the windows whose sums are kept: hours, or days for days, weeks and months; null without times."""
+        """Return the windows whose sums are kept: `hour`, or `day` for longer windows; null if time does not matter."""
         if self.window is None and self.reference is None:
             return None
         return "hour" if self.window == "hour" else "day"
@@ -119,10 +119,10 @@ class Reference(NamedTuple):
 
 
 def reference(text: str, grain: str = "day") -> Reference:
-    """Return the period of `2026-11-01..2026-11-07`, including both days, or of one day; hours if `grain` is `hour`.
+    """Return the period of a text such as `2026-11-01..2026-11-07`, which includes both days, or of a single day.
 
-    `..2026-11-07` is everything until then. Raises ConfigError for any other text, and for a period that does not
-    consist of whole grains.
+    `..2026-11-07` is everything up to that day. Times of day are allowed if `grain` is `hour`. Raises ConfigError for
+    any other text, and for a period that does not consist of whole grains.
     """
     first, dots, last = (part.strip() for part in text.partition(".."))
     try:
@@ -162,7 +162,7 @@ def _moment(text: str) -> datetime:
 
 
 class EstimateOptions(Slicing):
-    """The options of `estimate`, the command and the verb."""
+    """The options of the command and the verb `estimate`."""
 
     level: Level = 0.9
     min_responses: Annotated[Whole, Shown(Panel.SLICES, "N")] = Field(
@@ -171,30 +171,30 @@ class EstimateOptions(Slicing):
 
 
 class MonitorOptions(Reading):
-    """The options of `monitor`: command, verb and workflow. A new option is a field here."""
+    """The options of the command, the verb and the workflow `monitor`. To add an option, add a field here."""
 
     level: Level = 0.9
     min_responses: Annotated[Whole, Shown(Panel.SLICES, "N")] = Field(
         30,
         ge=1,
-        description="Flag slices with fewer responses, raise no alert for them, and pool earlier windows with their "
-        "newest.",
+        description="Slices with fewer responses are flagged and raise no alert, and earlier windows are pooled with "
+        "their newest window.",
     )
     pool_windows: Annotated[Whole, Shown(Panel.SLICES, "N")] = Field(
         14,
         ge=1,
         le=10_000,
-        description="Largest number of windows to pool if a slice's newest has too few responses; 1 disables pooling.",
+        description="Largest number of windows to pool if the newest has too few responses; 1 disables pooling.",
     )
     max_slices: Annotated[Whole, Shown(Panel.SLICES, "N")] = Field(
-        1000, ge=1, description='How many slices to keep; smaller ones are pooled as "(others)".'
+        1000, ge=1, description='Largest number of slices; smaller ones are pooled as "(others)".'
     )
     fail_below: Annotated[Number | None, Shown(Panel.ALERTS, "ACCURACY")] = Field(
         None, gt=0, le=1, description="Alert if an estimated accuracy is below this."
     )
     alert_on: Annotated[tuple[Kind, ...], Shown(Panel.ALERTS)] = Field(
         (),
-        description="Also alert to: drop, a fall since the reference; support, a slice outside the estimator's "
+        description="Also alert on: drop, a fall since the reference; support, a slice outside the estimator's "
         "support; truncated, many truncated responses; stale, a slice that no longer has enough responses; ambiguous, "
         "many questions that repeatedly get several answers.",
     )
@@ -205,13 +205,13 @@ class MonitorOptions(Reading):
         0,
         ge=0,
         le=10_000,
-        description="How many responses to show on the page for each slice with an alert: the least certain ones, read "
-        "again from their logs; 0 for none.",
+        description="Number of least certain responses to show on the page for each slice with an alert, read again "
+        "from their logs; 0 for none.",
     )
     labels: Annotated[Labels | None, Shown(Panel.READING, "FILE", "-l", several=True)] = Field(
         None,
         description="Labels of some responses, in the format of `sample`: .csv, .jsonl or .parquet with item_id, label "
-        "and weight (how many responses each represents).",
+        "and weight (the number of responses that each label represents).",
     )
     labels_at_random: Annotated[bool, Shown(Panel.READING)] = Field(
         False, description="All responses were equally likely to be labelled, so the labels need no weight."
@@ -227,16 +227,16 @@ class MonitorOptions(Reading):
 
 
 class SampleOptions(FormatOptions, Slicing):
-    """The options of `sample`, the command and the verb."""
+    """The options of the command and the verb `sample`."""
 
     budget: Annotated[Whole, Shown(Panel.SLICES, "N", "-n")] = Field(
-        100, ge=1, le=10**9, description="How many responses to label in total."
+        100, ge=1, le=10**9, description="Total number of responses to label."
     )
     per_slice: Annotated[Whole | None, Shown(Panel.SLICES, "N")] = Field(
         None,
         ge=0,
         le=10**9,
-        description="Least number of labels per slice: 5 with an estimator, otherwise 20 to 40.",
+        description="Minimum number of labels per slice: by default 5 with an estimator, otherwise 20 to 40.",
     )
     seed: Annotated[Seed, Shown(Panel.SLICES, "N")] = Field(42, description="A different seed chooses other responses.")
     level: Level = 0.9
@@ -247,5 +247,5 @@ class MonitorFile(Settings):
 
     estimator: Text = Field(description="a file written by `fit` or by a study")
     logs: Patterns = Field(description="files and patterns of logs; each file is a part")
-    folder: Text = Field(description="where everything goes")
-    options: MonitorOptions = Field(MonitorOptions(), description="those of the verb `monitor`")
+    folder: Text = Field(description="folder for all outputs")
+    options: MonitorOptions = Field(MonitorOptions(), description="options of the verb `monitor`")

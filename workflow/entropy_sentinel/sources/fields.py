@@ -1,4 +1,4 @@
-"""Read the fields of an external row: format strings over its columns, its right answers and their counts.
+"""Read the fields of an external row: format strings over its columns, the right answers and their counts.
 
 A value that is neither text nor a number is an error.
 """
@@ -21,11 +21,11 @@ _PUNCTUATION = re.compile(rf"(?<!\w)-(?=\d)|(?<=\d)\.(?=\d)|([{re.escape(string.
 
 
 def fill_first(templates: Iterable[str], row: Row, where: str) -> str | None:
-    """Fill in the first format string whose columns all have a value, and strip it; return None if there is none.
+    """Fill in the first format string whose columns all have a value; return the stripped text, or None without one.
 
     `{column[part]}` is a part of a column: a named part, or an element of a list by its number from 0. A list is joined
-    with commas. Raises InputError, which begins with `where` (file and row), for a missing column or part, and for a
-    value that is neither text nor a number.
+    with commas. Raises InputError for a missing column or part, and for a value that is neither text nor a number; the
+    message begins with `where` (file and row).
     """
     return next((text for template in templates if (text := _fill(template, row, where)) is not None), None)
 
@@ -82,7 +82,7 @@ def look_up(name: str, row: Row, where: str) -> Any:
 
 
 def _parts(value: Any) -> str:
-    """Describe the parts of a value, for the message about a missing part."""
+    """Return a description of a value's parts, for the message about a missing part."""
     if isinstance(value, Mapping):
         return f"its parts are {_names(value)}"
     if isinstance(value, list):
@@ -100,12 +100,12 @@ def _text(value: Any, where: str) -> str:
 
 
 def one_text(value: Any, where: str) -> str:
-    """Return a text or number as stripped text; raise InputError, beginning with `where`, for anything else."""
+    """Return a text or number as stripped text; raise InputError (starting with `where`) for any other value."""
     if isinstance(value, str):
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise InputError(f"{where} must be text, has an incomplete character: {reprlib.repr(value)}") from None
+            raise InputError(f"{where} must be text, but has an incomplete character: {reprlib.repr(value)}") from None
         return value.strip()
     if isinstance(value, int) or (isinstance(value, float | Decimal) and math.isfinite(value)):
         return str(value)
@@ -116,17 +116,17 @@ def one_text(value: Any, where: str) -> str:
 
 
 def _names(fields: Mapping[str, Any]) -> str:
-    """List the names for a message; names that are not valid Unicode are escaped."""
+    """Return a list of the names for a message, with names that are not valid Unicode escaped."""
     return ", ".join(fields).encode(errors="backslashreplace").decode()
 
 
 def read_answers(columns: str | Sequence[str], row: Row, where: str) -> list[list[str]] | None:
-    """Return the right answers of a row, each a list of its names with the displayed one first; None without answers.
+    """Return a row's right answers, each as a list of names with the displayed name first; None without answers.
 
     The answers are the list in one column, or the values of several columns. An answer is a text or a list of its
-    names; tables of text have a list as JSON. Answers whose names are the same after `normalised`, such as `Paris` and
-    `PARIS!`, become one answer. Raises InputError, which begins with `where` (file and row), for an answer without a
-    name, and for a value that is neither text nor a number.
+    names; in tables of text, lists are JSON. Answers whose names are equal after `normalised`, such as `Paris` and
+    `PARIS!`, become one answer. Raises InputError for an answer without a name, and for a value that is neither text
+    nor a number; the message begins with `where` (file and row).
     """
     if isinstance(columns, str):
         named = f"{where}: answers ({columns})"
@@ -143,9 +143,9 @@ def read_answers(columns: str | Sequence[str], row: Row, where: str) -> list[lis
 def read_counts(
     column: str, answers: Sequence[Sequence[str]] | None, row: Row, where: str, zero: bool
 ) -> list[float] | None:
-    """Return how often each of a row's `answers` occurs, from the list in `column`; None if that is empty.
+    """Return how often each of a row's `answers` occurs, from the list in `column`; None if the list is empty.
 
-    Raises InputError, which begins with `where`, if there are not as many counts as answers, for a count that is not a
+    Raises InputError (starting with `where`) if the numbers of counts and answers differ, for a count that is not a
     number of at least 0, and for 0 unless `zero` allows it.
     """
     named = f"{where}: counts ({column})"
@@ -168,7 +168,7 @@ def read_counts(
 
 
 def _several(value: Any, named: str) -> list[Any]:
-    """Return a list, also from its JSON text; any other value as a list of one, and an empty value as no element."""
+    """Return a list (which may be JSON text) unchanged, an empty value as [], and any other value in a list."""
     if isinstance(value, str) and value.lstrip().startswith("["):
         try:
             value = json.loads(value)
@@ -188,7 +188,7 @@ def _answer_names(answer: Any, named: str) -> list[str]:
 
 
 def _distinct(answers: Iterable[list[str]]) -> list[list[str]]:
-    """Merge answers if all names of one are also names of the other."""
+    """Merge two answers if all names of one are also names of the other."""
     distinct: list[list[str]] = []
     for names in answers:
         texts = set(map(normalised, names))

@@ -1,7 +1,7 @@
-"""Import traces, labels and passes that were made elsewhere: check their files and complete their columns.
+"""Import traces, labels and passes from other tools: check their files and complete their columns.
 
-An unusable value is an InputError with file, row, step (from 0) and column. Rows on items that the study does not use,
-because of its limit or because the row has no question, are skipped and counted.
+An unusable value raises InputError with file, row, step (from 0) and column. Rows for items that the study does not
+use, because of its limit or because the benchmark's row has no question, are skipped and counted.
 """
 
 import logging
@@ -34,21 +34,22 @@ log = logging.getLogger(__name__)
 
 # Columns that a file of traces must have.
 _REQUIRED = dict.fromkeys(("item_id", "text", "finish_reason", "token_logprobs", "top_logprobs"), False)
-# Required columns that files without log-probabilities need not have.
+# Required columns that are optional in files without log-probabilities.
 _STEPS = ("token_logprobs", "top_logprobs")
 # Settings that the provenance records.
 _FROM_CONFIG = ("version", "model", "benchmark", "engine", "source", "samples")
-# No reason, and words for `stop` and `length` in any case: only the exact word shows whether a response was truncated.
+# Finish reasons, in lower case, that are refused unless they are exactly `stop` or `length`: none, and words for these
+# two. Only the exact word shows whether a response was truncated.
 _OTHER_WORDS = ("", "stop", "length", *(word.lower() for word in OTHER_STOPS))
-# The smallest and largest number of each unit: entropies and areas, log-probabilities, probabilities.
+# The smallest and largest value of each unit, for entropies and areas, log-probabilities, and probabilities.
 _LIMITS = {"bits": (0.0, float("inf")), "nats": (float("-inf"), 0.0), "1": (0.0, 1.0)}
 
 
 def import_generations(items: pl.DataFrame, settings: SourceSettings, output: str) -> None:
     """Import the traces in the file `settings["source"]` for `items` (contract BENCHMARKS), in benchmark order.
 
-    The log and the provenance count the items without a response, and the rows on other items. Raises InputError for an
-    unusable value.
+    The log and the provenance count the items without a response, and the rows for other items. Raises InputError for
+    an unusable value.
     """
     source = settings["source"]
     facts = source_provenance(source, settings)
@@ -61,7 +62,7 @@ def import_generations(items: pl.DataFrame, settings: SourceSettings, output: st
         frame, numbered = _from_log(source, bare, items), False
     refuse_rows(frame, source, _checks(settings["samples"], numbered))
     if bare:
-        must = f"must be null, because models.{settings['model']}.source_logprobs_mode is set so"
+        must = f"must be null, because models.{settings['model']}.source_logprobs_mode is {NO_LOGPROBS}"
         refuse_rows(frame, source, {name: (pl.col(name).is_not_null(), must) for name in _STEPS})
     else:
         if wrong := impossible_step(frame):
@@ -80,10 +81,10 @@ def import_generations(items: pl.DataFrame, settings: SourceSettings, output: st
 
 
 def _from_log(source: str, bare: bool, items: pl.DataFrame) -> pl.DataFrame:
-    """Return the responses of a log in the columns of GENERATIONS; InputError for the first that cannot be used.
+    """Return the responses of a log in the columns of GENERATIONS; raise InputError for the first unusable response.
 
-    If none of the log's ids is an item's, responses go to the items with the same question. If `bare`, they have no
-    log-probabilities.
+    If no id of the log is an item id, responses are matched with items by their questions. If `bare`, responses have
+    no log-probabilities.
     """
     from entropy_sentinel.sources.logs.reader import QUESTION
     from entropy_sentinel.sources.logs.reading import Logs
@@ -105,7 +106,7 @@ def _from_log(source: str, bare: bool, items: pl.DataFrame) -> pl.DataFrame:
 
 
 def _by_question(frame: pl.DataFrame, items: pl.DataFrame) -> pl.DataFrame:
-    """Replace ids by those of the items with the same question, null without one; repeats are matched in id order."""
+    """Replace ids with the ids of items with the same question, or null; repeated questions are matched in id order."""
     key = {"question": pl.col("question").str.strip_chars(), "repeat": pl.col("item_id").rank("dense").over("question")}
     ids = items.select("question", "item_id").with_columns(**key).rename({"item_id": "of_study"})
     matched = frame.with_columns(**key).join(ids, on=list(key), how="left", maintain_order="left", nulls_equal=False)
@@ -130,9 +131,9 @@ def complete_generations(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def source_provenance(source: str, settings: SourceSettings) -> dict[str, Any]:
-    """Return the provenance of imported traces: that of the file, or else `sampling` unknown.
+    """Return the provenance of imported traces; `sampling` is "unknown" unless the file states it.
 
-    Raises InputError if neither the file nor the settings state the kind of the log-probabilities.
+    Raises InputError if neither the file nor the settings state the kind of log-probabilities.
     """
     try:
         own = read_provenance(source)
@@ -140,7 +141,7 @@ def source_provenance(source: str, settings: SourceSettings) -> dict[str, Any]:
         own = {}
     mode = own.get("logprobs_mode") or settings["logprobs_mode"]
     if mode == NO_LOGPROBS and settings["logprobs_mode"] != NO_LOGPROBS:
-        # The config must say so, because planning needs to know it before anything runs.
+        # The config must state this, because planning needs to know it before any job runs.
         raise InputError(
             f"{source}: has no log-probabilities; set models.{settings['model']}.source_logprobs_mode: none"
         )
@@ -162,7 +163,7 @@ def source_provenance(source: str, settings: SourceSettings) -> dict[str, Any]:
 
 
 def _checks(samples: int, numbered: bool) -> dict[str, tuple[pl.Expr, str]]:
-    """Return for each column an expression for the unusable rows of a file of traces, and what they must be."""
+    """Return for each column of traces an expression that is true for unusable rows, and the rule that they break."""
     steps, reason = pl.col("token_logprobs").list.len(), pl.col("finish_reason")
     too_many = f"must be below generation.samples, {samples}"
     if not numbered:
@@ -186,13 +187,13 @@ def _checks(samples: int, numbered: bool) -> dict[str, tuple[pl.Expr, str]]:
 def import_labels(responses: pl.DataFrame, source: str) -> tuple[pl.DataFrame, int]:
     """Return the labels of `responses` (item_id, sample) from a file, and the number of skipped rows.
 
-    The labels are a frame of contract LABELS; a response without a label in the file has null, with the reason. Rows on
-    items without a response are skipped. Raises InputError for an unusable value.
+    The labels are a frame of contract LABELS. If the file has no label for a response, the label is null and a reason
+    is given. Rows for items without a response are skipped. Raises InputError for an unusable value.
     """
     labels = read_columns(source, LABELS, {"item_id": False, "label": True})
     if "sample" in pl.read_parquet_schema(source):
         refuse_rows(labels, source, {"sample": (of_none(responses), "must belong to a response of the model")})
-    refuse_rows(labels, source, {"item_id": (of_none(responses), "must not occur more often than it was answered")})
+    refuse_rows(labels, source, {"item_id": (of_none(responses), "must not occur more often than it has responses")})
     labels, unused = of_items(labels, responses["item_id"], source)
     frame = responses.select(SAMPLE).join(with_missing(labels, LABELS), on=SAMPLE, how="left", maintain_order="left")
     labelled = frame.select(SAMPLE).join(labels, on=SAMPLE, how="semi").height
@@ -205,7 +206,7 @@ def import_labels(responses: pl.DataFrame, source: str) -> tuple[pl.DataFrame, i
 def import_pass(responses: pl.DataFrame, source: str, asks: EnginePass) -> tuple[pl.DataFrame, int]:
     """Return the rows of a pass for `responses` (columns RESPONSE) from a file, and the number of skipped rows.
 
-    The rows are a frame of `asks.contract` in the order of the responses; a response may have no row. Rows on items
+    The rows are a frame of `asks.contract` in the order of the responses; a response may have no row. Rows for items
     without a response are skipped. Raises InputError for an unusable value.
     """
     contract = asks.contract
@@ -239,7 +240,7 @@ def _of_floats(dtype: Dtype | DataTypeClass) -> bool:
 
 
 def _beyond(values: pl.Expr, dtype: Dtype | DataTypeClass, low: float, high: float) -> pl.Expr:
-    """Return whether a row has a number that is not finite or not within the limits, also in nested lists."""
+    """Return whether a row has a number that is not finite or is outside the limits, also in nested lists."""
     if isinstance(dtype, pl.List):
         return values.list.eval(_beyond(pl.element(), dtype.inner, low, high)).list.any()
     return ~(values.is_finite() & values.is_between(low, high))

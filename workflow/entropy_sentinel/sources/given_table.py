@@ -1,6 +1,6 @@
 """Read a user's table in the dtypes of a contract, and check its rows and steps.
 
-Nothing is guessed. Columns that the contract lacks are dropped. An unusable value is an InputError with file, row and
+Nothing is guessed. Columns that the contract lacks are dropped. An unusable value raises InputError with file, row and
 column.
 """
 
@@ -18,13 +18,13 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import TOP_K
 from entropy_sentinel.frames.response import RESPONSE, SAMPLE
 
-# Number of responses whose traces are checked at a time: as arrays they take several times their memory.
+# Number of responses whose traces are checked at a time, because arrays of traces take several times their memory.
 RESPONSES_AT_A_TIME = 1000
 log = logging.getLogger(__name__)
 
 
 class ImpossibleStep(NamedTuple):
-    """An impossible step: its row and number, both from 0, the column, what it must be, and what it was."""
+    """An impossible step: its row and number, both from 0; its column; the rule that it breaks; and its value."""
 
     row: int
     step: int
@@ -34,9 +34,9 @@ class ImpossibleStep(NamedTuple):
 
 
 def of_one_width(top: pl.Series) -> pl.Series | ImpossibleStep:
-    """Convert `top`, for each response a list of steps, to arrays with as many entries as most steps have.
+    """Convert `top`, which has a list of steps per response, to arrays with the number of entries of most steps.
 
-    Returns the first step with another number of entries instead, if there is one.
+    If a step has another number of entries, returns the first such step instead.
     """
     steps = top.explode(empty_as_null=False, keep_nulls=False)
     lengths = steps.arr.to_list().list.len() if isinstance(steps.dtype, pl.Array) else steps.list.len()
@@ -55,7 +55,7 @@ def of_one_width(top: pl.Series) -> pl.Series | ImpossibleStep:
 def impossible_step(traces: pl.DataFrame) -> ImpossibleStep | None:
     """Return the first impossible step of `traces` (columns token_logprobs and top_logprobs of GENERATIONS), or None.
 
-    NaN is allowed: the engine failed at that step, so the features become null with that reason.
+    NaN is allowed: it shows that the engine failed at the step, and the features become null with this reason.
     """
     for number, part in enumerate(traces.iter_slices(RESPONSES_AT_A_TIME)):
         ends = part["token_logprobs"].list.len().to_numpy().cumsum()
@@ -72,7 +72,7 @@ def impossible_step(traces: pl.DataFrame) -> ImpossibleStep | None:
 
 
 def _checks(top: pl.Series, sampled: np.ndarray) -> Iterator[tuple[str, str, np.ndarray]]:
-    """Yield each check of `top` (n_steps, k) and `sampled` (n_steps,), nats: column, what it must be, failing steps."""
+    """Yield each check of `top` (n_steps, k) and `sampled` (n_steps,) in nats: column, rule, and failing steps."""
     nulls = top.arr.eval(pl.element().is_null(), as_list=True).list.any().fill_null(True).to_numpy()
     values = top.to_numpy()
     rising = (values[:, 1:] > values[:, :-1]).any(axis=1)
@@ -87,9 +87,9 @@ def _checks(top: pl.Series, sampled: np.ndarray) -> Iterator[tuple[str, str, np.
 
 
 def read_columns(source: str, contract: Contract, required: Mapping[str, bool]) -> pl.DataFrame:
-    """Read the contract's columns of a Parquet file, in its dtypes; a missing `sample` is counted per item.
+    """Read the contract's columns from a Parquet file in the contract's dtypes; number a missing `sample` per item.
 
-    `required` has the columns that the file must have, and whether each may be null.
+    `required` names the columns that the file must have, and whether each may be null.
     """
     try:
         raw = pl.read_parquet(source)
@@ -140,15 +140,15 @@ def has_null(column: str) -> pl.Expr:
 
 
 def of_none(responses: pl.DataFrame) -> pl.Expr:
-    """Return whether a row is on an item of `responses` (item_id, sample), but on none of its samples."""
+    """Return whether a row names an item of `responses` (item_id, sample) but none of the item's samples."""
     answered = pl.col("item_id").is_in(responses["item_id"].implode())
     return answered & ~pl.struct(SAMPLE).is_in(responses.select(pl.struct(SAMPLE)).to_series().implode())
 
 
 def of_items(frame: pl.DataFrame, known: pl.Series, source: str) -> tuple[pl.DataFrame, int]:
-    """Return the rows of `frame` on the item ids `known`, and the number of other rows.
+    """Return the rows of `frame` with item ids in `known`, and the number of other rows.
 
-    Raises InputError for the first id that no item of the benchmark can have, and if no row is left.
+    Raises InputError for the first id that no item of the benchmark can have, and if no row remains.
     """
     benchmark = known[0].rpartition("-")[0]
     possible = pl.col("item_id").str.contains(rf"^{re.escape(benchmark)}-[0-9]{{5,}}$")
@@ -161,7 +161,7 @@ def of_items(frame: pl.DataFrame, known: pl.Series, source: str) -> tuple[pl.Dat
             "number in an id must be the item's row in the benchmark's source, from 0"
         )
     if unused:
-        log.info("%s: skipped %d of %d rows, on items that the study does not use", source, unused, len(frame))
+        log.info("%s: skipped %d of %d rows for items that the study does not use", source, unused, len(frame))
     return used, unused
 
 

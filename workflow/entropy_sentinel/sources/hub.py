@@ -24,11 +24,11 @@ Kind = Literal["dataset", "model"]
 
 
 def pinned_commit(kind: Kind, repo_id: str, revision: str | None, folder: str | Path) -> str:
-    """Return the commit that a study uses: the one that `revision` meant when the study first used it.
+    """Return the commit that a study uses: the commit of `revision` when the study first used it.
 
-    `folder` is `results/<study>/revisions`; the record is one JSON file per id. If a branch moves later, the study
-    keeps its commit: to use the new one, set `revision` to another value, such as the new commit, or delete the record.
-    Raises InputError like `resolve`, and for an unreadable record.
+    `folder` is `results/<study>/revisions`, with a JSON record per id. If a branch moves later, the study keeps its
+    commit: to use the new commit, set `revision` to another value, such as this commit, or delete the record. Raises
+    InputError in the same cases as `resolve`, and for an unreadable record.
     """
     record = Path(folder) / f"{kind}s" / f"{repo_id.replace('/', '--')}.json"
     recorded = _read_record(record) if record.exists() else None
@@ -48,15 +48,15 @@ def _read_record(path: Path) -> dict[str, Any]:
         return {key: recorded[key] for key in ("revision", "commit")}
     except (OSError, ValueError, TypeError, KeyError):
         raise InputError(
-            f"{path}: cannot be read, must contain the commit that this study uses; write the commit again "
+            f"{path}: cannot be read, but must contain the commit that this study uses; restore it "
             '({"revision": null, "commit": "..."}), or delete the file to use the newest commit'
         ) from None
 
 
 def resolve(kind: Kind, repo_id: str, revision: str | None) -> str:
-    """Return the commit (40 hex digits) of a commit, tag or branch; None is the default branch.
+    """Return the commit (40 hex digits) of a commit, tag or branch; None means the default branch.
 
-    Raises InputError if it does not exist, if there is no access or network, or if it is not in the cache when offline.
+    Raises InputError if it does not exist, if there is no access or network, or, when offline, if it is not cached.
     """
     api, offline = huggingface_hub.HfApi(), constants.is_offline_mode()
     with _plain_errors(kind, repo_id, revision):
@@ -72,7 +72,7 @@ def resolve(kind: Kind, repo_id: str, revision: str | None) -> str:
 def snapshot(kind: Kind, repo_id: str, commit: str, ignore: Iterable[str] = ()) -> str:
     """Return the cache folder with the files of a commit, except those that match a pattern in `ignore`.
 
-    Missing files are downloaded. Raises InputError like `resolve`.
+    Missing files are downloaded. Raises InputError in the same cases as `resolve`.
     """
     with _plain_errors(kind, repo_id, commit):
         return huggingface_hub.HfApi().snapshot_download(
@@ -85,7 +85,7 @@ def snapshot(kind: Kind, repo_id: str, commit: str, ignore: Iterable[str] = ()) 
 
 
 def write_json(path: str | Path, content: dict[str, str | None]) -> None:
-    """Write a small JSON file in one step: a reader sees the whole file or none."""
+    """Write a small JSON file in one step, so that readers see the whole file or none."""
     write_whole(path, json.dumps(content, indent=2) + "\n")
 
 
@@ -121,7 +121,7 @@ def _plain_errors(kind: Kind, repo_id: str, revision: str | None) -> Iterator[No
 def _no_connection(error: str) -> str:
     if constants.is_offline_mode():
         return (
-            "is not (or not completely) in the cache, and the hub is offline (HF_HUB_OFFLINE): run "
+            "is not completely in the cache, and offline mode is on (HF_HUB_OFFLINE): run "
             f"`snakemake prefetch` on a machine with internet and the same cache, {constants.HF_HUB_CACHE}"
         )
     return (
@@ -132,7 +132,7 @@ def _no_connection(error: str) -> str:
 
 
 def cached_file(repo_id: str, name: str, commit: str | None) -> Path | None:
-    """Return a model's file in the hub's cache, or None if it is not there; nothing is downloaded."""
+    """Return a model's file in the hub's cache, or None if it is not cached; nothing is downloaded."""
     try:
         path = huggingface_hub.try_to_load_from_cache(repo_id, name, revision=commit)
     except ValueError:  # a path instead of an id of the hub

@@ -1,8 +1,8 @@
 """Convert the rows of a benchmark to items: question, reference, and the options of a multiple-choice question.
 
-Data sets give options as a list, in one column each, or by letter, and name the right one by letter, number or text. An
-item has one form: `A. text` lines below the question, which models see and the judge `choice` reads, and the letter of
-the right option, `(A)`, as the reference.
+Data sets give options as a list, in one column each, or by letter, and name the right option by letter, number or text.
+Items have a single form: options are `A. text` lines below the question, for models and for the judge `choice`, and
+the reference is the letter of the right option, `(A)`.
 """
 
 import hashlib
@@ -31,15 +31,15 @@ from entropy_sentinel.sources.settings import READINGS, ItemsSettings, Reading, 
 
 LETTERS = "ABCDEFGHIJ"  # the letters that the judge `choice` reads
 _WORDS = dict(zip(READINGS, ("letter", "number from 0", "number from 1", "text"), strict=True))
-# Number of rows of a local file that planning checks.
+# Number of rows that planning checks in a local file.
 FIRST_ROWS = 100
 
 
 def read_options(columns: Sequence[str], row: Row, where: str) -> list[str]:
-    """Return the options of a row, each on one line, without empty ones at the end; all empty gives no options.
+    """Return the options of a row, each as a single line, without empty options at the end; [] if all are empty.
 
-    Raises InputError, which begins with `where` (file and row), for a single option, for more options than letters, for
-    an empty option before others, and for a value that is neither text nor a number.
+    Raises InputError, starting with `where` (file and row), for a single option, for more options than letters, for an
+    empty option before others, and for a value that is neither text nor a number.
     """
     values = [value for name in columns for value in _offered(look_up(name, row, where), f"{where}: '{name}'")]
     while values and is_empty(values[-1]):
@@ -71,10 +71,10 @@ def lettered(question: str, options: Sequence[str]) -> str:
 def right_options(
     references: Sequence[str | None], options: Sequence[Sequence[str]], reading: Reading | None, places: Sequence[str]
 ) -> list[int | None]:
-    """Return for each item the number, from 0, of the option that its reference names; None without either of them.
+    """Return for each item the number (from 0) of the option that its reference names; None if either is missing.
 
-    `reading` is one of READINGS; by default it is the one that fits all items. Errors begin with the item's entry in
-    `places`. Raises InputError for a reference that names no option, and if several readings fit but disagree.
+    `reading` is one of READINGS; by default, the reading that fits all items is used. Raises InputError (starting with
+    the item's entry in `places`) for a reference that names no option, and if several readings fit but disagree.
     """
     known_rows = [(place, known) for place, known in enumerate(references) if known is not None and options[place]]
     readings = [reading] if reading else READINGS
@@ -85,8 +85,8 @@ def right_options(
         misfit, known = known_rows[named[closest].index(None)]
         raise InputError(
             (
-                f"{places[misfit]}: reference '{known}' is not the {_WORDS[closest]} of one of its "
-                f"{len(options[misfit])} options; correct the row, or set reference_is to say how references name "
+                f"{places[misfit]}: reference '{known}' is not the {_WORDS[closest]} of one of the "
+                f"{len(options[misfit])} options; correct the row, or set reference_is to how references name "
                 "options: "
             )
             + ", ".join(READINGS)
@@ -94,7 +94,7 @@ def right_options(
     (first, numbers), *others = fitting.items()
     if differing := [way for way, other in others if other != numbers]:
         raise InputError(
-            f"{places[known_rows[0][0]]}: in all {len(known_rows)} rows the reference can be the "
+            f"{places[known_rows[0][0]]}: in all {len(known_rows)} rows the reference could be either the "
             f"{_WORDS[first]} or the {_WORDS[differing[0]]} of an option; set reference_is to one of "
             f"{', '.join(READINGS)}"
         )
@@ -159,8 +159,8 @@ class Item(TypedDict):
 def read_items(rows: Iterable[Row], settings: ItemsSettings, source: str) -> tuple[list[Item], dict[str, list[int]]]:
     """Convert rows to items by the settings' format strings; also return the numbers of dropped rows, by reason.
 
-    Without a reference in the row, the item's reference is None. An item's id contains its row number in the source, so
-    filters and limits never rename items. With options, they are below the question, and the reference is a letter.
+    If a row has no reference, the item's reference is None. An item's id contains its row number in the source, so
+    filters and limits never rename items. Options are written below the question, and the reference becomes a letter.
     """
     items, options, left_out = _mapped(rows, settings, source)
     if settings.get("options"):
@@ -175,9 +175,10 @@ def items_frame(items: list[Item], settings: ItemsSettings) -> pl.DataFrame:
 
 
 def check_first_rows(settings: ItemsSettings) -> None:
-    """Raise InputError if the first rows of a local file lack what the settings name.
+    """Raise InputError if the first rows of a local file lack columns or values that the settings require.
 
-    A table must have all named columns. Lines of JSON may have different columns, so only the used ones are checked.
+    A table must have all named columns. Lines of JSON may have different columns, so only the columns that a row uses
+    are checked.
     """
     path = settings["path"]
     assert path is not None
@@ -191,7 +192,7 @@ def check_first_rows(settings: ItemsSettings) -> None:
 def _mapped(
     rows: Iterable[Row], settings: ItemsSettings, source: str
 ) -> tuple[list[Item], list[list[str]], dict[str, list[int]]]:
-    """Return the items, the options of each in the order of the row, and the numbers of dropped rows by reason."""
+    """Return the items, each item's options in the order of the row, and the numbers of dropped rows by reason."""
     items: list[Item] = []
     options: list[list[str]] = []
     left_out: dict[str, list[int]] = {}
@@ -231,7 +232,7 @@ def _item(number: int, row: Row, settings: ItemsSettings, where: str) -> Item | 
 
 
 def _offer(items: list[Item], options: list[list[str]], settings: ItemsSettings, source: str) -> None:
-    """Add the options of each item to its question, and replace its reference with the letter of the right one."""
+    """Add the options of each item to its question, and replace its reference with the letter of the right option."""
     places = [f"{source}: row {int(item['item_id'].rpartition('-')[2])}" for item in items]
     right = right_options([item["reference"] for item in items], options, settings.get("reference_is"), places)
     for item, offered, correct in zip(items, options, right, strict=True):
@@ -244,7 +245,7 @@ def _offer(items: list[Item], options: list[list[str]], settings: ItemsSettings,
 
 
 def _reference(row: Row, settings: ItemsSettings, where: str) -> str | None:
-    """Return the reference answer of a row, or None; if the settings name a mark, only the text after the last one."""
+    """Return the reference answer of a row, or None; if the settings name a mark, only the text after its last use."""
     reference = fill_first(settings["reference"], row, where)
     if reference and (mark := settings["reference_after"]):
         reference = reference.rpartition(mark)[2].strip() if mark in reference else None

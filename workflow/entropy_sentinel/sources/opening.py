@@ -1,4 +1,4 @@
-"""Open external files as bytes. Only this module does so, except that Polars and PyArrow open Parquet themselves."""
+"""Open external files as bytes. No other module opens them, but Polars and PyArrow open Parquet files themselves."""
 
 import gzip
 import io
@@ -18,7 +18,7 @@ Stream = io.BufferedReader | gzip.GzipFile
 
 @contextmanager
 def opened(path: str | Path) -> Iterator[Stream]:
-    """Open a file as bytes; gzip is detected and unpacked whatever the name, and `-` is standard input."""
+    """Open a file as bytes; gzip is detected by content and unpacked, and `-` means standard input."""
     with standard_input() if str(path) == STANDARD_INPUT else open(path, "rb") as raw:
         stream: Stream = io.BufferedReader(raw)  # type: ignore[arg-type] # standard input is more than a BinaryIO
         packed = stream.peek(2)[:2] == _PACKED
@@ -28,5 +28,5 @@ def opened(path: str | Path) -> Iterator[Stream]:
 def standard_input() -> BinaryIO:
     """Return the bytes of standard input; raise InputError if it is closed."""
     if sys.stdin is None:
-        raise InputError("standard input: is closed, must be a log: ... | entropy-sentinel COMMAND -")
+        raise InputError("standard input: is closed; pipe a log into it: ... | entropy-sentinel COMMAND -")
     return sys.stdin.buffer

@@ -1,4 +1,4 @@
-"""Read the rows of a benchmark from a data set of the hub or a local file. Only this module imports datasets."""
+"""Read the rows of a benchmark from a data set on the hub or a local file. Only this module imports datasets."""
 
 import json
 import zlib
@@ -17,15 +17,15 @@ LONGEST_LINE = 64 << 20
 
 
 def kind_of(path: str) -> str | None:
-    """Return the one of FORMATS that a local file's name ends with; None for any other name."""
+    """Return the suffix in FORMATS of a local file's name; None if it has no such suffix."""
     return next((suffix for suffix in Path(path).suffixes if suffix in FORMATS), None)
 
 
 def local_rows(path: str, most: int | None = None) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a local file: JSON Lines, CSV (all values text) or Parquet; `.gz` for the first two.
+    """Yield the rows of a local file: JSON Lines, CSV (with all values as text), either also as `.gz`, or Parquet.
 
-    At most `most` rows of a table are read; lines are read one by one, on demand. Raises InputError with file and line
-    for a line that is not a JSON object, and for a file of another kind.
+    At most `most` rows of a table are read; JSON Lines are read one by one, on demand. Raises InputError, with file and
+    line, for a line that is not a JSON object, and for a file of another kind.
     """
     kind = kind_of(path)
     if kind == ".jsonl":
@@ -52,7 +52,7 @@ def _json_lines(path: str) -> Iterator[dict[str, Any]]:
 def text_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     """Yield the numbered lines of a text file or its .gz, decoded one by one so that an error names its line.
 
-    Raises InputError with the line if it is too long for memory or not UTF-8, and for an unreadable file.
+    Raises InputError with the number of a line that is too long for memory or not UTF-8, and for an unreadable file.
     """
     number = 0
     try:
@@ -86,8 +86,9 @@ def _json_object(line: str, must: str) -> dict[str, Any]:
 def folder_rows(folder: str, configs: Iterable[str], split: str, dataset: str) -> Iterator[dict[str, Any]]:
     """Yield the rows of a data set's configurations in sequence; `folder` has the files of one commit.
 
-    It reads the folder and not the id, because offline `datasets` silently takes whichever commit was cached last.
-    Pictures stay undecoded, {"bytes": ..., "path": ...}. Raises InputError for an unknown configuration or split.
+    The data set is loaded from the folder, not by its id, because when offline `datasets` silently uses whichever
+    commit was cached last. Pictures are not decoded: {"bytes": ..., "path": ...}. Raises InputError for an unknown
+    configuration or split.
     """
     import datasets  # heavy, and not needed for local files
 

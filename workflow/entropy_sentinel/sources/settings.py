@@ -1,4 +1,4 @@
-"""Where questions come from: the config's section `benchmarks`."""
+"""The sources of questions: the config's section `benchmarks`."""
 
 import re
 import string
@@ -10,14 +10,14 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_validator, mo
 
 from entropy_sentinel.frames.sections import DISTINCT, Name, Number, Positive, Revision, Settings, Text
 
-# Suffixes of files with imported traces; the first existing one counts.
+# Suffixes of files with imported traces; the first existing file counts.
 SOURCE_ENDS = (".parquet", ".jsonl", ".jsonl.gz", ".json", ".json.gz", ".eval")
 
 _FORMATTER = string.Formatter()
 
 # Suffixes of local files; `.gz` may follow the first two.
 FORMATS = (".jsonl", ".csv", ".parquet")
-# The braces of a format string: a column, `{column}`, or a part of one by key or index, `{column[part]}`.
+# The braces of a format string: a column, `{column}`, or a part of a column by key or index, `{column[part]}`.
 FIELD = re.compile(r"([^\[\].{}]+)((?:\[[^\[\]{}]+\])*)")
 # Ways in which a reference can name one of several options.
 Reading = Literal["letter", "index", "number", "text"]
@@ -25,7 +25,7 @@ READINGS: tuple[Reading, ...] = get_args(Reading)
 _LISTED = BeforeValidator(
     lambda names: [names] if isinstance(names, str) else names, json_schema_input_type=str | list[str]
 )
-# The keys of each kind of source; a source in one config file replaces that of others.
+# The keys of each kind of source; a source in one config file replaces sources in other config files.
 _SOURCES = {"path": ("path",), "dataset": ("dataset", "configs", "split", "revision")}
 
 
@@ -37,12 +37,12 @@ def _dataset_id(name: str) -> str:
 
 def _local_file(path: str) -> str:
     if not any(suffix in FORMATS for suffix in Path(path).suffixes):
-        raise ValueError(f"'{path}' must be a file of {', '.join(FORMATS)} (or .gz of it)")
+        raise ValueError(f"'{path}' must be a file of type {', '.join(FORMATS)} (or .gz of it)")
     return path
 
 
 def named_columns(benchmark: "ItemsSettings") -> list[str]:
-    """Return the columns in a benchmark's settings: in format strings, as options or answers, and as pictures."""
+    """Return the columns that a benchmark's settings name, in format strings and as options, answers and pictures."""
     texts = [*benchmark["question"], *benchmark["reference"], *(benchmark.get("group") or [])]
     parsed = (part for text in texts for part in _FORMATTER.parse(text))
     fields: list[str] = [name for _, name, _, _ in parsed if name] + (benchmark.get("options") or [])
@@ -56,9 +56,9 @@ def _columns(named: str | list[str] | None) -> list[str]:
 
 
 def with_own_sources(benchmarks: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the section `benchmarks`, with the sources in the user's `own` files instead of other sources.
+    """Return the section `benchmarks`, in which the sources of the user's `own` files replace other sources.
 
-    A benchmark of `own` that names both kinds of source, even if one is null, is unchanged.
+    A benchmark whose `own` settings name both kinds of source, even if one is null, is unchanged.
     """
     return {name: _with_own_source(benchmark, own.get(name)) for name, benchmark in benchmarks.items()}
 
@@ -81,7 +81,7 @@ class Tolerance(Settings):
         None,
         description="round both numbers to this many significant digits; `reference`: to as many as the reference has",
     )
-    whole_numbers: bool = Field(True, description="false: compare with whole-number references exactly")
+    whole_numbers: bool = Field(True, description="false: whole-number references must be matched exactly")
 
     @model_validator(mode="after")
     def _one_measure(self) -> "Tolerance":
@@ -91,23 +91,23 @@ class Tolerance(Settings):
 
 
 class Benchmark(Settings):
-    """One benchmark: where its rows are and which columns hold question and reference.
+    """One benchmark: where its rows are and which columns contain question and reference.
 
-    `question` and `reference` are format strings over the row's columns, `{column}`; the first one whose columns are
-    all filled is used. Without `reference`, judges are not asked and estimators not trained on it. `options` are
-    written below the question, `A. text`, and the reference becomes the letter of one, `(A)`.
+    `question` and `reference` are format strings over the row's columns, `{column}`; the first format string whose
+    columns are all filled is used. Without `reference`, no judge labels the benchmark, and no estimator is trained on
+    it. `options` are written below the question as `A. text`, and the reference becomes an option's letter, `(A)`.
     """
 
     # Keys that the items do not depend on.
     BESIDE: ClassVar[set[str]] = {"expected_items", "limit", "tolerance", "judge"}
-    # Later keys: a job's settings omit them unless they are set, so that older files stay valid.
+    # Keys added later: a job's settings omit them unless they are set, so that existing files stay valid.
     LATER: ClassVar[frozenset[str]] = frozenset(
         ("options", "reference_is", "shuffle_options", "group", "answers", "counts", "only_if_counted")
     )
 
     dataset: Annotated[str, AfterValidator(_dataset_id)] | None = Field(
         None,
-        description="Hugging Face id of the data set; a study keeps using the commit that it resolved first "
+        description="Hugging Face id of the data set; a study keeps the commit that it first resolved "
         "(results/<study>/revisions)",
     )
     configs: Annotated[list[Text], DISTINCT] = Field([], description="configurations of the data set, read in sequence")
@@ -115,20 +115,20 @@ class Benchmark(Settings):
     revision: Revision | None = Field(None, description="commit, tag or branch of the data set")
     path: Annotated[str, AfterValidator(_local_file)] | None = Field(
         None,
-        description="local file instead of a data set: .jsonl, .csv, .parquet, or .gz of these; it unsets "
-        "`dataset`, `configs`, `split` and `revision` of other config files",
+        description="local file instead of a data set: .jsonl, .csv, .parquet, or .gz of the first two; it unsets "
+        "`dataset`, `configs`, `split` and `revision` from other config files",
     )
     question: list[str] = Field(
         min_length=1,
         description="format strings of the question, with columns as `{column}`. If there are several, the "
-        "first one whose columns are all filled is used. `{column[0]}` is the first of a list, "
-        "`{column[name]}` a part of a column; a list is joined with commas",
+        "first one whose columns are all filled is used. `{column[0]}` is the first element of a list, "
+        "and `{column[name]}` a part of a column; a list is joined with commas",
     )
     reference: list[str] = Field(
         [],
-        description="format strings of the reference answer, like `question`. Without it a benchmark is a "
-        "domain without labels: no judge is asked, nothing is trained on it, and its accuracy is estimated. "
-        "Judges of kind file may bring their own labels",
+        description="format strings of the reference answer, like `question`. Without it, a benchmark is a "
+        "domain without labels: no judge labels it, no estimator is trained on it, and its accuracy is estimated. "
+        "Judges of kind file may still supply labels",
     )
     reference_after: Text | None = Field(
         None,
@@ -144,20 +144,20 @@ class Benchmark(Settings):
     reference_is: Reading | None = Field(
         None,
         description="how references name an option: letter, index (from 0), number (from 1) or text; null "
-        "detects what fits all rows",
+        "detects the way that fits all rows",
     )
     shuffle_options: bool = Field(
         False,
-        description="shuffle the options of each item; use it if the first option is always the right one",
+        description="shuffle the options of each item; use this if the first option is always the right one",
     )
     group: list[str] = Field(
         [],
-        description="format strings of the kind of question, like `question`, for example its origin; kinds "
-        "are domains of their own in the validation, and may have their own intervals",
+        description="format strings, like `question`, for the kind of question, for example its origin; in the "
+        "validation, each kind is a separate domain, and kinds may have their own intervals",
     )
     answers: Text | Annotated[list[Text], Field(min_length=1), DISTINCT] | None = Field(
         None,
-        description="the column with the list of right answers, if there may be several; or a list of "
+        description="the column with the list of right answers, if questions may have several; or a list of "
         "columns, one per answer. An answer is a text, or a list of its names; a list may be JSON text. "
         "Judges read only `reference`",
     )
@@ -172,20 +172,20 @@ class Benchmark(Settings):
     only_if_empty: list[Text] = Field([], description="drop rows in which one of these columns (pictures) is filled")
     judge: Name | None = Field(
         None,
-        description="the judge that labels this benchmark, a name in the section `judges`, instead of the "
-        "judges in run.judges; its labels also appear under their names. For example a judge of kind choice "
-        "if the other judges compare numbers",
+        description="the judge that labels this benchmark instead of the judges in run.judges, by its name in the "
+        "section `judges`; its labels also appear under their names. For example, use a judge of kind choice if the "
+        "other judges compare numbers",
     )
     tolerance: Tolerance | None = Field(
         None,
-        description="how far a number may be from the reference, for judges of kind math-verify; by default "
-        "numbers must agree to six decimals. A change reruns labelling",
+        description="how far a number may be from the reference, for judges of kind math-verify; by default, "
+        "numbers must agree to six decimals. If you change it, labelling runs again",
     )
     limit: Positive | None = Field(
         None, description="number of items of this benchmark, instead of the study's `limit`"
     )
     expected_items: Positive | None = Field(
-        None, description="published number of items; a different number is a warning in the report"
+        None, description="published number of items; if the number differs, the report warns"
     )
 
     @field_validator("question", "reference", "group")
@@ -212,16 +212,16 @@ class Benchmark(Settings):
     @model_validator(mode="after")
     def _one_source(self) -> "Benchmark":
         if (self.dataset is None) == (self.path is None):
-            has = "has none" if self.path is None else "both are set; leave one out"
+            has = "but has neither" if self.path is None else "but both are set; leave one out"
             raise ValueError(f"needs exactly one of 'dataset' (a Hugging Face id) and 'path' (a local file), {has}")
         if self.revision is not None and self.path is not None:
-            raise ValueError("'revision' needs 'dataset'; set it, or set 'revision' to null")
+            raise ValueError("'revision' needs 'dataset'; set 'dataset', or set 'revision' to null")
         if self.options is None and (self.reference_is or self.shuffle_options):
-            raise ValueError("'reference_is' and 'shuffle_options' need 'options'; set it, or leave them out")
+            raise ValueError("'reference_is' and 'shuffle_options' need 'options'; set 'options', or remove these two")
         if self.counts is not None and self.answers is None:
-            raise ValueError("'counts' needs 'answers'; name their column too")
+            raise ValueError("'counts' needs 'answers'; set 'answers' to the column with the answers")
         if self.only_if_counted and self.counts is None:
-            raise ValueError("'only_if_counted' needs 'counts'; set it, or leave this out")
+            raise ValueError("'only_if_counted' needs 'counts'; set 'counts', or remove 'only_if_counted'")
         return self
 
 
@@ -252,7 +252,7 @@ class ItemsSettings(TypedDict):
 
 
 class JobSettings(TypedDict):
-    """The responses that a job makes."""
+    """The settings that identify the responses of a job."""
 
     version: int
     model: str

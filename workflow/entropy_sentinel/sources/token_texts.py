@@ -1,4 +1,4 @@
-"""Find the texts of a response's tokens: in its trace, or else with the model's tokenizer.
+"""Find the texts of a response's tokens in the trace, or else with the model's tokenizer.
 
 Tokenizers are never downloaded.
 """
@@ -24,13 +24,13 @@ class TokenTexts:
         self._tokenizer, self.missing = _tokenizer(str(origin.get("weights") or ""), origin.get("commit"))
 
     def of(self, row: Mapping[str, Any]) -> tuple[list[str | None], Callable[[int], list[str | None] | None]]:
-        """Return the texts of a row's tokens, and a function that returns those of the likely tokens at a step."""
+        """Return the texts of a row's tokens, and a function that returns the texts of the likely tokens at a step."""
         return self.of_response(row), partial(self.of_alternatives, row)
 
     def of_response(self, row: Mapping[str, Any]) -> list[str | None]:
         """Return the texts of the tokens of a row of GENERATIONS, (n_tokens,).
 
-        A character that consists of several tokens is the text of the last one.
+        If a character consists of several tokens, it is the text of the last token.
         """
         if row["tokens"] is not None:
             return [text[:_LONGEST_TOKEN] for text in row["tokens"]]
@@ -43,7 +43,7 @@ class TokenTexts:
         return [(stream.step(self._tokenizer, token) or "")[:_LONGEST_TOKEN] for token in ids]
 
     def of_alternatives(self, row: Mapping[str, Any], place: int) -> list[str | None] | None:
-        """Return the texts of the most likely tokens at a step, (k,); None if the trace does not have them."""
+        """Return the texts of the most likely tokens at a step, (k,); None if the trace lacks these tokens."""
         if row["top_tokens"] is not None:
             return [text[:_LONGEST_TOKEN] for text in row["top_tokens"][place]]
         if row["top_token_ids"] is not None:
@@ -68,7 +68,7 @@ def _tokenizer(weights: str, commit: str | None) -> "tuple[Tokenizer | None, str
         return None, "the package tokenizers is not installed"
     file = Path(weights) / _FILE if Path(weights).is_dir() else _cached(weights, commit)
     if file is None or not file.is_file():
-        return None, f"there is no {_FILE} of {weights} in its folder or the cache of the hub"
+        return None, f"there is no {_FILE} for {weights} in its folder or in the hub's cache"
     return Tokenizer.from_file(str(file)), None
 
 

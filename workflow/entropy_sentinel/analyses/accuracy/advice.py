@@ -13,14 +13,14 @@ from entropy_sentinel.estimators.catalogue import in_order, title
 from entropy_sentinel.frames.label import NO_REFERENCE
 from entropy_sentinel.frames.printable import number
 
-# Shares of a domain's responses from which they are reported.
+# Report a domain if at least this share of its responses is unlabelled, lacks features or is truncated.
 SHARE = 0.05
-# At most this many estimators are named; beyond it only their number is given.
+# Name at most this many estimators; if there are more, give only their number.
 _NAMED = 3
 
 
 def failures(sweep: pl.DataFrame, validations: Sequence[ModelValidation]) -> list[str]:
-    """Name in sentences the missing results: domains without a recommended estimate, and rows of SWEEP by reason."""
+    """Return sentences that list missing estimates and estimators, and the reasons for null errors in SWEEP."""
     lines = [
         f"{validation.model}, {domain.domain}: the recommended estimator gives no estimate: {domain.reason}."
         for validation in validations
@@ -37,8 +37,8 @@ def failures(sweep: pl.DataFrame, validations: Sequence[ModelValidation]) -> lis
     for (reason,), rows in nulls.group_by("reason", maintain_order=True):
         models = ", ".join(rows["model"].unique(maintain_order=True))
         lines.append(
-            f"{len(rows)} of {len(unseen)} errors on unseen domains, one for each estimator and training group, could "
-            f"not be computed ({models}; {_estimators(rows)}): {reason or 'no reason given'}."
+            f"The error on unseen domains could not be computed for {len(rows)} of {len(unseen)} combinations of "
+            f"model, estimator and training group ({models}; {_estimators(rows)}): {reason or 'no reason given'}."
         )
     return lines
 
@@ -46,7 +46,8 @@ def failures(sweep: pl.DataFrame, validations: Sequence[ModelValidation]) -> lis
 def gaps(domains: pl.DataFrame) -> list[dict[str, Any]]:
     """Return the domains where at least SHARE of the responses are unlabelled, lack features or are truncated.
 
-    `domains` is a frame DOMAINS. `model`, `benchmark`, `unlabelled`, `featureless`, `cut_off` in [0, 1], and `reasons`.
+    `domains` is a frame DOMAINS. Each row has `model`, `benchmark`, `reasons`, and three shares in [0, 1]:
+    `unlabelled`, `featureless` and `cut_off`.
     Responses to items without a reference do not count as unlabelled, because a judge has nothing to compare them with.
     """
     rows = []
@@ -68,11 +69,11 @@ def _estimators(rows: pl.DataFrame) -> str:
     return ", ".join(map(title, names)) if len(names) <= _NAMED else f"{len(names)} estimators"
 
 
-# Weighted accuracies of the training group between which the paper's errors are least (section 5, RQ3).
+# The paper's errors are smallest for training groups with a weighted accuracy in this range (section 5, RQ3).
 LOWEST, HIGHEST = 0.4, 0.7
 _MIDDLE = (LOWEST + HIGHEST) / 2
 
-# By domain: its accuracy, true or estimated, and its number of responses.
+# Each domain's accuracy (true or estimated) and number of responses.
 Accuracies = Mapping[str, tuple[float, int]]
 
 
@@ -81,8 +82,9 @@ class Advice:
     """Advice for one model on one set of training domains, named by `what`.
 
     `accuracy` is the set's weighted accuracy, null if the accuracy of a domain is unknown. `add` is the domain that
-    would bring it closer to the middle of the range, null if it is already inside or no domain helps; `with_it` is the
-    accuracy after adding it. `to_label`: the domain is unlabelled, so its accuracy is an estimate.
+    would bring `accuracy` closest to the middle of the range, null if `accuracy` is already in the range or no domain
+    helps. `with_it` is the accuracy with that domain added. If `to_label` is true, the domain is unlabelled and its
+    accuracy is an estimate.
     """
 
     model: str
@@ -94,18 +96,18 @@ class Advice:
 
     @property
     def outside(self) -> bool:
-        """Whether the user should be warned."""
+        """Whether the accuracy is known and outside the range."""
         return self.accuracy is not None and not LOWEST <= self.accuracy <= HIGHEST
 
     @property
     def text(self) -> str:
         """The advice in words."""
         if self.accuracy is None:
-            return f"{self.what}: its accuracy is unknown, because one of its domains has no labels."
+            return f"{self.what}: accuracy unknown, because at least one of its domains has no labels."
         where = f"{self.what}: weighted accuracy {number(self.accuracy, '.2f')}"
         if not self.outside:
-            return f"{where}, inside {LOWEST}-{HIGHEST}, where the paper's errors are least."
-        what = f"{where}, outside {LOWEST}-{HIGHEST}, where the paper's errors are least: too {self._side}."
+            return f"{where}, inside {LOWEST}-{HIGHEST}, where the paper's errors are smallest."
+        what = f"{where}, too {self._side}: the paper's errors are smallest between {LOWEST} and {HIGHEST}."
         if self.add is None:
             return f"{what} No other domain of the study would bring it closer."
         verb = "Labels for" if self.to_label else "Adding"
@@ -117,7 +119,7 @@ class Advice:
 
 
 def advise(domains: pl.DataFrame, validations: Collection[ModelValidation], group: TrainingGroup) -> list[Advice]:
-    """Advise each model on its training group and on all its labelled domains; `domains` is a frame DOMAINS."""
+    """Return advice on each model's training group and on all its labelled domains; `domains` is a frame DOMAINS."""
     sets = []
     for validation in validations:
         rows = domains.filter(pl.col("model") == validation.model, pl.col("accuracy").is_not_null())
@@ -135,7 +137,7 @@ def advise(domains: pl.DataFrame, validations: Collection[ModelValidation], grou
 
 
 def _advice(model: str, what: str, names: Collection[str], known: Accuracies, to_label: bool = False) -> Advice:
-    """Advise on the set `names`; the other domains of `known` can be added."""
+    """Return advice on the training domains `names`; any other domain in `known` may be added."""
     if not names or any(name not in known for name in names):
         return Advice(model, what, None)
     accuracy = _weighted(known, names)

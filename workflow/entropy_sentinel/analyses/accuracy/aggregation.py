@@ -1,4 +1,4 @@
-"""Shared by tables and figures: select results of the sweep and aggregate them over models and groups."""
+"""Select results of the sweep and aggregate them over models and groups, for tables and figures."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -28,7 +28,7 @@ def signals_in(auroc: pl.DataFrame) -> dict[str, Signal]:
 def spread(values: pl.Series) -> tuple[float | None, float | None]:
     """Return the median and interquartile range in the unit of the values, ignoring nulls.
 
-    Both are null if no value is left; the range is also null if only one is.
+    Both are null if no value is left; the range is also null if there is only one value.
     """
     present = values.drop_nulls().to_numpy()
     if not len(present):
@@ -37,7 +37,7 @@ def spread(values: pl.Series) -> tuple[float | None, float | None]:
 
 
 def fully_swept(sweep: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of groups of at most LARGEST_K benchmarks that ran all 48 configurations."""
+    """Return the configurations' rows for groups of at most LARGEST_K benchmarks on which all 48 were run."""
     rows = sweep.filter(pl.col("estimator").is_in(CONFIGURATION_NAMES), pl.col("k") <= LARGEST_K)
     ran = pl.col("estimator").n_unique().over("model", "group")
     return rows.filter(ran == len(CONFIGURATION_NAMES))
@@ -51,7 +51,7 @@ def names_in(frame: pl.DataFrame, column: str) -> list[str]:
 def without_small_rho(sweep: pl.DataFrame) -> pl.DataFrame:
     """Set rho to null, with the reason, in rows over fewer than FEWEST_FOR_RHO domains."""
     small = (pl.col("n_domains") < FEWEST_FOR_RHO) & pl.col("rho").is_not_null()
-    why = pl.format(f"over {{}} domains; a headline takes {FEWEST_FOR_RHO}, see sweep.parquet", "n_domains")
+    why = pl.format(f"only {{}} domains, but a headline needs {FEWEST_FOR_RHO} (see sweep.parquet)", "n_domains")
     return sweep.with_columns(rho=pl.when(~small).then("rho"), reason=pl.when(small).then(why).otherwise("reason"))
 
 
@@ -62,7 +62,7 @@ def by_key(sweep: pl.DataFrame) -> dict[tuple[str, ...], dict[str, Any]]:
 
 
 def against_simple(sweep: pl.DataFrame, group: TrainingGroup) -> tuple[pl.DataFrame, dict[str, str]]:
-    """Return a group's results of its own configuration and the simple estimators, with these estimators' titles.
+    """Return a group's results with its own configuration and the simple estimators, and all their titles by name.
 
     Simple estimators are those outside the 48 configurations: first the paper's nine baselines in the order of its
     Table 8, then any others that were run, in the order of the catalogue.
@@ -78,8 +78,8 @@ def against_simple(sweep: pl.DataFrame, group: TrainingGroup) -> tuple[pl.DataFr
 def group_accuracies(domains: pl.DataFrame, groups: Iterable[str]) -> pl.DataFrame:
     """Return the weighted accuracy of training groups (paper, section 5, RQ3): columns `group` and `group_accuracy`.
 
-    The sum over a group's benchmarks of n_b times the mean over models of the accuracy, divided by the sum of
-    n_b, in [0, 1]; n_b is the benchmark's number of responses. Null if a benchmark has no accuracy.
+    A group's accuracy, in [0, 1], is the mean over its benchmarks of their mean accuracy over models, weighted by
+    their numbers of responses (the largest over models). It is null if a benchmark has no accuracy.
     """
     benchmarks = domains.group_by("benchmark").agg(pl.col("accuracy").mean(), n=pl.col("n_responses").max())
     table = {name: (accuracy, n) for name, accuracy, n in benchmarks.iter_rows()}
@@ -116,7 +116,8 @@ def null_notes(sweep: pl.DataFrame, measures: Iterable[str] = tuple(MEASURES)) -
 def bin_errors(points: pl.DataFrame, bins: int) -> pl.DataFrame:
     """Return the quartiles of `aee` in bins of equal width over the range of `group_accuracy`, without empty bins.
 
-    Columns `centre`, `median`, `lower`, `upper` and `n`, by rising centre; quartiles by the tables' rule.
+    The columns are `centre`, `median`, `lower`, `upper` and `n`, sorted by `centre`; quartiles are computed as in
+    the tables.
     """
     accuracy = points["group_accuracy"].to_numpy()
     edges = np.histogram_bin_edges(accuracy, bins)

@@ -63,7 +63,7 @@ def reason(table: str, row: Mapping[str, Any]) -> str | None:
 
 
 def rests_on(generations: Provenance, labels: Provenance) -> str:
-    """Return one line: models with their weights, engine, judge and code behind this study's values."""
+    """Return one line that names the models, weights, engines, judges and code behind this study's values."""
     models = {entry["model"]: f"{entry['model']} ({_weights(entry)})" for entry in generations}
     engines = {f"{entry.get('engine')} {entry.get('engine_version') or ''}".strip() for entry in generations}
     judges = {f"{entry['judge']} ({_first(entry, 'judge_version', 'kind')})" for entry in labels}
@@ -111,9 +111,9 @@ _HEADINGS = {
 
 @dataclass(frozen=True)
 class Published:
-    """A published table: the columns that identify a row, this study's counterpart, and its `tables` in the file.
+    """A published table: its key columns, this study's counterpart, and the numbers of its `tables` in the file.
 
-    `ours` takes some of the inputs of tables and returns a frame with the columns of the file.
+    `ours` takes some of the tables' inputs and returns a frame with the same columns as the file.
     """
 
     keys: tuple[str, ...]
@@ -125,8 +125,8 @@ class Published:
 def compare(name: str, inputs: Mapping[str, Any]) -> Table | None:
     """Compare this study's values of the table `name` with the published ones, without rows that this study lacks.
 
-    Null if nothing was published or the study runs none of the paper's models. `inputs` are those of tables and
-    `rests_on`, a line that names what this study's values are based on.
+    Return null if nothing was published or the study runs none of the paper's models. `inputs` are the tables' inputs
+    and `rests_on`, a line that names what this study's values are based on.
     """
     if not compared([name], inputs["domains"]["model"]):
         return None
@@ -149,7 +149,7 @@ def compare(name: str, inputs: Mapping[str, Any]) -> Table | None:
 
 
 def _responses(domains: pl.DataFrame) -> str:
-    """Return one line: the number of responses here and in the paper. A study can be limited to some of the items."""
+    """Return one line with the number of responses here and in the paper; a study may use only some of the items."""
     models = counted(domains["model"].n_unique(), "model")
     benchmarks = counted(domains["benchmark"].n_unique(), "benchmark")
     return (
@@ -159,7 +159,7 @@ def _responses(domains: pl.DataFrame) -> str:
 
 
 def _across(frame: pl.DataFrame) -> pl.DataFrame:
-    """Pivot AUROC from a row to a column for each benchmark."""
+    """Pivot AUROC from one row to one column per benchmark."""
     return frame.pivot("benchmark", index=["model", "statistic"], values="auroc", maintain_order=True)
 
 

@@ -30,19 +30,19 @@ GROUPS = {
 METHODS = {"default": DEFAULT, "se_max": "baseline-max", "se_mean": "baseline-mean"} | {
     name: f"baseline-{name}" for name in ("se_sum", "nll_avg", "nll_max", "nll_sum", "lntp", "mtp", "ppl")
 }
-# Levels of Table 5's factors: the paper's word for each of `tables.of_medians.design_choices`.
+# The paper's word for each level of Table 5's factors, by its name in `tables_of_groups.design_choices`.
 LEVELS = {CLASSIFIERS["forest"]: "rf", CLASSIFIERS["logistic"]: "lr", CLASSIFIERS["mlp"]: "mlp"}
 LEVELS |= {"isotonic": "yes", "none": "no"} | {name.upper(): name for name in FEATURE_SETS}
 
 
 @cache
 def published_values(file: str) -> pl.DataFrame:
-    """Return the rows of one of the files of `published/`."""
+    """Return the rows of a file in `published/`; `file` is its name without `.csv`."""
     return pl.read_csv(PAPER / f"{file}.csv")
 
 
 def _comparable(sweep: pl.DataFrame, scope: str = "all") -> pl.DataFrame:
-    """Return the results of the paper's models over its ten benchmarks, as `aee` and `spearman`."""
+    """Return the results of the paper's models over its ten benchmarks, with `rho` renamed to `spearman`."""
     whole = (pl.col("scope") == "all") & (pl.col("n_domains") == N_BENCHMARKS)
     there = sweep.filter(whole).select("model", "group", "estimator")
     rows = sweep.filter(pl.col("scope") == scope, pl.col("model").is_in(paper_models()))
@@ -52,7 +52,7 @@ def _comparable(sweep: pl.DataFrame, scope: str = "all") -> pl.DataFrame:
 
 
 def _of_all_models(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows if they include all the paper's models, otherwise none: medians over others do not compare."""
+    """Return the rows if they include all the paper's models, else no rows: other medians are not comparable."""
     return rows if set(paper_models()) <= set(rows["model"]) else rows.clear()
 
 
@@ -72,7 +72,7 @@ def first_auroc(auroc: pl.DataFrame, auroc_models: Sequence[str]) -> pl.DataFram
 
 
 def further_auroc(auroc: pl.DataFrame, auroc_models: Sequence[str]) -> pl.DataFrame:
-    """Return the rows of the models in Table 6."""
+    """Return the rows of all other models (Table 6), with the same columns."""
     return _auroc(auroc.filter(~pl.col("model").is_in(auroc_models)))
 
 
@@ -84,7 +84,7 @@ def _auroc(auroc: pl.DataFrame) -> pl.DataFrame:
 
 
 def named_groups(sweep: pl.DataFrame) -> pl.DataFrame:
-    """Return Tables 2 and 7: `model`, `configuration`, which is the name of a group, `aee`, `spearman`."""
+    """Return Tables 2 and 7: `model`, `configuration` (the group's name), `aee`, `spearman`."""
     groups = pl.DataFrame(
         [(name, *of) for name, of in GROUPS.items()], schema=["configuration", "group", "estimator"], orient="row"
     )
@@ -104,7 +104,7 @@ def methods_over_models(sweep: pl.DataFrame) -> pl.DataFrame:
 
 
 def _whole_sweep(sweep: pl.DataFrame) -> pl.DataFrame:
-    """Return the 48 configurations' results for models and sizes whose groups of the ten benchmarks were all run."""
+    """Return the 48 configurations' results for the models and group sizes where every group was run."""
     rows = _comparable(fully_swept(sweep))
     ran = pl.col("group").n_unique().over("model", "k")
     every = pl.col("k").replace_strict({k: comb(N_BENCHMARKS, k) for k in range(1, LARGEST_K + 1)})

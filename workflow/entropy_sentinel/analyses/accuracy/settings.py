@@ -49,8 +49,8 @@ class Accuracy(Analysis):
         1,
         ge=1,
         le=1000,
-        description="number of seeds, from the study's on, for fitting the named groups' estimators: a table shows "
-        "how much only the seed changes the errors; 1 fits them once",
+        description="fit the named groups' estimators with this many seeds, beginning with the study's; a table shows "
+        "how much the seed changes the errors; 1 fits them once",
     )
 
     def fitted(self, studied: Studied) -> tuple[Self, list[str]]:

@@ -1,4 +1,4 @@
-"""Flags, which warn about the numbers of a slice and have a reason, and alerts."""
+"""Flag the numbers of slices, with reasons, and raise alerts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ from entropy_sentinel.monitor.summing.merging import Merged, Recent, pooled_word
 from entropy_sentinel.monitor.summing.sums import Sums, support_of
 from entropy_sentinel.statistics.ambiguity import why_ambiguous
 
-# Flags of a slice; statistics have further ones (`monitor.catalogue`).
+# Flags of a slice; statistics define more flags (`monitor.catalogue`).
 FEW, OUTSIDE_SUPPORT, EXCLUDED, POOLED = "few responses", "outside support", "excluded", "pooled"
 # Flags of all slices, because of the estimator or the user's options.
 CAUTION, NO_SUPPORT, OVERRIDDEN = "training accuracy", "support unknown", "overridden"
@@ -28,22 +28,22 @@ LARGEST_SHARE = 0.1
 Reasons = dict[str, str]
 # The false discovery rate of drops: the expected share of alerts that are due to chance.
 FALSE_DISCOVERIES = 0.05
-# Kinds of alerts that are flags of rows; the kind of a statistic has the name of its flag.
+# Kinds of alerts that come from flags of rows; a statistic's kind is named after its flag.
 _FLAGS = {OUTSIDE: OUTSIDE_SUPPORT, AMBIGUOUS: AMBIGUOUS} | {
     statistic.alert: statistic.flag for statistic in STATISTICS.values() if statistic.flag
 }
 
 
 class Flags:
-    """Flags of slices by one estimator; `general` are the flags of all slices."""
+    """Flags slices for one estimator; `general` holds the flags that apply to all slices."""
 
     def __init__(self, saved: SavedEstimator, min_responses: int, taken: Mapping[str, int]) -> None:
-        """`taken` counts the responses that differ from those that the estimator was fitted on, by kind."""
+        """`taken` counts the responses whose model or log-probabilities do not match the estimator, by kind."""
         self._support, self._few = support_of(saved.about), min_responses
         self.general = general_flags(saved, taken)
 
     def of(self, rows: pl.DataFrame, sums: Sums, notes: Sequence[Reasons]) -> list[Reasons]:
-        """Return all flags of each row; `notes` are flags known beforehand."""
+        """Return all flags of each row; `notes` are the flags that do not depend on its numbers."""
         outside = self._outside(sums, rows["estimated_accuracy"].fill_null(np.nan).to_numpy())
         return [
             self._own(row, questions) | note | self.general | ({OUTSIDE_SUPPORT: why} if why else {})
@@ -75,7 +75,7 @@ class Flags:
 
 
 def notes_of_slices(merged: Merged, recent: Recent | None, few: int) -> list[Reasons]:
-    """Return flags that do not depend on numbers: which slice pools others, and which are stale."""
+    """Return the flags that do not depend on numbers: whether a slice pools others, and whether it is stale."""
     notes = notes_of(merged, np.arange(len(merged.slices)))
     if recent is not None:
         for place in np.flatnonzero(recent.stale):
@@ -87,13 +87,13 @@ def notes_of_slices(merged: Merged, recent: Recent | None, few: int) -> list[Rea
 
 
 def notes_of(merged: Merged, slices: np.ndarray) -> list[Reasons]:
-    """Return the notes of rows of the pooled slice; `slices` (n,) are row numbers of `Merged.slices`."""
+    """Return the note of each row, empty unless its slice is pooled; `slices` (n,) are rows of `Merged.slices`."""
     note = {POOLED: f"contains {merged.n_pooled:,} smaller slices"}
     return [dict(note) if merged.n_pooled and row == len(merged.slices) - 1 else {} for row in slices]
 
 
 def general_flags(saved: SavedEstimator, taken: Mapping[str, int]) -> Reasons:
-    """Return the flags of all slices of an estimator, with reasons; `taken` counts responses that do not match it."""
+    """Return the flags that apply to all slices, with reasons; `taken` counts responses that do not match by kind."""
     flags, about, validation = {}, saved.about, saved.validation
     if about.get("caution"):
         flags[CAUTION] = about["caution"]
@@ -109,7 +109,7 @@ def general_flags(saved: SavedEstimator, taken: Mapping[str, int]) -> Reasons:
 
 
 def alerts(rows: pl.DataFrame, slices: Sequence[str], rules: MonitorOptions) -> list[dict[str, Any]]:
-    """Return the alerts about rows of slices, or of their newest windows, in their order; JSON-serialisable.
+    """Return the alerts about rows of slices or of their newest windows, in row order, as JSON-serialisable dicts.
 
     A drop is a fall of at least `least_drop` whose q is below FALSE_DISCOVERIES. Slices with fewer than `min_responses`
     estimated responses raise no alert.
@@ -128,7 +128,7 @@ def alerts(rows: pl.DataFrame, slices: Sequence[str], rules: MonitorOptions) -> 
 
 
 def stale_alerts(whole: pl.DataFrame, slices: Sequence[str], rules: MonitorOptions) -> list[dict[str, Any]]:
-    """Return alerts about slices whose accuracy is no longer known."""
+    """Return the alerts about stale slices, whose accuracy is no longer known."""
     stale = whole.filter(pl.col("flags").list.contains(STALE)) if STALE in rules.alert_on else whole.head(0)
     return [_alert(row, slices, STALE, _reason(row, STALE)) for row in stale.iter_rows(named=True)]
 

@@ -32,8 +32,8 @@ LINES = 256
 # Length of a line to each side, in standard deviations, and number of halvings of the part with the crossing; T is
 # interpolated linearly in the remaining part, of length 0.05.
 _REACH, _HALVINGS = 12.0, 9
-# If a larger share of the draws reaches the change, that share is the p, with an error of about 0.03: lines would take
-# ten times as long, and such a p is no sign of a change.
+# If a larger share of the draws reaches the change, that share is the p, with an error of about 0.03. So large a p is
+# no sign of a change, and lines would take ten times as long.
 _PLAIN = 0.3
 # Smaller differences of estimates are rounding errors.
 _NOTHING = 1e-12
@@ -65,7 +65,7 @@ def p_of_change(accuracies_of: Accuracies, now: Side, then: Side) -> float:
         return float(2 * norm.sf(seen / size))
     if (share := np.mean(np.abs(changes) >= seen)) > _PLAIN:
         return float(share)
-    # If T is constant around 0, for example for an estimate clipped to 1, moving all values together changes it.
+    # T may be constant around 0, for example if the estimate is clipped to 1; moving all values together changes T.
     along = slope if size > _NOTHING else root.sum(axis=0)
     along = along / np.linalg.norm(along)
     across = z - np.outer(z @ along, along)
@@ -75,7 +75,7 @@ def p_of_change(accuracies_of: Accuracies, now: Side, then: Side) -> float:
 
 
 def _places(change: Accuracies, across: np.ndarray, along: np.ndarray, level: np.ndarray) -> np.ndarray:
-    """Return where T reaches its level along each line, (n,), infinite if it does not. T rises along a line."""
+    """Return the place on each line where the rising T reaches its level, (n,); infinite if it never does."""
     low, high = np.full(len(across), -_REACH), np.full(len(across), _REACH)
 
     def at(place: np.ndarray) -> np.ndarray:
@@ -98,7 +98,7 @@ def _places(change: Accuracies, across: np.ndarray, along: np.ndarray, level: np
 def _draws(k: int) -> np.ndarray:
     """Return fixed standard normal numbers, (LINES, k), with mean 0 and exactly the unit matrix as covariance.
 
-    They therefore give the exact slope of a linear T.
+    These moments give the exact slope of a linear T.
     """
     half = np.random.default_rng(k).standard_normal((LINES // 2, k))
     both = np.concatenate([half, -half])
@@ -107,7 +107,7 @@ def _draws(k: int) -> np.ndarray:
 
 
 def _root(matrix: np.ndarray) -> np.ndarray:
-    """Return R with R R' = `matrix`, (k, k), whose smallest variances may be negative from rounding."""
+    """Return R with R R' = `matrix` (k, k); eigenvalues that rounding made negative count as 0."""
     variances, directions = np.linalg.eigh(matrix)
     root: np.ndarray = directions * np.sqrt(np.clip(variances, 0, None))
     return root

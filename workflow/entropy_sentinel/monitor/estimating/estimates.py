@@ -37,7 +37,7 @@ class Estimates:
         return self._flags.general
 
     def of_slices(self, merged: Merged, labelled: Labelled | None = None, recent: Recent | None = None) -> pl.DataFrame:
-        """Return one row per slice, sorted by rank; `change` compares the responses after the reference with it."""
+        """Return one row per slice, sorted by rank; `change` is from the reference to the responses after it."""
         notes = notes_of_slices(merged, recent, self._few)
         frame = pl.concat([merged.slices, self._rows(merged.total, notes)], how="horizontal")
         frame = self._with_change(frame, merged.since, merged.before)
@@ -47,10 +47,10 @@ class Estimates:
     def of_windows(
         self, merged: Merged, rows: pl.DataFrame, sums: Sums, reference: Reference | None, labelled: Labelled | None
     ) -> pl.DataFrame:
-        """Return one row per slice and window, by window and rank; `change` is of windows after the reference.
+        """Return one row per slice and window, by window and rank; only windows after the reference have a `change`.
 
-        `rows` (n,) has `slice`, a row number of `Merged.slices`, and the first and last window, `window_from` and
-        `window`; `sums` (n,) are theirs.
+        `rows` (n,) has `slice` (a row number of `Merged.slices`) and the first and last window (`window_from` and
+        `window`); `sums` (n,) are the sums of these rows.
         """
         slice_ = rows["slice"].to_numpy()
         made = self._rows(sums, notes_of(merged, slice_))
@@ -103,7 +103,7 @@ class Estimates:
         return self._estimator.accuracies_of(means if means.shape[1] > 1 else means[:, 0])
 
     def _with_change(self, frame: pl.DataFrame, now: Sums, then: Sums, which: np.ndarray | None = None) -> pl.DataFrame:
-        """Add `change`, its p if both sides have enough responses, and its q over the slices (of a window)."""
+        """Add `change`; its p, null if a side has too few responses; and its q over all slices (of the window)."""
         sides = [(sums.n_estimated, sums.values, sums.products) for sums in (now, then)]
         there = np.minimum(now.n_estimated, then.n_estimated)
         compared = (there > 0) & (True if which is None else which)
@@ -126,7 +126,7 @@ def _labelled(frame: pl.DataFrame, more: pl.DataFrame | None) -> pl.DataFrame:
 
 
 def _ranked(frame: pl.DataFrame, window: str | None = None) -> pl.DataFrame:
-    """Add `rank`, 1 for the most expected errors (of a window), and sort by it."""
+    """Add `rank` (1 for the most expected errors, within a window if given), and sort by it."""
     rank = (-pl.col("expected_errors")).rank("ordinal").cast(pl.Int64)
     names = [name for name in frame.columns if name not in ("flags", "reasons")]
     frame = frame.with_columns(rank=rank.over(window) if window else rank)

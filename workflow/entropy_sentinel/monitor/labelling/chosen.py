@@ -22,10 +22,10 @@ class Sample:
             now (null without a validation), with only the labels, and with labels and predictions if P(correct) is
             calibrated. Without an estimator, only the numbers of responses and labels.
         level: The level of these intervals.
-        prospects: Without an estimator: the probability that the validation of a first `fit` says `usable`, by number
-            of `domains`, `labels` of each, and mean `error`; the chosen row is first. Else null.
+        prospects: Without an estimator: the probability that a first `fit` is validated as `usable`, by number of
+            `domains`, `labels` per domain, and mean `error`; the rows of this sample come first. Else null.
         notes: How to get more domains.
-        next_step: The command that reads the labels: `monitor`, or `fit` with its options.
+        next_step: The command to run with the labels: `monitor`, or `fit` with its options.
         taken: Counts of the chosen responses that do not match the estimator, by kind.
         problems: Counts of unusable parts of the logs.
     """
@@ -41,7 +41,7 @@ class Sample:
 
 
 def identity(rows: pl.DataFrame) -> tuple[str, ...]:
-    """Return the columns that identify responses: only the id if it is unique, so that the log may be renamed."""
+    """Return the columns that identify responses: if ids are unique, only the id, which survives renaming the log."""
     return ("item_id",) if rows["item_id"].is_unique().all() else RESPONSE
 
 

@@ -1,9 +1,9 @@
 """Choose the first responses to label, before there is an estimator: many slices, with enough varied responses each.
 
-More domains help a validation more than more labels per domain, so the budget goes to as many slices as
-it can give enough labels. A slice's responses are drawn with equal probabilities: systematically, from a list that
-goes through time in blocks, and through a block by entropy, up and down in turn (serpentine order: Williams and Chromy
-1980). So they are spread over time and entropies, and their share of correct responses is unbiased.
+More domains help a validation more than more labels per domain, so the budget goes to as many slices as it can supply
+with enough labels. A slice's responses are drawn systematically, with equal probabilities, from a list of blocks of
+time. Within blocks, the list is sorted by entropy, alternately ascending and descending (serpentine order: Williams
+and Chromy 1980). The sample therefore covers all times and entropies, and its share of correct responses is unbiased.
 """
 
 import math
@@ -28,9 +28,9 @@ from entropy_sentinel.verbs.domains import other_domains, remedy
 from entropy_sentinel.verbs.inputs import WEIGHT, features_table, is_table, only_value, with_slices
 from entropy_sentinel.verbs.reading import read_features
 
-# More labels of a domain add little information: the rest of the budget is left for a second round.
+# More labels per domain add little information, so the rest of the budget is left for a second round.
 MOST_LABELS = 40
-# The mean error for which the number of slices is chosen.
+# The number of slices is chosen for this mean error of the estimator.
 _TYPICAL_ERROR = 0.04
 # Added columns; the parentheses avoid collisions with a log's columns, which may have any name.
 _ORDER, _TIME, _ITEM = "(order)", "(time)", "(item)"
@@ -39,8 +39,8 @@ _ORDER, _TIME, _ITEM = "(order)", "(time)", "(item)"
 def first_sample(logs: Given, options: SampleOptions) -> Sample:
     """Return the responses to label for a first `fit`; the columns `options.by` define the slices.
 
-    Raises InputError if slices or budget are too few for a validation, or if responses are of several models or kinds
-    of log-probabilities.
+    Raises InputError if there are too few slices or labels for a validation, or if the responses come from several
+    models or kinds of log-probabilities.
     """
     by, least = list(options.by), options.per_slice or FEWEST_LABELS
     every = _responses(logs, options)
@@ -78,7 +78,7 @@ def _slices(by: Sequence[str], n: int, least: int) -> str:
 
 
 def _responses(logs: Given, options: SampleOptions) -> pl.DataFrame:
-    """Return the responses with features, slice columns as text; raise InputError if they are of several kinds."""
+    """Return the responses with features, with slice columns as text; raise InputError for several models or kinds."""
     if is_table(logs):
         rows = Selection(options).of(features_table(logs))
     else:
@@ -109,10 +109,10 @@ def _one_per_item(rows: pl.DataFrame, by: Sequence[str], seed: int) -> pl.DataFr
 
 
 def _counts(sizes: np.ndarray, budget: int, least: int) -> np.ndarray:
-    """Return the numbers of labels of the largest slices, (n_chosen,); `sizes` is (n_slices,), largest first.
+    """Return the number of labels of each chosen slice, (n_chosen,); `sizes` is (n_slices,), largest first.
 
-    The number of slices, with at least `least` labels each, maximises the probability of `usable`; of equals, the
-    largest is taken.
+    The largest slices are chosen, with at least `least` labels each. Their number maximises the probability of
+    `usable`; if several numbers tie, the largest wins.
     """
     most = max(least, MOST_LABELS)
     plans = [

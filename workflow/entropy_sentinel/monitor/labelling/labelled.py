@@ -1,4 +1,4 @@
-"""Improve the estimates of slices and windows with a few labels and the predictions of all responses."""
+"""Improve the estimates of slices and windows with a few labels and the predictions for all responses."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ COLUMNS = {
     "improved_upper": pl.Float64,
     "labels_worth": pl.Float64,
 }
-# The values of COLUMNS without labels.
+# The values of COLUMNS for a slice without labels.
 _UNLABELLED: list[int | float | None] = [0, None, None, None, None, None]
 # Which accuracy to read, named like the headings of the tables, and a note about it.
 READING = {"read": pl.String, "read_because": pl.String}
@@ -55,7 +55,7 @@ def improved(
     weights: Sequence[float] | None = None,
     level: float = 0.9,
 ) -> Improved | None:
-    """Estimate the accuracy of a slice from labels of some responses and predictions of all; None without labels.
+    """Estimate a slice's accuracy from labels of some responses and predictions for all; None without labels.
 
     `labels`, `predicted_on_labelled` and `weights` are (n,), `predicted_on_all` is (N,) and includes these n;
     predictions are in [0, 1]. Without weights, or if all are null, all responses were equally likely to be labelled.
@@ -71,14 +71,14 @@ def improved(
     if w is not None and np.isnan(w).any():
         if not np.isnan(w).all():
             raise InputError(
-                f"weight: must be set for all labelled responses of a slice, {np.isnan(w).sum()} have none"
+                f"weight: must be set for all labelled responses of a slice, but {np.isnan(w).sum()} have none"
             )
         w = None
     return Improved(len(y), labelled_mean(y, level, w), prediction_powered_mean(y, p, everywhere, level, w))
 
 
 class Labelled:
-    """Labelled responses, and the predictions of all responses in slices with labels.
+    """Labelled responses, and the predictions for all responses in slices with labels.
 
     `labels` has some columns of RESPONSE, `label`, and `weight`. Labels without an estimated response are counted.
     """
@@ -88,13 +88,13 @@ class Labelled:
     ) -> None:
         """Match labels with responses.
 
-        Labels need weights unless all responses were equally likely to be labelled (`at_random`), or all responses in
-        slices with labels have one. Raises InputError for missing weights.
+        Labels need weights unless all responses were equally likely to be labelled (`at_random`), or slices with
+        labels are fully labelled. Raises InputError for missing weights.
         """
         self._merged = merged
         key = [name for name in RESPONSE if name in labels.columns]
         if labels.select(key).is_duplicated().any():
-            raise InputError(f"labels: {', '.join(key)} must be unique; several labels have the same")
+            raise InputError(f"labels: {', '.join(key)} must be unique, but several labels share the same value")
         labels = labels.filter(pl.col("label").is_not_null())
         labels = labels.cast({name: FEATURE_FRAME.schema[name] for name in key})
         labels = labels.with_columns(number=pl.int_range(pl.len()))
@@ -119,7 +119,7 @@ class Labelled:
         return self._improved(pl.DataFrame({"slice": range(len(self._merged.slices))}), level)
 
     def of_windows(self, rows: pl.DataFrame, level: float) -> pl.DataFrame:
-        """Return the columns COLUMNS for rows with `slice`, `window_from` and `window`, the first and last window."""
+        """Return the columns COLUMNS for each row; rows have `slice`, the first (`window_from`) and last `window`."""
         return self._improved(rows.select("slice", "window_from", "window"), level)
 
     def _numbered(self, part: pl.DataFrame, window: str | None) -> pl.DataFrame:
@@ -142,11 +142,11 @@ class Labelled:
 
 
 def _require_weights(labels: pl.DataFrame) -> None:
-    """Raise InputError if a label has no weight, so that the number of responses it represents is unknown."""
+    """Raise InputError if a label has no weight, because the number of responses it represents is then unknown."""
     if without := labels[WEIGHT].null_count():
         raise InputError(
-            f"labels: {without:,} of {len(labels):,} have no '{WEIGHT}' (how many responses each label "
-            "represents). Keep the column that `sample` writes, because it draws some responses more often "
+            f"labels: {without:,} of {len(labels):,} have no '{WEIGHT}' (the number of responses that a label "
+            "represents). Keep this column of the file from `sample`, which draws some responses more often "
             "than others. If all responses were equally likely to be labelled, use --labels-at-random "
             "(labels_at_random=True)"
         )
@@ -155,8 +155,8 @@ def _require_weights(labels: pl.DataFrame) -> None:
 def with_reading(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows with the columns of READING: which accuracy to read, and a note about it.
 
-    The estimate with labels only assumes that the labels were drawn as their weights say. The estimate without labels
-    assumes that the slice resembles the labelled domains as they resemble each other; labels can contradict it.
+    The estimate with labels assumes only that the weights match how responses were drawn. The estimate without labels
+    assumes that the slice resembles the labelled domains as much as they resemble each other; labels can refute this.
     """
     readings = [
         (ESTIMATED, None) if row["improved_accuracy"] is None else (LABELS, _why_wider(row)) for row in rows.to_dicts()
@@ -165,7 +165,7 @@ def with_reading(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _why_wider(row: Mapping[str, Any]) -> str | None:
-    """Return why the interval with labels is wider than that of the estimate, or that they contradict each other."""
+    """Return a note if the labels contradict the estimate or their interval is wider, else null."""
     if row["lower"] is None:
         return None
     n, own, better = row["n_labelled"], row["upper"] - row["lower"], row["improved_upper"] - row["improved_lower"]
@@ -185,7 +185,7 @@ def _why_wider(row: Mapping[str, Any]) -> str | None:
 
 
 def _within(responses: pl.DataFrame, *when: datetime | None) -> pl.DataFrame:
-    """Return the responses of the windows `when`, from the first to the last, or without a window; by default all."""
+    """Return the responses from the first to the last window of `when`, those without a time if null; else all."""
     if not when:
         return responses
     first, last = when
@@ -194,7 +194,7 @@ def _within(responses: pl.DataFrame, *when: datetime | None) -> pl.DataFrame:
 
 
 def _row(labelled: pl.DataFrame, everywhere: pl.DataFrame, level: float) -> list[int | float | None]:
-    """Return the values of COLUMNS; the improved ones are null if the labels do not represent the slice."""
+    """Return the values of COLUMNS; the improved accuracy and its limits are null for unrepresentative labels."""
     weights = labelled[WEIGHT]
     accuracies = improved(labelled["label"].to_list(), labelled["p"], everywhere["p"], weights.to_list(), level)
     if accuracies is None:

@@ -1,6 +1,6 @@
-"""Look up the probability that a validation says `usable`, by its number of labelled domains and labels.
+"""Look up the probability of the verdict `usable`, by the number of labelled domains and labels.
 
-benchmarks/bench_usable.py has simulated it for a grid of domains, labels per domain and mean errors, and writes TABLE.
+benchmarks/bench_usable.py simulates it for a grid of domains, labels per domain and mean errors, and writes TABLE.
 """
 
 from functools import cache
@@ -14,7 +14,7 @@ TABLE = Path(__file__).with_name("usable.csv")
 
 
 def read_table() -> pl.DataFrame:
-    """Return a row per cell: the share `usable` of validations by mean `error`, `domains` and `labels` per domain."""
+    """Return the share of `usable` validations for each mean `error`, number of `domains`, and `labels` per domain."""
     return pl.read_csv(TABLE).sort("error", "domains", "labels")
 
 
@@ -33,9 +33,9 @@ def errors() -> list[float]:
 
 
 def probability_of_usable(error: float, domains: int, labels: int) -> float:
-    """Return the probability of `usable` for an estimator of this mean error, with `labels` labels in each domain.
+    """Return the probability of `usable` for an estimator with mean error `error` and `labels` labels per domain.
 
-    It is 0 below the table's fewest domains or labels; numbers above its largest are reduced to the largest.
+    It is 0 if there are fewer domains or labels than in the table; numbers above the table's largest count as that.
     """
     interpolate, (_, least_domains, least_labels) = _interpolator()
     if domains < least_domains[0] or labels < least_labels[0]:
@@ -44,9 +44,9 @@ def probability_of_usable(error: float, domains: int, labels: int) -> float:
 
 
 def prospects(domains: int, labels: int, budget: int) -> pl.DataFrame:
-    """Return the probability `usable` by `domains`, `labels` per domain and mean `error`, for this choice first.
+    """Return the probability of `usable` by `domains`, `labels` per domain and mean `error`, first for this choice.
 
-    The other rows are the table's numbers of domains, with as many labels per domain as the budget allows.
+    The other rows have the table's numbers of domains, with as many labels per domain as the budget allows.
     """
     plans = {(domains, labels): None}
     for other in map(int, _interpolator()[1][1]):

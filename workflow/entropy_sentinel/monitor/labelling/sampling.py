@@ -1,7 +1,7 @@
-"""Choose the responses to label next: some of each slice, drawn by P(correct), each with a weight.
+"""Choose the responses to label next: draw some from each slice by P(correct), and give each a weight.
 
-A slice is divided into strata of P(correct). The number of labels of a stratum is proportional to its size times the
-standard deviation of a label (Neyman 1934), which is largest if P(correct) is near 1/2.
+A slice is divided into strata of P(correct). The number of labels in a stratum is proportional to the stratum's size
+times the standard deviation of a label (Neyman 1934), which is largest if P(correct) is near 1/2.
 """
 
 from collections.abc import Sequence
@@ -27,13 +27,13 @@ from entropy_sentinel.statistics.prediction_powered import binomial_interval, ef
 from entropy_sentinel.verbs.estimation import saved_estimator
 from entropy_sentinel.verbs.inputs import WEIGHT
 
-# Columns for the number of a row's slice, and for its random order; a log may use any other name.
+# Columns for a row's slice number and random order; the parentheses avoid collisions with a log's columns.
 SLICE, ORDER = "(slice)", "(order)"
-# Largest number of strata of a slice, and numbers of labels of a stratum.
+# Largest number of strata per slice, labels per stratum that set the number of strata, and fewest labels per stratum.
 MOST_STRATA, LABELS_A_STRATUM, FEWEST_IN_STRATUM = 4, 4, 2
-# A certain estimator may be wrong: P(correct) of a stratum is limited to this, and to 1 minus this.
+# P(correct) is clipped to [1 - SUREST, SUREST], because a confident estimator may be wrong.
 SUREST = 0.95
-# Default of the least number of labels per slice.
+# Default minimum number of labels per slice.
 LABELS_A_SLICE = 5
 
 
@@ -88,22 +88,23 @@ class Drawn:
 def counts_of(p: np.ndarray, slices: Sequence[np.ndarray], budget: int, per_slice: int) -> np.ndarray:
     """Return the number of labels of each slice, in proportion to sqrt(size) times the standard deviation of a label.
 
-    This power allocation (Bankier 1988) also serves small slices, not only the total. `p` is (n_responses,); a slice is
-    the positions of its responses. Raises InputError if the budget is too small for `per_slice` labels in each slice.
+    This power allocation (Bankier 1988) also gives small slices precise estimates, not only the total. `p` is
+    (n_responses,), and `slices` has the positions of each slice's responses. Raises InputError if the budget is too
+    small for `per_slice` labels in each slice.
     """
     sizes = [len(place) for place in slices]
     least = np.minimum(per_slice, sizes)
     if least.sum() > budget:
         raise InputError(
             f"budget: {budget} is fewer than {per_slice} labels for each of {len(sizes)} slices "
-            f"({least.sum()}); raise it, ask for fewer per slice (--per-slice), or make fewer slices"
+            f"({least.sum()}); raise the budget, request fewer labels per slice (--per-slice), or use fewer slices"
         )
     shares = [np.sqrt(len(place)) * _deviation(p[place].mean()) for place in slices]
     return apportion(shares, least, sizes, budget)
 
 
 def draw(p: np.ndarray, order: np.ndarray, n: int) -> Drawn:
-    """Draw `n` responses of one slice: the first of each stratum by `order`; `p` and `order` are (n_responses,)."""
+    """Draw `n` responses of one slice, the first ones by `order` in each stratum; `p`, `order` are (n_responses,)."""
     strata = _strata(p, n)
     sizes = np.bincount(strata)
     shares = [size * _deviation(p[strata == stratum]) for stratum, size in enumerate(sizes)]
@@ -114,20 +115,20 @@ def draw(p: np.ndarray, order: np.ndarray, n: int) -> Drawn:
 
 
 def _strata(p: np.ndarray, n: int) -> np.ndarray:
-    """Return the stratum of each response, from 0, (n_responses,); strata are equally large unless P(correct) ties."""
+    """Return each response's stratum number, (n_responses,), from 0; strata have equal sizes unless P(correct) ties."""
     count = max(1, min(MOST_STRATA, n // LABELS_A_STRATUM))
     edges = np.unique(np.quantile(p, np.arange(1, count) / count))
     return np.unique(np.searchsorted(edges, p, side="left"), return_inverse=True)[1]
 
 
 def _deviation(p: np.ndarray | float) -> float:
-    """Return the standard deviation of a label given P(correct), root mean square."""
+    """Return the standard deviation of a label given P(correct), as the root mean square over `p`."""
     sure = np.clip(p, 1 - SUREST, SUREST)
     return float(np.sqrt(np.mean(sure * (1 - sure))))
 
 
 def width_alone(p: np.ndarray, n: int, level: float) -> float | None:
-    """Return the width of the interval from n labels, without strata and predictions."""
+    """Return the width of the interval from n labels without strata or predictions; None without labels."""
     if not n:
         return None
     lower, upper = binomial_interval(float(p.mean()), float(n), level)
@@ -144,25 +145,25 @@ def sample(
 ) -> Sample:
     """Choose the responses whose labels are most informative about the accuracy of the slices.
 
-    Without an estimator, they are for a first `fit`: from as many slices as can get enough labels, spread over time
-    and entropies. With an estimator, each slice gets at least `per_slice` labels if it has so many responses; the
-    others go to large and uncertain slices. The choice depends only on the ids of the responses and `seed`, not on the
-    order of the logs. Responses without features are not chosen.
+    Without an estimator, the responses are for a first `fit`: they cover as many slices as can get enough labels, and
+    are spread over time and entropies. With an estimator, each slice gets at least `per_slice` labels, or all its
+    responses if it has fewer; the other labels go to large and uncertain slices. The choice depends only on the ids of
+    the responses and `seed`, not on the order of the logs. Responses without features are not chosen.
 
     Args:
         estimator: An estimator from `fit` or `load`, or its file; null before the first `fit`.
         logs: Files of logs, traces or features, or a frame of features.
         by: The columns whose values define slices, combined. Without any, all responses are one slice. For a first
             `fit` they are the domains.
-        budget: How many responses to choose.
-        **options: The other fields of `SampleOptions`, by name: `per_slice`, `seed`, `level`, how logs are read.
+        budget: The number of responses to choose.
+        **options: The other fields of `SampleOptions`, by name: `per_slice`, `seed`, `level`, and options for reading.
 
     Returns:
         The responses to label, with their weights, and what to expect of the slices.
 
     Raises:
         InputError: For a missing column or a budget that is too small.
-        ProvenanceError: Like `estimate`.
+        ProvenanceError: In the same cases as `estimate`.
 
     Examples:
         >>> import entropy_sentinel as es
@@ -215,7 +216,7 @@ def _responses(rows: pl.DataFrame, by: list[str], places: list[np.ndarray], draw
 def _expected(
     saved: SavedEstimator, rows: pl.DataFrame, p: np.ndarray, places: list[np.ndarray], drawn: list[Drawn], level: float
 ) -> dict[str, pl.Series]:
-    """Return for each slice its estimate, and the present and expected widths of its interval."""
+    """Return each slice's estimate, and the present and expected widths of its interval."""
     values = values_of(saved.estimator, rows)
     estimates = [saved.estimator.accuracy_of(values[place].mean(axis=0)) for place in places]
     both = list(zip(places, drawn, strict=True))

@@ -20,15 +20,15 @@ LABEL = "label"
 _SEPARATORS = ",;\t"
 
 Row = dict[str, Any]
-# The text of an answer for `read_labels`; 'unsure' gives no label.
+# The label that `read_labels` reads for each answer on the page; 'unsure' gives no label.
 _SAVED = {"correct": "true", "incorrect": "false"}
 
 
 def write_to_label(responses: pl.DataFrame, path: str | Path) -> int:
-    """Write `Sample.responses` to a .csv or .jsonl file; return how many labels of an existing file were kept.
+    """Write `Sample.responses` to a .csv or .jsonl file; return the number of existing labels that were kept.
 
     Existing labels and the columns that people have added are kept as written. Raises InputError, and writes nothing,
-    if an existing label belongs to a response that is not among these, or if the file is not a file of labels.
+    if an existing label belongs to a response that is not in `responses`, or if the file is not a label file.
     """
     path = Path(path)
     there = path.is_file() and not is_stream(path) and path.stat().st_size
@@ -43,19 +43,19 @@ def _is_filled(value: Any) -> bool:
 
 def _filled(path: Path, written: Sequence[str]) -> list[Row]:
     """Return the rows of a file with a label, or with a value in a column that was not `written` before."""
-    remedy = "it may contain somebody's work: name another file, or move this one away"
+    remedy = "it may contain somebody's work, so name another file or move this one"
     try:
         rows = _READERS[path.suffix](path)
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
         why = " ".join(str(error).split())[:200]
         raise InputError(f"{path}: exists but cannot be read as a label file ({why}); {remedy}") from None
     if absent := [name for name in ("item_id", LABEL) if not all(name in row for row in rows)]:
-        raise InputError(f"{path}: exists, and has no column '{absent[0]}' like a file of labels; {remedy}")
+        raise InputError(f"{path}: exists, but is not a label file (no column '{absent[0]}'); {remedy}")
     return [row for row in rows if any(_is_filled(row[name]) for name in row if name == LABEL or name not in written)]
 
 
 def _with_work(responses: pl.DataFrame, rows: Sequence[Row], path: Path) -> pl.DataFrame:
-    """Add the labels and further columns of `rows` to the responses."""
+    """Return the responses with the labels and the added columns of `rows`; raise InputError if one would be lost."""
     if not rows:
         return responses
     key = [name for name in RESPONSE if name in responses.columns and all(name in row for row in rows)]
@@ -80,7 +80,7 @@ def _read_csv(path: Path) -> list[Row]:
     head = path.read_text(encoding="utf-8").partition("\n")[0]
     separator = max(_SEPARATORS, key=head.count)
     table = read_csv(path, separator=separator, infer_schema=False)
-    # A file without rows has only the names of its columns.
+    # For a file without rows, return one empty row, so that its columns can be checked.
     return table.to_dicts() or [dict.fromkeys(table.columns)]
 
 
@@ -96,13 +96,13 @@ SUFFIXES = tuple(_READERS)
 
 
 def write_page(sample: Sample, path: str | Path) -> None:
-    """Write the page for labelling, which does not reveal estimates; it saves labels for `monitor` or `fit`.
+    """Write the page for labelling, which hides the estimates and saves labels for `monitor` or `fit`.
 
-    Raises InputError if the responses have no texts, because they were read from features.
+    Raises InputError if the responses have no texts because they were read from features.
     """
     rows = sample.responses
     if rows["response"].null_count() == len(rows):
-        raise InputError("--html: needs the texts of the responses, which features do not have; give logs or traces")
+        raise InputError("--html: needs the texts of the responses, which features lack; give logs or traces instead")
     keys = [name for name in RESPONSE if name in rows.columns]
     content = labelling_page(
         "Responses to label",

@@ -1,13 +1,13 @@
-"""Recognise files and responses that were read before: a log that was copied or has grown, two exports of a day.
+"""Recognise files and responses that were read before: a log that was copied or has grown, or two exports of one day.
 
-A file is identified by the SHA-256 of its unpacked content, a response by its model, id, sample, time and features: if
-the same prompt is asked again, the time differs, and the answer has another id. A response without an id in the log is
-identified by its place in the file (`sources.logs.numbers`). Every file has a first line, so such responses count as
-read before only if all responses of the file were.
+A file is identified by the SHA-256 of its unpacked content, and a response by its model, id, sample, time and features.
+If a prompt is sent again, the response has another time and id. A response without an id in the log is identified by
+its place in the file (`sources.logs.numbers`). Different files share places, such as the first line, so these
+responses count as read before only if all responses of the file were read before.
 
 A response is represented by a 64-bit hash: the sum of the bytes of its text, each multiplied by a factor for its place,
-then mixed (splitmix64: Steele, Lea and Flood 2014). It is the same on all machines and in all versions, because states
-keep it. Among a hundred million responses, two have the same hash with a probability of 0.0003.
+then mixed (splitmix64: Steele, Lea and Flood 2014). Because states keep hashes, they must not depend on the machine or
+the version. Among a hundred million responses, the probability that any two share a hash is 0.0003.
 """
 
 import gzip
@@ -25,7 +25,7 @@ from entropy_sentinel.sources.logs.selection import columns_called, first_of
 from entropy_sentinel.sources.opening import Stream, opened
 
 _BLOCK = 1 << 20
-# Columns of a frame: the hash of the response, that of only its id, and whether the id is its place.
+# Columns of a frame: the hash of the response, the hash of only its id, and whether the id is its place in the file.
 RESPONSE, ID, PLACED = "response_number", "id_number", "id_is_place"
 NUMBERS = {RESPONSE: pl.UInt64, ID: pl.UInt64, PLACED: pl.Boolean}
 
@@ -40,9 +40,9 @@ class Content:
 
 
 def content(path: str, sizes: Iterable[int] = ()) -> Content:
-    """Return the content of a file; `sizes` are the lengths whose SHA-256 is needed if the file is that long.
+    """Return the content of a file; `sizes` are the lengths of beginnings to hash, if the file is at least that long.
 
-    For an incomplete or damaged packed file, it is the part that can be unpacked.
+    The content of an incomplete or damaged packed file is the part that can be unpacked.
     """
     with opened(path) as stream:
         return _digests(stream, sorted({size for size in sizes if size}))
@@ -60,7 +60,7 @@ def _digests(stream: Stream, sizes: list[int]) -> Content:
 
 
 def _block(stream: Stream, size: int) -> bytes:
-    """Return at most `size` bytes; none at the end, or if the rest cannot be unpacked."""
+    """Return at most `size` bytes; empty at the end of the file, or if the rest cannot be unpacked."""
     try:
         return stream.read1(size)
     except (gzip.BadGzipFile, EOFError, zlib.error):
@@ -68,7 +68,7 @@ def _block(stream: Stream, size: int) -> bytes:
 
 
 class Seen:
-    """A set of 64-bit numbers, in sorted arrays each more than twice as long as the next."""
+    """A set of 64-bit numbers, kept in sorted arrays, each more than twice as long as the next."""
 
     def __init__(self, parts: Sequence[np.ndarray] = ()) -> None:
         """Start with these numbers."""
@@ -94,22 +94,22 @@ class Seen:
 
 
 class Others:
-    """Compares the responses of one file with those of all other files, and counts the common ones."""
+    """Compares the responses of one file with all other files, and counts the responses in common."""
 
     def __init__(self, responses: Seen, ids: Seen, replaced: Seen) -> None:
-        """Start a file: `responses` and `ids` are hashes of all files that count, `replaced` of those it replaces."""
+        """`responses` and `ids` are the hashes from all files that count, `replaced` from files that this replaces."""
         self._responses, self._ids, self._replaced = responses, ids, replaced
         self._n, self._n_same, self._n_same_place = 0, 0, 0
         # Responses whose id another file uses for a different response.
         self.n_other = 0
 
     def new(self, batch: pl.DataFrame, time: str) -> pl.DataFrame:
-        """Return the responses that no other file has or that are identified by place, with the columns NUMBERS."""
+        """Return the responses that are in no other file or identified by place, with the columns NUMBERS."""
         numbered = batch.with_columns(**numbers(batch, time))
         return numbered.filter(~self.count(numbered) | pl.col(PLACED))
 
     def count(self, numbered: pl.DataFrame) -> pl.Series:
-        """Return which responses, with the columns NUMBERS, are in another file, (n,), and count them."""
+        """Return whether each response (with the columns NUMBERS) is in another file, (n,), and count these."""
         response, placed = numbered[RESPONSE].to_numpy(), numbered[PLACED].to_numpy()
         again = self._replaced.has(response)
         same = self._responses.has(response) & ~again
@@ -121,22 +121,22 @@ class Others:
 
     @property
     def all_same(self) -> bool:
-        """Return whether all responses of the file are in another one."""
+        """Return whether all responses of the file are also in other files."""
         return self._n == self._n_same > 0
 
     @property
     def any_same(self) -> bool:
-        """Return whether a response of the file is, or seems to be, in another one."""
+        """Return whether any response of the file is, or seems to be, in another file."""
         return self._n_same > 0
 
     @property
     def n_same(self) -> int:
-        """Return how many responses another file has too."""
+        """Return the number of responses that are also in another file; places count only if all responses are."""
         return self._n_same if self.all_same else self._n_same - self._n_same_place
 
 
 class Overlap:
-    """The responses of files as hashes; `numbers` returns the columns NUMBERS of a file."""
+    """Finds responses that several files contain, by their hashes; `numbers` returns the columns NUMBERS of a file."""
 
     def __init__(self, files: Collection[str], numbers: Callable[[str], pl.DataFrame]) -> None:
         """`files` is a live collection of the keys of the files that count."""
@@ -153,18 +153,18 @@ class Overlap:
         return Others(*self._seen, Seen(old))
 
     def add(self, key: str) -> None:
-        """Add the responses of a new file, which include those of the files that it replaces."""
+        """Add the responses of a new file; it contains all responses of the files that it replaces."""
         if self._seen is not None:
             new = self._numbers(key)
             for seen, name in zip(self._seen, (RESPONSE, ID), strict=True):
                 seen.add(new[name].to_numpy())
 
     def forget(self) -> None:
-        """Read the files that count again at the next call."""
+        """Discard the hashes, so that the next call reads them again from the files that count."""
         self._seen = None
 
     def within(self, new: pl.DataFrame) -> Iterator[str]:
-        """Yield the files whose responses are all among these."""
+        """Yield the keys of files whose responses are all in `new`."""
         there = Seen([new[RESPONSE].to_numpy()])
         for key in self._files:
             mine = self._numbers(key)[RESPONSE].to_numpy()
@@ -172,13 +172,13 @@ class Overlap:
                 yield key
 
     def n_twice(self) -> int:
-        """Return how many responses count more than once, because separate parts already contained them."""
+        """Return how many responses count more than once because several parts contain them."""
         responses = pl.concat([self._numbers(key) for key in self._files]).filter(~pl.col(PLACED))[RESPONSE]
         return len(responses) - responses.n_unique()
 
 
 def numbers(batch: pl.DataFrame, time: str) -> dict[str, pl.Series]:
-    """Return the columns NUMBERS of responses with RESPONSE, features, and optionally a time."""
+    """Return the columns NUMBERS of responses; `batch` has their key, features, and optionally a time."""
     named = pl.col("item_id").str.starts_with(pl.format("{}-", "benchmark"))
     placed = batch.select((named & pl.col("item_id").str.contains(r"-\d{5,}$")).fill_null(False)).to_series()
     last = pl.col("item_id").str.extract(r"(\d+)$")

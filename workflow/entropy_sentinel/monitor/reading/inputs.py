@@ -1,4 +1,4 @@
-"""Read logs, traces or features as frames: features, slice, window, and the reason why a row is unusable."""
+"""Read logs, traces or features as frames with features, slice, window, and the reason if a row is unusable."""
 
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -32,14 +32,14 @@ from entropy_sentinel.verbs.reading import feature_frames, open_logs
 
 Given = str | Path | pl.DataFrame | Sequence[str | Path]
 Source = str | Path | pl.DataFrame
-# Number of files whose columns an error names.
+# Number of files whose columns an error lists.
 _LOOKED_AT = 3
 _NO_SLICES = {*FEATURE_FRAME.schema, *LOGPROBS}
-# Rows of features to read at a time.
+# Number of feature rows to read at a time.
 FEATURES_AT_A_TIME = 20_000
 # Prefix of the slice columns of a frame.
 BY = "by."
-# The columns that statistics use: those of feature files, those that only traces have, and other columns of a log.
+# The columns that statistics use: columns of feature files, columns only of traces, and other columns of a log.
 _OF_FEATURES = [name for name in made_of() if name in FEATURE_FRAME.schema]
 _OF_TRACES = [name for name in made_of() if name in GENERATIONS.schema and name not in _OF_FEATURES]
 _OF_LOGS = [name for name in made_of() if name not in (*_OF_FEATURES, *_OF_TRACES)]
@@ -53,13 +53,13 @@ def loaded(estimator: SavedEstimator | str | Path, state: str | Path | None) -> 
         return saved_estimator(estimator), hashlib.sha256(local(estimator).read_bytes()).hexdigest()
     if state is not None:
         raise ConfigError(
-            "state: belongs to an estimator's file; save the estimator, and pass the path of the file instead"
+            "state: needs an estimator from a file; save the estimator, and pass the path of its file instead"
         )
     return estimator, ""
 
 
 def sources(logs: Given, state: str | Path | None = None) -> list[Source]:
-    """List frames, states of parts, and logs, each path once, except the run's own `state` and its journal."""
+    """Return the frames, states of parts and logs to read: each path once, without the run's `state` and journal."""
     if is_table(logs):
         return [features_table(logs)]
     own = set() if state is None else {Path(state).resolve(), Path(f"{state}-journal").resolve()}
@@ -73,9 +73,9 @@ def sources(logs: Given, state: str | Path | None = None) -> list[Source]:
 def check_columns(
     reading: Slicing, seen: Collection[str], sources: Sequence[str | Path | pl.DataFrame], any_responses: bool
 ) -> None:
-    """Raise InputError for a column of `where` that was not `seen`, and with `any_responses` also for slices and time.
+    """Raise InputError if a column that `where` names was not `seen`.
 
-    The error lists the columns of the first sources.
+    With `any_responses`, the columns of slices and time are checked too. The error lists the first sources' columns.
     """
     wanted = [pair.partition("=")[0] for pair in reading.where] + [*(reading.columns if any_responses else ())]
     for name in wanted:
@@ -85,7 +85,7 @@ def check_columns(
 
 
 def _columns_of(source: str | Path | pl.DataFrame) -> Sequence[str]:
-    """Return the columns of the first responses that may define slices."""
+    """Return the columns of a source's first responses that can define slices."""
     if not isinstance(source, pl.DataFrame) and not Path(source).is_file():
         return []
     if isinstance(source, pl.DataFrame) or holds_features(str(source)):
@@ -97,14 +97,14 @@ def _columns_of(source: str | Path | pl.DataFrame) -> Sequence[str]:
 
 
 def opened_log(path: str, reading: Slicing, strict: bool, more: Sequence[str] = ()) -> Logs:
-    """Open a log with the columns of slices and time and those in `more`, and the place of each response."""
+    """Open a log; read the columns of slices and time, the columns `more`, and the place of each response."""
     options = {name: getattr(reading, name) for name in FormatOptions.model_fields if hasattr(reading, name)}
     columns = tuple(dict.fromkeys((*reading.columns, *more)))
     return open_logs(path, **{**options, "strict": strict, "columns": columns, "places": True})
 
 
 class Inputs:
-    """Files, or frames of features, to read for an estimator, with counts of what was read.
+    """Reads files or frames of features for an estimator, and counts the unusable parts.
 
     `excluding` counts responses that do not match the estimator; `seen` are the requested columns that had a value.
     """
@@ -117,9 +117,9 @@ class Inputs:
         others: Others | None = None,
         texts: bool = False,
     ) -> None:
-        """With `others`, responses that these contain are dropped, and frames have the columns NUMBERS.
+        """With `others`, drop responses that are in other files, and add the columns NUMBERS to frames.
 
-        With `texts`, frames have QUESTION and `response`, null if a file has no texts.
+        With `texts`, add the columns QUESTION and `response`, which are null if a file has no texts.
         """
         self._texts = (QUESTION, "response") if texts else ()
         self._model = about.get("model")
@@ -131,8 +131,8 @@ class Inputs:
     def frames(self, source: str | pl.DataFrame) -> Iterator[pl.DataFrame]:
         """Yield frames of signals, RESPONSE, the columns of statistics, `excluded`, `grain`, and `by.COLUMN` as text.
 
-        `excluded` is the reason why a row is not estimated, or null. Unusable records and the rest of a damaged file
-        are counted, or raise InputError if strict.
+        `excluded` is the reason why a row is not estimated, or null. Unusable records and damaged files are counted,
+        or raise InputError if strict.
         """
         clock = None if self._reading.grain is None else Clock(self._reading.grain, self._problems)
         try:
@@ -166,7 +166,7 @@ class Inputs:
                 if column not in batch.columns:
                     raise InputError(f"{name}: column '{column}' is missing; columns: {', '.join(batch.columns)}")
             place = pl.format("{}: row {}", pl.lit(name), start + pl.int_range(pl.len()))
-            # Files of features lack these columns, so one with such a name means something else.
+            # Feature files lack the columns of traces, so a column with such a name means something else.
             unknown = {name: pl.lit(None, GENERATIONS.schema[name]) for name in _OF_TRACES}
             unknown |= {name: pl.lit(None, pl.String) for name in self._texts if name not in batch.columns}
             yield selection.of(
@@ -176,7 +176,7 @@ class Inputs:
         self._count_left_out(selection)
 
     def _logs(self, path: str) -> Iterator[pl.DataFrame]:
-        # Responses of two files are compared by their times too.
+        # The comparison of responses in two files also uses their times.
         more = [self._time] if self._others is not None else []
         question = self._texts[:1]
         logs = opened_log(path, self._reading, self._problems.strict, [*more, *self._signals, *_OF_LOGS, *question])
@@ -234,10 +234,10 @@ class Read(NamedTuple):
 
 
 def read_whole(saved: SavedEstimator, sources: Sequence[Source], options: Slicing, texts: bool = False) -> Read:
-    """Read the responses of files and frames of features, for an estimator.
+    """Read all responses of files and frames of features for an estimator.
 
-    Raises InputError without responses and for an empty requested column, and ProvenanceError if all responses have
-    another model or kind of log-probabilities.
+    Raises InputError if there are no responses or a requested column is empty, and ProvenanceError if all responses
+    have another model or kind of log-probabilities.
     """
     problems = Problems(options.strict)
     inputs = Inputs(saved.about, options, problems, texts=texts)

@@ -13,7 +13,7 @@ from entropy_sentinel.frames.generation import LOGPROBS, REFUSED
 from entropy_sentinel.sources.logs.selection import PLACE
 from entropy_sentinel.sources.logs.settings import Matching
 
-# Numbers of places to show for a kind, and of kinds to count, because a kind may contain any name.
+# Largest numbers of places shown per kind, and of kinds, which are limited because a kind may contain any name.
 SHOWN, MOST_KINDS = 3, 50
 _FURTHER = "other problems"
 # Reasons for missing features that are not errors of the log.
@@ -22,7 +22,7 @@ HARMLESS = ("empty response", "no token after the thinking", REFUSED)
 
 @dataclass
 class Problems:
-    """Counts of problems by kind, with the first places; with `strict` the first problem is an InputError.
+    """Counts of problems by kind, with the first places; with `strict` the first problem raises InputError.
 
     Notes are counted and shown, but are not problems.
     """
@@ -31,7 +31,7 @@ class Problems:
     counts: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
     places: dict[str, list[str]] = field(default_factory=dict)
-    # By kind: the consequence and the remedy.
+    # The consequence and the remedy of each kind.
     remedies: dict[str, str] = field(default_factory=dict)
 
     def add(self, kind: str, places: Sequence[str], count: int | None = None, remedy: str = "") -> None:
@@ -43,7 +43,7 @@ class Problems:
         self._add(self.counts, kind, places, count)
 
     def note(self, kind: str, places: Sequence[str], count: int | None = None) -> None:
-        """Count something worth knowing."""
+        """Count something that users should know but that is not a problem."""
         self._add(self.notes, kind, places, count)
 
     def _add(self, counts: Counter[str], kind: str, places: Sequence[str], count: int | None) -> None:
@@ -64,13 +64,13 @@ class Problems:
         return lines
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the counts as JSON."""
+        """Return counts, places and remedies; JSON-serialisable."""
         counts = {"problems": dict(self.counts), "notes": dict(self.notes)}
         return {**counts, "places": self.places, "remedies": self.remedies}
 
     @classmethod
     def total(cls, parts: Iterable[dict[str, Any]]) -> "Problems":
-        """Return the sum of several counts, each as JSON."""
+        """Return the sum of several results of `as_dict`."""
         made = cls()
         for part in parts:
             made.counts.update(part["problems"])
@@ -83,15 +83,15 @@ class Problems:
 
 
 def _words(count: int, kind: str) -> str:
-    """Return a count with its kind, whose first word is a plural: "1 response without a time"."""
+    """Return a count with its kind, such as "1 response without a time"; the first word of a kind is a plural."""
     things, space, rest = kind.partition(" ")
     return f"{count:,} {things.removesuffix('s') if count == 1 else things}{space}{rest}"
 
 
 class Excluding:
-    """Compares responses with what an estimator was fitted on, according to its provenance `about`.
+    """Compares responses with an estimator's training data, according to the provenance `about` of the estimator.
 
-    `rejected` counts the responses that differ, by kind, and `taken` those that differ but are used anyway.
+    `rejected` counts the responses that differ, by kind, and `taken` the responses that differ but are used anyway.
     """
 
     def __init__(self, about: Mapping[str, Any], matching: Matching, problems: Problems) -> None:
@@ -110,12 +110,12 @@ class Excluding:
         return others.select(pl.coalesce("model", "reason", "logprobs")).to_series()
 
     def _other_model(self) -> pl.Expr:
-        """Return a row's model in words if it is not the estimator's, else null."""
+        """Return a description of a row's model if it is not the estimator's, else null."""
         other = pl.col("model").ne_missing(self._model) & pl.lit(self._model is not None)
         return pl.when(other).then(pl.format("of model '{}'", pl.col("model").fill_null("unknown")))
 
     def _other_logprobs(self, batch: pl.DataFrame) -> pl.Expr:
-        """Return a row's kind of log-probabilities in words if it is not the estimator's, else null."""
+        """Return a description of a row's kind of log-probabilities if it is not the estimator's, else null."""
         differences = []
         for name in LOGPROBS:
             if name in batch.columns and (wanted := self._logprobs.get(name)) is not None:
@@ -148,7 +148,7 @@ class Excluding:
 
 
 def nothing_fits(rejected: Mapping[str, int], about: Mapping[str, Any]) -> ProvenanceError:
-    """Return the error if all responses are `rejected` (counts by kind), with the estimator's kind and what to do."""
+    """Return the error for `rejected` responses (counts by kind), with the estimator's kind and the remedies."""
     most = sorted(rejected.items(), key=lambda pair: -pair[1])[:5]
     kinds = "; ".join(f"{count:,} {kind}: {_why(kind, about)}" for kind, count in most)
     return ProvenanceError(f"no response matches what the estimator was fitted on: {kinds}")
@@ -159,13 +159,13 @@ def overridden(about: Mapping[str, Any], taken: Mapping[str, int]) -> str:
     what = ", ".join(f"{count:,} {kind}" for kind, count in taken.items())
     return (
         f"the estimator was fitted and validated on model '{about.get('model') or 'unknown'}', and these "
-        f"responses differ: {what}. Its validation does not apply to them, and their intervals rest on the "
-        "assumption only. Label some of them, and fit an estimator on these"
+        f"responses differ: {what}. The validation does not apply to them, and their intervals rest only on an "
+        "assumption. Label some of these responses, and fit an estimator on them"
     )
 
 
 def _why(kind: str, about: Mapping[str, Any], some: bool = False) -> str:
-    """Return what the estimator has instead, and the options to use these responses or, with `some`, to skip them."""
+    """Return the estimator's value for `kind` and the options to use these responses, with `some` also to skip them."""
     what, _, value = kind.partition(" ")[2].partition(" ")
     wanted = about["model"] if what == "model" else about["logprobs"][what]
     remedies = [f"--where {shlex.quote(f'{what}={wanted}')} skips them"] if some else []

@@ -10,12 +10,12 @@ from entropy_sentinel.monitor.settings import EARLIEST, LATEST, WINDOWS
 DTYPE = pl.Datetime("us", "UTC")
 _ISO = ("%+", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d")
 IMPLAUSIBLE = f"responses with a time before {EARLIEST.year} or after {LATEST.year - 1}"
-# A larger step back means a corrected clock or concatenated logs; replies out of order differ by minutes.
+# A larger step back in time means a corrected clock or concatenated logs; replies out of order differ by minutes.
 JUMP_S = 3600
 
 
 def moments(column: pl.Series) -> pl.Series:
-    """Return the UTC times, (n,), of dates, ISO 8601 texts (UTC without a zone) and numbers since 1970, or null.
+    """Convert dates, ISO 8601 texts (UTC without a zone) and numbers since 1970 to UTC times, (n,); else null.
 
     A number is in seconds, milliseconds, microseconds or nanoseconds, whichever gives a plausible date.
     """
@@ -75,7 +75,7 @@ def _of_texts(column: pl.Series) -> pl.Series:
 
 
 def _of_text(text: str) -> datetime | None:
-    """Read a rarer form of ISO 8601, or a number as text."""
+    """Return the time of a rarer form of ISO 8601 or of a number as text, or null."""
     try:
         moment = datetime.fromisoformat(text)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
@@ -96,7 +96,7 @@ class Clock:
         self._last: datetime | None = None
 
     def windows(self, raw: pl.Series, places: pl.Series) -> pl.Series:
-        """Return the smallest window of each time; null, and counted, if it is missing or impossible."""
+        """Return the smallest window of each time; null if the time is missing or impossible, which is counted."""
         times = pl.DataFrame({"raw": raw, "time": moments(raw), "place": places})
         times = times.with_columns(good=pl.col("time").is_not_null() & plausible(pl.col("time")))
         for kind, which in {

@@ -1,6 +1,6 @@
-"""Find the responses behind alerts: the least certain ones of each alert's slice, with their texts.
+"""Find the responses behind alerts: the least certain responses of each alert's slice, with their texts.
 
-Sums and states contain no texts, only ids and predictions of single responses. A few responses are chosen by their
+States contain no texts, only ids and predictions of single responses. A few responses are therefore chosen by their
 predictions, and their logs are read again.
 """
 
@@ -34,7 +34,7 @@ def behind(
 ) -> list[Behind]:
     """Return at most `most` responses for each slice and window with an alert, the least likely correct ones first.
 
-    It covers at most MOST_SLICES slices. `note` names logs that were moved or contain only features.
+    At most MOST_SLICES slices and windows are covered. `note` names logs that were moved or contain only features.
     """
     # A stale slice has no new responses.
     about = [alert for alert in alerts if alert["kind"] != STALE]
@@ -52,7 +52,7 @@ def _chosen(alert: Mapping[str, Any], window: str | None, state: State, reading:
     """Return the least certain responses of an alert's slice: the `key` of the file, their ids, and `p`."""
     same = [pl.col(f"{BY}{name}").eq_missing(pl.lit(alert["slice"][name], pl.String)) for name in reading.by]
     if window is not None and alert.get("window") is not None:
-        # Windows with too few responses are pooled with those before.
+        # A window with too few responses is pooled with earlier windows.
         first, last = (datetime.fromisoformat(alert[name]) for name in ("window_from", "window"))
         same.append(starts(pl.col("grain"), window).is_between(first, last))
     frames = [pl.DataFrame(schema={"key": pl.String, **dict.fromkeys(_WHO, pl.String), "p": pl.Float64})]
@@ -66,7 +66,7 @@ def _chosen(alert: Mapping[str, Any], window: str | None, state: State, reading:
 def _read_all(
     chosen: Sequence[pl.DataFrame], state: State, reading: Reading
 ) -> tuple[dict[tuple[Any, ...], Response], dict[str, str]]:
-    """Return the responses by file and id, and the reason for each unreadable file."""
+    """Return the responses by file and id, and why files could not be read, by file (empty if they were)."""
     responses: dict[tuple[Any, ...], Response] = {}
     missing: dict[str, str] = {}
     rows = pl.concat(chosen).unique(["key", *_WHO], maintain_order=True) if chosen else pl.DataFrame()
@@ -83,7 +83,7 @@ def _read_all(
 
 
 def _why_not(path: str) -> str:
-    """Return why a file has no texts; empty if it may have them."""
+    """Return why no texts can be read from a file; empty if they may be there."""
     if not Path(path).is_file():
         return f"'{path}' cannot be read a second time"
     return f"'{path}' contains features, which have no texts" if holds_features(path) else ""
@@ -120,4 +120,4 @@ def _note(rows: pl.DataFrame, n_shown: int, missing: Mapping[str, str]) -> str:
     if n_shown == len(rows):
         return ""
     reasons = dict.fromkeys(missing.get(key) or "they are no longer in the log" for key in rows["key"].unique())
-    return f"{len(rows) - n_shown} of its least certain responses cannot be shown: {'; '.join(reasons)}."
+    return f"{len(rows) - n_shown} of the slice's least certain responses cannot be shown: {'; '.join(reasons)}."

@@ -1,7 +1,7 @@
-"""The catalogue of a monitor's outputs besides the terminal: files and other targets.
+"""The catalogue of a monitor's outputs other than the terminal: files and other targets.
 
-A new output is an entry here and the function that it names, which receives the result (`Monitored`) and the target.
-The command has an option for each entry, and a workflow makes the `files` of an entry.
+To add an output, add an entry here and the function that it names, which receives the result (`Monitored`) and the
+target. The command has an option for each entry, and the workflow writes the `files` of each entry.
 """
 
 from collections.abc import Callable
@@ -17,8 +17,8 @@ class Output:
     """An output of a monitor's result.
 
     `function` writes the result to a target: a path if `is_file`, else a text such as an address. `files` are the names
-    of the targets in a workflow. `checks` names a function that refuses an invalid target before a log is read.
-    `variable` is the environment variable that names the target if the option does not.
+    of the targets in a workflow. `checks` names a function that refuses an invalid target before any log is read.
+    `variable` is the environment variable that sets the target if the option is not given.
     """
 
     name: str
@@ -79,7 +79,7 @@ OUTPUTS: dict[str, Output] = {
         ),
         Output(
             "webhook",
-            "Post the alerts, if there are any, as the JSON of --alerts.",
+            "Post the alerts, if there are any, as JSON in the format of --alerts.",
             f"{_ROOM}.webhook.post_json",
             metavar="URL",
             is_file=False,

@@ -23,7 +23,7 @@ from entropy_sentinel.monitor.summing.merging import NOTHING
 
 PREFIX = "entropy_sentinel_"
 
-# Labels by name, and their value.
+# The labels of a sample by name, and its value.
 Sample = tuple[Mapping[str, Any], float]
 _STAGE = "monitor"
 
@@ -54,7 +54,7 @@ class _Families(Collector):
         yield self._about()
 
     def _when(self) -> Iterator[Metric]:
-        """Yield the time of the run, the window of the numbers, and the last usable window of each slice."""
+        """Yield the time of the run, the window of the gauges, and the last usable window of each slice."""
         result, made = self._result, datetime.fromisoformat(self._result.provenance["made"]).timestamp()
         yield _gauge("last_run_timestamp_seconds", "When the monitor ran.", [({}, int(made))], "seconds")
         newest: list[Sample] = [({}, int(begin.timestamp())) for begin in result.newest[-1:]]
@@ -70,14 +70,14 @@ class _Families(Collector):
             yield _gauge("last_usable_window_start_seconds", meaning, samples, "seconds")
 
     def _slices(self) -> Iterator[Metric]:
-        """Yield the numbers of all slices, and of those with enough responses now."""
+        """Yield the number of all slices, and the number of slices with enough responses now."""
         result = self._result
         enough = (result.now["n_estimated"] >= max(result.provenance["min_responses"], 1)).sum()
         yield _gauge("slices", "Slices over the whole time.", [({}, len(result.slices))])
         yield _gauge("usable_slices", "Slices with enough responses in the newest windows.", [({}, enough)])
 
     def _numbers(self) -> Iterator[Metric]:
-        """Yield the numbers of slices whose column has a metric in the catalogue."""
+        """Yield the columns of the slices that have a metric in the catalogue."""
         rows = self._result.now
         labels = self._labels_of(rows)
         for column in CATALOGUE.values():
@@ -86,7 +86,7 @@ class _Families(Collector):
                 yield _gauge(column.metric, column.meaning, ((of, value) for of, value in values if value is not None))
 
     def _flags(self) -> Iterator[Sample]:
-        """Yield the flags of the rows, and of stale slices, which may have no row."""
+        """Yield the flags of the rows, and the flag of stale slices, which may have no row."""
         stale = self._result.slices.filter(pl.col("flags").list.contains(STALE))
         stale = stale.with_columns(flags=pl.lit([STALE], pl.List(pl.String)))
         rows = pl.concat([part.select(*self._result.by, "flags") for part in (self._result.now, stale)])
@@ -109,13 +109,13 @@ class _Families(Collector):
         return [self._labels(row) for row in rows.iter_rows(named=True)]
 
     def _labels(self, values: Mapping[str, Any]) -> dict[str, str]:
-        """Return a slice's values by the names of their labels."""
+        """Return a slice's values by label name."""
         there = {name: values[column] for name, column in self._names.items()}
         return {name: NOTHING if value is None else str(value) for name, value in there.items()}
 
 
 def label_names(columns: Sequence[str]) -> dict[str, str]:
-    """Return the label names of columns: letters, digits and `_`, all different."""
+    """Return the columns by unique label name, which consists of letters, digits and `_`."""
     names: dict[str, str] = {}
     for column in columns:
         name = re.sub(r"[^a-zA-Z0-9_]", "_", column)
@@ -152,7 +152,7 @@ def check_rows_path(path: Path) -> None:
 
 
 def write_alerts(result: Monitored, path: str | Path) -> None:
-    """Write the alerts with the provenance, also if there are none."""
+    """Write the alerts with the provenance, even if there are no alerts."""
     write_whole(path, json.dumps({"alerts": result.alerts, "provenance": result.provenance}, indent=1))
 
 
@@ -162,7 +162,7 @@ def write_metrics(result: Monitored, path: str | Path) -> None:
 
 
 def plain(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return rows whose windows are text, such as 2026-11-01T00:00Z."""
+    """Return the rows with windows as text, such as 2026-11-01T00:00Z."""
     times = [name for name in ("window", "window_from") if name in rows.columns]
     return rows.with_columns(pl.col(times).dt.strftime("%Y-%m-%dT%H:%MZ"))
 
@@ -177,7 +177,7 @@ def _parquet(result: Monitored, path: Path) -> None:
 
 
 def as_json(result: Monitored) -> dict[str, Any]:
-    """Return the rows by slice and, with windows, by window, the alerts and the provenance, JSON-serialisable."""
+    """Return the rows by slice and (with windows) by window, the alerts and the provenance; JSON-serialisable."""
     rows = {"slices": plain(result.slices).to_dicts()}
     if result.windows is not None and result.recent is not None:
         rows |= {"windows": plain(result.windows).to_dicts(), "recent": plain(result.recent).to_dicts()}

@@ -18,7 +18,7 @@ from entropy_sentinel.report.tokens import FULL, cut, parts
 from entropy_sentinel.statistics.intervals import NOTES
 
 _TEMPLATE = Path(__file__).with_name("monitor.html.j2")
-# Largest table of a page, so that browsers can open it even with a million slices.
+# Largest number of rows in a table, so that browsers can open the page even with a million slices.
 MOST_ROWS = 10 * SHOWN
 
 

@@ -1,6 +1,6 @@
 """Compute a monitor's pictures as numbers for the page's template: slices as bars, estimates over time in panels.
 
-The template draws them, so they follow the page's width and colours, and need no package.
+The template draws the pictures, so they follow the page's width and colours, and need no package for plots.
 """
 
 from bisect import bisect_left
@@ -16,14 +16,14 @@ from entropy_sentinel.monitor.estimating.alerts import FALSE_DISCOVERIES
 from entropy_sentinel.monitor.reading.times import start_after, windows_between
 from entropy_sentinel.monitor.result import Monitored, slice_name
 
-# Largest number of slices in a picture; tables and files have all.
+# Largest number of slices in a picture; files contain all.
 RANKED = 20
-# A column that exists with labels, null if they do not represent the slice.
+# A column that rows have only if labels are given; it is null if the labels do not represent the slice.
 LABELLED = "improved_accuracy"
 ESTIMATE = ("estimated_accuracy", "lower", "upper")
 _ERRORS = ("expected_errors", "expected_errors_lower", "expected_errors_upper")
 _WITH_LABELS = (LABELLED, "improved_lower", "improved_upper")
-# Largest numbers of panels, windows and ticks; tables and files have all windows.
+# Largest numbers of panels, windows and ticks; files contain all windows.
 MOST_PANELS, MOST_WINDOWS, MOST_TICKS = 12, 100, 4
 # The box of a panel: accuracy 0 is at BOTTOM and 1 at TOP, with a margin for dots and text.
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 320, 150, 36, 310, 12, 120
@@ -32,9 +32,10 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Mark:
-    """A number with its interval on a bar: `at`, `low` and `high` in per cent of its length, `text` beside it.
+    """A number with its interval on a bar: `at`, `low` and `high` are in per cent of the bar's length.
 
-    `kind` is its style: `estimate`, `errors` or `labels`. Without an interval, all three positions are equal.
+    `text` is written beside the bar. `kind` is the style: `estimate`, `errors` or `labels`. Without an interval, all
+    three positions are equal.
     """
 
     kind: str
@@ -62,7 +63,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Ranges:
-    """A picture with a line per slice; `scales` has the title and the ends of each bar."""
+    """A picture with a line per slice; `scales` has the title and the two ends of each bar's scale."""
 
     scales: tuple[tuple[str, str, str], ...]
     lines: tuple[Line, ...]
@@ -70,7 +71,7 @@ class Ranges:
 
 
 def ranked(result: Monitored) -> Ranges | None:
-    """Return accuracy and expected errors of the slices with the most errors; null without estimates."""
+    """Return accuracy and expected errors of the slices with the most expected errors; null without estimates."""
     rows = most_errors(result)
     if rows.is_empty():
         return None
@@ -86,12 +87,12 @@ def ranked(result: Monitored) -> Ranges | None:
         (("estimated accuracy", "0", "1"), ("errors expected", "0", f"{full:,.0f}")),
         tuple(lines),
         "Slices by expected number of errors, responses times (1 - accuracy). Labels or better data help "
-        f"most in the first ones. Bars are {rows['level'][0]:.0%} intervals.",
+        f"most in the slices at the top. Bars are {rows['level'][0]:.0%} intervals.",
     )
 
 
 def labelled(result: Monitored) -> Ranges | None:
-    """Return estimates next to those with labels; null if no slice has such a number."""
+    """Return the estimates without and with labels of each slice; null if no slice has an estimate with labels."""
     rows, of = _labelled_rows(result)
     if rows.is_empty():
         return None
@@ -116,12 +117,12 @@ def most_errors(result: Monitored) -> pl.DataFrame:
 
 
 def name_of(result: Monitored, row: Mapping[str, Any]) -> str:
-    """Return the name of the slice of a row."""
+    """Return the name of a row's slice."""
     return slice_name(row[column] for column in result.by)
 
 
 def _labelled_rows(result: Monitored) -> tuple[pl.DataFrame, str]:
-    """Return the slices that labels represent, or else those of the newest window, and their period in words."""
+    """Return the rows that labels represent, over the whole time or else in the newest window, and the period."""
     sets = {"": result.slices}
     if result.newest:
         newest = result.newest[-1]
@@ -136,9 +137,9 @@ def _labelled_rows(result: Monitored) -> tuple[pl.DataFrame, str]:
 class Panel:
     """Estimates of one slice, in units of a box of WIDTH x HEIGHT.
 
-    `points` are x, y, whether the estimate has changed, and the text. `bands` are outlines of intervals, and `lines`
-    estimates, each for consecutive windows, as the points of an SVG line. `ticks` are x and text; `reference` is x and
-    width of the reference, or null.
+    `points` are x, y, whether the estimate has changed, and the text. For each run of consecutive windows, `bands` has
+    the outline of the intervals and `lines` has the estimates, as points of an SVG line. `ticks` are x and text;
+    `reference` is x and width of the reference, or null.
     """
 
     name: str
@@ -151,7 +152,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class OverTime:
-    """A panel for each of the first slices, and the positions of the accuracy axis."""
+    """A panel for each slice shown, and the positions on the accuracy axis."""
 
     panels: tuple[Panel, ...]
     caption: str
@@ -160,7 +161,7 @@ class OverTime:
 
 
 def over_time(result: Monitored) -> OverTime | None:
-    """Return estimates by window of the slices with the most expected errors; null with fewer than two windows."""
+    """Return the slices with the most expected errors, by window; null with fewer than two windows."""
     if result.windows is None:
         return None
     windows = result.windows.drop_nulls(["window", "estimated_accuracy"]).sort("window")
@@ -189,7 +190,7 @@ def over_time(result: Monitored) -> OverTime | None:
 
 @dataclass(frozen=True)
 class _Axis:
-    """The time axis, from the start of the first window to the end of the last; `edges` are those of all windows."""
+    """The time axis, from the start of the first window to the end of the last; `edges` limit the windows."""
 
     edges: list[datetime]
 
@@ -198,7 +199,7 @@ class _Axis:
         return cls(windows_between(windows[0], start_after(windows[-1], 1, kind), kind).to_list())
 
     def number(self, window: datetime) -> int:
-        """Return the number of a window, from 0, by its start."""
+        """Return the number (from 0) of the window that starts at `window`."""
         return bisect_left(self.edges, window)
 
     def x(self, when: datetime) -> float:
@@ -212,7 +213,7 @@ class _Axis:
         return self.x(begin + (end - begin) / 2)
 
     def ticks(self) -> Iterator[tuple[float, str]]:
-        """Yield evenly spread windows: position and start; the first one and a new year show the year."""
+        """Yield position and label of evenly spaced windows; the first label and the first of a year show the year."""
         n, year = len(self.edges) - 1, None
         hours = self.edges[1] - self.edges[0] < timedelta(days=1)
         for number in range(0, n, -(-n // MOST_TICKS)):
@@ -223,7 +224,7 @@ class _Axis:
 
 
 def _panel(name: str, rows: pl.DataFrame, axis: _Axis, reference: Point | None) -> Panel:
-    """Return a panel; points are in the middle of windows, and a window without an estimate breaks the line."""
+    """Return a panel, with points in the middle of windows; a window without an estimate breaks the line."""
     points, runs, last = [], list[list[tuple[float, float, float, float]]](), None
     for row in rows.iter_rows(named=True):
         when, number = row["window"], axis.number(row["window"])

@@ -33,15 +33,15 @@ def plot(shown: Monitored | SavedEstimator) -> Picture:
     """Draw the result of a monitor, or the validation of an estimator.
 
     Args:
-        shown: A result of `monitor`: draws accuracy and expected errors of the slices, with windows also over time,
-            with labels also the accuracy from labels. Or an estimator from `fit` or `load`: draws the estimate of each
-            held-out domain with its 90 % interval, and the truth.
+        shown: What to draw. For a result of `monitor`: accuracy and expected errors of the slices; with windows also
+            estimates over time; with labels also the accuracy from labels. For an estimator from `fit` or `load`: the
+            estimate of each held-out domain with its 90 % interval, and the true accuracy.
 
     Returns:
         The pictures; a notebook shows them if they are the value of a cell.
 
     Raises:
-        InputError: For anything else, and if there is nothing to draw.
+        InputError: For any other value, and if there is nothing to draw.
 
     Examples:
         >>> import entropy_sentinel as es
@@ -65,7 +65,7 @@ def _picture(ranges: list[Ranges | None], panels: Any, nothing: str) -> Picture:
 
 
 def _left_out(validation: Validation | None) -> Ranges | None:
-    """Return the estimate of each held-out domain, the most accurate first."""
+    """Return the estimate of each held-out domain, the most accurate first; null without any."""
     domains = [] if validation is None else [domain for domain in validation.domains if domain.estimated is not None]
     if validation is None or not domains:
         return None
@@ -77,8 +77,8 @@ def _left_out(validation: Validation | None) -> Ranges | None:
     return Ranges(
         (("accuracy", "0", "1"),),
         tuple(lines),
-        f"Verdict: {validation.verdict}. Blue, round: each labelled domain as estimated without its labels, with its "
-        f"{LEVEL:.0%} interval. Green, square: the truth, the share of its labels that are correct.",
+        f"Verdict: {validation.verdict}. Blue circles: the estimate of each labelled domain without its labels, with "
+        f"the {LEVEL:.0%} interval. Green squares: the true accuracy, the share of labels that are correct.",
     )
 
 

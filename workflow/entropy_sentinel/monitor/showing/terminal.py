@@ -1,4 +1,4 @@
-"""Show a monitor's result on a terminal; some sentences are on the page too."""
+"""Show a monitor's result on a terminal; the page repeats some of the sentences."""
 
 import polars as pl
 
@@ -48,15 +48,14 @@ def labels_of_a_part(result: Monitored) -> list[str]:
 
 
 def labels_and_estimates(result: Monitored) -> list[str]:
-    """Return lines about which of the two numbers to read, and notes about slices with labels."""
+    """Return a line about which of the two accuracies to read, and notes about slices with labels."""
     if LABELLED not in result.now.columns or not (result.now["read"] == LABELS).any():
         return []
     rows = result.now.filter(pl.col("read_because").is_not_null()).head(SHOWN)
     return [
-        f"read '{LABELS}' if the slice has it: it is right if the labels were drawn as their weights say, "
-        f"even if the estimator is wrong. '{ESTIMATED}' assumes that the slice resembles the labelled domains "
-        "as they resemble each other. The two rest on different assumptions, so their intervals are not "
-        "combined",
+        f"read '{LABELS}' if the slice has it: it is valid if the weights match how labels were drawn, even if "
+        f"the estimator is wrong. '{ESTIMATED}' assumes that the slice resembles the labelled domains as much as "
+        "they resemble each other. The two rest on different assumptions, so their intervals are not combined",
         *(
             f"{slice_name(row[name] for name in result.by)}: {row['read_because']}"
             for row in rows.iter_rows(named=True)
@@ -65,7 +64,7 @@ def labels_and_estimates(result: Monitored) -> list[str]:
 
 
 def pooled(result: Monitored) -> list[str]:
-    """Return a line if the newest window of a slice has too few responses."""
+    """Return a line about pooling if any slice pools windows, else nothing."""
     if not (result.now["n_windows"] > 1).any():
         return []
     about = result.provenance
@@ -76,7 +75,7 @@ def pooled(result: Monitored) -> list[str]:
 
 
 def without_traffic(result: Monitored) -> list[str]:
-    """Return a line with the windows without responses, between the first and the newest."""
+    """Return a line that lists the windows without responses between the first and the newest window."""
     if result.windows is None or not result.newest:
         return []
     there = result.windows["window"].drop_nulls().unique().sort()
@@ -93,7 +92,7 @@ def without_traffic(result: Monitored) -> list[str]:
 
 
 def reasons(result: Monitored) -> dict[str, str]:
-    """Return the reason of each flag of the slices shown; slices with the same reason are named together."""
+    """Return the reasons for each flag of the slices shown; slices with the same reason are named together."""
     named: dict[str, dict[str, list[str]]] = {}
     for row in result.slices.head(SHOWN).iter_rows(named=True):
         for flag, reason in zip(row["flags"], row["reasons"], strict=True):
@@ -105,7 +104,7 @@ def reasons(result: Monitored) -> dict[str, str]:
 
 
 def parts(result: Monitored) -> list[Part]:
-    """Return what to print: estimator and input, slices, newest window, reasons of the flags, alerts."""
+    """Return the parts to print: estimator and input, slices, newest window, reasons for the flags, alerts."""
     shown: list[Part] = [*whose(result)]
     for of, rows in shown_rows(result):
         shown += _rows(result, rows, of)

@@ -1,7 +1,7 @@
 """Send alerts to a webhook, as JSON or as a message for Slack and compatible chats.
 
-The address of a webhook is a secret: whoever has it can post. No message or error contains any part of it, so errors
-show only their type.
+The address of a webhook is a secret, because anyone who knows it can post. No message or error contains any part of
+the address, so errors of the connection show only their type.
 """
 
 import json
@@ -18,9 +18,9 @@ from entropy_sentinel import __version__
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.monitor.result import SHOWN, Monitored, alerts, whose
 
-# Limit for everything from the look-up of the host's name to the answer.
+# Limit for the whole request, from the look-up of the host's name to the answer.
 TIMEOUT_S = 10.0
-# Slack's control characters: a slice may be called <!channel>.
+# Escapes for Slack's control characters, because a slice may be called <!channel>.
 _ESCAPED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
@@ -38,7 +38,7 @@ def check_address(address: str) -> None:
 
 
 def post_json(result: Monitored, address: str) -> None:
-    """Post the alerts as `--alerts` writes them; nothing if there are none.
+    """Post the alerts as JSON in the format of `--alerts`; send nothing without alerts.
 
     Raises:
         InputError: If the server does not take them within TIMEOUT_S seconds.
@@ -48,7 +48,7 @@ def post_json(result: Monitored, address: str) -> None:
 
 
 def post_message(result: Monitored, address: str) -> None:
-    """Post the alerts as the text of a message, `{"text": ...}`; nothing if there are none.
+    """Post the alerts as the text of a message, `{"text": ...}`; send nothing without alerts.
 
     Raises:
         InputError: If the server does not take them within TIMEOUT_S seconds.
@@ -86,9 +86,9 @@ def _post(content: Mapping[str, Any], address: str) -> None:
 
 
 def _problem(request: Request) -> str:
-    """Send the request and return why it failed, or nothing."""
+    """Send the request; return why it failed, or an empty text."""
     try:
-        # Longer than the caller waits, so that the caller reports the time-out.
+        # This time-out is longer than the caller's, so that the caller reports it.
         build_opener(_NoRedirects).open(request, timeout=2 * TIMEOUT_S).close()
     except HTTPError as error:
         error.close()

@@ -1,1 +1,1 @@
-"""Sum responses by slice and window; sums add up over files and are kept between runs."""
+"""Sum responses by slice and window; sums are added up over files and kept between runs."""

@@ -1,4 +1,4 @@
-"""Add logs to the sums of a state: known files are not read again, and something must be usable."""
+"""Add logs to the sums of a state, without reading known files again; raise an error if nothing is usable."""
 
 import logging
 import shutil
@@ -27,10 +27,7 @@ log = logging.getLogger(__name__)
 # A problem: the sums of two parts contain the same responses.
 _IN_TWO_PARTS = "responses that are in two parts and count twice; a single run over the files counts them once"
 # A note: files were read before a statistic existed, or with an earlier definition of it.
-_NOT_KNOWN = (
-    "files read by an earlier version, whose '{}' is therefore unknown, also for their slices; give these files again "
-    "to get it"
-)
+_NOT_KNOWN = "files read by an earlier version, so '{}' is unknown for the slices; give the files again to compute it"
 
 
 def check_use(
@@ -41,8 +38,8 @@ def check_use(
 ) -> None:
     """Raise an error if nothing in `files`, which include the current `sources`, is usable.
 
-    It is a ProvenanceError if all responses have another model or log-probabilities than the estimator, according to
-    its provenance `about`, and an InputError for a column that is empty for every response.
+    Raises ProvenanceError if no response has the model and log-probabilities of the estimator (according to its
+    provenance `about`), and InputError for a column that is empty for every response.
     """
     n_responses = sum(file.n_responses for file in files)
     seen = {name for file in files for name in file.seen}
@@ -53,16 +50,17 @@ def check_use(
 
 
 class _Changed(Exception):
-    """A file has changed while it was read."""
+    """A file changed while it was being read."""
 
 
 class Collector:
     """Adds files to a state.
 
-    `given` are the files of this run, by their keys in the state; `read` were read now, `n_known` before.
+    `given` are the files of this run, by their keys in the state. Of these, the files in `read` were read now, and
+    `n_known` were read before.
 
-    Files are identified by their content only if the state is `lasting`, which means that it is used again. Single
-    responses are kept then, and with `single`, to match labels or to show them.
+    Files are identified by their content only if the state is `lasting`, which means that later runs use it. Single
+    responses are kept if the state is `lasting` or with `single`, to match labels or to show the responses.
     """
 
     def __init__(self, saved: SavedEstimator, reading: Reading, state: State, lasting: bool, single: bool) -> None:
@@ -75,9 +73,9 @@ class Collector:
         self.n_known = 0
 
     def add(self, sources: Iterable[Source]) -> None:
-        """Read the files that are not known yet; raise InputError for an unreadable one."""
+        """Read the files that the state does not know yet; raise InputError for an unreadable file."""
         self._sources = sources = list(sources)
-        # A single file and no later run: no other file can contain the same responses.
+        # For a single file without later runs, no other file can contain the same responses.
         self._compare = self._lasting or len(sources) > 1
         with one_thread():
             for source in sources:
@@ -91,7 +89,7 @@ class Collector:
                     self._add_file(str(source))
 
     def problems(self) -> Problems:
-        """Return the unusable parts of the files of this run."""
+        """Return the counts of unusable parts of this run's files."""
         given = [about for key, about in self.given.items() if key in self._state.files]
         problems = Problems.total(about.problems for about in given)
         if any(about.of_part for about in given) and (twice := self._state.overlap.n_twice()):
@@ -103,7 +101,7 @@ class Collector:
         return problems
 
     def check(self) -> None:
-        """Raise the error of `check_use` if nothing is usable, after removing the files that this run has added."""
+        """Call `check_use`; if it raises an error, remove the files that this run has added."""
         try:
             check_use(self._state.files.values(), self._sources, self._reading, self._saved.about)
         except EntropySentinelError:
@@ -124,7 +122,7 @@ class Collector:
             try:
                 self._add_content(path, path, look)
             except _Changed:
-                log.warning("%s: is growing; reading a copy of its current content", path)
+                log.warning("%s: is growing, so a copy of its current content is read", path)
                 self._add_copy(path)
 
     def _add_copy(self, path: str) -> None:
@@ -141,7 +139,7 @@ class Collector:
             self._add_content(str(copy), "standard input", None)
 
     def _add_content(self, path: str, name: str, look: list[int] | None) -> None:
-        """Read a file unless its content is known; `look` is its size and time, null if they are not remembered."""
+        """Read a file unless its content is known; `look` has its size and time, null if they must not be recorded."""
         digests = content(path, {file.n_bytes for file in self._state.files.values()})
         replaces: list[str] = []
         if lacking := self._state.lacking(digests.key):
@@ -150,7 +148,7 @@ class Collector:
             self._state.forget(digests.key)
         if known := self._state.holder(digests.key):
             if known.path != name:
-                log.info("%s: same content as %s, counted once", name, known.path)
+                log.info("%s: has the same content as %s; counted once", name, known.path)
             self._count_known(known)
         else:
             replaces += self._state.begun_by(digests)

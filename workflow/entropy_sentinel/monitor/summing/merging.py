@@ -21,8 +21,8 @@ from entropy_sentinel.monitor.settings import WINDOWS, Reference
 from entropy_sentinel.monitor.summing.state import State
 from entropy_sentinel.monitor.summing.sums import HELD, Sums, places
 
-# The slice that pools all small slices, and the label of a missing value in metrics. An equal value of a log is shown
-# in quotes.
+# The slice that pools all small slices, and the label of a missing value in metrics. If a log contains one of these
+# texts as a value, it is shown in quotes.
 OTHERS, NOTHING = "(others)", "(none)"
 # Largest table by slice and window; its histograms take 270 MB of memory.
 MOST_ROWS = 200_000
@@ -43,10 +43,11 @@ class Windows(NamedTuple):
 
 @dataclass(frozen=True)
 class Merged:
-    """Sums of n slices, the largest first and OTHERS, if it exists, last, and of their windows.
+    """Sums of n slices and of their windows; the largest slice is first, and OTHERS, if it exists, last.
 
-    `slices` (n,) has the slice columns. `total`, `before` (in the reference) and `since` (after it) are sums, (n,);
-    `windows` has those by window, if requested. OTHERS pools `n_pooled` slices; `kept` has the keys of the other ones.
+    `slices` (n,) has the slice columns. `total`, `before` (in the reference) and `since` (after the reference) are
+    sums, (n,); `windows` has the sums by window, if requested. OTHERS pools `n_pooled` slices; `kept` has the keys of
+    all other slices.
     """
 
     slices: pl.DataFrame
@@ -58,7 +59,7 @@ class Merged:
     kept: pl.DataFrame
 
     def slices_of(self, keys: pl.DataFrame) -> np.ndarray:
-        """Return the row of `slices` of each key, (n,)."""
+        """Return for each key its row number in `slices`, (n,)."""
         of = places(_keys(keys, self.kept.columns).select(self.kept.columns), self.kept)
         return np.where(of < 0, len(self.kept), of)
 
@@ -68,8 +69,8 @@ def merge(
 ) -> Merged | None:
     """Add up the sums of all files in two passes; return None without responses.
 
-    It keeps the `max_slices` slices with the most responses (ties by name), or fewer if the table by slice and window
-    would be longer than MOST_ROWS, and pools the others.
+    The `max_slices` slices with the most responses (ties by name) are kept, or fewer if the table by slice and window
+    would be longer than MOST_ROWS. All other slices are pooled.
     """
     columns = [f"{BY}{name}" for name in by or (ALL,)]
     sizes, windows = _sizes(state, columns, window)
@@ -106,7 +107,7 @@ def _named(kept: pl.DataFrame, pooled: bool) -> pl.DataFrame:
 
 
 def _unambiguous(column: str) -> pl.Expr:
-    """Return values of slices, with more quotes around OTHERS and NOTHING, also if they already have quotes."""
+    """Return a column with quotes added around OTHERS and NOTHING, even if these values are already quoted."""
     quoted = pl.concat_str(pl.lit('"'), column, pl.lit('"'))
     own = pl.col(column).str.strip_chars('"').is_in([OTHERS, NOTHING])
     return pl.when(own).then(quoted).otherwise(column).alias(column)
@@ -123,7 +124,7 @@ def _keys(keys: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
 
 
 def _sizes(state: State, columns: Sequence[str], window: str | None) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return all slices with their number of responses `n`, the largest first, and all windows."""
+    """Return all slices with their numbers of responses `n`, the largest first; and all windows."""
     sizes, windows = _Distinct([*columns], pl.col("n").sum()), _Distinct(["window"])
     for part in state.all_sums():
         keys = _keys(part.keys, columns)
@@ -136,7 +137,7 @@ def _sizes(state: State, columns: Sequence[str], window: str | None) -> tuple[pl
 
 
 class _Distinct:
-    """Collects the distinct rows of many frames; it merges them whenever they have doubled, so in linear time."""
+    """Collects the distinct rows of many frames in linear time, because it merges only when they have doubled."""
 
     def __init__(self, by: Sequence[str], *sums: pl.Expr) -> None:
         self._by, self._sums = by, sums
@@ -162,7 +163,7 @@ def _most(max_slices: int, n_windows: int) -> int:
     """Return the number of slices to keep besides OTHERS."""
     most = min(max_slices, MOST_ROWS // n_windows - 1)
     if most < 1:
-        raise InputError(f"window: the logs have {n_windows:,} windows; choose a longer one")
+        raise InputError(f"window: the logs have {n_windows:,} windows, which is too many; choose a longer window")
     return most
 
 
@@ -172,7 +173,7 @@ def _periods(reference: Reference) -> dict[str, pl.Expr]:
 
 
 def _add_windows(sums: dict[str, Sums], grid: pl.DataFrame, rows: pl.DataFrame, part: Sums) -> pl.DataFrame:
-    """Add a part to the sums by slice and window; return their rows, including new ones."""
+    """Add a part to the sums by slice and window; return `grid` with the new rows."""
     new = rows.unique(maintain_order=True).join(grid, on=grid.columns, how="anti", nulls_equal=True)
     if len(new):
         more, known = Sums.zeros(len(new), part), sums.get("windows")
@@ -187,11 +188,12 @@ class Recent:
     """The newest windows of slices.
 
     `rows` (n,) has `slice`, a row number of `Merged.slices`; `window`, the newest pooled window; `window_from`, the
-    oldest one with responses of the slice; and `n_windows`, the number of windows between them, inclusive. `sums` (n,)
-    are their sums. A slice has a row for the newest window, and one for the window before it unless that was pooled.
+    oldest pooled window with responses of the slice; and `n_windows`, the number of windows between them, inclusive.
+    `sums` (n,) are the sums of these rows. A slice has a row for the newest window, and a row for the window before
+    unless that window was pooled.
 
-    `last_usable` (n_slices,) is the last window with enough responses after pooling, or null, and `stale` (n_slices,)
-    whether it is too long ago. `newest` are the windows of the rows, the newest last.
+    `last_usable` (n_slices,) is the last window with enough responses after pooling, or null. `stale` (n_slices,)
+    tells whether that window is too long ago. `newest` are the windows of the rows, the newest last.
     """
 
     rows: pl.DataFrame
@@ -204,7 +206,7 @@ class Recent:
 def recent(
     windows: Windows, n_slices: int, window: str, least: int, most_windows: int, reference: Reference | None
 ) -> Recent:
-    """Pool the newest windows of each slice, at most `most_windows`, until it has `least` estimated responses."""
+    """Pool at most `most_windows` of each slice's newest windows until they have `least` estimated responses."""
     n, place = pl.Series(windows.sums.n_estimated), pl.int_range(pl.len())
     counts = windows.rows.with_columns(n=n, place=place).drop_nulls("window")
     span = f"{most_windows}{WINDOWS[window][1:]}"
@@ -234,7 +236,7 @@ def recent(
 
 
 def _newest(counts: pl.DataFrame, span: str, least: int) -> list[datetime]:
-    """Return the newest two windows, without later ones that are too thin even if pooled: their clock is wrong."""
+    """Return the newest two windows, without later windows that are too thin even if pooled: their clock is wrong."""
     if counts.is_empty():
         return []
     whole = counts.group_by("window").agg(pl.col("n").sum()).sort("window")
@@ -244,7 +246,7 @@ def _newest(counts: pl.DataFrame, span: str, least: int) -> list[datetime]:
 
 
 def _pooled(counts: pl.DataFrame, least: int) -> pl.DataFrame:
-    """Pool for each slice the newest windows until they have `least` responses: `window_from`, `n`, `places`."""
+    """Pool each slice's newest windows until they have `least` responses; return `window_from`, `n` and `places`."""
     newest_first = counts.sort("slice", "window", descending=[False, True])
     after = pl.col("n").cum_sum().over("slice") - pl.col("n")
     taken = newest_first.filter(after < least)
@@ -266,14 +268,14 @@ def _last_usable(
 
 
 def _stale(lately: pl.DataFrame, last_usable: list[datetime | None], least: int) -> np.ndarray:
-    """Return the slices, (n_slices,), that once had enough responses and have too few `lately`."""
+    """Return whether each slice once had enough responses but has too few in `lately`, (n_slices,)."""
     counts = lately.group_by("slice").agg(pl.col("n").sum())
     enough = set(counts.filter(pl.col("n") >= least)["slice"].to_list())
     return np.array([last is not None and number not in enough for number, last in enumerate(last_usable)], dtype=bool)
 
 
 def pooled_words(row: dict[str, object], window: str | None) -> str:
-    """Return the note of a row that pools windows; empty if it does not."""
+    """Return a note that names the windows that a row pools; empty if the row has only one."""
     if row.get("n_windows", 1) == 1:
         return ""
     return f"{row['n_windows']} {window}s from {row['window_from']:%Y-%m-%d %H:%M}"

@@ -1,14 +1,15 @@
 """A state: the sums of every file that was read, so that a later run reads only new files.
 
-The frames of a file are in parts: SUMS by slice and smallest window; RESPONSES, ids and predictions to match with later
-labels; HASHES to recognise the responses in other files (`identity`). A row with an empty key describes the
-state: the estimator's checksum, and how responses were read. `state_file` has the tables.
+The frames of a file have three parts: SUMS by slice and smallest window; RESPONSES, with ids and predictions to match
+with later labels; and HASHES to recognise the responses in other files (`identity`). A row with an empty key describes
+the state: the estimator's checksum, and how responses were read. `state_file` has the tables.
 
-The key of a file is the SHA-256 of its unpacked content, so a file that was moved, copied or packed is recognised. A
-file that begins with the whole content of an earlier one, such as a log that has grown, is read whole and replaces it.
-The replaced key is kept, because its content may also be elsewhere. Responses in several files count once. A file is
-added in one transaction, so a killed run leaves nothing behind. The row of a file lists its statistics with their
-versions (`monitor.catalogue`). If one is unknown, the file is read again when given; otherwise its other sums count.
+The key of a file is the SHA-256 of its unpacked content, so a file that was moved, copied or packed is recognised. If
+a file begins with the whole content of an earlier file, such as a log that has grown, it is read from the start and
+replaces the earlier file. The replaced key is kept, because other files may have the same content. Responses in several
+files count once. A file is added in one transaction, so a killed run leaves nothing behind. The row of a file lists its
+statistics with their versions (`monitor.catalogue`). If a statistic is unknown, the file is read again if it is given;
+otherwise its other sums count.
 """
 
 from collections.abc import Iterator
@@ -32,12 +33,12 @@ _STATE = ""
 
 @dataclass
 class FileSums:
-    """The row of a file: everything but its sums.
+    """The row of a file: everything except its sums.
 
-    `replaces` are keys of earlier content that it begins with. `seen` are the columns with a value, `problems` is
-    `Problems.as_dict`. `rejected` counts the responses that do not match the estimator, by kind, and `taken` those used
-    anyway. `of_part` means that it comes from another state. `checksums` are those of its frames, by part;
-    `statistics` are the versions of its statistics.
+    `replaces` are the keys of earlier files whose content the file begins with. `seen` are the columns with a value,
+    and `problems` is `Problems.as_dict`. Responses that do not match the estimator are counted by kind, in `rejected`
+    or, if they are used anyway, in `taken`. `of_part` means that the file comes from another state. `checksums` are
+    the checksums of its frames, by part; `statistics` are the versions of its statistics.
     """
 
     path: str
@@ -55,19 +56,19 @@ class FileSums:
 
     @property
     def unknown(self) -> list[str]:
-        """Return the statistics that its sums lack or have in another version."""
+        """Return the statistics that the file's sums lack or have in another version."""
         return [name for name, version in VERSIONS.items() if self.statistics.get(name) != version]
 
 
 class State:
-    """The sums for one estimator and one way of reading, locked while it is open.
+    """The sums for one estimator and one way of reading; the state is locked while it is open.
 
-    `files` are those that count, by their keys. Raises DamagedFileError if the file was changed, and
-    EntropySentinelError if it cannot be read or written.
+    `files` are the files that count, by their keys. Raises DamagedFileError if the state file was damaged or edited,
+    and EntropySentinelError if it cannot be read or written.
     """
 
     def __init__(self, file: StateFile, whose: dict[str, Any]) -> None:
-        """Read a file, or start it; raise ProvenanceError if it has another estimator or way of reading."""
+        """Read or start a state file; raise ProvenanceError if it has another estimator or way of reading."""
         self._file, self._whose = file, whose
         about = file.about()
         if _STATE in about:
@@ -80,21 +81,21 @@ class State:
     @classmethod
     @contextmanager
     def opened(cls, path: Path | None, whose: dict[str, Any]) -> Iterator["State"]:
-        """Open or create the state in a file, for this process only; without a path it is temporary.
+        """Open or create a state file for this process only; without a path, the state is temporary.
 
-        `whose` has the name of the `estimator`, the `checksum` of its file, and `reading`, how responses are read.
+        `whose` has the name of the `estimator`, the `checksum` of its file, and the options `reading`.
         Raises ConfigError for a file that is not a state.
         """
         with opened(path) as file:
             yield cls(file, whose)
 
     def known(self, path: str) -> FileSums | None:
-        """Return the file at a path, without opening it, if size and time are unchanged and it lacks no statistic."""
+        """Return the known file at a path, unopened; null if size or time changed or a statistic is unknown."""
         key = self._file.place(path)
         return None if self.lacking(key) else self.holder(key)
 
     def holder(self, key: str) -> FileSums | None:
-        """Return the file with this key, or a file that begins with its content."""
+        """Return the file with this key, or a file that replaced it, or null."""
         return self.files.get(key) or next((about for about in self.files.values() if key in about.replaces), None)
 
     def lacking(self, key: str) -> list[str]:
@@ -102,17 +103,17 @@ class State:
         return self.files[key].unknown if key in self.files else []
 
     def remember(self, path: str, look: list[int], key: str) -> None:
-        """Record the key of a file and its size and time, `look`."""
+        """Record the key, size and time (`look`) of the file at a path."""
         self._file.remember(path, look, key)
 
     def begun_by(self, content: Content) -> list[str]:
-        """Return the keys of the earlier files whose whole content this one begins with."""
+        """Return the keys of the earlier files whose whole content is at the beginning of this content."""
         begun = [key for key in content.beginnings if key in self.files and key != content.key]
         return sorted({*begun, *(replaced for key in begun for replaced in self.files[key].replaces)})
 
     @contextmanager
     def writing(self, about: FileSums) -> Iterator["Writer"]:
-        """Yield a writer of a file's frames; the file counts once the block has ended."""
+        """Yield a writer for a file's frames; the file counts once the block has ended."""
         with self._file.transaction():
             yield (writer := Writer(self._file, about.key))
             about.checksums = writer.checksums
@@ -125,9 +126,9 @@ class State:
         self.overlap.add(about.key)
 
     def take_over(self, path: Path) -> list[FileSums]:
-        """Add the files of another state with the same estimator and reading; return those that count.
+        """Add the files of another state with the same estimator and reading; return the files that count.
 
-        A file whose responses are all in another one is skipped; single responses cannot be subtracted from sums.
+        A file is skipped if all its responses are in other files; single responses cannot be subtracted from sums.
         """
         with State.opened(path, self._whose) as part:
             for about in part.files.values():
@@ -135,7 +136,7 @@ class State:
             return list(filter(None, map(self.holder, part.files)))
 
     def _take_over(self, about: FileSums, part: "State") -> None:
-        """Add a file of another state unless this one has its responses."""
+        """Add a file of another state unless this state already has its responses."""
         if self.lacking(about.key) and not about.unknown:
             self.forget(about.key)
         new, others = part.numbers(about.key), self.others(about)
@@ -155,7 +156,7 @@ class State:
             writer.write(HASHES, new)
 
     def others(self, about: FileSums) -> Others:
-        """Return the responses of all files except those that this one replaces."""
+        """Return the responses of all files except the files that this file replaces."""
         return self.overlap.others(about.replaces)
 
     def sums(self, key: str) -> Iterator[Partial]:
@@ -200,12 +201,12 @@ def _check_same(path: Path | None, then: dict[str, Any], now: dict[str, Any]) ->
     if then["checksum"] != now["checksum"]:
         raise ProvenanceError(
             f"{path}: contains results of another estimator, '{then['estimator']}' with checksum "
-            f"{then['checksum'][:12]}; this one has {now['checksum'][:12]}. The results cannot be added: "
+            f"{then['checksum'][:12]}; this estimator has {now['checksum'][:12]}. The results cannot be added: "
             f"{remedy}"
         )
     for name, value in now["reading"].items():
         if (before := then["reading"].get(name)) != value:
             raise ProvenanceError(
-                f"{path}: was made with {name} = {before}, and this run has {value}. The results cannot be "
+                f"{path}: was made with {name} = {before}, but this run has {value}. The results cannot be "
                 f"added: {remedy}"
             )

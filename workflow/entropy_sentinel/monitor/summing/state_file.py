@@ -1,8 +1,8 @@
 """The SQLite file of a state: its tables, its lock, and checksums of all content.
 
-    about       a row for each log file, and one about the state: JSON
-    frames      the frames of these files, in parts: Parquet
-    places      paths, sizes and times of files: a file that looks unchanged is not opened
+    about       JSON: a row for each log file, and a row about the state
+    frames      Parquet: the frames of these files, in parts
+    places      paths, sizes and times of files, so that unchanged files are not opened
 
 Simultaneous runs wait for each other.
 """
@@ -36,14 +36,14 @@ STATE = Kind("a state of the monitor", 0x45536D73, 1, _TABLES)
 _MAGIC, _APPLICATION = b"SQLite format 3\0", slice(68, 72)
 # Time between attempts of a waiting process, seconds.
 _POLL_S = 1.0
-# The content as bytes, even if a damaged byte has changed its type: the checksum then differs.
+# The content as bytes, even if damage has changed its type, so that the checksum reveals the damage.
 _CONTENT = "CAST(ifnull(content, '') AS BLOB)"
 
 
 class StateFile:
-    """An open file of a state, for this process only; `path` is null for a temporary one.
+    """An open state file, for this process only; `path` is null for a temporary file.
 
-    Raises DamagedFileError if the file was changed, and EntropySentinelError if it cannot be read or written.
+    Raises DamagedFileError if the file was damaged or edited, and EntropySentinelError if it cannot be read or written.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path | None) -> None:
@@ -57,13 +57,13 @@ class StateFile:
         return key
 
     def remember(self, path: str, look: list[int], key: str) -> None:
-        """Record the key of a file and its size and time, `look`."""
-        # It only saves time, so a state that cannot be written can still be read.
+        """Record the key, size and time (`look`) of the file at a path."""
+        # The record only saves time, so errors are ignored: a state that cannot be written can still be read.
         with suppress(EntropySentinelError):
             self.execute("INSERT OR REPLACE INTO places VALUES (?, ?, ?, ?)", _place(path), *look, key)
 
     def frames(self, key: str, part: str, checksum: str | None) -> Iterator[pl.DataFrame]:
-        """Yield the frames of a part of a file after checking their `checksum`; none without a checksum."""
+        """Check the `checksum` of a part of a file, then yield the frames; without a checksum there are none."""
         if checksum is None:
             return
         contents = f"SELECT {_CONTENT} FROM frames WHERE key = ? AND part = ? ORDER BY number"
@@ -94,7 +94,7 @@ class StateFile:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit what the block writes, or nothing if it raises."""
+        """Commit the changes of the block, or none of them if it raises."""
         self.execute("BEGIN")
         try:
             yield
@@ -116,7 +116,7 @@ class StateFile:
 
 @contextmanager
 def opened(path: Path | None) -> Iterator[StateFile]:
-    """Open or create a state file, temporary without a path; raise ConfigError for a file that is not a state."""
+    """Open or create a state file (temporary without a path); raise ConfigError if the file is not a state."""
     if path is not None:
         if path.is_dir():
             raise ConfigError(f"state: must be a file, was the folder {path}; name a new file, and give all the logs")
@@ -154,7 +154,7 @@ class Writer:
 
     @property
     def checksums(self) -> dict[str, str]:
-        """Return the checksum of each part with a frame."""
+        """Return the checksum of each part that has a frame."""
         return {part: digest.hexdigest() for part, digest in self._digests.items()}
 
 
@@ -182,7 +182,7 @@ def _digest(key: str, content: bytes) -> bytes:
 
 
 def _lock(connection: sqlite3.Connection, path: Path | None) -> None:
-    """Take the lock, or wait for the run that has it; the kernel releases it when the process ends."""
+    """Take the lock, after waiting for any run that holds it; the kernel releases it when the process ends."""
     connection.execute("PRAGMA locking_mode = EXCLUSIVE")
     waiting = False
     while True:
@@ -207,7 +207,7 @@ def _errors(path: Path | None) -> Iterator[None]:
 
 
 def _unusable(path: Path | None, error: sqlite3.Error) -> EntropySentinelError:
-    # For a text that is not UTF-8, Python raises the error, without SQLite's code.
+    # If a text is not UTF-8, Python itself raises the error, so it has no SQLite code.
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
     if code == sqlite3.SQLITE_NOTADB:
         return ConfigError(f"state: must be {STATE.name} or a new file, was {path}; name another file")

@@ -1,4 +1,4 @@
-"""Sums over the responses of a slice: those of the parts add up to those of the whole."""
+"""Sums over the responses of a slice; the sums of a log's parts add up to the sums of the whole."""
 
 from collections.abc import Container, Sequence
 from typing import Any, NamedTuple
@@ -15,14 +15,14 @@ from entropy_sentinel.monitor.reading.inputs import BY
 from entropy_sentinel.signals.catalogue import SIGNALS
 
 _PLACES = {name: place for place, name in enumerate(STATISTICS)}
-# Sums with several numbers per slice.
+# Sums that have several numbers per slice.
 _LISTS = ("values", "products", "histogram")
-# Slices and windows in memory while a file is read: about 30 MB of histograms.
+# Largest number of slices and windows in memory while a file is read: about 30 MB of histograms.
 HELD = 20_000
 
 
 def predictions(estimator: Estimator, features: pl.DataFrame) -> np.ndarray:
-    """Return the prediction for each response, (n_rows,), in [0, 1]: P(correct), or else the estimate for it alone."""
+    """Return each response's prediction, (n_rows,), in [0, 1]: P(correct), or else the estimate for it alone."""
     with one_thread():
         p = estimator.p_correct(features)
         return np.clip(estimator.accuracies_of(estimator.values(features)) if p is None else p, 0, 1)
@@ -37,9 +37,9 @@ def values_of(estimator: Estimator, rows: pl.DataFrame) -> np.ndarray:
 class Sums(NamedTuple):
     """Sums over the responses of each of n slices.
 
-    `statistics` (n, s) has those of STATISTICS, NaN if unknown for a part. `values` (n, k) are sums of the estimator's
-    values, and `products` (n, k (k + 1) / 2) of their products in the order of `pairs(k)`. `histogram` (n, m) counts
-    responses by feature and bin, flat; m is 0 if the estimator's file has no bins.
+    `statistics` (n, s) are the sums of STATISTICS, NaN if a part's sum is unknown. `values` (n, k) are the sums of the
+    estimator's values, and `products` (n, k (k + 1) / 2) the sums of their products in the order of `pairs(k)`.
+    `histogram` (n, m) counts responses by feature and bin, flattened; m is 0 if the estimator's file has no bins.
     """
 
     statistics: np.ndarray
@@ -52,11 +52,11 @@ class Sums(NamedTuple):
 
     @classmethod
     def zeros(cls, n: int, like: "Sums") -> "Sums":
-        """Return sums over no responses, with as many values and bins as `like` has."""
+        """Return sums over no responses, with as many values and bins as `like`."""
         return cls(*(np.zeros((n, part.shape[1]), dtype=part.dtype) for part in like))
 
     def grouped(self, groups: np.ndarray, n_groups: int) -> "Sums":
-        """Return the sums of groups of slices: row i belongs to group `groups[i]`, or to none if negative."""
+        """Return the sums of groups of slices; row i belongs to group `groups[i]`, or to no group if it is negative."""
         rows = np.flatnonzero(groups >= 0)
         rows = rows[np.argsort(groups[rows], kind="stable")]
         made = Sums.zeros(n_groups, self)
@@ -68,7 +68,7 @@ class Sums(NamedTuple):
         return made
 
     def add(self, groups: np.ndarray, other: "Sums") -> None:
-        """Add row i of `other` to row `groups[i]`, or drop it if that is negative."""
+        """Add row i of `other` to row `groups[i]`, or drop row i if `groups[i]` is negative."""
         there, place = np.unique(groups[groups >= 0], return_inverse=True)
         numbers = np.full(len(groups), -1)
         numbers[groups >= 0] = place
@@ -98,7 +98,7 @@ class Sums(NamedTuple):
 
     @property
     def of_questions(self) -> list[tuple[int, int]]:
-        """Return for each slice the number of ambiguous questions, and of all questions; 0 if unknown."""
+        """Return each slice's numbers of ambiguous questions and of all questions; 0 if unknown."""
         counts = np.nan_to_num(np.column_stack([self.sum_of("ambiguous_share"), self.sum_of("n_questions")]))
         return [(ambiguous, n) for ambiguous, n in counts.astype(int).tolist()]
 
@@ -107,7 +107,7 @@ class Sums(NamedTuple):
         return self.statistics[:, _PLACES[statistic]]
 
     def column(self, statistic: Statistic) -> pl.Series:
-        """Return a statistic for the rows, (n,): a count, a sum, or a share; null without responses or if unknown."""
+        """Return a statistic, (n,): a count, a sum, or a share; null if unknown, or for a share without responses."""
         total = pl.Series(statistic.name, self.sum_of(statistic.name)).fill_nan(None)
         if not statistic.of:
             return total.cast(pl.Int64) if statistic.name.startswith("n_") else total
@@ -116,14 +116,14 @@ class Sums(NamedTuple):
 
 
 class Partial(NamedTuple):
-    """Sums with their slices and windows: `keys` are (n,) rows of text columns and `grain`."""
+    """Sums with their slices and windows: `keys` has n rows of text columns and `grain`."""
 
     keys: pl.DataFrame
     sums: Sums
 
     @classmethod
     def together(cls, parts: Sequence["Partial"]) -> "Partial":
-        """Add up several parts, to one row per slice and window."""
+        """Add up several parts; return one row per slice and window."""
         keys = pl.concat([part.keys for part in parts])
         sums = Sums(*map(np.concatenate, zip(*(part.sums for part in parts), strict=True)))
         groups, unique = numbered(keys)
@@ -158,7 +158,7 @@ def pairs(k: int) -> list[tuple[int, int]]:
 
 
 def covariance(sums: np.ndarray, products: np.ndarray, n: float) -> np.ndarray:
-    """Return the covariances (k, k), divided by n - 1, of n responses' values from their sums (k,) and products."""
+    """Return the covariances (k, k) of n responses' values (denominator n - 1) from their sums (k,) and products."""
     matrix = np.zeros((len(sums), len(sums)))
     for (i, j), product in zip(pairs(len(sums)), products, strict=True):
         matrix[i, j] = matrix[j, i] = product - sums[i] * sums[j] / n
@@ -166,13 +166,13 @@ def covariance(sums: np.ndarray, products: np.ndarray, n: float) -> np.ndarray:
 
 
 def numbered(keys: pl.DataFrame) -> tuple[np.ndarray, pl.DataFrame]:
-    """Return for each row the number of its unique row, (n,), and the unique rows in order of appearance."""
+    """Return each row's position among the unique rows, (n,), and the unique rows in order of appearance."""
     unique = keys.unique(maintain_order=True)
     return places(keys, unique), unique
 
 
 def places(keys: pl.DataFrame, among: pl.DataFrame) -> np.ndarray:
-    """Return the row of `among`, whose rows are unique, that equals each of `keys`, (n,), or -1."""
+    """Return the position of each row of `keys` in `among`, whose rows are unique, (n,); -1 if missing."""
     matches = keys.join(
         among.with_row_index("place"), on=keys.columns, how="left", nulls_equal=True, maintain_order="left"
     )
@@ -180,7 +180,7 @@ def places(keys: pl.DataFrame, among: pl.DataFrame) -> np.ndarray:
 
 
 def responses(frame: pl.DataFrame, estimator: Estimator) -> pl.DataFrame:
-    """Return for each estimated response its id, its keys, and the prediction `p`, to match with labels."""
+    """Return the id, the keys and the prediction `p` of each estimated response, to match with labels."""
     usable = frame.filter(pl.col("excluded").is_null())
     p = pl.Series(predictions(estimator, usable) if len(usable) else [], dtype=pl.Float64)
     return usable.select(*RESPONSE, pl.col(f"^{BY}.*$"), "grain", p=p)
@@ -214,7 +214,7 @@ def sums_of(frame: pl.DataFrame, estimator: Estimator, support: Support | None) 
 
 
 def of_each(frame: pl.DataFrame) -> list[np.ndarray]:
-    """Return for each statistic the value of every response, (n,), in a frame of `inputs`."""
+    """Return the values of each statistic for the responses, (n,), in a frame of `inputs`."""
     numbers = {name: statistic.each.cast(pl.Float64).fill_null(0.0) for name, statistic in STATISTICS.items()}
     columns = frame.select(**numbers)
     return [
@@ -231,7 +231,7 @@ class Accumulator:
         self._rows = 0
 
     def add(self, part: Partial) -> Partial | None:
-        """Add a frame's sums; return the sums so far, and start again, if they are full."""
+        """Add a frame's sums; return the sums so far and start again if they are too many to hold, else None."""
         self._waiting.append(part)
         self._rows += len(part.keys)
         if self._rows <= HELD:
@@ -249,11 +249,11 @@ class Accumulator:
 
 
 def n_values(estimator: Estimator) -> int:
-    """Return how many values the estimator has for a response."""
+    """Return the number of values that the estimator computes per response."""
     values = estimator.values(pl.DataFrame({name: [1.0] for name in SIGNALS}))
     return 1 if values.ndim == 1 else values.shape[1]
 
 
 def support_of(about: dict[str, Any]) -> Support | None:
-    """Return the estimator's support; None for a file of an earlier version."""
+    """Return the estimator's support; None if an earlier version wrote the estimator's file."""
     return Support.from_dict(about["support"]) if about.get("support") else None

@@ -111,8 +111,8 @@ class ForcedAnswer(Settings):
     )
     samples: Positive | None = Field(
         None,
-        description="how many responses to each item to ask about, from the first; the others have no score; null for "
-        "all. The cost of the pass is proportional to the number of responses",
+        description="score only this many responses to each item, from the first; null for all. The cost of the pass "
+        "is proportional to the number of responses",
     )
     options: bool = Field(
         False,

@@ -1,4 +1,4 @@
-"""Join the chunks of a streamed reply to its choices."""
+"""Join the chunks of a streamed reply into its choices."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ def add_part(choice: dict[str, Any], part: Mapping[str, Any]) -> None:
     """Add a chunk's part of a choice to the earlier parts.
 
     Args:
-        choice: `{}` at first, later the choice so far, in the form of a reply that was not streamed. A choice without a
+        choice: The choice so far, at first `{}`, in the form of a reply that was not streamed. A choice without a
             `finish_reason` has not ended.
         part: An entry of a chunk's `choices`.
     """

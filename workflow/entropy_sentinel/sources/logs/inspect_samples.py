@@ -1,11 +1,11 @@
 """Read samples of evaluations by inspect_ai: `.eval`, a zip archive with a JSON document per sample, and `.json`.
 
 - The task is the benchmark, the epoch is the number of the sample, and the scores are labels.
-- Log-probabilities are those of the last generation. If there are several choices, only the first was scored.
+- Log-probabilities come from the last generation. If there are several choices, only the first was scored.
 - A sample without output counts as refused if it failed; otherwise its finish reason is the limit that it reached.
 - If a run was interrupted, the samples in its log are read.
 
-inspect_ai's own reader is not used: it takes fifteen times as long, because it also checks all events.
+inspect_ai's own reader is not used, because it also checks all events and takes fifteen times as long.
 """
 
 import json
@@ -21,7 +21,7 @@ from entropy_sentinel.sources.logs.records import BadRecord, Found, too_long
 from entropy_sentinel.sources.logs.reply import Reply, finish, refused, storable
 from entropy_sentinel.sources.opening import Stream
 
-# Where an archive has the facts of its evaluation; an interrupted run has only the second.
+# The files of an archive with the facts of its evaluation; an interrupted run has only the second file.
 _HEADERS = ("header.json", "_journal/start.json")
 _VERDICTS = {"C": True, "I": False, "N": False}
 _CUT_OFF = ("max_tokens", "model_length")
@@ -37,7 +37,7 @@ def archived_samples(stream: Stream, name: str, longest: int) -> Iterator[Found 
     members = {member.filename: member for member in archive.infolist()}
     header = next((members[header] for header in _HEADERS if header in members), None)
     if header is None:
-        raise InputError(f"{name}: is a zip archive without {_HEADERS[0]}; must be a log of inspect_ai")
+        raise InputError(f"{name}: is a zip archive without {_HEADERS[0]}, so it is not a log of inspect_ai")
 
     def content(member: Any, where: str) -> Found | BadRecord:
         if member.file_size > longest:
@@ -93,24 +93,24 @@ def _zipfile(name: str) -> Any:
             from backports.zstd import zipfile
         except ImportError:
             raise InputError(
-                f"{name}: a log of inspect_ai is packed with zstd: pip install 'entropy-sentinel[inspect]'"
+                f"{name}: logs of inspect_ai are packed with zstd; run: pip install 'entropy-sentinel[inspect]'"
             ) from None
     return zipfile
 
 
 class InspectReader(Reader):
-    """One sample per record."""
+    """Reads one sample per record."""
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
         """Yield the choices of the sample's output, or a refused or empty response if it has none."""
         output, choices = record.get("output") or {}, (record.get("output") or {}).get("choices") or ()
-        # The question is the sample's input; in the messages a template surrounds it.
+        # The question is the sample's input; the messages contain it inside a template.
         asked = {**record, "messages": None}
         kept = self.columns(asked, _usual(record)) | {"benchmark": storable(record["eval"]["task"])}
         seed = record["eval"]["model_generate_config"].get("seed")
         replies = [_choice(choice, record) for choice in choices] or [Reply(None, None, "", _failure(record), None)]
         for number, reply in enumerate(replies):
-            # Without an output, inspect_ai writes its own name for the model.
+            # If there is no output, inspect_ai writes its own name for the model.
             reply.model = output.get("model") or None if choices else None
             reply.item_id, reply.columns = str(record["id"]), kept
             reply.sample = (record["epoch"] - 1) * len(replies) + number
@@ -152,9 +152,9 @@ def _usual(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def label_of(record: Mapping[str, Any], scorer: str | None) -> tuple[bool | None, str | None]:
-    """Return whether the sample is correct according to `scorer`, or to its only scorer; or null and the reason.
+    """Return whether the sample is correct according to `scorer` or its only scorer; if unknown, null and the reason.
 
-    A score with several values counts as one score of the scorer `NAME.KEY` for each value.
+    A score with several values counts as one score per value, by the scorer `NAME.KEY`.
     """
     scores = dict[str, Mapping[str, Any]]()
     for name, score in (record.get("scores") or {}).items():
@@ -174,7 +174,7 @@ def label_of(record: Mapping[str, Any], scorer: str | None) -> tuple[bool | None
 
 
 def _verdict(value: Any) -> bool | None:
-    """Return the verdict of a score; null for a partial score, and for a value that is not a score."""
+    """Return the verdict of a score; null for a partial score or an unknown value."""
     if isinstance(value, str):
         return _VERDICTS.get(value)
     return bool(value) if isinstance(value, bool | int | float) and value in (0, 1) else None

@@ -2,7 +2,7 @@
 
 A stream is logged as the whole reply. Calls other than completions (embeddings, images) are skipped; failed calls are
 refused requests. Of the metadata about the sender, only the names of key and team become columns. Hashes of keys and
-addresses of people do so only if the user names these columns.
+addresses of people become columns only if the user names these columns.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ _COMPLETIONS = ("completion", "responses", "generate_content", "messages")
 
 
 class LiteLLMReader(Reader):
-    """One call per record."""
+    """Reads one call per record."""
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
         """Yield the responses of the call."""

@@ -1,4 +1,4 @@
-"""Read replies in memory like the records of a log: dicts, a client's objects, rows of a frame."""
+"""Read replies in memory like the records of a log: dicts, objects of a client, or rows of a frame."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
@@ -9,10 +9,10 @@ import polars as pl
 
 from entropy_sentinel.frames.errors import InputError
 
-# The benchmark of replies that name none; for a file it is the file's name.
+# The benchmark of replies that name none; for files, the file's name is used instead.
 NAME = "replies"
 _FORMS = (
-    "files, or replies: dicts, objects with `model_dump` as OpenAI's and LiteLLM's clients give them, lists of "
+    "files, or replies: dicts, objects with `model_dump` from OpenAI's or LiteLLM's client, lists of "
     "these, or a frame of Polars, pandas or Arrow"
 )
 _PLAIN = {str, int, float, bool, type(None)}
@@ -27,7 +27,7 @@ class ClientReply(Protocol):
         """Return the reply as a dict."""
 
 
-# A reply, several, or a table of them; tables of pandas and Arrow are recognised by their methods.
+# One or several replies, or a table of replies; tables of pandas and Arrow are recognised by their methods.
 Replies = pl.DataFrame | pl.LazyFrame | Mapping[str, Any] | ClientReply | Iterable[Any]
 
 
@@ -45,14 +45,14 @@ class Held:
         return NAME
 
     def records(self) -> Iterator[tuple[str, Any]]:
-        """Yield the position and the content of each record; a value that is not a mapping is unchanged."""
+        """Yield the place and the content of each record; a value that is not a mapping stays unchanged."""
         for number, row in enumerate(self._rows):
             content = plain(row)
             yield f"{NAME}: entry {number + 1}", _without_missing(content) if isinstance(content, dict) else content
 
 
 def held(logs: Any) -> Held | None:
-    """Return replies in memory, or None for files; raise InputError for anything else, and for a mixture."""
+    """Return replies in memory, or None for files; raise InputError for a mixture or any other value."""
     if isinstance(logs, Held):
         return logs
     if isinstance(logs, str | PathLike):
@@ -94,5 +94,5 @@ def plain(value: Any) -> Any:
 
 
 def _without_missing(record: dict[str, Any]) -> dict[str, Any]:
-    """Replace NaN, a frame's missing value, with null."""
+    """Return a record with null instead of NaN, which is the missing value of frames."""
     return {name: None if isinstance(value, float) and value != value else value for name, value in record.items()}

@@ -1,4 +1,4 @@
-"""Complete what identifies a response: its benchmark, its id, and its number among the responses with that id."""
+"""Complete the key of a response: its benchmark, its id, and its number among the responses with that id."""
 
 from collections import Counter
 
@@ -18,14 +18,14 @@ Key = tuple[str, str, str]
 
 
 class Numbers:
-    """Ids and sample numbers of the responses of one reading; `repeats` counts the ids that occurred before.
+    """Assigns ids and sample numbers while logs are read; `repeats` counts the ids that occurred before.
 
-    A response without an id gets the file's name and its position, `NAME-00012`. If an id repeats for the same model
-    and benchmark, the response is another sample of it: the item was asked again, or the reply was logged twice.
+    The id of a response without one is the file's name and the response's position, `NAME-00012`. If an id repeats for
+    the same model and benchmark, the response is another sample: the item was asked again, or the reply logged twice.
     """
 
     def __init__(self) -> None:
-        """Start a reading."""
+        """Start without responses."""
         self.repeats = 0
         self._places = Counter[str]()
         # The sample numbers in use, as bits, by model, benchmark and id.
@@ -34,7 +34,7 @@ class Numbers:
     def complete(self, frame: pl.DataFrame, file: str, model: str) -> pl.DataFrame:
         """Fill in `item_id`, `sample`, `model` and `benchmark` from the log, or else from the file's name.
 
-        Call it when nothing else can fail: it takes the numbers, and counts in `repeats` the ids that occurred before.
+        Call it last, when nothing else can fail, because it uses up numbers and counts repeated ids in `repeats`.
         """
         own = pl.col(_BENCHMARK).cast(pl.String) if _BENCHMARK in frame.columns else pl.lit(None)
         named = frame.with_columns(model=pl.col("model").fill_null(model), benchmark=pl.coalesce(own, pl.lit(file)))
@@ -48,7 +48,7 @@ class Numbers:
         ).drop(_BENCHMARK, strict=False)
 
     def _number(self, key: Key, number: int | None) -> int:
-        """Return the requested number if it is free, else the lowest free one."""
+        """Return the requested number if it is free, else the lowest free number."""
         taken = self._taken.get(key, 0)
         if number is None or taken >> number & 1:
             self.repeats += bool(taken)

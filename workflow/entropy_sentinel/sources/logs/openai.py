@@ -1,13 +1,14 @@
-"""Read replies of OpenAI's APIs and of compatible servers: alone, in batches, with their requests, in chunks.
+"""Read replies of OpenAI's APIs and of compatible servers: single replies, batches, request-reply pairs, and chunks.
 
 - `n` choices are `n` samples of the same id.
-- A refusal is the text, with its own log-probabilities. A tool call has no text, and often no log-probabilities.
-- Log-probabilities cover all tokens, including reasoning if the server returns it; `trace_after` leaves that out.
-- vLLM lists the sampled token first. If it is not among the k most likely, it replaces the k-th.
-- In the Responses API, each text of the output has its log-probabilities; the texts of several messages are joined, and
-  their traces too. Other items (reasoning, tool calls) have none.
-- Chunks of several streams may be mixed. A choice is complete with its finish reason; without one at the end of the
-  file, its stream was interrupted, and the finish reason is `unknown`.
+- A refusal is used as the text, with the refusal's log-probabilities. A tool call has no text, and often no
+  log-probabilities.
+- Log-probabilities cover all tokens, including reasoning if the server returns it; `trace_after` leaves reasoning out.
+- vLLM lists the sampled token first. If it is not among the k most likely tokens, it replaces the k-th.
+- In the Responses API, each text of the output has its own log-probabilities. The texts and the traces of several
+  messages are joined. Other items (reasoning, tool calls) have no log-probabilities.
+- Chunks of several streams may be mixed. A choice is complete when its finish reason arrives. If there is none at the
+  end of the file, the stream was interrupted, and the finish reason is `unknown`.
 """
 
 import json
@@ -23,7 +24,7 @@ from entropy_sentinel.sources.logs.reply import Ignored, Reply, Trace, finish, r
 
 
 class ReplyReader(Reader):
-    """One reply per record."""
+    """Reads one reply per record."""
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
         """Yield a response for each choice of the reply."""
@@ -40,7 +41,7 @@ def facts_of(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def choices(body: Any) -> Iterator[Reply]:
-    """Yield the responses in the body of a reply, or a refused one for an error; InputError for anything else."""
+    """Yield the responses in a reply's body, or a refused response for an error; else raise InputError."""
     if isinstance(body, Mapping) and body.get("error") and not body.get("choices"):
         yield error_reply(body["error"], body)
         return
@@ -62,7 +63,7 @@ def error_reply(error: Any, body: Mapping[str, Any]) -> Reply:
 
 
 def message_choice(choice: Mapping[str, Any], message: Any) -> Reply:
-    """Return the response of a choice with a message, which may be joined from a stream's chunks."""
+    """Return the response of a choice whose message may have been joined from a stream's chunks."""
     if not isinstance(message, Mapping):
         raise InputError("a choice must have a `message` or a `text`")
     facts = [
@@ -75,7 +76,7 @@ def message_choice(choice: Mapping[str, Any], message: Any) -> Reply:
         if there
     ]
     content = message.get("content")
-    if isinstance(content, list):  # some servers send it in parts
+    if isinstance(content, list):  # some servers send the content in parts
         content = "".join(part.get("text") or "" for part in content)
     text = storable(content or message.get("refusal") or "")
     steps = _steps(choice.get("logprobs"))
@@ -103,7 +104,7 @@ def tokens_of(steps: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _steps(logprobs: Any) -> list[Mapping[str, Any]] | None:
-    """Return the steps of content and refusal in sequence; None without either."""
+    """Return the steps of the content and then of the refusal; None if both are missing."""
     if not isinstance(logprobs, Mapping):
         return None
     parts = [logprobs.get("content"), logprobs.get("refusal")]
@@ -111,9 +112,10 @@ def _steps(logprobs: Any) -> list[Mapping[str, Any]] | None:
 
 
 def _text_choice(choice: Mapping[str, Any]) -> Reply:
-    """Return the response of a text completion: parallel lists, or, from llama.cpp, steps as in a chat completion.
+    """Return the response of a text completion.
 
-    In parallel lists, the sampled token may be an additional alternative.
+    Log-probabilities are parallel lists, in which the sampled token may be an additional alternative, or (from
+    llama.cpp) steps as in a chat completion.
     """
     logprobs, text = choice.get("logprobs") or {}, storable(choice.get("text") or "")
     steps, sampled, response = _steps(logprobs), logprobs.get("token_logprobs"), None
@@ -131,7 +133,7 @@ def _text_choice(choice: Mapping[str, Any]) -> Reply:
 
 
 class ResponseReader(Reader):
-    """One reply per record; for a stream, its closing event, which contains the whole reply."""
+    """Reads one reply per record; for a stream, it reads the closing event, which contains the whole reply."""
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
         """Yield the response of the reply."""
@@ -145,12 +147,12 @@ class ResponseReader(Reader):
 
 
 def facts_of_response(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of a reply that may define slices; it repeats the settings of its request."""
+    """Return the columns of a reply that may define slices; the reply repeats the settings of its request."""
     return time_column(body.get("created_at")) | request_columns(body)
 
 
 def response_of(body: Any) -> Reply:
-    """Return the response in the body of a reply, or a refused one for an error; InputError for anything else."""
+    """Return the response in a reply's body, or a refused response for an error; else raise InputError."""
     if isinstance(body, Mapping) and body.get("error"):
         return error_reply(body["error"], body)
     if not isinstance(body, Mapping) or not isinstance(body.get("output"), list):
@@ -163,7 +165,7 @@ def response_of(body: Any) -> Reply:
     steps = [step for part in given for step in part]
     logprobs, text = (trace_of(steps) if steps else None), storable("".join(texts))
     if steps and len(given) < sum(map(bool, texts)):
-        raise InputError("only a part of the text has log-probabilities")
+        raise InputError("only part of the text has log-probabilities")
     return Reply(
         *(body.get("id"), body.get("model"), text, _finish_of(body), logprobs, tokens_of(steps)),
         prompt_tokens=(body.get("usage") or {}).get("input_tokens") or 0,
@@ -187,7 +189,7 @@ def _finish_of(body: Mapping[str, Any]) -> str:
 
 
 def parsed(body: Any) -> Any:
-    """Parse a body that was logged as JSON text; return any other unchanged."""
+    """Parse a body that was logged as JSON text; return any other body unchanged."""
     if not isinstance(body, str):
         return body
     try:
@@ -197,7 +199,7 @@ def parsed(body: Any) -> Any:
 
 
 def responses_in(body: Any) -> tuple[list[Reply], dict[str, Any]]:
-    """Return the responses in a body and its columns that may define slices; raise Ignored for other kinds."""
+    """Return the responses in a body, and the columns that may define slices; raise Ignored for lists."""
     body = parsed(body)
     if isinstance(body, Mapping) and body.get("object") == "list":
         raise Ignored("lists, for example of embeddings")
@@ -208,10 +210,10 @@ def responses_in(body: Any) -> tuple[list[Reply], dict[str, Any]]:
 
 
 class BatchReader(Reader):
-    """One request per record, identified by its `custom_id`."""
+    """Reads one request per record, identified by its `custom_id`."""
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
-        """Yield the responses to the request, or a refused one for an error."""
+        """Yield the responses to the request, or a refused response for an error."""
         answered = record.get("response") or {}
         error = record.get("error") or ({} if answered.get("body") else {"message": "no response"})
         if error:
@@ -225,14 +227,14 @@ class BatchReader(Reader):
 
 
 class PairReader(Reader):
-    """One exchange per record."""
+    """Reads one request and its reply per record."""
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
         """Yield the responses to the request."""
         request = parsed(record["request"])
         request = request.get("body", request) if isinstance(request, Mapping) else {}
         response = parsed(record["response"])
-        # In an HTTP log the body is a field beside the status.
+        # In an HTTP log, the body is a field next to the status.
         wrapped = isinstance(response, Mapping) and "body" in response and "choices" not in response
         responses, facts = responses_in(response["body"] if wrapped else response)
         named = next((name for name in IDS if record.get(name) is not None), None)
@@ -248,7 +250,7 @@ class PairReader(Reader):
 
 @dataclass
 class _Stream:
-    """A choice of a stream so far, with its first chunk and the number of unreadable chunks."""
+    """The parts of a stream's choice so far, its first chunk, and the number of its unreadable chunks."""
 
     first: Mapping[str, Any]
     choice: dict[str, Any] = field(default_factory=dict)
@@ -256,19 +258,19 @@ class _Stream:
 
 
 class StreamReader(Reader):
-    """Many records per response."""
+    """Reads many records per response."""
 
     def __init__(self) -> None:
         """Start a file."""
         self._open: dict[tuple[Any, int], _Stream] = {}
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
-        """Yield the responses that this chunk completes; a chunk with only the usage completes none."""
+        """Yield the responses that this chunk completes; a chunk that has only `usage` completes none."""
         ended = []
         for part in record["choices"]:
             key = (record.get("id"), part.get("index", 0))
             stream = self._open.setdefault(key, _Stream(record))
-            # Counts as broken until the whole chunk is added: a response with a missing chunk is not what was sent.
+            # The stream counts as broken until the whole chunk is added, because a response must not lack a chunk.
             stream.broken += 1
             add_part(stream.choice, part)
             stream.broken -= 1

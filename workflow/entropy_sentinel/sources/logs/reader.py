@@ -1,4 +1,4 @@
-"""The base class of a format's reader, which converts records to replies, and the columns that it keeps."""
+"""The base class of the formats' readers, which convert records to replies and keep their columns."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -7,11 +7,11 @@ from typing import Any
 from entropy_sentinel.frames.secrets import is_secret_name
 from entropy_sentinel.sources.logs.reply import Reply, scalar, storable
 
-# Names of a log's own id; the first existing one counts.
+# Names of columns with a log's own id; the first existing column counts.
 IDS = ("item_id", "prompt_id", "custom_id", "request_id", "id")
 # The name under which `columns` requests the question.
 QUESTION = "question"
-# The fields of a record that contain its request, and the request's names of a text prompt.
+# The fields of a record that may contain its request, and the fields of a request that may contain a text prompt.
 _REQUESTS = ("request", "body", "kwargs")
 _TEXTS = ("question", "prompt", "input", "instruction", "query")
 # Columns of a table that may contain a question.
@@ -25,7 +25,7 @@ OF_REQUESTS = ("user", "temperature", "top_p", "safety_identifier", "prompt_cach
 
 
 def question_of(record: Any) -> str | None:
-    """Return the user's last message or the prompt in a record, or in the request within it; None without one."""
+    """Return the user's last message or the prompt in a record or in its request; None if there is neither."""
     if not isinstance(record, Mapping):
         return None
     messages = record.get("messages")
@@ -58,7 +58,7 @@ def usual_columns(record: Mapping[str, Any], leave_out: Iterable[str] = ()) -> d
 
 
 def metadata_columns(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the scalars of a record's metadata as `metadata.NAME`, without secrets, long texts and the sender."""
+    """Return the scalars of a record's metadata as `metadata.NAME`; omit secrets, long texts and sender data."""
     values = record.get("metadata")
     if not isinstance(values, Mapping):
         return {}
@@ -101,9 +101,9 @@ class Reader:
     """Converts the records of one file to replies.
 
     Attributes:
-        wanted: Dotted names of the columns to keep; null for the usual ones.
+        wanted: Dotted names of the columns to keep; null for the usual columns.
         further: Names of additional columns to keep if a record has them.
-        scorer: The scorer whose scores are labels; null if there is only one.
+        scorer: The scorer whose scores are labels; null if there is only one scorer.
     """
 
     wanted: Sequence[str] | None = None
@@ -111,17 +111,18 @@ class Reader:
     scorer: str | None = None
 
     def replies(self, record: Mapping[str, Any]) -> Iterable[Reply]:
-        """Return the responses in a record; raise InputError if it is unusable, Ignored if it is not a response."""
+        """Return the responses in a record; raise InputError if it is unusable, or Ignored if it has no responses."""
         raise NotImplementedError
 
     def rest(self) -> Iterable[Callable[[], Reply]]:
-        """Return a function for each response that is left at the end of the file; a function may raise."""
+        """Return, at the end of the file, functions that return the remaining responses; a function may raise."""
         return ()
 
     def columns(self, record: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the requested columns, by the name of a usual one or their dotted name; by default the `usual` ones.
+        """Return the requested columns, or else the `usual` columns, by name.
 
-        The metadata of every format is among the usual ones. A `question` is also looked up in the request.
+        A column is requested by its name among the usual columns, which include the metadata in every format, or by its
+        dotted name in the record. A `question` is also looked up in the request.
         """
         usual = {**metadata_columns(record), **usual}
         names = [*(usual if self.wanted is None else self.wanted), *self.further]

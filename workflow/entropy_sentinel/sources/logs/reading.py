@@ -26,7 +26,7 @@ from entropy_sentinel.sources.logs.summary import ANY_ERROR, Summary, WholeFileE
 from entropy_sentinel.sources.logs.traces import LABELLED, Responses, combined, gathered, to_frame
 from entropy_sentinel.sources.opening import STANDARD_INPUT
 
-# Limits of a frame: about 10 MB of traces with 20 alternatives.
+# Limits of a frame, which is then about 10 MB for traces with 20 alternatives.
 TOKENS_AT_A_TIME, RESPONSES_AT_A_TIME = 100_000, 1000
 ASSUMED_MODE = "raw_logprobs"
 
@@ -34,8 +34,8 @@ ASSUMED_MODE = "raw_logprobs"
 class Logs:
     """The responses of files, as frames: GENERATIONS with `model`, `benchmark`, LOGPROBS, UNUSABLE and slice columns.
 
-    A frame has as many entries per step as the largest k in it; `top_k_returned` is each response's own. `summary`
-    counts what was read so far.
+    A frame has as many entries per step as the largest k in the frame; `top_k_returned` is the k of each response.
+    `summary` counts what was read so far.
     """
 
     def __init__(self, paths: Sequence[str | Path | Held], options: ReadOptions) -> None:
@@ -49,7 +49,7 @@ class Logs:
         self._numbers = Numbers()
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
-        """Read everything. Raises InputError for a file that cannot be read, and if `strict` for any bad record."""
+        """Read everything. Raises InputError for a file that cannot be read and, if `strict`, for any bad record."""
         for path in self._paths:
             self.summary.files += 1
             try:
@@ -103,7 +103,7 @@ class Logs:
             start += len(batch)
 
     def _flat_frame(self, batch: pl.DataFrame, path: str, start: int, rows: np.ndarray) -> pl.DataFrame:
-        """Return some `rows` of a batch as a frame; the batch begins with row `start` of the file."""
+        """Return the given `rows` of a batch as a frame; the batch begins with row `start` of the file."""
         responses = table.responses(batch if len(rows) == len(batch) else batch[rows], self._columns)
         responses = replace(responses, rows=responses.rows.with_columns(**self._places(path, start + rows)))
         frame = self._frame(responses, _name(path))
@@ -127,7 +127,7 @@ class Logs:
                 if tokens >= TOKENS_AT_A_TIME or len(waiting) >= RESPONSES_AT_A_TIME:
                     yield from frames(waiting, build, self._bad_reply)
                     waiting, tokens = [], 0
-        except IncompleteFileError as error:  # raised after the records before it
+        except IncompleteFileError as error:  # raised again after the readable records
             ending = error
         if waiting:
             yield from frames(waiting, build, self._bad_reply)
@@ -183,7 +183,7 @@ class Logs:
         format = recognise(record.content)
         if format is None:
             raise InputError(
-                f"has no known format ({', '.join(FORMATS)}); its fields: {', '.join(record.content)[:200] or 'none'}"
+                f"has no known format ({', '.join(FORMATS)}); fields: {', '.join(record.content)[:200] or 'none'}"
             )
         return format.name
 
@@ -194,7 +194,7 @@ class Logs:
         self.summary.add_bad(record)
 
     def _frame(self, responses: Responses, file: str) -> pl.DataFrame:
-        """Return a batch as a complete frame and count it; nothing is counted if it raises."""
+        """Return a batch as a complete frame and count it; if this fails, nothing is counted."""
         frame, counted = to_frame(responses, self._options.top_k)
         frame = _named(frame).with_columns(
             run=pl.lit(0, pl.UInt16),
@@ -229,7 +229,7 @@ class Logs:
 
 
 def of_replies(replies: Any) -> pl.DataFrame:
-    """Return the responses of replies in memory as one frame; raise InputError for files and unreadable replies."""
+    """Return the responses in replies in memory as one frame; raise InputError for files and unreadable replies."""
     given = held(replies)
     if given is None:
         raise InputError("features: must be traces or replies; for files use es.read_features(paths)")
@@ -237,7 +237,7 @@ def of_replies(replies: Any) -> pl.DataFrame:
 
 
 def read_strictly(source: str | Held, empty: str) -> pl.DataFrame:
-    """Return the responses of a log as one frame; raise InputError for a bad record, and with `empty` without any."""
+    """Return a log's responses as one frame; raise InputError for a bad record, or with the text `empty` if none."""
     frames = list(Logs([source], ReadOptions(strict=True)))
     if not frames:
         raise InputError(empty)
@@ -245,7 +245,7 @@ def read_strictly(source: str | Held, empty: str) -> pl.DataFrame:
 
 
 def _cut(frame: pl.DataFrame, top_k: int | None) -> pl.DataFrame:
-    """Cut the steps of traces of this pipeline, whose entries are sorted, to `top_k` entries."""
+    """Cut the steps of this pipeline's traces, whose entries are sorted, to `top_k` entries."""
     width = top_k_of(frame.schema)
     if top_k is None or top_k == width:
         return frame
@@ -259,13 +259,13 @@ def _cut(frame: pl.DataFrame, top_k: int | None) -> pl.DataFrame:
 
 
 def _named(frame: pl.DataFrame) -> pl.DataFrame:
-    """Give the log's columns their names, with `log_` before the name of a column of the frame."""
+    """Give the log's columns their names; a name that the frame already uses gets the prefix `log_`."""
     names = [name for name in frame.columns if name.startswith("column.")]
     return frame.rename({name: own_name(name.removeprefix("column.")) for name in names})
 
 
 def _known(reply: Reply, format: str, place: str) -> Reply:
-    """Return a response that a frame can hold, with its format and place."""
+    """Return a response with its format and place; raise InputError if a frame cannot hold it."""
     reply.format, reply.place = format, place
     return reply.checked()
 

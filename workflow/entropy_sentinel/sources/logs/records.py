@@ -1,6 +1,7 @@
 """Read the records of a log: JSON Lines, server-sent events, JSON documents and arrays, rows of Parquet and CSV.
 
-An unreadable record becomes a BadRecord, and reading continues with the next. Only one record is in memory at a time.
+An unreadable record becomes a BadRecord, and reading continues with the next record. Only one record is in memory at a
+time.
 """
 
 import codecs
@@ -25,10 +26,10 @@ from entropy_sentinel.sources.opening import STANDARD_INPUT, Stream, opened
 MB = 1_000_000
 _BLOCK = 1 << 20
 _WHITE = b" \t\r\n"
-_MARK = b"\xef\xbb\xbf"  # some programs write it at the start of a UTF-8 file
+_MARK = b"\xef\xbb\xbf"  # the byte order mark that some programs write at the start of a UTF-8 file
 # Lines of a server's text log, which users often try first.
 _SERVER_LOG = (b"Generated response ", b"Received request ")
-# Columns of JSON, and of whole numbers.
+# Columns of CSV files that contain JSON, and columns that contain whole numbers.
 _JSON_CELLS = ("token_logprobs", "top_logprobs", "tokens", "token_ids", "metadata")
 _WHOLE_CELLS = ("sample", "prompt_tokens", "seed")
 _LONGEST_HEAD = 1 << 20
@@ -36,7 +37,7 @@ _DELIMITERS = (",", ";", "\t")
 
 
 class Found(NamedTuple):
-    """A record with its place: file and line, entry or row."""
+    """A record with its place: the file, and the line, entry or row."""
 
     where: str
     content: dict[str, Any]
@@ -61,7 +62,7 @@ def too_long(longest: int) -> str:
 
 
 def json_records(stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
-    """Yield the records of an array, of lines, or of documents if the first line is only the start of one."""
+    """Yield the records of an array, of lines, or of documents (if the first line is only the start of a document)."""
     beginning = stream.peek(1).removeprefix(_MARK).lstrip()
     if beginning.startswith(b"["):
         yield from _documents(b"", stream, name, longest)
@@ -74,7 +75,7 @@ def json_records(stream: Stream, name: str, longest: int) -> Iterator[Found | Ba
 
 
 def _lines(first: bytes, stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
-    """Yield the records of JSON Lines, and of the `data:` fields of server-sent events."""
+    """Yield the records in JSON Lines, or in the `data:` fields of server-sent events."""
     number, line = 1, first
     while line:
         content = line.strip()
@@ -92,13 +93,13 @@ def _lines(first: bytes, stream: Stream, name: str, longest: int) -> Iterator[Fo
 
 
 def _skip_line(begun: bytes, stream: Stream) -> None:
-    """Skip to the end of a line, in blocks."""
+    """Skip the rest of a line in blocks."""
     while begun and not begun.endswith(b"\n"):
         begun = stream.readline(_BLOCK)
 
 
 def _skip_blank(stream: Stream) -> int:
-    """Skip the following blank lines, in blocks; return their number."""
+    """Skip the blank lines that follow, in blocks; return their number."""
     n_lines = 0
     while ahead := stream.peek(1):
         blank = ahead[: len(ahead) - len(ahead.lstrip(_WHITE))]
@@ -123,9 +124,9 @@ def _record(content: bytes, where: str) -> Found | BadRecord:
 
 
 def _documents(first: bytes, stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
-    """Yield the objects of a sequence or an array, over any number of lines, with one in memory at a time.
+    """Yield the objects of a sequence or an array, which may span any number of lines, one at a time.
 
-    After an error the start of the next object is unknown, so the rest of the file is one bad record.
+    After an error, the start of the next object is unknown, so the rest of the file is a single bad record.
     """
     decoder, text, number = json.JSONDecoder(), codecs.getincrementaldecoder("utf-8")("replace"), 1
     waiting, block = text.decode(first), _BLOCK
@@ -155,7 +156,7 @@ def _documents(first: bytes, stream: Stream, name: str, longest: int) -> Iterato
 
 
 def _csv(stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
-    """Yield the rows of a CSV file, from 1; a line that is too long ends it, and an empty cell is null.
+    """Yield the rows of a CSV file, numbered from 1, up to a line that is too long; an empty cell is null.
 
     Raises InputError if the columns of traces are missing, because then no row can be read.
     """
@@ -167,8 +168,8 @@ def _csv(stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]
             names, delimiter = _head(next(lines, ""))
             if missing := [column for column in TRACES if column not in names]:
                 raise InputError(
-                    f"{name}: a CSV file of responses must have the columns {' and '.join(TRACES)}, lists of numbers "
-                    f"as JSON; {missing[0]} is missing, columns: {', '.join(names)[:300] or 'none'}"
+                    f"{name}: a CSV file of responses must have the columns {' and '.join(TRACES)}, with lists of "
+                    f"numbers as JSON; {missing[0]} is missing, columns: {', '.join(names)[:300] or 'none'}"
                 )
             yield from _csv_rows(csv.reader(lines, delimiter=delimiter, strict=True), names, name)
     finally:
@@ -236,8 +237,8 @@ def _csv_record(cells: dict[str, str], where: str) -> Found | BadRecord:
 def records(path: str | Held, max_record_mb: float = LONGEST_MB) -> Iterator[Found | BadRecord]:
     """Yield the records of a file, also `.gz`, of standard input (`-`), or of replies in memory.
 
-    JSON Lines are read line by line, an array entry by entry. A record of more than `max_record_mb` is bad; only that
-    much of it is in memory. Raises IncompleteFileError if the file cannot be read or unpacked.
+    JSON Lines are read line by line, and arrays entry by entry. A record larger than `max_record_mb` is bad, and only
+    that much of it is kept in memory. Raises IncompleteFileError if the file cannot be read or unpacked.
     """
     if isinstance(path, Held):
         yield from (checked(content, where) for where, content in path.records())
@@ -250,7 +251,7 @@ def records(path: str | Held, max_record_mb: float = LONGEST_MB) -> Iterator[Fou
         with opened(path) as stream:
             yield from _reader(stream, name)(stream, name, int(max_record_mb * MB))
     except (OSError, EOFError, zlib.error) as error:
-        raise IncompleteFileError(f"{name}: is damaged, only its beginning could be read: {error}") from None
+        raise IncompleteFileError(f"{name}: is damaged; only its beginning could be read: {error}") from None
 
 
 def _reader(stream: Stream, name: str) -> Callable[[Stream, str, int], Iterator[Found | BadRecord]]:
@@ -263,7 +264,7 @@ def _reader(stream: Stream, name: str) -> Callable[[Stream, str, int], Iterator[
 
 
 def brings_labels(path: str | Path) -> bool:
-    """Return whether a file is a log of a format with labels, such as that of an evaluation."""
+    """Return whether a file is a log in a format that has labels, such as the log of an evaluation."""
     if str(path) == STANDARD_INPUT or Path(path).suffix == ".parquet":
         return False
     try:
@@ -278,7 +279,7 @@ def brings_labels(path: str | Path) -> bool:
 
 
 def _parquet_rows(path: str) -> Iterator[Found]:
-    """Yield the rows of a Parquet file, from 0."""
+    """Yield the rows of a Parquet file, numbered from 0."""
     with given(path):
         rows = (row for batch in read_batches(path) for row in batch.iter_rows(named=True))
         for number, row in enumerate(rows):

@@ -1,4 +1,4 @@
-"""One response of a log, the same for all formats."""
+"""A response of a log, in one form for all formats."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -47,19 +47,19 @@ class Reply:
     sample: int | None = None
     prompt_tokens: int = 0
     seed: int = -1
-    # How many of the alternatives are the k most likely; None means as many as most steps have.
+    # The number k of most likely alternatives per step; None means the number that most steps have.
     k: int | None = None
-    # Whether the sampled token may be first in the list and replace the k-th most likely one.
+    # Whether the sampled token may be first in the list and replace the k-th most likely token.
     displaces: bool = False
     unusable: str | None = None
     facts: Sequence[str] = ()
     columns: dict[str, Any] = field(default_factory=dict)
-    # Whether it is correct, if the log states it, or why there is no label.
+    # Whether the response is correct, if the log states it, or the reason why there is no label.
     label: bool | None = None
     label_reason: str | None = None
     # The first token that the features use, if the log states it.
     trace_start: int = 0
-    # The name of its format, and its place: file and line.
+    # The name of the log's format, and the place of the response: file and line.
     format: str = ""
     place: str = ""
 
@@ -91,14 +91,14 @@ def trace(sampled: Sequence[float], top: Sequence[Sequence[float]]) -> Trace:
 
 
 def why_unusable(trace: Trace | None, text: str, facts: Iterable[str]) -> str | None:
-    """Return why no features can be computed; None if they can, and for a response without tokens."""
+    """Return why no features can be computed; None if they can be, or if the response has no tokens."""
     if trace is None or (not len(trace.sampled) and text):
         return f"{NO_LOGPROBS} (a tool call)" if "tool calls" in facts else NO_LOGPROBS
     return NO_ALTERNATIVES if len(trace.sampled) and not len(trace.values) else None
 
 
 def finish(reason: Any) -> str:
-    """Return the finish reason as in contract GENERATIONS; `unknown` if the log has none."""
+    """Return the finish reason in the form of contract GENERATIONS; `unknown` if the log has none."""
     reason = "" if reason is None else storable(str(reason))
     if not reason.strip():
         return "unknown"
@@ -113,12 +113,12 @@ def refused(error: Any) -> str:
 
 
 def storable(text: str) -> str:
-    """Return text that a file can hold: half a surrogate pair becomes U+FFFD."""
+    """Return the text in a form that files can store: half a surrogate pair becomes U+FFFD."""
     return _SURROGATE.sub("\ufffd", text)
 
 
 def scalar(value: Any) -> Any:
-    """Return text, a number, a truth value or a joined list of these; None for any other value."""
+    """Return a text, number or truth value, or a list of these joined to a text; None for any other value."""
     if isinstance(value, list) and all(isinstance(part, str | int | float) for part in value):
         return storable(", ".join(map(str, value)))
     if isinstance(value, int) and abs(value) >= 2**63:
@@ -127,7 +127,7 @@ def scalar(value: Any) -> Any:
 
 
 def most_common(counts: np.ndarray) -> int:
-    """Return the number of alternatives that most steps have; the smaller one of two, 0 without steps."""
+    """Return the number of alternatives that most steps have; the smallest if several tie, 0 without steps."""
     return int(np.bincount(counts).argmax()) if len(counts) else 0
 
 

@@ -12,8 +12,8 @@ from entropy_sentinel.sources.logs.settings import LogOptions
 
 # The optional column with the place of a response, file and line.
 PLACE = "place_in_log"
-# Columns of a frame of traces or features. A log's column of this name becomes `log_NAME`, and a log's own `log_NAME`
-# becomes `log_log_NAME`.
+# Columns of a frame of traces or features. A log's column with such a name becomes `log_NAME`, and a log's own
+# `log_NAME` becomes `log_log_NAME`.
 _TAKEN = {
     *GENERATIONS.schema,
     *FEATURE_FRAME.schema,
@@ -25,14 +25,14 @@ _TAKEN = {
     "label",
     "label_reason",
 }
-# Other names of a column in logs.
+# Other names that logs use for a column.
 _ALSO = {"time": ("timestamp",)}
 # Largest number of kinds to count separately; a column may have any number of values.
 _MOST_KINDS = 20
 
 
 class Selection:
-    """The options `column` and `where` of a reader of responses.
+    """Applies the options `column` and `where` to frames of responses.
 
     `left_out` counts the responses that `where` excludes, by reason; `seen` are the columns of `where` with a value.
     """
@@ -43,13 +43,13 @@ class Selection:
         self.left_out, self.seen = Counter[str](), set[str]()
 
     def read_for(self, names: Iterable[str]) -> list[str]:
-        """Return the columns to read from a log so that those called `names` are available."""
+        """Return the columns to read from a log so that the columns `names` are available."""
         wanted = dict.fromkeys((*names, *self._places, *self._values))
         places = (place for name in wanted for place in (name, *self._places.get(name, ())))
         return list(dict.fromkeys(column for place in places for column in (place, *_ALSO.get(place, ()))))
 
     def of(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return the selected responses of a frame, with the columns that were renamed."""
+        """Return the selected responses of a frame, with the renamed columns added."""
         named = {own_name(name): first_of(frame, (*places, name)) for name, places in self._places.items()}
         frame = frame.with_columns(**named)
         for name, values in self._values.items():
@@ -69,14 +69,14 @@ class Selection:
 
 
 def columns_called(frame: pl.DataFrame, name: str) -> list[str]:
-    """Return the columns of a frame for a log's column of this name, the log's own first."""
+    """Return the frame's columns for a log's column with this name; the log's own column comes first."""
     every = (name, *_ALSO.get(name, ()))
     own = [column for place in every for column in ((own_name(place), place) if _is_taken(place) else (place,))]
     return [column for column in own if column in frame.columns]
 
 
 def first_of(frame: pl.DataFrame, names: Sequence[str]) -> pl.Series:
-    """Return each row's value from the first of these columns that has one, (n,), or null."""
+    """Return each row's value from the first of these columns that has a value, (n,), or null."""
     there = [frame[column] for name in names for column in columns_called(frame, name)]
     columns = [column for column in there if column.null_count() < len(frame)]
     if not columns:
@@ -87,7 +87,7 @@ def first_of(frame: pl.DataFrame, names: Sequence[str]) -> pl.Series:
 
 
 def as_text(column: pl.Series) -> pl.Series:
-    """Return a column as text, so that 7 and "7" are equal; raise InputError for several values in a row."""
+    """Return a column as text, so that 7 and "7" are equal; raise InputError if rows can have several values."""
     if column.dtype.is_nested():
         raise InputError(f"column '{column.name}' must have one value per response, was {column.dtype}"[:300])
     if isinstance(column.dtype, pl.Datetime):
@@ -96,19 +96,19 @@ def as_text(column: pl.Series) -> pl.Series:
 
 
 def own_name(name: str) -> str:
-    """Return a frame's name for a log's column of this name."""
+    """Return the name that a log's column with this name has in a frame."""
     return f"log_{name}" if _is_taken(name) else name
 
 
 def _is_taken(name: str) -> bool:
-    """Return whether a frame has a column of this name, or renames a log's column to it."""
+    """Return whether a frame has its own column with this name, or gives this name to a renamed column of a log."""
     while name.startswith("log_"):
         name = name.removeprefix("log_")
     return name in _TAKEN
 
 
 def _grouped(pairs: Iterable[str]) -> dict[str, list[str]]:
-    """Group the values after the first `=` of these texts by the name before it."""
+    """Return the values of `NAME=VALUE` texts by name; values may contain `=`."""
     values_of: dict[str, list[str]] = {}
     for name, _, value in (pair.partition("=") for pair in pairs):
         values_of.setdefault(name, []).append(value)

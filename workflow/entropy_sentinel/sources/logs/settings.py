@@ -17,8 +17,8 @@ from entropy_sentinel.frames.sections import Number, Whole
 
 Record = Mapping[str, Any]
 
-# Default limit of a record. A token with 20 alternatives is about 6 kB of JSON from OpenAI's servers, so this is a
-# response of 40,000 tokens; as Python objects it takes ten times as much memory.
+# Default limit of a record. A token with 20 alternatives is about 6 kB of JSON from OpenAI's servers, so this limit
+# allows a response of 40,000 tokens, which takes ten times as much memory as Python objects.
 LONGEST_MB = 256
 _ROOM = "entropy_sentinel.sources.logs"
 
@@ -27,9 +27,9 @@ _ROOM = "entropy_sentinel.sources.logs"
 class Container:
     """A kind of file that is not a sequence of records, such as an archive.
 
-    `recognises` tests its first bytes, at least 8 kB of them if the file is as long. `records` names the function that
-    yields its records, from the stream, the file's name and the bytes of the longest record. Files with this `suffix`
-    are read in a folder.
+    `recognises` tests the first bytes of a file: at least 8 kB, or the whole file if it is shorter. `records` names the
+    function that yields the records, given the stream, the file's name and the size of the longest allowed record in
+    bytes. If a folder is given, files with this `suffix` are read.
     """
 
     recognises: Callable[[bytes], bool]
@@ -39,10 +39,10 @@ class Container:
 
 @dataclass(frozen=True)
 class Format:
-    """A format of logs; `recognises` tests one record, `reader` names the class that reads them.
+    """A format of logs; `recognises` tests one record, and `reader` names the class that reads records.
 
-    `containers` are kinds of files with such records that are not JSON, CSV or Parquet. If the format has `labels`, its
-    reader sets them, and its logs are files of labels too.
+    `containers` are kinds of files with such records that are not a sequence of JSON, CSV or Parquet records. If the
+    format has `labels`, its reader sets them, and its logs can also be used as label files.
     """
 
     name: str
@@ -131,7 +131,7 @@ SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".json", ".csv", *({kind.suffix for
 
 
 def container(begin: bytes) -> tuple[Format, Container] | None:
-    """Return the format and the kind of container that begins with these bytes; None if it is not a container."""
+    """Return the format and the container of a file that begins with these bytes; None if it is not a container."""
     return next((pair for pair in _CONTAINERS if pair[1].recognises(begin)), None)
 
 
@@ -141,7 +141,7 @@ def recognise(record: Record) -> Format | None:
 
 
 def _as_pairs(given: Any) -> Any:
-    """Convert a mapping of names to one or several values to `NAME=VALUE` texts; return anything else unchanged."""
+    """Convert a mapping of names to values to `NAME=VALUE` texts, and one text to a list; leave other values as is."""
     if not isinstance(given, Mapping):
         return [given] if isinstance(given, str) else given
     several = {name: value if isinstance(value, list | tuple) else [value] for name, value in given.items()}
@@ -181,13 +181,13 @@ class LogOptions(Options):
     )
     column: Annotated[Pairs, Shown(Panel.READING, "NAME=COLUMN")] = Field(
         (),
-        description="A new name for a column, such as route=metadata.route, so that logs of several formats "
-        "share it. Of several columns for a name, the first with a value is used.",
+        description="A new name for a column, such as route=metadata.route, so that logs in several formats share "
+        "the name. If a name has several columns, the first with a value is used.",
     )
     where: Annotated[Pairs, Shown(Panel.READING, "COLUMN=VALUE")] = Field(
         (),
-        description="Take only responses with this value, such as model=qwen3-4b. Several values of a "
-        "column: any of them; several columns: all of them.",
+        description="Use only responses with this value, such as model=qwen3-4b. If a column has several values, any "
+        "of them must match; if there are several columns, all of them must match.",
     )
     scorer: Annotated[str | None, Shown(Panel.READING, "NAME")] = Field(
         None, description="The scorer whose scores are the labels, if the log of an evaluation has several."
@@ -210,7 +210,7 @@ class FormatOptions(LogOptions):
         None, description=f"The format of the logs, if it is not detected: {', '.join(FORMATS)}."
     )
     max_record_mb: Annotated[Number, Shown(Panel.READING, "MB")] = Field(
-        LONGEST_MB, gt=0, description="Skip records of more megabytes, to limit memory."
+        LONGEST_MB, gt=0, description="Skip larger records (in megabytes), to limit memory."
     )
 
 
@@ -218,28 +218,28 @@ class ReadOptions(FormatOptions):
     """All options for reading logs."""
 
     columns: Annotated[tuple[str, ...] | None, Shown(Panel.READING, "NAME")] = Field(
-        None, description="Names of the columns to keep, such as metadata.route; by default the usual ones."
+        None, description="Names of the columns to keep, such as metadata.route; by default the usual columns."
     )
     places: Annotated[bool, Shown(Panel.READING)] = Field(
         False, description="Add a column with the file and line of each response."
     )
     further: Annotated[tuple[str, ...], Shown(Panel.READING, "NAME")] = Field(
-        (), description="Names of further columns to keep as signals, if the log has them."
+        (), description="Names of additional columns to keep as signals, if the log has them."
     )
 
 
 class Matching(Options):
-    """Whether responses may differ from what the estimator was fitted on."""
+    """Whether responses may differ from the estimator's training data."""
 
     any_model: Annotated[bool, Shown(Panel.READING)] = Field(
         False,
-        description="Also take responses of other models than the one that the estimator was fitted on; "
-        "otherwise they are skipped, or an error.",
+        description="Also use responses of models other than the one that the estimator was fitted on. Otherwise they "
+        "are skipped, and it is an error if no response matches.",
     )
     any_logprobs: Annotated[bool, Shown(Panel.READING)] = Field(
         False,
-        description="Also take responses with another number or kind of log-probabilities than the estimator "
-        "was fitted on.",
+        description="Also use responses whose number or kind of log-probabilities differs from the estimator's "
+        "training data.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Summarise how a log was read, for users to check, and find the record that causes an error."""
+"""Summarise for users how a log was read, and find the record that causes an error."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -19,16 +19,16 @@ SHOWN = 5
 
 
 class WholeFileError(InputError):
-    """An error of a file as a whole, not of one of its records."""
+    """An error in a whole file, not in a single record."""
 
 
 def frames(
     rows: Rows, build: Callable[[Rows], pl.DataFrame], bad: Callable[[Rows, BaseException], None]
 ) -> Iterator[pl.DataFrame]:
-    """Yield the frame that `build` makes of `rows`; if it raises, try each half, and so on.
+    """Yield the frame that `build` returns for `rows`; if `build` raises an error, try each half, and so on.
 
-    A single row that fails is passed to `bad` with the error; finding one in 1,000 takes 20 tries. WholeFileError is
-    not caught.
+    A single row that fails is passed to `bad` with the error; finding one such row in 1,000 takes 20 tries.
+    WholeFileError is not caught.
     """
     try:
         made = build(rows)
@@ -49,7 +49,7 @@ def frames(
 
 
 def _check_without_rows(rows: Rows, build: Callable[[Rows], pl.DataFrame]) -> None:
-    """Raise WholeFileError if `build` fails without rows too: then the columns are the cause, not a row."""
+    """Raise WholeFileError if `build` also fails without rows, which means that the columns are the cause."""
     try:
         build(rows[:0])
     except ANY_ERROR as error:
@@ -57,7 +57,7 @@ def _check_without_rows(rows: Rows, build: Callable[[Rows], pl.DataFrame]) -> No
 
 
 def reason_of(error: BaseException) -> str:
-    """Return an error in words for the owner of the log."""
+    """Return a description of an error for the owner of the log."""
     if isinstance(error, InputError):
         return str(error)
     if isinstance(error, KeyError):
@@ -76,11 +76,11 @@ class Summary:
     models: Counter[str] = field(default_factory=Counter)
     # Responses by the number of alternatives per token.
     top_k: Counter[int] = field(default_factory=Counter)
-    # Responses with a refusal, tool calls or reasoning, and truncated or interrupted ones.
+    # Responses that have a refusal, tool calls or reasoning, or that were truncated or interrupted, by kind.
     facts: Counter[str] = field(default_factory=Counter)
     # Responses without features, by reason.
     unusable: Counter[str] = field(default_factory=Counter)
-    # Kinds of log-probabilities, as stated by the file or the user, or assumed.
+    # Responses by kind of log-probabilities, which the file or the user states, or which is assumed.
     modes: Counter[str] = field(default_factory=Counter)
     columns: dict[str, None] = field(default_factory=dict)
     unsorted_steps: int = 0
@@ -100,7 +100,7 @@ class Summary:
             self.bad.append(record)
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return names and non-empty values."""
+        """Return the names and values of a table for users, without empty values."""
         named = {
             "files": f"{self.files:,}",
             "responses": f"{self.responses:,}",
@@ -110,12 +110,12 @@ class Summary:
             "alternatives per token": _counts(self.top_k),
             "log-probabilities": _counts(self.modes),
             "columns": ", ".join(self.columns),
-            "of them": _counts(self.facts),
+            "of these responses": _counts(self.facts),
             "no features possible": _counts(self.unusable),
             "steps sorted": _number(self.unsorted_steps),
             "steps with fewer alternatives": _number(self.short_steps),
             "steps that may lack the k-th": _number(self.displaced_steps),
-            "repeated ids, numbered": _number(self.repeated_ids),
+            "repeated ids (numbered)": _number(self.repeated_ids),
             "excluded by --where": _counts(self.left_out),
             "skipped": _counts(self.ignored),
             "could not be read": _number(self.n_bad),
@@ -128,7 +128,7 @@ class Summary:
         return [*shown, f"... and {self.n_bad - len(shown):,} more"] if self.n_bad > len(shown) else shown
 
     def why_none(self) -> str:
-        """Return why there is no response: all were excluded, none could be read, or the logs are empty."""
+        """Return why there are no responses: all were excluded, none could be read, or the logs are empty."""
         if not self.left_out:
             return "; ".join(self.lines()) or "they are empty"
         return f"--where excludes all of them: {_counts(self.left_out)}; columns: {', '.join(self.columns)}"
@@ -139,7 +139,7 @@ def _number(count: int) -> str:
 
 
 def _counts(counter: Counter[Any]) -> str:
-    """List counts, `a (10), b (2)`, the largest first; a single number of alternatives has no count."""
+    """Return counts as `a (10), b (2)`, the largest first; a single number of alternatives has no count."""
     if len(counter) == 1 and isinstance(next(iter(counter)), int):
         return str(next(iter(counter)))
     ordered = sorted(counter.items(), key=lambda pair: (-pair[1], str(pair[0])))

@@ -1,9 +1,9 @@
 """Read any table of responses: JSON Lines and CSV by row, Parquet of plain numbers by column.
 
-`token_logprobs` is a list of numbers per response. `top_logprobs` has for each token a list of numbers, a list of
-{logprob: number}, or a mapping of tokens to numbers. Other known columns: an id, `text`, `finish_reason`, `model`,
-`sample`, `tokens`, `token_ids`, `prompt_tokens`, `seed`, `trace_start`. All other columns with one value per response
-may define slices.
+`token_logprobs` is a list of numbers per response. `top_logprobs` is a list with an entry per token: a list of numbers,
+a list of {logprob: number}, or a mapping of tokens to numbers. Other known columns are an id, `text`, `finish_reason`,
+`model`, `sample`, `tokens`, `token_ids`, `prompt_tokens`, `seed` and `trace_start`. All other columns with one value
+per response may define slices.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ Table = TypeVar("Table", pl.DataFrame, pl.LazyFrame)
 
 
 class TableReader(Reader):
-    """One response per record."""
+    """Reads one response per record."""
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
         """Yield the response of the row."""
@@ -59,7 +59,7 @@ class TableReader(Reader):
 
 
 def own_columns(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the columns of a table that have a meaning here; further ids are ordinary columns."""
+    """Return the names of the columns with a fixed meaning; of several ids, only the first is included."""
     names = set(names)
     return (*OWN, *[name for name in IDS if name in names][:1])
 
@@ -74,13 +74,13 @@ def _numbers(step: Any) -> list[Any]:
 
 
 def unnested(table: Table) -> Table:
-    """Return a table with the fields of its metadata as columns, such as `metadata.route`."""
+    """Return a table with the fields of `metadata` as columns, such as `metadata.route`."""
     schema = table.collect_schema()
     return table.unnest("metadata", separator=".") if isinstance(schema.get("metadata"), pl.Struct) else table
 
 
 def is_flat(schema: Mapping[str, Any], columns: Sequence[str] = (), trace_after: str | None = None) -> bool:
-    """Return whether the columns of traces are lists of numbers, and no option needs a look at each row."""
+    """Return whether the columns of traces are lists of numbers, and no option requires reading row by row."""
     if trace_after is not None or any(_is_within(name, schema) for name in columns):
         return False
     sampled, top = (schema.get(name) for name in TRACES)
@@ -94,12 +94,12 @@ def is_flat(schema: Mapping[str, Any], columns: Sequence[str] = (), trace_after:
 
 
 def _is_within(name: str, schema: Mapping[str, Any]) -> bool:
-    """Return whether the requested value may be inside a column of another name."""
+    """Return whether the requested value may be inside a column with another name."""
     return name not in schema and (name.split(".")[0] in schema or name == QUESTION and bool(ASKED & set(schema)))
 
 
 def bad_rows(batch: pl.DataFrame) -> Iterator[tuple[int, str]]:
-    """Return the unusable rows (from 0), each with the reason."""
+    """Yield the position (from 0) of each unusable row, and the reason."""
     steps, alternatives = (pl.col(name).list.len() for name in TRACES)
     nulls = pl.lit(False)
     if flat(batch["token_logprobs"]).null_count():
@@ -121,7 +121,7 @@ def bad_rows(batch: pl.DataFrame) -> Iterator[tuple[int, str]]:
 
 
 def responses(batch: pl.DataFrame, wanted: Sequence[str] | None) -> Responses:
-    """Return the responses of valid rows; a null entry counts as missing."""
+    """Return the responses of valid rows; null among the alternatives counts as a missing entry."""
     if batch["token_logprobs"].null_count():  # alternatives without a token
         batch = batch.with_columns(pl.when(pl.col("token_logprobs").is_not_null()).then("top_logprobs"))
     sampled, top = (batch[name].explode(empty_as_null=False, keep_nulls=False) for name in TRACES)
@@ -148,7 +148,7 @@ def responses(batch: pl.DataFrame, wanted: Sequence[str] | None) -> Responses:
 
 
 def _known(schema: pl.Schema) -> list[pl.Expr]:
-    """Return the columns of `ROWS` from the table, or their values for unknown."""
+    """Return the columns of `ROWS` from the table; missing columns get the values that mean unknown."""
 
     def own(*names: str, otherwise: Any = None) -> pl.Expr:
         there = [pl.col(name) for name in names if name in schema]
@@ -181,7 +181,7 @@ def _known(schema: pl.Schema) -> list[pl.Expr]:
 
 
 def _whole(name: str) -> pl.Expr:
-    """Return a column of integers; null for a value outside its range or not an integer."""
+    """Return a column of integers; null for a value that is outside its range or not an integer."""
     number = pl.col(name).cast(pl.Int64, strict=False)
     same = number == pl.col(name).cast(pl.Float64, strict=False)
     return pl.when(number.is_between(-(name == "seed"), LARGEST[name]) & same).then(number)

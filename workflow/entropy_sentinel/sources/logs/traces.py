@@ -1,8 +1,8 @@
-"""Convert replies to frames of GENERATIONS with one top k; a step with fewer entries is padded with nulls.
+"""Convert replies to frames of GENERATIONS with a common top k; steps with fewer entries are padded with nulls.
 
-This module sorts, cuts and pads for all formats. The entries of a step are sorted, largest first. A response has as
-many entries as most of its steps, or as its format states; further ones (a sampled token that is not among the k most
-likely) are dropped.
+This module sorts, cuts and pads steps for all formats. The entries of a step are sorted, largest first. The steps of a
+response keep k entries: the number that most of its steps have, or that its format states. Additional entries (a
+sampled token that is not among the k most likely) are dropped.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from entropy_sentinel.frames.arrow import split
 from entropy_sentinel.frames.generation import GENERATIONS, top_k_of
 from entropy_sentinel.sources.logs.reply import NO_ALTERNATIVES, NO_TOKENS, Reply, Trace, most_common, storable
 
-# Columns of a batch in every format, with their dtypes. Columns of the log are named `column.NAME`.
+# Columns that a batch has in every format, with their dtypes. The log's own columns are named `column.NAME`.
 ROWS: dict[str, pl.DataType | type[pl.DataType]] = {
     "item_id": pl.String,
     "model": pl.String,
@@ -30,17 +30,17 @@ ROWS: dict[str, pl.DataType | type[pl.DataType]] = {
     "trace_start": pl.UInt32,
     "unusable": pl.String,
 }
-# Further columns if the log has labels; a null label has a reason.
+# Additional columns if the log has labels; a null label has a reason.
 LABELLED = {"label": pl.Boolean, "label_reason": pl.String}
 
 
 @dataclass(frozen=True)
 class Responses:
-    """Responses of a batch: a frame of everything but the traces, and the concatenated traces.
+    """Responses of a batch: a frame of everything except the traces, and the concatenated traces.
 
-    `rows` (n,) has the columns of ROWS, and those of the log as `column.NAME`. `lengths` are numbers of tokens, `k`
-    numbers of alternatives if the format states them (else -1), and `displaces` whether the sampled token may be first
-    and replace the k-th.
+    `rows` (n,) has the columns of ROWS, and the log's columns as `column.NAME`. `lengths` are the numbers of tokens,
+    and `k` the numbers of alternatives if the format states them (else -1). `displaces` tells whether the sampled token
+    may be first and replace the k-th most likely token.
     """
 
     rows: pl.DataFrame
@@ -51,7 +51,7 @@ class Responses:
 
 
 def gathered(replies: Sequence[Reply], trace_after: str | None, place: str | None = None) -> Responses:
-    """Return replies as a batch; the features use the tokens after the last `trace_after` of each reply.
+    """Return replies as a batch; features will use each reply's tokens after the last `trace_after`.
 
     `place` is the name of an optional column with the place of each reply.
     """
@@ -96,9 +96,9 @@ def _texts(reply: Reply) -> list[str] | None:
 
 
 def start_of(reply: Reply, trace_after: str | None) -> int:
-    """Return the position after the last `trace_after` among a reply's tokens, or their number if it does not occur.
+    """Return the position after the last token `trace_after` of a reply, or its number of tokens if there is none.
 
-    Without `trace_after`, return the position that the log states.
+    If `trace_after` is None, return the position that the log states.
     """
     if trace_after is None or reply.trace is None:
         return reply.trace_start
@@ -124,7 +124,7 @@ def _widths(responses: Responses, lengths: np.ndarray, counts: np.ndarray) -> np
 
 
 def _matrix(counts: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the entries, (n_steps, most entries), padded with -inf, and a mask of the entries, None if all are."""
+    """Return the entries, (n_steps, most entries), padded with -inf, and a mask of real entries; None if all are."""
     width = max(int(counts.max(initial=0)), 1)
     if len(values) == len(counts) * width:  # avoids the indices
         return values.reshape(-1, width), None
@@ -143,7 +143,7 @@ def _displaced(matrix: np.ndarray, counts: np.ndarray, sampled: np.ndarray) -> n
 
 
 def _in_order(matrix: np.ndarray) -> tuple[np.ndarray, int]:
-    """Sort the entries of each step, largest first, except steps with NaN; also return how many were unsorted."""
+    """Sort each step's entries, largest first, except in steps with NaN; also return the number of unsorted steps."""
     rising = matrix[:, 1:] > matrix[:, :-1]
     if not rising.any():
         return matrix, 0
@@ -154,7 +154,7 @@ def _in_order(matrix: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 def _array(matrix: np.ndarray, there: np.ndarray | None, width: int) -> pl.Series:
-    """Return the entries as Array(width), (n_steps,), null if missing."""
+    """Return the entries as a series of Array(width), (n_steps,), with null for missing entries."""
     flat = pl.Series(np.ascontiguousarray(matrix).ravel(), dtype=pl.Float32)
     if there is not None and not there.all():
         flat = pl.select(pl.when(pl.Series(there.ravel())).then(flat)).to_series()
@@ -175,7 +175,7 @@ class Counted(NamedTuple):
 def to_frame(responses: Responses, cut: int | None) -> tuple[pl.DataFrame, Counted]:
     """Return the batch as a frame: GENERATIONS with `model`, `top_k_returned`, `unusable` and the log's columns.
 
-    `cut` truncates each step to so many entries; a response with fewer is unusable.
+    Each step is truncated to `cut` entries; a response with fewer entries per step is unusable.
     """
     rows, lengths = responses.rows, responses.lengths
     sampled, counts, values = responses.trace
@@ -185,7 +185,7 @@ def to_frame(responses: Responses, cut: int | None) -> tuple[pl.DataFrame, Count
     if cut:
         k = np.minimum(k, cut)
     matrix, there = _matrix(counts, values)
-    # Usually all steps have all entries, and no entry needs a mask.
+    # Usually all steps have all entries, so no mask is needed.
     if there is None and (k[lengths > 0] < matrix.shape[1]).any():
         there = np.ones(matrix.shape, dtype=bool)
     displaced = np.zeros(len(of_row), dtype=bool)
@@ -208,7 +208,7 @@ def to_frame(responses: Responses, cut: int | None) -> tuple[pl.DataFrame, Count
 
 
 def _judged(frame: pl.DataFrame, few: np.ndarray, cut: int | None) -> pl.DataFrame:
-    """Add the reasons of unusable responses; `few` (n,) marks those with fewer entries than `cut`."""
+    """Add the reasons why responses are unusable; `few` (n,) marks responses with fewer entries than `cut`."""
     too_few = pl.format("the log has {} alternatives per token, {} are needed", "top_k_returned", pl.lit(cut))
     none = (pl.col("n_tokens") > 0) & (pl.col("top_k_returned") == 0)
     return frame.with_columns(
@@ -223,7 +223,7 @@ def _judged(frame: pl.DataFrame, few: np.ndarray, cut: int | None) -> pl.DataFra
 
 
 def combined(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Concatenate frames of logs: null if one lacks a column or entries of a step, text if dtypes differ."""
+    """Concatenate frames of logs; columns and entries that a frame lacks become null, and differing dtypes text."""
     if "top_logprobs" in frames[0].columns:
         width = max(top_k_of(frame.schema) for frame in frames)
         frames = [_widened(frame, width) for frame in frames]

@@ -1,7 +1,8 @@
 """Read vLLM's RequestOutput as JSON, from offline generation.
 
-Every step has the sampled token and the k most likely ones, so k or k + 1 entries: token ids with a `logprob` or the
-number itself. In FlatLogprobs, steps are slices of flat lists. The output does not name the model.
+Every step has the sampled token and the k most likely tokens, so it has k or k + 1 entries: token ids with an object
+that has a `logprob`, or with the number itself. In FlatLogprobs, steps are slices of flat lists. The output does not
+name the model.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ _OWN = (
 
 
 class VllmReader(Reader):
-    """One request per record, with an output per sample."""
+    """Reads one request per record, with an output per sample."""
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
         """Yield the outputs of the request."""
@@ -68,7 +69,7 @@ def _value(entry: Any) -> Any:
 
 
 def _tokens(token_ids: Sequence[int] | None, steps: Sequence[Mapping[str, Any]] | None) -> list[str]:
-    """Return the sampled tokens as text, or none unless every step has one."""
+    """Return the sampled tokens as text; [] if any step lacks the text."""
     entries = [step[str(token_id)] for token_id, step in zip(token_ids or (), steps or (), strict=False)]
     decoded = [entry.get("decoded_token") if isinstance(entry, Mapping) else None for entry in entries]
     return [] if None in decoded else [str(text) for text in decoded]
