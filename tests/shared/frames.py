@@ -36,8 +36,12 @@ CHOSEN = {"method": "consensus", "domains": 2, "reason": "choosing a method need
 UNLABELLED = "puzzles"
 # Tokens, captured mass, open steps, error bound (the vocabulary is not known), clamped tokens, displaced steps.
 MASS = (17100, 0.9957, 0.1211, None, 3, 0)
+MASS_COLUMNS = list(DOMAINS.schema)[13:19]
 # Questions that look ambiguous, and of which that is known.
 UNKNOWN = (None, None)
+COUNTS = dict.fromkeys(
+    ["n_unlabelled", "n_featureless", "n_truncated", "n_truncated_correct", "n_truncated_incorrect"], 0
+)
 
 
 def sweep_rows(
@@ -49,22 +53,9 @@ def sweep_rows(
     scope: str = "held_out",
 ) -> pl.DataFrame:
     """A frame SWEEP of one row per model, of one group, estimator and scope."""
-    rows = [
-        (
-            model,
-            group,
-            group.count("+") + 1,
-            estimator,
-            scope,
-            6,
-            error,
-            correlation,
-            _reason(error, correlation),
-            None,
-        )
-        for model, error, correlation in zip(models, aee, rho, strict=True)
-    ]
-    return SWEEP.frame(rows)
+    columns = {"model": models, "group": group, "k": group.count("+") + 1, "estimator": estimator, "scope": scope}
+    reasons = [_reason(*values) for values in zip(aee, rho, strict=True)]
+    return SWEEP.frame(columns | {"n_domains": 6, "aee": aee, "rho": rho, "reason": reasons, "method": None})
 
 
 def _reason(*values: float | None) -> str | None:
@@ -210,52 +201,17 @@ class SyntheticStudy:
         return pl.concat(frames).select(REPEATS.schema.names())
 
     def _domains(self) -> pl.DataFrame:
+        reasons = json.dumps({"no answer found": 17, "answer cannot be read": 3})
+        truncated = {"n_truncated": 12, "n_truncated_correct": 1, "n_truncated_incorrect": 9}
         rows = []
         for (model, benchmark), accuracy in self.accuracy.items():
             correct = round(180 * accuracy)
-            whole = (correct - 1) / 170
-            reasons = json.dumps({"no answer found": 17, "answer cannot be read": 3})
-            rows.append(
-                (
-                    model,
-                    benchmark,
-                    200,
-                    correct,
-                    180 - correct,
-                    20,
-                    0,
-                    12,
-                    1,
-                    9,
-                    85.5,
-                    correct / 180,
-                    whole,
-                    *MASS,
-                    reasons,
-                    *UNKNOWN,
-                )
-            )
-        for model in self.models:
-            rows.append(
-                (
-                    model,
-                    UNLABELLED,
-                    200,
-                    0,
-                    0,
-                    200,
-                    0,
-                    0,
-                    0,
-                    0,
-                    60.0,
-                    None,
-                    None,
-                    *MASS,
-                    json.dumps({"no reference": 200}),
-                    *UNKNOWN,
-                )
-            )
+            accuracies = {"accuracy": correct / 180, "accuracy_whole": (correct - 1) / 170}
+            more = {"n_responses": 200, "n_unlabelled": 20, "mean_tokens": 85.5, "reasons": reasons}
+            rows.append(_counted(model, benchmark, correct, 180 - correct) | truncated | accuracies | more)
+        more = {"n_responses": 200, "n_unlabelled": 200, "mean_tokens": 60.0}
+        more |= {"reasons": json.dumps({"no reference": 200})}
+        rows += [_counted(model, UNLABELLED, 0, 0) | more for model in self.models]
         return DOMAINS.frame(rows)
 
     def _auroc(self) -> pl.DataFrame:
@@ -274,21 +230,9 @@ class SyntheticStudy:
             for number in range(60):
                 label = bool(self.random.random() < self.accuracy[model, benchmark])
                 values = dict.fromkeys(FEATURES, 1.0) | {"max": float(self.random.gamma(2 if label else 5, 0.25))}
-                row = (
-                    model,
-                    benchmark,
-                    f"{benchmark}-{number:05}",
-                    0,
-                    "train",
-                    label,
-                    None,
-                    80,
-                    "stop",
-                    *values.values(),
-                    *BESIDE.values(),
-                    None,
-                )
-                rows.append(row)
+                row = {"model": model, "benchmark": benchmark, "item_id": f"{benchmark}-{number:05}", "sample": 0}
+                row |= {"split": "train", "label": label, "n_tokens": 80, "finish_reason": "stop"}
+                rows.append(row | values | BESIDE)
         return OBSERVATIONS.frame(rows)
 
 
@@ -323,10 +267,17 @@ def domains(rows: list[tuple[str, str, int, int, float | None]]) -> pl.DataFrame
     """A frame DOMAINS from model, benchmark, correct and incorrect responses, accuracy."""
     return DOMAINS.frame(
         [
-            (model, name, right + wrong, right, wrong, 0, 0, 0, 0, 0, 10.0, accuracy, accuracy, *MASS, "{}", *UNKNOWN)
+            _counted(model, name, right, wrong) | {"accuracy": accuracy, "accuracy_whole": accuracy}
             for model, name, right, wrong, accuracy in rows
         ]
     )
+
+
+def _counted(model: str, benchmark: str, right: int, wrong: int) -> dict[str, Any]:
+    """A row of DOMAINS without accuracies; all responses are labelled."""
+    masses = dict(zip(MASS_COLUMNS, MASS, strict=True))
+    whose = {"model": model, "benchmark": benchmark, "mean_tokens": 10.0, "reasons": "{}"}
+    return whose | {"n_responses": right + wrong, "n_correct": right, "n_incorrect": wrong} | COUNTS | masses
 
 
 def auroc_frame(models: list[str]) -> pl.DataFrame:

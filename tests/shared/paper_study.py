@@ -56,12 +56,10 @@ def paper_inputs() -> dict[str, Any]:
 
 def _auroc() -> pl.DataFrame:
     values = published("table_1_6_auroc").with_columns(auroc=pl.col("auroc") + 0.01)
-    columns = {"feature": "statistic", "lower": pl.col("auroc") - 0.05, "upper": pl.col("auroc") + 0.05}
+    bounds = {"lower": pl.col("auroc") - 0.05, "upper": pl.col("auroc") + 0.05}
     counts = {"n_correct": pl.lit(90), "n_incorrect": pl.lit(90), "reason": pl.lit(None)}
-    frame = values.with_columns(
-        **{"feature": pl.col("statistic")}, **{k: v for k, v in columns.items() if k != "feature"}
-    )
-    return AUROC.frame(frame.with_columns(**counts).select(AUROC.schema.names()).cast(dict(AUROC.schema)).to_dict())
+    frame = values.with_columns(feature=pl.col("statistic"), **bounds, **counts)
+    return AUROC.check(frame.select(AUROC.schema.names()).cast(dict(AUROC.schema)))
 
 
 def _sweep(models: list[str]) -> pl.DataFrame:
