@@ -95,7 +95,7 @@ def test_every_signal_is_documented() -> None:
     page = catalogues.signals()
     for name, feature in (CATALOGUE | EXTRAS).items():
         assert (
-            row(section(page, "## Features\n") if name in CATALOGUE else section(page, "## Beside"), name)[2]
+            row(section(page, "## Features\n") if name in CATALOGUE else section(page, "## Other columns"), name)[2]
             == feature.unit
         )
     assert row(section(page, "## Features\n"), "mtp")[3] == "more certain"

@@ -71,7 +71,7 @@ def test_many_slices_make_no_endless_page(features: pl.DataFrame) -> None:
     many = many.with_columns(route=pl.col("route") + pl.col("benchmark"))
     text = page(monitored(many))
     assert text.count("<tr>") <= 3 * (MOST_ROWS + 1)
-    assert "more: use " in text
+    assert "more slices: use " in text
     assert len(text) < 1_000_000
 
 
