@@ -36,7 +36,7 @@ def test_a_response_is_shown_before_it_is_judged(capsys: pytest.CaptureFixture) 
     assert "There is no P(correct)" in text
     assert "2 tokens, ended by length" in text
     assert "How many eggs?" in text
-    assert "shown by their position: there is no tokenizer.json of nobody/nothing" in text
+    assert "shown by their position: there is no tokenizer.json for nobody/nothing" in text
     # exp(-0.5) = 60.7 %, and 0.5 x 0.607 nats of entropy.
     assert text.splitlines()[-2].split()[:5] == ["1", "-", "60.7%", "0.30", "0.50"]
 

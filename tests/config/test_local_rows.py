@@ -62,7 +62,7 @@ def test_path_and_data_set_in_the_same_file_are_refused(tmp_path: Path) -> None:
     told = refusal(gsm8k={"dataset": "me/mine", "path": path})
     assert "benchmarks.gsm8k: needs exactly one of 'dataset' (a Hugging Face id) and 'path' (a local file)" in told
     assert told.endswith("both are set; leave one out")
-    assert refusal(x={"question": ["{q}"]}).endswith("has none")
+    assert refusal(x={"question": ["{q}"]}).endswith("has neither")
 
 
 @pytest.mark.parametrize("name", ["own.jsonl", "own.jsonl.gz", "own.csv", "own.parquet"])

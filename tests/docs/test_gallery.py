@@ -41,7 +41,7 @@ def test_exhibits_come_in_the_catalogues_order_and_missing_ones_are_left_out(res
         "### Table 2: Errors by model",
         "### Table 10: Trained on all benchmarks but one",
     ]
-    assert "Small open models (`b-1b`, `a-2b`) answer real questions, at most 70 of each of 2\npublished" in text
+    assert "Small open models (`b-1b`, `a-2b`) answer real questions, at most 70 from each of 2\npublished" in text
     assert "```\nCan the estimates be trusted? No.\n```" in text
     assert "| A | B |" in text
     assert "| A |\n" not in text

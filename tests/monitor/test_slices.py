@@ -282,7 +282,7 @@ def test_slices_outside_the_support_are_flagged(features) -> None:
         ({"by": ["rout"]}, InputError, "column 'rout'"),
         ({"window": "day", "time": "when"}, InputError, "column 'when'"),
         ({"by": ["route", "route"]}, ConfigError, "by: each column once"),
-        ({"state": "there"}, ConfigError, "state: .*estimator's file"),
+        ({"state": "there"}, ConfigError, "state: needs an estimator from a file"),
     ],
 )
 def test_invalid_options_of_the_monitor_are_refused(estimator, features, options, error, expected) -> None:

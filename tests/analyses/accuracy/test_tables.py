@@ -261,7 +261,7 @@ def test_rho_over_fewer_than_five_domains_is_in_no_table(study):
     assert cell(table, {"Estimator": "Default"}, "IQR of rho, unseen") is None
     assert (
         "rho is shown as - and left out of medians in 2 of 6 results (a 1, c 1): "
-        "over 2 domains; a headline takes 5, see sweep.parquet." in table.notes
+        "only 2 domains, but a headline needs 5 (see sweep.parquet)." in table.notes
     )
     by_model = make_table("2_by_model", inputs, LABEL)
     assert cell(by_model, {"Model": "a"}, "Extremes: rho, unseen") is None

@@ -184,7 +184,7 @@ def test_alternatives_have_texts_where_the_trace_keeps_them_or_their_ids(tmp_pat
     ("origin", "ids", "why"),
     [
         ({}, [5, 6], "the traces do not state which weights generated them"),
-        ({"weights": "nobody/nothing", "commit": "0" * 40}, [5, 6], "there is no tokenizer.json of nobody/nothing"),
+        ({"weights": "nobody/nothing", "commit": "0" * 40}, [5, 6], "there is no tokenizer.json for nobody/nothing"),
         ({"weights": TINY}, None, None),
     ],
 )
