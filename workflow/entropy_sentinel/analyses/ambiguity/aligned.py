@@ -1,7 +1,7 @@
 """Stage `aligned`: align the classes of a model's answers with the right answers of a benchmark's items.
 
-The true probabilities p* are from the counts of a benchmark's own answers, or from a file with the same questions. The
-comparison that grouped the answers decides which class is which right answer.
+The true probabilities p* come from the benchmark's own answer counts, or from a file with the same questions. The same
+comparison that grouped the model's answers also matches the classes to right answers.
 """
 
 import logging
@@ -28,13 +28,13 @@ from entropy_sentinel.sources.rows import local_rows
 
 log = logging.getLogger(__name__)
 
-# The columns of a file of further counts.
+# The columns of a file with additional counts.
 _QUESTION, _ANSWERS, _COUNTS = "question", "answers", "counts"
 
 
 @dataclass(frozen=True)
 class PStar:
-    """A question's right answers, each with its names, and the count of each answer; None if the counts are unknown."""
+    """The names and the counts of a question's right answers; counts are None if unknown."""
 
     question: str
     answers: tuple[tuple[str, ...], ...]
@@ -48,7 +48,7 @@ class PStar:
 
 
 def of_items(benchmark: str) -> dict[str, PStar]:
-    """Return p* of the items with answers in a file of a benchmark, by item_id."""
+    """Return p* by item_id, for the items of a benchmark file that have answers."""
     rows = BENCHMARKS.read(benchmark, ["item_id", "question", "answers", "counts"]).drop_nulls("answers")
     return {
         item: PStar(question, tuple(map(tuple, answers)), counts and tuple(counts))
@@ -89,7 +89,7 @@ def of_file(path: str, benchmark: str) -> dict[str, PStar]:
 
 
 def _with_further_names(names: tuple[str, ...], answers: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """Add to these names those of the first answer in `answers` that shares one of them."""
+    """Return the names, extended by those of the first answer in `answers` that shares a name with them."""
     own = set(map(normalised, names))
     return (*names, *next((other for other in answers if own & set(map(normalised, other))), ()))
 
@@ -102,7 +102,7 @@ class Classes(NamedTuple):
 
 
 def matched(classes: Sequence[Classes], backend: Backend) -> list[list[int | None]]:
-    """Return for each class of each question the number of the right answer that it matches, or None.
+    """Return the index of the matching right answer for each class of each question, or None.
 
     A class matches an answer if one of its texts is a name of the answer. For the other classes the backend compares
     the first text with the first name of each answer; the first answer with the same meaning gets the class. An answer
@@ -137,7 +137,7 @@ def write_aligned(
     settings: GroupingSettings,
     output: str,
 ) -> None:
-    """Align the answers in `semantics`, of one model, with those in `benchmark`, and in the files of further sources.
+    """Align one model's answers in `semantics` with those in `benchmark` and in the files of `sources`.
 
     `source` is the name of the benchmark's own counts.
     """
@@ -171,7 +171,7 @@ def class_frame(semantics: str) -> pl.DataFrame:
 
 
 def aligned(groups: pl.DataFrame, p_stars: Mapping[str, PStar], backend: Backend) -> list[dict[str, Any]]:
-    """Return rows of ALIGNED, without model, benchmark and source, of the items with answers and p*."""
+    """Return rows of ALIGNED, without model, benchmark and source, for the items that have answers and p*."""
     items = {str(item): own for (item,), own in groups.group_by("item_id", maintain_order=True) if item in p_stars}
     if without := len(p_stars) - len(items):
         log.warning("%d items have right answers, but no answer of the model: they are left out", without)
@@ -188,7 +188,7 @@ def aligned(groups: pl.DataFrame, p_stars: Mapping[str, PStar], backend: Backend
 
 
 def _rows(known: PStar, own: pl.DataFrame, numbers: Sequence[int | None]) -> list[dict[str, Any]]:
-    """Return rows of the right answers with the model's probabilities, then its other classes."""
+    """Return a row for each right answer with the model's probability, then rows for the model's other classes."""
     groups = own.with_columns(number=pl.Series(numbers, dtype=pl.Int64))
     given = {
         number: (p, frequency)

@@ -25,7 +25,7 @@ PRINTED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 @dataclass(frozen=True)
 class Estimator:
-    """A number per item that should measure how unsure the model is: `signal` of a `family` of signals."""
+    """A number per item that should measure how unsure the model is: a `signal` from a `family` of signals."""
 
     title: str
     meaning: str
@@ -33,7 +33,7 @@ class Estimator:
     signal: str
 
 
-# The paper's, in its order; larger is less certain for all.
+# The paper's estimators, in its order; for all of them, a larger value means less certainty.
 ESTIMATORS: dict[str, Estimator] = {
     "se": Estimator("SE", "semantic entropy", "semantics", "semantic_entropy"),
     "msp": Estimator("MSP", "1 - maximum sequence probability, by beam search", "beam_search", "msp"),
@@ -54,7 +54,7 @@ FORMS: dict[str, str] = {
     FREQUENCIES: "p from the shares of the samples",
 }
 
-# Items by how many right answers they have: with one the aleatoric uncertainty is 0.
+# Items by their number of right answers: with one answer, the aleatoric uncertainty is 0.
 ANSWERS: dict[str, str] = {"one": "one (AU = 0)", "several": "several (AU > 0)"}
 
 TABLES: dict[str, str] = {

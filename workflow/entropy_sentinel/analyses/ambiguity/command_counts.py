@@ -56,7 +56,7 @@ def command(
     A paragraph counts for an answer if it contains all keywords of the question and one of the answer's names. Words
     are compared by their stems, without case and accents. The column `counts` has the counts in the order
     of the answers. A question is dropped if one of its answers is never seen. An interrupted run continues after the
-    last corpus file that is completely indexed, and does not request again any reply that it has.
+    last completely indexed corpus file, and does not repeat requests that were already answered.
     """
     import json
 

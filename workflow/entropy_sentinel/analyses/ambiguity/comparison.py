@@ -7,16 +7,16 @@ import polars as pl
 from entropy_sentinel.analyses.ambiguity.catalogue import COMPARED, PUBLISHED, AmbiguityShown, compared
 from entropy_sentinel.report.tables import Table, headed
 
-# The benchmarks of the paper's tables, and the items of each by their number of answers.
+# The benchmarks of the paper's tables, and whether the items of each have one answer or several.
 _ANSWERS = {"triviaqa": "one", "maqa": "several", "ambigqa": "several"}
-# The model of tables whose rows do not name one.
+# The model behind the tables whose rows do not name a model.
 _MODEL = "gemma-3-12b"
 _STATISTICS = {"n": "Items", "count_mean": "Count", "count_sd": "SD", "entropy_mean": "H(p*)", "entropy_sd": "SD of H"}
 
 
 def printed(table: str) -> pl.DataFrame:
-    """Return a row for each value of a table: its keys, with model and benchmark, `name` of the column, and `paper`."""
-    # Its Tables 2 and 6 have one model in common.
+    """Return a row for each printed value: its keys, model and benchmark, the column's `name`, and `paper`."""
+    # The paper's Tables 2 and 6 have one model in common.
     wide = pl.read_csv(PUBLISHED / f"table_{table}.csv").drop("table", strict=False).unique(maintain_order=True)
     keys = [name for name in wide.columns if name.partition("_")[0] not in _ANSWERS]
     long = wide.unpivot(index=keys, value_name="paper").drop_nulls("paper")
@@ -36,7 +36,7 @@ def printed(table: str) -> pl.DataFrame:
 def beside(
     table: str, ours: pl.DataFrame, settings: AmbiguityShown, value: str, keys: Sequence[str], title: str
 ) -> Table | None:
-    """Return the estimators' values in `ours` with the paper's, by model, benchmark and `keys`; None without any.
+    """Return our estimators' values next to the paper's, by model, benchmark and `keys`; None if none match.
 
     `value` is the column of `ours`, which has lower and upper, and `title` its heading.
     """
@@ -56,7 +56,7 @@ def beside(
 
 
 def beside_statistics(ours: pl.DataFrame, settings: AmbiguityShown) -> Table | None:
-    """Return statistics of p* with the paper's, for the same benchmarks and sources; None without any."""
+    """Return our statistics of p* next to the paper's, by benchmark and source; None if none match."""
     if not compared("8_p_star", settings["models"], settings["benchmarks"]):
         return None
     long = ours.unpivot(index=["benchmark", "source"], value_name="ours", variable_name="name")

@@ -41,7 +41,7 @@ def concordance(estimator: Numbers, epistemic: Numbers) -> Concordance:
     n = len(x)
     if n < 2:
         return Concordance(None, None, None, None, None, f"{n} items, 2 are needed")
-    # For each question: the number of pairs that it is in, and how many of these are in order.
+    # For each question: the number of pairs that contain it, and how many of these are in order.
     pairs = n - _of_its_kind(x)
     equal = _of_its_kind(y) - _of_its_kind(x, y)
     in_order = _below_both(x, y) + _below_both(-x, -y) + equal / 2
@@ -60,7 +60,7 @@ def concordance(estimator: Numbers, epistemic: Numbers) -> Concordance:
 def separation(estimator: Numbers, epistemic: Numbers, threshold: float) -> Auroc:
     """Return the AUROC of an estimator for questions whose epistemic uncertainty is at least `threshold` nats.
 
-    Both are (n_items,), without nulls. Null with the reason where all questions are on one side.
+    Both arrays are (n_items,), without nulls. The AUROC is null, with a reason, if all questions are on one side.
     """
     certain = np.asarray(epistemic, dtype=float) < threshold
     if certain.all() or not certain.any():
@@ -70,14 +70,14 @@ def separation(estimator: Numbers, epistemic: Numbers, threshold: float) -> Auro
 
 
 def _of_its_kind(*values: np.ndarray) -> np.ndarray:
-    """Count for each question how many have the same values, itself included, (n,)."""
+    """Return the number of questions with the same values as each question, itself included, (n,)."""
     _, kind, size = np.unique(np.column_stack(values), axis=0, return_inverse=True, return_counts=True)
     return np.asarray(size[kind])
 
 
 def _below_both(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Count for each question how many have both a smaller x and a smaller y, (n,)."""
-    # Of equal x the larger y comes first: then none before it has a smaller y and the same x.
+    """Return the number of questions with both a smaller x and a smaller y than each question, (n,)."""
+    # Among equal x, sort larger y first, so that no earlier question has the same x and a smaller y.
     order = np.lexsort((-y, x))
     counts, before = np.empty(len(x), dtype=int), list[float]()
     for place, value in zip(order, y[order].tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""A search index of a folder of texts, to count answers: paragraphs in SQLite's full-text search.
+"""A full-text index in SQLite of the paragraphs in a folder of texts, for counting answers.
 
 Long paragraphs are split at the ends of sentences. Words are compared by Porter's stemmer.
 """
@@ -14,9 +14,9 @@ from entropy_sentinel.frames.database import Kind, begin
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.rows import local_rows, text_lines
 
-# Suffixes of the files of a corpus.
+# Suffixes of corpus files.
 FORMATS = (".txt", ".txt.gz", ".jsonl", ".jsonl.gz")
-# Paragraphs of more characters are split at the ends of sentences (Tomov et al., Appendix C.1).
+# Paragraphs with more characters are split at the ends of sentences (Tomov et al., Appendix C.1).
 LONGEST = 2000
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
@@ -46,7 +46,7 @@ def chunks(path: Path, column: str) -> Iterator[str]:
 
 
 def split(lines: Iterable[str]) -> Iterator[str]:
-    """Yield a paragraph from its lines; a long one in pieces of as many whole sentences as fit.
+    """Yield a paragraph from its lines; split a long one into pieces of as many whole sentences as fit.
 
     Sentences are not split. Only one piece is in memory.
     """
@@ -95,7 +95,7 @@ _TABLES = """
 CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, bytes INTEGER, modified_ns INTEGER, text_column TEXT);
 CREATE VIRTUAL TABLE IF NOT EXISTS chunks USING fts5 (text, tokenize = 'porter unicode61 remove_diacritics 2');
 """
-# Raise the version by hand when the same corpus would give other chunks or words.
+# Increase the version by hand when the same corpus would give different chunks or words.
 INDEX = Kind("the index of a corpus", 0x45536978, 1, _TABLES)
 
 
@@ -107,28 +107,28 @@ class Index:
         self.n_chunks = int(file.execute("SELECT count(*) FROM chunks").fetchone()[0])
 
     def count(self, *together: Sequence[str]) -> int:
-        """Count the chunks that contain each of `together`: at least one of its phrases."""
+        """Count the chunks that contain at least one phrase from each group in `together`."""
         counted = self._file.execute("SELECT count(*) FROM chunks WHERE chunks MATCH ?", (_sought(together),))
         return int(counted.fetchone()[0])
 
     def texts(self, *together: Sequence[str], most: int) -> list[str]:
-        """Return these chunks; if there are more than `most`, the best matches by BM25."""
+        """Return the chunks that `count` counts; if there are more than `most`, the best matches by BM25."""
         sought = "SELECT text FROM chunks WHERE chunks MATCH ? ORDER BY rank LIMIT ?"
         return [text for (text,) in self._file.execute(sought, (_sought(together), most))]
 
 
 @contextmanager
 def opened(path: Path, folder: Path, column: str) -> Iterator[Index]:
-    """Make the index of a corpus in the file `path`, or continue it after the last file that is completely indexed.
+    """Create the index of a corpus in the file `path`, or continue after the last completely indexed file.
 
     Args:
-        path: The index, a file of SQLite.
+        path: The index, a SQLite file.
         folder: The corpus.
-        column: The column with the text of files of JSON lines.
+        column: The column with the text in JSON-lines files.
 
     Raises:
-        InputError: For a file of the corpus that cannot be read, or is another than when it was indexed; for an index
-            that is another program's file, is of another version, or which another process writes.
+        InputError: If a corpus file cannot be read, or has changed since it was indexed; if the index belongs to
+            another program, has another version, or is being written by another process.
     """
     files = corpus_files(folder)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -144,7 +144,7 @@ def opened(path: Path, folder: Path, column: str) -> Iterator[Index]:
 
 
 def _check_same(file: sqlite3.Connection, path: Path, folder: Path, column: str) -> None:
-    """Raise InputError if the index has a file that the corpus no longer has, or has in another version."""
+    """Raise InputError if the index has a file that has changed or is no longer in the corpus."""
     for name, *before in file.execute("SELECT path, bytes, modified_ns, text_column FROM files"):
         if not (folder / name).is_file() or [*_state(folder / name), column] != before:
             raise InputError(
@@ -154,7 +154,7 @@ def _check_same(file: sqlite3.Connection, path: Path, folder: Path, column: str)
 
 
 def _add(file: sqlite3.Connection, text_file: Path, folder: Path, column: str) -> None:
-    """Add the chunks of a file in one transaction, unless the index has them."""
+    """Add the chunks of a file in one transaction, unless the index already has them."""
     name = text_file.relative_to(folder).as_posix()
     file.execute("BEGIN IMMEDIATE")
     try:
@@ -168,16 +168,16 @@ def _add(file: sqlite3.Connection, text_file: Path, folder: Path, column: str) -
 
 
 def _state(path: Path) -> tuple[int, int]:
-    """Return size in bytes and time of the last change in nanoseconds, which tell whether a file has changed."""
+    """Return a file's size in bytes and modification time in nanoseconds, to detect changes."""
     status = path.stat()
     return status.st_size, status.st_mtime_ns
 
 
 def _sought(together: Iterable[Sequence[str]]) -> str:
-    """Return the query for SQLite: at least one phrase of each of `together`."""
+    """Return the SQLite query for at least one phrase from each group in `together`."""
     return " AND ".join(f"({' OR '.join(map(_phrase, phrases))})" for phrases in together)
 
 
 def _phrase(text: str) -> str:
-    """Return consecutive words in SQLite's notation."""
+    """Return a phrase of consecutive words in SQLite's query syntax."""
     return '"' + text.replace('"', '""') + '"'
