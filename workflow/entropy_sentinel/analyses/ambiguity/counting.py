@@ -1,4 +1,4 @@
-"""Count each right answer to a question in a corpus, in chunks with the question's keywords."""
+"""Count each right answer to a question in those chunks of a corpus that have the question's keywords."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Columns:
 def counted(
     rows: Iterable[Row], index: Index, columns: Columns, source: str, entailment: "Entailment | None" = None
 ) -> Iterator[list[int]]:
-    """Return for each row the number of chunks with each of its answers, by any of its names, and all keywords.
+    """Yield for each row the number of chunks with all keywords and any name of each answer.
 
     Args:
         rows: Rows of a benchmark.

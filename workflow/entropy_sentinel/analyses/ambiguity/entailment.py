@@ -8,7 +8,7 @@ from entropy_sentinel.chat.client import ChatClient
 from entropy_sentinel.chat.reply import Refusal
 from entropy_sentinel.chat.settings import Prompt, Server
 
-# Their prompt 4, verbatim. They do not state how a fact is worded; here it is the question followed by the answer.
+# The paper's prompt 4, verbatim. It does not state how a fact is worded; here it is the question, then the answer.
 PROMPT = Prompt(
     version=1,
     user="You are an expert at verifying factual entailment. I.e., is the fact\npresent in the text?\n"
@@ -30,7 +30,7 @@ class Entailment:
         self.n_asked = self.unclear = 0
 
     def count(self, texts: Sequence[str], fact: str) -> int:
-        """Return how many texts entail the fact, by the model. Raises the errors of `ChatClient.ask`."""
+        """Return how many texts entail the fact according to the model. Raises the errors of `ChatClient.ask`."""
         requests = [
             {"messages": PROMPT.render(text=text, fact=fact), "max_tokens": _MAX_TOKENS, "temperature": 0}
             for text in texts

@@ -9,7 +9,7 @@ import math
 from scipy.optimize import brentq
 from scipy.special import entr
 
-# Entropies this close to an end of their range are at the end.
+# Entropies this close to an end of their range count as equal to that end.
 _ROUNDING = 1e-12
 
 

@@ -22,7 +22,7 @@ from entropy_sentinel.analyses.ambiguity.measures import common, joined
 from entropy_sentinel.analyses.exhibits import DrawnFigure, read_several, save_figures
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, message, new_figure, plain
 
-# The paper's threshold of its ROC curves.
+# The threshold of the paper's ROC curves.
 _UNCERTAIN = math.log(2)
 _COLOURS = dict(zip(ESTIMATORS, (BLUE, ORANGE, GREEN, "#CC79A7"), strict=True))
 _STEPS = 200
@@ -121,7 +121,7 @@ _BINS = 25
 
 
 def figure_2_p_star(p_stars: pl.DataFrame, settings: AmbiguityShown, label: str) -> Drawing:
-    """Draw histograms of H(p*), a panel for each benchmark."""
+    """Draw a histogram of H(p*) for each benchmark."""
     return _histograms(
         p_stars.filter(source=settings["source"]),
         "entropy",
@@ -133,7 +133,7 @@ def figure_2_p_star(p_stars: pl.DataFrame, settings: AmbiguityShown, label: str)
 
 
 def figure_5_divergence(p_stars: pl.DataFrame, settings: AmbiguityShown, label: str) -> Drawing:
-    """Draw histograms of the divergence between sources, a panel for each benchmark and source."""
+    """Draw a histogram of the divergence between sources for each benchmark and source."""
     return _histograms(
         p_stars.drop_nulls("divergence"),
         "divergence",
@@ -178,7 +178,7 @@ def figure_1_bounds(label: str) -> Drawing:
         (gamma_delta(_LOW), "\u03b3", GREEN),
         (alpha_delta(_HIGH, 3), "\u03b1", ORANGE),
     ):
-        # The first class has this probability, the others the same one: on the line down from its corner.
+        # The other classes share the rest equally, so the point lies on the line down from the first class's corner.
         place = np.array([share, (1 - share) / 2, (1 - share) / 2]) @ _CORNERS
         single.annotate(
             f"{name} = {share:.2f}", place, fontsize=8, color=colour, textcoords="offset points", xytext=(4, 3)
@@ -233,7 +233,7 @@ class FigureFiles(TypedDict):
 def write_figures(
     files: FigureFiles, settings: AmbiguityShown, exhibits: Mapping[str, DrawnFigure], folder: str
 ) -> None:
-    """Write the figures, by the names of their files, to `folder`."""
+    """Write the figures in `exhibits`, keyed by file name, to `folder`."""
     expected = {"model": settings["models"]}
     uncertainties = read_several(UNCERTAINTIES, files["uncertainties"], expected)
     items = joined(uncertainties, read_several(ESTIMATES, files["estimates"], expected))

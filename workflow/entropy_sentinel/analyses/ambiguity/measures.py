@@ -83,13 +83,13 @@ def write_measures(
 
 
 def joined(uncertainties: pl.DataFrame, estimates: pl.DataFrame) -> pl.DataFrame:
-    """Join the uncertainties of each item, UNCERTAINTIES, with its estimators, ESTIMATES; `answers` is its kind."""
+    """Join UNCERTAINTIES and ESTIMATES by item; the column `answers` is the kind of item."""
     rows = uncertainties.join(estimates, on=ESTIMATES.key, how="left", maintain_order="left", validate="m:1")
     return rows.with_columns(answers=pl.when(pl.col("n_answers") == 1).then(pl.lit("one")).otherwise(pl.lit("several")))
 
 
 def common(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the items with all estimators, except estimators that no item has."""
+    """Return the items that have all estimators, ignoring estimators that no item has."""
     return rows.drop_nulls([name for name in COMPARED if rows[name].null_count() < len(rows)])
 
 
@@ -103,7 +103,7 @@ def concordances(rows: pl.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def aurocs(rows: pl.DataFrame, settings: MeasureSettings) -> Iterator[dict[str, Any]]:
-    """Return the rows of AUROCS from `joined` rows: those of the paper's form and the benchmarks' own p*."""
+    """Return the rows of AUROCS from the `joined` rows with the paper's form and the benchmarks' own p*."""
     own = rows.filter(form=KL, source=settings["source"])
     for about, part, compared in _parts(own, ("model", "benchmark")):
         for threshold, name in product(settings["thresholds"], COMPARED):
@@ -115,7 +115,7 @@ def aurocs(rows: pl.DataFrame, settings: MeasureSettings) -> Iterator[dict[str, 
 
 
 def _parts(rows: pl.DataFrame, keys: Sequence[str]) -> Iterator[tuple[dict[str, Any], pl.DataFrame, pl.DataFrame]]:
-    """Yield for each group of rows and number of answers: its columns, its items, and the comparable items."""
+    """Yield the key columns, items and comparable items of each group of rows by `keys` and number of answers."""
     for which, own in rows.group_by(keys, maintain_order=True):
         for answers in ANSWERS:
             if len(part := own.filter(answers=answers)):

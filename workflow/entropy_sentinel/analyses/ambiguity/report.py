@@ -25,7 +25,7 @@ from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.frames.printable import number, span
 from entropy_sentinel.report.plain_text import text_table
 
-# Thresholds for describing an AUC_c above chance in words; they are this project's own.
+# This project's own thresholds for describing an AUC_c above chance in words.
 _WELL, _SOMEWHAT = 0.75, 0.6
 # Shares of pairs above which a caveat is shown.
 _MANY = 0.2
@@ -39,7 +39,7 @@ class Summary:
     benchmark: str
     answers: str
     n_items: int
-    # By estimator: rows of CONCORDANCES.
+    # Rows of CONCORDANCES by estimator.
     found: Mapping[str, Mapping[str, Any]]
 
     @property
@@ -78,12 +78,12 @@ def _worth(row: Mapping[str, Any]) -> str:
 
 
 def interval(row: Mapping[str, Any]) -> str:
-    """Return the interval of a row of CONCORDANCES, in brackets; empty without one."""
+    """Return the interval of a row of CONCORDANCES in brackets; an empty text if there is none."""
     return "" if row["lower"] is None else f" ({span(row)})"
 
 
 def summaries(concordances: pl.DataFrame, source: str) -> Iterator[Summary]:
-    """Return a summary for each model, kind of items and benchmark, by the paper's form and the benchmarks' own p*."""
+    """Return summaries by model, kind of items and benchmark, for the paper's form and the benchmarks' own p*."""
     rows = concordances.filter(pl.col("estimator").is_in(list(ESTIMATORS)), form=KL, source=source)
     for (model, answers, benchmark), own in rows.group_by("model", "answers", "benchmark", maintain_order=True):
         by_estimator = {row["estimator"]: row for row in own.iter_rows(named=True)}

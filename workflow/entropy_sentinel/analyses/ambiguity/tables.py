@@ -43,7 +43,7 @@ def table_2_concordance(concordances: pl.DataFrame, settings: AmbiguityShown) ->
 
 
 def table_3_dirichlet(concordances: pl.DataFrame, settings: AmbiguityShown) -> Table:
-    """Tabulate AUC_c by the weight of the counts (gamma), of items with several answers."""
+    """Tabulate AUC_c by the weight of the counts (gamma), for items with several answers."""
     posteriors = (pl.col("form") == KL) | pl.col("form").str.starts_with("dirichlet-")
     rows = _own(concordances, settings).filter(posteriors, answers="several")
     gamma = pl.col("form").str.replace("dirichlet-", "", literal=True)
@@ -57,7 +57,7 @@ def table_3_dirichlet(concordances: pl.DataFrame, settings: AmbiguityShown) -> T
 
 
 def table_4_sources(concordances: pl.DataFrame, settings: AmbiguityShown) -> Table:
-    """Tabulate AUC_c by the source of p*, of items with several answers."""
+    """Tabulate AUC_c by the source of p*, for items with several answers."""
     rows = concordances.filter(pl.col("estimator").is_in(list(ESTIMATORS)), form=KL, answers="several")
     only = rows["source"].n_unique() <= 1
     return Table(
@@ -134,14 +134,14 @@ def table_intervals(concordances: pl.DataFrame, settings: AmbiguityShown) -> Tab
 
 
 def _own(concordances: pl.DataFrame, settings: AmbiguityShown) -> pl.DataFrame:
-    """Return the paper's estimators, by the benchmarks' own p*."""
+    """Return the rows for the paper's estimators with the benchmarks' own p*."""
     return concordances.filter(pl.col("estimator").is_in(list(ESTIMATORS)), source=settings["source"])
 
 
 def _wide(
     rows: pl.DataFrame, value: str, further: Mapping[str, str], words: Mapping[str, Callable[[Any], str]] | None = None
 ) -> pl.DataFrame:
-    """Return a column for each estimator, a row for each model, benchmark, kind of items and `further` columns.
+    """Pivot to a column per estimator and a row per model, benchmark, kind of items and `further` columns.
 
     `further` has their headings, and `words` functions that format their values.
     """
@@ -153,7 +153,7 @@ def _wide(
 
 
 def _reasons(rows: pl.DataFrame) -> list[str]:
-    """Say why values are missing, a line for each estimator and reason."""
+    """Return a line for each estimator and reason for missing values."""
     return missing_notes(
         (COMPARED[row["estimator"]], row["reason"], f"{row['model']}, {row['benchmark']}, {row['answers']}")
         for row in rows.drop_nulls("reason").iter_rows(named=True)

@@ -33,7 +33,7 @@ class UncertaintySettings(TypedDict):
 def write_uncertainties(
     files: UncertaintyFiles, settings: UncertaintySettings, uncertainties_output: str, estimates_output: str
 ) -> None:
-    """Write the uncertainties of all items of one model, and its estimators."""
+    """Write the uncertainties and the estimators of all items for one model."""
     aligned = pl.concat(map(ALIGNED.read, files["aligned"]))
     about = {"model": read_provenance(files["aligned"][0])["model"], "settings": dict(settings)}
     UNCERTAINTIES.write(UNCERTAINTIES.frame(list(uncertainties(aligned, settings))), uncertainties_output, about)
@@ -48,7 +48,7 @@ def write_uncertainties(
 
 
 def uncertainties(aligned: pl.DataFrame, settings: UncertaintySettings) -> Iterator[dict[str, Any]]:
-    """Yield rows of UNCERTAINTIES from a frame ALIGNED: one for each form; posteriors need counts."""
+    """Yield a row of UNCERTAINTIES per item and form from a frame ALIGNED; posteriors need counts."""
     *keys, _ = UNCERTAINTIES.key
     for which, own in aligned.group_by(keys, maintain_order=True):
         right = own.filter("right")
@@ -72,7 +72,7 @@ def _forms(own: pl.DataFrame, right: pl.DataFrame, settings: UncertaintySettings
 
 
 def _numbers(column: pl.Series) -> np.ndarray:
-    """Return a column with NaN for null."""
+    """Return a column as an array, with NaN for null."""
     return column.fill_null(float("nan")).to_numpy()
 
 

@@ -29,7 +29,7 @@ TEMPERATURES = tuple(float(at) for at in np.round(1.1 ** np.arange(-16, 25), 4))
 class Adjusted(NamedTuple):
     """Lower and upper limits, (n,) each, NaN for a question without an interval; and the chosen temperature, if any.
 
-    `end` says whether that is the smallest or largest candidate; a better one may then lie beyond it.
+    `end` says whether this temperature is the smallest or largest candidate; a better one may then lie beyond it.
     """
 
     ends: Ends
@@ -105,7 +105,7 @@ class Fitted:
 
     @cached_property
     def _best(self) -> float:
-        """T*: one for all levels."""
+        """Return T*, the same temperature for all levels."""
         if not self.known.believed.any():
             raise adjusting.TooFew(1, 0, "distributions")
         beliefs = [belief for belief in self.known.beliefs if belief is not None]
@@ -131,7 +131,7 @@ def _smallest(to: Questions, level: float, temperature: float) -> Ends:
 
 FOLDS = 5
 Rows = Iterator[dict[str, Any]]
-# Questions that methods are fitted on, questions that they are applied to, and the half of the latter.
+# The questions to fit on, the questions to apply to, and the half that the latter belong to.
 Part = tuple[Fitted, Questions, str]
 
 
@@ -181,7 +181,7 @@ def write_adjusted(files: AdjustedFiles, settings: AdjustedSettings, output: str
 
 
 def of_model(known: Questions, new: Questions, undercoverage: float, seed: int) -> Rows:
-    """Return rows of ADJUSTED for one model. If a method fails on any fold, its rows have the reason."""
+    """Return rows of ADJUSTED for one model. If a method fails on any fold, its rows state the reason."""
     known, new = alike(known, new)
     folds = np.random.default_rng(seed).permutation(len(known)) % FOLDS
     parts: list[Part] = [(Fitted(known, undercoverage), new, TEST)]

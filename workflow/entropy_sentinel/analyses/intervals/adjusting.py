@@ -2,8 +2,8 @@
 
 Each method except `base` moves both limits by a margin learned on calibration questions. If these and the new questions
 are exchangeable, the new intervals cover with a probability of at least 1 - alpha (Vovk et al. 2005; Romano, Patterson
-and Candes 2019), whatever the stated level. The methods differ in the unit of the margin, and in the questions that it
-is learned from:
+and Candes 2019), whatever the stated level. The methods differ in the unit of the margin, and in the questions used to
+learn it:
 
 - `base`: the stated interval, unchanged.
 - `conformal`: the same margin for all (FermiEval, section "Conformal Confidence Interval Adjustment").
@@ -28,7 +28,7 @@ from entropy_sentinel.statistics.numbers import Names, Numbers
 
 Bounds = tuple[np.ndarray, np.ndarray]
 
-# A whole number on a limit must not fall outside because of the last bit of a product.
+# A whole number equal to a limit must not fall outside because of a rounding error in a product.
 _DECIMALS = 9
 # Fewest questions to fit an adjustment on: `cqr` needs some for its regression and some for its margin.
 _FEWEST = {"base": 0, "cqr": 2}
@@ -69,7 +69,7 @@ class Stated:
         return len(self.lower)
 
     def rows(self, which: slice | np.ndarray) -> "Stated":
-        """Return some of the questions, by NumPy's indexing of rows."""
+        """Return the questions that `which` selects, as in NumPy's row indexing."""
         lower, upper = self.bounds
         covariates = None if self.covariates is None else self.covariates[which]
         group = None if self.group is None else np.asarray(self.group)[which]

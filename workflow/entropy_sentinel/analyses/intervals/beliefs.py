@@ -83,7 +83,7 @@ def of_tokens(first: pl.DataFrame) -> Rows:
 
 
 def _first_steps(path: str) -> pl.DataFrame:
-    """Return the first step of each item's first sample, if the texts of its tokens are known."""
+    """Return the first step of each item's first sample where the texts of its tokens are known."""
     first = (pl.col(name).list.first().arr.to_list() for name in ("top_tokens", "top_logprobs"))
     lazy = scan_traces(path).filter(pl.col("sample") == 0, pl.col("top_tokens").list.len() > 0)
     tokens, logprobs = first
@@ -91,7 +91,7 @@ def _first_steps(path: str) -> pl.DataFrame:
 
 
 def _row(about: Mapping[str, Any], basis: str, values: Sequence[int], logprobs: Sequence[float]) -> dict[str, Any]:
-    """Add up the probabilities of equal values, such as `3` and ` 3`."""
+    """Return a row of BELIEFS with the summed probabilities of equal values, such as `3` and ` 3`."""
     distinct, place = np.unique(np.asarray(values, dtype=np.int64), return_inverse=True)
     probabilities = np.bincount(place, np.exp(logprobs), len(distinct))
     return {
@@ -104,5 +104,5 @@ def _row(about: Mapping[str, Any], basis: str, values: Sequence[int], logprobs: 
 
 
 def _missing(probabilities: Sequence[float]) -> float:
-    """Return 1 minus the sum, at least 0: rounding may take it below."""
+    """Return 1 minus the sum, clipped at 0 because rounding may make it negative."""
     return max(0.0, 1.0 - sum(probabilities))

@@ -70,7 +70,7 @@ METHODS: dict[str, Method] = {
     ),
 }
 
-# Why an answer cannot be read, the first that holds.
+# Reasons why an answer cannot be read; the first that applies is reported.
 REASONS: dict[str, str] = {
     "refused": "refused",
     "cut_off": "cut off",
@@ -135,7 +135,7 @@ class IntervalsShown(TypedDict):
     open_models: list[str]
 
 
-# What is shown for the values of these columns.
+# Texts shown for the values of these columns.
 WORDS: Mapping[str, Callable[[Any], str]] = {"level": level_title, "method": method_title}
 SCORE_NOTE = (
     "Score: Winkler's, (U - L) + (2 / alpha) times the distance of the right answer from the interval, in powers of "

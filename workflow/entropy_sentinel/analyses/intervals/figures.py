@@ -97,7 +97,7 @@ def _identity(axes: Axes, rows: pl.DataFrame, title: str = "") -> None:
 
 
 def figure_6_answers(answers: np.ndarray, label: str) -> Drawing:
-    """Draw the number of questions for each power of ten as the answer, between -20 and 40."""
+    """Draw the number of questions by the power of ten that is the right answer, from -20 to 40."""
     low, high = _SHOWN
     inside = answers[(answers >= low) & (answers <= high)]
     figure = new_figure(6, 3, label)
@@ -118,7 +118,7 @@ _ALPHA = 0.1
 _BETAS = {0.2: BLUE, 0.5: ORANGE, 0.8: GREEN}
 _N_QUERIES = (10, 20, 50, 100, 200, 500, 1000, 2000)
 _N_REPEATS, _SEED = 400, 42
-# Where curves are drawn.
+# The points at which curves are drawn.
 _GRID = np.linspace(-3.5, 3.5, 701)
 
 
