@@ -29,12 +29,12 @@ SETTINGS: dict[str, Any] = {
 }
 # A process that begins a run, starts an engine, says which, and waits for its end. `code` is told what to do with it.
 RUNNING = """
-import json, sys, time
-from entropy_sentinel.engines.run import announce_run, Run
+import json, os, sys, time
+from entropy_sentinel.engines.run import announce_run, RUN
 from entropy_sentinel.engines.client import SharedEngine
 announce_run(float(sys.argv[2]), False)
 engine = SharedEngine(json.loads(sys.argv[1]), 1)
-print(Run.announced().folder, flush=True)
+print(os.environ[RUN], flush=True)
 for chat in sys.argv[3:]:
     for _, answer in engine.answer([chat], [0]):
         print(answer.text, flush=True)
@@ -98,7 +98,7 @@ def running(*chats: str, idle_s: float = 20, **changes: Any) -> tuple[subprocess
     """Another run, and the folder of its engines."""
     command = [sys.executable, "-c", RUNNING, json.dumps(SETTINGS | changes), str(idle_s), *chats]
     other = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    return other, Path(line(other))
+    return other, Path(json.loads(line(other))["folder"])
 
 
 def line(other: subprocess.Popen[str]) -> str:
@@ -327,13 +327,12 @@ def test_the_steps_of_a_slurm_job_share_engines_that_its_first_process_starts(mo
     first = subprocess.Popen(
         [sys.executable, "-c", RUNNING, json.dumps(SETTINGS), "30"], stdout=subprocess.PIPE, text=True
     )
-    folder = Path(line(first))
-    assert str(folder) not in on_the_login_node
     # What a step finds, a child of the first process.
-    step = Run(folder, first.pid, psutil.Process(first.pid).create_time(), 30, "7")
-    monkeypatch.setenv(RUN, step.announcement[RUN])
+    monkeypatch.setenv(RUN, line(first))
     announce_run(30, False)
-    assert Run.announced() == step
+    step = Run.announced()
+    assert (step.process, step.slurm) == (first.pid, "7")
+    assert str(step.folder) not in on_the_login_node
     engine = engine_of(asked(SharedEngine(SETTINGS, 1), "who"))
     assert psutil.Process(engine).ppid() == first.pid
     assert engine_of(asked(SharedEngine(SETTINGS, 1), "who")) == engine

@@ -1,8 +1,9 @@
 """The process of an engine: it loads a model and answers the jobs of a run, one at a time (engines/pool.py).
 
-    python -m entropy_sentinel.engines.host FOLDER [DESCRIPTOR ...]
+    python -m entropy_sentinel.engines.host FOLDER DESCRIPTOR [DESCRIPTOR ...]
 
-FOLDER has the settings and gets the socket; the descriptors are the locks of the GPUs that it owns.
+FOLDER has the settings and gets the socket. The first descriptor is the lock of the run's folder, the others are those
+of the GPUs that it owns.
 """
 
 import json
@@ -22,6 +23,7 @@ from pathlib import Path
 from types import GeneratorType
 from typing import Any
 
+from entropy_sentinel.engines.connections import OthersProcessError, accepted
 from entropy_sentinel.engines.pool import LOCK, SETTINGS, SOCKET, clear
 from entropy_sentinel.engines.run import Run
 from entropy_sentinel.engines.vllm import VllmEngine
@@ -79,12 +81,14 @@ class Host:
                 if self._is_given_up():
                     return None
                 continue
-            asking.setblocking(True)
-            connection = Connection(asking.detach())
-            with suppress(OSError, EOFError, RuntimeError):
-                _redirect_output(recv_handle(connection))
-                return connection
-            connection.close()
+            with suppress(OSError, EOFError, RuntimeError, OthersProcessError):
+                connection = accepted(asking, self.run.secret)
+                try:
+                    _redirect_output(recv_handle(connection))
+                    return connection
+                except BaseException:
+                    connection.close()
+                    raise
 
     def _is_given_up(self) -> bool:
         """Return whether no job holds the engine; if so, no job can take it from now on."""
@@ -166,11 +170,24 @@ def leave(folder: Path) -> None:
     os.killpg(0, signal.SIGKILL)
 
 
+def _close_in_forks(lock: int) -> None:
+    """Close a lock in forked children: the next run ends those that outlive this process, and needs the lock."""
+    held = [lock]
+
+    def close() -> None:
+        if held:  # not again in their own children, whose descriptor of this number is another
+            os.close(held.pop())
+
+    os.register_at_fork(after_in_child=close)
+
+
 def main() -> None:
     """Serve the engine of a folder."""
     folder, run = Path(sys.argv[1]), Run.announced()
-    for lock in sys.argv[2:]:
-        os.set_inheritable(int(lock), False)
+    run_lock, *device_locks = map(int, sys.argv[2:])
+    for lock in (run_lock, *device_locks):
+        os.set_inheritable(lock, False)
+    _close_in_forks(run_lock)
     threading.Thread(target=_end_with, args=(run, folder), daemon=True).start()
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     loaded = json.loads((folder / SETTINGS).read_text())

@@ -13,28 +13,33 @@ import hashlib
 import json
 import logging
 import os
+import re
 import shutil
 import tempfile
 import time
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
-from multiprocessing.connection import Client, Connection
+from multiprocessing.connection import Connection
 from multiprocessing.reduction import send_handle
 from pathlib import Path
 from typing import IO, Any
 
 from entropy_sentinel.engines import cpu, devices
+from entropy_sentinel.engines.connections import connected
 from entropy_sentinel.engines.generation import ServedSettings, VllmSettings, loaded
-from entropy_sentinel.engines.run import STANDARD_ERROR, Run, start
-from entropy_sentinel.frames.errors import EntropySentinelError
-from entropy_sentinel.frames.locks import WAITING, take
+from entropy_sentinel.engines.run import STANDARD_ERROR, Run, folder_prefix, start
+from entropy_sentinel.frames.errors import EntropySentinelError, InputError
+from entropy_sentinel.frames.folders import own_folder
+from entropy_sentinel.frames.locks import WAITING, is_at, take
 
 log = logging.getLogger(__name__)
 
 SETTINGS, SOCKET, LOCK = "settings.json", "socket", "lock"
 # Seconds between checks for a free device or a started engine; longest wait for a killed process to end.
 POLL_S, KILL_S = 0.1, 30.0
+# Seconds without a message from an engine after which a job checks whether its process is stopped.
+SILENT_S = 10.0
 
 
 class EngineEnded(Exception):
@@ -47,15 +52,20 @@ class Lease:
     def __init__(self, folder: Path, lock: IO[str]) -> None:
         self.folder, self._lock = folder, lock
         self._connection: Connection | None = None
+        self._process = 0
+        self._is_shown = False
 
-    def connect(self, starting: int | None = None) -> None:
-        """Connect to the engine; wait while its process `starting` starts. Raises EngineEnded if it is gone."""
+    def connect(self, run: Run, starting: int | None = None) -> None:
+        """Connect to the engine of the run; wait while its process `starting` starts, or loads the model.
+
+        Raises EngineEnded if it is gone, and OthersProcessError if it is not of this run.
+        """
         while not (self.folder / SOCKET).exists() and starting and _lives(starting):
             time.sleep(POLL_S)
         try:
-            self._connection = Client(str(self.folder / SOCKET), family="AF_UNIX")
+            self._connection, self._process = connected(self.folder / SOCKET, run.secret, self._wait)
             send_handle(self._connection, STANDARD_ERROR, 0)  # the engine's output goes to this job's log
-        except OSError as error:
+        except (OSError, EOFError) as error:
             raise EngineEnded from error
 
     def send(self, message: object) -> None:
@@ -68,9 +78,18 @@ class Lease:
     def receive(self) -> Any:
         """Wait for the engine's next message."""
         try:
+            self._wait(self._open_connection, self._process)
             return self._open_connection.recv()
         except (OSError, EOFError) as error:
             raise EngineEnded from error
+
+    def _wait(self, connection: Connection, process: int) -> None:
+        """Wait for the engine's next message; warn once if its process is stopped."""
+        while not connection.poll(SILENT_S):
+            if not self._is_shown and _is_stopped(process):
+                message = "waiting for the engine, whose process %d is stopped; kill -CONT %d lets it continue"
+                log.warning(message, process, process, extra=WAITING)
+                self._is_shown = True
 
     @property
     def _open_connection(self) -> Connection:
@@ -98,9 +117,12 @@ def lease_engine(run: Run, settings: VllmSettings, threads: int) -> Lease:
     key = _key(settings, threads)
     for lease in _idle(run, key):
         try:
-            lease.connect()
+            lease.connect(run)
         except EngineEnded:
             lease.end()
+        except EntropySentinelError:
+            lease.close()
+            raise
         else:
             log.info("models.%s: using the engine that an earlier job started", settings["model"])
             return lease
@@ -110,7 +132,7 @@ def lease_engine(run: Run, settings: VllmSettings, threads: int) -> Lease:
     lease, process = _start(run, key, settings, threads, claim)
     claim.release()  # the engine has inherited the locks
     with suppress(EngineEnded):  # the next message shows it
-        lease.connect(process)
+        lease.connect(run, process)
     return lease
 
 
@@ -161,12 +183,24 @@ def _lives(process: int) -> bool:
     return False
 
 
+def _is_stopped(process: int) -> bool:
+    import psutil
+
+    with suppress(psutil.Error):
+        return bool(psutil.Process(process).status() == psutil.STATUS_STOPPED)
+    return False
+
+
 def _engines(run: Run) -> list[Path]:
-    """Return the folders of a run's engines, least recently used first."""
+    """Return the folders of a run's engines, least recently used first.
+
+    Raises InputError if the run's folder is not this user's alone.
+    """
     folders = []
-    for lock in run.folder.glob(f"[!.]*/{LOCK}"):
-        with suppress(FileNotFoundError):  # it has just ended
-            folders.append((lock.stat().st_mtime, lock.parent))
+    with suppress(FileNotFoundError), own_folder(run.folder):
+        for lock in run.folder.glob(f"[!.]*/{LOCK}"):
+            with suppress(FileNotFoundError):  # it has just ended
+                folders.append((lock.stat().st_mtime_ns, lock.parent))
     return [folder for _, folder in sorted(folders)]
 
 
@@ -200,21 +234,29 @@ def _end_an_idle_engine(run: Run) -> bool:
 
 def _start(run: Run, key: str, settings: VllmSettings, threads: int, claim: devices.Claim) -> tuple[Lease, int]:
     """Start an engine that owns these devices; return its lease and process id."""
-    _clear_dead_runs(run.folder.parent)
-    run.folder.mkdir(mode=0o700, exist_ok=True)
-    if run.folder.stat().st_uid != os.getuid():
-        raise EntropySentinelError(f"{run.folder}: must be this user's own folder, for its engines; delete it")
+    _clear_dead_runs(run)
+    held = run.hold_folder()
+    try:
+        lease = _new_engine(run, key, {"settings": settings, "threads": threads})
+        log.info("starting an engine for models.%s %s", settings["model"], " ".join(claim.devices))
+        locks = [held, *(lock_of_device.fileno() for lock_of_device in claim.locks)]
+        return lease, start(run, lease.folder, _environment(run, lease.folder, claim), locks)
+    finally:
+        os.close(held)  # the engine has inherited it
+
+
+def _new_engine(run: Run, key: str, settings: dict[str, Any]) -> Lease:
+    """Return the lease of a new engine's folder."""
     folder = run.folder / f"{key}-{uuid.uuid4().hex[:4]}"
     # Under another name until it is locked, because any job may end an idle engine.
     new = folder.with_name(f".{folder.name}")
-    new.mkdir(mode=0o700)
-    (new / SETTINGS).write_text(json.dumps({"settings": settings, "threads": threads}))
-    lock = (new / LOCK).open("a")
-    fcntl.flock(lock.fileno(), fcntl.LOCK_EX)
-    new.rename(folder)
-    log.info("starting an engine for models.%s %s", settings["model"], " ".join(claim.devices))
-    locks = [lock_of_device.fileno() for lock_of_device in claim.locks]
-    return Lease(folder, lock), start(run.folder, folder, _environment(run, folder, claim), locks)
+    with run.writing():
+        new.mkdir(mode=0o700)
+        (new / SETTINGS).write_text(json.dumps(settings))
+        lock = (new / LOCK).open("a")
+        fcntl.flock(lock.fileno(), fcntl.LOCK_EX)
+        new.rename(folder)
+    return Lease(folder, lock)
 
 
 def _environment(run: Run, folder: Path, claim: devices.Claim) -> dict[str, str]:
@@ -231,15 +273,29 @@ def _environment(run: Run, folder: Path, claim: devices.Claim) -> dict[str, str]
     }
 
 
-def _clear_dead_runs(folder: Path) -> None:
-    """Delete the leftovers of this user's killed runs on this machine."""
-    import psutil
+def _clear_dead_runs(run: Run) -> None:
+    """Delete the leftovers of this user's killed runs: own folders beside that of `run`, without a held lock.
 
-    for dead in folder.glob(f"es-{os.getuid()}-*-*"):
-        if not psutil.pid_exists(int(dead.name.split("-")[2], 16)):
-            for engine in dead.iterdir():
-                clear(engine)
-            shutil.rmtree(dead, ignore_errors=True)
+    Process ids do not show whether a run has ended: it may be in another container, with ids of its own.
+    """
+    for folder in run.folder.parent.glob(f"{folder_prefix()}*"):
+        if folder != run.folder and re.fullmatch("[0-9a-f]+", folder.name.removeprefix(folder_prefix())):
+            with suppress(OSError, InputError), own_folder(folder) as descriptor:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if is_at(descriptor, folder):
+                    _clear_dead_run(folder)
+
+
+def _clear_dead_run(folder: Path) -> None:
+    """Delete the folder of a run whose processes have all ended, unless a job still holds an engine of it."""
+    engines = [engine for engine in folder.iterdir() if engine.is_dir() and not engine.is_symlink()]
+    leases = {engine: _locked(engine) for engine in engines if (engine / LOCK).exists()}
+    if all(leases.values()):
+        for engine in engines:
+            clear(engine)
+        shutil.rmtree(folder, ignore_errors=True)
+    for lease in filter(None, leases.values()):
+        lease.close()
 
 
 def _key(settings: VllmSettings, threads: int) -> str:

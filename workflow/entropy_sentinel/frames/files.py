@@ -15,7 +15,8 @@ from tempfile import TemporaryDirectory
 
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.locks import delete_abandoned, hold
-from entropy_sentinel.frames.remote import send, url_of
+from entropy_sentinel.frames.remote import send
+from entropy_sentinel.frames.urls import file_name, url_of
 
 # The process's own streams: opening a redirected file by one of these names would overwrite it from its start.
 _STREAMS = {"/dev/stdout": 1, "/dev/stderr": 2}
@@ -38,7 +39,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     """
     if (url := url_of(path)) is not None:
         with TemporaryDirectory() as folder:
-            yield (partial := Path(folder) / Path(path).name)
+            yield (partial := Path(folder) / file_name(path))
             send(partial, url)
         return
     path = Path(path)

@@ -1,8 +1,13 @@
 """Folders of caches."""
 
+import errno
 import os
-from contextlib import suppress
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from entropy_sentinel.frames.errors import InputError
 
 
 def cache_folder(name: str) -> Path:
@@ -21,3 +26,28 @@ def private_folder(folder: Path) -> None:
     if folder.stat().st_mode & 0o077:
         with suppress(PermissionError):
             folder.chmod(0o700)
+
+
+@contextmanager
+def own_folder(folder: Path) -> Iterator[int]:
+    """Open a folder that only this user can use, and yield its descriptor.
+
+    Raises InputError if it is a link or no folder, or if another user owns it or may use it, and FileNotFoundError if
+    it is missing.
+    """
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError as error:
+        if error.errno not in (errno.ENOTDIR, errno.ELOOP, errno.EACCES):
+            raise
+        raise InputError(f"{folder}: must be a folder of this user, no link: {error.strerror}; delete it") from None
+    try:
+        status = os.fstat(descriptor)
+        if status.st_uid != os.getuid() or status.st_mode & 0o077:
+            raise InputError(
+                f"{folder}: must be this user's own folder (user {os.getuid()}) with mode 700, is of user "
+                f"{status.st_uid} with mode {stat.S_IMODE(status.st_mode):o}; delete it"
+            )
+        yield descriptor
+    finally:
+        os.close(descriptor)

@@ -53,13 +53,20 @@ def delete_abandoned(path: Path) -> None:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Wait for the lock on `path` and hold it while the block runs; the file is created and stays."""
+def locked(path: Path, waiting: str = "") -> Iterator[None]:
+    """Wait for the lock on `path` and hold it while the block runs; the file is created and stays.
+
+    `waiting` is logged if another process has the lock.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | (fcntl.LOCK_NB if waiting else 0))
+            except BlockingIOError:
+                log.warning("%s", waiting, extra=WAITING)
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
         except OSError as error:
             if error.errno not in NO_LOCKS:
                 raise

@@ -1,7 +1,8 @@
 """Files in object stores and on web servers, by fsspec: reading copies a file to this machine, writing sends it.
 
-A copy has the ETag of its file and is reused while the store reports the same ETag. An interrupted download resumes.
-So all readers see local files, and a monitor's state recognises them.
+A copy has the version of its file (ETag, or time of its change) and is reused while the store reports the same version.
+An interrupted download of the same version resumes. So all readers see local files, and a monitor's state recognises
+them. Commands that need the same file at the same time download it once.
 """
 
 import glob
@@ -10,22 +11,22 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from entropy_sentinel.frames.errors import URLS, InputError
 from entropy_sentinel.frames.folders import private_folder, user_folder
+from entropy_sentinel.frames.locks import locked
+from entropy_sentinel.frames.urls import file_name, shown, url_of, without_secrets
 
-# Files of object stores and web servers. Also with one slash, because Path("s3://bucket/key") is s3:/bucket/key.
-_URL = re.compile(r"(s3|gs|gcs|az|abfs|hf|https?|memory):/+(.+)")
 _BLOCK = 1 << 20
-
-
-def url_of(path: str | Path) -> str | None:
-    """Return the path's URL; None for a local path."""
-    match = _URL.fullmatch(str(path))
-    return f"{match[1]}://{match[2]}" if match else None
+# Longest silence of a server, and longest wait for a connection, in seconds.
+SILENT_S, CONNECT_S = 60.0, 20.0
+# How often a file is downloaded if it is replaced meanwhile, or if its server cannot continue a download.
+_MOST_TRIES = 3
+# What states the version of a file, the best first; other stores than web servers have `fs.ukey` besides.
+_VERSIONS = ("ETag", "etag", "Content-MD5", "Digest", "Last-Modified")
+_CONTENT_RANGE = re.compile(r"bytes (\d+)-(\d+)/(?:\d+|\*)")
 
 
 def local(path: str | Path) -> Path:
@@ -37,17 +38,17 @@ def local(path: str | Path) -> Path:
 def remote_files(url: str, wanted: Callable[[str], bool]) -> Iterator[str]:
     """Yield the URLs of the files that a URL or a pattern names, or those `wanted` in a folder, in order.
 
-    A question mark is not a pattern: it precedes a URL's signature.
+    A question mark is not a pattern: it precedes a URL's signature. Brackets around an IPv6 address are none either.
     """
     fs, path = _store(url)
     try:
-        if glob.has_magic(path.partition("?")[0]):
+        if glob.has_magic(re.sub(r"^\w+://\[[^/]*\]", "", path.partition("?")[0])):
             names = [name for name in fs.glob(path) if fs.isfile(name)]
         else:
             names = [path] if fs.isfile(path) else list(filter(wanted, fs.find(path)))
         yield from map(fs.unstrip_protocol, sorted(names))
     except Exception as error:  # of any store
-        raise InputError(f"{shown(url)}: cannot be listed: {_words(error)}") from None
+        raise InputError(f"{shown(url)}: cannot be listed: {_words(error, url)}") from None
 
 
 def send(content: Path, url: str) -> None:
@@ -56,7 +57,7 @@ def send(content: Path, url: str) -> None:
     try:
         fs.put_file(str(content), path)
     except Exception as error:  # of any store
-        raise InputError(f"{shown(url)}: cannot be written: {_words(error)}") from None
+        raise InputError(f"{shown(url)}: cannot be written: {_words(error, url)}") from None
 
 
 def _store(url: str) -> tuple[Any, str]:
@@ -66,64 +67,139 @@ def _store(url: str) -> tuple[Any, str]:
     except ImportError:
         raise InputError(f"{shown(url)}: needs fsspec: pip install 'entropy-sentinel[cloud]'") from None
     try:
-        fs, path = url_to_fs(url)
+        fs, path = url_to_fs(url, **_limits(url.partition(":")[0]))
         # Listings must be current: other programs write logs.
         fs.invalidate_cache()
-    except (ImportError, ValueError) as error:
-        raise InputError(f"{shown(url)}: {_words(error)}; pip install 'entropy-sentinel[cloud]'") from None
+    except ImportError as error:
+        raise InputError(f"{shown(url)}: {_words(error, url)}; pip install 'entropy-sentinel[cloud]'") from None
+    except ValueError as error:
+        raise InputError(f"{shown(url)}: must be a URL of a file: {_words(error, url)}") from None
     return fs, path
+
+
+def _limits(scheme: str) -> dict[str, Any]:
+    """Return the options of a store that end the wait for a silent server. Raises ImportError without its library."""
+    if scheme in ("http", "https"):
+        from aiohttp import ClientTimeout
+
+        limit = ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=SILENT_S)
+        return {"client_kwargs": {"timeout": limit, "raise_for_status": _check_range}}
+    if scheme == "s3":
+        return {"config_kwargs": {"connect_timeout": CONNECT_S, "read_timeout": SILENT_S}}
+    return {}
+
+
+async def _check_range(response: Any) -> None:
+    """Raise OSError if a web server answers with another part of a file than the requested one."""
+    wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", response.request_info.headers.get("Range", ""))
+    if wanted is None or response.status not in (200, 206):
+        return
+    begin, end = map(int, wanted.groups())
+    stated = response.headers.get("Content-Range")
+    sent = _CONTENT_RANGE.fullmatch(stated or "")
+    if sent is None or int(sent[1]) != begin or int(sent[2]) > end:
+        raise WrongPartError(f"the server must send bytes {begin:,} to {end:,}, its Content-Range was {stated}")
+
+
+class WrongPartError(OSError):
+    """A web server sent another part of a file than the requested one."""
 
 
 def _copy(url: str) -> Path:
     """Return the path of a current copy. Raises InputError if the file does not exist or the connection is lost."""
     fs, path = _store(url)
     folder = user_folder() / "remote" / hashlib.sha256(url.encode()).hexdigest()[:16]
+    private_folder(folder.parent)
     private_folder(folder)
-    target, facts = folder / PurePosixPath(urlsplit(url).path or path).name, folder / ".facts.json"
+    with locked(folder.with_suffix(".lock"), f"{shown(url)}: waiting for another command that downloads it"):
+        return _current(fs, path, url, folder / file_name(url))
+
+
+def _current(fs: Any, path: str, url: str, target: Path) -> Path:
+    """Return the copy `target`, downloaded if it is missing, of another version, or changed since."""
     URLS[str(target)] = shown(url)
-    partial = target.with_name(f".{target.name}.partial")
+    facts, partial = (target.parent.with_suffix(suffix) for suffix in (".json", ".partial"))
     try:
-        info = fs.info(path)
-        now = {"etag": info.get("ETag") or info.get("etag") or fs.ukey(path), "size": info.get("size")}
+        now = _facts(fs, path)
         with suppress(OSError, ValueError):
-            if json.loads(facts.read_text()) == now and target.exists():
+            if now["version"] and json.loads(facts.read_text()) == {**now, "copy": _identity(target)}:
                 return target
-        _download(fs, path, partial, facts, now)
-    except InputError:
-        raise
+        now = _downloaded(fs, path, partial, now)
     except Exception as error:  # of any store
         read = partial.stat().st_size if partial.exists() else 0
-        begun = f" after {read:,} bytes, the next run continues from there" if read else ""
-        raise InputError(f"{shown(url)}: cannot be read{begun}: {_words(error)}") from None
+        begun = f" after {read:,} bytes, the next run continues from there" if read and _facts_of(partial) else ""
+        raise InputError(f"{shown(url)}: cannot be read{begun}: {_words(error, url)}") from None
     partial.replace(target)
+    facts.write_text(json.dumps({**now, "copy": _identity(target)}))
     return target
 
 
-def _download(fs: Any, path: str, partial: Path, facts: Path, now: dict[str, Any]) -> None:
+def _downloaded(fs: Any, path: str, partial: Path, now: dict[str, Any]) -> dict[str, Any]:
+    """Download a file; return the version and size of the downloaded one, which may have been replaced since `now`."""
+    failure: Exception = OSError("the file changes while it is read; read a copy that no program writes")
+    for _ in range(_MOST_TRIES):
+        try:
+            _download(fs, path, partial, now)
+        except (WrongPartError, ValueError) as error:  # the latter of a file that cannot be read from its middle
+            partial.unlink(missing_ok=True)
+            failure = error
+            continue
+        before, now = now, _facts(fs, path)
+        if now == before:
+            return now
+        partial.unlink()
+    raise failure
+
+
+def _facts(fs: Any, path: str) -> dict[str, Any]:
+    """Return the version of a file, None if its server does not state one, and its size in bytes, if known."""
+    fs.invalidate_cache()
+    info = fs.info(path)
+    version = next((str(info[name]) for name in _VERSIONS if info.get(name)), None)
+    if version is None and not _is_web_server(fs):
+        version = fs.ukey(path)
+    return {"version": version, "size": info.get("size")}
+
+
+def _is_web_server(fs: Any) -> bool:
+    return "http" in fs.protocol
+
+
+def _identity(copy: Path) -> list[int]:
+    """Return what changes if another program changes or replaces a copy."""
+    status = copy.lstat()
+    return [status.st_ino, status.st_size, status.st_mtime_ns]
+
+
+def _facts_of(partial: Path) -> dict[str, Any] | None:
+    """Return the version and size of the file that a partial copy is from; None if its version is unknown."""
+    with suppress(OSError, ValueError):
+        facts = json.loads(partial.with_suffix(".partial.json").read_text())
+        return facts if isinstance(facts, dict) and facts.get("version") else None
+    return None
+
+
+def _download(fs: Any, path: str, partial: Path, now: dict[str, Any]) -> None:
     """Download the rest of a file, or all of it if the partial copy is from another version."""
-    begun = partial.with_name(f"{partial.name}.json")
-    same = begun.exists() and partial.exists() and json.loads(begun.read_text()) == now
-    begun.write_text(json.dumps(now))
-    with fs.open(path, "rb") as source, partial.open("ab" if same else "wb") as copy:
+    same = partial.is_file() and _facts_of(partial) == now
+    if not same:
+        partial.unlink(missing_ok=True)
+    partial.with_suffix(".partial.json").write_text(json.dumps(now))
+    # A web server sends a whole file as one answer, and a part of it only if it can.
+    whole = {"block_size": 0} if _is_web_server(fs) and not same else {}
+    with fs.open(path, "rb", **whole) as source, partial.open("ab") as copy:
         if same:
             source.seek(copy.tell())
-        while block := source.read(_BLOCK):
+        while (block := source.read(_BLOCK)) and (now["size"] is None or copy.tell() <= now["size"]):
             copy.write(block)
             copy.flush()
-    if now["size"] is not None and partial.stat().st_size != now["size"]:
+    read = partial.stat().st_size
+    if now["size"] is not None and read < now["size"]:
         raise OSError(f"the connection ended before {now['size']:,} bytes")
-    facts.write_text(json.dumps(now))
-    begun.unlink()
+    if now["size"] is not None and read > now["size"]:
+        partial.unlink()
+        raise WrongPartError(f"the server announced {now['size']:,} bytes, but sent more")
 
 
-def shown(path: str | Path) -> str:
-    """Return a path, or a URL without possible secrets (signature, password)."""
-    url = url_of(path)
-    if url is None:
-        return str(path)
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
-
-
-def _words(error: BaseException) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__
+def _words(error: BaseException, url: str) -> str:
+    return without_secrets(str(error), url) or type(error).__name__

@@ -11,9 +11,10 @@ import polars as pl
 
 from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.remote import local, remote_files, shown, url_of
+from entropy_sentinel.frames.remote import local, remote_files
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.signals import with_reasons
+from entropy_sentinel.frames.urls import file_name, shown, url_of
 from entropy_sentinel.sources.logs.records import is_log
 from entropy_sentinel.sources.logs.selection import first_of
 from entropy_sentinel.sources.logs.settings import SUFFIXES
@@ -81,7 +82,7 @@ def _is_folder(path: str | Path, files: Sequence[Path]) -> bool:
     """Return whether a path that names these files is a folder."""
     if url_of(path) is None:
         return Path(path).is_dir()
-    return not glob.has_magic(str(path)) and [file.name for file in files] != [Path(path).name]
+    return not glob.has_magic(str(path)) and [file.name for file in files] != [file_name(path)]
 
 
 def _matches(path: str | Path, suffixes: Sequence[str]) -> Iterator[Path]:

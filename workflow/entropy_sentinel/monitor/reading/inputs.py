@@ -12,9 +12,10 @@ from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
 from entropy_sentinel.features.files import feature_batches, holds_features
 from entropy_sentinel.frames.errors import ConfigError, IncompleteFileError, InputError
 from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS
-from entropy_sentinel.frames.remote import local, url_of
+from entropy_sentinel.frames.remote import local
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.signals import with_reasons
+from entropy_sentinel.frames.urls import url_of
 from entropy_sentinel.monitor.catalogue import made_of
 from entropy_sentinel.monitor.reading.identity import NUMBERS, Others
 from entropy_sentinel.monitor.reading.problems import Excluding, Problems

@@ -1,0 +1,74 @@
+"""URLs of remote files: which paths are URLs, and how a message shows them without secrets."""
+
+import hashlib
+import re
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+# Files of object stores and web servers. Also with one slash, because Path("s3://bucket/key") is s3:/bucket/key.
+_URL = re.compile(r"(s3|gs|gcs|az|abfs|hf|https?|memory):/+(.+)", re.DOTALL)
+# URLs in the message of a library, and the end of one from its question mark.
+_QUOTED, _QUERY = re.compile(r"[a-z][a-z0-9+.-]*://?[^\s'\"<>]+", re.IGNORECASE), re.compile(r"\?[^\s'\"<>]*")
+# Longest file name in bytes, with room for the suffixes of partial files; longest part of a message, characters.
+_LONGEST_NAME, _LONGEST_TEXT = 200, 200
+HIDDEN = "…"
+
+
+def url_of(path: str | Path) -> str | None:
+    """Return the path's URL; None for a local path."""
+    match = _URL.fullmatch(str(path))
+    return f"{match[1]}://{match[2]}" if match else None
+
+
+def shown(path: str | Path) -> str:
+    """Return a path, or a URL without possible secrets: user, password, query and fragment."""
+    url = url_of(path)
+    return str(path) if url is None else _without_secrets(url)
+
+
+def file_name(path: str | Path) -> str:
+    """Return a name for a local copy of a URL: the last part of its path, with its end kept if it cannot be a name."""
+    name = re.split("[?#]", _split(str(path))[1])[0].rpartition("/")[2] if url_of(path) else Path(path).name
+    valid = "".join(char if char.isprintable() and char != "\\" else "_" for char in name)
+    if valid.strip(".") and len(valid.encode()) <= _LONGEST_NAME:
+        return valid
+    ending = valid.encode()[-_LONGEST_NAME // 2 :].decode(errors="ignore") if valid.strip(".") else ""
+    return hashlib.sha256(name.encode()).hexdigest()[:16] + ending
+
+
+def without_secrets(text: str, url: str) -> str:
+    """Return a library's message on one line, without secrets of this URL or of any URL in it."""
+    text = _QUERY.sub(f"?{HIDDEN}", _QUOTED.sub(lambda quoted: _without_secrets(quoted[0]), " ".join(text.split())))
+    for secret in sorted(_secrets(url), key=len, reverse=True):
+        text = text.replace(secret, HIDDEN)
+    return text[:_LONGEST_TEXT]
+
+
+def _without_secrets(url: str) -> str:
+    scheme, rest = _split(url)
+    # A password may contain unquoted slashes or question marks: then the host seems to have a port that is no number.
+    host = re.split("[/?#]", rest)[0]
+    port = host.rpartition("@")[2].rpartition("]")[2].partition(":")[2]
+    if "@" in host or (port and not port.isdecimal() and "@" in rest):
+        rest = rest.rpartition("@")[2] if "@" not in host else host.rpartition("@")[2] + rest[len(host) :]
+    elif port and not port.isdecimal():
+        return f"{scheme}://{HIDDEN}"
+    return f"{scheme}://{re.split('[?#]', rest)[0]}"
+
+
+def _split(url: str) -> tuple[str, str]:
+    """Return the scheme of a URL, and what follows its slashes."""
+    scheme, _, rest = url.partition(":")
+    return scheme, rest.lstrip("/")
+
+
+def _secrets(url: str) -> set[str]:
+    """Return the user, the password, and the values of the query of a URL, as written and decoded."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return set()
+    user = parts.netloc.rpartition("@")[0].split(":")
+    query = [pair.partition("=")[2] for pair in parts.query.split("&")]
+    values = [*user, *map(unquote, user), *query, *(value for _, value in parse_qsl(parts.query))]
+    return {value for value in values if len(value) > 3}
