@@ -48,7 +48,7 @@ def _without_secrets(url: str) -> str:
     scheme, rest = _split(url)
     # A password may contain unquoted slashes or question marks: then the host seems to have a port that is no number.
     host = re.split("[/?#]", rest)[0]
-    port = host.rpartition("@")[2].rpartition("]")[2].partition(":")[2]
+    port = re.sub(r"^\[[^\]]*\]?", "", host.rpartition("@")[2]).partition(":")[2]
     if "@" in host or (port and not port.isdecimal() and "@" in rest):
         rest = rest.rpartition("@")[2] if "@" not in host else host.rpartition("@")[2] + rest[len(host) :]
     elif port and not port.isdecimal():

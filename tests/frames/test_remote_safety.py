@@ -1,0 +1,351 @@
+"""Web servers and stores that are slow, wrong or changing, names that are none, and what messages show of a URL."""
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from entropy_sentinel.frames import remote
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.files import write_whole
+from entropy_sentinel.frames.remote import local, remote_files
+from entropy_sentinel.frames.urls import file_name, shown, without_secrets
+
+
+@dataclass
+class Site:
+    """What a web server has and does; `requested` are the ranges asked for by GET, None for the whole file."""
+
+    content: bytes = b"0123456789"
+    headers: dict[str, str] = field(default_factory=lambda: {"ETag": '"1"'})
+    ranges: bool = True
+    range_offset: int = 0
+    status: int = 200
+    sent_at_most: int | None = None
+    before_answer: Callable[["Site"], None] = lambda site: None
+    after_answer: Callable[["Site"], None] = lambda site: None
+    requested: list[str | None] = field(default_factory=list)
+
+
+class Handler(BaseHTTPRequestHandler):
+    def __init__(self, site: Site, *arguments: object) -> None:
+        self.site = site
+        super().__init__(*arguments)  # type: ignore[arg-type]  # those of the server
+
+    def do_HEAD(self) -> None:
+        self._head(self.site.content, self.site.status)
+
+    def do_GET(self) -> None:
+        site, wanted = self.site, self.headers["Range"]
+        site.requested.append(wanted)
+        site.before_answer(site)
+        if wanted and site.ranges:
+            begin, end = (int(number) + site.range_offset for number in wanted.removeprefix("bytes=").split("-"))
+            part = site.content[begin : end + 1]
+            stated = {"Content-Range": f"bytes {begin}-{begin + len(part) - 1}/{len(site.content)}"}
+            self._head(part, 206, stated)
+        else:
+            part = site.content
+            self._head(part, site.status)
+        self.wfile.write(part[: site.sent_at_most])
+        if site.sent_at_most is not None:
+            time.sleep(0.1)  # so that what was sent is read before the connection is closed
+        site.after_answer(site)
+
+    def _head(self, content: bytes, status: int, more: dict[str, str] | None = None) -> None:
+        self.send_response(status)
+        for name, value in {**self.site.headers, **(more or {}), "Content-Length": str(len(content))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@contextmanager
+def serving(site: Site) -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, site)) as server:
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/day.jsonl"
+        server.shutdown()
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    fsspec.filesystem("memory").store.clear()
+    return tmp_path / "cache" / "entropy-sentinel" / "remote"
+
+
+def interrupt(site: Site, url: str, after: int = 4) -> None:
+    """Leave a partial copy of its first bytes."""
+    site.sent_at_most = after
+    with pytest.raises(InputError, match=rf"after {after} bytes, the next run continues"):
+        local(url)
+    site.sent_at_most = None
+    site.requested.clear()
+
+
+def test_an_interrupted_download_continues(cache: Path) -> None:
+    site = Site()
+    with serving(site) as url:
+        interrupt(site, url)
+        assert local(url).read_bytes() == site.content
+        assert site.requested == ["bytes=4-9"]
+        assert local(url).read_bytes() == site.content
+        assert len(site.requested) == 1, "the copy is current"
+
+
+@pytest.mark.parametrize("headers", [{"ETag": '"2"'}, {"Last-Modified": "Wed, 25 Nov 2026 10:00:00 GMT"}, {}])
+def test_a_download_never_continues_from_another_version(headers: dict[str, str]) -> None:
+    site = Site()
+    with serving(site) as url:
+        interrupt(site, url)
+        site.content, site.headers = b"abcdefghij", headers
+        assert local(url).read_bytes() == b"abcdefghij"
+        assert site.requested == [None]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"ETag": '"1"'}, {"ETag": '"2"'}),
+        ({"Last-Modified": "Wed, 25 Nov 2026 10:00:00 GMT"}, {"Last-Modified": "Wed, 25 Nov 2026 10:00:01 GMT"}),
+        ({}, {}),
+    ],
+)
+def test_changed_content_of_equal_size_is_read(first: dict[str, str], second: dict[str, str]) -> None:
+    site = Site(headers=first)
+    with serving(site) as url:
+        assert local(url).read_bytes() == b"0123456789"
+        site.content, site.headers = b"abcdefghij", second
+        assert local(url).read_bytes() == b"abcdefghij"
+
+
+def test_an_unchanged_file_with_the_time_of_its_change_is_not_downloaded_again() -> None:
+    site = Site(headers={"Last-Modified": "Wed, 25 Nov 2026 10:00:00 GMT"})
+    with serving(site) as url:
+        local(url)
+        local(url)
+    assert len(site.requested) == 1
+
+
+@pytest.mark.parametrize("damage", ["truncated", "longer", "replaced", "same size", "link"])
+def test_a_copy_that_changed_is_not_used(tmp_path: Path, damage: str) -> None:
+    site = Site()
+    with serving(site) as url:
+        copy = local(url)
+        if damage in ("replaced", "link"):
+            copy.unlink()
+        if damage == "link":
+            (tmp_path / "other").write_bytes(b"abcdefghij")
+            copy.symlink_to(tmp_path / "other")
+        else:
+            damaged = {
+                "truncated": b"01",
+                "longer": b"0123456789a",
+                "replaced": b"abcdefghij",
+                "same size": b"ab23456789",
+            }
+            copy.write_bytes(damaged[damage])
+        assert local(url).read_bytes() == site.content
+        assert not local(url).is_symlink()
+
+
+def test_a_short_download_is_not_accepted() -> None:
+    site = Site(sent_at_most=4)
+    with serving(site) as url:
+        for _ in range(2):
+            with pytest.raises(InputError, match="cannot be read after 4 bytes"):
+                local(url)
+            site.requested.clear()
+            site.sent_at_most = 0
+
+
+def test_a_short_answer_of_a_store_is_not_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store whose library does not notice it."""
+    filesystem = fsspec.filesystem("memory")
+    filesystem.pipe_file("/short/a.jsonl", b"0123456789")
+    info = filesystem.info("/short/a.jsonl")
+    monkeypatch.setattr(type(filesystem), "info", lambda self, path, **_: {**info, "size": 11})
+    with pytest.raises(InputError, match=r"the connection ended before 11 bytes"):
+        local("memory://short/a.jsonl")
+    monkeypatch.setattr(type(filesystem), "info", lambda self, path, **_: {**info, "size": 9})
+    with pytest.raises(InputError, match=r"announced 9 bytes, but sent more"):
+        local("memory://short/a.jsonl")
+
+
+def test_a_file_that_is_replaced_during_the_download_is_read_again() -> None:
+    def replace(site: Site) -> None:
+        if len(site.requested) == 1:
+            site.content, site.headers = b"abcdefghij", {"ETag": '"2"'}
+
+    site = Site(after_answer=replace)
+    with serving(site) as url:
+        assert local(url).read_bytes() == b"abcdefghij"
+        assert len(site.requested) == 2
+
+
+def test_a_file_that_always_changes_is_an_error() -> None:
+    def replace(site: Site) -> None:
+        site.headers = {"ETag": f'"{len(site.requested)}"'}
+
+    site = Site(after_answer=replace, headers={"ETag": '"0"'})
+    with serving(site) as url, pytest.raises(InputError, match="changes while it is read"):
+        local(url)
+    assert len(site.requested) == 3
+
+
+def test_another_part_than_the_wanted_one_is_not_accepted() -> None:
+    """The download begins again, and asks for the whole file."""
+    site = Site(range_offset=2)
+    with serving(site) as url:
+        interrupt(site, url)
+        assert local(url).read_bytes() == site.content
+        assert site.requested == ["bytes=4-9", None]
+
+
+def test_a_server_without_ranges_sends_the_whole_file_again() -> None:
+    site = Site(ranges=False)
+    with serving(site) as url:
+        interrupt(site, url)
+        assert local(url).read_bytes() == site.content
+        site = Site(ranges=False, headers={"Accept-Ranges": "none", "ETag": '"1"'})
+    with serving(site) as url:
+        interrupt(site, url)
+        assert local(url).read_bytes() == site.content
+
+
+def test_a_silent_server_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "SILENT_S", 0.3)
+    released = threading.Event()
+    site = Site(before_answer=lambda _: (released.wait(10), None)[1])
+    with serving(site) as url:
+        begin = time.monotonic()
+        with pytest.raises(InputError, match=f"{url}: cannot be read: .*[Tt]imeout"):
+            local(url)
+        assert time.monotonic() - begin < 5
+        released.set()
+
+
+def test_commands_that_read_one_url_at_once_download_it_once(cache: Path, caplog: pytest.LogCaptureFixture) -> None:
+    site = Site(content=bytes(range(256)) * 8000, before_answer=lambda _: time.sleep(0.5))
+    with serving(site) as url:
+        code = (
+            "import sys; from entropy_sentinel.frames.remote import local; print(len(local(sys.argv[1]).read_bytes()))"
+        )
+        commands = [
+            subprocess.Popen(
+                [sys.executable, "-c", code, url], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            )
+            for _ in range(2)
+        ]
+        done = [command.communicate(timeout=30) for command in commands]
+        assert [output.strip() for output, _ in done] == [str(256 * 8000)] * 2
+        assert len(site.requested) == 1
+        assert local(url).read_bytes() == site.content
+    waited = "".join(error for _, error in done)
+    assert "waiting for another command that downloads it" in waited
+
+
+def test_copies_are_their_users_alone(cache: Path) -> None:
+    cache.mkdir(parents=True)
+    cache.chmod(0o755)
+    site = Site()
+    with serving(site) as url:
+        copy = local(url)
+    assert cache.stat().st_mode & 0o077 == 0
+    assert copy.parent.stat().st_mode & 0o077 == 0
+
+
+SIGNED = "X-Amz-Signature=a1b2c3d4e5f6&X-Amz-Credential=AKIAPLANTED%2F20261125"
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 405, 429, 500, 503])
+def test_messages_of_a_server_show_no_secret(status: int) -> None:
+    site = Site(status=status)
+    with serving(site) as url:
+        secret = url.replace("http://", "http://me:pass-w0rd@") + f"?{SIGNED}"
+        for act in (local, lambda it: list(remote_files(it, bool)), lambda it: write_whole(it, "a")):
+            try:
+                shows = str(act(secret)).replace(secret, "")  # the listing of a server that refuses HEAD
+            except InputError as error:
+                shows = str(error)
+                assert shows.startswith(url)
+            for planted in ("a1b2c3", "AKIAPLANTED", "pass-w0rd", "Signature"):
+                assert planted not in shows
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("https://me:se/cret@host/a.jsonl?X=1", "https://host/a.jsonl"),
+        ("https://me:se?cret@host/a.jsonl", "https://host/a.jsonl"),
+        ("https://me:se#cret@host/a.jsonl#part", "https://host/a.jsonl"),
+        ("https://me:se@cret@host/a.jsonl", "https://host/a.jsonl"),
+        ("https://token@host:8443/a@b.jsonl", "https://host:8443/a@b.jsonl"),
+        ("https://host/a@b.jsonl?token=1", "https://host/a@b.jsonl"),
+        ("https://host:8443/a@b/c.jsonl", "https://host:8443/a@b/c.jsonl"),
+        ("https://me:secret", "https://…"),
+        ("http://[::1", "http://[::1"),
+        ("http://[::1]:80/a.jsonl", "http://[::1]:80/a.jsonl"),
+        ("s3://bucket/a b.jsonl", "s3://bucket/a b.jsonl"),
+        ("logs/a?b.jsonl", "logs/a?b.jsonl"),
+    ],
+)
+def test_a_shown_url_has_no_secret(url: str, expected: str) -> None:
+    assert shown(url) == expected
+
+
+def test_words_of_libraries_have_no_secret() -> None:
+    url = f"https://me:pass-w0rd@host/a.jsonl?{SIGNED}"
+    words = f"403, message='no', url='{url}' for /a.jsonl?{SIGNED} of me, with pass-w0rd,\nAKIAPLANTED/20261125"
+    assert without_secrets(words, url) == (
+        "403, message='no', url='https://host/a.jsonl' for /a.jsonl?… of me, with …, …"
+    )
+    assert len(without_secrets("x" * 1000, url)) == 200
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "http://[::1]:9/a.jsonl", "https://me:secret", "http://:0/a"])
+def test_a_malformed_or_unreachable_url_is_an_error(url: str) -> None:
+    for act in (local, lambda it: list(remote_files(it, bool))):
+        with pytest.raises(InputError, match="http"):
+            act(url)
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("logs/day.jsonl.gz", "day.jsonl.gz"),
+        ("logs/.facts.json", ".facts.json"),
+        ("logs/a\0b\n.csv", "a_b_.csv"),
+        ("logs/" + "é" * 150 + ".features.jsonl.gz", None),
+        ("logs/..", None),
+        ("logs/.", None),
+        ("logs/", None),
+    ],
+)
+def test_every_key_of_a_store_has_a_name_for_its_copy(tmp_path: Path, key: str, expected: str | None) -> None:
+    name = file_name(f"s3://bucket/{key}")
+    if expected is not None:
+        assert name == expected
+    (tmp_path / name).write_text("a")
+    assert (tmp_path / name).parent == tmp_path
+    assert len(name.encode()) <= 255
+    if ".features" in key:
+        assert name.endswith(".features.jsonl.gz")
+
+
+@pytest.mark.parametrize("name", ["..", ".", "x" * 300 + ".jsonl", ".facts.json", "a\0b.jsonl"])
+def test_files_of_any_key_are_read_and_written(name: str) -> None:
+    write_whole(f"memory://keys/{name}", "content")
+    assert local(f"memory://keys/{name}").read_bytes() == b"content"
