@@ -1,7 +1,9 @@
 """Logs that inspect_ai made of given answers: traces and labels in one."""
 
+import io
 import json
 import math
+import tracemalloc
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ import entropy_sentinel as es
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import IncompleteFileError, InputError
 from entropy_sentinel.frames.generation import REFUSED
-from entropy_sentinel.sources.logs.inspect_samples import label_of
+from entropy_sentinel.sources.logs.inspect_samples import archived_samples, label_of, listed_samples
 
 # Made by inspect_numbers.py: three samples in three epochs, of which the last fails, scored in two ways, in both forms.
 LOGS = {form: Path(__file__).parent / "logs" / f"numbers.{form}" for form in ("eval", "json")}
@@ -114,3 +116,89 @@ def test_a_log_that_is_damaged_or_of_something_else(tmp_path: Path) -> None:
     read = es.open_logs(tmp_path / "cut.eval")
     assert sum(map(len, read)) == 8
     assert ["samples/one_epoch_2.json" in line for line in read.summary.lines()] == [True]
+
+
+HEADER: Any = {"eval": {"task": "t", "model": "m", "model_generate_config": {}}, "plan": {"config": {}}}
+SAMPLE: Any = {"id": 1, "epoch": 1, "input": "q", "target": "a", "output": {"model": "m", "choices": []}}
+
+
+def archive_of(path: Path, header: Any, *samples: Any) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", json.dumps(header))
+        for number, sample in enumerate(samples):
+            archive.writestr(
+                f"samples/{number}_epoch_1.json", sample if isinstance(sample, bytes) else json.dumps(sample)
+            )
+    return path
+
+
+def stream_of(content: bytes) -> io.BufferedReader:
+    return io.BufferedReader(io.BytesIO(content))
+
+
+@pytest.mark.parametrize("form", ["eval", "json"])
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        ([], "the log must be a JSON object, is list"),
+        ("x", "the log must be a JSON object, is str"),
+        ({}, "eval must be a JSON object, is NoneType"),
+        ({"eval": [1]}, "eval must be a JSON object, is list"),
+        ({**HEADER, "plan": [1]}, "plan must be a JSON object, is list"),
+        ({**HEADER, "plan": {"config": "x"}}, "config must be a JSON object, is str"),
+        (
+            {"eval": {**HEADER["eval"], "model_generate_config": 5}},
+            "model_generate_config must be a JSON object, is int",
+        ),
+    ],
+)
+def test_a_header_of_another_type_is_an_error(tmp_path: Path, header: Any, words: str, form: str) -> None:
+    packed = archive_of(tmp_path / "a.eval", header, SAMPLE).read_bytes()
+    content, read = (packed, archived_samples) if form == "eval" else (json.dumps(header).encode(), listed_samples)
+    with pytest.raises(IncompleteFileError, match=rf"^name.*{words}"):
+        list(read(stream_of(content), "name", 1 << 20))
+
+
+def test_samples_of_another_type_than_a_list_are_an_error(tmp_path: Path) -> None:
+    content = json.dumps({**HEADER, "samples": {"a": 1}}).encode()
+    with pytest.raises(IncompleteFileError, match="^name: samples must be a list, is dict"):
+        list(listed_samples(stream_of(content), "name", 1 << 20))
+
+
+def test_times_with_and_without_a_zone_are_of_one_type(tmp_path: Path) -> None:
+    times = ["2026-01-01T00:00:00", "2026-01-01T00:00:00+00:00", "2026-01-01T02:00:00+02:00"]
+    samples = [{**SAMPLE, "id": number, "completed_at": time} for number, time in enumerate(times)]
+    times = es.read_logs(archive_of(tmp_path / "a.eval", HEADER, *samples))["time"]
+    assert times.dtype == pl.Datetime("us", "UTC")
+    assert times.n_unique() == 1
+
+
+def test_an_archive_of_a_later_version_is_an_error(tmp_path: Path) -> None:
+    log = archive_of(tmp_path / "a.eval", HEADER, SAMPLE)
+    content = bytearray(log.read_bytes())
+    place = content.find(b"PK\x01\x02")
+    content[place + 6] = 99  # the version that is needed to unpack the first file, in the directory
+    log.write_bytes(content)
+    with pytest.raises(IncompleteFileError, match=r"a\.eval.*version 9\.9"):
+        es.read_logs(log)
+
+
+@pytest.mark.parametrize("stated", [None, 1000])
+def test_what_an_archive_unpacks_to_is_bounded_whatever_size_it_states(tmp_path: Path, stated: int | None) -> None:
+    """64 MB of blanks; the limit is 1 MB."""
+    log = archive_of(tmp_path / "a.eval", HEADER, SAMPLE, b" " * (64 << 20))
+    content = bytearray(log.read_bytes())
+    for mark, size, name in ((b"PK\x01\x02", 24, 46), (b"PK\x03\x04", 22, 30)):
+        place = content.find(mark)
+        while stated is not None and place >= 0:
+            if content[place + name :].startswith(b"samples/1"):
+                content[place + size : place + size + 4] = stated.to_bytes(4, "little")
+            place = content.find(mark, place + 4)
+    log.write_bytes(content)
+    tracemalloc.start()
+    logs = es.open_logs(log, max_record_mb=1)
+    assert sum(map(len, logs)) == 1
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 16 << 20
+    assert ["samples/1_epoch_1.json" in line for line in logs.summary.lines()] == [True]

@@ -54,6 +54,9 @@ def feature_batches(path: str | Path, rows: int = 20_000) -> Iterator[pl.DataFra
 def _captured(path: str | Path) -> pl.DataFrame:
     try:
         rows = [json.loads(line) for line in gzip.decompress(Path(path).read_bytes()).splitlines()]
+        for number, row in enumerate(rows, start=1):
+            if not isinstance(row, dict):
+                raise ValueError(f"line {number} must be a JSON object, is {type(row).__name__}")
         return pl.from_dicts(rows, schema_overrides=FEATURE_FRAME.schema, infer_schema_length=None)
-    except (OSError, EOFError, ValueError, pl.exceptions.PolarsError) as error:
+    except (OSError, EOFError, ValueError, RecursionError, pl.exceptions.PolarsError) as error:
         raise InputError(f"{path}: cannot be read as captured features: {error}") from None

@@ -69,12 +69,15 @@ class Options(Settings):
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
         """Return the options with these values; raise ConfigError for an invalid value."""
+        for name, value in given.items():
+            _check_text(name, value)
         return checked(cls, given)
 
     @classmethod
     def value(cls, name: str, text: str) -> Any:
         """Return a value of an option (for a list, one value) from its text; raise ConfigError if it is invalid."""
         field = cls.model_fields[name]
+        _check_text(name, text)
         kind: Any = Annotated[field.annotation, *field.metadata]
         try:
             values = TypeAdapter(kind, config=cls.model_config).validate_python([text] if is_list(field) else text)
@@ -85,6 +88,18 @@ class Options(Settings):
     @classmethod
     def _known_keys(cls) -> list[str]:
         return list(in_order(cls))
+
+
+def _check_text(name: str, value: Any) -> None:
+    """Raise ConfigError for text with half a surrogate pair, as Python reads command-line bytes that are not UTF-8."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise ConfigError(f"{name}: must be text in UTF-8, was {ascii(value)}"[:300]) from None
+    elif isinstance(value, list | tuple | dict):
+        for part in (*value, *value.values()) if isinstance(value, dict) else value:
+            _check_text(name, part)
 
 
 def checked(settings: type[Section], given: Mapping[str, Any]) -> Section:

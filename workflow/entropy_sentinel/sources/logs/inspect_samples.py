@@ -11,8 +11,8 @@ inspect_ai's own reader is not used, because it also checks all events and takes
 import json
 import sys
 from collections.abc import Iterator, Mapping
-from datetime import datetime
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, TypeVar
 
 from entropy_sentinel.frames.errors import IncompleteFileError, InputError
 from entropy_sentinel.sources.logs.openai import message_choice
@@ -24,6 +24,8 @@ from entropy_sentinel.sources.opening import Stream
 # The files of an archive with the facts of its evaluation; an interrupted run has only the second file.
 _HEADERS = ("header.json", "_journal/start.json")
 _VERDICTS = {"C": True, "I": False, "N": False}
+_BLOCK = 1 << 20
+_Kind = TypeVar("_Kind")
 _CUT_OFF = ("max_tokens", "model_length")
 
 
@@ -32,7 +34,12 @@ def archived_samples(stream: Stream, name: str, longest: int) -> Iterator[Found 
     zipfile = _zipfile(name)
     try:
         archive = zipfile.ZipFile(stream)
-    except (zipfile.BadZipFile, OSError) as error:
+    except (
+        zipfile.BadZipFile,
+        OSError,
+        ValueError,
+        NotImplementedError,
+    ) as error:  # the last of a later version of zip
         raise IncompleteFileError(f"{name}: must be a whole zip archive: {error}") from None
     members = {member.filename: member for member in archive.infolist()}
     header = next((members[header] for header in _HEADERS if header in members), None)
@@ -40,21 +47,31 @@ def archived_samples(stream: Stream, name: str, longest: int) -> Iterator[Found 
         raise InputError(f"{name}: is a zip archive without {_HEADERS[0]}, so it is not a log of inspect_ai")
 
     def content(member: Any, where: str) -> Found | BadRecord:
-        if member.file_size > longest:
-            return BadRecord(where, too_long(longest))
         try:
-            return Found(where, json.loads(archive.read(member)))
+            document = _unpacked(archive, member, longest)
+            return (
+                BadRecord(where, too_long(longest)) if len(document) > longest else Found(where, json.loads(document))
+            )
         except Exception as error:  # of JSON, of the archive, or of its compression
             return BadRecord(where, f"must be a JSON object: {error}")
 
     log = content(header, f"{name}: {header.filename}")
     if isinstance(log, BadRecord):
         raise IncompleteFileError(f"{log.where}: {log.problem}")
-    run = _run(log.content)
+    run = _run(log.content, log.where)
     for member in members.values():
         if member.filename.startswith("samples/") and member.filename.endswith(".json"):
             sample = content(member, f"{name}: {member.filename}")
             yield sample if isinstance(sample, BadRecord) else _record(run, sample.content, sample.where)
+
+
+def _unpacked(archive: Any, member: Any, longest: int) -> bytes:
+    """Return a file of an archive, or a little more than `longest` bytes of it, whatever size the archive states."""
+    document = bytearray()
+    with archive.open(member) as packed:
+        while len(document) <= longest and (block := packed.read(_BLOCK)):
+            document += block
+    return bytes(document)
 
 
 def listed_samples(stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
@@ -67,15 +84,29 @@ def listed_samples(stream: Stream, name: str, longest: int) -> Iterator[Found | 
         log = json.loads(document)
     except (ValueError, RecursionError) as error:
         raise IncompleteFileError(f"{name}: must be a JSON object: {error}") from None
-    run = _run(log)
-    for number, sample in enumerate(log.get("samples") or (), start=1):
+    run = _run(log, name)
+    for number, sample in enumerate(_of_type(list, log.get("samples") or [], "samples", name), start=1):
         yield _record(run, sample, f"{name}: sample {number}")
 
 
-def _run(log: Mapping[str, Any]) -> dict[str, Any]:
+def _run(log: Any, where: str) -> dict[str, Any]:
     """Return the facts of an evaluation; settings of the run override those of its model."""
-    run, plan = log["eval"], log.get("plan") or {}
-    return {**run, "model_generate_config": (run.get("model_generate_config") or {}) | (plan.get("config") or {})}
+    log = _of_type(dict, log, "the log", where)
+    run = _of_type(dict, log.get("eval"), "eval", where)
+    plan = _of_type(dict, log.get("plan") or {}, "plan", where)
+    settings = (
+        _of_type(dict, of.get(name) or {}, name, where)
+        for of, name in ((run, "model_generate_config"), (plan, "config"))
+    )
+    return {**run, "model_generate_config": {name: value for part in settings for name, value in part.items()}}
+
+
+def _of_type(kind: type[_Kind], value: Any, name: str, where: str) -> _Kind:
+    """Return a value of a log's header; raise IncompleteFileError if it is of another type."""
+    if not isinstance(value, kind):
+        must = "a JSON object" if kind is dict else "a list"
+        raise IncompleteFileError(f"{where}: {name} must be {must}, is {type(value).__name__}")
+    return value
 
 
 def _record(run: Mapping[str, Any], sample: Any, where: str) -> Found | BadRecord:
@@ -145,10 +176,14 @@ def _usual(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns of a sample that may define slices."""
     run, end = record["eval"], record.get("completed_at")
     return (
-        ({"time": datetime.fromisoformat(end)} if end else {})
-        | request_columns(run["model_generate_config"])
-        | metadata_columns(record)
+        ({"time": _time(end)} if end else {}) | request_columns(run["model_generate_config"]) | metadata_columns(record)
     )
+
+
+def _time(text: str) -> datetime:
+    """Return a time with its zone, by default UTC, so that a log has times of one type."""
+    time = datetime.fromisoformat(text)
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def label_of(record: Mapping[str, Any], scorer: str | None) -> tuple[bool | None, str | None]:
