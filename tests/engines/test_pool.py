@@ -213,6 +213,17 @@ def test_what_an_engine_has_answered_before_it_dies_is_not_asked_again(
     assert "models.tiny: the engine ended" in caplog.text
 
 
+def test_answers_keep_their_positions_when_two_engines_die(run: Run, tmp_path: Path) -> None:
+    """The third engine is asked only the last two of four questions."""
+    count, first, second = (tmp_path / name for name in ("count", "first", "second"))
+    texts = job(run, f"count {count}", f"die {first}", f"die {second}", f"count {count}")
+    assert [text.rsplit(" ", 2)[1:] for text in texts] == [
+        [str(path), str(seed)] for seed, path in enumerate((count, first, second, count))
+    ]
+    assert count.read_text().splitlines() == ["asked", "asked"]
+    assert len({engine_of([text]) for text in texts}) == 3
+
+
 def test_a_job_continues_after_its_engine_died_between_two_questions(run: Run) -> None:
     engine = SharedEngine(SETTINGS, 1, run)
     os.kill(number := process(engine), signal.SIGKILL)

@@ -1,5 +1,6 @@
 """What an estimator's file may consist of: plain values, declared classes, an estimator of the name that it bears."""
 
+import io
 import sys
 import types
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from sklearn.linear_model import LogisticRegression
 
 from entropy_sentinel.estimators import catalogue
 from entropy_sentinel.estimators.estimator import Estimator
-from entropy_sentinel.estimators.parameters import saved_classes
+from entropy_sentinel.estimators.parameters import NotPlain, _array, saved_classes
 from entropy_sentinel.estimators.saved import load_estimator, save_estimator
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.frames.errors import ContractError, InputError
@@ -160,3 +161,13 @@ def test_what_has_no_form_is_not_saved(part: Any, family: Callable[..., None], t
     family("boosted", fit=lambda name, rows: Boosted(name, (part,), 0.1), SAVED=(Boosted, Stump))
     with pytest.raises(ContractError, match=r"'boosted' (contains a |cannot be saved \(TypeError)"):
         save_estimator(TrainingRows(*rows(), SETTINGS).fit("boosted"), tmp_path / "none", ABOUT)
+
+
+@pytest.mark.parametrize("shape", [(3,), (10**12,), (0,)])
+def test_the_shape_of_an_array_must_fit_its_bytes(shape: tuple[int, ...]) -> None:
+    """NumPy would allocate memory for the whole shape before it reads."""
+    file = io.BytesIO()
+    header = {"descr": "<f8", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(file, header)  # type: ignore[no-untyped-call]  # NumPy has no types for it
+    with pytest.raises(NotPlain, match="wrong length"):
+        _array(file.getvalue() + bytes(16))

@@ -13,7 +13,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from entropy_sentinel.frames.files import is_stream, whole_file
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.files import check_outputs, is_stream, whole_file
 
 
 def write(path: Path, text: str) -> None:
@@ -203,3 +204,18 @@ def test_devices_pipes_and_standard_streams_are_streams(tmp_path: Path) -> None:
     assert result == dict.fromkeys(result, True)
     assert not is_stream(tmp_path / "file")
     assert not is_stream(tmp_path / "none")
+
+
+def test_a_name_that_no_file_can_have_is_refused(tmp_path: Path) -> None:
+    for path in (tmp_path / "a\0b", f"{tmp_path}/a\0/b.csv"):
+        with pytest.raises(InputError, match="NUL"):
+            write(Path(path), "a")
+        with pytest.raises(InputError, match="NUL"):
+            check_outputs({"--output": path}, [])
+
+
+def test_a_message_shows_the_ends_of_a_name_of_any_length() -> None:
+    message = str(InputError(f"a: {'x' * 1_000_000} z: wrong\nb: wrong"))
+    assert len(message) < 2100
+    assert message.startswith("a: xxx")
+    assert message.endswith("xxx z: wrong\nb: wrong")

@@ -2,7 +2,9 @@
 
 import random
 import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import polars as pl
@@ -91,3 +93,14 @@ def test_a_checksum_is_looked_at(made: tuple[Path, Path], tmp_path: Path) -> Non
         (copy / "state").write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
         with pytest.raises(DamagedFileError, match=f"state: is damaged .*{why}.*; delete it"):
             run(estimator, copy)
+
+
+def test_the_rows_of_two_files_cannot_be_swapped(made: tuple[Path, Path], tmp_path: Path) -> None:
+    """Each is whole, with its own checksum, but under the key of the other."""
+    shutil.copytree(made[1], folder := tmp_path / "folder")
+    with closing(sqlite3.connect(folder / "state")) as state, state:
+        (first, *_), (second, *_) = rows = state.execute("SELECT key, content, sha256 FROM about").fetchmany(2)
+        for key, (_, content, digest) in zip((second, first), rows, strict=True):
+            state.execute("UPDATE about SET content = ?, sha256 = ? WHERE key = ?", (content, digest, key))
+    with pytest.raises(DamagedFileError, match="does not match its SHA-256"):
+        run(made[0], folder)

@@ -12,7 +12,7 @@ from fake_api import Answer, fake_api
 from production import fitted, saved, traffic, written
 
 import entropy_sentinel as es
-from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.monitor.showing import webhook
 
 SECRET = "T024-B7Yhn3-sekret"
@@ -93,6 +93,15 @@ def test_a_server_that_refuses_loses_nothing(
     assert SECRET not in shown + errors + str([path.read_bytes() for path in tmp_path.iterdir()])
 
 
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_no_redirect_is_followed(status: int) -> None:
+    """urllib would send a GET request without the alerts, and take its answer for theirs."""
+    with fake_api(TOOK) as other, fake_api(reply(status, {"Location": f"{other.base_url}/x"}, b"")) as server:
+        with pytest.raises(InputError, match=f"the server answered {status}"):
+            webhook._post({}, f"{server.base_url}/{SECRET}")
+        assert other.requests == []
+
+
 def test_a_server_that_is_not_there(call: list[Any], capsys) -> None:
     with fake_api(TOOK) as server:
         pass
@@ -103,7 +112,11 @@ def test_a_server_that_is_not_there(call: list[Any], capsys) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["hooks.slack.com/x", "ftp://host/x", "https:///x", "http://[x/", "http://host/a b", "http://h:99999/x"]
+    "address",
+    [
+        *["hooks.slack.com/x", "ftp://host/x", "https:///x", "http://[x/", "http://host/a b", "http://h:99999/x"],
+        *["http://host/a\x07", "http://host/a\x7f", "http://host/\x1b[2J", "http://host/a\r\nX: y", "http://host/\xe9"],
+    ],
 )
 def test_an_invalid_address_is_refused_before_a_log_is_read(address: str, tmp_path: Path, capsys) -> None:
     with pytest.raises(ConfigError):

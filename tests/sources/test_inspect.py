@@ -202,3 +202,33 @@ def test_what_an_archive_unpacks_to_is_bounded_whatever_size_it_states(tmp_path:
     tracemalloc.stop()
     assert most < 16 << 20
     assert ["samples/1_epoch_1.json" in line for line in logs.summary.lines()] == [True]
+
+
+def test_samples_of_epochs_and_choices_do_not_collide_and_only_the_first_choice_is_scored(tmp_path: Path) -> None:
+    choices = [{"message": {"content": text}, "stop_reason": "stop"} for text in "ab"]
+    sample = {**SAMPLE, "output": {"model": "m", "choices": choices}, "scores": {"s": {"value": "C"}}}
+    log = archive_of(tmp_path / "a.eval", HEADER, sample, {**sample, "epoch": 2})
+    labels = es.read_labels(log).sort("sample")
+    assert labels["sample"].to_list() == [0, 1, 2, 3]
+    assert labels["label"].to_list() == [True, None, True, None]
+    assert labels["label_reason"].to_list() == [None, "only the first choice was scored"] * 2
+
+
+def test_a_response_that_reached_a_length_is_truncated(tmp_path: Path) -> None:
+    steps = [{"token": "a", "logprob": -0.1, "top_logprobs": [{"token": "a", "logprob": -0.1}] * 1}]
+    reasons = ["stop", "max_tokens", "model_length"]
+    samples = [
+        {
+            **SAMPLE,
+            "id": reason,
+            "output": {
+                "model": "m",
+                "choices": [{"message": {"content": "a"}, "stop_reason": reason, "logprobs": {"content": steps}}],
+            },
+        }
+        for reason in reasons
+    ]
+    read = es.read_logs(archive_of(tmp_path / "a.eval", HEADER, *samples))
+    assert dict(read.select("item_id", "finish_reason").rows()) == dict(
+        zip(reasons, ("stop", "length", "length"), strict=True)
+    )

@@ -2,6 +2,8 @@
 
 # URLs of remote files by the paths of their local copies.
 URLS: dict[str, str] = {}
+# Most characters of a line in a message.
+_LONGEST_LINE = 2000
 
 
 def with_urls(text: str) -> str:
@@ -15,7 +17,12 @@ class EntropySentinelError(Exception):
     """Base class; the user sees its message without a traceback."""
 
     def __str__(self) -> str:
-        return with_urls("; ".join(map(str, self.args)))
+        return "\n".join(map(_shortened, with_urls("; ".join(map(str, self.args))).split("\n")))
+
+
+def _shortened(line: str) -> str:
+    """Return a line without the middle of a long one: a name in it may have any length."""
+    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE * 3 // 4]} … {line[-_LONGEST_LINE // 5 :]}"
 
 
 class ConfigError(EntropySentinelError):

@@ -35,13 +35,14 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     URL gets the content when the block has ended. Leftovers of a killed process for the same file are deleted.
 
     Raises OSError before the block if the path is a folder, a disk, or a file that must not be written; and with the
-    path's name if the disk is full.
+    path's name if the disk is full. Raises InputError if the path cannot be that of a file.
     """
     if (url := url_of(path)) is not None:
         with TemporaryDirectory() as folder:
             yield (partial := Path(folder) / file_name(path))
             send(partial, url)
         return
+    check_name(path)
     path = Path(path)
     before = _status(path)
     if is_stream(path):
@@ -66,6 +67,12 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         if _is_full(error, partial):
             raise OSError(errno.ENOSPC, "no space left on the disk; nothing was written", str(path)) from None
         raise
+
+
+def check_name(path: str | Path) -> None:
+    """Raise InputError for a path with the character NUL, which no file system takes."""
+    if "\0" in str(path):
+        raise InputError(f"{path}: must be the name of a file, has the character NUL")
 
 
 def write_whole(path: str | Path, text: str) -> None:
@@ -163,7 +170,10 @@ def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Iterable[str
     read = {identity: source for source in inputs for identity in _identities(source)}
     by_identity: dict[tuple[int, int] | Path, str] = {}
     for option, path in outputs.items():
-        if path is None or is_stream(path):
+        if path is None:
+            continue
+        check_name(path)
+        if is_stream(path):
             continue
         for identity in _identities(path):
             if identity in read:

@@ -11,6 +11,7 @@ from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
 from entropy_sentinel.features.files import feature_batches, holds_features
 from entropy_sentinel.frames.errors import ConfigError, IncompleteFileError, InputError
+from entropy_sentinel.frames.files import check_name
 from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS
 from entropy_sentinel.frames.remote import local
 from entropy_sentinel.frames.response import RESPONSE
@@ -50,6 +51,8 @@ def loaded(estimator: SavedEstimator | str | Path, state: str | Path | None) -> 
     """Return the estimator and the SHA-256 of its file; the latter is empty without a file."""
     if state is not None and url_of(state) is not None:
         raise ConfigError(f"state: must be a local file, was {url_of(state)}; logs and outputs may be remote")
+    if state is not None:
+        check_name(state)
     if not isinstance(estimator, SavedEstimator):
         return saved_estimator(estimator), hashlib.sha256(local(estimator).read_bytes()).hexdigest()
     if state is not None:
