@@ -135,7 +135,7 @@ test-fast: $(INSTALLED)
 
 # Runs the tests of hostile input and of faults in whole runs. As root it includes faults that need their own file system.
 attack: $(INSTALLED)
-	$(PYTEST) 2 tests/attack
+	$(PYTEST) 2 tests/attack tests/engines/test_pool_safety.py
 
 # Runs linters, import contracts and types: a minute the first time, then seconds with the cache of mypy. The last command
 # looks for unclear English in pages, help and messages.

@@ -202,4 +202,5 @@ def _download(fs: Any, path: str, partial: Path, now: dict[str, Any]) -> None:
 
 
 def _words(error: BaseException, url: str) -> str:
-    return without_secrets(str(error), url) or type(error).__name__
+    words = without_secrets(str(error), url)
+    return type(error).__name__ if words in ("", shown(url)) else words
