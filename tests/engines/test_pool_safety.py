@@ -6,6 +6,8 @@ import os
 import pickle
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -293,3 +295,30 @@ def test_a_stopped_process_is_waited_for_with_a_message(
         lease.close()
         os.kill(engine, signal.SIGKILL)
         os.waitpid(engine, 0)
+
+
+FORKING = """
+import os, sys
+from entropy_sentinel.engines.host import _close_in_forks
+lock = os.open("/dev/null", os.O_RDONLY)
+_close_in_forks(lock)
+if not os.fork():
+    try:
+        os.fstat(lock)
+    except OSError:
+        reused = os.open("/dev/null", os.O_RDONLY)
+        if not os.fork():
+            os.fstat(reused)  # it is no longer the lock
+            print("closed once", reused == lock, flush=True)
+        else:
+            os.wait()
+    os._exit(0)
+os.wait()
+os.fstat(lock)
+print("kept")
+"""
+
+
+def test_children_that_an_engine_forks_do_not_keep_its_run_from_deletion() -> None:
+    done = subprocess.run([sys.executable, "-c", FORKING], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split("\n")[:2] == ["closed once True", "kept"]
