@@ -209,6 +209,7 @@ class JudgeSettings(TypedDict):
     path: NotRequired[str]
     judges: NotRequired[list[str]]
     members: NotRequired[dict[str, "JudgeSettings"]]  # the settings that the labels of each of `judges` depend on
+    replaces: NotRequired[str]  # for a benchmark's own judge: the judge of the study in whose folder its labels are
     content: NotRequired[str]  # for label files (jobs/content.py)
 
 

@@ -43,7 +43,9 @@ def write_labels(
     if len(shown) and shown["label"].null_count() == len(shown):
         (reason, count), *_ = shown["reason"].value_counts(sort=True).rows()
         log.warning("the judge gave no label to any of %d responses: %s (%d)", len(shown), reason, count)
-    LABELS.write(frame, output, {**settings, **whose, **facts})
+    # `judge` is that of the path (jobs/inputs.py).
+    place = {"judge": settings["replaces"], "labelled_by": settings["judge"]} if "replaces" in settings else {}
+    LABELS.write(frame, output, {**settings, **place, **whose, **facts})
 
 
 class _Asking:
