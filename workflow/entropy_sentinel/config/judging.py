@@ -63,8 +63,8 @@ def _server(config: Config, model: str) -> ServedSettings:
 
 def labels_files(config: Config, judge: str, model: str, benchmark: str) -> list[str]:
     """Return the files of imported labels that a judge, or one that it combines, uses."""
-    settings = [config.judges[name] for name in config.basic_judges(judge, benchmark)]
-    return [judge_section.file(model, benchmark) for judge_section in settings if isinstance(judge_section, LabelsFile)]
+    names = (name for name in config.basic_judges(judge, benchmark) if config.has_labels_files(name, benchmark))
+    return [cast(LabelsFile, config.judges[name]).file(model, benchmark) for name in names]
 
 
 def served_judges(config: Config) -> list[str]:
