@@ -45,9 +45,11 @@ def test_a_benchmark_with_its_own_judge_ignores_run_judges() -> None:
     config = study(changes({"gpqa": "letters", "svamp": "both"}, ["math-verify", "grok"]))
     assert own_judges(config) == {"svamp": "both", "gpqa": "letters"}
     for run in ("math-verify", "grok"):
-        assert judge_settings(config, run, "gpqa") == {"version": 3, "judge": "letters", "kind": "choice"}
+        own = {"version": 3, "judge": "letters", "kind": "choice", "replaces": run}
+        assert judge_settings(config, run, "gpqa") == own
         assert judge_settings(config, run, "svamp")["members"].keys() == {"letters", "paid"}
         assert judge_settings(config, run, "gsm8k")["judge"] == run
+        assert "replaces" not in judge_settings(config, run, "gsm8k")
     # Asked by the labels of svamp, under both judges that are run.
     assert paid_judges(config) == {"paid": ["math-verify", "grok"], "grok": ["grok"]}
 

@@ -130,7 +130,7 @@ def test_labels_imported_for_every_judge_replace_references(over: Any, tmp_path:
     }
     assert over(study, "demo/config.yaml").labelled == ["averages", "traffic"]
     (tmp_path / "tiny-1m" / "traffic.parquet").unlink()
-    with pytest.raises(ConfigError, match=r"judges.people.path: must hold tiny-1m/traffic.parquet"):
+    with pytest.raises(ConfigError, match=r"groups.mixed: benchmark 'traffic' has no references and no imported"):
         over(study, "demo/config.yaml")
     study["run"]["judges"] = ["math-verify"]
     with pytest.raises(ConfigError, match=r"groups.mixed: benchmark 'traffic' has no references"):

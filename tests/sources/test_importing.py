@@ -296,6 +296,30 @@ def test_unusable_labels_are_named(tmp_path: Path) -> None:
     assert import_labels(responses, str(source))[0]["reason"][2] == "unclear"
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("labels.csv", "item_id,label,reason\na-00002,TRUE,\na-00000,,unclear\n"),
+        ("labels.csv", "item_id;label\na-00002;1\na-00000;\n"),
+        ("labels.jsonl", '{"item_id": "a-00002", "label": true}\n{"item_id": "a-00000", "label": null}\n'),
+    ],
+)
+def test_labels_of_a_spreadsheet_or_json_lines_and_their_missing_rows(name: str, text: str, tmp_path: Path) -> None:
+    responses = pl.DataFrame({"item_id": IDS, "sample": [0] * 4}, schema_overrides={"sample": pl.UInt16})
+    (tmp_path / name).write_text(text)
+    frame, counts = import_labels(responses, str(tmp_path / name))
+    assert LABELS.check(frame)["label"].to_list() == [None, None, True, None]
+    assert frame["reason"].to_list()[1::2] == ["no label in the file"] * 2
+    assert frame["reason"][0] == ("unclear" if "unclear" in text else "no label in the file")
+    assert counts == {"missing_rows": 2, "unused_rows": 0}
+    (tmp_path / name).write_text(text.replace("a-00000", "b-00000"))
+    with pytest.raises(InputError, match=f"{name}: row 1: 'item_id' must be an item of the benchmark, a-NNNNN"):
+        import_labels(responses, str(tmp_path / name))
+    (tmp_path / name).write_text(text.replace("TRUE", "perhaps").replace(";1", ";perhaps").replace("true", '"perhaps"'))
+    with pytest.raises(InputError, match=f"{name}: row 1: 'label' must be true, false, .*perhaps"):
+        import_labels(responses, str(tmp_path / name))
+
+
 def study_of_files(folder: Path) -> Config:
     """The paper's study with one model and one judge, both made elsewhere."""
     return study(
@@ -320,10 +344,45 @@ def test_config_asks_for_every_file_before_anything_runs(tmp_path: Path) -> None
     for benchmark in PAPER["run"]["benchmarks"]:
         (tmp_path / "theirs" / f"{benchmark}.parquet").touch()
     (tmp_path / "math.parquet").rename(tmp_path / "math.jsonl")
+    (tmp_path / "theirs" / "math.parquet").rename(tmp_path / "theirs" / "math.csv")
     config = study_of_files(tmp_path)
     assert generation_settings(config, "theirs", "math")["source"] == str(tmp_path / "math.jsonl")
     settings = generation_settings(config, "theirs", "gsm8k")
     assert (settings["engine"], settings["source"]) == ("source", str(tmp_path / "gsm8k.parquet"))
     assert settings["logprobs_mode"] == "raw_logprobs"
     assert labels_files(config, "people", "theirs", "gsm8k") == [str(tmp_path / "theirs" / "gsm8k.parquet")]
+    assert labels_files(config, "people", "theirs", "math") == [str(tmp_path / "theirs" / "math.csv")]
     assert gpus(config, "theirs") == 0
+
+
+def test_a_benchmark_without_references_needs_no_file_of_labels(tmp_path: Path) -> None:
+    for benchmark in ("gsm8k", "math", "svamp"):
+        (tmp_path / f"{benchmark}.parquet").touch()
+    (tmp_path / "theirs").mkdir()
+    for benchmark in ("gsm8k", "math"):
+        (tmp_path / "theirs" / f"{benchmark}.csv").touch()
+    raw = {
+        "models": {"theirs": {"source": str(tmp_path), "source_logprobs_mode": "raw_logprobs"}},
+        "judges": {"people": {"kind": "file", "path": str(tmp_path)}},
+        **{"run.models": ["theirs"], "run.judges": ["people"], "run.benchmarks": ["gsm8k", "math", "svamp"]},
+        **{"run.groups": [], "groups": {}, "analyses": {}, "benchmarks.svamp.reference": []},
+    }
+    config = study(raw)
+    assert config.labelled == ["gsm8k", "math"]
+    assert labels_files(config, "people", "theirs", "svamp") == []
+    with pytest.raises(ConfigError, match="groups.all: benchmark 'svamp' has no references and no imported labels"):
+        study(raw | {"run.groups": ["all"], "groups": {"all": {"benchmarks": ["gsm8k", "svamp"]}}})
+    (tmp_path / "theirs" / "svamp.jsonl").touch()
+    config = study(raw)
+    assert config.labelled == ["gsm8k", "math", "svamp"]
+    assert labels_files(config, "people", "theirs", "svamp") == [str(tmp_path / "theirs" / "svamp.jsonl")]
+    (tmp_path / "theirs" / "math.csv").unlink()
+    with pytest.raises(ConfigError, match=r"judges.people.path: must hold theirs/math.parquet \(.csv or .jsonl\)"):
+        study(raw)
+
+
+def test_without_a_file_all_labels_are_null(tmp_path: Path) -> None:
+    generations, output = run_import(tmp_path, traces()), tmp_path / "labelled.parquet"
+    settings = {"version": 1, "judge": "people", "kind": "file", "path": str(tmp_path)}
+    write_labels(write_items(tmp_path, IDS, reference=[None] * 4), str(generations), settings, str(output))
+    assert LABELS.read(output, ["label", "reason"]).unique().rows() == [(None, "no reference")]

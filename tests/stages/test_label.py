@@ -8,8 +8,10 @@ import pytest
 from item_files import write_items
 
 from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.errors import ContractError
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.frames.label import LABELS
+from entropy_sentinel.jobs.inputs import check_inputs
 from entropy_sentinel.judges.judge import Verdict
 from entropy_sentinel.stages import label as stages_label
 from entropy_sentinel.stages.label import label, write_labels
@@ -104,3 +106,20 @@ def test_exchanges_without_a_label_are_next_to_the_labels(tmp_path: Path, monkey
         kept = [json.loads(line) for line in beside.read_text().splitlines()] if beside.exists() else []
         assert [one["item_id"] for one in kept] == ids
         assert all(one["reply"] == "perhaps" and one["sample"] == 0 for one in kept)
+
+
+def test_labels_of_a_benchmarks_own_judge_belong_at_the_place_of_the_judge_that_it_replaces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    output = "results/s/labels/math-verify/m/a.parquet"
+    inputs = write_inputs(tmp_path, ["4", "5"])
+    own = {"version": 2, "judge": "letters", "kind": "exact"}
+    write_labels(*inputs, {**own, "replaces": "math-verify"}, output)
+    check_inputs([output])
+    facts = read_provenance(output)
+    assert (facts["judge"], facts["labelled_by"], facts["kind"]) == ("math-verify", "letters", "exact")
+    # Without the place it is a file of another judge.
+    write_labels(*inputs, own, output)
+    with pytest.raises(ContractError, match="must be of judge 'math-verify', is of 'letters'"):
+        check_inputs([output])

@@ -9,7 +9,7 @@ from entropy_sentinel.config.sections import Config
 from entropy_sentinel.engines.settings import LocalModel, SourceModel, Weights
 from entropy_sentinel.engines.weights import gguf_instead_of_weights
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.judges.settings import LabelsFile, Llm
+from entropy_sentinel.judges.settings import LABEL_ENDS, LabelsFile, Llm
 from entropy_sentinel.sources.items import check_first_rows
 
 
@@ -63,8 +63,9 @@ def _needed(config: Config) -> Iterator[tuple[Path, str]]:
     for run, answering, benchmark in product(config.run.judges, config.run.models, config.run.benchmarks):
         for name in config.basic_judges(run, benchmark):
             judge = config.judges[name]
-            if isinstance(judge, LabelsFile):
+            if isinstance(judge, LabelsFile) and config.has_labels_files(name, benchmark):
                 file, missing = judge.file(answering, benchmark), f"must hold {answering}/{benchmark}.parquet"
+                missing += f" ({' or '.join(LABEL_ENDS[1:])})"
                 yield Path(file), f"judges.{name}.path: {missing}; '{judge.path}' does not"
 
 

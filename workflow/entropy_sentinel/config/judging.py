@@ -15,9 +15,13 @@ def judge_settings(config: Config, judge: str, benchmark: str | None = None) -> 
     """Return the settings that a judge's labels depend on; of the benchmark's own judge, if it has one.
 
     They include the benchmark's tolerance if the judge compares numbers. For a judge that combines others, `members`
-    has their settings.
+    has their settings. For a benchmark's own judge, `replaces` is the judge whose labels its labels replace.
     """
-    return _settings_of(config, config.judge_of(judge, benchmark), benchmark)
+    name = config.judge_of(judge, benchmark)
+    settings = _settings_of(config, name, benchmark)
+    if name != judge:
+        settings["replaces"] = judge
+    return settings
 
 
 def _settings_of(config: Config, judge: str, benchmark: str | None) -> JudgeSettings:
@@ -59,8 +63,8 @@ def _server(config: Config, model: str) -> ServedSettings:
 
 def labels_files(config: Config, judge: str, model: str, benchmark: str) -> list[str]:
     """Return the files of imported labels that a judge, or one that it combines, uses."""
-    settings = [config.judges[name] for name in config.basic_judges(judge, benchmark)]
-    return [judge_section.file(model, benchmark) for judge_section in settings if isinstance(judge_section, LabelsFile)]
+    names = (name for name in config.basic_judges(judge, benchmark) if config.has_labels_files(name, benchmark))
+    return [cast(LabelsFile, config.judges[name]).file(model, benchmark) for name in names]
 
 
 def served_judges(config: Config) -> list[str]:

@@ -1,6 +1,7 @@
 """The whole configuration: all sections combined, and checks of the names that they use of each other."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import Field, PrivateAttr, create_model, model_validator
@@ -108,14 +109,27 @@ class Config(Settings):
     def labelled(self) -> list[str]:
         """Return the benchmarks that are run and get labels: training groups use them, and they have a true accuracy.
 
-        These are the benchmarks with references, or all if every judge that is run imports labels.
+        These are the benchmarks with references, and those whose labels are all imported from files.
         """
         return [name for name in self.run.benchmarks if self.benchmarks[name].reference or self._are_brought(name)]
 
     def _are_brought(self, benchmark: str) -> bool:
         """Return whether all judges import their labels, which then need no reference."""
-        names = (name for judge in self.run.judges for name in self.basic_judges(judge, benchmark))
-        return all(isinstance(self.judges[name], LabelsFile) for name in names)
+        names = [name for judge in self.run.judges for name in self.basic_judges(judge, benchmark)]
+        return all(self.has_labels_files(name, benchmark) for name in names)
+
+    def has_labels_files(self, judge: str, benchmark: str) -> bool:
+        """Return whether a judge of kind `file` must have a file of labels for each model's responses to a benchmark.
+
+        It may have none for a benchmark without references, which is then unlabelled, unless the benchmark names a
+        judge of its own.
+        """
+        settings, section = self.judges[judge], self.benchmarks[benchmark]
+        return isinstance(settings, LabelsFile) and bool(
+            section.reference
+            or section.judge
+            or any(Path(settings.file(model, benchmark)).is_file() for model in self.run.models)
+        )
 
     def judge_of(self, judge: str, benchmark: str | None) -> str:
         """Return the judge that labels a benchmark if `judge` is run: the benchmark's own judge, if it has one."""
@@ -266,7 +280,7 @@ class Config(Settings):
             for trained in self.groups[name].benchmarks:
                 if trained in self.run.benchmarks and trained not in self.labelled:
                     raise ValueError(
-                        f"groups.{name}: benchmark '{trained}' has no references to train on; set "
-                        f"benchmarks.{trained}.reference, or leave it out"
+                        f"groups.{name}: benchmark '{trained}' has no references and no imported labels to train on; "
+                        f"set benchmarks.{trained}.reference, or leave it out"
                     )
         return self

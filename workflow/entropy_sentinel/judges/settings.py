@@ -12,6 +12,9 @@ from entropy_sentinel.chat.settings import Server
 from entropy_sentinel.engines.generation import ServedSettings
 from entropy_sentinel.frames.sections import DISTINCT, Name, Number, Settings, Text, Whole, check_names
 
+# Suffixes of files with imported labels; the first existing file counts.
+LABEL_ENDS = (".parquet", ".csv", ".jsonl")
+
 
 class Kind(Settings):
     """The base class of the kinds of judges."""
@@ -67,13 +70,15 @@ class LabelsFile(Kind):
 
     kind: Literal["file"] = Field(description="file: imported labels")
     path: Text = Field(
-        description="folder with the labels, {model}/{benchmark}.parquet, columns item_id and label (true, "
-        "false or null), and optionally sample and reason"
+        description="folder with the labels, {model}/{benchmark}.parquet, .csv or .jsonl, columns item_id and label "
+        "(true, false or null), and optionally sample and reason. A benchmark without references needs no file: "
+        "without one, it has no labels"
     )
 
     def file(self, model: str, benchmark: str) -> str:
-        """Return the path of the labels of a model's responses to a benchmark."""
-        return str(Path(self.path) / model / f"{benchmark}.parquet")
+        """Return the path of the labels of a model's responses to a benchmark: the first that exists, or Parquet."""
+        files = [Path(self.path) / model / f"{benchmark}{end}" for end in LABEL_ENDS]
+        return str(next((file for file in files if file.is_file()), files[0]))
 
 
 class Llm(Kind, Server):
@@ -209,6 +214,7 @@ class JudgeSettings(TypedDict):
     path: NotRequired[str]
     judges: NotRequired[list[str]]
     members: NotRequired[dict[str, "JudgeSettings"]]  # the settings that the labels of each of `judges` depend on
+    replaces: NotRequired[str]  # for a benchmark's own judge: the judge of the study in whose folder its labels are
     content: NotRequired[str]  # for label files (jobs/content.py)
 
 

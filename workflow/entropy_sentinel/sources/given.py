@@ -6,6 +6,7 @@ use, because of its limit or because the benchmark's row has no question, are sk
 
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -19,6 +20,7 @@ from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.frames.response import RESPONSE, SAMPLE
 from entropy_sentinel.frames.signals import EnginePass
 from entropy_sentinel.sources.given_table import (
+    checked_columns,
     has_null,
     impossible_step,
     of_items,
@@ -28,6 +30,7 @@ from entropy_sentinel.sources.given_table import (
     unusable,
     with_missing,
 )
+from entropy_sentinel.sources.label_table import labels_of
 from entropy_sentinel.sources.settings import SourceSettings
 
 log = logging.getLogger(__name__)
@@ -36,6 +39,8 @@ log = logging.getLogger(__name__)
 _REQUIRED = dict.fromkeys(("item_id", "text", "finish_reason", "token_logprobs", "top_logprobs"), False)
 # Required columns that are optional in files without log-probabilities.
 _STEPS = ("token_logprobs", "top_logprobs")
+# Columns of imported labels; ids such as 007 must stay text.
+_LABEL_COLUMNS = {"item_id": pl.String, "sample": pl.Int64, "reason": pl.String}
 # Settings that the provenance records.
 _FROM_CONFIG = ("version", "model", "benchmark", "engine", "source", "samples")
 # Finish reasons, in lower case, that are refused unless they are exactly `stop` or `length`: none, and words for these
@@ -184,23 +189,31 @@ def _checks(samples: int, numbered: bool) -> dict[str, tuple[pl.Expr, str]]:
     }
 
 
-def import_labels(responses: pl.DataFrame, source: str) -> tuple[pl.DataFrame, int]:
-    """Return the labels of `responses` (item_id, sample) from a file, and the number of skipped rows.
+def import_labels(responses: pl.DataFrame, source: str) -> tuple[pl.DataFrame, dict[str, int]]:
+    """Return the labels of `responses` (item_id, sample) from a Parquet, CSV or JSON Lines file, and two counts.
 
     The labels are a frame of contract LABELS. If the file has no label for a response, the label is null and a reason
-    is given. Rows for items without a response are skipped. Raises InputError for an unusable value.
+    is given; `missing_rows` counts these responses. Rows for items without a response are skipped, and counted in
+    `unused_rows`. Raises InputError for an unusable value.
     """
-    labels = read_columns(source, LABELS, {"item_id": False, "label": True})
-    if "sample" in pl.read_parquet_schema(source):
+    required = {"item_id": False, "label": True}
+    if source.endswith(".parquet"):
+        labels = read_columns(source, LABELS, required)
+        numbered = "sample" in pl.read_parquet_schema(source)
+    else:
+        table = labels_of(Path(source), _LABEL_COLUMNS)
+        labels, numbered = checked_columns(table, source, LABELS, required), "sample" in table.columns
+    if numbered:
         refuse_rows(labels, source, {"sample": (of_none(responses), "must belong to a response of the model")})
     refuse_rows(labels, source, {"item_id": (of_none(responses), "must not occur more often than it has responses")})
     labels, unused = of_items(labels, responses["item_id"], source)
     frame = responses.select(SAMPLE).join(with_missing(labels, LABELS), on=SAMPLE, how="left", maintain_order="left")
-    labelled = frame.select(SAMPLE).join(labels, on=SAMPLE, how="semi").height
-    if labelled < len(frame):
-        log.warning("%s: has no label for %d of %d responses", source, len(frame) - labelled, len(frame))
+    missing = frame.select(SAMPLE).join(labels, on=SAMPLE, how="anti").height
+    if missing:
+        log.warning("%s: has no row for %d of %d responses", source, missing, len(frame))
     reason = pl.when(pl.col("label").is_null()).then(pl.col("reason").fill_null("no label in the file"))
-    return frame.with_columns(reason=reason).select(LABELS.schema.names()), unused
+    counts = {"missing_rows": missing, "unused_rows": unused}
+    return frame.with_columns(reason=reason).select(LABELS.schema.names()), counts
 
 
 def import_pass(responses: pl.DataFrame, source: str, asks: EnginePass) -> tuple[pl.DataFrame, int]:

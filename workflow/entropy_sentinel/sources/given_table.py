@@ -95,6 +95,11 @@ def read_columns(source: str, contract: Contract, required: Mapping[str, bool]) 
         raw = pl.read_parquet(source)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(f"{source}: must be a Parquet file: {error}") from None
+    return checked_columns(raw, source, contract, required)
+
+
+def checked_columns(raw: pl.DataFrame, source: str, contract: Contract, required: Mapping[str, bool]) -> pl.DataFrame:
+    """Return the contract's columns of `raw`, the table in the file `source`, as `read_columns` does."""
     if absent := [name for name in required if name not in raw.columns]:
         raise InputError(f"{source}: column '{absent[0]}' is missing; columns: {', '.join(raw.columns)}")
     if not len(raw):

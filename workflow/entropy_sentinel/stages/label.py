@@ -43,7 +43,9 @@ def write_labels(
     if len(shown) and shown["label"].null_count() == len(shown):
         (reason, count), *_ = shown["reason"].value_counts(sort=True).rows()
         log.warning("the judge gave no label to any of %d responses: %s (%d)", len(shown), reason, count)
-    LABELS.write(frame, output, {**settings, **whose, **facts})
+    # `judge` is that of the path (jobs/inputs.py).
+    place = {"judge": settings["replaces"], "labelled_by": settings["judge"]} if "replaces" in settings else {}
+    LABELS.write(frame, output, {**settings, **place, **whose, **facts})
 
 
 class _Asking:
@@ -75,11 +77,14 @@ class _Asking:
 
     def _imported(self, settings: JudgeSettings, responses: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
         # A file is in the model's folder within the judge's: see judges/settings.py.
-        source = next(path for path in self.sources if Path(path).parents[1] == Path(settings["path"]))
+        source = next((path for path in self.sources if Path(path).parents[1] == Path(settings["path"])), None)
+        if source is None:
+            # The benchmark has no references and no file of labels.
+            return label(self.items, responses, None)[0], {"source": None}
         # The file is checked against all responses, including those that this judge does not label.
-        frame, unused = import_labels(self.responses, source)
+        frame, counts = import_labels(self.responses, source)
         frame = responses.select(SAMPLE).join(frame, on=SAMPLE, how="left", maintain_order="left")
-        return frame.select(LABELS.schema.names()), {"source": source, "unused_rows": unused}
+        return frame.select(LABELS.schema.names()), {"source": source, **counts}
 
     def _combined(self, settings: JudgeSettings, responses: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
         facts: dict[str, Any] = {}

@@ -15,6 +15,7 @@ from entropy_sentinel.frames.remote import local, remote_files
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.signals import with_reasons
 from entropy_sentinel.frames.urls import file_name, shown, url_of
+from entropy_sentinel.sources.label_table import OF_LABELS
 from entropy_sentinel.sources.logs.records import is_log
 from entropy_sentinel.sources.logs.selection import first_of
 from entropy_sentinel.sources.logs.settings import SUFFIXES
@@ -31,7 +32,6 @@ Paths = str | Path | Sequence[str | Path]
 WEIGHT = "weight"
 # Columns that all verbs need; a verb or the user's slices may need more (sample, facts of the log-probabilities).
 _OF_FEATURES = (*FEATURES, "item_id", "model", "benchmark", "reason")
-OF_LABELS = ("item_id", "label")
 
 
 def files(paths: Paths, suffixes: Sequence[str]) -> list[Path]:

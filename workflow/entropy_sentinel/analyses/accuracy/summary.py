@@ -60,9 +60,9 @@ def _of(path: str, items: Mapping[str, str]) -> Iterator[Unjudged]:
     reason, count = shown["reason"].value_counts().sort("count", "reason", descending=[True, False]).row(0)
     told = read_provenance(path)
     fitting = _fitting(items[told["benchmark"]])
-    yield Unjudged(
-        told["model"], told["benchmark"], told["judge"], len(shown), reason, count, fitting, fitting in _kinds(told)
-    )
+    judge = told.get("labelled_by", told["judge"])
+    is_fitting = fitting in _kinds(told)
+    yield Unjudged(told["model"], told["benchmark"], judge, len(shown), reason, count, fitting, is_fitting)
 
 
 def _fitting(path: str) -> str:

@@ -1,0 +1,139 @@
+"""Read a table of labels, also from a spreadsheet: TRUE, 1 or yes, semicolons, decimal commas."""
+
+import csv
+import json
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.printable import as_written
+
+OF_LABELS = ("item_id", "label")
+# Labels as text, in lower case.
+_LABELS = {"true": True, "yes": True, "1": True, "1.0": True, "false": False, "no": False, "0": False, "0.0": False}
+_SEPARATORS = ",;\t"
+# A response may be longer than the csv module's own limit, 128 KiB.
+_LONGEST_FIELD = 1 << 30
+
+
+def labels_of(path: Path, columns: Mapping[str, Any]) -> pl.DataFrame:
+    """Return the labels of one file: `label`, and the columns of `columns` (names and dtypes) that the file has.
+
+    Raises InputError with file, row and value if `label` is not true, false, yes, no, 1, 0 or empty, or if a value in
+    a numeric column is not a number.
+    """
+    try:
+        columns_there, decimal = _READERS.get(path.suffix, _parquet)(path)
+    except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"{path}: must be a Parquet, CSV (UTF-8) or JSON Lines file of labels: {error}") from None
+    if absent := set(OF_LABELS) - set(columns_there):
+        raise InputError(f"{path}: column '{min(absent)}' is missing; columns: {', '.join(map(str, columns_there))}")
+    wanted = {name: dtype for name, dtype in columns.items() if name in columns_there} | {"label": pl.Boolean}
+    return pl.DataFrame([_converted(columns_there[name], name, dtype, path, decimal) for name, dtype in wanted.items()])
+
+
+def _converted(column: pl.Series | list[Any], name: str, dtype: Any, path: Path, decimal: str) -> pl.Series:
+    """Return a column in its dtype; empty values become null."""
+    if isinstance(column, pl.Series):
+        if column.dtype == dtype or column.dtype.is_unsigned_integer() and dtype.is_integer():
+            return column.cast(dtype).alias(name)
+        column = column.to_list()
+    convert, values = _CONVERTERS[dtype], list[Any]()
+    for number, value in enumerate(column, 1):
+        if value is None or value != value or (isinstance(value, str) and not value.strip()):
+            values.append(None)
+            continue
+        try:
+            decimals = dtype.is_numeric() and isinstance(value, str)
+            values.append(convert.read(value.replace(decimal, ".") if decimals else value))
+        except (ValueError, TypeError, OverflowError, KeyError):
+            raise InputError(
+                f"{path}: row {number}: '{name}' must be {convert.wanted}, was {str(value)[:100]!r}"
+            ) from None
+    return pl.Series(name, values, dtype=dtype)
+
+
+def _weight(value: Any) -> float:
+    number = float(value)
+    if isinstance(value, bool) or not 0 < number < math.inf:
+        raise ValueError
+    return number
+
+
+def _sample(value: Any) -> int:
+    number = float(value)
+    if isinstance(value, bool) or not number.is_integer() or not 0 <= number < 2**63:
+        raise ValueError
+    return int(number)
+
+
+class _Converter(NamedTuple):
+    """A function that reads a value, and what the value must be."""
+
+    read: Callable[[Any], Any]
+    wanted: str
+
+
+# By dtype.
+_CONVERTERS = {
+    pl.Boolean: _Converter(lambda value: _LABELS[str(value).strip().lower()], "true, false, yes, no, 1, 0 or empty"),
+    pl.String: _Converter(str, "text"),
+    pl.Float64: _Converter(_weight, "a number above 0"),
+    pl.Int64: _Converter(_sample, "a whole number from 0"),
+}
+
+
+def _csv(path: Path) -> tuple[dict[str, pl.Series], str]:
+    """Return the columns of a table separated by commas, semicolons or tabs, and its decimal separator."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        header = file.readline()
+        file.seek(0)
+        separator = max(_SEPARATORS, key=lambda separator: len(set(OF_LABELS) & _names(header, separator)))
+        csv.field_size_limit(_LONGEST_FIELD)
+        rows = csv.reader(file, delimiter=separator, strict=True)
+        names = [name.strip() for name in next(rows, [])]
+        columns: list[list[str]] = [[] for _ in names]
+        for number, row in enumerate((row for row in rows if row), 1):
+            if len(row) != len(names):
+                raise InputError(
+                    f"{path}: row {number}: must have {len(names)} fields like the first line, has {len(row)}"
+                )
+            for column, value in zip(columns, row, strict=True):
+                column.append(value)
+    texts = [pl.Series(values, dtype=pl.String).to_frame("text") for values in columns]
+    written = pl.when(pl.col("text") != "").then(as_written(pl.col("text")))
+    columns_read = {name: separator.select(written).to_series() for name, separator in zip(names, texts, strict=True)}
+    return columns_read, "," if separator == ";" else "."
+
+
+def _names(header: str, separator: str) -> set[str]:
+    return {name.strip().strip('"') for name in header.split(separator)}
+
+
+def _json_lines(path: Path) -> tuple[dict[str, list[Any]], str]:
+    rows = []
+    for number, line in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), 1):
+        if line.strip():
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise InputError(f"{path}: line {number}: must be a JSON object: {error}") from None
+            if not isinstance(row, dict):
+                raise InputError(f"{path}: line {number}: must be a JSON object, was {line[:100]!r}")
+            rows.append(row)
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [row.get(name) for row in rows] for name in names}, "."
+
+
+def _parquet(path: Path) -> tuple[dict[str, pl.Series], str]:
+    return pl.read_parquet(path).to_dict(), "."
+
+
+_READERS: dict[str, Callable[[Path], tuple[Mapping[str, pl.Series | list[Any]], str]]] = {
+    ".csv": _csv,
+    ".jsonl": _json_lines,
+}
