@@ -1,5 +1,6 @@
 """Estimators as files: the same numbers after loading, and refusals of what must not be loaded."""
 
+import json
 import os
 import subprocess
 import sys
@@ -10,7 +11,7 @@ import pytest
 from rows import SETTINGS, rows
 
 from entropy_sentinel.estimators.about import feature_statistics
-from entropy_sentinel.estimators.saved import load_estimator, save_estimator
+from entropy_sentinel.estimators.saved import load_estimator, read_header, save_estimator
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.frames.errors import ContractError, InputError
 
@@ -134,3 +135,11 @@ def test_a_header_that_would_not_be_read_is_not_written(tmp_path: Path, about: d
     with pytest.raises(ContractError, match=f"one: not written: {message}"):
         save_estimator(TRAINING.fit("atc-max"), tmp_path / "one", {"logprobs": LOGPROBS} | about)
     assert not (tmp_path / "one").exists()
+
+
+def test_a_header_of_more_domains_than_anyone_labels_is_refused() -> None:
+    domains = [{"domain": "d", "n": 20, "estimated": 0.5, "true": 0.5}] * 5001
+    header = {"name": "atc-max", "logprobs": LOGPROBS}
+    header["validation"] = {"estimator": "atc-max", "n_domains": 5001, "domains": domains}
+    with pytest.raises(InputError, match="'domains' List should have at most 5000 items"):
+        read_header(json.dumps(header).encode())

@@ -122,3 +122,23 @@ def test_where_domains_are_alike_conformal_intervals_hold_as_often_as_they_say(k
     # At least the level, and at most 1 / (k + 1) more; give or take three standard errors.
     slack = 3 * math.sqrt(level * (1 - level) / 3000)
     assert level - slack <= held / 3000 <= level + 1 / (k + 1) + slack
+
+
+@pytest.mark.parametrize("groups", [None, list("aabbcdddd"), list("aaaaaaaab"), list("abcdefghi")])
+@pytest.mark.parametrize("n_training", [9, 2])
+def test_held_out_intervals_are_those_of_the_other_domains(groups: list[str] | None, n_training: int) -> None:
+    rng = np.random.default_rng(3)
+    true, n = rng.uniform(0.1, 0.9, 9), rng.integers(20, 300, 9)
+    residuals = Residuals(true + rng.normal(0, 0.1, 9), true, n, n_training, groups=groups)
+    together = residuals.held_out(0.9)
+    for place in range(9):
+        alone = residuals.without(place).intervals([residuals.estimated[place]], [n[place]], 0.9)
+        found = [together.lower[place], together.upper[place]]
+        np.testing.assert_allclose(found, [alone.lower[0], alone.upper[0]], atol=1e-7)
+        assert together.basis == alone.basis
+
+
+def test_one_domain_leaves_the_prior() -> None:
+    one = Residuals([0.5], [0.4], [100], n_training=1)
+    assert one.held_out(0.9).basis == "prior"
+    assert one.held_out(0.9).upper == pytest.approx(one.without(0).intervals([0.5], [100], 0.9).upper)

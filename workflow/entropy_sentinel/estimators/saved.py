@@ -13,6 +13,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,6 +32,8 @@ from entropy_sentinel.signals.catalogue import SIGNALS
 
 # Far larger than any header; parsing takes about forty times as much memory.
 MOST_BYTES = 1 << 22
+# Far more than anyone labels; a validation of so many takes ten seconds.
+MOST_DOMAINS = 5000
 # Larger numbers are not counts of responses; their sums would overflow.
 _MOST = 10**12
 _Share = Annotated[float, Field(ge=0, le=1)]
@@ -71,7 +74,7 @@ class _Domain(_Part):
 class _Validation(_Part, extra="ignore"):  # all other fields are recomputed from these
     estimator: str
     n_domains: _Whole
-    domains: list[_Domain]
+    domains: Annotated[list[_Domain], Field(max_length=MOST_DOMAINS)]
     n_groups: _Count | None = None
     new_groups: "_Validation | None" = None
 
@@ -165,7 +168,7 @@ class SavedEstimator:
     estimator: Estimator
     about: dict[str, Any]
 
-    @property
+    @cached_property
     def validation(self) -> Validation | None:
         """Return its validation; None if it was fitted on rows without domains, or by an earlier version."""
         return Validation.from_dict(self.about["validation"]) if self.about.get("validation") else None

@@ -157,7 +157,7 @@ class Validation:
         names = [domain.domain for domain in _counted(self.domains)]
         if not names:
             return {}
-        lower, upper, _ = _intervals(self.residuals, level)
+        lower, upper, _ = self.residuals.held_out(level)
         return dict(zip(names, zip(lower.tolist(), upper.tolist(), strict=True), strict=True))
 
     def as_dict(self) -> dict[str, Any]:
@@ -290,18 +290,6 @@ def _left_aside(domains: tuple[Domain, ...]) -> tuple[str, ...]:
 
 def _coverage(residuals: Residuals, level: float) -> Coverage:
     """Return the share of domains inside the interval from the others' errors."""
-    lower, upper, basis = _intervals(residuals, level)
+    lower, upper, basis = residuals.held_out(level)
     share, least, most = coverage(lower, upper, residuals.true).known()
     return Coverage(level, round(share * len(lower)), len(lower), least, most, basis)
-
-
-def _intervals(residuals: Residuals, level: float) -> tuple[np.ndarray, np.ndarray, str]:
-    """Return the limits of each domain's interval from the others' errors, (n_domains,) each, and their kind."""
-    made = []
-    for place in range(len(residuals)):
-        others = residuals.without(place)
-        made.append(others.intervals([residuals.estimated[place]], [residuals.n[place]], level))
-    lower, upper = (
-        np.concatenate(ends) for ends in zip(*((interval.lower, interval.upper) for interval in made), strict=True)
-    )
-    return lower, upper, made[0].basis

@@ -27,7 +27,7 @@ for a model that is off by .20, as large models have been (`bench_verdict.py --p
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -72,9 +72,23 @@ class Spread:
 
         `groups`, (k,), are the domains' groups; by default each domain is its own group.
         """
-        log_prior = -prior.freedom * np.log(_SPREADS) - prior.freedom * prior.scale**2 / (2 * _SPREADS**2)
-        errors, variances = np.asarray(errors, dtype=float), np.asarray(variances, dtype=float)
-        return cls(_normalised(log_prior + _log_likelihood(errors, variances, groups)))
+        likelihoods, _ = _log_likelihoods(errors, variances, groups)
+        return cls(_normalised(_log_prior(prior) + logsumexp(likelihoods.sum(axis=0), axis=0)))
+
+    @classmethod
+    def without_each(
+        cls, errors: Numbers, variances: Numbers, prior: Prior = CAUTIOUS, groups: Names | None = None
+    ) -> "Iterator[tuple[np.ndarray, Spread]]":
+        """Yield the positions of the domains of each group, (n_in_group,), and the posterior given all other domains.
+
+        The arguments are those of `of`. The groups are independent given the spread and the share, so their
+        log-likelihoods are computed once, and one is subtracted from the sum in turn.
+        """
+        likelihoods, places = _log_likelihoods(errors, variances, groups)
+        together, log_prior = likelihoods.sum(axis=0), _log_prior(prior)
+        for number, likelihood in enumerate(likelihoods):
+            others = logsumexp(together - likelihood, axis=0)
+            yield np.flatnonzero(places == number), cls(_normalised(log_prior + others))
 
     def after(self, more: int, mean_square: float, chance: float) -> "Spread":
         """Return the posterior after `more` domains with this mean squared error and the label variance `chance`."""
@@ -127,21 +141,38 @@ class Spread:
         return half_widths
 
 
-def _log_likelihood(errors: np.ndarray, variances: np.ndarray, groups: Names | None) -> np.ndarray:
-    """Return the log-likelihood of the errors for each spread, (n_spreads,), up to a constant.
+def _log_prior(prior: Prior) -> np.ndarray:
+    logarithms: np.ndarray = -prior.freedom * (np.log(_SPREADS) + prior.scale**2 / (2 * _SPREADS**2))
+    return logarithms
 
-    The covariance matrix of a group's errors is diagonal plus a constant, so its inverse and determinant are sums over
-    the group (Sherman and Morrison 1950). Arrays are (n_shares, n_domains or n_groups, n_spreads).
+
+def _log_likelihoods(errors: Numbers, variances: Numbers, groups: Names | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return each group's log-likelihood, (n_groups, n_shares, n_spreads), up to a constant; and each domain's group.
+
+    There is one share if each domain is its own group, because no share then changes anything.
     """
+    errors, variances = np.asarray(errors, dtype=float), np.asarray(variances, dtype=float)
     names, places = np.unique(np.arange(len(errors)) if groups is None else np.asarray(groups), return_inverse=True)
-    members = np.eye(len(names))[:, places]
-    shares = (_BETWEEN if len(names) < len(errors) else np.zeros(1))[:, None, None]
-    between, own = shares * _SPREADS**2, (1 - shares) * _SPREADS**2 + variances[:, None]
-    ratio = 1 + between * (members @ (1 / own))
+    if len(names) == len(errors):
+        order = np.argsort(places)
+        variance = _SPREADS**2 + variances[order, None]
+        return -0.5 * (np.log(variance) + errors[order, None] ** 2 / variance)[:, None], places
+    of_groups = [_of_a_group(errors[places == number], variances[places == number]) for number in range(len(names))]
+    return np.array(of_groups), places
+
+
+def _of_a_group(errors: np.ndarray, variances: np.ndarray) -> np.ndarray:
+    """Return the log-likelihood of one group's errors for each share and spread, (n_shares, n_spreads).
+
+    The covariance matrix of its errors is diagonal plus a constant, so its inverse and determinant are sums over the
+    group (Sherman and Morrison 1950).
+    """
+    shares = _BETWEEN[:, None]
+    between, own = shares * _SPREADS**2, (1 - shares)[:, None] * _SPREADS**2 + variances[:, None]
+    ratio = 1 + between * (1 / own).sum(axis=1)
     square = (errors[:, None] ** 2 / own).sum(axis=1)
-    square -= (between * (members @ (errors[:, None] / own)) ** 2 / ratio).sum(axis=1)
-    determinant = np.log(own).sum(axis=1) + np.log(ratio).sum(axis=1)
-    likelihood: np.ndarray = logsumexp(-0.5 * (determinant + square), axis=0)
+    square -= between * (errors[:, None] / own).sum(axis=1) ** 2 / ratio
+    likelihood: np.ndarray = -0.5 * (np.log(own).sum(axis=1) + np.log(ratio) + square)
     return likelihood
 
 

@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.estimators.saved import SavedEstimator
-from entropy_sentinel.estimators.validation import Validation
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.options import taking
 from entropy_sentinel.monitor.labelling.chosen import Sample, identity, order_of
@@ -231,7 +230,7 @@ def _expected(
 
 def _widths_before(saved: SavedEstimator, estimates: list[float], sizes: list[int], level: float) -> list[float | None]:
     """Return the widths of the estimator's own intervals, null without a validation."""
-    if not (validation := saved.about.get("validation")):
+    if not saved.validation:
         return [None] * len(estimates)
-    intervals = Validation.from_dict(validation).residuals.intervals(estimates, sizes, level)
+    intervals = saved.validation.residuals.intervals(estimates, sizes, level)
     return [float(width) for width in intervals.upper - intervals.lower]
