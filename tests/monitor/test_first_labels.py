@@ -1,9 +1,11 @@
 """Which responses are chosen for the labels of a first `fit`."""
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
-from production import traffic
+from production import saved, traffic
 
 import entropy_sentinel as es
 from entropy_sentinel.estimators.verdict import decide
@@ -85,3 +87,18 @@ def test_a_column_with_more_domains_is_named() -> None:
         es.sample(None, features, ["topic"], budget=59)
     with pytest.raises(InputError, match="model"):
         es.sample(None, features.with_columns(model=pl.col("user")), ["topic"])
+
+
+@pytest.mark.parametrize("column", ["mean", "label", "weight", "question", "response", "n_responses", "n_to_label"])
+@pytest.mark.parametrize("first", [True, False])
+def test_slices_by_a_column_with_the_name_of_a_column_of_the_tables(column: str, first: bool, tmp_path: Path) -> None:
+    features = log(dict.fromkeys("abc", 40))
+    own = column if column in ("n_responses", "n_to_label", "weight", "question", "response") else f"log_{column}"
+    features = features.with_columns(pl.col("topic").alias(own))
+    chosen, plain = (
+        es.sample(None if first else saved(tmp_path), features, [by], budget=60) for by in (column, "topic")
+    )
+    shown = column if column == "mean" else f"slice_{column}"
+    assert chosen.slices.rename({shown: "topic"}).equals(plain.slices)
+    key = ["topic", "item_id", "weight", "label"]
+    assert chosen.responses.rename({shown: "topic"}).select(key).sort(key).equals(plain.responses.select(key).sort(key))

@@ -107,14 +107,14 @@ def _checked(
 ) -> list[str | Path]:
     """Return the log files; raise an error if an output would replace an input or has an unknown suffix."""
     from entropy_sentinel.frames.files import check_outputs
-    from entropy_sentinel.monitor.reading.inputs import sources
+    from entropy_sentinel.monitor.reading.inputs import paths_of
     from entropy_sentinel.verbs.labels import label_files
 
     for name, target in targets.items():
         if target is not None:
             OUTPUTS[name].check(target)
     written = {f"--{name}": target for name, target in targets.items() if OUTPUTS[name].is_file}
-    paths = [source for source in sources(logs, state) if isinstance(source, str | Path)]
+    paths = paths_of(logs, state)
     read = [estimator, *paths, *(label_files(labels) if labels else ()), *([] if state is None else [state])]
     check_outputs(written, read)
     return paths

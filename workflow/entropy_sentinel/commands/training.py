@@ -48,13 +48,13 @@ Name = Annotated[
 ]
 EstimatorFile = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The estimator file to write.")]
 Domain = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--domain",
         "-d",
         metavar="COLUMN",
         help="The column with the domain of each response, such as metadata.route; the validation holds out each "
-        "domain in turn.",
+        "domain in turn. By default the file's name, unless files are days or parts of a log.",
     ),
 ]
 Group = Annotated[
@@ -124,7 +124,7 @@ def fit(
     output: EstimatorFile,
     labels: Labels = [],
     estimator: Name = "recommended",
-    domain: Domain = "benchmark",
+    domain: Domain = None,
     group: Group = None,
     json: Json = False,
     **options: Any,

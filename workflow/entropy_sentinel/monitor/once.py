@@ -16,21 +16,25 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.options import columns_by, taking
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.catalogue import COMPARED
-from entropy_sentinel.monitor.reading.inputs import BY, Given, Read, read_whole, sources
+from entropy_sentinel.monitor.reading.inputs import BY, Given, Read, columns_of, features_in, read_whole, sources
 from entropy_sentinel.monitor.reading.problems import overridden
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.running import monitor
-from entropy_sentinel.monitor.settings import EstimateOptions, Slicing
+from entropy_sentinel.monitor.settings import TIME, EstimateOptions, Slicing
 from entropy_sentinel.monitor.summing.merging import EVERYTHING
 from entropy_sentinel.signals.catalogue import SIGNALS
+from entropy_sentinel.verbs.domains import FILE, are_parts
 from entropy_sentinel.verbs.estimation import saved_estimator
-from entropy_sentinel.verbs.inputs import features_table, labels_table, with_labels
+from entropy_sentinel.verbs.inputs import labels_table, with_labels
 from entropy_sentinel.verbs.labels import labels_within
 
 # To limit memory, smaller slices beyond this number are pooled.
 _MOST_SLICES = 100_000
 # Default slices.
 BY_DEFAULT = ("model", "benchmark")
+# Largest number of columns that a note names.
+_NAMED = 8
+_OF_PARTS = "slices that are files of one log, such as its days, rather than kinds of questions; other columns for --by"
 _GIVING = "log-3d, recommended or forest-10d-balanced-isotonic"
 
 
@@ -83,10 +87,13 @@ def estimated(estimator: SavedEstimator, logs: Given, labels: pl.DataFrame | Non
     settings = EstimateOptions.of({**options, "by": tuple(dict.fromkeys(columns_by(options["by"])))})
     options = {name: getattr(settings, name) for name in EstimateOptions.model_fields}
     result = monitor(estimator, logs, **options, max_slices=_MOST_SLICES)
+    if FILE in settings.by and are_parts(result.slices[FILE]):
+        others = [name for name in columns_of(sources(logs, settings)) if name not in (*settings.by, TIME)]
+        result.problems.note(f"{_OF_PARTS}: {', '.join(others[:_NAMED]) or 'none'}", [], len(result.slices))
     labels = labels_within(logs, settings.scorer) if labels is None else labels
     if labels is None:
         return result
-    read = read_whole(estimator, sources(logs), settings)
+    read = read_whole(estimator, sources(logs, settings), settings)
     rows = with_labels(read.rows, labels_table(labels)).filter(pl.col("excluded").is_null())
     # Without columns, there is one slice with a fixed name.
     keys = [pl.col(f"{BY}{name}") for name in settings.by] or [pl.lit(EVERYTHING)]
@@ -122,7 +129,7 @@ def score(
 
     Args:
         estimator: An estimator from `fit` or `load`, or its file.
-        features: A row per response, from `read_features` or `features`.
+        features: A row per response, from `read_features` or `features`; or a log in memory.
         any_model: Also use responses of models other than the one that the estimator was fitted on.
         any_logprobs: Also use features from another kind of log-probabilities or number of alternatives.
 
@@ -147,11 +154,11 @@ def score(
         >>> dict(mean.rows())[True] > dict(mean.rows())[False]
         True
     """
-    estimator, features = saved_estimator(estimator), features_table(features)
-    if features.is_empty():
-        _p_correct(estimator.estimator, features)
-    options = Slicing.of({"any_model": any_model, "any_logprobs": any_logprobs})
-    return scored(estimator, read_whole(estimator, [features], options))
+    estimator, options = saved_estimator(estimator), Slicing.of({"any_model": any_model, "any_logprobs": any_logprobs})
+    rows = features_in(features, options)
+    if rows.is_empty():
+        _p_correct(estimator.estimator, rows)
+    return scored(estimator, read_whole(estimator, [rows], options))
 
 
 def scored(estimator: SavedEstimator, read: Read) -> pl.DataFrame:

@@ -1,18 +1,31 @@
 """Find the columns of a log whose values could be the domains, and how many domains they give."""
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 
 import polars as pl
 
 from entropy_sentinel.estimators.verdict import FEWEST_LABELS
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
+from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import LOGPROBS
 from entropy_sentinel.frames.response import ITEM
 
 # Columns that never define domains.
 _NO_DOMAINS = {*FEATURE_FRAME.schema, *LOGPROBS, "model", "question", "response", "time", "timestamp"} - {"benchmark"}
-# Largest number of columns that a message names.
-_SHOWN = 4
+# Largest numbers of columns and of values that a message names.
+_SHOWN, _NAMED = 4, 3
+# The column with the name of a response's file, the default domain: a study has a file per benchmark.
+FILE = "benchmark"
+# Parts of names that differ between the files of one log: a date, with a time or the number of a process; the number of
+# a part; an id.
+_DATE = r"(?:19|20)\d\d([-_.]?)(?:0[1-9]|1[0-2])\1(?:0[1-9]|[12]\d|3[01])(?:[-_.T]?\d{1,6}Z?)*"
+_MONTH_OR_WEEK = r"(?:19|20)\d\d[-_.]W?\d\d"
+_PART = r"(?:part|shard|chunk|batch|page|log|file|rank|worker|process|pid|run)[-_.]?\d+|\d+[-_.]?of[-_.]?\d+|0\d{2,}"
+_ID = r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}|[0-9a-f]{12,}"
+_OF_ONE_LOG = re.compile(rf"(?<![A-Za-z0-9])(?:{_DATE}|{_MONTH_OR_WEEK}|{_PART}|{_ID})(?![A-Za-z0-9])", re.IGNORECASE)
+# The number of a rotated log, or of a further process.
+_NUMBER = re.compile(r"[-_.]\d{1,6}$")
 
 
 def n_domains(rows: pl.DataFrame, columns: Collection[str]) -> int:
@@ -21,10 +34,36 @@ def n_domains(rows: pl.DataFrame, columns: Collection[str]) -> int:
     return int((items["n"] >= FEWEST_LABELS).sum())
 
 
+def are_parts(names: Iterable[str | None]) -> bool:
+    """Return whether names, such as those of files, tell days or parts of one log apart rather than kinds of questions.
+
+    They do if fewer names are left without dates, numbers of parts and ids.
+    """
+    known = {name for name in names if name is not None}
+    numbered = {name: _NUMBER.sub("", name) for name in known}
+    logs = {_OF_ONE_LOG.sub("", first if first in known else name) for name, first in numbered.items()}
+    return len(logs) < len(known)
+
+
+def check_kinds(rows: pl.DataFrame, option: str, flag: str) -> None:
+    """Raise InputError, which begins with `option`, if the files of responses are days or parts of a log.
+
+    It names the columns whose values could be the domains, to be given with `flag`.
+    """
+    names = rows[FILE].drop_nulls().unique().sort().to_list()
+    if are_parts(names) or (len(names) > 1 and all(name.isdecimal() for name in names)):
+        shown = ", ".join(map(str, names[:_NAMED])) + (", ..." if len(names) > _NAMED else "")
+        raise InputError(
+            f"{option}: the files of the log are days or parts ({shown}) rather than kinds of questions; "
+            f"{remedy(other_domains(rows, [FILE], 1), flag)}; if they are kinds, write {flag} {FILE}"
+        )
+
+
 def other_domains(rows: pl.DataFrame, columns: Collection[str], there: int) -> dict[str, int]:
     """Return the other columns of a log that give more than `there` domains, with their numbers, the most first."""
     names = [name for name, dtype in rows.schema.items() if dtype == pl.String and name not in _NO_DOMAINS]
-    counts = {name: n_domains(rows, [name]) for name in names if name not in columns}
+    kinds = [name for name in names if name not in columns and not are_parts(rows[name].unique())]
+    counts = {name: n_domains(rows, [name]) for name in kinds}
     return {name: n for name, n in sorted(counts.items(), key=lambda pair: -pair[1]) if n > there}
 
 

@@ -24,8 +24,9 @@ from entropy_sentinel.frames.printable import counted
 from entropy_sentinel.frames.remote import local
 from entropy_sentinel.frames.response import item_numbers
 from entropy_sentinel.statistics.ambiguity import ambiguous_shares
-from entropy_sentinel.verbs.domains import n_domains, other_domains, remedy
-from entropy_sentinel.verbs.inputs import features_table, labels_table, only_value, with_labels, with_slices
+from entropy_sentinel.verbs.domains import FILE, check_kinds, n_domains, other_domains, remedy
+from entropy_sentinel.verbs.inputs import labels_table, only_value, slice_values, with_labels
+from entropy_sentinel.verbs.reading import features_from
 
 _DEFAULT = RECOMMENDED
 _SEED = 42
@@ -36,22 +37,23 @@ log = logging.getLogger(__name__)
 
 
 def fit(
-    features: pl.DataFrame,
+    features: Any,
     labels: pl.DataFrame | None = None,
     estimator: str = _DEFAULT,
     settings: Mapping[str, Any] | None = None,
-    domain: str = "benchmark",
+    domain: str | None = None,
     group: str | None = None,
 ) -> SavedEstimator:
     """Fit an estimator on the responses that have features and a label.
 
     Args:
-        features: A row per response, from `read_features` or `features`.
+        features: A row per response, from `read_features` or `features`; or logs, as `read_features` takes them.
         labels: A row per labelled response, from `read_labels`. The two are joined on item_id, and on model, benchmark
             and sample if both have them. By default the column `label` of the features, which logs of evaluations have.
         estimator: Its name in `estimators.catalogue`.
         settings: Keys of the config's section `estimation` (folds, trees, seed, ...).
-        domain: The column whose values are the domains. The validation and `recommended` hold out each in turn.
+        domain: The column whose values are the domains. The validation and `recommended` hold out each in turn. By
+            default `benchmark`, a log's file, if the files are not named by day or part.
         group: A column whose values are groups of similar domains, such as the benchmark of its subjects. The
             validation then also holds out each whole group. A domain is a value of `domain` within a group, named
             GROUP/DOMAIN, or GROUP if it has no value.
@@ -62,8 +64,8 @@ def fit(
     Raises:
         ConfigError: For an unknown estimator or setting.
         InputError: If no response has features and a label, or the estimator cannot be fitted on them; if the column
-            `domain`, `group` or a signal is missing; or if the features come from several models or kinds of
-            log-probabilities.
+            `domain`, `group` or a signal is missing; if no `domain` is given and files are named by day or part; or if
+            the features come from several models or kinds of log-probabilities.
 
     Examples:
         >>> import entropy_sentinel as es
@@ -75,11 +77,14 @@ def fit(
     if not isinstance(estimator, str):
         raise ConfigError(f"estimator: must be a name such as '{_DEFAULT}', was {type(estimator).__name__}")
     signals = further_signals(estimator)
-    features = features_table(features, signals=signals)
+    features = features_from(features, signals=signals, further=[name for name in (domain, group) if name])
+    if domain is None:
+        domain = FILE
+        check_kinds(features, "domain", "--domain")
     for name, column in {"domain": domain, "group": group or domain}.items():
         if not isinstance(column, str):
             raise InputError(f"{name}: must be the name of a column, was {column!r}"[:200])
-        with_slices(features, [column], name)
+        slice_values(features, column, name)
     rows = _with_own_labels(features) if labels is None else with_labels(features, labels_table(labels))
     rows = rows.filter(pl.col("label").is_not_null(), pl.col("reason").is_null())
     if rows.is_empty():
@@ -147,10 +152,10 @@ def saved_estimator(given: SavedEstimator | str | Path) -> SavedEstimator:
 
 def _domains(rows: pl.DataFrame, domain: str, group: str | None) -> tuple[pl.Series, pl.Series | None]:
     """Return the domain of each row, and its group if there are groups; the same domain in two groups counts as two."""
-    domains = with_slices(rows, [domain], "domain")[domain].cast(pl.String).alias("(domain)")
+    domains = slice_values(rows, domain, "domain").cast(pl.String).alias("(domain)")
     if group is None:
         return domains.fill_null("-"), None
-    groups = with_slices(rows, [group], "group")[group].cast(pl.String).fill_null("-").alias("(group)")
+    groups = slice_values(rows, group, "group").cast(pl.String).fill_null("-").alias("(group)")
     within = groups + "/" + domains
     return within.fill_null(groups).alias(domains.name), groups
 

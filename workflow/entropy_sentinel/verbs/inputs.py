@@ -180,19 +180,17 @@ def labels_table(given: Any, name: str = "labels") -> pl.DataFrame:
     return frame
 
 
-def with_slices(frame: pl.DataFrame, columns: Sequence[str], name: str) -> pl.DataFrame:
-    """Return the frame with these columns of a log under their own names.
+def slice_values(frame: pl.DataFrame, column: str, name: str) -> pl.Series:
+    """Return each row's value of a column of a log, (n_rows,).
 
     Raises InputError, which begins with `name`, for a column that is empty, or has several values per row.
     """
-    for column in columns:
-        values = first_of(frame, [column])
-        if values.null_count() == len(frame):
-            raise InputError(f"{name}: column '{column}' is empty for every response; {_there(frame)}")
-        if values.dtype.is_nested():
-            raise InputError(f"{name}: column '{column}' must have one value per response, was {values.dtype}"[:300])
-        frame = frame.with_columns(values.alias(column))
-    return frame
+    values = first_of(frame, [column])
+    if values.null_count() == len(frame):
+        raise InputError(f"{name}: column '{column}' is empty for every response; {_there(frame)}")
+    if values.dtype.is_nested():
+        raise InputError(f"{name}: column '{column}' must have one value per response, was {values.dtype}"[:300])
+    return values
 
 
 def with_labels(features: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.features.catalogue import FEATURE_FRAME
+from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
 from entropy_sentinel.features.compute import compute_features, is_traces, missing_mass
 from entropy_sentinel.features.files import feature_batches, holds_features
 from entropy_sentinel.frames.errors import InputError
@@ -22,7 +22,7 @@ from entropy_sentinel.sources.logs.reading import Logs, of_replies
 from entropy_sentinel.sources.logs.settings import ReadOptions
 from entropy_sentinel.sources.logs.summary import Summary
 from entropy_sentinel.sources.logs.traces import combined
-from entropy_sentinel.verbs.inputs import Paths, log_files
+from entropy_sentinel.verbs.inputs import Paths, features_table, is_table, log_files, table
 
 log = logging.getLogger(__name__)
 
@@ -166,6 +166,16 @@ def read_features(
     frames += feature_frames(logs, texts=texts, signals=signals)
     _warn(logs.summary)
     return combined(_some(frames, logs.summary))
+
+
+def features_from(given: Any, signals: Sequence[str] = (), **options: Any) -> pl.DataFrame:
+    """Return features: of a table that has them, or as `read_features` computes them from anything else.
+
+    Raises the errors of `features_table` or `read_features`.
+    """
+    if is_table(given) and set(FEATURES) & set((rows := table(given, "features")).columns):
+        return features_table(rows, signals=signals)
+    return features_table(read_features(given, signals=signals, **options), signals=signals)
 
 
 def features_of(

@@ -1,12 +1,13 @@
 """The responses to label, their ids, and their random order."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
 
 from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.monitor.reading.inputs import BY
 from entropy_sentinel.monitor.reading.problems import Problems
 
 
@@ -20,7 +21,8 @@ class Sample:
             `label`. P(correct) is omitted, because it could influence the person who labels.
         slices: A row per slice: `n_responses`, `n_to_label`, `estimated_accuracy`, and three widths of its interval:
             now (null without a validation), with only the labels, and with labels and predictions if P(correct) is
-            calibrated. Without an estimator, only the numbers of responses and labels.
+            calibrated. Without an estimator, only the numbers of responses and labels. In both tables, a slice column
+            with the name of another column is called `slice_NAME`.
         level: The level of these intervals.
         prospects: Without an estimator: the probability that a first `fit` is validated as `usable`, by number of
             `domains`, `labels` per domain, and mean `error`; the rows of this sample come first. Else null.
@@ -38,6 +40,18 @@ class Sample:
     next_step: str = "monitor"
     taken: Mapping[str, int] = field(default_factory=dict)
     problems: Problems = field(default_factory=Problems)
+
+
+# Columns of the two tables that are not slices.
+_OWN = {
+    *("item_id", "stratum", "inclusion_probability", "weight", "question", "response", "label"),
+    *("n_responses", "n_to_label", "estimated_accuracy", "width_before", "width_labels_alone", "width_expected"),
+}
+
+
+def slice_columns(by: Sequence[str]) -> dict[str, str]:
+    """Return the names of the slice columns in the tables, by their names in rows with slices (`by.COLUMN`)."""
+    return {f"{BY}{name}": f"slice_{name}" if name in _OWN else name for name in by}
 
 
 def identity(rows: pl.DataFrame) -> tuple[str, ...]:

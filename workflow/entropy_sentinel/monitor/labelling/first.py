@@ -7,7 +7,7 @@ and Chromy 1980). The sample therefore covers all times and entropies, and its s
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -16,16 +16,15 @@ from entropy_sentinel.estimators.verdict import FEWEST_DOMAINS, FEWEST_LABELS
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import LOGPROBS
 from entropy_sentinel.frames.response import item_numbers
-from entropy_sentinel.monitor.labelling.chosen import Sample, drawn_number, identity, order_of
+from entropy_sentinel.monitor.labelling.chosen import Sample, drawn_number, identity, order_of, slice_columns
 from entropy_sentinel.monitor.labelling.prospects import probability_of_usable, prospects
-from entropy_sentinel.monitor.reading.inputs import Given
+from entropy_sentinel.monitor.reading.inputs import BY, Given, features_in, format_of
 from entropy_sentinel.monitor.settings import TIME, SampleOptions
 from entropy_sentinel.sources.logs.reader import QUESTION
 from entropy_sentinel.sources.logs.selection import Selection, as_text, first_of
-from entropy_sentinel.sources.logs.settings import FormatOptions
 from entropy_sentinel.statistics.allocation import apportion
 from entropy_sentinel.verbs.domains import other_domains, remedy
-from entropy_sentinel.verbs.inputs import WEIGHT, features_table, is_table, only_value, with_slices
+from entropy_sentinel.verbs.inputs import WEIGHT, is_table, only_value, slice_values
 from entropy_sentinel.verbs.reading import read_features
 
 # More labels per domain add little information, so the rest of the budget is left for a second round.
@@ -42,7 +41,7 @@ def first_sample(logs: Given, options: SampleOptions) -> Sample:
     Raises InputError if there are too few slices or labels for a validation, or if the responses come from several
     models or kinds of log-probabilities.
     """
-    by, least = list(options.by), options.per_slice or FEWEST_LABELS
+    columns, by, least = list(options.by), slice_columns(options.by), options.per_slice or FEWEST_LABELS
     every = _responses(logs, options)
     affordable = options.budget // least
     if affordable < FEWEST_DOMAINS:
@@ -52,24 +51,25 @@ def first_sample(logs: Given, options: SampleOptions) -> Sample:
         )
     rows = _one_per_item(every, by, options.seed)
     sizes = (
-        rows.group_by(by).agg(n_responses=pl.len()).sort("n_responses", *by, descending=[True, *(False for _ in by)])
+        rows.group_by(*by).agg(n_responses=pl.len()).sort("n_responses", *by, descending=[True, *(False for _ in by)])
     )
     enough = sizes.filter(pl.col("n_responses") >= least)
-    others = other_domains(every, by, len(enough)) if len(enough) < affordable else {}
+    others = other_domains(every.drop(*by), columns, len(enough)) if len(enough) < affordable else {}
     if len(enough) < FEWEST_DOMAINS:
         raise InputError(
-            f"by: {_slices(by, len(enough), least)}, and a validation needs {FEWEST_DOMAINS}; {remedy(others, '--by')}"
+            f"by: {_slices(columns, len(enough), least)}, and a validation needs {FEWEST_DOMAINS}; "
+            f"{remedy(others, '--by')}"
         )
     counts = _counts(enough["n_responses"].to_numpy(), options.budget, least)
     slices = enough.head(len(counts)).with_columns(n_to_label=pl.Series(counts))
     few = len(counts) == len(enough) < affordable
     return Sample(
         _chosen(rows, slices, by, options.seed),
-        slices,
+        slices.rename(by),
         options.level,
         prospects(len(counts), int(counts.min()), options.budget),
-        (f"{_slices(by, len(enough), least)}; {remedy(others, '--by')}",) if few else (),
-        f"fit LOGS --domain {by[-1]}" + (f" --group {by[0]}" if len(by) > 1 else ""),
+        (f"{_slices(columns, len(enough), least)}; {remedy(others, '--by')}",) if few else (),
+        f"fit LOGS --domain {columns[-1]}" + (f" --group {columns[0]}" if len(columns) > 1 else ""),
     )
 
 
@@ -80,10 +80,9 @@ def _slices(by: Sequence[str], n: int, least: int) -> str:
 def _responses(logs: Given, options: SampleOptions) -> pl.DataFrame:
     """Return the responses with features, with slice columns as text; raise InputError for several models or kinds."""
     if is_table(logs):
-        rows = Selection(options).of(features_table(logs))
+        rows = Selection(options).of(features_in(logs, options, (TIME, QUESTION)))
     else:
-        given = {name: getattr(options, name) for name in FormatOptions.model_fields}
-        rows = read_features(logs, texts=True, further=(*options.by, TIME, QUESTION), **given)
+        rows = read_features(logs, texts=True, further=(*options.by, TIME, QUESTION), **format_of(options))
     rows = rows.filter(pl.col("reason").is_null())
     if rows.is_empty():
         raise InputError("logs: no response has features, so none can be chosen")
@@ -94,12 +93,12 @@ def _responses(logs: Given, options: SampleOptions) -> pl.DataFrame:
         )
     for column in ("model", *LOGPROBS):
         only_value(rows, column)
-    rows = with_slices(rows, options.by, "by")
+    slices = {f"{BY}{name}": as_text(slice_values(rows, name, "by")) for name in options.by}
     texts = {name: first_of(rows, [name]).cast(pl.String) for name in (QUESTION, "response")}
-    return rows.with_columns(**{name: as_text(rows[name]) for name in options.by}, **texts)
+    return rows.with_columns(**slices, **texts)
 
 
-def _one_per_item(rows: pl.DataFrame, by: Sequence[str], seed: int) -> pl.DataFrame:
+def _one_per_item(rows: pl.DataFrame, by: Collection[str], seed: int) -> pl.DataFrame:
     """Return one response per question, because several answers to one question count as one label."""
     time = first_of(rows, [TIME])
     ranked = rows.with_columns(
@@ -124,7 +123,7 @@ def _counts(sizes: np.ndarray, budget: int, least: int) -> np.ndarray:
     )
 
 
-def _chosen(rows: pl.DataFrame, slices: pl.DataFrame, by: Sequence[str], seed: int) -> pl.DataFrame:
+def _chosen(rows: pl.DataFrame, slices: pl.DataFrame, by: Mapping[str, str], seed: int) -> pl.DataFrame:
     """Return the rows to label, by slice, in an order that does not depend on their entropies."""
     parts = []
     for row in slices.iter_rows(named=True):
@@ -133,10 +132,11 @@ def _chosen(rows: pl.DataFrame, slices: pl.DataFrame, by: Sequence[str], seed: i
         parts.append(
             drawn.sort(_ORDER).with_columns(pl.lit(row["n_to_label"] / len(here)).alias("inclusion_probability"))
         )
-    ids = [name for name in identity(rows) if name not in by]
-    columns = [*by, *ids, "inclusion_probability", WEIGHT, QUESTION, "response"]
+    columns = {shown: pl.col(name) for name, shown in by.items()}
+    ids = [name for name in identity(rows) if name not in columns]
+    columns |= {name: pl.col(name) for name in (*ids, "inclusion_probability", WEIGHT, QUESTION, "response")}
     chosen = pl.concat(parts).with_columns((1 / pl.col("inclusion_probability")).alias(WEIGHT))
-    return chosen.select(*columns, label=pl.lit(None, pl.Boolean))
+    return chosen.select(**columns, label=pl.lit(None, pl.Boolean))
 
 
 def _spread(rows: pl.DataFrame, n: int, seed: str) -> np.ndarray:

@@ -4,7 +4,7 @@ A slice is divided into strata of P(correct). The number of labels in a stratum 
 times the standard deviation of a label (Neyman 1934), which is largest if P(correct) is near 1/2.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,9 @@ import polars as pl
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.options import taking
-from entropy_sentinel.monitor.labelling.chosen import Sample, identity, order_of
+from entropy_sentinel.monitor.labelling.chosen import Sample, identity, order_of, slice_columns
 from entropy_sentinel.monitor.labelling.first import first_sample
-from entropy_sentinel.monitor.reading.inputs import BY, Given, read_whole, sources
+from entropy_sentinel.monitor.reading.inputs import Given, read_whole, sources
 from entropy_sentinel.monitor.settings import SampleOptions
 from entropy_sentinel.monitor.summing.sums import predictions, values_of
 from entropy_sentinel.sources.logs.reader import QUESTION
@@ -41,8 +41,7 @@ def candidates(rows: pl.DataFrame, options: SampleOptions) -> pl.DataFrame:
     rows = rows.filter(pl.col("excluded").is_null())
     if rows.is_empty():
         raise InputError("logs: no response has features, so none can be chosen")
-    rows = rows.drop(options.by, strict=False).rename({f"{BY}{name}": name for name in options.by})
-    slices = pl.struct(options.by).rank("dense") if options.by else pl.lit(1)
+    slices = pl.struct([*slice_columns(options.by)]).rank("dense") if options.by else pl.lit(1)
     return rows.with_columns(slices.alias(SLICE), order_of(rows, options.seed).alias(ORDER)).sort(SLICE, ORDER)
 
 
@@ -175,10 +174,10 @@ def sample(
     if estimator is None:
         return first_sample(logs, settings)
     saved = saved_estimator(estimator)
-    read = read_whole(saved, sources(logs), settings, texts=True)
+    read = read_whole(saved, sources(logs, settings), settings, texts=True)
     rows = candidates(read.rows, settings)
-    by = list(settings.by)
-    slices = rows.group_by(SLICE, *by, maintain_order=True).agg(n_responses=pl.len())
+    names = slice_columns(settings.by)
+    slices = rows.group_by(SLICE, *names, maintain_order=True).agg(n_responses=pl.len()).rename(names)
     ends = slices["n_responses"].cum_sum().to_list()
     places = [np.arange(end - n, end) for end, n in zip(ends, slices["n_responses"], strict=True)]
     p, order = predictions(saved.estimator, rows), rows[ORDER].to_numpy()
@@ -189,7 +188,7 @@ def sample(
     if read.taken:  # the validation does not apply to these responses
         expected["width_before"] = pl.Series([None] * len(slices), dtype=pl.Float64)
     return Sample(
-        _responses(rows, by, places, drawn),
+        _responses(rows, names, places, drawn),
         slices.drop(SLICE).with_columns(n_to_label=pl.Series(counts), **expected),
         settings.level,
         taken=read.taken,
@@ -197,7 +196,7 @@ def sample(
     )
 
 
-def _responses(rows: pl.DataFrame, by: list[str], places: list[np.ndarray], drawn: list[Drawn]) -> pl.DataFrame:
+def _responses(rows: pl.DataFrame, by: Mapping[str, str], places: list[np.ndarray], drawn: list[Drawn]) -> pl.DataFrame:
     """Return the rows to label by slice, in an order that does not reveal P(correct)."""
     chosen: list[pl.DataFrame] = [
         rows[place[draw.rows]].with_columns(
@@ -206,10 +205,12 @@ def _responses(rows: pl.DataFrame, by: list[str], places: list[np.ndarray], draw
         )
         for place, draw in zip(places, drawn, strict=True)
     ]
-    named = [name for name in identity(rows) if name not in by]
+    rows_by = {shown: pl.col(name) for name, shown in by.items()}
+    named = [name for name in identity(rows) if name not in rows_by]
     facts = ["stratum", "inclusion_probability", WEIGHT]
     responses = pl.concat(chosen).with_columns((1 / pl.col("inclusion_probability")).alias(WEIGHT)).sort(SLICE, ORDER)
-    return responses.select(*by, *named, *facts, QUESTION, "response", label=pl.lit(None, pl.Boolean))
+    columns = rows_by | {name: pl.col(name) for name in (*named, *facts, QUESTION, "response")}
+    return responses.select(**columns, label=pl.lit(None, pl.Boolean))
 
 
 def _expected(

@@ -29,8 +29,8 @@ from entropy_sentinel.sources.logs.selection import PLACE, Selection, as_text, f
 from entropy_sentinel.sources.logs.settings import FormatOptions
 from entropy_sentinel.sources.logs.summary import Summary
 from entropy_sentinel.verbs.estimation import saved_estimator
-from entropy_sentinel.verbs.inputs import features_table, is_table, log_files, named
-from entropy_sentinel.verbs.reading import feature_frames, open_logs
+from entropy_sentinel.verbs.inputs import is_table, log_files, named
+from entropy_sentinel.verbs.reading import feature_frames, features_from, open_logs
 
 Given = str | Path | pl.DataFrame | Sequence[str | Path]
 Source = str | Path | pl.DataFrame
@@ -62,16 +62,29 @@ def loaded(estimator: SavedEstimator | str | Path, state: str | Path | None) -> 
     return estimator, ""
 
 
-def sources(logs: Given, state: str | Path | None = None) -> list[Source]:
+def sources(logs: Given, reading: Slicing, state: str | Path | None = None) -> list[Source]:
     """Return the frames, states of parts and logs to read: each path once, without the run's `state` and journal."""
-    if is_table(logs):
-        return [features_table(logs)]
+    return [features_in(logs, reading)] if is_table(logs) else [*paths_of(logs, state)]
+
+
+def paths_of(logs: Any, state: str | Path | None = None) -> list[str | Path]:
+    """Return the files that `logs` names, each once, without the run's `state` and its journal."""
     own = set() if state is None else {Path(state).resolve(), Path(f"{state}-journal").resolve()}
-    paths: dict[Path, Source] = {}
+    paths: dict[Path, str | Path] = {}
     for path in log_files(named(logs)):
         if path.resolve() not in own:
             paths.setdefault(path.absolute(), path)
     return list(paths.values())
+
+
+def features_in(given: Any, reading: Slicing, more: Sequence[str] = ()) -> pl.DataFrame:
+    """Return the features in a table, or compute those of its responses if it is a log; keep the columns `more` too."""
+    return features_from(given, texts=True, further=(*reading.columns, *more), **format_of(reading))
+
+
+def format_of(reading: Slicing) -> dict[str, Any]:
+    """Return the options for reading a log's format, by name."""
+    return {name: getattr(reading, name) for name in FormatOptions.model_fields if hasattr(reading, name)}
 
 
 def check_columns(
@@ -84,8 +97,13 @@ def check_columns(
     wanted = [pair.partition("=")[0] for pair in reading.where] + [*(reading.columns if any_responses else ())]
     for name in wanted:
         if sources and name not in seen:
-            there = dict.fromkeys(column for source in sources[:_LOOKED_AT] for column in _columns_of(source))
-            raise InputError(f"column '{name}' is empty for every response; columns: {', '.join(there) or 'none'}")
+            there = ", ".join(columns_of(sources)) or "none"
+            raise InputError(f"column '{name}' is empty for every response; columns: {there}")
+
+
+def columns_of(sources: Sequence[str | Path | pl.DataFrame]) -> list[str]:
+    """Return the columns of the first responses of the first sources that can define slices."""
+    return list(dict.fromkeys(column for source in sources[:_LOOKED_AT] for column in _columns_of(source)))
 
 
 def _columns_of(source: str | Path | pl.DataFrame) -> Sequence[str]:
@@ -102,9 +120,8 @@ def _columns_of(source: str | Path | pl.DataFrame) -> Sequence[str]:
 
 def opened_log(path: str, reading: Slicing, strict: bool, more: Sequence[str] = ()) -> Logs:
     """Open a log; read the columns of slices and time, the columns `more`, and the place of each response."""
-    options = {name: getattr(reading, name) for name in FormatOptions.model_fields if hasattr(reading, name)}
     columns = tuple(dict.fromkeys((*reading.columns, *more)))
-    return open_logs(path, **{**options, "strict": strict, "columns": columns, "places": True})
+    return open_logs(path, **{**format_of(reading), "strict": strict, "columns": columns, "places": True})
 
 
 class Inputs:
