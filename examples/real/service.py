@@ -28,11 +28,8 @@ def serve_customers(url: str, folder: Path, rows: list[Row]) -> None:
     """Ask each question at the model's server; capture is one line."""
     client = es.capture(OpenAI(base_url=url, api_key="none"), folder)
     for row in rows:
-        client.chat.completions.create(
-            model=SHOWN,
-            messages=[{"role": "user", "content": row["question"]}],
-            metadata={"topic": row["topic"]},
-        )
+        with es.tagged(topic=row["topic"]):
+            client.chat.completions.create(model=SHOWN, messages=[{"role": "user", "content": row["question"]}])
 
 
 @contextmanager

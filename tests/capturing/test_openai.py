@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -186,14 +187,6 @@ def test_an_async_client(api: FakeApi, tmp_path: Path) -> None:
     assert read(client, tmp_path)["n_tokens"].to_list() == 21 * [3]
 
 
-def test_a_server_without_log_probabilities_is_asked_again_as_the_user_asked(api: FakeApi, tmp_path: Path) -> None:
-    client = captured(api, tmp_path)
-    for _ in range(2):
-        assert client.chat.completions.create(model="strict", messages=user("6*7")).choices[0].message.content == "42!"
-    assert ["logprobs" in body for body in api.requests] == [True, False, False]
-    assert len(read(client, tmp_path)) == 2
-
-
 def test_what_the_request_says_itself_stands(api: FakeApi, tmp_path: Path) -> None:
     client = captured(api, tmp_path)
     client.chat.completions.create(model="m", messages=user("6*7"), logprobs=True, top_logprobs=3)
@@ -209,6 +202,25 @@ def test_damaged_features_and_an_unknown_name_are_refused(api: FakeApi, tmp_path
         es.read_features(path)
     with pytest.raises(InputError, match="keep: must be texts or features, was 'all'"):
         captured(api, tmp_path, keep="all")
+
+
+def test_features_of_a_forked_worker(api: FakeApi, tmp_path: Path) -> None:
+    """Polars has been used before the fork, so that its threads are missing in the child."""
+    client = captured(api, tmp_path, keep="features")
+    for _ in range(3):
+        client.chat.completions.create(model="m", messages=user("6*7"))
+    writer = client._client._transport.writer
+    writer.close()
+    if (child := os.fork()) == 0:
+        mine = captured(api, tmp_path, keep="features")  # a connection of its own
+        for _ in range(20):
+            mine.chat.completions.create(model="m", messages=user("6*7"))
+        writer.close(patience_s=30)
+        os._exit(writer.written)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 20
+    features = es.read_features(tmp_path)
+    assert len(features) == 23
+    assert features.select(FEATURES).n_unique() == 1
 
 
 def test_what_is_not_an_openai_client_is_refused(tmp_path: Path) -> None:

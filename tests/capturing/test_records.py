@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from entropy_sentinel.capturing.records import safe_record
+from entropy_sentinel.capturing.streams import joined
 
 KEY = "sk-" + "a1" * 12
 
@@ -45,3 +46,65 @@ def test_a_key_in_a_text_completion() -> None:
     assert choice["text"] == "***"
     assert choice["logprobs"]["tokens"] == ["***"]
     assert choice["logprobs"]["top_logprobs"] == [{"0": -0.5, "1": -1.0}]
+
+
+def test_what_a_secret_name_holds_is_hidden_at_any_depth() -> None:
+    record = {
+        "password": 1234,
+        "auth": {"user": "ann", "pins": [1, 2]},
+        "secrets": [{"x": "y"}],
+        "tokens": 17,
+        "usage": {"prompt_tokens": 5, "total_tokens": 9},
+        "api_keys": ["a", "b"],
+    }
+    assert safe_record(record) == {
+        "password": "***",
+        "auth": {"user": "***", "pins": ["***", "***"]},
+        "secrets": [{"x": "***"}],
+        "tokens": 17,
+        "usage": {"prompt_tokens": 5, "total_tokens": 9},
+        "api_keys": ["***", "***"],
+    }
+
+
+def test_keys_as_names_and_inside_words() -> None:
+    long = "sk-proj-" + "aB3" * 12
+    record = {
+        "metadata": {KEY: 1},
+        "urls": f"https://host/{long} x{long} token={long}",
+        "words": "task-20261125 /sk-lower",
+    }
+    assert safe_record(record) == {
+        "metadata": {"***": 1},
+        "urls": "https://host/*** x*** token=***",
+        "words": "task-20261125 /sk-lower",
+    }
+
+
+def test_a_password_in_the_arguments_of_a_tool_call_and_its_tokens() -> None:
+    call = {"function": {"name": "login", "arguments": '{"user": "ann", "password": "hunter2"}'}}
+    choice = chat("", ["hunter", "2"]) | {"token_ids": [7, 8]}
+    choice["message"]["tool_calls"] = [call]
+    text = json.dumps(safe := safe_record({"choices": [choice], "prompt_token_ids": [1, 2]}))
+    assert "hunter" not in text
+    assert "token_ids" not in text
+    (kept,) = safe["choices"]
+    assert kept["message"]["tool_calls"][0]["function"]["arguments"] == '{"user": "ann", "password": "***"}'
+    harmless = chat("4", ["4"]) | {"token_ids": [7]}
+    harmless["message"]["tool_calls"] = [{"function": {"name": "f", "arguments": '{"a":  1}'}}]
+    (kept,) = safe_record({"choices": [harmless]})["choices"]
+    assert (kept["token_ids"], kept["message"]) == ([7], harmless["message"])
+
+
+def test_a_key_in_the_pieces_of_a_streamed_tool_call() -> None:
+    pieces = [
+        {"index": 0, "id": "c", "function": {"name": "login", "arguments": ""}},
+        *({"index": 0, "function": {"arguments": part}} for part in ('{"key', '": "', KEY[:9], KEY[9:], '"}')),
+        {"index": 1, "id": "d", "function": {"name": "g", "arguments": "{}"}},
+    ]
+    events = [{"id": "r", "model": "m", "choices": [{"index": 0, "delta": {"tool_calls": [one]}}]} for one in pieces]
+    body = "".join(f"data: {json.dumps(event)}\n\n" for event in events).encode()
+    (choice,) = safe_record(joined(body))["choices"]
+    first, second = choice["message"]["tool_calls"]
+    assert first["function"] == {"name": "login", "arguments": '{"key": "***"}'}
+    assert (first["id"], second["function"]) == ("c", {"name": "g", "arguments": "{}"})

@@ -4,9 +4,11 @@ import gzip
 import json
 import logging
 import os
+import stat
 import subprocess
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +23,19 @@ import os, resource, signal, sys
 from entropy_sentinel.capturing.writer import LogWriter
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), int(sys.argv[2])))
-writer = LogWriter(sys.argv[1], lambda record: [record], ".jsonl.gz")
+writer = LogWriter(sys.argv[1], ".jsonl.gz")
 for number in range(50):
-    writer.put({"number": number, "noise": os.urandom(200).hex()})
+    record = {"number": number, "noise": os.urandom(200).hex()}
+    writer.put(lambda record=record: [record], 500)
     writer.close()
 print(writer.written, writer.dropped, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def as_it_is(record: Any) -> list[Any]:
-    return [record]
+def numbered(number: int) -> Any:
+    """What makes the record of a reply."""
+    return lambda: [{"number": number}]
 
 
 def numbers(folder: Path) -> list[int]:
@@ -64,17 +68,17 @@ def test_a_full_disk_stops_only_the_log_and_leaves_it_whole(tmp_path: Path) -> N
 def test_when_too_many_wait_replies_are_dropped_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     begun, go_on = threading.Event(), threading.Event()
 
-    def slow(record: Any) -> Any:
+    def slow() -> Any:
         begun.set()
         assert go_on.wait(30)
-        return [record]
+        return [{"number": 0}]
 
-    writer = LogWriter(tmp_path, slow, ".jsonl.gz", queued=2)
-    writer.put({"number": 0})
+    writer = LogWriter(tmp_path, ".jsonl.gz", queued_bytes=300)
+    writer.put(slow, 100)
     assert begun.wait(30)
     with caplog.at_level(logging.WARNING):
         for number in range(1, 6):
-            writer.put({"number": number})
+            writer.put(numbered(number), 100)
     assert writer.dropped == 3
     assert [str(tmp_path) in record.getMessage() for record in caplog.records] == [True]
     go_on.set()
@@ -82,17 +86,21 @@ def test_when_too_many_wait_replies_are_dropped_and_counted(tmp_path: Path, capl
     assert numbers(tmp_path) == [0, 1, 2]
 
 
-def test_closing_waits_for_what_was_taken_but_not_for_ever(tmp_path: Path) -> None:
+def test_closing_waits_for_what_was_taken_but_not_for_ever(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     go_on = threading.Event()
 
-    def slow(record: Any) -> Any:
+    def slow(number: int) -> Any:
         assert go_on.wait(30)
-        return [record]
+        return [{"number": number}]
 
-    writer = LogWriter(tmp_path, slow, ".jsonl.gz")
+    writer = LogWriter(tmp_path, ".jsonl.gz")
     for number in range(5):
-        writer.put({"number": number})
-    writer.close(timeout_s=0.05)
+        writer.put(partial(slow, number), 10)
+    with caplog.at_level(logging.WARNING):
+        writer.close(patience_s=0.05)
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{tmp_path}: 5 replies have not been written, because the disk does not answer"
+    ]
     assert writer.written == 0
     closing = threading.Thread(target=writer.close, args=[30.0])
     closing.start()
@@ -102,24 +110,24 @@ def test_closing_waits_for_what_was_taken_but_not_for_ever(tmp_path: Path) -> No
 
 
 def test_a_reply_that_cannot_be_read_is_counted_and_the_next_is_written(tmp_path: Path) -> None:
-    writer = LogWriter(tmp_path, lambda reply: [{"number": 1 // reply}], ".jsonl.gz")
-    writer.put(0)
-    writer.put(1)
+    writer = LogWriter(tmp_path, ".jsonl.gz")
+    writer.put(lambda: [{"number": 1 // 0}], 1)
+    writer.put(numbered(1), 1)
     writer.close()
     assert numbers(tmp_path) == [1]
     assert (writer.written, writer.dropped) == (1, 1)
 
 
 def test_a_forked_worker_writes_a_file_of_its_own(tmp_path: Path) -> None:
-    writer = LogWriter(tmp_path, as_it_is, ".jsonl.gz")
-    writer.put({"number": 0})
+    writer = LogWriter(tmp_path, ".jsonl.gz")
+    writer.put(numbered(0), 1)
     writer.close()
     if (child := os.fork()) == 0:
-        writer.put({"number": 1})
+        writer.put(numbered(1), 1)
         writer.close()
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
-    writer.put({"number": 2})
+    writer.put(numbered(2), 1)
     writer.close()
     assert sorted(numbers(tmp_path)) == [0, 1, 2]
 
@@ -127,4 +135,63 @@ def test_a_forked_worker_writes_a_file_of_its_own(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="file/logs: "):
-        LogWriter(tmp_path / "file" / "logs", as_it_is, ".jsonl.gz")
+        LogWriter(tmp_path / "file" / "logs", ".jsonl.gz")
+
+
+def test_a_log_in_an_object_store_is_refused() -> None:
+    with pytest.raises(InputError, match="s3://bucket/logs: the folder for logs must be local"):
+        LogWriter.of("s3://bucket/logs", ".jsonl.gz")
+
+
+def test_a_process_has_one_writer_for_a_folder(tmp_path: Path) -> None:
+    before = threading.active_count()
+    writers = {id(LogWriter.of(folder, ".jsonl.gz")) for folder in 100 * [tmp_path, str(tmp_path), f"{tmp_path}/."]}
+    assert (len(writers), threading.active_count() - before) == (1, 1)
+    assert LogWriter.of(tmp_path, ".features.jsonl.gz") is not LogWriter.of(tmp_path, ".jsonl.gz")
+
+
+def test_a_file_that_was_rotated_is_followed_by_a_new_one(tmp_path: Path) -> None:
+    writer = LogWriter(tmp_path / "logs", ".jsonl.gz")
+    for number in range(2):
+        writer.put(numbered(number), 1)
+        writer.close()
+        (file,) = (tmp_path / "logs").iterdir()
+        file.rename(tmp_path / f"rotated-{number}.gz")
+    writer.put(numbered(2), 1)
+    writer.close()
+    assert numbers(tmp_path / "logs") == [2]
+    assert [gzip.decompress(path.read_bytes()) for path in sorted(tmp_path.glob("rotated*"))] == [
+        b'{"number": 0}\n',
+        b'{"number": 1}\n',
+    ]
+
+
+# A program that ends right after its replies; argv: folder, how.
+ENDING = """
+import os, signal, sys, time
+from functools import partial
+from entropy_sentinel.capturing.writer import LogWriter
+def slow(number):
+    time.sleep(0.01)
+    return [{"number": number, "text": "x" * 10**5}]
+writer = LogWriter.of(sys.argv[1], ".jsonl.gz")
+for number in range(60):
+    writer.put(partial(slow, number), 10**6)
+if sys.argv[2] == "SIGTERM":
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(30)
+"""
+
+
+@pytest.mark.parametrize(("how", "status"), [("exit", 0), ("SIGTERM", -15)])
+def test_a_program_that_ends_writes_all_its_replies(tmp_path: Path, how: str, status: int) -> None:
+    result = subprocess.run([sys.executable, "-c", ENDING, str(tmp_path), how], capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (status, "")
+    assert numbers(tmp_path) == list(range(60))
+
+
+def test_log_files_are_their_owners_alone(tmp_path: Path) -> None:
+    writer = LogWriter(tmp_path, ".jsonl.gz")
+    writer.put(numbered(0), 1)
+    writer.close()
+    assert [stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()] == [0o600]

@@ -24,6 +24,7 @@ if sys.platform == "win32":
 _VERBS = {
     **dict.fromkeys(("example", "features", "open_logs", "read_features", "read_logs"), "verbs.reading"),
     "capture": "capturing.openai",
+    "tagged": "capturing.columns",
     "read_labels": "verbs.labels",
     "estimate": "monitor.once",
     **dict.fromkeys(("fit", "load", "save"), "verbs.estimation"),

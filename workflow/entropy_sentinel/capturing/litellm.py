@@ -13,8 +13,9 @@ from typing import Any
 import litellm
 from litellm.integrations.custom_logger import CustomLogger
 
+from entropy_sentinel.capturing.asking import Asking, Kind, limit_in
 from entropy_sentinel.capturing.records import Keep, ending, kept
-from entropy_sentinel.capturing.requests import TOP_LOGPROBS, with_logprobs
+from entropy_sentinel.capturing.requests import MOST_LOGPROBS, TOP_LOGPROBS, checked_top, with_logprobs
 from entropy_sentinel.capturing.writer import LogWriter
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.sources.logs.chunks import add_part
@@ -38,8 +39,8 @@ STREAMED = "entropy_sentinel_streamed"
 class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
     """Requests log-probabilities, and writes LiteLLM's log entry of each successful completion.
 
-    If a server refuses the added log-probabilities, later requests to that model do not have them. LiteLLM gives a
-    callback no way to repeat a request, so that first request fails.
+    If a server refuses the added log-probabilities, later requests of that kind do not have them for some time. LiteLLM
+    gives a callback no way to repeat a request, so that first request fails.
     """
 
     def __init__(
@@ -54,18 +55,15 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
             keep: `texts` or `features`, as for `es.capture` (or $ENTROPY_SENTINEL_KEEP, or `texts`).
 
         Raises:
-            InputError: If the folder cannot be created.
+            InputError: If the folder is not local or cannot be created, or for a wrong number or `keep`.
             ConfigError: If $ENTROPY_SENTINEL_TOP_LOGPROBS is not a positive whole number.
         """
         super().__init__()
-        self._top = top_logprobs or _top_logprobs()
-        what = keep or os.environ.get(KEEP, "texts")
+        self._asking = Asking(_top_logprobs() if top_logprobs is None else checked_top(top_logprobs))
+        self._keep = keep or os.environ.get(KEEP, "texts")
         name = "keep" if keep else f"${KEEP}"
-        self.writer = LogWriter(
-            folder or os.environ.get(FOLDER, "logs"), partial(_records, keep=what), ending(what, name)
-        )
-        self._added: set[str] = set()
-        self._refused: set[str] = set()
+        self.writer = LogWriter.of(folder or os.environ.get(FOLDER, "logs"), ending(self._keep, name))
+        self._added: set[Kind] = set()
 
     async def async_pre_call_deployment_hook(self, kwargs: dict[str, Any], call_type: Any) -> dict[str, Any] | None:
         """Add log-probabilities to a request if the provider has them."""
@@ -96,27 +94,37 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
     async def async_log_failure_event(
         self, kwargs: dict[str, Any], response_obj: Any, start_time: Any, end_time: Any
     ) -> None:
-        """Stop adding log-probabilities for a model whose server refused them."""
-        model = f"{kwargs.get('custom_llm_provider')}/{kwargs.get('model')}"
-        if model in self._added and "logprob" in str(kwargs.get("exception")):
-            self._refused.add(model)
-            log.warning("%s: its server refuses log-probabilities, so they are no longer requested", model)
+        """Stop adding log-probabilities for some time to requests of a kind that a server refused."""
+        body = {**(kwargs.get("optional_params") or {}), **{name: kwargs.get(name) for name in ("model", "stream")}}
+        asked = {kind for kind in self._added if kind[2:] == Kind.of("", "", body)[2:]}
+        asked = {kind for kind in asked if kind.server == str(kwargs.get("custom_llm_provider"))}
+        words = str(kwargs.get("exception"))
+        if not asked or "logprob" not in words:
+            return
+        for kind in asked:
+            if (limit := limit_in(words, self._asking.top(kind))) is not None:
+                self._asking.limit(kind, limit)
+            else:
+                self._asking.refuse(kind, " ".join(words.split())[:200])
 
     def _write(self, kwargs: dict[str, Any]) -> None:
         if payload := kwargs.get("standard_logging_object"):
-            self.writer.put((payload, kwargs.get(STREAMED) or {}))
+            streamed = kwargs.get(STREAMED) or {}
+            self.writer.put(partial(_records, (payload, streamed), self._keep), _size(payload, streamed))
 
     def _with_logprobs(self, kwargs: dict[str, Any], call: Any) -> dict[str, Any] | None:
         """Return `kwargs` with log-probabilities added, or None if they stay as they are. Never raises an error."""
         try:
             model, provider = litellm.get_llm_provider(kwargs["model"], kwargs.get("custom_llm_provider"))[:2]
             supported = litellm.get_supported_openai_params(model, provider) or ()
-            model = f"{provider}/{model}"
-            if call not in CALLS or model in self._refused or "logprobs" not in supported:
+            if call not in CALLS or "logprobs" not in supported:
                 return None
-            wanted = with_logprobs(kwargs, CALLS[call], self._top)
+            kind = Kind.of(str(provider), CALLS[call], {**kwargs, "model": model})
+            if not (top := self._asking.top(kind)):
+                return None
+            wanted = with_logprobs(kwargs, CALLS[call], top)
             added = {name for name in wanted if wanted[name] != kwargs.get(name) and name in supported}
-            self._added |= {model} if added else set()
+            self._added |= {kind} if added else set()
             return kwargs | {name: wanted[name] for name in added}
         except Exception as error:
             log.warning("log-probabilities could not be requested: %s", type(error).__name__)
@@ -126,9 +134,19 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
 def _top_logprobs() -> int:
     """Return the number of alternatives per token that the environment sets, or the default."""
     given = os.environ.get(TOP, str(TOP_LOGPROBS))
-    if not (given.isdecimal() and int(given) >= 1):
-        raise ConfigError(f"${TOP}: must be a whole number, 1 or more, was {given[:100]!r}")
+    if not given.isdecimal() or not 1 <= int(given) <= MOST_LOGPROBS:
+        raise ConfigError(f"${TOP}: must be a whole number from 1 to {MOST_LOGPROBS}, was {given[:100]!r}")
     return int(given)
+
+
+def _size(payload: Any, streamed: dict[int, dict[str, Any]]) -> int:
+    """Return about how many bytes of memory a payload takes; nearly all are of its log-probabilities."""
+    size = 10_000
+    with contextlib.suppress(Exception):  # of any form
+        for choice in (*payload["response"]["choices"], *streamed.values()):
+            steps = (choice.get("logprobs") or {}).get("content") or ()
+            size += len(steps) * (1 + len(steps[0].get("top_logprobs") or ())) * 400 if steps else 0
+    return size
 
 
 def _records(reply: tuple[dict[str, Any], dict[int, dict[str, Any]]], keep: str) -> list[dict[str, Any]]:

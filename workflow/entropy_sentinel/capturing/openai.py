@@ -5,8 +5,7 @@ by `with_options`.
 """
 
 import json
-import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
@@ -15,11 +14,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import openai
 
+from entropy_sentinel.capturing.asking import Asking, Kind, Turn
+from entropy_sentinel.capturing.columns import check_columns, columns_now
 from entropy_sentinel.capturing.records import Keep, ending, kept
-from entropy_sentinel.capturing.requests import TOP_LOGPROBS, with_logprobs
+from entropy_sentinel.capturing.requests import TOP_LOGPROBS, checked_top
 from entropy_sentinel.capturing.streams import joined
 from entropy_sentinel.capturing.writer import LogWriter
 from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.sources.logs.openai import LOGPROBS_REFUSED
 
 if TYPE_CHECKING:
     import httpx
@@ -27,31 +29,33 @@ else:
     # Version 3 of the client is built on httpx2, which has the names of httpx.
     httpx = import_module(openai.DefaultHttpxClient.__base__.__module__.partition(".")[0])
 
-log = logging.getLogger(__name__)
-
 Client = TypeVar("Client")
 PATHS = ("/completions", "/responses")
 STREAM = "text/event-stream"
-REFUSED = (400, 422)
+# The header in which OpenAI's client counts its retries of a request.
+RETRY = "x-stainless-retry-count"
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """A request and its reply; `body` has the bytes as received."""
+    """A request and its reply; `body` has the bytes as received, and `refused` why log-probabilities are missing."""
 
     request: Mapping[str, Any]
     body: bytes
-    headers: httpx.Headers
+    headers: Sequence[tuple[bytes, bytes]]
     metadata: Mapping[str, Any]
+    refused: str = ""
 
     def records(self, keep: Keep) -> list[dict[str, Any]]:
         """Return records in the format `openai-pairs`; none for a stream that ended before its first chunk."""
-        body = httpx.Response(200, headers=self.headers, content=self.body).content
-        response = joined(body) if self.headers.get("content-type", "").startswith(STREAM) else json.loads(body)
-        metadata = {**self.metadata, **(self.request.get("metadata") or {})}
+        headers = httpx.Headers(list(self.headers))
+        body = httpx.Response(200, headers=headers, content=self.body).content
+        response = joined(body) if headers.get("content-type", "").startswith(STREAM) else json.loads(body)
         if response is None:
             return []
-        return kept({"metadata": metadata, "request": self.request, "response": response}, keep)
+        metadata = {**self.metadata, **(self.request.get("metadata") or {})}
+        record = {"metadata": metadata, "request": self.request, "response": response}
+        return kept(record | ({LOGPROBS_REFUSED: self.refused} if self.refused else {}), keep)
 
 
 def capture(
@@ -65,37 +69,45 @@ def capture(
     """Write every reply that an OpenAI client receives to logs, and request log-probabilities.
 
     Requests never wait for the disk or fail because of it: replies that cannot be written are dropped and counted,
-    with a warning. If a server refuses the added log-probabilities, the request is resent unchanged. Failed requests
-    are not written. Keys and other secrets are written as `***`.
+    with a warning. If a server answers a request with added log-probabilities with an error, the request is sent again
+    as it was, and the log says why the reply has none. Failed requests are not written. Keys and other secrets are
+    written as `***`.
 
     Args:
         client: `openai.OpenAI`, `openai.AsyncOpenAI` or a subclass (Azure's too); it is changed in place.
         folder: For `DAY.jsonl.gz`, a file a day (UTC) and process. `monitor` and `read_logs` take the folder.
-        top_logprobs: Alternatives per token, if the request does not set the number.
+        top_logprobs: Alternatives per token, if the request does not set the number; 1 to 100.
         keep: `texts` writes requests and replies. `features` writes the 17 features of each response, its length, its
             finish reason and its columns: no texts and no tokens, in `DAY.features.jsonl.gz`.
         metadata: Columns for all replies of this client, such as `{"route": "billing"}`, from which slices can be
-            made. A request's own `metadata` is added, and replaces values of the same name.
+            made. They are not sent. `es.tagged` adds columns to the replies of a block. A request's own `metadata`,
+            which is sent, replaces values of the same name.
 
     Returns:
         The same client.
 
     Raises:
-        InputError: If `client` is not an OpenAI client, or if the folder cannot be created.
+        InputError: If `client` is not an OpenAI client or is captured already in another way; for a number, column or
+            `keep` of another kind; or if the folder is not local or cannot be created.
 
     Examples:
         >>> import entropy_sentinel as es
         >>> from openai import OpenAI
-        >>> client = es.capture(OpenAI(api_key="..."), "logs", metadata={"route": "billing"})  # doctest: +SKIP
+        >>> client = es.capture(OpenAI(api_key="..."), "logs", metadata={"service": "shop"})  # doctest: +SKIP
     """
     inner = getattr(client, "_client", None)
     if not isinstance(inner, httpx.Client | httpx.AsyncClient):
         raise InputError(f"capture: `client` must be an OpenAI or AsyncOpenAI client, was {type(client).__name__}")
-    shared = (
-        _Asking(top_logprobs),
-        LogWriter(folder, partial(Exchange.records, keep=keep), ending(keep)),
-        dict(metadata or {}),
-    )
+    check_columns(metadata or {}, "metadata")
+    shared = (Asking(checked_top(top_logprobs)), LogWriter.of(folder, ending(keep)), dict(metadata or {}), keep)
+    if isinstance(inner._transport, _Capturing):
+        there = inner._transport
+        if (there.asking.top_logprobs, there.writer, there.metadata, there.keep) != (top_logprobs, *shared[1:]):
+            raise InputError(
+                "capture: the connection of this client is captured already, in another way; copies by `with_options` "
+                "share it. Give the client a connection of its own, or set columns with `es.tagged(route=...)`"
+            )
+        return client
 
     def capturing(transport: Any) -> Any:
         if isinstance(transport, httpx.BaseTransport):
@@ -109,63 +121,74 @@ def capture(
 
 
 @dataclass
-class _Asking:
-    """Adds log-probabilities to requests, except for models whose server refused them."""
+class _Capturing:
+    """The common part of the two transports."""
 
-    top_logprobs: int
-    refused: set[str] = field(default_factory=set)
+    inner: Any
+    asking: Asking
+    writer: LogWriter
+    metadata: Mapping[str, Any]
+    keep: Keep
 
-    def body(self, request: httpx.Request) -> dict[str, Any] | None:
-        """Return the body of a request for a model's answer; None for any other request."""
+    def turn(self, request: httpx.Request) -> "_Turn | None":
+        """Return what to send for a request for a model's answer; None for any other request."""
         if request.method != "POST" or not request.url.path.endswith(PATHS):
             return None
         try:
             body = json.loads(request.content)
         except (ValueError, httpx.RequestNotRead):
             return None
-        return body if isinstance(body, dict) else None
-
-    def added(self, request: httpx.Request, body: dict[str, Any]) -> httpx.Request | None:
-        """Return the request with log-probabilities added; None if there is nothing to add."""
-        wanted = with_logprobs(body, request.url.path, self.top_logprobs)
-        if wanted == body or body.get("model") in self.refused:
+        if not isinstance(body, dict):
             return None
-        headers = [(name, value) for name, value in request.headers.raw if name.lower() != b"content-length"]
-        return httpx.Request(request.method, request.url, headers=headers, json=wanted, extensions=request.extensions)
+        kind = Kind.of(request.url.netloc.decode(), request.url.path, body)
+        retry = request.headers.get(RETRY, "0") != "0"
+        return _Turn(request, body, self.asking.turn(kind, body, retry), {**self.metadata, **columns_now()})
 
-    def refuse(self, body: dict[str, Any]) -> None:
-        """Record that a model's server refuses added log-probabilities."""
-        self.refused.add(str(body.get("model")))
-        log.warning("%s: its server refuses log-probabilities, so they are no longer requested", body.get("model"))
+    def written(self, turn: "_Turn", headers: httpx.Headers) -> Callable[[bytes], None]:
+        """Return the function that passes the bytes of a reply to the log."""
+
+        def write(received: bytes) -> None:
+            exchange = Exchange(turn.body, received, list(headers.raw), turn.metadata, turn.turn.why)
+            self.writer.put(partial(Exchange.records, exchange, keep=self.keep), len(received))
+
+        return write
 
 
 @dataclass
-class _Capturing:
-    """The common part of the two transports."""
+class _Turn:
+    """A request with this `body`, and what is sent instead of it."""
 
-    inner: Any
-    asking: _Asking
-    writer: LogWriter
+    request: httpx.Request
+    body: dict[str, Any]
+    turn: Turn
     metadata: Mapping[str, Any]
 
-    def written(self, body: dict[str, Any], headers: httpx.Headers) -> Callable[[bytes], None]:
-        """Return the function that passes the bytes of a reply to the log."""
-        return lambda received: self.writer.put(Exchange(body, received, headers, self.metadata))
+    @property
+    def sent(self) -> httpx.Request:
+        """The request to send."""
+        if not self.turn.is_added:
+            return self.request
+        headers = [(name, value) for name, value in self.request.headers.raw if name.lower() != b"content-length"]
+        return httpx.Request(
+            self.request.method,
+            self.request.url,
+            headers=headers,
+            json=self.turn.body,
+            extensions=self.request.extensions,
+        )
 
 
 class _Transport(_Capturing, httpx.BaseTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        if (body := self.asking.body(request)) is None:
+        if (turn := self.turn(request)) is None:
             return cast(httpx.Response, self.inner.handle_request(request))
-        added = self.asking.added(request, body)
-        response: httpx.Response = self.inner.handle_request(added or request)
-        if added and response.status_code in REFUSED:
-            response.close()
-            response = self.inner.handle_request(request)
-            if response.status_code == 200:
-                self.asking.refuse(body)
+        response: httpx.Response = self.inner.handle_request(turn.sent)
+        while turn.turn.goes_on(response.status_code):
+            turn.turn.change(response.status_code, _answer(response))
+            response = self.inner.handle_request(turn.sent)
+        turn.turn.end(response.status_code)
         if response.status_code == 200:
-            response.stream = _Stream(response.stream, self.written(body, response.headers))
+            response.stream = _Stream(response.stream, self.written(turn, response.headers))
         return response
 
     def close(self) -> None:
@@ -174,21 +197,38 @@ class _Transport(_Capturing, httpx.BaseTransport):
 
 class _AsyncTransport(_Capturing, httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        if (body := self.asking.body(request)) is None:
+        if (turn := self.turn(request)) is None:
             return cast(httpx.Response, await self.inner.handle_async_request(request))
-        added = self.asking.added(request, body)
-        response: httpx.Response = await self.inner.handle_async_request(added or request)
-        if added and response.status_code in REFUSED:
-            await response.aclose()
-            response = await self.inner.handle_async_request(request)
-            if response.status_code == 200:
-                self.asking.refuse(body)
+        response: httpx.Response = await self.inner.handle_async_request(turn.sent)
+        while turn.turn.goes_on(response.status_code):
+            turn.turn.change(response.status_code, await _answer_async(response))
+            response = await self.inner.handle_async_request(turn.sent)
+        turn.turn.end(response.status_code)
         if response.status_code == 200:
-            response.stream = _AsyncStream(response.stream, self.written(body, response.headers))
+            response.stream = _AsyncStream(response.stream, self.written(turn, response.headers))
         return response
 
     async def aclose(self) -> None:
         await self.inner.aclose()
+
+
+def _answer(response: httpx.Response) -> bytes:
+    """Return what a server says to a request that it refuses; empty if that cannot be read."""
+    try:
+        return response.read()
+    except Exception:
+        return b""
+    finally:
+        response.close()
+
+
+async def _answer_async(response: httpx.Response) -> bytes:
+    try:
+        return await response.aread()
+    except Exception:
+        return b""
+    finally:
+        await response.aclose()
 
 
 @dataclass

@@ -1,16 +1,21 @@
 """The written records of a reply: the reply without secrets and unneeded bytes, or only its features."""
 
+import json
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.features.files import CAPTURED
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.secrets import is_secret_name, without_keys
+from entropy_sentinel.frames.secrets import is_secret_name, may_count, without_keys
 from entropy_sentinel.sources.logs.reading import of_replies
 
 Keep = Literal["texts", "features"]
 HIDDEN = "***"
+# The fields of tool calls whose text is JSON, and the end of the names of lists of token numbers.
+_ARGUMENTS, _IDS = "arguments", "token_ids"
+# What a name hides.
+_NOTHING, _TEXTS, _ALL = 0, 1, 2
 
 
 def ending(keep: str, name: str = "keep") -> str:
@@ -33,35 +38,58 @@ def kept(record: Mapping[str, Any], keep: str) -> list[dict[str, Any]]:
 def safe_record(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy of `record` with `***` for secrets, and tokens without their bytes.
 
-    Secrets are the values of names such as `api_key`, and providers' keys in texts. A key in an answer could be put
-    together from its tokens, so tokens of such a choice lose their texts.
+    Secrets are the values of names such as `api_key`, at any depth and in the arguments of tool calls, and providers'
+    keys in texts and names. A key in an answer could be put together from its tokens, so tokens of such a choice lose
+    their texts and numbers. The numbers of a prompt's tokens are left out.
     """
-    return {name: _safe(name, value) for name, value in record.items()}
+    return {name: _safe(name, value) for name, value in record.items() if name != f"prompt_{_IDS}"}
 
 
-def _safe(name: str, value: Any) -> Any:
+def _safe(name: str, value: Any, hidden: int = _NOTHING) -> Any:
+    """Return a safe value of this name; `hidden` says what a name around it hides."""
+    if hidden != _ALL and is_secret_name(name):
+        # A number of tokens is no secret; a password may be a number.
+        hidden = _TEXTS if may_count(name) else _ALL
     if isinstance(value, Mapping):
-        if "logprobs" in value:
+        if "logprobs" in value or _IDS in value:
             return _choice(value)
-        return {inner: _safe(str(inner), below) for inner, below in value.items()}
+        return _of_names(value, hidden)
     if isinstance(value, list | tuple):
-        return [_safe(name, below) for below in value]
+        return [_safe(name, below, hidden) for below in value]
     if isinstance(value, str):
-        return HIDDEN if is_secret_name(name) else without_keys(value)
-    return value
+        return HIDDEN if hidden else _arguments(value) if name == _ARGUMENTS else without_keys(value)
+    return HIDDEN if hidden == _ALL and type(value) in (int, float) else value
+
+
+def _of_names(value: Mapping[str, Any], hidden: int = _NOTHING) -> dict[str, Any]:
+    parts = ((str(inner), below) for inner, below in value.items() if inner != f"prompt_{_IDS}")
+    return {without_keys(inner): _safe(inner, below, hidden) for inner, below in parts}
+
+
+def _arguments(text: str) -> str:
+    """Return the arguments of a tool call, a JSON text, without secrets."""
+    try:
+        given = json.loads(text)
+    except ValueError:
+        return without_keys(text)
+    safe = _safe("", given)
+    return text if safe == _plain(given) else json.dumps(safe)
 
 
 def _choice(choice: Mapping[str, Any]) -> dict[str, Any]:
     """Return a safe choice of a reply, or a safe content part of the Responses API."""
-    rest = {name: value for name, value in choice.items() if name != "logprobs"}
-    safe = {name: _safe(name, value) for name, value in rest.items()}
-    return safe | {"logprobs": _logprobs(choice["logprobs"], hidden=safe != _plain(rest))}
+    rest = {name: value for name, value in choice.items() if name not in ("logprobs", _IDS)}
+    safe = _of_names(rest)
+    hidden = safe != _plain(rest)
+    if _IDS in choice and not hidden:
+        safe[_IDS] = choice[_IDS]
+    return safe | ({"logprobs": _logprobs(choice["logprobs"], hidden)} if "logprobs" in choice else {})
 
 
 def _plain(value: Any) -> Any:
     """Return a value in the types that `_safe` returns."""
     if isinstance(value, Mapping):
-        return {name: _plain(below) for name, below in value.items()}
+        return {str(name): _plain(below) for name, below in value.items() if name != f"prompt_{_IDS}"}
     return [_plain(below) for below in value] if isinstance(value, list | tuple) else value
 
 

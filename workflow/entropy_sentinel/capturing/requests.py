@@ -3,10 +3,21 @@
 from collections.abc import Mapping
 from typing import Any
 
+from entropy_sentinel.frames.errors import InputError
+
 # Alternatives per token: OpenAI, Azure and vLLM allow at most 20.
 TOP_LOGPROBS = 20
 # Text completions: OpenAI allows 5.
 TEXT_LOGPROBS = 5
+# Servers that allow more than 20 are configured so; a larger number is a mistake.
+MOST_LOGPROBS = 100
+
+
+def checked_top(top_logprobs: Any) -> int:
+    """Return the number of alternatives per token; raise InputError unless it is a whole number from 1 to 100."""
+    if type(top_logprobs) is not int or not 1 <= top_logprobs <= MOST_LOGPROBS:
+        raise InputError(f"top_logprobs: must be a whole number from 1 to {MOST_LOGPROBS}, was {top_logprobs!r}"[:200])
+    return top_logprobs
 
 
 def with_logprobs(request: Mapping[str, Any], path: str, top_logprobs: int = TOP_LOGPROBS) -> dict[str, Any]:

@@ -7,82 +7,132 @@ import json
 import logging
 import os
 import queue
+import signal
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
+from entropy_sentinel.capturing.elsewhere import Elsewhere
+from entropy_sentinel.features.files import CAPTURED
 from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.urls import url_of
 
 log = logging.getLogger(__name__)
 
 Record = Mapping[str, Any]
+# Makes the records of one reply.
+Make = Callable[[], Sequence[Record]]
 
-QUEUED = 1000  # records; more are dropped, because a service must not run out of memory
-TOGETHER = 100  # largest number of records in one write
+QUEUED_BYTES = 256 << 20  # of waiting replies; more are dropped, because a service must not run out of memory
+TOGETHER = 100  # largest number of replies in one write
 BETWEEN_WARNINGS_S = 60.0
+PATIENCE_S = 10.0  # how long `close` waits while nothing is written
 
 
 class LogWriter:
     """Writes records to `folder`, one file per day (UTC); `put` never waits and never fails.
 
-    Each write appends a whole member to a gzip file, so the files can be read while the service runs and after it was
-    killed. Each process has its own files: DAY-2.jsonl.gz if DAY.jsonl.gz exists.
+    A process has one writer for a folder and kind of file. Each write appends a whole member to a gzip file, so the
+    files can be read while the service runs and after it was killed. Each process has its own files: DAY-2.jsonl.gz if
+    DAY.jsonl.gz exists. A file that was moved or deleted is followed by a new one.
     """
 
-    def __init__(
-        self, folder: str | Path, to_records: Callable[[Any], Sequence[Record]], ending: str, queued: int = QUEUED
-    ) -> None:
-        """Prepare to write to `folder/DAY` + `ending`; the thread calls `to_records` for each reply.
+    _every: dict[tuple[str, str], "LogWriter"] = {}
+    _making = threading.Lock()
+
+    @classmethod
+    def of(cls, folder: str | Path, ending: str) -> "LogWriter":
+        """Return this process's writer of `folder/DAY` + `ending`.
+
+        Raises:
+            InputError: If the folder is a URL or cannot be created.
+        """
+        if url_of(folder) is not None:
+            raise InputError(f"{url_of(folder)}: the folder for logs must be local; copy its files to the store")
+        key = (os.path.realpath(folder), ending)
+        with cls._making:
+            if key not in cls._every:
+                cls._every[key] = cls(folder, ending)
+            return cls._every[key]
+
+    def __init__(self, folder: str | Path, ending: str, queued_bytes: int = QUEUED_BYTES) -> None:
+        """Prepare to write to `folder/DAY` + `ending`.
 
         Raises:
             InputError: If the folder cannot be created.
         """
-        self._folder, self._to_records, self._ending = Path(folder), to_records, ending
+        self._folder, self._ending = Path(folder), ending
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"{folder}: the folder for logs cannot be created: {error.strerror}") from None
         self.written, self.dropped = 0, 0
-        self._queued, self._warned = queued, -BETWEEN_WARNINGS_S
+        self._most, self._warned = queued_bytes, -BETWEEN_WARNINGS_S
+        self._elsewhere: Elsewhere | None = None
         self._start()
         # For servers that fork their workers: threads and their locks do not survive a fork.
-        os.register_at_fork(after_in_child=self._start)
+        os.register_at_fork(after_in_child=self._start_in_child)
         atexit.register(self.close)
+        _write_at_termination()
 
     def _start(self) -> None:
-        self._queue: queue.Queue[Any] = queue.Queue(self._queued)
-        self._file, self._day = -1, ""
+        self._queue: queue.SimpleQueue[tuple[Make, int]] = queue.SimpleQueue()
+        # A signal's handler may interrupt `put` and then call `close`.
+        self._lock = threading.RLock()
+        self._waiting, self._bytes = 0, 0
+        self._file, self._day, self._path = -1, "", self._folder
         threading.Thread(target=self._run, name="entropy-sentinel-capture", daemon=True).start()
 
-    def put(self, reply: Any) -> None:
-        """Pass a reply to the thread; drop and count it if too many wait."""
-        try:
-            self._queue.put_nowait(reply)
-        except queue.Full:
-            self._drop(1, f"{self._queued} replies are waiting for the disk")
+    def _start_in_child(self) -> None:
+        self.written, self.dropped = 0, 0
+        if self._file >= 0:
+            os.close(self._file)
+        # Only features need a library with threads.
+        self._elsewhere = Elsewhere() if self._ending == CAPTURED else None
+        self._start()
 
-    def close(self, timeout_s: float = 5.0) -> None:
-        """Wait until all replies are written, at most `timeout_s` seconds."""
-        with contextlib.suppress(queue.Full):
-            self._queue.put(written := threading.Event(), timeout=timeout_s)
-            written.wait(timeout_s)
+    def put(self, make: Make, size: int) -> None:
+        """Pass a reply of about `size` bytes to the thread; drop and count it if too much waits.
+
+        In a forked process, `make` must be one that can be pickled.
+        """
+        with self._lock:
+            full = self._waiting > 0 and self._bytes + size > self._most
+            if not full:
+                self._waiting, self._bytes = self._waiting + 1, self._bytes + size
+        if full:
+            self._drop(1, f"{self._bytes >> 20} MB are waiting for the disk")
+        else:
+            self._queue.put((make, size))
+
+    def close(self, patience_s: float = PATIENCE_S) -> None:
+        """Wait until all replies are written; give up, with a warning, if none is written for `patience_s` seconds."""
+        waiting, since = self._waiting, time.monotonic()
+        while self._waiting and time.monotonic() - since < patience_s:
+            time.sleep(0.005)
+            if self._waiting != waiting:
+                waiting, since = self._waiting, time.monotonic()
+        if self._waiting:
+            log.warning("%s: %d replies have not been written, because the disk does not answer", self._folder, waiting)
 
     def _run(self) -> None:
         while True:
-            replies = [self._queue.get()]
+            taken = [self._queue.get()]
             with contextlib.suppress(queue.Empty):
-                while len(replies) < TOGETHER:
-                    replies.append(self._queue.get_nowait())
-            waiting = [reply for reply in replies if isinstance(reply, threading.Event)]
-            self._write([reply for reply in replies if not isinstance(reply, threading.Event)])
-            for event in waiting:
-                event.set()
+                while len(taken) < TOGETHER:
+                    taken.append(self._queue.get_nowait())
+            for part in _parts(taken):
+                self._write([make for make, _ in part])
+                with self._lock:
+                    self._waiting -= len(part)
+                    self._bytes -= sum(size for _, size in part)
 
-    def _write(self, replies: list[Any]) -> None:
-        lines = [line for reply in replies for line in self._lines(reply)]
+    def _write(self, makes: Sequence[Make]) -> None:
+        lines = [line for make in makes for line in self._lines(make)]
         if not lines:
             return
         try:
@@ -91,16 +141,17 @@ class LogWriter:
         except OSError as error:
             self._drop(len(lines), error.strerror or str(error))
 
-    def _lines(self, reply: Any) -> list[str]:
+    def _lines(self, make: Make) -> list[str]:
         try:
-            return [json.dumps(record, default=str) + "\n" for record in self._to_records(reply)]
+            records = self._elsewhere.call(make) if self._elsewhere else make()
+            return [json.dumps(record, default=str) + "\n" for record in records]
         except Exception as error:  # a bad reply must not prevent writing the next one
             self._drop(1, f"a reply could not be read: {type(error).__name__}")
             return []
 
     def _append(self, member: bytes) -> None:
         """Append a member to today's file, whole or not at all."""
-        if (day := f"{datetime.now(UTC):%Y-%m-%d}") != self._day:
+        if (day := f"{datetime.now(UTC):%Y-%m-%d}") != self._day or not self._is_there():
             self._open(day)
         size = os.fstat(self._file).st_size
         try:
@@ -110,7 +161,14 @@ class LogWriter:
             os.ftruncate(self._file, size)
             raise
 
+    def _is_there(self) -> bool:
+        """Return whether the open file still has its name; a rotated one may be compressed or deleted by now."""
+        with contextlib.suppress(OSError):
+            return os.path.samestat(os.stat(self._path), os.fstat(self._file))
+        return False
+
     def _open(self, day: str) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
         number, name = 1, f"{day}{self._ending}"
         while True:
             try:
@@ -121,10 +179,33 @@ class LogWriter:
                 name = f"{day}-{number}{self._ending}"
         if self._file >= 0:
             os.close(self._file)
-        self._file, self._day = file, day
+        self._file, self._day, self._path = file, day, self._folder / name
 
     def _drop(self, count: int, why: str) -> None:
         self.dropped += count
         if time.monotonic() - self._warned >= BETWEEN_WARNINGS_S:
             self._warned = time.monotonic()
             log.warning("%s: %d replies have not been written so far (last: %s)", self._folder, self.dropped, why)
+
+
+def _parts(taken: list[tuple[Make, int]]) -> list[list[tuple[Make, int]]]:
+    """Return replies in parts of about ten megabytes, so that waiting ones are soon on the disk."""
+    parts: list[list[tuple[Make, int]]] = [[]]
+    for entry in taken:
+        if parts[-1] and sum(size for _, size in parts[-1]) + entry[1] > 10 << 20:
+            parts.append([])
+        parts[-1].append(entry)
+    return parts
+
+
+def _write_at_termination() -> None:
+    """Let SIGTERM write what waits before it ends the process, unless the service handles that signal itself."""
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _terminated)
+
+
+def _terminated(number: int, _: FrameType | None) -> None:
+    for writer in list(LogWriter._every.values()):
+        writer.close()
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)

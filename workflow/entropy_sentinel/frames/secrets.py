@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 # A word in a name, and its possible ending: `api_key`, `HF_TOKEN`, `passwords`, `x-auth-2`.
@@ -17,13 +18,19 @@ _OF_A_MODEL = re.compile(
     r"|TOKENS?_(?:IDS?|PER|COUNTS?|THRESHOLD|LIMIT|BUDGET|USAGE|DETAILS|PROBS?|LOGPROBS?|TYPES?|START|END))(?:_|$)",
     re.IGNORECASE,
 )
+# Names that mean a number of tokens, or of a row, if the value is a number.
+_COUNTS = re.compile(r"(?:^|_)(?:TOKENS?|KEYS?)(?=\d*(?:_|$))", re.IGNORECASE)
 # Keys of OpenAI and many others, xAI, Groq, Hugging Face, AWS, GitHub, GitLab, Google, Slack; JWT; bearer tokens.
 _LONG = r"(?:[\w-]{16,}|(?=[\w-]*\d)[\w-]{8,})"
+_RANDOM = r"(?=[\w-]*\d)(?:(?=[\w-]*[a-z])(?=[\w-]*[A-Z])[\w-]{20,}|[\w-]{32,})"
 _KEYS = re.compile(
     rf"(?<![\w/.-])(?:(?:sk|xai)-{_LONG}|(?:gsk|hf|gh[oprsu]|github_pat)_{_LONG}|glpat-{_LONG}|xox[abprs]-{_LONG}"
     rf"|(?:AKIA|ASIA)[0-9A-Z]{{12,}}|AIza[\w-]{{16,}}|eyJ[\w-]{{8,}}\.eyJ[\w-]{{8,}}[\w.-]*"
     r"|(?:[Bb]earer|BEARER)\s+(?=\S*\d)[\w.~+/=-]{8,})"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
+    # After a letter, a slash or a dash a key must look random, because words end so: task-2, /sk-article.
+    rf"|(?<=[\w/.-])(?:(?:sk|xai)-{_RANDOM}|(?:gsk|hf|gh[oprsu]|github_pat)_{_RANDOM}|glpat-{_RANDOM}"
+    r"|(?:AKIA|ASIA)[0-9A-Z]{16}(?![0-9A-Za-z])|AIza[\w-]{30,})"
 )
 
 LOOKS = (
@@ -32,10 +39,21 @@ LOOKS = (
 )
 
 
+@lru_cache(4096)
 def is_secret_name(name: str) -> bool:
     """Return whether a word of a name marks a secret, as in `HF_TOKEN`, `x-api-key` and `authToken`."""
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+", "_", name)
+    words = _in_words(name)
     return _WORDS.search(words) is not None and _OF_A_MODEL.search(words) is None
+
+
+def may_count(name: str) -> bool:
+    """Return whether a number under a secret's name is rather a count, as in `tokens`."""
+    words = _in_words(name)
+    return _WORDS.sub("", words) == _COUNTS.sub("", words)
+
+
+def _in_words(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z0-9]+", "_", name)
 
 
 def is_secret(text: str) -> bool:

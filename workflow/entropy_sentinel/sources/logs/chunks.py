@@ -31,7 +31,28 @@ def _add_delta(message: dict[str, Any], delta: Mapping[str, Any]) -> None:
     for name in _TEXTS:
         if delta.get(name):
             message[name] = message.get(name, "") + delta[name]
-    if calls := delta.get("tool_calls"):
-        message["tool_calls"] = [*message.get("tool_calls", ()), *calls]
-    if delta.get("function_call"):
-        message["function_call"] = True
+    for call in delta.get("tool_calls") or ():
+        _add_call(message.setdefault("tool_calls", []), call)
+    if called := delta.get("function_call"):
+        message["function_call"] = _longer(message.get("function_call") or {}, called)
+
+
+def _add_call(calls: list[dict[str, Any]], part: Mapping[str, Any]) -> None:
+    """Add a piece of a tool call to the calls; pieces of one call have one index, or else belong to the last call."""
+    index = part.get("index")
+    last = calls[-1] if calls and index is None and not part.get("id") else None
+    call = next((call for call in calls if index is not None and call.get("index") == index), last)
+    if call is None:
+        calls.append(call := {})
+    function = _longer(call.get("function") or {}, part.get("function") or {})
+    call |= {name: value for name, value in part.items() if value is not None}
+    if function:
+        call["function"] = function
+
+
+def _longer(function: Mapping[str, Any], part: Any) -> dict[str, Any]:
+    """Return a call's name and arguments with a further piece of the arguments."""
+    if not isinstance(part, Mapping):
+        return dict(function)
+    arguments = (function.get("arguments") or "") + (part.get("arguments") or "")
+    return {**function, **{name: value for name, value in part.items() if value}, "arguments": arguments}

@@ -226,6 +226,10 @@ class BatchReader(Reader):
             yield reply
 
 
+# The field in which capture says why a reply has no log-probabilities.
+LOGPROBS_REFUSED = "logprobs_refused"
+
+
 class PairReader(Reader):
     """Reads one request and its reply per record."""
 
@@ -238,11 +242,13 @@ class PairReader(Reader):
         wrapped = isinstance(response, Mapping) and "body" in response and "choices" not in response
         responses, facts = responses_in(response["body"] if wrapped else response)
         named = next((name for name in IDS if record.get(name) is not None), None)
-        own = usual_columns(record, leave_out=("request", "response", *([named] if named else ())))
+        own = usual_columns(record, leave_out=("request", "response", LOGPROBS_REFUSED, *([named] if named else ())))
         kept = self.columns({**record, "request": request}, facts | request_columns(request) | own)
         for reply in responses:
             reply.item_id = record[named] if named else reply.item_id
             reply.model, reply.columns = reply.model or request.get("model"), kept
+            if reply.unusable and isinstance(why := record.get(LOGPROBS_REFUSED), str):
+                reply.unusable = storable(f"{reply.unusable}: {why}")
             seed = request.get("seed")
             reply.seed = seed if type(seed) is int and 0 <= seed < 2**63 else -1
             yield reply

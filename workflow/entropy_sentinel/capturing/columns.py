@@ -1,0 +1,48 @@
+"""Columns of captured replies that a service sets where it knows them, as tracing tools do."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from entropy_sentinel.frames.errors import InputError
+
+Scalar = str | int | float | bool
+_COLUMNS: ContextVar[Mapping[str, Scalar]] = ContextVar("entropy_sentinel_columns")
+
+
+@contextmanager
+def tagged(**columns: Scalar) -> Iterator[None]:
+    """Give the replies to all requests of a block these columns in the log; they are not sent to the server.
+
+    Blocks may be nested, and inner values replace outer ones. Threads and tasks that start within a block have its
+    columns if they copy its context, as tasks of asyncio do.
+
+    Args:
+        **columns: Values by name: `route="billing"` becomes the column `metadata.route`, for `--by metadata.route`.
+
+    Raises:
+        InputError: For a value that is not a text, number or truth value.
+
+    Examples:
+        >>> import entropy_sentinel as es
+        >>> with es.tagged(route="billing"):
+        ...     pass  # requests of a captured client
+    """
+    check_columns(columns, "tagged")
+    token = _COLUMNS.set({**columns_now(), **columns})
+    try:
+        yield
+    finally:
+        _COLUMNS.reset(token)
+
+
+def columns_now() -> Mapping[str, Scalar]:
+    """Return the columns of the blocks around the caller."""
+    return _COLUMNS.get({})
+
+
+def check_columns(columns: Mapping[str, Scalar], name: str) -> None:
+    """Raise InputError, which begins with `name`, for a value that cannot be a column."""
+    for column, value in columns.items():
+        if not isinstance(value, str | int | float):
+            raise InputError(f"{name}: '{column}' must be a text, number or truth value, was {type(value).__name__}")
