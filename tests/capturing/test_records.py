@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from entropy_sentinel.capturing.records import safe_record
-from entropy_sentinel.capturing.streams import joined
+from entropy_sentinel.sources.logs.chunks import joined
 
 KEY = "sk-" + "a1" * 12
 
@@ -103,7 +103,7 @@ def test_a_key_in_the_pieces_of_a_streamed_tool_call() -> None:
         {"index": 1, "id": "d", "function": {"name": "g", "arguments": "{}"}},
     ]
     events = [{"id": "r", "model": "m", "choices": [{"index": 0, "delta": {"tool_calls": [one]}}]} for one in pieces]
-    body = "".join(f"data: {json.dumps(event)}\n\n" for event in events).encode()
+    body = "".join(f"data: {json.dumps(event)}\n\n" for event in events)
     (choice,) = safe_record(joined(body))["choices"]
     first, second = choice["message"]["tool_calls"]
     assert first["function"] == {"name": "login", "arguments": '{"key": "***"}'}

@@ -46,10 +46,15 @@ class Kind(NamedTuple):
 
 @dataclass
 class _Known:
-    """What a server did with a kind of request; `most` is its limit of alternatives, `until` a monotonic time."""
+    """What a server did with a kind of request.
+
+    `most` is its limit of alternatives, `until` a monotonic time, and `failed` the number of requests with added
+    log-probabilities that failed and were left to the client's retries.
+    """
 
     most: int | None = None
     accepted: bool = False
+    failed: int = 0
     refusals: int = 0
     until: float = 0.0
     why: str = ""
@@ -107,7 +112,8 @@ class Turn:
         self.body, self.why = self._with(self._top), ""
         if not self.is_added:
             return
-        if retry:
+        if retry and known.failed:
+            known.failed -= 1
             self.body, self.why = body, "the request was repeated after an error"
         elif not asking.top(kind):
             self.body, self.why = body, known.why
@@ -122,7 +128,10 @@ class Turn:
 
         A busy server (429) that is known to give log-probabilities is left to the client's own retries.
         """
-        return self.is_added and status >= 400 and not (status == 429 and self._known.accepted)
+        if self.is_added and status == 429 and self._known.accepted:
+            self._known.failed += 1
+            return False
+        return self.is_added and status >= 400
 
     def change(self, status: int, answer: bytes) -> None:
         """Take the next body: with the limit that the server's answer names, or without log-probabilities."""

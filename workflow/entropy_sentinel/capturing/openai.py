@@ -18,9 +18,9 @@ from entropy_sentinel.capturing.asking import Asking, Kind, Turn
 from entropy_sentinel.capturing.columns import check_columns, columns_now
 from entropy_sentinel.capturing.records import Keep, ending, kept
 from entropy_sentinel.capturing.requests import TOP_LOGPROBS, checked_top
-from entropy_sentinel.capturing.streams import joined
 from entropy_sentinel.capturing.writer import LogWriter
 from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.sources.logs.chunks import joined
 from entropy_sentinel.sources.logs.openai import LOGPROBS_REFUSED
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ class Exchange:
         """Return records in the format `openai-pairs`; none for a stream that ended before its first chunk."""
         headers = httpx.Headers(list(self.headers))
         body = httpx.Response(200, headers=headers, content=self.body).content
-        response = joined(body) if headers.get("content-type", "").startswith(STREAM) else json.loads(body)
+        streamed = headers.get("content-type", "").startswith(STREAM)
+        response = joined(body.decode(errors="replace")) if streamed else json.loads(body)
         if response is None:
             return []
         metadata = {**self.metadata, **(self.request.get("metadata") or {})}

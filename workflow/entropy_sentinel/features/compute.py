@@ -117,7 +117,7 @@ def _facts() -> dict[str, pl.Expr]:
         "positive": pl.col("positive").list.any(),
         "likelihoods": pl.col("likelihoods").list.all(),
         "impossible": pl.col("impossible").list.any(),
-        "most_captured": pl.col("captured").list.max(),
+        "excess": pl.col("excess").list.max(),
         "above_top": pl.col("above_top").list.any(),
         "equal": pl.col("equal").list.all(),
     }
@@ -133,7 +133,7 @@ def _reason() -> pl.Expr:
         "probabilities in place of their logarithms": positive & pl.col("likelihoods"),
         "positive log-probability: raw logits?": positive,
         "a step has no token of its top {} with a probability above 0": pl.col("impossible"),
-        "probabilities of a step's top {} add up to more than 1": pl.col("most_captured") > 1 + ROUNDING,
+        "probabilities of a step's top {} add up to more than 1": pl.col("excess") > ROUNDING,
         "sampled token more likely than the first of its top {}": pl.col("above_top"),
         "the top {} of every step are equally likely": (k > 1) & pl.col("equal"),
         f"mean log-probability below -{LARGEST_MEAN_NLL:.0f}: no sampler draws such tokens": pl.col("nll_avg")

@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.features.precision import NEAR_ZERO, rounding_error
 from entropy_sentinel.frames.arrow import flat, split
 from entropy_sentinel.frames.generation import top_k_of
 
@@ -25,8 +26,9 @@ def token_lists(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame:
     if (traces["trace_start"] > 0).any():
         after = pl.col("token_logprobs", "top_logprobs").list.slice(pl.col("trace_start"))
         traces = traces.with_columns(after)
-    lengths, width = traces["token_logprobs"].list.len().to_numpy(), top_k_of(traces.schema)
-    columns = _step_columns(traces["token_logprobs"], traces["top_logprobs"], width)
+    lengths = traces["token_logprobs"].list.len().to_numpy().astype(np.int64)
+    width = top_k_of(traces.schema)
+    columns = _step_columns(traces["token_logprobs"], traces["top_logprobs"], width, lengths)
     lists = {name: split(pl.Series(values), lengths) for name, values in columns.items()}
     lists["bound"] = pl.repeat(None, len(traces), dtype=pl.List(pl.Float64), eager=True)
     if vocabulary:
@@ -47,8 +49,11 @@ def error_bound(missing: np.ndarray, others: np.ndarray | int) -> np.ndarray:
     return np.where((eps > 0) & (others > 0), bound, 0.0)
 
 
-def _step_columns(sampled: pl.Series, top: pl.Series, k: int) -> dict[str, np.ndarray]:
-    """Return the columns of each step from `sampled`, (T,), and `top`, (T, k), of all responses in sequence."""
+def _step_columns(sampled: pl.Series, top: pl.Series, k: int, lengths: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the columns of each step from `sampled`, (T,), and `top`, (T, k), of all responses in sequence.
+
+    `lengths` (n,) are the responses' numbers of tokens.
+    """
     entries, chosen = flat(top).arr.explode(), flat(sampled).to_numpy()
     absent = entries.is_null().to_numpy().reshape(-1, k) if entries.null_count() else None
     matrix = entries.fill_null(-np.inf).to_numpy().reshape(-1, k)
@@ -62,6 +67,11 @@ def _step_columns(sampled: pl.Series, top: pl.Series, k: int) -> dict[str, np.nd
         columns = columns or {name: np.empty(len(chosen), values.dtype) for name, values in values_of_steps.items()}
         for name, values in values_of_steps.items():
             columns[name][steps] = values
+    # Rounding to half precision may exceed the limits for a sum and for a value near 0.
+    error = np.repeat(rounding_error(chosen, matrix, lengths), lengths)
+    with np.errstate(invalid="ignore"):  # of raw logits
+        columns["excess"] = columns["captured"] - error * columns["entropy"] - 1
+    columns["positive"] = columns.pop("highest") > np.where(error > 0, NEAR_ZERO, ROUNDING)
     return columns
 
 
@@ -81,9 +91,8 @@ def _columns_of(
         np.maximum(log_p, ZERO_PROBABILITY, out=log_p)
     clamped = sampled <= ZERO_PROBABILITY
     highest = np.maximum(sampled, largest)
-    positive = highest > ROUNDING
     likelihoods = np.zeros(len(top), dtype=bool)
-    if positive.any():
+    if (highest > ROUNDING).any():
         likelihoods = (smallest >= 0) & (sampled >= 0) & (highest <= 1 + ROUNDING)
     with np.errstate(over="ignore", invalid="ignore"):  # raw logits; a token of probability 0 among others
         np.exp(log_p, out=p)
@@ -95,7 +104,7 @@ def _columns_of(
             "impossible": largest <= ZERO_PROBABILITY,
             "equal": equal,
             "likelihoods": likelihoods,
-            "positive": positive,
+            "highest": highest,
             "above_top": sampled - largest > ROUNDING,
         }
 

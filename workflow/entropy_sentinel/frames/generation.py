@@ -26,7 +26,11 @@ LOGPROBS = ("logprobs_mode", "top_k_returned")
 UNUSABLE = "unusable"
 
 # Synonyms of `stop`. Any other finish reason means that the response is incomplete.
-OTHER_STOPS = ("STOP", "COMPLETE", "end_turn", "eos", "eos_token", "stop_sequence")
+# A call of a tool ends an answer too: an agent's answers are not cut off.
+OTHER_STOPS = (
+    *("STOP", "COMPLETE", "end_turn", "eos", "eos_token", "stop_sequence"),
+    *("tool_calls", "tool_call", "tool_use", "function_call"),
+)
 # The prefix of the finish reason if the engine refused the request, for example because the prompt is too long.
 REFUSED = "refused: "
 

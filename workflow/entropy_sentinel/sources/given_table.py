@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.features.precision import rounding_error
 from entropy_sentinel.features.tokens import ROUNDING, ZERO_PROBABILITY
 from entropy_sentinel.frames.contract import Column, Contract, Dtype
 from entropy_sentinel.frames.errors import InputError
@@ -58,10 +59,11 @@ def impossible_step(traces: pl.DataFrame) -> ImpossibleStep | None:
     NaN is allowed: it shows that the engine failed at the step, and the features become null with this reason.
     """
     for number, part in enumerate(traces.iter_slices(RESPONSES_AT_A_TIME)):
-        ends = part["token_logprobs"].list.len().to_numpy().cumsum()
+        ends = part["token_logprobs"].list.len().to_numpy().astype(np.int64).cumsum()
         top = part["top_logprobs"].explode(empty_as_null=False, keep_nulls=False)
         sampled = part["token_logprobs"].explode(empty_as_null=False, keep_nulls=False)
-        for column, must, wrong in _checks(top, sampled.to_numpy()):
+        lengths = np.diff(ends, prepend=0)
+        for column, must, wrong in _checks(top, sampled.to_numpy(), lengths):
             if wrong.any():
                 at = int(wrong.argmax())
                 row = int(np.searchsorted(ends, at, side="right"))
@@ -71,17 +73,24 @@ def impossible_step(traces: pl.DataFrame) -> ImpossibleStep | None:
     return None
 
 
-def _checks(top: pl.Series, sampled: np.ndarray) -> Iterator[tuple[str, str, np.ndarray]]:
-    """Yield each check of `top` (n_steps, k) and `sampled` (n_steps,) in nats: column, rule, and failing steps."""
+def _checks(top: pl.Series, sampled: np.ndarray, lengths: np.ndarray) -> Iterator[tuple[str, str, np.ndarray]]:
+    """Yield each check of `top` (n_steps, k) and `sampled` (n_steps,) in nats: column, rule, and failing steps.
+
+    `lengths` (n,) are the numbers of steps of the responses.
+    """
     nulls = top.arr.eval(pl.element().is_null(), as_list=True).list.any().fill_null(True).to_numpy()
     values = top.to_numpy()
     rising = (values[:, 1:] > values[:, :-1]).any(axis=1)
     largest = f"must have the {values.shape[1]} largest log-probabilities of every step, largest first, without null"
     yield "top_logprobs", largest, nulls | rising
     yield "top_logprobs", "must have a token of probability above 0", values[:, 0] <= ZERO_PROBABILITY
-    with np.errstate(over="ignore"):  # of raw logits
-        total = np.exp(values).sum(axis=1)
-    yield "top_logprobs", "must be logarithms of probabilities whose sum is at most 1", total > 1 + ROUNDING
+    # Rounding to half precision changes the sum.
+    error = np.repeat(rounding_error(sampled, values, lengths), lengths)
+    with np.errstate(over="ignore", invalid="ignore"):  # of raw logits
+        p = np.exp(values)
+        entropy = -np.sum(p * np.where(p > 0, values, 0), axis=1)
+        too_much = p.sum(axis=1) - np.where(error > 0, error * entropy, 0) > 1 + ROUNDING
+    yield "top_logprobs", "must be logarithms of probabilities whose sum is at most 1", too_much
     above = sampled > values[:, 0] + ROUNDING
     yield "token_logprobs", "must be at most the largest of the step's top_logprobs", above
 

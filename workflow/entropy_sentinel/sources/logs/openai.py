@@ -7,31 +7,94 @@
 - vLLM lists the sampled token first. If it is not among the k most likely tokens, it replaces the k-th.
 - In the Responses API, each text of the output has its own log-probabilities. The texts and the traces of several
   messages are joined. Other items (reasoning, tool calls) have no log-probabilities.
-- Chunks of several streams may be mixed. A choice is complete when its finish reason arrives. If there is none at the
-  end of the file, the stream was interrupted, and the finish reason is `unknown`.
+- Chunks are joined (`chunks`). A stream without a finish reason was interrupted; its finish reason is `unknown`.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.sources.logs.chunks import CLOSING, add_part
+from entropy_sentinel.sources.logs.chunks import Joined, Joiner, is_chunk, is_stream, joined
 from entropy_sentinel.sources.logs.reader import IDS, Reader, request_columns, time_column, usual_columns
-from entropy_sentinel.sources.logs.reply import Ignored, Reply, Trace, finish, refused, storable, trace, why_unusable
+from entropy_sentinel.sources.logs.reply import (
+    Ignored,
+    Reply,
+    Trace,
+    entries_of,
+    finish,
+    refused,
+    storable,
+    trace,
+    why_unusable,
+)
 
 
-class ReplyReader(Reader):
-    """Reads one reply per record."""
+class OpenAIReader(Reader):
+    """Reads replies and the chunks of streamed replies, which may be mixed."""
+
+    def __init__(self) -> None:
+        """Start a file."""
+        self._joiner, self._broken = Joiner(), list[Joined]()
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
-        """Yield a response for each choice of the reply."""
-        columns = self.columns(record, facts_of(record))
-        for reply in choices(record):
+        """Yield a response for each choice of the reply, or of the streams that end before this chunk."""
+        if "choices" not in record and str(record.get("type", "")).startswith("response."):
+            closing = self._joiner.add_event(record)
+            if closing is None:
+                raise Ignored("events within a stream")
+            yield self._of_response(closing)
+        elif record.get("object") == "response":
+            yield self._of_response(record)
+        elif is_chunk(record) or self._joiner.has(record):
+            yield from self._whole(self._joiner.add(record))
+        else:
+            yield from self._of_reply(record)
+
+    def done(self) -> Iterator[Reply]:
+        """Yield the responses of the streams that `[DONE]` ends."""
+        yield from self._whole(self._joiner.done())
+
+    def rest(self) -> Iterator[Callable[[], Reply]]:
+        """Yield the responses whose stream ends with the file, and the errors of streams that cannot be joined."""
+        yield from (partial(_the, reply) for reply in self._whole(self._joiner.rest()))
+        yield from (partial(_fail, stream) for stream in self._broken)
+
+    def _whole(self, ended: Iterable[Joined]) -> Iterator[Reply]:
+        for stream in ended:
+            try:
+                body = stream.whole()
+            except InputError:
+                self._broken.append(stream)
+                continue
+            for reply in self._of_reply(body):
+                if reply.finish_reason == "unknown":
+                    reply.facts = [*reply.facts, "interrupted stream"]
+                if not reply.item_id:
+                    reply.facts, reply.item_id = [*reply.facts, "stream without an id"], None
+                yield reply
+
+    def _of_reply(self, body: Mapping[str, Any]) -> Iterator[Reply]:
+        columns = self.columns(body, facts_of(body))
+        for reply in choices(body):
             reply.columns = columns
             yield reply
+
+    def _of_response(self, body: Mapping[str, Any]) -> Reply:
+        reply = response_of(body)
+        reply.columns = self.columns(body, facts_of_response(body))
+        return reply
+
+
+def _the(reply: Reply) -> Reply:
+    return reply
+
+
+def _fail(stream: Joined) -> Reply:
+    """Raise the error of a stream that cannot be joined."""
+    stream.whole()
+    raise AssertionError("only streams with an error are passed")
 
 
 def facts_of(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -50,10 +113,15 @@ def choices(body: Any) -> Iterator[Reply]:
     if not body["choices"]:
         raise InputError("the `choices` of the reply are empty, so it has no answer")
     for position, choice in enumerate(body["choices"]):
-        reply = _text_choice(choice) if "text" in choice else message_choice(choice, choice.get("message"))
+        prompt_tokens = (body.get("usage") or {}).get("prompt_tokens") or 0
+        if "text" in choice:
+            reply = _text_choice(choice, prompt_tokens if isinstance(prompt_tokens, int) else 0)
+        else:
+            # vLLM's endpoint for tokens has no message.
+            reply = message_choice(choice, choice.get("message", {} if "token_ids" in choice else None))
         reply.item_id, reply.model = body.get("id"), body.get("model")
         reply.sample = choice.get("index", position) if len(body["choices"]) > 1 else None
-        reply.prompt_tokens = (body.get("usage") or {}).get("prompt_tokens") or 0
+        reply.prompt_tokens = prompt_tokens
         yield reply
 
 
@@ -79,22 +147,39 @@ def message_choice(choice: Mapping[str, Any], message: Any) -> Reply:
     if isinstance(content, list):  # some servers send the content in parts
         content = "".join(part.get("text") or "" for part in content)
     text = storable(content or message.get("refusal") or "")
-    steps = _steps(choice.get("logprobs"))
-    logprobs, tokens = None if steps is None else trace_of(steps), tokens_of(steps or ())
+    found = choice.get("logprobs")
+    logprobs, tokens = steps_of(found)
+    thought = found.get("reasoning_content") if isinstance(found, Mapping) else None
     return Reply(
         *(None, None, text, finish(choice.get("finish_reason")), logprobs, tokens),
         token_ids=choice.get("token_ids"),
         displaces=True,
         unusable=why_unusable(logprobs, text or "tool calls" * ("tool calls" in facts), facts),
         facts=facts,
+        thinking=len(thought) if thought else None,
     )
+
+
+def steps_of(logprobs: Any) -> tuple[Trace | None, list[str]]:
+    """Return the trace and the tokens in a choice's log-probabilities; no trace if there are none.
+
+    They are steps {token, logprob, top_logprobs}, or the older parallel lists, in which the alternatives of a token are
+    a mapping that may also have the sampled token.
+    """
+    steps = _steps(logprobs)
+    if steps is not None:
+        return trace_of(steps), tokens_of(steps)
+    if not isinstance(logprobs, Mapping) or not isinstance(sampled := logprobs.get("token_logprobs"), list):
+        return None, []
+    top = logprobs.get("top_logprobs") or [None] * len(sampled)
+    return trace(sampled, list(map(entries_of, top))), list(logprobs.get("tokens") or ())
 
 
 def trace_of(steps: Sequence[Mapping[str, Any]]) -> Trace:
     """Return the log-probabilities of steps {token, logprob, top_logprobs}; a step may lack its alternatives."""
     return trace(
         [step["logprob"] for step in steps],
-        [[entry["logprob"] for entry in step.get("top_logprobs") or ()] for step in steps],
+        [entries_of(step.get("top_logprobs")) for step in steps],
     )
 
 
@@ -104,46 +189,33 @@ def tokens_of(steps: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _steps(logprobs: Any) -> list[Mapping[str, Any]] | None:
-    """Return the steps of the content and then of the refusal; None if both are missing."""
+    """Return the steps of the reasoning, the content and the refusal; None if all are missing."""
     if not isinstance(logprobs, Mapping):
         return None
-    parts = [logprobs.get("content"), logprobs.get("refusal")]
-    return None if parts == [None, None] else [step for part in parts for step in part or ()]
+    parts = [logprobs.get(name) for name in ("reasoning_content", "content", "refusal")]
+    return None if parts == [None] * 3 else [step for part in parts for step in part or ()]
 
 
-def _text_choice(choice: Mapping[str, Any]) -> Reply:
+def _text_choice(choice: Mapping[str, Any], prompt_tokens: int) -> Reply:
     """Return the response of a text completion.
 
-    Log-probabilities are parallel lists, in which the sampled token may be an additional alternative, or (from
-    llama.cpp) steps as in a chat completion.
+    With `echo`, the prompt's tokens come first, and the first has no value; they are left out.
     """
-    logprobs, text = choice.get("logprobs") or {}, storable(choice.get("text") or "")
-    steps, sampled, response = _steps(logprobs), logprobs.get("token_logprobs"), None
-    tokens = logprobs.get("tokens") or tokens_of(steps or ())
-    if steps is not None:
-        response = trace_of(steps)
-    elif sampled is not None:
-        top = logprobs.get("top_logprobs") or [None] * len(sampled)
-        response = trace(sampled, [list((entries or {}).values()) for entries in top])
+    logprobs, text = choice.get("logprobs") or {}, choice.get("text") or ""
+    if (logprobs.get("token_logprobs") or [0])[0] is None:
+        if not 0 < prompt_tokens < len(logprobs["token_logprobs"]):
+            raise InputError(
+                "the first token has no log-probability, because it is the prompt's; request `echo: false`"
+            )
+        logprobs = {name: value[prompt_tokens:] for name, value in logprobs.items() if isinstance(value, list)}
+        text = "".join(logprobs.get("tokens") or ())
+    response, tokens = steps_of(logprobs)
+    text = storable(text)
     return Reply(
         *(None, None, text, finish(choice.get("finish_reason")), response, tokens),
         token_ids=choice.get("token_ids"),
         unusable=why_unusable(response, text, ()),
     )
-
-
-class ResponseReader(Reader):
-    """Reads one reply per record; for a stream, it reads the closing event, which contains the whole reply."""
-
-    def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
-        """Yield the response of the reply."""
-        kind = str(record.get("type", ""))
-        if kind.startswith("response.") and kind not in CLOSING:
-            raise Ignored("events within a stream")
-        body = record["response"] if kind in CLOSING else record
-        reply = response_of(body)
-        reply.columns = self.columns(record, facts_of_response(body))
-        yield reply
 
 
 def facts_of_response(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -189,9 +261,11 @@ def _finish_of(body: Mapping[str, Any]) -> str:
 
 
 def parsed(body: Any) -> Any:
-    """Parse a body that was logged as JSON text; return any other body unchanged."""
+    """Parse a body that was logged as text, JSON or a stream's events; return any other body unchanged."""
     if not isinstance(body, str):
         return body
+    if is_stream(body):
+        return joined(body)
     try:
         return json.loads(body)
     except ValueError as error:
@@ -252,50 +326,3 @@ class PairReader(Reader):
             seed = request.get("seed")
             reply.seed = seed if type(seed) is int and 0 <= seed < 2**63 else -1
             yield reply
-
-
-@dataclass
-class _Stream:
-    """The parts of a stream's choice so far, its first chunk, and the number of its unreadable chunks."""
-
-    first: Mapping[str, Any]
-    choice: dict[str, Any] = field(default_factory=dict)
-    broken: int = 0
-
-
-class StreamReader(Reader):
-    """Reads many records per response."""
-
-    def __init__(self) -> None:
-        """Start a file."""
-        self._open: dict[tuple[Any, int], _Stream] = {}
-
-    def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
-        """Yield the responses that this chunk completes; a chunk that has only `usage` completes none."""
-        ended = []
-        for part in record["choices"]:
-            key = (record.get("id"), part.get("index", 0))
-            stream = self._open.setdefault(key, _Stream(record))
-            # The stream counts as broken until the whole chunk is added, because a response must not lack a chunk.
-            stream.broken += 1
-            add_part(stream.choice, part)
-            stream.broken -= 1
-            if stream.choice["finish_reason"] is not None:
-                ended.append(key)
-        yield from map(self._whole, ended)
-
-    def rest(self) -> Iterator[Callable[[], Reply]]:
-        """Yield the responses whose stream was interrupted."""
-        for key in list(self._open):
-            yield partial(self._whole, key)
-
-    def _whole(self, key: tuple[Any, int]) -> Reply:
-        stream = self._open.pop(key)
-        if stream.broken:
-            raise InputError(f"the stream {str(key[0])[:100]!r} has an unreadable chunk")
-        reply = message_choice(stream.choice, stream.choice.get("message", {}))
-        reply.item_id, reply.model, reply.sample = key[0], stream.first.get("model"), key[1]
-        reply.columns = self.columns(stream.first, facts_of(stream.first))
-        if stream.choice["finish_reason"] is None:
-            reply.facts = [*reply.facts, "interrupted stream"]
-        return reply

@@ -114,6 +114,10 @@ class Reader:
         """Return the responses in a record; raise InputError if it is unusable, or Ignored if it has no responses."""
         raise NotImplementedError
 
+    def done(self) -> Iterable[Reply]:
+        """Return the responses that the end of a stream of events completes."""
+        return ()
+
     def rest(self) -> Iterable[Callable[[], Reply]]:
         """Return, at the end of the file, functions that return the remaining responses; a function may raise."""
         return ()

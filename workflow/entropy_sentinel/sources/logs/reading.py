@@ -1,6 +1,6 @@
 """Read logs as frames of bounded size, from files and standard input, in any format of the catalogue."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -18,7 +18,7 @@ from entropy_sentinel.sources.logs import table
 from entropy_sentinel.sources.logs.memory import Held, held
 from entropy_sentinel.sources.logs.numbers import UNNAMED, Numbers
 from entropy_sentinel.sources.logs.reader import Reader
-from entropy_sentinel.sources.logs.records import BadRecord, Found, records
+from entropy_sentinel.sources.logs.records import END, BadRecord, Found, records
 from entropy_sentinel.sources.logs.reply import Ignored, Reply, storable
 from entropy_sentinel.sources.logs.selection import PLACE, Selection, own_name
 from entropy_sentinel.sources.logs.settings import FORMATS, ReadOptions, recognise
@@ -145,21 +145,22 @@ class Logs:
 
     def _replies(self, path: str | Held) -> Iterator[Reply]:
         """Yield the responses in a file, and count bad records."""
-        readers, where = dict[str, Reader](), str(path)
+        # Readers with the name of a format, by the name of the class: formats of one class share its state.
+        readers, where = dict[str, tuple[str, Reader]](), str(path)
         for record in records(path, self._options.max_record_mb):
             where = record.where
             if isinstance(record, BadRecord):
                 self._bad(record)
                 continue
             try:
-                replies = self._of_record(record, readers)
+                replies = self._done(readers, where) if record.content is END else self._of_record(record, readers)
             except Ignored as other:
                 self.summary.ignored[storable(str(other))] += 1
             except ANY_ERROR as error:
                 self._bad(BadRecord(where, reason_of(error)))
             else:
                 yield from replies
-        for name, reader in readers.items():
+        for name, reader in readers.values():
             for finish in reader.rest():
                 try:
                     reply = _known(finish(), name, where)
@@ -168,14 +169,18 @@ class Logs:
                 else:
                     yield reply
 
-    def _of_record(self, record: Found, readers: dict[str, Reader]) -> list[Reply]:
+    def _done(self, readers: Mapping[str, tuple[str, Reader]], where: str) -> list[Reply]:
+        return [_known(reply, name, where) for name, reader in readers.values() for reply in reader.done()]
+
+    def _of_record(self, record: Found, readers: dict[str, tuple[str, Reader]]) -> list[Reply]:
         name = self._format_of(record)
-        if name not in readers:
-            module, _, reader = FORMATS[name].reader.rpartition(".")
-            readers[name] = getattr(import_module(module), reader)()
-            readers[name].wanted, readers[name].further = self._columns, self._further
-            readers[name].scorer = self._options.scorer
-        return [_known(reply, name, record.where) for reply in readers[name].replies(record.content)]
+        kind = FORMATS[name].reader
+        if kind not in readers:
+            module, _, reader = kind.rpartition(".")
+            made: Reader = getattr(import_module(module), reader)()
+            made.wanted, made.further, made.scorer = self._columns, self._further, self._options.scorer
+            readers[kind] = name, made
+        return [_known(reply, name, record.where) for reply in readers[kind][1].replies(record.content)]
 
     def _format_of(self, record: Found) -> str:
         if self._options.format is not None:
@@ -207,6 +212,8 @@ class Logs:
         frame = frame.select(*own, *slices)
         self.summary.unsorted_steps += counted.unsorted_steps
         self.summary.short_steps += counted.short_steps
+        for name, n in counted.rounded.items():
+            self.summary.facts[f"rounded to {name}"] += n
         self.summary.repeated_ids = self._numbers.repeats
         self.summary.columns |= dict.fromkeys(name for name in slices if name not in (PLACE, *LABELLED))
         stated = f"{self._options.logprobs_mode}, as you stated"

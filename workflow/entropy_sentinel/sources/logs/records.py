@@ -1,4 +1,4 @@
-"""Read the records of a log: JSON Lines, server-sent events, JSON documents and arrays, rows of Parquet and CSV.
+"""Read the records of a log: JSON objects and arrays on any lines, server-sent events, rows of Parquet and CSV.
 
 An unreadable record becomes a BadRecord, and reading continues with the next record. Only one record is in memory at a
 time.
@@ -8,6 +8,7 @@ import codecs
 import csv
 import io
 import json
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -25,10 +26,18 @@ from entropy_sentinel.sources.opening import STANDARD_INPUT, Stream, opened
 
 MB = 1_000_000
 _BLOCK = 1 << 20
-_WHITE = b" \t\r\n"
-_MARK = b"\xef\xbb\xbf"  # the byte order mark that some programs write at the start of a UTF-8 file
+# What may stand between JSON values: white space, commas, a byte order mark.
+_BETWEEN = re.compile("[ \\t\\r\\n,\ufeff]*")
+# Fields of server-sent events, the end of a stream of them, and a length that no JSON word exceeds.
+_DONE = "[DONE]"
+_FIELDS = (_DONE, "data:", "event:", "id:", "retry:", ":")
+_LONGEST_WORD = 16
+# Bytes that are not UTF-8, as Python's `surrogateescape` decodes them.
+_ESCAPED = re.compile("[\udc80-\udcff]")
 # Lines of a server's text log, which users often try first.
-_SERVER_LOG = (b"Generated response ", b"Received request ")
+_SERVER_LOG = ("Generated response ", "Received request ")
+# The content of the record at the end of a stream.
+END: dict[str, Any] = {_DONE: True}
 # Columns of CSV files that contain JSON, and columns that contain whole numbers.
 _JSON_CELLS = ("token_logprobs", "top_logprobs", "tokens", "token_ids", "metadata")
 _WHOLE_CELLS = ("sample", "prompt_tokens", "seed")
@@ -62,97 +71,144 @@ def too_long(longest: int) -> str:
 
 
 def json_records(stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
-    """Yield the records of an array, of lines, or of documents (if the first line is only the start of a document)."""
-    beginning = stream.peek(1).removeprefix(_MARK).lstrip()
-    if beginning.startswith(b"["):
-        yield from _documents(b"", stream, name, longest)
-        return
-    first = stream.readline(longest + 1).removeprefix(_MARK)
-    if first.strip().endswith((b"{", b"[", b",")) and len(first) <= longest:
-        yield from _documents(first, stream, name, longest)
-    else:
-        yield from _lines(first, stream, name, longest)
+    """Yield the objects among the JSON values of a stream: objects and arrays (of arrays) of objects, on any lines.
 
-
-def _lines(first: bytes, stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
-    """Yield the records in JSON Lines, or in the `data:` fields of server-sent events."""
-    number, line = 1, first
-    while line:
-        content = line.strip()
-        if len(line) > longest:
-            _skip_line(line, stream)
-            yield BadRecord(f"{name}: line {number}", too_long(longest))
-        elif not content:
-            number += _skip_blank(stream)
-        else:
-            if content.startswith(b"data:"):
-                content = content.removeprefix(b"data:").strip()
-            if content and content != b"[DONE]" and not content.startswith((b":", b"event:", b"id:", b"retry:")):
-                yield _record(content, f"{name}: line {number}")
-        number, line = number + 1, stream.readline(longest + 1)
-
-
-def _skip_line(begun: bytes, stream: Stream) -> None:
-    """Skip the rest of a line in blocks."""
-    while begun and not begun.endswith(b"\n"):
-        begun = stream.readline(_BLOCK)
-
-
-def _skip_blank(stream: Stream) -> int:
-    """Skip the blank lines that follow, in blocks; return their number."""
-    n_lines = 0
-    while ahead := stream.peek(1):
-        blank = ahead[: len(ahead) - len(ahead.lstrip(_WHITE))]
-        whole = blank.rfind(b"\n") + 1
-        n_lines += blank.count(b"\n")
-        stream.read(whole)
-        if whole < len(ahead):
-            break
-    return n_lines
-
-
-def _record(content: bytes, where: str) -> Found | BadRecord:
-    if any(mark in content for mark in _SERVER_LOG) and not content.startswith(b"{"):
-        return BadRecord(where, "is from a server's text log, which has no log-probabilities; log the replies as JSON")
-    try:
-        record = json.loads(content.decode())
-    except json.JSONDecodeError as error:
-        return BadRecord(where, f"must be a JSON object: {error.msg}, column {error.colno}")
-    except (ValueError, RecursionError) as error:  # not UTF-8, a number of 5,000 digits; nested too deep
-        return BadRecord(where, f"must be a JSON object: {error}")
-    return checked(record, where)
-
-
-def _documents(first: bytes, stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
-    """Yield the objects of a sequence or an array, which may span any number of lines, one at a time.
-
-    After an error, the start of the next object is unknown, so the rest of the file is a single bad record.
+    Values may be the `data:` fields of server-sent events. What cannot be read is a bad record, and reading continues
+    with the next line.
     """
-    decoder, text, number = json.JSONDecoder(), codecs.getincrementaldecoder("utf-8")("replace"), 1
-    waiting, block = text.decode(first), _BLOCK
-    while True:
-        waiting = waiting.lstrip(" \t\r\n,\ufeff" if number > 1 else " \t\r\n\ufeff[")
-        try:
-            document, end = decoder.raw_decode(waiting) if waiting else (None, 0)
-        except (ValueError, RecursionError) as error:
-            if waiting.startswith("]"):
+    return _Values(stream, name, longest).records()
+
+
+class _Values:
+    """The text of a stream, read in blocks, and the place in it."""
+
+    def __init__(self, stream: Stream, name: str, longest: int) -> None:
+        self._stream, self._name, self._longest = stream, name, longest
+        self._decoder = json.JSONDecoder()
+        # Bytes that are not UTF-8 become lone surrogates, so that only their record is bad.
+        self._bytes = codecs.getincrementaldecoder("utf-8")("surrogateescape")
+        self._text, self._at, self._block, self._is_read = "", 0, _BLOCK, False
+        # The number of the line at a position up to which lines are counted.
+        self._line, self._counted = 1, 0
+        # The line of each array around the place, and the number of its entries so far.
+        self._arrays: list[list[int]] = []
+
+    def records(self) -> Iterator[Found | BadRecord]:
+        while self._skip_between():
+            here = self._text[self._at]
+            if here == "]":
+                self._at += 1
+                if self._arrays:
+                    self._arrays.pop()
+            elif here == "[" and not self._begins(_DONE):
+                self._arrays.append([self._number(), 0])
+                self._at += 1
+            elif here in "deir:[" and (field := next(filter(self._begins, _FIELDS), None)):
+                if field == _DONE:
+                    yield Found(self._where(), END)
+                self._at += len(field)
+                if field != "data:":
+                    self._to_next_line(self._at)
+            else:
+                if self._arrays:
+                    self._arrays[-1][1] += 1
+                yield self._value()
+        if self._arrays:
+            self._arrays[-1][1] += 1
+            yield BadRecord(self._where(), "the file ends within an array; it may be cut off")
+
+    def _value(self) -> Found | BadRecord:
+        """Return the value that begins here, and go to its end; after an error, to the next line."""
+        where, begin = self._where(), self._at
+        while True:
+            try:
+                value, end = self._decoder.raw_decode(self._text, self._at)
+            except json.JSONDecodeError as error:
+                begin = self._at
+                if len(self._text) - begin > self._longest:
+                    self._to_next_line(begin)
+                    return BadRecord(where, too_long(self._longest))
+                if not self._is_read and (
+                    error.pos >= len(self._text) - _LONGEST_WORD or error.msg.startswith("Unterminated")
+                ):
+                    self._fill()
+                    continue
+                return self._bad(where, error)
+            except (ValueError, RecursionError) as error:  # a number of 5,000 digits; nested too deep
+                self._to_next_line(begin)
+                return BadRecord(where, f"must be a JSON object: {error}")
+            size, content = end - self._at, self._text[self._at : end] if self._is_damaged else ""
+            self._at, self._block = end, _BLOCK
+            if size > self._longest:
+                return BadRecord(where, too_long(self._longest))
+            if _ESCAPED.search(content):
+                return BadRecord(where, "must be in UTF-8, has other bytes")
+            return checked(value, where)
+
+    _is_damaged = False
+
+    def _bad(self, where: str, error: json.JSONDecodeError) -> BadRecord:
+        """Return what is wrong with the value that begins here, and go to the next line that may begin a value."""
+        begin = self._at
+        line_end = self._text.find("\n", begin)
+        line = self._text[begin : None if line_end < 0 else line_end]
+        self._to_next_line(begin)
+        if any(mark in line for mark in _SERVER_LOG) and not line.startswith("{"):
+            problem = "is from a server's text log, which has no log-probabilities; log the replies as JSON"
+            return BadRecord(where, problem)
+        if line_end >= 0 and error.pos > line_end + 1:  # a document of several lines, whose inner lines are indented
+            while self._at < len(self._text) and self._text[self._at] not in "{[d":
+                self._to_next_line(self._at)
+        return BadRecord(where, f"must be a JSON object: {error.msg}, column {error.pos - begin + 1}")
+
+    def _skip_between(self) -> bool:
+        """Go to the next character that is neither white nor a comma; return False at the end."""
+        while True:
+            match = _BETWEEN.match(self._text, self._at)
+            self._at = match.end() if match else self._at
+            if len(self._text) - self._at > _LONGEST_WORD:
+                return True
+            if self._is_read:
+                return self._at < len(self._text)
+            self._fill()
+
+    def _begins(self, word: str) -> bool:
+        return self._text.startswith(word, self._at)
+
+    def _to_next_line(self, begin: int) -> None:
+        """Go to the line after the one at position `begin`; only a block of it is kept in memory."""
+        self._at = begin
+        while (end := self._text.find("\n", self._at)) < 0:
+            self._at = len(self._text)
+            if self._is_read:
                 return
-            if len(waiting) > longest:
-                yield BadRecord(f"{name}: entry {number}", f"{too_long(longest)}, with everything after it")
-                return
-            more = stream.read(min(block, longest + 1))
-            if not more:
-                yield BadRecord(f"{name}: entry {number}", f"must be a JSON object: {error}")
-                return
-            waiting, block = waiting + text.decode(more), 2 * block
-            continue
-        if end:
-            yield checked(document, f"{name}: entry {number}")
-            number, waiting, block = number + 1, waiting[end:], _BLOCK
-        elif more := stream.read(block):
-            waiting = text.decode(more)
-        else:
-            return
+            self._block = _BLOCK
+            self._fill()
+        self._at = end + 1
+
+    def _fill(self) -> None:
+        """Read a further block, twice as large as the last one within a value, and forget what was read."""
+        more = self._stream.read(min(self._block, self._longest + 1))
+        self._is_read, self._block = not more, 2 * self._block
+        self._number()
+        text = self._bytes.decode(more, final=not more)
+        self._is_damaged = self._is_damaged or _ESCAPED.search(text) is not None
+        if not self._text:
+            text = text.removeprefix("\ufeff")
+        self._text, self._at, self._counted = self._text[self._at :] + text, 0, 0
+
+    def _number(self) -> int:
+        """Return the number of the line here, from 1."""
+        self._line += self._text.count("\n", self._counted, self._at)
+        self._counted = self._at
+        return self._line
+
+    def _where(self) -> str:
+        """Return the place: the line, or the entry of an array, with the array's line unless it is the first."""
+        if not self._arrays:
+            return f"{self._name}: line {self._number()}"
+        begun, number = self._arrays[-1]
+        return f"{self._name}: {f'line {begun}, ' if begun > 1 else ''}entry {number}"
 
 
 def _csv(stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
@@ -237,7 +293,7 @@ def _csv_record(cells: dict[str, str], where: str) -> Found | BadRecord:
 def records(path: str | Held, max_record_mb: float = LONGEST_MB) -> Iterator[Found | BadRecord]:
     """Yield the records of a file, also `.gz`, of standard input (`-`), or of replies in memory.
 
-    JSON Lines are read line by line, and arrays entry by entry. A record larger than `max_record_mb` is bad, and only
+    JSON is read value by value, and arrays entry by entry. A record larger than `max_record_mb` is bad, and only
     that much of it is kept in memory. Raises IncompleteFileError if the file cannot be read or unpacked.
     """
     if isinstance(path, Held):

@@ -1,5 +1,6 @@
 """A response of a log, in one form for all formats."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -59,6 +60,8 @@ class Reply:
     label_reason: str | None = None
     # The first token that the features use, if the log states it.
     trace_start: int = 0
+    # The number of tokens of the thinking, if the log separates it.
+    thinking: int | None = None
     # The name of the log's format, and the place of the response: file and line.
     format: str = ""
     place: str = ""
@@ -83,11 +86,25 @@ def trace(sampled: Sequence[float], top: Sequence[Sequence[float]]) -> Trace:
             f"there must be as many alternatives as sampled tokens ({len(sampled)}), but there are {len(top)}"
         )
     _check_numbers([[value] for value in sampled])
+    # Null is a probability of 0, whose logarithm JSON cannot have.
+    top = [
+        [-math.inf if value is None else value for value in entries] if None in entries else entries for entries in top
+    ]
     _check_numbers(top)
     counts = np.fromiter(map(len, top), dtype=np.int64, count=len(top))
     with np.errstate(over="ignore"):  # -1e300 becomes -inf
         values = np.array([value for entries in top for value in entries], dtype=np.float32)
         return Trace(np.array(sampled, dtype=np.float32), counts, values)
+
+
+def entries_of(step: Any) -> list[Any]:
+    """Return the log-probabilities of a step's alternatives: numbers, objects with `logprob`, or either by token.
+
+    By token, null means that the step lacks the token, because a table of dicts has every token in every step.
+    """
+    if isinstance(step, Mapping):
+        step = [entry for entry in step.values() if entry is not None]
+    return [entry["logprob"] if isinstance(entry, Mapping) else entry for entry in step or ()]
 
 
 def why_unusable(trace: Trace | None, text: str, facts: Iterable[str]) -> str | None:

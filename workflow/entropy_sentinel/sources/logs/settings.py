@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from entropy_sentinel.frames.options import Options, Panel, Shown
 from entropy_sentinel.frames.sections import Number, Whole
+from entropy_sentinel.sources.logs.chunks import is_chunk
 
 Record = Mapping[str, Any]
 
@@ -93,20 +94,20 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             "openai-stream",
-            "chunks of streamed chat completions, one per line or as server-sent events, joined by id",
-            f"{_ROOM}.openai.StreamReader",
-            lambda record: record.get("object") == "chat.completion.chunk",
+            "chunks of streamed chat or text completions, one per line or as server-sent events, joined by id",
+            f"{_ROOM}.openai.OpenAIReader",
+            is_chunk,
         ),
         Format(
             "openai-responses",
-            "replies or closing events of OpenAI's Responses API",
-            f"{_ROOM}.openai.ResponseReader",
+            "replies or events of OpenAI's Responses API",
+            f"{_ROOM}.openai.OpenAIReader",
             lambda record: record.get("object") == "response" or str(record.get("type", "")).startswith("response."),
         ),
         Format(
             "openai",
             "replies of chat or text completions from OpenAI, vLLM and other servers",
-            f"{_ROOM}.openai.ReplyReader",
+            f"{_ROOM}.openai.OpenAIReader",
             lambda record: "choices" in record or set(record) == {"error"},
         ),
         Format(

@@ -6,6 +6,7 @@ a list of {logprob: number}, or a mapping of tokens to numbers. Other known colu
 per response may define slices.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -22,6 +23,7 @@ from entropy_sentinel.sources.logs.reply import (
     STOPS,
     Reply,
     Trace,
+    entries_of,
     finish,
     storable,
     trace,
@@ -45,7 +47,7 @@ class TableReader(Reader):
         text = storable(text if text is not None else "".join(tokens))
         logprobs = None
         if sampled is not None:
-            logprobs = trace(sampled, [_numbers(step) for step in ([()] * len(sampled) if top is None else top)])
+            logprobs = trace(sampled, list(map(entries_of, [()] * len(sampled) if top is None else top)))
         yield Reply(
             *(_first(record, IDS), record.get("model"), text, finish(record.get("finish_reason")), logprobs, tokens),
             token_ids=record.get("token_ids"),
@@ -66,11 +68,6 @@ def own_columns(names: Iterable[str]) -> tuple[str, ...]:
 
 def _first(record: Mapping[str, Any], names: tuple[str, ...]) -> Any:
     return next((record[name] for name in names if record.get(name) is not None), None)
-
-
-def _numbers(step: Any) -> list[Any]:
-    entries = list(step.values()) if isinstance(step, Mapping) else step or ()
-    return [entry["logprob"] if isinstance(entry, Mapping) else entry for entry in entries]
 
 
 def unnested(table: Table) -> Table:
@@ -121,15 +118,14 @@ def bad_rows(batch: pl.DataFrame) -> Iterator[tuple[int, str]]:
 
 
 def responses(batch: pl.DataFrame, wanted: Sequence[str] | None) -> Responses:
-    """Return the responses of valid rows; null among the alternatives counts as a missing entry."""
+    """Return the responses of valid rows; null among alternatives is probability 0, and padding in a fixed width."""
     if batch["token_logprobs"].null_count():  # alternatives without a token
         batch = batch.with_columns(pl.when(pl.col("token_logprobs").is_not_null()).then("top_logprobs"))
     sampled, top = (batch[name].explode(empty_as_null=False, keep_nulls=False) for name in TRACES)
-    if isinstance(top.dtype, pl.Array):
-        top = top.arr.to_list()
-    top = top.cast(pl.List(pl.Float32))
+    padded = isinstance(top.dtype, pl.Array)
+    top = (top.arr.to_list() if padded else top).cast(pl.List(pl.Float32))
     if top.explode(empty_as_null=False, keep_nulls=False).null_count():
-        top = top.list.drop_nulls()
+        top = top.list.drop_nulls() if padded else top.list.eval(pl.element().fill_null(-math.inf))
     # A row without alternatives has an empty step for each token.
     lengths = batch["token_logprobs"].list.len().fill_null(0).to_numpy().astype(np.int64)
     given = np.repeat(batch["top_logprobs"].is_not_null().to_numpy(), lengths)

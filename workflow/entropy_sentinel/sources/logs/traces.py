@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.features.precision import HALF, rounding_error
 from entropy_sentinel.frames.arrow import split
 from entropy_sentinel.frames.generation import GENERATIONS, top_k_of
 from entropy_sentinel.sources.logs.reply import NO_ALTERNATIVES, NO_TOKENS, Reply, Trace, most_common, storable
@@ -103,6 +104,8 @@ def start_of(reply: Reply, trace_after: str | None) -> int:
     if trace_after is None or reply.trace is None:
         return reply.trace_start
     ends = [position for position, token in enumerate(reply.tokens) if token == trace_after]
+    if not ends and reply.thinking is not None:
+        return reply.thinking
     return ends[-1] + 1 if ends else len(reply.trace.sampled)
 
 
@@ -166,10 +169,11 @@ def _array_of_none(width: int) -> pl.Series:
 
 
 class Counted(NamedTuple):
-    """Numbers of steps that were unsorted, and of steps with too few entries."""
+    """Numbers of steps that were unsorted, of steps with too few entries, and of responses in half precision."""
 
     unsorted_steps: int
     short_steps: int
+    rounded: dict[str, int]
 
 
 def to_frame(responses: Responses, cut: int | None) -> tuple[pl.DataFrame, Counted]:
@@ -204,7 +208,9 @@ def to_frame(responses: Responses, cut: int | None) -> tuple[pl.DataFrame, Count
         displaced_steps=pl.Series(np.bincount(of_row[displaced], minlength=len(rows)), dtype=pl.UInt32),
         top_k_returned=pl.Series(k, dtype=pl.Int64),
     )
-    return _judged(frame, few, cut), Counted(n_unsorted, n_short)
+    errors = rounding_error(sampled, matrix, lengths)
+    rounded = {name: n for name, error in HALF.items() if (n := int((errors == error).sum()))}
+    return _judged(frame, few, cut), Counted(n_unsorted, n_short, rounded)
 
 
 def _judged(frame: pl.DataFrame, few: np.ndarray, cut: int | None) -> pl.DataFrame:

@@ -10,7 +10,7 @@ from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.logs.reader import Reader, usual_columns
-from entropy_sentinel.sources.logs.reply import Reply, finish, storable, trace, why_unusable
+from entropy_sentinel.sources.logs.reply import Reply, entries_of, finish, storable, trace, why_unusable
 
 _OWN = (
     *("request_id", "prompt", "prompt_token_ids", "prompt_logprobs", "outputs", "finished", "metrics", "lora_request"),
@@ -41,7 +41,7 @@ def _reply(output: Mapping[str, Any]) -> Reply:
         steps = _unflattened(steps) if isinstance(steps, Mapping) else steps
         if token_ids is None or len(token_ids) != len(steps):
             raise InputError("`logprobs` must have one step for each of `token_ids`")
-        top = [[_value(entry) for entry in step.values()] for step in steps]
+        top = list(map(entries_of, steps))
         logprobs = trace([_sampled(*pair, at) for at, pair in enumerate(zip(token_ids, steps, strict=True))], top)
         k = int(logprobs.counts.min()) if len(logprobs.counts) else None
     return Reply(

@@ -1,0 +1,196 @@
+"""Logs in forms that people have, made small; each has twelve tokens a response unless the test says otherwise."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import entropy_sentinel as es
+from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.sources.logs.summary import Summary
+
+CASES = Path(__file__).parent / "cases"
+
+
+def read(path: Path, **options: Any) -> tuple[pl.DataFrame, Summary]:
+    logs = es.open_logs(path, **options)
+    frames = list(logs)
+    return (pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()), logs.summary
+
+
+def numbers_in(name: str, *keys: str) -> list[float]:
+    """The values of a field in the text of a file, in order."""
+    found: list[float] = []
+
+    def walk(value: Any) -> None:
+        if isinstance(value, list):
+            for part in value:
+                walk(part)
+        elif isinstance(value, dict):
+            for key, part in value.items():
+                if key in keys and isinstance(part, list | int | float):
+                    found.extend(part if isinstance(part, list) else [part])
+                elif key != "top_logprobs":
+                    walk(part)
+
+    for line in (CASES / name).read_text().splitlines():
+        text = line.removeprefix("data:").strip()
+        if text.startswith(("{", "[")) and text != "[DONE]":
+            walk(json.loads(text))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "key"),
+    [
+        ("lists_in_chat.jsonl", 2, "token_logprobs"),  # Together, Fireworks, llama-cpp-python, older vLLM
+        ("content_filter.txt", 2, "logprob"),  # Azure: chunks without choices, or only with a filter's results
+        ("text_chunks.txt", 2, "token_logprobs"),
+        ("responses_deltas.txt", 2, "logprob"),
+        ("two_finish_chunks.txt", 2, "logprob"),
+        ("chunks_per_line.jsonl", None, "logprob"),
+        ("arrays_per_line.jsonl", 6, "logprob"),
+        ("tokens_endpoint.jsonl", 2, "logprob"),
+        ("null_alternatives.jsonl", 2, "logprob"),
+    ],
+)
+def test_all_tokens_of_all_replies(name: str, n: int | None, key: str) -> None:
+    frame, summary = read(CASES / name, strict=True)
+    expected = numbers_in(name, key)
+    n = n or len(frame)
+    assert (len(frame), summary.n_bad, summary.tokens) == (n, 0, 12 * n)
+    np.testing.assert_allclose(np.concatenate(frame["token_logprobs"].to_list()), expected[: 12 * n], atol=1e-6)
+    assert es.features(frame)["reason"].to_list() == [None] * n
+    assert set(frame["finish_reason"]) <= {"stop"}
+
+
+def test_values_in_any_mixture_on_any_lines(tmp_path: Path) -> None:
+    frame, summary = read(CASES / "one_array_after_another.json", strict=True)
+    assert (len(frame), summary.tokens) == (4, 48)
+    replies = [json.loads(line) for line in (CASES / "lists_in_chat.jsonl").read_text().splitlines()]
+    a, b = ({**reply, "id": str(number)} for number, reply in enumerate(replies))
+    for text in (
+        f"{json.dumps(a)}{json.dumps(b)}",
+        f"[[{json.dumps(a)}],\n[[{json.dumps(b)}]]]",
+        f"{json.dumps(a, indent=2)}\n{json.dumps([b])}",
+        f"\ufeff [] \n{json.dumps([a])}{json.dumps(b, indent=1)} []",
+        f"[{json.dumps(a)}]\n\n\n[\n{json.dumps(b)}\n]",
+    ):
+        (tmp_path / "log.json").write_text(text, encoding="utf-8")
+        assert read(tmp_path / "log.json", strict=True)[0]["item_id"].to_list() == ["0", "1"], text
+
+
+def test_what_cannot_be_read_is_named_and_nothing_after_it_is_lost(tmp_path: Path) -> None:
+    reply = json.loads((CASES / "lists_in_chat.jsonl").read_text().splitlines()[0])
+    one, path = json.dumps(reply), tmp_path / "log.jsonl"
+    for text, where in (
+        (f"{one[:-300]}\n{one}\n[{one}]", "line 1"),  # cut off by a kill
+        (f'[{one}]\n[{one}, 7, {{"a": }}]\n{one}', "line 2, entry 2"),
+        (f"{one}\nnonsense\n[{one}]\n{one}", "line 2"),
+        (f'{one}\n{{\n  "choices": [\n    oops\n  ]\n}}\n{one}', "line 2"),
+    ):
+        path.write_text(text)
+        frame, summary = read(path)
+        assert len(frame) == text.count(one), text
+        assert summary.bad[0].where == f"{path}: {where}"
+        with pytest.raises(InputError, match=where):
+            read(path, strict=True)
+    path.write_text(f"[{one},\n{one}")
+    frame, summary = read(path)
+    assert (len(frame), summary.bad) == (
+        2,
+        [(f"{path}: entry 3", "the file ends within an array; it may be cut off")],
+    )
+
+
+def test_streams_without_ids_that_are_mixed_are_refused_with_their_number() -> None:
+    frame, summary = read(CASES / "interleaved_without_ids.txt")
+    assert (len(frame), summary.n_bad) == (0, 1)
+    assert "2 streams without an id are mixed" in summary.bad[0].problem
+
+
+def test_a_body_that_is_a_streams_text(tmp_path: Path) -> None:
+    text = (CASES / "two_finish_chunks.txt").read_text().split('\ndata: {"id": "s1"')[0]
+    path = tmp_path / "pairs.jsonl"
+    path.write_text(json.dumps({"request": {"model": "m"}, "response": text}))
+    same, _ = read(CASES / "two_finish_chunks.txt")
+    assert read(path)[0]["token_logprobs"].to_list() == same["token_logprobs"].head(1).to_list()
+
+
+def test_a_number_in_place_of_log_probabilities_is_refused_in_words(tmp_path: Path) -> None:
+    part = {"index": 0, "delta": {"content": "a"}, "logprobs": -0.5, "finish_reason": None}
+    path = tmp_path / "log.txt"
+    path.write_text("data: " + json.dumps({"id": "s", "object": "chat.completion.chunk", "choices": [part]}))
+    _, summary = read(path)
+    assert "the `logprobs` of a chunk must be an object with `content`, was float" in summary.bad[0].problem
+
+
+def test_the_prompts_tokens_of_an_echo_are_left_out(tmp_path: Path) -> None:
+    frame, _ = read(CASES / "echo.jsonl", strict=True)
+    records = [json.loads(line) for line in (CASES / "echo.jsonl").read_text().splitlines()]
+    for row, record in zip(frame.iter_rows(named=True), records, strict=True):
+        lists, n = record["choices"][0]["logprobs"], record["usage"]["prompt_tokens"]
+        assert row["token_logprobs"] == pytest.approx(lists["token_logprobs"][n:])
+        assert row["text"] == "".join(lists["tokens"][n:])
+    del records[0]["usage"]
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(records[0]))
+    assert "request `echo: false`" in read(path)[1].bad[0].problem
+
+
+def test_reasoning_in_a_list_of_its_own_counts_and_can_be_left_out() -> None:
+    record = json.loads((CASES / "reasoning.jsonl").read_text().splitlines()[0])
+    logprobs = record["choices"][0]["logprobs"]
+    thought, said = ([step["logprob"] for step in logprobs[name]] for name in ("reasoning_content", "content"))
+    frame, _ = read(CASES / "reasoning.jsonl")
+    assert frame["token_logprobs"][0].to_list() == pytest.approx(thought + said)
+    after, _ = read(CASES / "reasoning.jsonl", trace_after="</think>")
+    assert after["trace_start"][0] == len(thought)
+    assert es.features(after)["nll_sum"][0] == pytest.approx(-sum(said), abs=1e-5)
+
+
+def test_null_and_minus_infinity_are_a_probability_of_0(tmp_path: Path) -> None:
+    sampled, top = [-0.5, -0.25], [[-0.5, -1.5, None], [-0.25, -2.0, -3.0]]
+    infinite = [[-np.inf if value is None else value for value in step] for step in top]
+    frame = pl.DataFrame({"token_logprobs": [sampled], "top_logprobs": [top], "text": ["x"]})
+    nested = frame.with_columns(
+        top_logprobs=pl.col("top_logprobs").list.eval(pl.element().list.eval(pl.struct(logprob=pl.element())))
+    )
+    frame.write_parquet(tmp_path / "flat.parquet")
+    nested.write_parquet(tmp_path / "nested.parquet")
+    (tmp_path / "log.jsonl").write_text(json.dumps({"token_logprobs": sampled, "top_logprobs": top, "text": "x"}))
+    expected = es.features({"token_logprobs": sampled, "top_logprobs": infinite, "text": "x"}).select(FEATURES).row(0)
+    assert None not in expected
+    for given in (frame, nested, *(es.read_logs(path) for path in sorted(tmp_path.iterdir()))):
+        assert es.features(given).select(FEATURES).row(0) == pytest.approx(expected), given
+
+
+def test_a_table_of_dicts_reads_like_its_lines() -> None:
+    lines, arrow = (read(CASES / f"dict_per_token.{form}", strict=True)[0] for form in ("jsonl", "parquet"))
+    rows = ["item_id", "token_logprobs", "top_logprobs", "top_k_returned"]
+    for a, b in zip(lines.select(rows).rows(), arrow.select(rows).rows(), strict=True):
+        assert a[0] == b[0]
+        np.testing.assert_allclose(a[1], b[1], atol=6e-5)
+        np.testing.assert_allclose(a[2], b[2], atol=6e-5)
+        assert a[3] == b[3]
+    in_memory = es.read_logs(pl.read_parquet(CASES / "dict_per_token.parquet"))
+    assert in_memory["token_logprobs"].to_list() == arrow["token_logprobs"].to_list()
+
+
+@pytest.mark.parametrize("reason", ["tool_calls", "function_call", "tool_use"])
+def test_a_call_of_a_tool_ends_an_answer(reason: str) -> None:
+    reply = json.loads((CASES / "lists_in_chat.jsonl").read_text().splitlines()[0])
+    reply["choices"][0]["finish_reason"] = reason
+    assert es.read_logs(reply)["finish_reason"].to_list() == ["stop"]
+
+
+def test_half_precision_is_recognised_tolerated_and_said() -> None:
+    frame, summary = read(CASES / "half_precision.parquet")
+    assert summary.facts["rounded to bfloat16"] == len(frame) == 3
+    assert es.features(frame)["reason"].to_list() == [None] * 3
+    sums = [sum(np.exp(value) for value in step) for row in frame["top_logprobs"].to_list() for step in row]
+    assert max(sums) > 1.001  # more than the rounding of other logs
