@@ -103,7 +103,7 @@ def test_what_cannot_be_read_is_named_and_nothing_after_it_is_lost(tmp_path: Pat
     frame, summary = read(path)
     assert (len(frame), summary.bad) == (
         2,
-        [(f"{path}: entry 3", "the file ends within an array; it may be cut off")],
+        [(f"{path}: entry 3", "the file ends within an array, so it may be truncated")],
     )
 
 

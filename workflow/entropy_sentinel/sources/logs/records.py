@@ -115,7 +115,7 @@ class _Values:
                 yield self._value()
         if self._arrays:
             self._arrays[-1][1] += 1
-            yield BadRecord(self._where(), "the file ends within an array; it may be cut off")
+            yield BadRecord(self._where(), "the file ends within an array, so it may be truncated")
 
     def _value(self) -> Found | BadRecord:
         """Return the value that begins here, and go to its end; after an error, to the next line."""
