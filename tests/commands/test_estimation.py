@@ -50,7 +50,8 @@ def test_from_traces_to_an_estimate(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_without_a_name_the_recommended_estimator_is_fitted_and_named(fit) -> None:
-    chosen, verdict, reason = fit(*TRAINING).splitlines()[1:]
+    chosen, verdict, reason, *familiarity = fit(*TRAINING).splitlines()[1:]
+    assert [line[:12] for line in familiarity][:1] == ["familiarity:"]
     assert (chosen[:15], verdict) == ("took consensus:", "verdict: too few domains to say")
     assert "label 1 more domain" in reason
 

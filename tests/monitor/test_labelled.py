@@ -148,8 +148,8 @@ def test_which_number_to_read_and_why_an_interval_is_wider(features) -> None:
     assert f"school: {wide['read_because']}" in message
     table = next(part for part in parts(result) if not isinstance(part, str))
     headings = [column.header for column in table.columns]
-    assert headings[6:10] == ["labels say (n)", "with labels", "interval", "read"]
-    cells = dict(zip(list(table.columns[0].cells), list(table.columns[6].cells), strict=True))
+    assert headings[7:11] == ["labels say (n)", "with labels", "interval", "read"]
+    cells = dict(zip(list(table.columns[0].cells), list(table.columns[7].cells), strict=True))
     assert cells["school"] == f"{wide['labelled_accuracy']:.3f} ({n})"
 
 

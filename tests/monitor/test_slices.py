@@ -20,7 +20,7 @@ from entropy_sentinel.monitor.showing.terminal import reasons
 from entropy_sentinel.monitor.summing.sums import pairs
 
 NUMBERS = ("estimated_accuracy", "lower", "upper", "expected_errors", "expected_errors_lower", "expected_errors_upper")
-NUMBERS += ("change", "change_p", "change_q", "cut_off_share")
+NUMBERS += ("change", "change_p", "change_q", "cut_off_share", "estimate_worth")
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from rows import rows
 
 import entropy_sentinel as es
 from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.features.buckets import SCHEMA
 from entropy_sentinel.features.catalogue import EXTRAS, FEATURE_FRAME
 from entropy_sentinel.verbs.reading import write_features
 
@@ -43,7 +44,8 @@ def traffic(n: int = 600, seed: int = 0, days: float = 4) -> pl.DataFrame:
         "time": pl.Series(times, dtype=pl.Datetime("us", "UTC")),
     }
     columns = {name: pl.lit(value) if isinstance(value, str | int) else value for name, value in columns.items()}
-    return values.with_columns(**columns).select(*FEATURE_FRAME.schema.names(), *LOGPROBS, "route", "user", "time")
+    names = [name for name in FEATURE_FRAME.schema.names() if name not in SCHEMA]
+    return values.with_columns(**columns).select(*names, *LOGPROBS, "route", "user", "time")
 
 
 def fitted(name: str = "median-of-seven", domains: int = 4) -> SavedEstimator:

@@ -138,6 +138,7 @@ def fit(
     else.
     """
     from entropy_sentinel.estimators.catalogue import further_signals
+    from entropy_sentinel.estimators.familiarity import NO_WORDS, familiarity_of
     from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.frames.printable import number
     from entropy_sentinel.verbs.estimation import fit, save
@@ -168,6 +169,9 @@ def fit(
         say(f"caution: {about['caution']}")
     if fitted.validation:
         _show_validation(fitted.validation)
+    familiarity = familiarity_of(about)
+    for line in [NO_WORDS] if familiarity is None else familiarity.lines():
+        say(line)
 
 
 def _show_validation(validation: "Validation") -> None:

@@ -7,12 +7,13 @@ import polars as pl
 
 from entropy_sentinel.estimators.catalogue import signals_of
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
+from entropy_sentinel.estimators.familiarity import Familiarity
 from entropy_sentinel.estimators.support import Support
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.estimators.validation import validate
 from entropy_sentinel.signals.catalogue import FAMILY_OF
 
-_UNFITTED = dict.fromkeys(("chosen", "validation", "support"))
+_UNFITTED = dict.fromkeys(("chosen", "validation", "support", "familiarity"))
 
 
 def about(estimator: Estimator | Unfitted, rows: TrainingRows) -> dict[str, Any]:
@@ -29,10 +30,12 @@ def about(estimator: Estimator | Unfitted, rows: TrainingRows) -> dict[str, Any]
 
 
 def _of_fitted(estimator: Estimator, rows: TrainingRows) -> dict[str, Any]:
+    familiarity = None if rows.buckets is None else Familiarity.of(rows.buckets, rows.domains, rows.groups)
     return {
         "chosen": estimator.chosen,
         "validation": validate(rows, estimator.name).as_dict(),
         "support": Support.of(rows.features, rows.domains).as_dict(),
+        "familiarity": None if familiarity is None else familiarity.as_dict(),
     }
 
 

@@ -2,7 +2,7 @@
 
 It has three lines of text, which `head -3` shows, then the arrays of the parameters as in an .npz file:
 
-    entropy-sentinel estimator 3
+    entropy-sentinel estimator 4
     <SHA-256 of all that follows, hex>
     <JSON: name, logprobs, provenance, feature statistics, parameters>
 
@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -24,6 +24,7 @@ from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.parameters import NotPlain, dump, restore
 from entropy_sentinel.estimators.support import N_BINS
 from entropy_sentinel.estimators.validation import Validation
+from entropy_sentinel.features.buckets import BUCKETS
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import ContractError, InputError
 from entropy_sentinel.frames.files import whole_file
@@ -94,6 +95,24 @@ class _Support(_Part, extra="ignore"):
     ]
 
 
+class _Familiarity(_Part, extra="ignore"):
+    of: Literal["tokens", "words"]
+    names: list[str]
+    groups: list[str]
+    domains: Annotated[
+        list[Annotated[list[_Whole], Field(min_length=1 + BUCKETS, max_length=1 + BUCKETS)]],
+        Field(min_length=1, max_length=MOST_DOMAINS),
+    ]
+
+    @model_validator(mode="after")
+    def _adds_up(self) -> "_Familiarity":
+        if not len(self.names) == len(self.groups) == len(self.domains):
+            raise ValueError("must have a name and a group for each domain")
+        if any(state[0] < 2 or max(state[1:]) > state[0] for state in self.domains):
+            raise ValueError("must have domains of 2 responses or more, and no count above their number")
+        return self
+
+
 class _Ambiguous(_Part):
     share: _Share
     n_questions: _Count
@@ -116,6 +135,7 @@ class Header(_Part, extra="allow"):
     feature_statistics: dict[str, Any] | None = None
     validation: _Validation | None = None
     support: _Support | None = None
+    familiarity: _Familiarity | None = None
     ambiguous: dict[str, _Ambiguous] | None = None
 
     @model_validator(mode="after")
@@ -143,7 +163,8 @@ def read_header(text: bytes) -> dict[str, Any]:
 
 
 _ANY_MAGIC = b"entropy-sentinel estimator "
-MAGIC = _ANY_MAGIC + b"3"
+# Version 4 has the words of the training responses; files of version 3 cannot tell whether a slice is familiar.
+MAGIC, _READABLE = _ANY_MAGIC + b"4", (_ANY_MAGIC + b"3", _ANY_MAGIC + b"4")
 # Largest number of domains that the notebook view names.
 _NAMED = 4
 # Far larger than any estimator.
@@ -279,7 +300,7 @@ def _content(path: str | Path) -> tuple[bytes, bytes]:
         magic, digest, content = Path(path).read_bytes().split(b"\n", 2)
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: must be a file written by `fit`, cannot be read: {error}") from None
-    if magic != MAGIC:
+    if magic not in _READABLE:
         raise InputError(
             f"{path}: must begin with '{MAGIC.decode()}'; it is not an estimator, or from another release: fit it again"
         )

@@ -53,13 +53,14 @@ class TrainingRows:
         domains: Names | None = None,
         items: Numbers | None = None,
         groups: Names | None = None,
+        buckets: pl.DataFrame | None = None,
     ) -> None:
         """`features` has the columns FEATURES and possibly signals, without nulls; `labels` is (n_rows,) bool.
 
         `settings` has the keys of `Fitting`. `domains` is (n_rows,), the domain of each row; by default there is one.
         `items` is (n_rows,), the number of each row's question, so that answers to one question are in one fold; by
         default all questions differ. `groups` is (n_rows,), the group of each row's domain, if some domains are more
-        alike than others.
+        alike than others. `buckets` (n_rows,) are the words of the responses (`features.buckets`), if they are known.
         """
         further = (name for name in features.columns if name in SIGNALS and name not in FEATURES)
         self.features, self.y = features.select(*FEATURES, *further), np.asarray(labels, dtype=bool)
@@ -67,6 +68,7 @@ class TrainingRows:
         self.domains = np.full(len(self.y), "") if domains is None else np.asarray(domains, dtype=str)
         self.items = np.arange(len(self.y)) if items is None else np.asarray(items)
         self.groups = None if groups is None else np.asarray(groups, dtype=str)
+        self.buckets = buckets
         # Labelled domains that are held out: methods that depend on the number of domains count them.
         self.n_left_out = 0
         self._several = len(np.unique(self.items)) < len(self.y)

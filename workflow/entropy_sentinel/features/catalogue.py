@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from entropy_sentinel.features.buckets import SCHEMA as BUCKET_SCHEMA
 from entropy_sentinel.frames.contract import Column, Contract
 from entropy_sentinel.frames.response import RESPONSE, RESPONSE_COLUMNS
 from entropy_sentinel.frames.signals import Signal
@@ -147,6 +148,13 @@ EXTRAS: dict[str, Feature] = {
 }
 
 
+# The words of a response (`features.buckets`), which tell unfamiliar slices; null in files of earlier versions.
+WORD_COLUMNS = (
+    Column("buckets", BUCKET_SCHEMA["buckets"], "hashes of the response's words", nullable=True, added=True),
+    Column("buckets_of", BUCKET_SCHEMA["buckets_of"], "what they are of: tokens or words", nullable=True, added=True),
+)
+
+
 FEATURE_FRAME = Contract(
     stage="features",
     open=True,
@@ -162,5 +170,6 @@ FEATURE_FRAME = Contract(
         *(one.column for one in EXTRAS.values()),
         Column("clamped_tokens", pl.UInt32, "sampled tokens whose log-probability was -inf or <= -9999", "tokens"),
         Column("reason", pl.String, "why the features are null; null if there are features", nullable=True),
+        *WORD_COLUMNS,
     ),
 )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.features import buckets
 from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS, FEATURE_FRAME, NLL, H, X
 from entropy_sentinel.features.tokens import ROUNDING, token_lists
 from entropy_sentinel.frames.errors import InputError
@@ -49,9 +50,10 @@ def compute_features(traces: pl.DataFrame | pl.LazyFrame, vocabulary: int | None
     if UNUSABLE not in traces.columns:
         traces = traces.with_columns(pl.lit(None, pl.String).alias(UNUSABLE))
     traces = _without_nulls(traces)
-    beside = [name for name in traces.columns if name not in GENERATIONS.schema and name not in (*IDENTITY, UNUSABLE)]
+    own = (*GENERATIONS.schema, *IDENTITY, UNUSABLE, *buckets.SCHEMA)
+    beside = [name for name in traces.columns if name not in own]
     features = pl.concat([_features_of(part, vocabulary) for part in _parts(traces)])
-    return pl.concat([features, traces.select(beside)], how="horizontal") if beside else features
+    return pl.concat([features, buckets.buckets_of(traces), traces.select(beside)], how="horizontal")
 
 
 def _check_columns(schema: pl.Schema) -> None:
@@ -104,7 +106,7 @@ def _features_of(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame:
         pl.concat([traces.select(*IDENTITY, UNUSABLE, k=k), values], how="horizontal")
         .with_columns(cut_off=CUT_OFF, reason=_reason())
         .with_columns(pl.when(pl.col("reason").is_null()).then(pl.col(*CATALOGUE, *EXTRAS)))
-        .select(FEATURE_FRAME.schema.names())
+        .select(name for name in FEATURE_FRAME.schema.names() if name not in buckets.SCHEMA)
     )
 
 

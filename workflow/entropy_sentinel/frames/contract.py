@@ -90,10 +90,13 @@ class Contract:
 
         `provenance` (JSON-serialisable) goes into the file's own metadata. The bytes depend only on the content, so a
         stage that recomputes the same content writes the same checksum. This also holds after a column was added,
-        because added columns that are entirely null are omitted.
+        because added columns that are entirely null are omitted; they may also be missing.
         """
+        added = {column.name: column.dtype for column in self.columns if column.added}
+        frame = frame.with_columns(
+            pl.lit(None, dtype).alias(name) for name, dtype in added.items() if name not in frame.columns
+        )
         self.check(frame, str(path))
-        added = [column.name for column in self.columns if column.added]
         frame = frame.drop(name for name in added if frame[name].null_count() == len(frame))
         metadata = {PROVENANCE_KEY: json.dumps({**provenance, "stage": self.stage}, sort_keys=True)}
         with whole_file(path) as partial:

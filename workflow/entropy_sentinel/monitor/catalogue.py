@@ -106,6 +106,12 @@ CATALOGUE: dict[str, Column] = {
         Column(
             "conformal_upper", "Upper limit from the validation errors only; null if the level needs more domains.", "1"
         ),
+        Column(
+            "estimate_worth",
+            "Number of labels that tell as much about the accuracy as the estimate does.",
+            "labels",
+            "estimate_worth_labels",
+        ),
         Column("expected_errors", "Expected number of incorrect responses.", "responses", "expected_errors"),
         Column("expected_errors_lower", "Expected errors at the upper limit of the accuracy.", "responses"),
         Column("expected_errors_upper", "Expected errors at the lower limit of the accuracy.", "responses"),

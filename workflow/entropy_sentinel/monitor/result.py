@@ -11,7 +11,7 @@ import polars as pl
 from entropy_sentinel.frames.printable import counted, html, number, one_line
 from entropy_sentinel.monitor.catalogue import STATISTICS, Statistic
 from entropy_sentinel.monitor.reading.problems import Problems
-from entropy_sentinel.monitor.settings import STALE
+from entropy_sentinel.monitor.settings import STALE, UNFAMILIAR
 from entropy_sentinel.report.tokens import Token
 
 # Largest number of slices in a sentence or table (files contain all), and of domains in a sentence.
@@ -152,9 +152,16 @@ def _columns(result: Monitored, rows: pl.DataFrame) -> Iterator[Shown]:
     """Yield the columns after the slice's name; flags of all slices are omitted."""
     about = result.provenance
     yield "responses", lambda row: f"{row['n_estimated']:,}{_pooled(row, about['window'])}"
-    yield "estimated", lambda row: number(row["estimated_accuracy"])
-    yield f"{about['level']:.0%} interval" if len(rows) else "interval", lambda row: _interval(row, "", ".3f")
-    yield "errors expected", _errors
+    yield "estimated", lambda row: _bracketed(row, number(row["estimated_accuracy"]))
+    yield (
+        f"{about['level']:.0%} interval" if len(rows) else "interval",
+        lambda row: _bracketed(row, _interval(row, "", ".3f")),
+    )
+    yield (
+        "worth labels",
+        lambda row: number(row["estimate_worth"], ".0f" if (row["estimate_worth"] or 0) >= 2 else ".1f"),
+    )
+    yield "errors expected", lambda row: _bracketed(row, _errors(row))
     if about["reference"] is not None:
         yield "change", lambda row: number(row["change"], "+.3f")
         yield "q", lambda row: number(row["change_q"], ".2g")
@@ -189,6 +196,16 @@ def _labels(row: Row) -> str:
 def _interval(row: Row, of: str, form: str) -> str:
     lower, upper = row[f"{of}lower"], row[f"{of}upper"]
     return "-" if lower is None else f"{lower:{form}}-{upper:{form}}"
+
+
+def is_unfamiliar(row: Row) -> bool:
+    """Return whether a row's slice is unlike all labelled domains, so that its estimate says little."""
+    return UNFAMILIAR in row["flags"]
+
+
+def _bracketed(row: Row, text: str) -> str:
+    """Return a number of a slice in brackets if the slice is unlike all labelled domains."""
+    return f"({text})" if is_unfamiliar(row) and text != "-" else text
 
 
 def _errors(row: Row) -> str:

@@ -167,6 +167,7 @@ class _Run:
             "version": __version__,
             "made": datetime.now(UTC).isoformat(timespec="seconds"),
             "estimator": {"name": self.saved.estimator.name, "sha256": self.checksum or None, **estimator},
+            "recognises_unfamiliar": bool(about.get("familiarity")),
             "general_flags": estimates.general_flags,
             "overridden": dict(taken),
             "reading": settings.as_dict(),

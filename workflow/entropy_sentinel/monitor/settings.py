@@ -19,8 +19,9 @@ TIME = "time"
 EARLIEST, LATEST = datetime(2015, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
 # Kinds of alerts: BELOW is active if a limit is set, each other kind if `alert_on` names it.
 BELOW, DROP, OUTSIDE, STALE, AMBIGUOUS = "below", "drop", "support", "stale", "ambiguous"
+UNFAMILIAR = "unfamiliar"
 # Repeated here, because importing the catalogue of statistics would delay the help text.
-Kind = Literal["drop", "support", "truncated", "stale", "ambiguous"]
+Kind = Literal["drop", "unfamiliar", "support", "truncated", "stale", "ambiguous"]
 ALERTS = get_args(Kind)
 # Mismatches that users may override; every output then states the override.
 MODEL, LOGPROBS = "model", "logprobs"
@@ -194,7 +195,8 @@ class MonitorOptions(Reading):
     )
     alert_on: Annotated[tuple[Kind, ...], Shown(Panel.ALERTS)] = Field(
         (),
-        description="Also alert on: drop, a fall since the reference; support, a slice outside the estimator's "
+        description="Also alert on: drop, a fall since the reference; unfamiliar, a slice unlike all labelled "
+        "domains; support, a slice outside the estimator's "
         "support; truncated, many truncated responses; stale, a slice that no longer has enough responses; ambiguous, "
         "many questions that repeatedly get several answers.",
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS
+from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS, WORD_COLUMNS
 from entropy_sentinel.frames.contract import Column, Contract, read_provenance
 from entropy_sentinel.frames.response import RESPONSE, RESPONSE_COLUMNS
 from entropy_sentinel.signals.catalogue import FAMILIES
@@ -33,6 +33,7 @@ OBSERVATIONS = Contract(
             "kind", pl.String, "kind of question within the benchmark; null if not given", nullable=True, added=True
         ),
         Column("feature_reason", pl.String, "why the features are null", nullable=True),
+        *WORD_COLUMNS,
     ),
 )
 

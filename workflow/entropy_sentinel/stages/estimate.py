@@ -14,6 +14,7 @@ from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.saved import save_estimator
 from entropy_sentinel.estimators.settings import EstimationSettings, Fitting
 from entropy_sentinel.estimators.training import TrainingRows, fit, score
+from entropy_sentinel.features.buckets import SCHEMA
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ProvenanceError
 from entropy_sentinel.frames.estimate import ESTIMATES, SCORES
@@ -112,7 +113,8 @@ def labelled_rows(observations: pl.DataFrame, settings: EstimationSettings | Fit
     rows = observations.filter(_FEATURED, _LABELLED)
     domains = rows.select(DOMAIN).to_series()
     groups = rows["benchmark"] if rows["kind"].count() else None
-    return TrainingRows(rows, rows["label"].to_numpy(), settings, domains, item_numbers(rows), groups)
+    words = rows.select(*SCHEMA) if set(SCHEMA) <= set(rows.columns) else None
+    return TrainingRows(rows, rows["label"].to_numpy(), settings, domains, item_numbers(rows), groups, words)
 
 
 def _domains(rows: pl.DataFrame, trains: pl.Expr) -> pl.DataFrame:

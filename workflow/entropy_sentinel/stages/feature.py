@@ -15,8 +15,7 @@ def write_features(generations: str, settings: FeatureSettings, output: str) -> 
     The memory does not grow with the file. Raises InputError if the token that ends the thinking cannot be found.
     """
     origin, parts = read_provenance(generations), [FEATURE_FRAME.frame([])]
-    columns = [*USED, "tokens"] if settings["trace_after"] not in (None, origin.get("trace_after")) else USED
-    for batch in read_traces(generations, columns):
+    for batch in read_traces(generations, [*USED, "tokens", "text"]):
         traces = start_after(batch, settings["trace_after"], origin.get("trace_after"))
         parts.append(compute_features(traces, settings["vocabulary"]))
     frame = pl.concat(parts)

@@ -117,6 +117,19 @@ class Residuals:
         sampling = _sampling_variance(estimates, n)
         return _around(estimates, quantile(self._errors_at(sampling, level), level), CONFORMAL)
 
+    def worth(self, estimates: Numbers) -> np.ndarray:
+        """Return how many labels tell as much as each estimate, (n_slices,); NaN without an estimate.
+
+        It is e (1 - e) / s^2 - 1, at least 1/2, where s is the error's standard deviation: a beta distribution with
+        this mean and variance has the weight of as many labels. s is that of a normal distribution with the 90 %
+        interval of a slice of any size.
+        """
+        estimates = np.clip(np.asarray(estimates, dtype=float), 0.02, 0.98)
+        [half] = self.spread.half_widths([0.0], 0.9)
+        deviation = half / NormalDist().inv_cdf(0.95)
+        labels: np.ndarray = np.maximum(estimates * (1 - estimates) / deviation**2 - 1, 0.5)
+        return labels
+
     def without(self, place: int) -> "Residuals":
         """Return the residuals without the domain at this position, or without its whole group."""
         units = np.arange(len(self)) if self.groups is None else np.asarray(self.groups)

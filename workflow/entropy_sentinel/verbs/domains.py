@@ -6,13 +6,16 @@ from collections.abc import Collection, Iterable, Mapping
 import polars as pl
 
 from entropy_sentinel.estimators.verdict import FEWEST_LABELS
+from entropy_sentinel.features.buckets import SCHEMA
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import LOGPROBS
 from entropy_sentinel.frames.response import ITEM
 
 # Columns that never define domains.
-_NO_DOMAINS = {*FEATURE_FRAME.schema, *LOGPROBS, "model", "question", "response", "time", "timestamp"} - {"benchmark"}
+_NO_DOMAINS = {*FEATURE_FRAME.schema, *LOGPROBS, *SCHEMA, "model", "question", "response", "time", "timestamp"} - {
+    "benchmark"
+}
 # Largest numbers of columns and of values that a message names.
 _SHOWN, _NAMED = 4, 3
 # The column with the name of a response's file, the default domain: a study has a file per benchmark.

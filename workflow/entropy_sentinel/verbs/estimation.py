@@ -17,6 +17,7 @@ from entropy_sentinel.estimators.settings import Estimation, Fitting, group_id
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.estimators.training import fit as fit_estimators
 from entropy_sentinel.estimators.verdict import FEWEST_LABELS
+from entropy_sentinel.features.buckets import COLUMN, SCHEMA
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.generation import LOGPROBS
@@ -94,7 +95,8 @@ def fit(
     _warn_of_few(rows, domains, [domain] if group is None else [domain, group])
     how = _training_settings(settings or {})
     needed = rows.select(*FEATURES, *signals)
-    training = TrainingRows(needed, rows["label"].to_numpy(), how, domains, item_numbers(rows), groups)
+    words = rows.select(pl.col(name).cast(dtype) for name, dtype in SCHEMA.items()) if COLUMN in rows.columns else None
+    training = TrainingRows(needed, rows["label"].to_numpy(), how, domains, item_numbers(rows), groups, words)
     fitted = fit_estimators(training, [estimator])[estimator]
     if isinstance(fitted, Unfitted):
         raise InputError(f"estimator '{estimator}' cannot be fitted: {fitted.reason}")

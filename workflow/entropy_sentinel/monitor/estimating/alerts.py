@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.estimators.familiarity import familiarity_of
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.verdict import USABLE
 from entropy_sentinel.frames.printable import counted
 from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.reading.problems import overridden
-from entropy_sentinel.monitor.settings import AMBIGUOUS, BELOW, DROP, OUTSIDE, STALE, MonitorOptions
+from entropy_sentinel.monitor.settings import AMBIGUOUS, BELOW, DROP, OUTSIDE, STALE, UNFAMILIAR, MonitorOptions
 from entropy_sentinel.monitor.summing.merging import Merged, Recent, pooled_words
 from entropy_sentinel.monitor.summing.sums import Sums, support_of
 from entropy_sentinel.statistics.ambiguity import why_ambiguous
@@ -29,7 +30,7 @@ Reasons = dict[str, str]
 # The false discovery rate of drops: the expected share of alerts that are due to chance.
 FALSE_DISCOVERIES = 0.05
 # Kinds of alerts that come from flags of rows; a statistic's kind is named after its flag.
-_FLAGS = {OUTSIDE: OUTSIDE_SUPPORT, AMBIGUOUS: AMBIGUOUS} | {
+_FLAGS = {UNFAMILIAR: UNFAMILIAR, OUTSIDE: OUTSIDE_SUPPORT, AMBIGUOUS: AMBIGUOUS} | {
     statistic.alert: statistic.flag for statistic in STATISTICS.values() if statistic.flag
 }
 
@@ -40,15 +41,26 @@ class Flags:
     def __init__(self, saved: SavedEstimator, min_responses: int, taken: Mapping[str, int]) -> None:
         """`taken` counts the responses whose model or log-probabilities do not match the estimator, by kind."""
         self._support, self._few = support_of(saved.about), min_responses
+        self._familiarity = familiarity_of(saved.about)
         self.general = general_flags(saved, taken)
 
-    def of(self, rows: pl.DataFrame, sums: Sums, notes: Sequence[Reasons]) -> list[Reasons]:
+    def unfamiliar(self, sums: Sums) -> list[str | None]:
+        """Return why each slice is unlike all labelled domains, or null."""
+        return [None] * len(sums) if self._familiarity is None else self._familiarity.flags(sums.words)
+
+    def of(
+        self, rows: pl.DataFrame, sums: Sums, unfamiliar: Sequence[str | None], notes: Sequence[Reasons]
+    ) -> list[Reasons]:
         """Return all flags of each row; `notes` are the flags that do not depend on its numbers."""
         outside = self._outside(sums, rows["estimated_accuracy"].fill_null(np.nan).to_numpy())
         return [
-            self._own(row, questions) | note | self.general | ({OUTSIDE_SUPPORT: why} if why else {})
-            for row, questions, note, why in zip(
-                rows.iter_rows(named=True), sums.of_questions, notes, outside, strict=True
+            ({UNFAMILIAR: unlike} if unlike else {})
+            | self._own(row, questions)
+            | note
+            | self.general
+            | ({OUTSIDE_SUPPORT: why} if why else {})
+            for row, questions, unlike, note, why in zip(
+                rows.iter_rows(named=True), sums.of_questions, unfamiliar, notes, outside, strict=True
             )
         ]
 
@@ -134,8 +146,10 @@ def stale_alerts(whole: pl.DataFrame, slices: Sequence[str], rules: MonitorOptio
 
 
 def _kinds(row: Mapping[str, Any], rules: MonitorOptions) -> Iterator[tuple[str, str]]:
-    accuracy = row["estimated_accuracy"]
-    if rules.fail_below is not None and accuracy < rules.fail_below:
+    accuracy, unfamiliar = row["estimated_accuracy"], UNFAMILIAR in row["flags"]
+    if rules.fail_below is not None and unfamiliar:
+        yield BELOW, f"its accuracy may be below {rules.fail_below:g}: it is unlike all labelled domains"
+    elif rules.fail_below is not None and accuracy < rules.fail_below:
         sure = (
             "and so is the whole interval" if row["upper"] < rules.fail_below else "but the interval reaches above it"
         )

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.estimators.familiarity import PRIOR as UNFAMILIAR_PRIOR
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.monitor.catalogue import CATALOGUE, STATISTICS
 from entropy_sentinel.monitor.estimating.alerts import Flags, notes_of, notes_of_slices
@@ -29,6 +30,8 @@ class Estimates:
         validation = None if taken else saved.validation
         n_domains = len(str(saved.about.get("group", "")).split("+"))
         self._residuals = validation.residuals if validation else Residuals((), (), (), n_domains)
+        # The errors on labelled domains say nothing about a slice that is unlike all of them.
+        self._unfamiliar = Residuals((), (), (), max(n_domains, 2), UNFAMILIAR_PRIOR)
         self._flags = Flags(saved, min_responses, taken)
 
     @property
@@ -64,8 +67,14 @@ class Estimates:
 
     def _rows(self, sums: Sums, notes: list[dict[str, str]]) -> pl.DataFrame:
         n, accuracy = sums.n_estimated, self._accuracy(sums)
-        made = self._residuals.intervals(accuracy, n, self._level)
+        unfamiliar = self._flags.unfamiliar(sums)
+        unlike = np.array([why is not None for why in unfamiliar], dtype=bool)
+        made, of_unlike = (of.intervals(accuracy, n, self._level) for of in (self._residuals, self._unfamiliar))
+        lower, upper = (
+            np.where(unlike, *ends) for ends in ((of_unlike.lower, made.lower), (of_unlike.upper, made.upper))
+        )
         conformal = self._residuals.conformal(accuracy, n, self._level)
+        worth = np.where(unlike, self._unfamiliar.worth(accuracy), self._residuals.worth(accuracy))
         ambiguous = [ambiguous_share(*counts) for counts in sums.of_questions]
         frame = pl.DataFrame(
             {
@@ -74,19 +83,20 @@ class Estimates:
                 "ambiguous_lower": [interval.lower for interval in ambiguous],
                 "ambiguous_upper": [interval.upper for interval in ambiguous],
                 "estimated_accuracy": accuracy,
-                "lower": made.lower,
-                "upper": made.upper,
+                "lower": lower,
+                "upper": upper,
                 "level": np.full(len(n), self._level),
-                "basis": [made.basis] * len(n),
-                "conformal_lower": conformal.lower,
-                "conformal_upper": conformal.upper,
+                "basis": [of_unlike.basis if is_unlike else made.basis for is_unlike in unlike.tolist()],
+                "conformal_lower": np.where(unlike, np.nan, conformal.lower),
+                "conformal_upper": np.where(unlike, np.nan, conformal.upper),
+                "estimate_worth": worth,
                 "expected_errors": n * (1 - accuracy),
-                "expected_errors_lower": n * (1 - made.upper),
-                "expected_errors_upper": n * (1 - made.lower),
+                "expected_errors_lower": n * (1 - upper),
+                "expected_errors_upper": n * (1 - lower),
             }
         ).fill_nan(None)
         frame = frame.select(name for name in CATALOGUE if name in frame.columns)
-        reasons = self._flags.of(frame, sums, notes)
+        reasons = self._flags.of(frame, sums, unfamiliar, notes)
         return frame.with_columns(
             flags=pl.Series([list(flags) for flags in reasons], dtype=pl.List(pl.String)),
             reasons=pl.Series([list(flags.values()) for flags in reasons], dtype=pl.List(pl.String)),

@@ -21,7 +21,8 @@ class Sample:
             `label`. P(correct) is omitted, because it could influence the person who labels.
         slices: A row per slice: `n_responses`, `n_to_label`, `estimated_accuracy`, and three widths of its interval:
             now (null without a validation), with only the labels, and with labels and predictions if P(correct) is
-            calibrated. Without an estimator, only the numbers of responses and labels. In both tables, a slice column
+            calibrated; and whether it is unlike all labelled domains, `unfamiliar`; such slices come first. Without an
+            estimator, only the numbers of responses and labels. In both tables, a slice column
             with the name of another column is called `slice_NAME`.
         level: The level of these intervals.
         prospects: Without an estimator: the probability that a first `fit` is validated as `usable`, by number of
@@ -46,6 +47,7 @@ class Sample:
 _OWN = {
     *("item_id", "stratum", "inclusion_probability", "weight", "question", "response", "label"),
     *("n_responses", "n_to_label", "estimated_accuracy", "width_before", "width_labels_alone", "width_expected"),
+    "unfamiliar",
 }
 
 

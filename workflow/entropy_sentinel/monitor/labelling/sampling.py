@@ -12,7 +12,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.estimators.familiarity import familiarity_of
 from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.features.buckets import COLUMN, KIND
+from entropy_sentinel.features.buckets import counts_of as word_counts
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.options import taking
 from entropy_sentinel.monitor.labelling.chosen import Sample, identity, order_of, slice_columns
@@ -27,13 +30,16 @@ from entropy_sentinel.verbs.estimation import saved_estimator
 from entropy_sentinel.verbs.inputs import WEIGHT
 
 # Columns for a row's slice number and random order; the parentheses avoid collisions with a log's columns.
-SLICE, ORDER = "(slice)", "(order)"
+SLICE, ORDER, _LATER = "(slice)", "(order)", "(later)"
 # Largest number of strata per slice, labels per stratum that set the number of strata, and fewest labels per stratum.
 MOST_STRATA, LABELS_A_STRATUM, FEWEST_IN_STRATUM = 4, 4, 2
 # P(correct) is clipped to [1 - SUREST, SUREST], because a confident estimator may be wrong.
 SUREST = 0.95
 # Default minimum number of labels per slice.
 LABELS_A_SLICE = 5
+# Minimum number of labels of a slice that is unlike all labelled domains, if the budget allows: from ten labels on, the
+# estimate of such a slice adds nothing to them.
+LABELS_IF_UNFAMILIAR = 10
 
 
 def candidates(rows: pl.DataFrame, options: SampleOptions) -> pl.DataFrame:
@@ -83,18 +89,18 @@ class Drawn:
         return upper - lower
 
 
-def counts_of(p: np.ndarray, slices: Sequence[np.ndarray], budget: int, per_slice: int) -> np.ndarray:
+def counts_of(p: np.ndarray, slices: Sequence[np.ndarray], budget: int, per_slice: np.ndarray | int) -> np.ndarray:
     """Return the number of labels of each slice, in proportion to sqrt(size) times the standard deviation of a label.
 
     This power allocation (Bankier 1988) also gives small slices precise estimates, not only the total. `p` is
     (n_responses,), and `slices` has the positions of each slice's responses. Raises InputError if the budget is too
-    small for `per_slice` labels in each slice.
+    small for `per_slice` labels in each slice, (n_slices,) or one number.
     """
     sizes = [len(place) for place in slices]
     least = np.minimum(per_slice, sizes)
     if least.sum() > budget:
         raise InputError(
-            f"budget: {budget} is fewer than {per_slice} labels for each of {len(sizes)} slices "
+            f"budget: {budget} is fewer than {int(np.min(per_slice))} labels for each of {len(sizes)} slices "
             f"({least.sum()}); raise the budget, request fewer labels per slice (--per-slice), or use fewer slices"
         )
     shares = [np.sqrt(len(place)) * _deviation(p[place].mean()) for place in slices]
@@ -181,34 +187,53 @@ def sample(
     ends = slices["n_responses"].cum_sum().to_list()
     places = [np.arange(end - n, end) for end, n in zip(ends, slices["n_responses"], strict=True)]
     p, order = predictions(saved.estimator, rows), rows[ORDER].to_numpy()
-    least = LABELS_A_SLICE if settings.per_slice is None else settings.per_slice
+    unfamiliar = _unfamiliar(saved, rows, len(slices))
+    least = np.full(len(slices), LABELS_A_SLICE if settings.per_slice is None else settings.per_slice)
+    if settings.per_slice is None and settings.budget >= least.sum() + LABELS_IF_UNFAMILIAR * unfamiliar.sum():
+        least[unfamiliar] = LABELS_IF_UNFAMILIAR
     counts = counts_of(p, places, settings.budget, least)
     drawn = [draw(p[place], order[place], int(n)) for place, n in zip(places, counts, strict=True)]
     expected = _expected(saved, rows, p, places, drawn, settings.level)
     if read.taken:  # the validation does not apply to these responses
         expected["width_before"] = pl.Series([None] * len(slices), dtype=pl.Float64)
+    slices = slices.drop(SLICE).with_columns(n_to_label=pl.Series(counts), **expected, unfamiliar=pl.Series(unfamiliar))
     return Sample(
-        _responses(rows, names, places, drawn),
-        slices.drop(SLICE).with_columns(n_to_label=pl.Series(counts), **expected),
+        _responses(rows, names, places, drawn, unfamiliar),
+        slices.sort("unfamiliar", descending=True, maintain_order=True),
         settings.level,
         taken=read.taken,
         problems=read.problems,
     )
 
 
-def _responses(rows: pl.DataFrame, by: Mapping[str, str], places: list[np.ndarray], drawn: list[Drawn]) -> pl.DataFrame:
-    """Return the rows to label by slice, in an order that does not reveal P(correct)."""
+def _unfamiliar(saved: SavedEstimator, rows: pl.DataFrame, n_slices: int) -> np.ndarray:
+    """Return whether each slice is unlike all labelled domains, (n_slices,) of bool, in the order of SLICE."""
+    if (familiarity := familiarity_of(saved.about)) is None:
+        return np.zeros(n_slices, dtype=bool)
+    alike = rows.select(pl.when(pl.col(KIND) == familiarity.kind).then(COLUMN)).to_series()
+    states = word_counts(alike, rows[SLICE].to_numpy().astype(np.int64) - 1, n_slices)
+    return np.array([why is not None for why in familiarity.flags(states)], dtype=bool)
+
+
+def _responses(
+    rows: pl.DataFrame, by: Mapping[str, str], places: list[np.ndarray], drawn: list[Drawn], unfamiliar: np.ndarray
+) -> pl.DataFrame:
+    """Return the rows to label by slice, unfamiliar ones first, in an order that does not reveal P(correct)."""
     chosen: list[pl.DataFrame] = [
-        rows[place[draw.rows]].with_columns(
+        rows[place[draw.rows]]
+        .with_columns(
             stratum=pl.Series(draw.strata[draw.rows], dtype=pl.Int64),
             inclusion_probability=pl.Series(draw.inclusion, dtype=pl.Float64),
         )
-        for place, draw in zip(places, drawn, strict=True)
+        .with_columns(pl.lit(not is_unfamiliar).alias(_LATER))
+        for place, draw, is_unfamiliar in zip(places, drawn, unfamiliar.tolist(), strict=True)
     ]
     rows_by = {shown: pl.col(name) for name, shown in by.items()}
     named = [name for name in identity(rows) if name not in rows_by]
     facts = ["stratum", "inclusion_probability", WEIGHT]
-    responses = pl.concat(chosen).with_columns((1 / pl.col("inclusion_probability")).alias(WEIGHT)).sort(SLICE, ORDER)
+    responses = (
+        pl.concat(chosen).with_columns((1 / pl.col("inclusion_probability")).alias(WEIGHT)).sort(_LATER, SLICE, ORDER)
+    )
     columns = rows_by | {name: pl.col(name) for name in (*named, *facts, QUESTION, "response")}
     return responses.select(**columns, label=pl.lit(None, pl.Boolean))
 

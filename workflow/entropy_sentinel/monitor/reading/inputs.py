@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.features import buckets
 from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
 from entropy_sentinel.features.files import feature_batches, holds_features
 from entropy_sentinel.frames.errors import ConfigError, IncompleteFileError, InputError
@@ -36,7 +37,7 @@ Given = str | Path | pl.DataFrame | Sequence[str | Path]
 Source = str | Path | pl.DataFrame
 # Number of files whose columns an error lists.
 _LOOKED_AT = 3
-_NO_SLICES = {*FEATURE_FRAME.schema, *LOGPROBS}
+_NO_SLICES = {*FEATURE_FRAME.schema, *LOGPROBS, *buckets.SCHEMA}
 # Number of feature rows to read at a time.
 FEATURES_AT_A_TIME = 20_000
 # Prefix of the slice columns of a frame.
@@ -226,10 +227,15 @@ class Inputs:
             batch = batch.with_columns(pl.col("model").replace(UNNAMED, self._model))
         keys = {f"{BY}{name}": as_text(self._column(batch, name)) for name in self._reading.by}
         own = {name: as_text(self._column(batch, name)) for name in _OF_LOGS if name not in self._signals}
-        frame = batch.with_columns(excluded=self.excluding.of(batch), grain=self._grain(batch, clock), **keys, **own)
+        words = {
+            name: pl.col(name).cast(dtype) if name in batch.columns else pl.lit(None, dtype)
+            for name, dtype in buckets.SCHEMA.items()
+        }
+        excluded, grain = self.excluding.of(batch), self._grain(batch, clock)
+        frame = batch.with_columns(excluded=excluded, grain=grain, **keys, **own, **words)
         self.excluding.count(frame)
         numbers = [] if self._others is None else NUMBERS
-        columns = dict.fromkeys((*FEATURES, *self._signals, *RESPONSE, *made_of()))
+        columns = dict.fromkeys((*FEATURES, *self._signals, *RESPONSE, *made_of(), *buckets.SCHEMA))
         return frame.select(*columns, "excluded", "grain", *numbers, *keys, *self._texts)
 
     def _column(self, batch: pl.DataFrame, name: str) -> pl.Series:

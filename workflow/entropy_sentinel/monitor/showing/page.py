@@ -6,11 +6,12 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.estimators.familiarity import NO_WORDS
 from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.frames.printable import counted
 from entropy_sentinel.monitor.catalogue import STATISTICS
-from entropy_sentinel.monitor.result import SHOWN, Monitored, silence, slice_name, table_of
-from entropy_sentinel.monitor.settings import Reference, shown
+from entropy_sentinel.monitor.result import NAMED, SHOWN, Monitored, silence, slice_name, table_of
+from entropy_sentinel.monitor.settings import UNFAMILIAR, Reference, shown
 from entropy_sentinel.monitor.showing.pictures import labelled, over_time, ranked
 from entropy_sentinel.monitor.showing.terminal import labels_and_estimates, labels_of_a_part, reasons, untested
 from entropy_sentinel.report.pages import render
@@ -80,7 +81,9 @@ def _alerts(result: Monitored) -> list[dict[str, Any]]:
 
 
 def _summary(result: Monitored) -> str:
-    about, worst = result.provenance, result.slices.filter(pl.col("estimated_accuracy").is_not_null()).head(1)
+    about, unlike = result.provenance, pl.col("flags").list.contains(UNFAMILIAR)
+    worst = result.slices.filter(pl.col("estimated_accuracy").is_not_null(), ~unlike).head(1)
+    unknown = [slice_name(row) for row in result.slices.filter(unlike).select(result.by).iter_rows()]
     summary = f"{counted(about['responses']['in_all'], 'response')} in {counted(len(result.slices), 'slice')}."
     if len(worst):
         row = worst.row(0, named=True)
@@ -89,6 +92,12 @@ def _summary(result: Monitored) -> str:
             f"{row['expected_errors']:,.0f} of {row['n_estimated']:,} responses (estimated accuracy "
             f"{row['estimated_accuracy']:.3f}, {row['level']:.0%} interval {row['lower']:.3f} to "
             f"{row['upper']:.3f})."
+        )
+    if unknown:
+        more = f" and {len(unknown) - NAMED:,} more" if len(unknown) > NAMED else ""
+        summary += (
+            f" {counted(len(unknown), 'slice')} unlike all labelled domains, so the accuracy there is not known: "
+            f"{', '.join(unknown[:NAMED])}{more}. Label some of these responses first."
         )
     return summary
 
@@ -125,5 +134,6 @@ def _facts(result: Monitored) -> dict[str, str]:
         "reference": shown(Reference(*map(datetime.fromisoformat, about["reference"])))
         if about["reference"]
         else "none",
+        "unfamiliar slices": "are flagged" if about["recognises_unfamiliar"] else NO_WORDS,
         "version": about["version"],
     }

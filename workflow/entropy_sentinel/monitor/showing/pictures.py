@@ -15,6 +15,7 @@ from entropy_sentinel.frames.printable import counted
 from entropy_sentinel.monitor.estimating.alerts import FALSE_DISCOVERIES
 from entropy_sentinel.monitor.reading.times import start_after, windows_between
 from entropy_sentinel.monitor.result import Monitored, slice_name
+from entropy_sentinel.monitor.settings import UNFAMILIAR
 
 # Largest number of slices in a picture; files contain all.
 RANKED = 20
@@ -34,8 +35,8 @@ Point = tuple[float, float]
 class Mark:
     """A number with its interval on a bar: `at`, `low` and `high` are in per cent of the bar's length.
 
-    `text` is written beside the bar. `kind` is the style: `estimate`, `errors` or `labels`. Without an interval, all
-    three positions are equal.
+    `text` is written beside the bar. `kind` is the style: `estimate`, `errors`, `labels` or `unknown`. Without an
+    interval, all three positions are equal.
     """
 
     kind: str
@@ -46,8 +47,15 @@ class Mark:
 
     @classmethod
     def of(cls, row: Mapping[str, Any], kind: str, names: Sequence[str], full: float, form: str) -> "Mark":
-        """Return the mark of the columns `names`, a value and its limits, on a bar that ends at `full`."""
+        """Return the mark of the columns `names`, a value and its limits, on a bar that ends at `full`.
+
+        Without the value, `unknown` is the kind, because the slice is unlike all labelled domains.
+        """
         value, lower, upper = (row[name] for name in names)
+        if kind != "labels" and UNFAMILIAR in row.get("flags", ()):
+            ends = (lower, lower, upper)
+            where = (round(min(max(100 * end / full, 0.0), 100.0), 2) for end in ends)
+            return cls("unknown", f"unknown ({lower:{form}} to {upper:{form}})", *where)
         text = f"{value:{form}}" + ("" if lower is None else f" ({lower:{form}} to {upper:{form}})")
         ends = (value, value if lower is None else lower, value if upper is None else upper)
         return cls(kind, text, *(round(min(max(100 * end / full, 0.0), 100.0), 2) for end in ends))

@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from entropy_sentinel.estimators.familiarity import NO_WORDS
 from entropy_sentinel.frames.printable import counted, one_line
 from entropy_sentinel.monitor.labelling.labelled import ESTIMATED, LABELS
 from entropy_sentinel.monitor.reading.times import windows_between
@@ -111,6 +112,7 @@ def parts(result: Monitored) -> list[Part]:
     shown += without_traffic(result)
     shown += pooled(result) if result.newest else []
     shown += [f"{flag}: {reason}" for flag, reason in result.provenance["general_flags"].items()]
+    shown += [] if result.provenance["recognises_unfamiliar"] else [NO_WORDS]
     shown += [NOTES[PRIOR]] if PRIOR in result.slices["basis"].to_list() else []
     shown += [*labels_of_a_part(result), *labels_and_estimates(result)]
     shown += [f"{flag}: {reason}" for flag, reason in reasons(result).items()]

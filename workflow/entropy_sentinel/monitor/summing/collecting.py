@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.estimators.familiarity import familiarity_of
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.training import one_thread
 from entropy_sentinel.frames.errors import EntropySentinelError
@@ -66,7 +67,7 @@ class Collector:
     def __init__(self, saved: SavedEstimator, reading: Reading, state: State, lasting: bool, single: bool) -> None:
         self._saved, self._reading, self._state = saved, reading, state
         self._lasting, self._keep_responses = lasting, lasting or single
-        self._support, self._compare = support_of(saved.about), lasting
+        self._support, self._familiarity, self._compare = support_of(saved.about), familiarity_of(saved.about), lasting
         self.given: dict[str, FileSums] = {}
         self.read: list[FileSums] = []
         self._sources: list[Source] = []
@@ -167,7 +168,7 @@ class Collector:
                     writer.write(HASHES, frame.select(*NUMBERS))
                 if self._keep_responses:
                     writer.write(RESPONSES, responses(frame, self._saved.estimator))
-                if full := sums.add(sums_of(frame, self._saved.estimator, self._support)):
+                if full := sums.add(sums_of(frame, self._saved.estimator, self._support, self._familiarity)):
                     writer.write(SUMS, full.frame())
             if rest := sums.rest():
                 writer.write(SUMS, rest.frame())

@@ -7,8 +7,10 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.estimators.estimator import Estimator
+from entropy_sentinel.estimators.familiarity import Familiarity
 from entropy_sentinel.estimators.support import Support
 from entropy_sentinel.estimators.training import one_thread
+from entropy_sentinel.features.buckets import COLUMN, KIND, counts_of
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.catalogue import STATISTICS, Statistic
 from entropy_sentinel.monitor.reading.inputs import BY
@@ -16,7 +18,7 @@ from entropy_sentinel.signals.catalogue import SIGNALS
 
 _PLACES = {name: place for place, name in enumerate(STATISTICS)}
 # Sums that have several numbers per slice.
-_LISTS = ("values", "products", "histogram")
+_LISTS = ("values", "products", "histogram", "words")
 # Largest number of slices and windows in memory while a file is read: about 30 MB of histograms.
 HELD = 20_000
 
@@ -40,12 +42,15 @@ class Sums(NamedTuple):
     `statistics` (n, s) are the sums of STATISTICS, NaN if a part's sum is unknown. `values` (n, k) are the sums of the
     estimator's values, and `products` (n, k (k + 1) / 2) the sums of their products in the order of `pairs(k)`.
     `histogram` (n, m) counts responses by feature and bin, flattened; m is 0 if the estimator's file has no bins.
+    `words` (n, 1 + BUCKETS) counts the responses with known words, and those that contain each bucket; (n, 0) if the
+    estimator's file has none.
     """
 
     statistics: np.ndarray
     values: np.ndarray
     products: np.ndarray
     histogram: np.ndarray
+    words: np.ndarray
 
     def __len__(self) -> int:
         return len(self.statistics)
@@ -186,7 +191,9 @@ def responses(frame: pl.DataFrame, estimator: Estimator) -> pl.DataFrame:
     return usable.select(*RESPONSE, pl.col(f"^{BY}.*$"), "grain", p=p)
 
 
-def sums_of(frame: pl.DataFrame, estimator: Estimator, support: Support | None) -> Partial:
+def sums_of(
+    frame: pl.DataFrame, estimator: Estimator, support: Support | None, familiarity: Familiarity | None
+) -> Partial:
     """Return the sums of the slices in a frame of `inputs`."""
     groups, keys = numbered(frame.select(pl.col(f"^{BY}.*$"), "grain"))
     good = frame["excluded"].is_null()
@@ -204,11 +211,16 @@ def sums_of(frame: pl.DataFrame, estimator: Estimator, support: Support | None) 
     histogram = np.zeros((n, 0), dtype=np.uint32)
     if support is not None:
         histogram = support.counts(usable, of, n).astype(np.uint32)
+    words = np.zeros((n, 0), dtype=np.uint32)
+    if familiarity is not None:
+        alike = pl.when(pl.col(KIND) == familiarity.kind).then(COLUMN)
+        words = counts_of(usable.select(alike).to_series(), of, n).astype(np.uint32)
     sums = Sums(
         np.column_stack([np.bincount(groups, column, n) for column in of_each(frame)]),
         np.column_stack([total(column) for column in values.T]),
         np.column_stack([total(values[:, i] * values[:, j]) for i, j in pairs(values.shape[1])]),
         histogram,
+        words,
     )
     return Partial(keys, sums)
 

@@ -90,6 +90,8 @@ class _Values:
         self._text, self._at, self._block, self._is_read = "", 0, _BLOCK, False
         # The number of the line at a position up to which lines are counted.
         self._line, self._counted = 1, 0
+        self._damage: Exception | None = None
+        self._has_other_bytes = False
         # The line of each array around the place, and the number of its entries so far.
         self._arrays: list[list[int]] = []
 
@@ -137,15 +139,13 @@ class _Values:
             except (ValueError, RecursionError) as error:  # a number of 5,000 digits; nested too deep
                 self._to_next_line(begin)
                 return BadRecord(where, f"must be a JSON object: {error}")
-            size, content = end - self._at, self._text[self._at : end] if self._is_damaged else ""
+            size, content = end - self._at, self._text[self._at : end] if self._has_other_bytes else ""
             self._at, self._block = end, _BLOCK
             if size > self._longest:
                 return BadRecord(where, too_long(self._longest))
             if _ESCAPED.search(content):
                 return BadRecord(where, "must be in UTF-8, has other bytes")
             return checked(value, where)
-
-    _is_damaged = False
 
     def _bad(self, where: str, error: json.JSONDecodeError) -> BadRecord:
         """Return what is wrong with the value that begins here, and go to the next line that may begin a value."""
@@ -188,14 +188,31 @@ class _Values:
 
     def _fill(self) -> None:
         """Read a further block, twice as large as the last one within a value, and forget what was read."""
-        more = self._stream.read(min(self._block, self._longest + 1))
+        more = self._read(min(self._block, self._longest + 1))
         self._is_read, self._block = not more, 2 * self._block
         self._number()
         text = self._bytes.decode(more, final=not more)
-        self._is_damaged = self._is_damaged or _ESCAPED.search(text) is not None
+        self._has_other_bytes = self._has_other_bytes or _ESCAPED.search(text) is not None
         if not self._text:
             text = text.removeprefix("\ufeff")
         self._text, self._at, self._counted = self._text[self._at :] + text, 0, 0
+
+    def _read(self, size: int) -> bytes:
+        """Return the next bytes; what precedes damage in a packed file is returned before its error is raised."""
+        parts: list[bytes] = []
+        while size > 0 and self._damage is None:
+            try:
+                part = self._stream.read1(size)
+            except (OSError, EOFError, zlib.error) as error:
+                self._damage = error
+                break
+            if not part:
+                break
+            parts.append(part)
+            size -= len(part)
+        if self._damage is not None and not parts:
+            raise self._damage
+        return b"".join(parts)
 
     def _number(self) -> int:
         """Return the number of the line here, from 1."""

@@ -1,0 +1,113 @@
+"""Slices unlike all labelled domains: flagged, in brackets, with an interval from the prior, and labelled first."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from production import traffic
+from rows import rows
+
+import entropy_sentinel as es
+from entropy_sentinel.estimators.familiarity import PRIOR
+from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.monitor.once import estimated
+from entropy_sentinel.monitor.result import table_of
+from entropy_sentinel.monitor.showing.page import write_page
+from entropy_sentinel.monitor.showing.terminal import parts
+from entropy_sentinel.statistics.intervals import Residuals
+from entropy_sentinel.verbs.reading import write_features
+
+OF_MATHS, OF_TRIVIA = list(range(40)), list(range(100, 140))
+
+
+def words(n: int, vocabulary: list[int], seed: int) -> pl.Series:
+    rng = np.random.default_rng(seed)
+    return pl.Series(
+        [sorted(rng.choice(vocabulary, 12, replace=False).tolist()) for _ in range(n)], dtype=pl.List(pl.UInt8)
+    )
+
+
+@pytest.fixture(scope="module")
+def estimator() -> SavedEstimator:
+    features = traffic(400).with_columns(buckets=words(400, OF_MATHS, 1), buckets_of=pl.lit("tokens"))
+    return es.fit(features, features.select("item_id", label=pl.Series(rows(400, 0)[1])), "log-3d")
+
+
+@pytest.fixture(scope="module")
+def log() -> pl.DataFrame:
+    """Routes shop and school of the labelled kind, and trivia of another."""
+    log = traffic(300, seed=3).with_columns(
+        pl.Series("route", ["shop", "school", "trivia"] * 100),
+        buckets=words(300, OF_MATHS, 2),
+        buckets_of=pl.lit("tokens"),
+    )
+    other = pl.col("route") == "trivia"
+    return log.with_columns(buckets=pl.when(other).then(words(300, OF_TRIVIA, 3)).otherwise("buckets"))
+
+
+def test_the_slice_of_another_kind_is_flagged_and_its_interval_is_the_priors(estimator, log) -> None:
+    result = es.monitor(estimator, log, by=["route"], alert_on=["unfamiliar"])
+    flags = {row["route"]: "unfamiliar" in row["flags"] for row in result.slices.iter_rows(named=True)}
+    assert flags == {"shop": False, "school": False, "trivia": True}
+    row = result.slices.row(by_predicate=pl.col("route") == "trivia", named=True)
+    assert row["basis"] == "prior"
+    prior = Residuals((), (), (), 4, PRIOR).intervals([row["estimated_accuracy"]], [row["n_estimated"]], 0.9)
+    level = es.monitor(estimator, log, by=["route"], level=0.9).slices.row(
+        by_predicate=pl.col("route") == "trivia", named=True
+    )
+    assert (level["lower"], level["upper"]) == (pytest.approx(prior.lower[0]), pytest.approx(prior.upper[0]))
+    assert row["estimate_worth"] < 5
+    [alert] = result.alerts
+    assert (alert["kind"], alert["slice"]) == ("unfamiliar", {"route": "trivia"})
+    assert "farther from every labelled domain" in alert["message"]
+
+
+def test_the_sums_of_parts_say_the_same(estimator, log, tmp_path: Path) -> None:
+    es.save(estimator, tmp_path / "one.estimator")
+    for number in range(3):
+        write_features(log[number::3], tmp_path / f"{number}.parquet")
+    for day in range(3):  # each run reads one more file
+        paths = [str(tmp_path / f"{number}.parquet") for number in range(day + 1)]
+        split = es.monitor(str(tmp_path / "one.estimator"), paths, by=["route"], state=tmp_path / "state").slices
+    whole = es.monitor(estimator, log, by=["route"]).slices
+    names = ["route", "flags", "reasons"]
+    assert split.select(names).sort("route").equals(whole.select(names).sort("route"))
+
+
+def test_no_limit_is_passed_by_an_unfamiliar_slice(estimator, log) -> None:
+    alerts = es.monitor(estimator, log, by=["route"], fail_below=0.001).alerts
+    assert [(alert["kind"], alert["slice"]["route"]) for alert in alerts] == [("below", "trivia")]
+    assert "unlike all labelled domains" in alerts[0]["message"]
+
+
+def test_its_numbers_are_in_brackets_and_the_page_does_not_tell_them(estimator, log, tmp_path: Path) -> None:
+    result = estimated(estimator, log, by=["route"])
+    head, lines = table_of(result, result.slices, 10)
+    column = head.index("estimated") + 1
+    assert {line[0]: line[column].startswith("(") for line in lines} == {"shop": False, "school": False, "trivia": True}
+    write_page(result, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "1 slice unlike all labelled domains, so the accuracy there is not known: trivia." in page
+    estimate = result.slices.row(by_predicate=pl.col("route") == "trivia", named=True)["estimated_accuracy"]
+    assert page.count(f"{estimate:.3f}") == page.count(f"({estimate:.3f})")
+
+
+def test_an_estimator_without_words_says_that_it_cannot_tell(log) -> None:
+    features = traffic(400)
+    plain = es.fit(features, features.select("item_id", label=pl.Series(rows(400, 0)[1])), "log-3d")
+    lines = [part for part in parts(estimated(plain, log, by=["route"])) if isinstance(part, str)]
+    assert any(line.startswith("familiarity: unknown") for line in lines)
+    assert not any("unfamiliar" in flags for flags in es.estimate(plain, log, ["route"])["flags"].to_list())
+
+
+def test_responses_of_another_kind_of_words_are_not_compared(estimator, log) -> None:
+    from_texts = log.with_columns(buckets_of=pl.lit("words"))
+    assert not any("unfamiliar" in flags for flags in es.estimate(estimator, from_texts, ["route"])["flags"].to_list())
+
+
+def test_unfamiliar_slices_are_labelled_first_and_enough(estimator, log) -> None:
+    chosen = es.sample(estimator, log, ["route"], budget=40)
+    assert chosen.slices.select("route", "unfamiliar").row(0) == ("trivia", True)
+    assert chosen.slices.row(0, named=True)["n_to_label"] >= 10
+    assert chosen.responses["route"].to_list()[:10] == ["trivia"] * 10
