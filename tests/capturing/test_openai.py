@@ -146,6 +146,7 @@ def test_text_completions_and_the_responses_api(tmp_path: Path) -> None:
     def answered(body: dict[str, Any], _: int) -> Answer:
         if body.get("stream"):
             event = {"type": "response.completed", "sequence_number": 0, "response": response}
+            event["response"] = {**response, "id": "s"}
             return 200, {"Content-Type": "text/event-stream"}, f"data: {json.dumps(event)}\n\n".encode(), 0.0
         return ok(text if "prompt" in body else response)
 
@@ -157,7 +158,7 @@ def test_text_completions_and_the_responses_api(tmp_path: Path) -> None:
         assert api.requests[0]["logprobs"] == 5  # the most that OpenAI allows here
         assert api.requests[1]["include"] == ["message.output_text.logprobs"]
         log = read(client, tmp_path)
-        assert log.select("item_id", "text").rows() == [("t", "42"), ("r", "4"), ("r", "4")]
+        assert log.select("item_id", "text").rows() == [("t", "42"), ("r", "4"), ("s", "4")]
         assert log["token_logprobs"].to_list() == [pytest.approx([value]) for value in (-0.3, -0.1, -0.1)]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from typing import Any
 
 import pytest
@@ -38,11 +39,15 @@ class FakeApi:
     lock: Any = field(default_factory=threading.Lock)
 
 
+# A server gives every reply an id of its own.
+_IDS = count(1)
+
+
 def completion(text: str = "42", steps: list[dict] | None = None, n_tokens: int | None = None) -> dict[str, Any]:
     """A chat completion; by default of three plain steps."""
     steps = [step() for _ in range(3)] if steps is None else steps
     return {
-        "id": "1",
+        "id": f"reply-{next(_IDS)}",
         "object": "chat.completion",
         "created": 1,
         "model": "tiny-2025",

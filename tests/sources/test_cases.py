@@ -95,14 +95,15 @@ def test_what_cannot_be_read_is_named_and_nothing_after_it_is_lost(tmp_path: Pat
     ):
         path.write_text(text)
         frame, summary = read(path)
-        assert len(frame) == text.count(one), text
+        # The same reply again counts once.
+        assert (len(frame), summary.twice) == (1, text.count(one) - 1), text
         assert summary.bad[0].where == f"{path}: {where}"
         with pytest.raises(InputError, match=where):
             read(path, strict=True)
     path.write_text(f"[{one},\n{one}")
     frame, summary = read(path)
     assert (len(frame), summary.bad) == (
-        2,
+        1,
         [(f"{path}: entry 3", "the file ends within an array, so it may be truncated")],
     )
 
@@ -194,3 +195,30 @@ def test_half_precision_is_recognised_tolerated_and_said() -> None:
     assert es.features(frame)["reason"].to_list() == [None] * 3
     sums = [sum(np.exp(value) for value in step) for row in frame["top_logprobs"].to_list() for step in row]
     assert max(sums) > 1.001  # more than the rounding of other logs
+
+
+def test_a_reply_that_was_logged_twice_counts_once(tmp_path: Path) -> None:
+    """By its id, text and log-probabilities; another answer to the same item is another sample."""
+    row = {"id": "a", "text": "4", "token_logprobs": [-0.5], "top_logprobs": [[-0.5, -1.0]], "route": "x"}
+    other = {**row, "text": "5"}
+    lines = [row, other, row, {**row, "route": "y"}, {**row, "id": "b"}]
+    nameless = [
+        {name: value for name, value in one.items() if name != "id"} for one in (row, row, {**row, "route": "z"})
+    ]
+    path = tmp_path / "log.jsonl"
+    path.write_text("\n".join(map(json.dumps, [*lines, *nameless])))
+    frame, summary = read(path)
+    assert frame["item_id"].to_list()[:3] == ["a", "a", "b"]
+    assert frame["sample"].to_list()[:3] == [0, 1, 0]
+    assert (len(frame), summary.twice, summary.equal) == (6, 2, 1)
+    kept = dict(summary.rows())
+    assert (kept["logged twice (counted once)"], kept["equal in every column, without an id"]) == ("2", "1")
+    assert es.features(es.read_logs(path)).equals(es.read_features(path))
+    copy = tmp_path / "copy.jsonl"
+    copy.write_text(path.read_text())
+    assert len(es.read_features([path, copy]).filter(pl.col("item_id").is_in(["a", "b"]))) == 3
+
+
+def test_the_retry_of_an_evaluation_counts_once() -> None:
+    log = Path(__file__).parent / "logs" / "numbers.json"
+    assert len(es.read_logs([log, log], scorer="exact")) == len(es.read_logs(log, scorer="exact"))

@@ -283,8 +283,9 @@ def test_gzip_and_standard_input_and_several_files(tmp_path: Path, monkeypatch: 
         frame, _ = read(Path("-"))
         assert (frame["benchmark"][0], frame["item_id"].to_list()[0]) == ("log", "gsm-7"), name
     frame, summary = read(packed, "openai_batch.jsonl")
-    assert frame["benchmark"].unique(maintain_order=True).to_list() == ["a", "openai_batch"]
-    assert (summary.files, summary.responses) == (2, 8)
+    # The second file has the same replies, which count once.
+    assert frame["benchmark"].unique(maintain_order=True).to_list() == ["a"]
+    assert (summary.files, summary.responses, summary.twice) == (2, 4, 4)
     packed.write_bytes(gzip.compress(content)[:-20])
     with pytest.raises(InputError, match=r"a.jsonl.gz: "):
         read(packed)
@@ -294,10 +295,12 @@ def test_files_of_the_same_name_do_not_share_ids(tmp_path: Path) -> None:
     paths = [tmp_path / day / "log.jsonl" for day in ("monday", "tuesday")]
     for path in paths:
         path.parent.mkdir()
-        log_file(path, [chat((-0.5, [-0.5, -2]), id=None), chat((-0.5, [-0.5, -2]))])
+        value = -0.5 if path is paths[0] else -0.6
+        log_file(path, [chat((-0.5, [-0.5, -2]), id=None), chat((value, [value, -2]))])
     frame, summary = read(*paths)
     assert rows(frame, "item_id", "sample") == [("log-00000", 0), ("one", 0), ("log-00002", 0), ("one", 1)]
-    assert summary.repeated_ids == 1
+    # The replies without an id are equal, and both count.
+    assert (summary.repeated_ids, summary.twice, summary.equal) == (1, 0, 1)
 
 
 BAD = [
@@ -325,7 +328,7 @@ BAD = [
 @pytest.mark.parametrize(("line", "expected"), BAD)
 def test_bad_lines_are_named_and_counted_and_the_rest_continues(tmp_path: Path, line: Any, expected: str) -> None:
     good = chat((-0.5, [-0.5, -2]))
-    path = log_file(tmp_path / "a.jsonl", [good, line, good])
+    path = log_file(tmp_path / "a.jsonl", [good, line, {**good, "id": "two"}])
     frame, summary = read(path)
     assert (len(frame), summary.responses, summary.n_bad) == (2, 2, 1)
     assert summary.bad[0].where == f"{path}: line 2" + (", entry 1" if line == "[[7]]" else "")

@@ -175,7 +175,7 @@ def test_only_csv_files_with_log_probabilities_are_read_as_logs(
         es.read_logs(tmp_path)
     table = "item_id;token_logprobs;top_logprobs\na;[-0.1];[[-0.1, -2.5]]\n"
     (tmp_path / "day.csv").write_text(table)
-    (tmp_path / "night.csv.gz").write_bytes(gzip.compress(table.encode()))
+    (tmp_path / "night.csv.gz").write_bytes(gzip.compress(table.replace("-0.1", "-0.2").encode()))
     assert es.read_logs(tmp_path)["benchmark"].to_list() == ["day", "night"]
     (message,) = caplog.messages
     assert message.endswith("token_logprobs and top_logprobs: labels.csv")

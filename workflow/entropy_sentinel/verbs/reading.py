@@ -211,6 +211,8 @@ def _some(frames: list[pl.DataFrame], summary: Summary) -> list[pl.DataFrame]:
 
 def _warn(summary: Summary) -> None:
     """Warn about records that could not be read."""
+    for kind, count in summary.notes().items():
+        log.warning("%d %s", count, kind)
     if summary.n_bad:
         log.warning("%d records could not be read: %s", summary.n_bad, one_line("; ".join(summary.lines())))
 

@@ -213,6 +213,8 @@ class Inputs:
         if summary.n_bad:
             places = [f"{bad.where} ({bad.problem})" for bad in summary.bad]
             self._problems.add("records that cannot be read", places, summary.n_bad)
+        for kind, count in summary.notes().items():
+            self._problems.note(kind, [], count)
         for kind, count in summary.ignored.items():
             self._problems.note(f"records skipped: {kind}", [], count)
 

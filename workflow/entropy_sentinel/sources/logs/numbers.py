@@ -1,7 +1,14 @@
-"""Complete the key of a response: its benchmark, its id, and its number among the responses with that id."""
+"""Complete the key of a response: its benchmark, its id, and its number among the responses with that id.
+
+Logs often have a reply twice: clients and proxies log it both, exports overlap, a file was copied. A response with the
+id, the text and the log-probabilities of an earlier one is that response, and is left out.
+"""
 
 from collections import Counter
+from hashlib import blake2b
+from typing import Any
 
+import numpy as np
 import polars as pl
 
 from entropy_sentinel.frames.response import RESPONSE
@@ -13,20 +20,26 @@ _BENCHMARK = own_name("benchmark")
 _MOST = 2**16
 # The model of a response if its log names none.
 UNNAMED = "(not named)"
+# Columns that `_contents` has, or that tell where a response stands.
+_OF_CONTENT = {"text", "place_in_log"}
 # Model, benchmark and id.
 Key = tuple[str, str, str]
 
 
 class Numbers:
-    """Assigns ids and sample numbers while logs are read; `repeats` counts the ids that occurred before.
+    """Assigns ids and sample numbers while logs are read, and leaves out responses that were logged twice.
 
     The id of a response without one is the file's name and the response's position, `NAME-00012`. If an id repeats for
-    the same model and benchmark, the response is another sample: the item was asked again, or the reply logged twice.
+    the same model and benchmark with another answer, the response is another sample: the item was asked again.
+
+    `repeats` counts the ids that occurred before, `twice` the responses that were left out, and `equal` the responses
+    without an id that equal an earlier one in every column: two requests may get the same answer, so they count.
     """
 
     def __init__(self) -> None:
         """Start without responses."""
-        self.repeats = 0
+        self.repeats, self.twice, self.equal = 0, 0, 0
+        self._seen: set[bytes] = set()
         self._places = Counter[str]()
         # The sample numbers in use, as bits, by model, benchmark and id.
         self._taken: dict[Key, int] = {}
@@ -35,7 +48,9 @@ class Numbers:
         """Fill in `item_id`, `sample`, `model` and `benchmark` from the log, or else from the file's name.
 
         Call it last, when nothing else can fail, because it uses up numbers and counts repeated ids in `repeats`.
+        Responses that were logged twice are missing in the result.
         """
+        frame = frame.filter(self._is_new(frame))
         own = pl.col(_BENCHMARK).cast(pl.String) if _BENCHMARK in frame.columns else pl.lit(None)
         named = frame.with_columns(model=pl.col("model").fill_null(model), benchmark=pl.coalesce(own, pl.lit(file)))
         ids, samples = [], []
@@ -47,6 +62,23 @@ class Numbers:
             item_id=pl.Series(ids, dtype=pl.String), sample=pl.Series(samples, dtype=pl.UInt16)
         ).drop(_BENCHMARK, strict=False)
 
+    def _is_new(self, frame: pl.DataFrame) -> pl.Series:
+        """Return whether each response was not read before, (n,), and count those that were."""
+        contents, named = _contents(frame), frame["item_id"].is_not_null().to_list()
+        # Without an id, all columns are compared, except the place in the log.
+        columns = [name for name in frame.columns if name not in _OF_CONTENT and not frame[name].dtype.is_nested()]
+        rows = frame.select(columns).iter_rows() if not all(named) else iter([()] * len(frame))
+        keys = frame.select("model", "item_id", "sample").iter_rows()
+        new = []
+        for content, has_id, key, row in zip(contents, named, keys, rows, strict=True):
+            number = blake2b(repr(key if has_id else row).encode("utf-8", "replace") + content, digest_size=12).digest()
+            again = number in self._seen
+            self._seen.add(number)
+            self.twice += again and has_id
+            self.equal += again and not has_id
+            new.append(not (again and has_id))
+        return pl.Series(new, dtype=pl.Boolean)
+
     def _number(self, key: Key, number: int | None) -> int:
         """Return the requested number if it is free, else the lowest free number."""
         taken = self._taken.get(key, 0)
@@ -57,3 +89,16 @@ class Numbers:
             raise WholeFileError(f"the id '{key[-1]}' occurs more than {_MOST:,} times, so it is not an id")
         self._taken[key] = taken | 1 << number
         return number
+
+
+def _contents(frame: pl.DataFrame) -> list[bytes]:
+    """Return the text and the log-probabilities of the sampled tokens of each response, (n,)."""
+    lengths = frame["token_logprobs"].list.len().fill_null(0).to_numpy()
+    flat = frame["token_logprobs"].explode(empty_as_null=False, keep_nulls=False).to_numpy()
+    ends = lengths.cumsum().tolist()
+    values = np.ascontiguousarray(flat, dtype=np.float32)
+    texts: list[Any] = frame["text"].to_list()
+    return [
+        values[end - n : end].tobytes() + (text or "").encode("utf-8", "replace")
+        for n, end, text in zip(lengths.tolist(), ends, texts, strict=True)
+    ]

@@ -215,6 +215,7 @@ class Logs:
         for name, n in counted.rounded.items():
             self.summary.facts[f"rounded to {name}"] += n
         self.summary.repeated_ids = self._numbers.repeats
+        self.summary.twice, self.summary.equal = self._numbers.twice, self._numbers.equal
         self.summary.columns |= dict.fromkeys(name for name in slices if name not in (PLACE, *LABELLED))
         stated = f"{self._options.logprobs_mode}, as you stated"
         self._count(frame, stated if self._options.logprobs_mode else f"{ASSUMED_MODE}, assumed")

@@ -87,6 +87,10 @@ class Summary:
     short_steps: int = 0
     displaced_steps: int = 0
     repeated_ids: int = 0
+    # Responses with the id and the content of an earlier one, which do not count; and responses without an id that
+    # equal an earlier one in every column, which count.
+    twice: int = 0
+    equal: int = 0
     ignored: Counter[str] = field(default_factory=Counter)
     # Responses that --where excludes, by their value.
     left_out: Counter[str] = field(default_factory=Counter)
@@ -98,6 +102,14 @@ class Summary:
         self.n_bad += 1
         if len(self.bad) < SHOWN:
             self.bad.append(record)
+
+    def notes(self) -> dict[str, int]:
+        """Return the numbers of responses that may count twice, by what they are, without zeros."""
+        counts = {
+            "responses logged twice with the same id, text and log-probabilities, counted once": self.twice,
+            "responses without an id that equal an earlier one in every column; all count": self.equal,
+        }
+        return {kind: count for kind, count in counts.items() if count}
 
     def rows(self) -> list[tuple[str, str]]:
         """Return the names and values of a table for users, without empty values."""
@@ -116,6 +128,8 @@ class Summary:
             "steps with fewer alternatives": _number(self.short_steps),
             "steps that may lack the k-th": _number(self.displaced_steps),
             "repeated ids (numbered)": _number(self.repeated_ids),
+            "logged twice (counted once)": _number(self.twice),
+            "equal in every column, without an id": _number(self.equal),
             "excluded by --where": _counts(self.left_out),
             "skipped": _counts(self.ignored),
             "could not be read": _number(self.n_bad),
