@@ -120,9 +120,9 @@ def test_an_odd_step_spoils_only_its_own_stream(odd: int, finished: bool, tmp_pa
     assert good["n_tokens"].to_list() == [2]
     assert good["se_sum"].item() == pytest.approx(1.422446, abs=1e-6)
     assert (len(frame), summary.n_bad) == (1, 1)
-    place = f"{path}: line {3 if finished else 4}"
-    assert summary.bad[0].where == place
-    with pytest.raises(InputError, match=f"line {3 if finished else 4}"):
+    # A finish reason does not end a stream; the end of the file does.
+    assert summary.bad[0].where == f"{path}: line 4"
+    with pytest.raises(InputError, match="line 4"):
         read(path, strict=True)
 
 
@@ -131,7 +131,7 @@ def test_a_stream_without_one_of_its_chunks_is_not_a_response(tmp_path: Path) ->
     lines = [chunk("odd", [step()]), chunk("odd", 7), chunk("odd", [step()], "stop"), chunk("good", [step()], "stop")]
     frame, summary = read(write(tmp_path / "stream.jsonl", *lines))
     assert frame["item_id"].to_list() == ["good"]
-    assert [bad.where[-6:] for bad in summary.bad] == ["line 2", "line 3"]
+    assert [bad.where[-6:] for bad in summary.bad] == ["line 2", "line 4"]
     assert "the stream 'odd' has an unreadable chunk" in summary.bad[1].problem
 
 

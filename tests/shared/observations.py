@@ -15,6 +15,8 @@ BESIDE = {
     **dict.fromkeys(EXTRAS, 0.5),
     "entropy_error_bound": None,
     "kind": None,
+    "buckets": None,
+    "buckets_of": None,
 }
 
 SETTINGS = {

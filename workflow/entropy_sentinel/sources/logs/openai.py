@@ -36,7 +36,7 @@ class OpenAIReader(Reader):
 
     def __init__(self) -> None:
         """Start a file."""
-        self._joiner, self._broken = Joiner(), list[Joined]()
+        self._joiner, self._broken = Joiner(), list[Exception]()
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
         """Yield a response for each choice of the reply, or of the streams that end before this chunk."""
@@ -59,16 +59,16 @@ class OpenAIReader(Reader):
     def rest(self) -> Iterator[Callable[[], Reply]]:
         """Yield the responses whose stream ends with the file, and the errors of streams that cannot be joined."""
         yield from (partial(_the, reply) for reply in self._whole(self._joiner.rest()))
-        yield from (partial(_fail, stream) for stream in self._broken)
+        yield from (partial(_fail, error) for error in self._broken)
 
     def _whole(self, ended: Iterable[Joined]) -> Iterator[Reply]:
         for stream in ended:
             try:
-                body = stream.whole()
-            except InputError:
-                self._broken.append(stream)
+                replies = list(self._of_reply(stream.whole()))
+            except Exception as error:  # raised at the end of the file, so that other streams are not lost
+                self._broken.append(error)
                 continue
-            for reply in self._of_reply(body):
+            for reply in replies:
                 if reply.finish_reason == "unknown":
                     reply.facts = [*reply.facts, "interrupted stream"]
                 if not reply.item_id:
@@ -91,10 +91,8 @@ def _the(reply: Reply) -> Reply:
     return reply
 
 
-def _fail(stream: Joined) -> Reply:
-    """Raise the error of a stream that cannot be joined."""
-    stream.whole()
-    raise AssertionError("only streams with an error are passed")
+def _fail(error: Exception) -> Reply:
+    raise error
 
 
 def facts_of(body: Mapping[str, Any]) -> dict[str, Any]:
