@@ -10,7 +10,7 @@ from urllib.request import urlopen
 
 import polars as pl
 import pytest
-from production import BEGIN, fitted, traffic
+from production import BEGIN, fitted, saved, traffic
 from prometheus_client.parser import text_string_to_metric_families
 from serving import free_port, serving
 
@@ -106,7 +106,19 @@ def passed(family: list[Any]) -> set[tuple[Any, ...]]:
 def test_without_windows_it_is_the_slices() -> None:
     read = samples(metrics(es.monitor(fitted("atc-se_sum"), traffic(90))))
     assert "entropy_sentinel_window_start_seconds" not in read
-    assert [one.labels for one in read["entropy_sentinel_responses"]] == [{"slice": "all"}]
+    assert [one.labels for one in read["entropy_sentinel_responses"]] == [{"monitor": "m", "slice": "all"}]
+
+
+def test_two_monitors_in_one_folder_have_no_sample_in_common(tmp_path: Path) -> None:
+    """Two models whose slices have the same names; the name is the model and the file, or what the user says."""
+    labels = []
+    for name in (None, "night"):
+        result = es.monitor(saved(tmp_path, "atc-se_sum"), traffic(90), by=["route"], window="day", name=name)
+        every = [one for family in samples(metrics(result)).values() for one in family]
+        labels.append({(one.name, *sorted(one.labels.items())) for one in every})
+    assert not labels[0] & labels[1]
+    assert {dict(label[1:])["monitor"] for label in labels[0]} == {f"m {saved(tmp_path, 'atc-se_sum').stem}"}
+    assert {dict(label[1:])["monitor"] for label in labels[1]} == {"night"}
 
 
 def test_names_of_labels_are_those_that_prometheus_knows_and_each_is_there_once() -> None:

@@ -246,3 +246,26 @@ def test_a_log_whose_times_cannot_be_read_has_no_newest_window(estimator: SavedE
     results = es.monitor(estimator, rows, by=["route"], window="day", fail_below=0.5, alert_on=["stale"])
     assert (results.newest, results.alerts, results.silent) == ([], [], True)
     assert "estimated_accuracy" not in metrics(results)
+
+
+def test_q_of_a_closed_window_does_not_change_when_slices_move_on(log: Log, estimator: SavedEstimator) -> None:
+    """Ten slices are tested on the fourth day, of which one falls; in the next night nine have pooled newer windows."""
+    routes = [f"r{number}" for number in range(10)]
+    for day in range(3):
+        for route in routes:
+            log.add(day, route, 60, 0.7)
+    log.add(3, "r0", 60, 0.5)
+    for route in routes[1:]:
+        log.add(3, route, 60, 0.69)
+    options: dict[str, Any] = {"by": ["route"], "window": "day", "reference": "2026-11-01..2026-11-02"}
+    options |= {"min_responses": 30, "alert_on": ["drop"]}
+
+    def q_of_r0() -> float:
+        rows = es.monitor(estimator, log.rows, **options).recent
+        return rows.filter(route="r0", window=BEGIN + timedelta(days=3))["change_q"].item()
+
+    before = q_of_r0()
+    log.add(4, "r0", 60, 0.7)
+    for route in routes[1:]:
+        log.add(4, route, 5, 0.7)
+    assert q_of_r0() == pytest.approx(before, rel=1e-12)

@@ -14,6 +14,7 @@ from entropy_sentinel import __version__
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.options import taking
+from entropy_sentinel.frames.urls import file_name
 from entropy_sentinel.monitor.estimating.alerts import alerts, stale_alerts
 from entropy_sentinel.monitor.estimating.estimates import Estimates
 from entropy_sentinel.monitor.labelling.labelled import Labelled
@@ -94,17 +95,19 @@ def _collected(
     with State.opened(None if path is None else Path(path), whose) as state:
         collector = Collector(saved, reading, state, path is not None, single)
         collector.add(given)
-        yield _Run(saved, checksum, collector, state)
+        file = "" if isinstance(estimator, SavedEstimator) else file_name(estimator).partition(".")[0]
+        yield _Run(saved, checksum, collector, state, file)
 
 
 @dataclass(frozen=True)
 class _Run:
-    """An estimator, the `checksum` of its file, and the sums of all logs."""
+    """An estimator, the `checksum` of its file, the sums of all logs, and the name of the estimator's file."""
 
     saved: SavedEstimator
     checksum: str
     collector: Collector
     state: State
+    file: str
 
     def monitored(self, settings: MonitorOptions) -> Monitored:
         """Return the result; raise InputError if the logs or the reference contain no responses."""
@@ -165,6 +168,7 @@ class _Run:
         estimator = {name: about.get(name) for name in ("model", "group", "logprobs", "training_accuracy")}
         return {
             "version": __version__,
+            "monitor": settings.name or " ".join(filter(None, (str(about.get("model") or ""), self.file))),
             "made": datetime.now(UTC).isoformat(timespec="seconds"),
             "estimator": {"name": self.saved.estimator.name, "sha256": self.checksum or None, **estimator},
             "recognises_unfamiliar": bool(about.get("familiarity")),

@@ -210,6 +210,11 @@ class MonitorOptions(Reading):
         description="Number of least certain responses to show on the page for each slice with an alert, read again "
         "from their logs; 0 for none.",
     )
+    name: Annotated[Text | None, Shown(Panel.FILES)] = Field(
+        None,
+        description="Name of the monitor in metrics, alerts and pages, to tell several apart; by default the "
+        "estimator's model and file.",
+    )
     labels: Annotated[Labels | None, Shown(Panel.READING, "FILE", "-l", several=True)] = Field(
         None,
         description="Labels of some responses, in the format of `sample`: .csv, .jsonl or .parquet with item_id, label "

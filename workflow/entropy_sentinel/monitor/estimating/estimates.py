@@ -12,7 +12,7 @@ from entropy_sentinel.monitor.estimating.alerts import Flags, notes_of, notes_of
 from entropy_sentinel.monitor.estimating.change import adjusted, p_of_change
 from entropy_sentinel.monitor.labelling.labelled import Labelled, with_reading
 from entropy_sentinel.monitor.settings import Reference
-from entropy_sentinel.monitor.summing.merging import Merged, Recent
+from entropy_sentinel.monitor.summing.merging import ONLY_TESTED, Merged, Recent
 from entropy_sentinel.monitor.summing.sums import Sums
 from entropy_sentinel.statistics.ambiguity import ambiguous_share
 from entropy_sentinel.statistics.intervals import Residuals
@@ -63,7 +63,10 @@ class Estimates:
             later = (frame["window_from"] >= reference.end).fill_null(False).to_numpy()
         frame = self._with_change(frame, sums, merged.before.rows(slice_), later)
         more = None if labelled is None else labelled.of_windows(rows, self._level)
-        return _ranked(_labelled(frame, more), "window")
+        frame = _labelled(frame, more)
+        if ONLY_TESTED in frame.columns:
+            frame = frame.filter(~pl.col(ONLY_TESTED)).drop(ONLY_TESTED)
+        return _ranked(frame, "window")
 
     def _rows(self, sums: Sums, notes: list[dict[str, str]]) -> pl.DataFrame:
         n, accuracy = sums.n_estimated, self._accuracy(sums)

@@ -22,6 +22,8 @@ from entropy_sentinel.monitor.settings import STALE
 from entropy_sentinel.monitor.summing.merging import NOTHING
 
 PREFIX = "entropy_sentinel_"
+# The label of all samples with the name of the monitor.
+MONITOR = "monitor"
 
 # The labels of a sample by name, and its value.
 Sample = tuple[Mapping[str, Any], float]
@@ -43,7 +45,15 @@ class _Families(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield the families that have a sample."""
-        yield from (family for family in self._all() if family.samples)
+        for family in self._all():
+            if family.samples:
+                yield self._named(family)
+
+    def _named(self, family: Metric) -> Metric:
+        """Return a family whose samples also have the label MONITOR: several monitors may share a folder."""
+        named = {MONITOR: self._result.provenance["monitor"]}
+        family.samples = [sample._replace(labels={**named, **sample.labels}) for sample in family.samples]
+        return family
 
     def _all(self) -> Iterator[Metric]:
         yield from self._when()
@@ -123,7 +133,7 @@ def label_names(columns: Sequence[str]) -> dict[str, str]:
         name = re.sub(r"^(?=[0-9])", "_", name)
         name = re.sub(r"^__+", "_", name)
         number, free = 1, name
-        while free in (*names, "flag", "kind"):
+        while free in (*names, "flag", "kind", MONITOR):
             number, free = number + 1, f"{name}_{number + 1}"
         names[free] = column
     return names

@@ -183,14 +183,19 @@ def _add_windows(sums: dict[str, Sums], grid: pl.DataFrame, rows: pl.DataFrame, 
     return grid
 
 
+# The column of rows that only count among the tests of their window.
+ONLY_TESTED = "only_tested"
+
+
 @dataclass(frozen=True)
 class Recent:
     """The newest windows of slices.
 
     `rows` (n,) has `slice`, a row number of `Merged.slices`; `window`, the newest pooled window; `window_from`, the
     oldest pooled window with responses of the slice; and `n_windows`, the number of windows between them, inclusive.
-    `sums` (n,) are the sums of these rows. A slice has a row for the newest window, and a row for the window before
-    unless that window was pooled.
+    `sums` (n,) are the sums of these rows. A slice has a row for the newest window, and a row for the window before. If
+    the newest row pools that window, the earlier row is ONLY_TESTED: its test belongs to the tests of that window,
+    whose number must not change after the window has closed, but the row is not shown.
 
     `last_usable` (n_slices,) is the last window with enough responses after pooling, or null. `stale` (n_slices,)
     tells whether that window is too long ago. `newest` are the windows of the rows, the newest last.
@@ -212,23 +217,31 @@ def recent(
     span = f"{most_windows}{WINDOWS[window][1:]}"
     newest = _newest(counts, span, least)
     oldest = [start_after(end, 1 - most_windows, window) for end in newest]
-    rows = _pooled(counts.head(0), least).with_columns(window=pl.lit(None, DTYPE))
+    rows = _pooled(counts.head(0), least).with_columns(
+        window=pl.lit(None, DTYPE), **{ONLY_TESTED: pl.lit(None, pl.Boolean)}
+    )
     for begin, end in zip(reversed(oldest), reversed(newest), strict=True):
         if reference is not None and end >= reference.end:
             begin = max(begin, reference.end)
         part = _pooled(counts.filter(pl.col("window").is_between(begin, end)), least).with_columns(window=pl.lit(end))
         if end != newest[-1]:  # only for slices whose newest window was not pooled
             alone = rows.filter(pl.col("window_from") == newest[-1], pl.col("n") >= least)
-            part = part.join(alone, on="slice", how="semi")
+            part = part.with_columns(pl.col("slice").is_in(alone["slice"].implode()).not_().alias(ONLY_TESTED))
         rows = pl.concat([rows, part], how="diagonal_relaxed")
-    groups = np.full(len(windows.rows), -1)
-    for number, pooled in enumerate(rows["places"].to_list()):
-        groups[pooled] = number
+    # Rows that are only tested pool windows that other rows pool too.
+    only_tested, n_rows = rows[ONLY_TESTED].fill_null(False).to_list(), len(rows)
+    sums = Sums.zeros(n_rows, windows.sums)
+    for which in (False, True):
+        groups = np.full(len(windows.rows), -1)
+        for number, pooled in enumerate(rows["places"].to_list()):
+            if only_tested[number] == which:
+                groups[pooled] = number
+        sums = Sums(*(total + part for total, part in zip(sums, windows.sums.grouped(groups, n_rows), strict=True)))
     n_windows = pl.datetime_ranges("window_from", "window", WINDOWS[window]).list.len().cast(pl.Int64)
     last = _last_usable(counts, span, least, n_slices, reference)
     return Recent(
-        rows.select("slice", "window", "window_from", n_windows=n_windows),
-        windows.sums.grouped(groups, len(rows)),
+        rows.select("slice", "window", "window_from", pl.col(ONLY_TESTED).fill_null(False), n_windows=n_windows),
+        sums,
         newest,
         last,
         _stale(counts.filter(pl.col("window") >= oldest[-1]) if newest else counts, last, least),
