@@ -45,9 +45,12 @@ def test_a_log_with_all_of_it(estimator: SavedEstimator, tmp_path: Path) -> None
         "responses without a time": 7,
         "responses with a time before 2015 or after 2099": 8,
     }
+    without_zone = "responses whose time states no zone, taken for UTC; name the zone with --timezone if it is another"
     backwards = "responses more than an hour earlier than the response above"
     assert result.problems.counts == dict.fromkeys(problems, 1)
-    assert result.problems.notes == dict.fromkeys(["responses without features: empty response", backwards], 1)
+    assert result.problems.notes == dict.fromkeys(
+        ["responses without features: empty response", backwards, without_zone], 1
+    )
     for kind, number in (problems | {backwards: 10}).items():
         (place,) = result.problems.places[kind]
         assert place.partition(" (")[0] == f"{path}: line {number}"

@@ -4,7 +4,9 @@ from datetime import UTC, date, datetime
 
 import polars as pl
 import pytest
+from production import fitted, traffic
 
+import entropy_sentinel as es
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.monitor.reading.times import moments, plausible, starts
 from entropy_sentinel.monitor.settings import EARLIEST, WINDOWS, reference, shown
@@ -106,3 +108,58 @@ def test_an_invalid_reference_is_refused(text: str) -> None:
 )
 def test_a_reference_is_shown_as_it_was_meant(text: str, grain: str, message: str) -> None:
     assert shown(reference(text, grain)) == message
+
+
+def log_of(times: list[object]) -> pl.DataFrame:
+    return traffic(len(times)).with_columns(pl.Series("time", times, strict=False))
+
+
+def test_days_of_a_zone_over_a_change_of_the_clock() -> None:
+    """In Berlin 25 October 2026 has 25 hours: it begins at 22:00 UTC of the day before, and ends at 23:00 UTC."""
+    times = ["2026-10-24T21:59:59Z", "2026-10-24T22:00:00Z", "2026-10-25T22:59:59Z", "2026-10-25T23:00:00Z"]
+    result = es.monitor(
+        fitted("atc-se_sum"), log_of(times * 10), window="day", timezone="Europe/Berlin", min_responses=1
+    )
+    days = result.windows.select(pl.col("window").dt.strftime("%Y-%m-%d %H:%M%:z"), "n_responses").sort("window").rows()
+    assert days == [("2026-10-24 00:00+02:00", 10), ("2026-10-25 00:00+02:00", 20), ("2026-10-26 00:00+01:00", 10)]
+    utc = es.monitor(fitted("atc-se_sum"), log_of(times * 10), window="day", min_responses=1).windows
+    assert utc.sort("window")["n_responses"].to_list() == [20, 20]
+    assert result.newest[-1].timestamp() == datetime(2026, 10, 25, 23, tzinfo=UTC).timestamp()
+
+
+def test_weeks_and_months_of_a_zone() -> None:
+    times = ["2026-03-31T21:30:00Z", "2026-03-31T22:30:00Z"] * 10  # in Berlin the second is of April
+    for window, starts_ in (
+        ("month", ["2026-03-01 00:00+01:00", "2026-04-01 00:00+02:00"]),
+        ("week", ["2026-03-30 00:00+02:00"]),
+    ):
+        rows = es.monitor(
+            fitted("atc-se_sum"), log_of(times), window=window, timezone="Europe/Berlin", min_responses=1
+        ).windows
+        assert sorted(rows["window"].dt.strftime("%Y-%m-%d %H:%M%:z")) == starts_
+
+
+@pytest.mark.parametrize("text", ["2026-11-04T00:30:00", "2026-11-04 00:30", "20261104T003000", "2026-11-04"])
+def test_times_without_a_zone_are_the_zones_or_said_to_be_taken_for_utc(text: str) -> None:
+    options = {"window": "day", "min_responses": 1}
+    local = es.monitor(fitted("atc-se_sum"), log_of([text] * 20), timezone="America/New_York", **options)
+    assert local.windows["window"].dt.strftime("%Y-%m-%d %H:%M%:z").to_list() == ["2026-11-04 00:00-05:00"]
+    assert not local.problems.lines()
+    [line] = es.monitor(fitted("atc-se_sum"), log_of([text] * 20), **options).problems.lines()
+    assert line.startswith("20 responses whose time states no zone, taken for UTC")
+
+
+def test_times_with_a_zone_and_numbers_are_not_local() -> None:
+    for value in ("2026-11-04T00:30:00Z", "2026-11-04T01:30:00+01:00", SECONDS - 41_400):
+        result = es.monitor(
+            fitted("atc-se_sum"), log_of([value] * 20), window="day", timezone="America/New_York", min_responses=1
+        )
+        assert result.windows["window"].dt.strftime("%Y-%m-%d").to_list() == ["2026-11-03"]
+        assert not es.monitor(
+            fitted("atc-se_sum"), log_of([value] * 20), window="day", min_responses=1
+        ).problems.lines()
+
+
+def test_a_zone_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(ConfigError, match="timezone: must be a time zone such as Europe/Berlin or UTC, was 'Berlin'"):
+        es.monitor(fitted("atc-se_sum"), log_of(["2026-11-04"] * 20), window="day", timezone="Berlin")

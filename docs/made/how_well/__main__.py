@@ -45,6 +45,7 @@ def write_page(results: Path, docs: Path) -> Path:
         later.append(elsewhere.temperature(*tried, (at[0], at[1])))
     parts = [
         page.introduction(cases, items),
+        elsewhere.other_kind(_between_kinds(observations)),
         page.not_better(settings),
         page.left_out(cases),
         page.kinds(read_validations(sorted((study / JUDGE / "validation").glob("*.json")))),
@@ -52,7 +53,6 @@ def write_page(results: Path, docs: Path) -> Path:
         page.intervals(checked),
         page.flags(checked),
         *later,
-        elsewhere.other_kind(_between_kinds(observations)),
     ]
     draw(page.left_out_once(cases), docs / PICTURE)
     path = docs / "how_well.md"

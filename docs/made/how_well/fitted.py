@@ -9,18 +9,21 @@ import polars as pl
 
 from entropy_sentinel.estimators.catalogue import RECOMMENDED
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
+from entropy_sentinel.estimators.familiarity import PRIOR, Familiarity
 from entropy_sentinel.estimators.settings import Estimation, Fitting
 from entropy_sentinel.estimators.support import Support
 from entropy_sentinel.estimators.training import TrainingRows, one_thread
 from entropy_sentinel.estimators.validation import LEVELS, validate
+from entropy_sentinel.features.buckets import COLUMN, counts_of
 from entropy_sentinel.monitor.estimating.alerts import LARGEST_SHARE
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from entropy_sentinel.stages.estimate import labelled_rows
+from entropy_sentinel.statistics.intervals import Residuals
 from made.how_well.cases import METHODS, with_errors
 
 SETTINGS = Fitting.of(Estimation().model_dump() | {"seed": 42})
 # The monitor's flags of a slice, by the column from which they are computed here.
-FLAGS = ("outside support", "truncated", "training accuracy")
+FLAGS = ("unfamiliar", "outside support", "truncated", "training accuracy")
 
 
 def read_observations(results: Path, judge: str) -> dict[str, pl.DataFrame]:
@@ -64,13 +67,17 @@ def _of(fitted_on: pl.DataFrame, asked: pl.DataFrame) -> Iterator[dict[str, obje
     if isinstance(estimator, Unfitted):
         return
     validation, support, careful = validate(rows, RECOMMENDED), Support.of(rows.features, rows.domains), rows.caution
+    familiarity = None if rows.buckets is None else Familiarity.of(rows.buckets, rows.domains, rows.groups)
     for (name,), part in asked.group_by("benchmark", maintain_order=True):
         case = _case(estimator, part) | {"benchmark": name, "k": len(group), "group": "+".join(group)}
-        outside = support.flags(support.counts(part, np.zeros(len(part), int), 1), np.array([case["estimated"]]))
+        one = np.zeros(len(part), dtype=int)
+        outside = support.flags(support.counts(part, one, 1), np.array([case["estimated"]]))
+        unfamiliar = familiarity is not None and familiarity.flags(counts_of(part[COLUMN], one, 1))[0] is not None
+        residuals = Residuals((), (), (), len(group), PRIOR) if unfamiliar else validation.residuals
         for level in LEVELS:
-            lower, upper, _ = validation.residuals.intervals([case["estimated"]], [case["n"]], level)
+            lower, upper, _ = residuals.intervals([case["estimated"]], [case["n"]], level)
             case |= {f"lower_{level:.0%}": float(lower[0]), f"upper_{level:.0%}": float(upper[0])}
-        message = outside[0] is not None, part["cut_off"].mean() > LARGEST_SHARE, careful is not None
+        message = unfamiliar, outside[0] is not None, part["cut_off"].mean() > LARGEST_SHARE, careful is not None
         yield case | {"verdict": validation.verdict} | dict(zip(FLAGS, message, strict=True))
 
 

@@ -66,8 +66,8 @@ class Statistic(Column):
 CATALOGUE: dict[str, Column] = {
     column.name: column
     for column in (
-        Column("window", "Start of the window; null for responses without a time.", "UTC"),
-        Column("window_from", "Start of the first pooled window.", "UTC"),
+        Column("window", "Start of the window; null for responses without a time.", "time"),
+        Column("window_from", "Start of the first pooled window.", "time"),
         Column("n_windows", "Number of windows that the slice's numbers cover.", "windows", "pooled_windows"),
         Statistic("n_responses", "Responses.", "responses", "responses", each=pl.lit(True)),
         Statistic(

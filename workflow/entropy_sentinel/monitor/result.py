@@ -67,8 +67,8 @@ class Monitored:
     """The rows, the alerts, and their provenance.
 
     Rows have the slice columns (text, null if a response has no value) and the columns that the catalogue
-    (`monitor/catalogue.py`) explains. With windows they also have `window` (its start in UTC, null for responses
-    without a time), and with labels the columns of the labelled accuracy.
+    (`monitor/catalogue.py`) explains. With windows they also have `window` (its start, null for responses without a
+    time), and with labels the columns of the labelled accuracy.
 
     Attributes:
         by: The slice columns.
@@ -224,7 +224,8 @@ def shown_rows(result: Monitored) -> list[tuple[str, pl.DataFrame]]:
     """Return the tables to show, with their titles: the whole time, and the newest window."""
     shown = [("all responses" if result.windows is None else "the whole time", result.slices)]
     if result.newest:
-        shown.append((f"{result.provenance['window']} from {result.newest[-1]:%Y-%m-%d %H:%M} UTC", result.now))
+        zone = result.provenance["timezone"]
+        shown.append((f"{result.provenance['window']} from {result.newest[-1]:%Y-%m-%d %H:%M} {zone}", result.now))
     return shown
 
 

@@ -20,7 +20,7 @@ from entropy_sentinel.monitor.estimating.estimates import Estimates
 from entropy_sentinel.monitor.labelling.labelled import Labelled
 from entropy_sentinel.monitor.reading.inputs import Given, loaded, sources
 from entropy_sentinel.monitor.reading.problems import Problems
-from entropy_sentinel.monitor.reading.times import DTYPE
+from entropy_sentinel.monitor.reading.times import DTYPE, in_zone
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.settings import EARLIEST, MonitorOptions, Reading, shown
 from entropy_sentinel.monitor.showing.behind import behind
@@ -148,9 +148,10 @@ class _Run:
     def _no_reference(self, settings: MonitorOptions) -> str:
         """Return the message for a reference without responses, which names the period of the logs."""
         grains = self._grains()
+        zone = settings.zone or "UTC"
         there = f"from {min(grains):%Y-%m-%d} to {max(grains):%Y-%m-%d}" if grains else "without a time"
         return (
-            f"reference: {settings.period and shown(settings.period)} (UTC) has no response with an estimate "
+            f"reference: {settings.period and shown(settings.period)} ({zone}) has no response with an estimate "
             f"to compare with; the logs have responses {there}"
         )
 
@@ -176,6 +177,7 @@ class _Run:
             "overridden": dict(taken),
             "reading": settings.as_dict(),
             "window": settings.window,
+            "timezone": settings.zone or "UTC",
             "reference": self._since(settings),
             **{name: getattr(settings, name) for name in ("level", "min_responses", "pool_windows")},
             "files": {"read_now": len(read), "known": self.collector.n_known, "in_all": len(files)},
@@ -188,6 +190,11 @@ class _Run:
         }
 
 
+def _real(zone: str | None) -> list[pl.Expr]:
+    """Return the real times of the windows of rows."""
+    return [in_zone(pl.col(name), zone) for name in ("window", "window_from")]
+
+
 def _rows(estimates: Estimates, merged: Merged, settings: MonitorOptions, labelled: Labelled | None) -> dict[str, Any]:
     """Return the fields of `Monitored` that contain rows, windows or alerts."""
     columns, reference, windows = tuple(merged.slices.columns), settings.period, merged.windows
@@ -197,15 +204,18 @@ def _rows(estimates: Estimates, merged: Merged, settings: MonitorOptions, labell
     n_slices = len(merged.slices)
     last = recent(windows, n_slices, settings.window, settings.min_responses, settings.pool_windows, reference)
     slices = estimates.of_slices(merged, labelled, last)
-    rows = estimates.of_windows(merged, last.rows, last.sums, reference, labelled)
+    rows = estimates.of_windows(merged, last.rows, last.sums, reference, labelled).with_columns(_real(settings.zone))
     each = windows.rows.with_columns(window_from="window")
     usable = merged.slices.with_columns(last_usable=pl.Series(last.last_usable, dtype=DTYPE))
+    usable = usable.with_columns(in_zone(pl.col("last_usable"), settings.zone))
+    every = estimates.of_windows(merged, each, windows.sums, reference, labelled).with_columns(_real(settings.zone))
+    newest = pl.select(in_zone(pl.lit(pl.Series(last.newest, dtype=DTYPE)), settings.zone)).to_series()
     return {
         "by": columns,
         "slices": slices,
-        "windows": estimates.of_windows(merged, each, windows.sums, reference, labelled).drop("window_from"),
+        "windows": every.drop("window_from"),
         "alerts": alerts(rows, columns, settings) + stale_alerts(slices, columns, settings),
-        "newest": last.newest,
+        "newest": newest.to_list(),
         "recent": rows,
         "last_usable": slices.select(columns).join(usable, on=columns, how="left", nulls_equal=True),
     }

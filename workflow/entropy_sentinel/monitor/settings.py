@@ -2,15 +2,16 @@
 
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal, NamedTuple, get_args
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.options import Columns, Panel, Shown
 from entropy_sentinel.frames.sections import Number, Seed, Settings, Text, Whole
 from entropy_sentinel.sources.logs.settings import FormatOptions, ResponseOptions
 
-# Windows by name, in Polars' notation: in UTC, with weeks from Monday.
+# Windows by name, in Polars' notation, with weeks from Monday.
 WINDOWS = {"hour": "1h", "day": "1d", "week": "1w", "month": "1mo"}
 # The time column in the formats that have one.
 TIME = "time"
@@ -40,6 +41,17 @@ Patterns = Annotated[
 ]
 
 
+def _zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError(f"must be a time zone such as Europe/Berlin or UTC, was '{name}'") from None
+    return name
+
+
+Zone = Annotated[Text, AfterValidator(_zone)]
+
+
 class Slicing(ResponseOptions):
     """How responses are read, and which columns define slices."""
 
@@ -60,6 +72,11 @@ class Slicing(ResponseOptions):
         return None
 
     @property
+    def zone(self) -> str | None:
+        """Return the time zone of windows and of times without one; null for UTC."""
+        return None
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Return the columns of slices and time."""
         return self.by if self.time_column is None else (*self.by, self.time_column)
@@ -70,7 +87,11 @@ class Reading(Slicing):
 
     window: Annotated[Literal["hour", "day", "week", "month"] | None, Shown(Panel.SLICES, short="-w")] = Field(
         None,
-        description="Add rows by window of time. Windows are in UTC; weeks begin on Monday, months on the first.",
+        description="Add rows by window of time. Weeks begin on Monday, months on the first.",
+    )
+    timezone: Annotated[Zone | None, Shown(Panel.SLICES, "ZONE")] = Field(
+        None,
+        description="The time zone of the windows, and of times without one, such as Europe/Berlin; by default UTC.",
     )
     time: Annotated[str | None, Shown(Panel.SLICES, "COLUMN")] = Field(
         None,
@@ -94,6 +115,11 @@ class Reading(Slicing):
     def time_column(self) -> str | None:
         """Return the column of the time; null if time does not matter."""
         return None if self.grain is None else self.time or TIME
+
+    @property
+    def zone(self) -> str | None:
+        """Return the time zone of windows and of times without one; null for UTC."""
+        return self.timezone
 
     @property
     def period(self) -> "Reference | None":
@@ -142,7 +168,7 @@ def reference(text: str, grain: str = "day") -> Reference:
         raise ConfigError(f"reference: must be between {EARLIEST:%Y} and {LATEST:%Y}, was '{text}'")
     for moment in period:
         if (moment.minute, moment.second, moment.microsecond) != (0, 0, 0) or (grain == "day" and moment.hour):
-            raise ConfigError(f"reference: must consist of whole {grain}s in UTC, like the windows, was '{text}'")
+            raise ConfigError(f"reference: must consist of whole {grain}s, like the windows, was '{text}'")
     return period
 
 

@@ -156,7 +156,7 @@ class Inputs:
         `excluded` is the reason why a row is not estimated, or null. Unusable records and damaged files are counted,
         or raise InputError if strict.
         """
-        clock = None if self._reading.grain is None else Clock(self._reading.grain, self._problems)
+        clock = None if self._reading.grain is None else Clock(self._reading.grain, self._problems, self._reading.zone)
         try:
             for batch in self._features(source):
                 batch = with_reasons(batch, self._signals)

@@ -1,4 +1,9 @@
-"""Read the times of a log in any form, find their windows, and count impossible times."""
+"""Read the times of a log in any form, find their windows, and count impossible times.
+
+Windows are computed on the clock of one time zone, by default UTC: a time is what that clock shows, in columns whose
+dtype is UTC's. So days and weeks are that zone's, also when its clock changes. `in_zone` turns windows into real times
+for the outputs.
+"""
 
 from datetime import UTC, datetime
 
@@ -10,8 +15,37 @@ from entropy_sentinel.monitor.settings import EARLIEST, LATEST, WINDOWS
 DTYPE = pl.Datetime("us", "UTC")
 _ISO = ("%+", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d")
 IMPLAUSIBLE = f"responses with a time before {EARLIEST.year} or after {LATEST.year - 1}"
+WITHOUT_ZONE = "responses whose time states no zone, taken for UTC; name the zone with --timezone if it is another"
 # A larger step back in time means a corrected clock or concatenated logs; replies out of order differ by minutes.
 JUMP_S = 3600
+
+
+def on_clock(times: pl.Series, raw: pl.Series, zone: str | None) -> pl.Series:
+    """Return what the clock of a zone shows at UTC times, (n,); `raw` times without a zone are that clock's already."""
+    if zone is None:
+        return times
+    shown = times.dt.convert_time_zone(zone).dt.replace_time_zone("UTC", ambiguous="earliest").cast(DTYPE)
+    return pl.select(pl.when(without_zone(raw)).then(times).otherwise(shown)).to_series()
+
+
+def without_zone(raw: pl.Series) -> pl.Series:
+    """Return whether each time states no zone, (n,): dates, some datetimes, and some texts; numbers are UTC."""
+    if raw.dtype == pl.String:
+        is_text = raw.str.contains(r"^\s*\d{4}-?\d\d-?\d\d") & ~raw.str.contains(r"(?i)(z|[+-]\d\d(:?\d\d)?)\s*$")
+        dates = raw.str.contains(r"^\s*\d{4}-\d\d-\d\d\s*$")
+        return (is_text | dates).fill_null(False)
+    naive = raw.dtype == pl.Date or (isinstance(raw.dtype, pl.Datetime) and raw.dtype.time_zone is None)
+    return pl.Series([naive] * len(raw), dtype=pl.Boolean)
+
+
+def in_zone(windows: pl.Expr, zone: str | None) -> pl.Expr:
+    """Return the real times of windows that are on the clock of a zone."""
+    if zone is None:
+        return windows
+    wall = windows.dt.replace_time_zone(None)
+    # A window may begin in the hour that the change to summer time skips: an hour later.
+    first = wall.dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null")
+    return pl.coalesce(first, wall.dt.offset_by("1h").dt.replace_time_zone(zone, ambiguous="earliest"))
 
 
 def moments(column: pl.Series) -> pl.Series:
@@ -49,7 +83,8 @@ def start_after(start: datetime, n: int, window: str) -> datetime:
 
 def windows_between(first: datetime, last: datetime, window: str) -> pl.Series:
     """Return the starts of all windows from the one that starts at `first` to the one that starts at `last`."""
-    return pl.datetime_range(first, last, WINDOWS[window], eager=True, time_unit="us", time_zone="UTC")
+    zone = getattr(first.tzinfo, "key", "UTC")
+    return pl.datetime_range(first, last, WINDOWS[window], eager=True, time_unit="us", time_zone=zone)
 
 
 def _of_numbers(column: pl.Series) -> pl.Series:
@@ -91,13 +126,15 @@ def _of_text(text: str) -> datetime | None:
 class Clock:
     """Assigns the times of one file, in order, to windows of `grain`."""
 
-    def __init__(self, grain: str, problems: Problems) -> None:
-        self._grain, self._problems = grain, problems
+    def __init__(self, grain: str, problems: Problems, zone: str | None = None) -> None:
+        self._grain, self._problems, self._zone = grain, problems, zone
         self._last: datetime | None = None
 
     def windows(self, raw: pl.Series, places: pl.Series) -> pl.Series:
         """Return the smallest window of each time; null if the time is missing or impossible, which is counted."""
-        times = pl.DataFrame({"raw": raw, "time": moments(raw), "place": places})
+        times = pl.DataFrame({"raw": raw, "time": on_clock(moments(raw), raw, self._zone), "place": places})
+        if self._zone is None and (there := places.filter(without_zone(raw)).to_list()):
+            self._problems.note(WITHOUT_ZONE, [], len(there))
         times = times.with_columns(good=pl.col("time").is_not_null() & plausible(pl.col("time")))
         for kind, which in {
             "responses without a time": pl.col("raw").is_null(),

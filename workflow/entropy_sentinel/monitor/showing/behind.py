@@ -5,7 +5,7 @@ predictions, and their logs are read again.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +53,8 @@ def _chosen(alert: Mapping[str, Any], window: str | None, state: State, reading:
     same = [pl.col(f"{BY}{name}").eq_missing(pl.lit(alert["slice"][name], pl.String)) for name in reading.by]
     if window is not None and alert.get("window") is not None:
         # A window with too few responses is pooled with earlier windows.
-        first, last = (datetime.fromisoformat(alert[name]) for name in ("window_from", "window"))
+        # The state has what the clock of the windows' zone shows.
+        first, last = (datetime.fromisoformat(alert[name]).replace(tzinfo=UTC) for name in ("window_from", "window"))
         same.append(starts(pl.col("grain"), window).is_between(first, last))
     frames = [pl.DataFrame(schema={"key": pl.String, **dict.fromkeys(_WHO, pl.String), "p": pl.Float64})]
     for key in state.files:

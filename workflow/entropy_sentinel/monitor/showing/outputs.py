@@ -172,9 +172,9 @@ def write_metrics(result: Monitored, path: str | Path) -> None:
 
 
 def plain(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with windows as text, such as 2026-11-01T00:00Z."""
+    """Return the rows with windows as text, such as 2026-11-01T00:00Z, or with the offset of another zone."""
     times = [name for name in ("window", "window_from") if name in rows.columns]
-    return rows.with_columns(pl.col(times).dt.strftime("%Y-%m-%dT%H:%MZ"))
+    return rows.with_columns(pl.col(times).dt.strftime("%Y-%m-%dT%H:%M%:z").str.replace(r"\+00:00$", "Z"))
 
 
 def _csv(result: Monitored, path: Path) -> None:

@@ -108,7 +108,13 @@ def _tables(result: Monitored) -> list[dict[str, Any]]:
     tables = [_table(result, "The whole time", result.slices)]
     for window in reversed(result.newest):
         rows = result.recent.filter(pl.col("window") == window)
-        tables.append(_table(result, f"{result.provenance['window'].title()} from {window:%Y-%m-%d %H:%M} UTC", rows))
+        tables.append(
+            _table(
+                result,
+                f"{result.provenance['window'].title()} from {window:%Y-%m-%d %H:%M} {result.provenance['timezone']}",
+                rows,
+            )
+        )
     return tables
 
 

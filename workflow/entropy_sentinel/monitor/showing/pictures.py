@@ -182,10 +182,11 @@ def over_time(result: Monitored) -> OverTime | None:
     for row in first.iter_rows(named=True):
         same = pl.all_horizontal(pl.col("window") >= newest[0], *(pl.col(x).eq_missing(row[x]) for x in result.by))
         panels.append(_panel(name_of(result, row), windows.filter(same), axis, grey))
+    zone = result.provenance["timezone"]
     return OverTime(
         tuple(panels),
         (
-            f"Estimated accuracy by {result.provenance['window']} (start in UTC), with {first['level'][0]:.0%} "
+            f"Estimated accuracy by {result.provenance['window']} (start in {zone}), with {first['level'][0]:.0%} "
             f"intervals, of the {counted(len(first), 'slice')} with the most expected errors."
         )
         + (" Grey: the reference." if grey else "")

@@ -89,7 +89,7 @@ def without_traffic(result: Monitored) -> list[str]:
     if not missing:
         return []
     named = ", ".join(missing[:SHOWN]) + (f" and {len(missing) - SHOWN:,} more" if len(missing) > SHOWN else "")
-    return [f"{counted(len(missing), window)} without responses (UTC): {named}"]
+    return [f"{counted(len(missing), window)} without responses ({result.provenance['timezone']}): {named}"]
 
 
 def reasons(result: Monitored) -> dict[str, str]:
