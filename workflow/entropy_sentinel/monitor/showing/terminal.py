@@ -20,6 +20,9 @@ from entropy_sentinel.monitor.result import (
 from entropy_sentinel.report.terminal import Part, table
 from entropy_sentinel.statistics.intervals import NOTES, PRIOR
 
+# Longest reason of a flag of all slices, in characters; files and the page have all of it.
+LONGEST_REASON = 200
+
 
 def untested(result: Monitored) -> list[str]:
     """Return a line about changes without q, which raise no alert however large they are."""
@@ -104,6 +107,15 @@ def reasons(result: Monitored) -> dict[str, str]:
     }
 
 
+def _beginning(reason: str) -> str:
+    """Return the first parts of a long reason, such as those of a verdict, which is the same every night."""
+    if len(reason) <= LONGEST_REASON:
+        return reason
+    return (
+        f"{reason[:LONGEST_REASON].rpartition('; ')[0] or reason[:LONGEST_REASON]}; ... (all reasons: --json, --page)"
+    )
+
+
 def parts(result: Monitored) -> list[Part]:
     """Return the parts to print: estimator and input, slices, newest window, reasons for the flags, alerts."""
     shown: list[Part] = [*whose(result)]
@@ -111,7 +123,7 @@ def parts(result: Monitored) -> list[Part]:
         shown += _rows(result, rows, of)
     shown += without_traffic(result)
     shown += pooled(result) if result.newest else []
-    shown += [f"{flag}: {reason}" for flag, reason in result.provenance["general_flags"].items()]
+    shown += [f"{flag}: {_beginning(reason)}" for flag, reason in result.provenance["general_flags"].items()]
     shown += [] if result.provenance["recognises_unfamiliar"] else [NO_WORDS]
     shown += [NOTES[PRIOR]] if PRIOR in result.slices["basis"].to_list() else []
     shown += [*labels_of_a_part(result), *labels_and_estimates(result)]

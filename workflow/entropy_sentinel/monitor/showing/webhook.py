@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from entropy_sentinel import __version__
+from entropy_sentinel.estimators.verdict import USABLE
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.monitor.result import SHOWN, Monitored, alerts, whose
 
@@ -58,10 +59,18 @@ def post_message(result: Monitored, address: str) -> None:
 
 
 def message(result: Monitored) -> str:
-    """Return the estimator's line and a line for each of the first SHOWN alerts."""
-    lines = alerts(result)
+    """Return the estimator's line, the verdict, and a line with the interval for each of the first SHOWN alerts."""
+    flags = result.provenance["general_flags"]
+    verdict = f"about all slices: {', '.join(flags)}" if flags else f"verdict of the validation: {USABLE}"
+    lines = [f"{line}{_interval(alert)}" for line, alert in zip(alerts(result), result.alerts, strict=True)]
     more = [f"and {len(lines) - SHOWN:,} more"] if len(lines) > SHOWN else []
-    return "\n".join([whose(result)[0], *lines[:SHOWN], *more]).translate(_ESCAPED)
+    return "\n".join([whose(result)[0], verdict, *lines[:SHOWN], *more]).translate(_ESCAPED)
+
+
+def _interval(alert: Mapping[str, Any]) -> str:
+    if alert["lower"] is None:
+        return ""
+    return f" ({alert['level']:.0%} interval {alert['lower']:.3f} to {alert['upper']:.3f})"
 
 
 class _NoRedirects(HTTPRedirectHandler):
