@@ -20,7 +20,7 @@ from mutations import ODD, mutated
 import entropy_sentinel as es
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import ConfigError, InputError
-from entropy_sentinel.sources.logs.records import Found, records
+from entropy_sentinel.sources.logs.records import END, Found, records
 from entropy_sentinel.sources.logs.summary import Summary
 
 pytestmark = pytest.mark.slow
@@ -175,7 +175,7 @@ def test_one_of_a_batch_of_which_no_frame_can_be_made_is_found(tmp_path: Path, m
         return whole(replies, *others)
 
     monkeypatch.setattr(reading, "gathered", fails)
-    lines = [reply(f"r-{number}") for number in range(700)] + [reply("r-0")]
+    lines = [reply(f"r-{number}") for number in range(700)] + [reply("r-0", [step(), step(-1.5)])]
     frame, summary = read(write(tmp_path / "log.jsonl", *lines), places=True)
     assert len(frame) == 700
     assert len(tries) < 40
@@ -192,13 +192,13 @@ def test_an_invalid_id_ends_the_reading_of_its_file(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(numbers, "_MOST", 10)
     with pytest.raises(InputError, match="log.jsonl: the id 'same' occurs more than 10 times"):
-        read(write(tmp_path / "log.jsonl", *[reply("same")] * 11))
+        read(write(tmp_path / "log.jsonl", *[reply("same", [step()] * (1 + n)) for n in range(11)]))
 
 
 @cache
 def sample(path: Path) -> list[Any]:
     """The records of a format's sample."""
-    return [record.content for record in records(str(path)) if isinstance(record, Found)]
+    return [record.content for record in records(str(path)) if isinstance(record, Found) and record.content is not END]
 
 
 def readable(line: Any) -> str | None:
