@@ -110,7 +110,7 @@ class Familiarity:
             return [f"familiarity: one kind of questions, so slices farther than {ALONE:.2f} from it are flagged"]
         order = np.argsort(np.where(np.isfinite(self.left_out), self.left_out, -np.inf))
         nearest, farthest = order[np.isfinite(self.left_out[order])][:2], order[-1]
-        near = " and ".join(f"{self.names[place]} ({self.left_out[place]:.2f})" for place in nearest)
+        near = " and ".join(f"{self.names[place]} ({max(self.left_out[place], 0):.2f})" for place in nearest)
         lines = [
             f"familiarity: of the labelled domains, {near} are nearest to the others, {self.names[farthest]} "
             f"({self.left_out[farthest]:.2f}) is farthest; slices farther than {self.limit:.2f} are flagged"
