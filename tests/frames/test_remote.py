@@ -80,7 +80,7 @@ def test_a_monitor_downloads_only_new_files(
     assert [n_responses(), n_responses()] == [n, n]
     assert sorted(copied) == ["day-1.jsonl", "labels.csv", "mine.estimator"]
     first = LOG.splitlines(keepends=True)[0]
-    store.pipe_file("/logs/day-1.jsonl", LOG + first.replace(b'"id":', b'"id": "another", "old_id":'))
+    store.pipe_file("/logs/day-1.jsonl", LOG + first.replace(b'"item_id":"', b'"item_id":"another-'))
     assert n_responses() == n + 1
     assert copied[3:] == ["day-1.jsonl"]
     with pytest.raises(ConfigError, match="state"):

@@ -20,6 +20,9 @@ def tagged(**columns: Scalar) -> Iterator[None]:
     Args:
         **columns: Values by name: `route="billing"` becomes the column `metadata.route`, for `--by metadata.route`.
 
+    Returns:
+        A context manager for `with`.
+
     Raises:
         InputError: For a value that is not a text, number or truth value.
 
