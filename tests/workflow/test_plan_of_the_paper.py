@@ -20,7 +20,7 @@ def test_full_study_has_its_jobs(tmp_path: Path) -> None:
     expected |= {f"accuracy_{rule}": 1 for rule in analysis}
     expected |= {"accuracy_validation": 9, "rejection_assessments": 9, "rejection_measures": 9, "responses_page": 9}
     assert counts == expected | {f"rejection_{rule}": 1 for rule in ("tables", "figures", "report")}
-    assert plan.cpu_s < 20, "seconds of CPU time; see make bench-dag"
+    assert plan.cpu_s < 30, "seconds of CPU time; see make bench-dag"
 
 
 def asked(output: str) -> dict[str, set[str]]:

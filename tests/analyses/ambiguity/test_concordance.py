@@ -88,7 +88,8 @@ def test_many_items_take_no_time_for_each_pair() -> None:
     y = x + 2 * rng.normal(size=200_000)
     start = time.process_time()
     result = concordance(x, y)
-    assert time.process_time() - start < 10
+    # 6 to 13 seconds by machine and load; all pairs would take minutes.
+    assert time.process_time() - start < 40
     assert result.auc_c is not None
     assert 2 * result.auc_c - 1 == pytest.approx(stats.kendalltau(x, y).statistic, abs=1e-12)
 
