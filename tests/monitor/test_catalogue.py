@@ -24,6 +24,7 @@ def test_statistics_of_each_response() -> None:
     why = pl.Series("excluded", [None, "of model 'x'", None, None], dtype=pl.String)
     frame = pl.DataFrame({"cut_off": [True, True, None, False]}).with_columns(
         why,
+        overridden=pl.Series([False, False, True, False]),
         sample=pl.Series([0, 1, 0, 0]),
         stable_classes=pl.Series(["2.0", "2.0", "1", None]),
     )

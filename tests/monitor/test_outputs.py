@@ -141,7 +141,7 @@ def test_the_rows_as_files(found: Monitored, tmp_path: Path) -> None:
     assert table["estimated_accuracy"].to_list() == found.windows["estimated_accuracy"].to_list()
     assert set(table["window"]) == {f"2026-11-0{day}T00:00Z" for day in (2, 3, 4, 5)}
     assert pl.read_parquet(tmp_path / "rows.parquet").equals(found.windows)
-    assert read_provenance(tmp_path / "rows.parquet")["estimator"]["name"] == "atc-se_sum"
+    assert read_provenance(tmp_path / "rows.parquet")["estimators"][0]["name"] == "atc-se_sum"
     read = json.loads((tmp_path / "rows.json").read_text())
     assert set(read) == {"slices", "windows", "recent", "alerts", "provenance"}
     assert [row["n_responses"] for row in read["slices"]] == found.slices["n_responses"].to_list()

@@ -233,8 +233,24 @@ def test_what_speaks_against_the_estimator_is_a_flag_of_every_slice(features) ->
     assert result.provenance["general_flags"]["training accuracy"] == "only 1 of 400 training rows are incorrect"
     shops = features.filter(pl.col("route") == "shop", pl.col("reason").is_null()).height
     assert result.provenance["overridden"] == {"of model 'other'": shops}
-    for flags in result.slices["flags"]:
-        assert flags[-3:].to_list() == ["training accuracy", "overridden", "support unknown"]
+    for slice_, flags in result.slices.select("route", "flags").iter_rows():
+        verdict = "overridden" if slice_ == "shop" else "too few domains to say"
+        assert flags[-3:] == ["training accuracy", verdict, "support unknown"]
+
+
+def test_another_model_in_one_slice_leaves_the_other_slices_their_intervals(features) -> None:
+    estimator = fitted("group-accuracy")
+    own = es.monitor(estimator, features, by=["route"]).slices.sort("route")
+    mixed = features.with_columns(model=pl.when(pl.col("route") == "shop").then(pl.lit("other")).otherwise("model"))
+    rows = es.monitor(estimator, mixed, by=["route"], any_model=True).slices.sort("route")
+    assert dict(rows.select("route", "basis").rows()) == {
+        **dict.fromkeys(own["route"], "predictive"),
+        "shop": "prior",
+    }
+    kept = pl.col("route") != "shop"
+    ends = ("lower", "upper", "conformal_lower", "estimate_worth", "flags")
+    assert rows.filter(kept).select(ends).equals(own.filter(kept).select(ends))
+    assert rows.filter(~kept)["n_overridden"].to_list() == own.filter(~kept)["n_estimated"].to_list()
 
 
 def test_the_validation_of_another_model_is_not_shown_as_if_it_held(features) -> None:

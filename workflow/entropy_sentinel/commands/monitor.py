@@ -3,6 +3,7 @@
 import inspect
 import sys
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,7 +25,11 @@ BEHIND = 5
 
 Logs = Annotated[
     list[str],
-    typer.Argument(metavar="LOGS", help=f"{RESPONSES} Also --state files of parts of the logs."),
+    typer.Argument(
+        metavar="[ESTIMATOR...] LOGS",
+        help=f"Estimators of other models, if you watch several. Then: {RESPONSES} Also --state files of parts of the "
+        "logs.",
+    ),
 ]
 State = Annotated[
     Path | None,
@@ -32,7 +37,8 @@ State = Annotated[
         "--state",
         metavar="FILE",
         rich_help_panel=Panel.FILES,
-        help="Keep the sums of each log in this file, so that each log is read once.",
+        help="Keep the sums of each log in this file, so that each log is read once; with several estimators in a file "
+        "for each, FILE.MODEL.",
     ),
 ]
 
@@ -59,11 +65,14 @@ def command(estimator: Estimator, logs: Logs, state: State = None, json: Json = 
     enough responses. If several apply, the precedence is 4, 1, 5, 3. With windows, alerts are about the newest two, or
     about earlier ones where these have too few responses.
 
+    With several estimators, each estimates the responses of its own model, and the slices are labelled by model.
+
     \b
     Every night, on all logs; each log is read once:
       entropy-sentinel monitor mine.estimator logs --by metadata.route --window day \\
           --reference 2026-11-02..2026-11-08 --alert-on drop --state state --page slices.html
     """
+    from entropy_sentinel.estimators.saved import is_estimator
     from entropy_sentinel.frames.printable import one_line
     from entropy_sentinel.monitor.running import monitor
     from entropy_sentinel.monitor.showing.outputs import as_json
@@ -72,10 +81,12 @@ def command(estimator: Estimator, logs: Logs, state: State = None, json: Json = 
 
     targets = {name: options.pop(name) for name in OUTPUTS}
     options["labels"] = options["labels"] or None
-    sources = _checked(targets, estimator, logs, state, options["labels"])
+    others = list(takewhile(is_estimator, logs))
+    estimators = [estimator, *map(Path, others)]
+    sources = _checked(targets, estimators, logs[len(others) :], state, options["labels"])
     if targets["page"] is None:
         options["responses"] = 0
-    result = monitor(estimator, sources, state=state, **options)
+    result = monitor(estimators if others else estimator, sources, state=state, **options)
     if json:
         print_json(as_json(result))
     else:
@@ -103,18 +114,21 @@ def _failures(result: "Monitored", targets: dict[str, Any]) -> Iterator[str]:
 
 
 def _checked(
-    targets: dict[str, Any], estimator: Path, logs: list[str], state: Path | None, labels: Any
+    targets: dict[str, Any], estimators: list[Path], logs: list[str], state: Path | None, labels: Any
 ) -> list[str | Path]:
-    """Return the log files; raise an error if an output would replace an input or has an unknown suffix."""
+    """Return the log files; raise an error if there are none, or if an output would replace an input or is unknown."""
+    from entropy_sentinel.frames.errors import InputError
     from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.monitor.reading.inputs import paths_of
     from entropy_sentinel.verbs.labels import label_files
 
+    if not logs:
+        raise InputError("LOGS: must name at least one file of responses, was only estimators")
     for name, target in targets.items():
         if target is not None:
             OUTPUTS[name].check(target)
     written = {f"--{name}": target for name, target in targets.items() if OUTPUTS[name].is_file}
     paths = paths_of(logs, state)
-    read = [estimator, *paths, *(label_files(labels) if labels else ()), *([] if state is None else [state])]
+    read = [*estimators, *paths, *(label_files(labels) if labels else ()), *([] if state is None else [state])]
     check_outputs(written, read)
     return paths

@@ -8,7 +8,8 @@ A log line becomes an alert in five steps. `running` calls every step, and `sett
     labelling   `sampling` chooses responses, `to_label` writes their file; `labelled` improves estimates with labels
     showing     the `result` on a terminal, as a page with pictures, and as files; `catalogue` lists these outputs
 
-`catalogue` has the columns of a row and the statistics of a slice. `once` has `estimate` and `score`, without a state.
+`joining` watches several models, each with its own estimator. `catalogue` has the columns of a row and the statistics
+of a slice. `once` has `estimate` and `score`, without a state.
 """
 
 import sys

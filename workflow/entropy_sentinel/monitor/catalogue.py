@@ -12,6 +12,8 @@ from entropy_sentinel.statistics.ambiguity import SEVERAL
 
 # The family `semantics` gives all responses to a question the same `stable_classes`. Only the first response counts, so
 # that sums over files do not depend on which samples each file contains.
+# Columns that reading adds for the statistics.
+MADE = {"excluded", "overridden"}
 _FIRST, _STABLE = pl.col("sample") == 0, pl.col("stable_classes").cast(pl.Float64, strict=False)
 
 
@@ -32,8 +34,9 @@ class Statistic(Column):
     Attributes:
         each: The value of a response: true, false or a number; null counts as 0. It is an expression over the columns
             of feature files (`features/catalogue.py`); `excluded`, the reason why a response is not estimated, or null;
-            the columns of traces (`frames/generation.py`), null for feature files; and other columns of logs by their
-            dotted names, as text, null if missing. If values may be unknown, count the known values in another
+            `overridden`, whether it is estimated although its model or log-probabilities differ; the columns of traces
+            (`frames/generation.py`), null for feature files; and other columns of logs by their dotted names, as text,
+            null if missing. If values may be unknown, count the known values in another
             statistic and name that statistic in `of`.
         of: The statistic that is the denominator of a share: responses that do not count there do not count here, and
             rows have the ratio of the two sums. Empty for a count or another sum; only counts (`n_...`) are integers.
@@ -75,6 +78,10 @@ CATALOGUE: dict[str, Column] = {
             each=pl.col("excluded").is_null(),
         ),
         Column("n_excluded", "Responses that could not be estimated.", "responses", "excluded_responses"),
+        Statistic(
+            *("n_overridden", "Responses with an estimate that differ from the training data.", "responses"),
+            each=pl.col("overridden"),
+        ),
         Statistic(
             *("cut_off_share", "Share of the estimated responses that were truncated.", "1", "cut_off_share"),
             each=pl.col("cut_off"),
@@ -154,6 +161,4 @@ VERSIONS = {column.name: column.version for column in STATISTICS.values()}
 
 def made_of() -> list[str]:
     """Return the columns of feature files and logs that statistics use."""
-    return sorted(
-        {name for statistic in STATISTICS.values() for name in statistic.each.meta.root_names()} - {"excluded"}
-    )
+    return sorted({name for statistic in STATISTICS.values() for name in statistic.each.meta.root_names()} - MADE)

@@ -230,16 +230,19 @@ def shown_rows(result: Monitored) -> list[tuple[str, pl.DataFrame]]:
 
 
 def whose(result: Monitored) -> tuple[str, str]:
-    """Return two lines: which estimator was used, and how much was read."""
-    about, files = result.provenance["estimator"], result.provenance["files"]
-    domains = (about["group"] or "?").split("+")
-    named = ", ".join(domains) if len(domains) <= NAMED else f"{len(domains)} domains"
-    responses = result.provenance["responses"]
+    """Return two lines: which estimators were used, and how much was read."""
+    files, responses = result.provenance["files"], result.provenance["responses"]
     return (
-        f"{about['name']} of {about['model']}, fitted on {named}",
+        "; ".join(map(_estimator, result.provenance["estimators"])),
         f"{counted(responses['in_all'], 'response')} in {counted(files['in_all'], 'file')}"
         + (f"; read now: {files['read_now']:,}" if files["read_now"] != files["in_all"] else ""),
     )
+
+
+def _estimator(about: Mapping[str, Any]) -> str:
+    domains = (about["group"] or "?").split("+")
+    named = ", ".join(domains) if len(domains) <= NAMED else f"{len(domains)} domains"
+    return f"{about['name']} of {about['model']}, fitted on {named}"
 
 
 def silence(result: Monitored) -> list[str]:

@@ -1,8 +1,8 @@
-"""Run the monitor: turn logs and an estimator into rows and alerts."""
+"""Run the monitor: turn logs and an estimator, or an estimator for each model, into rows and alerts."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +17,7 @@ from entropy_sentinel.frames.options import taking
 from entropy_sentinel.frames.urls import file_name
 from entropy_sentinel.monitor.estimating.alerts import alerts, stale_alerts
 from entropy_sentinel.monitor.estimating.estimates import Estimates
+from entropy_sentinel.monitor.joining import Part, joined, parts_of
 from entropy_sentinel.monitor.labelling.labelled import Labelled
 from entropy_sentinel.monitor.reading.inputs import Given, loaded, sources
 from entropy_sentinel.monitor.reading.problems import Problems
@@ -25,7 +26,7 @@ from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.settings import EARLIEST, MonitorOptions, Reading, shown
 from entropy_sentinel.monitor.showing.behind import behind
 from entropy_sentinel.monitor.summing.collecting import Collector
-from entropy_sentinel.monitor.summing.merging import Merged, merge, recent
+from entropy_sentinel.monitor.summing.merging import NEWEST_WINDOWS, Merged, merge, newest_windows, recent
 from entropy_sentinel.monitor.summing.state import State
 from entropy_sentinel.verbs.inputs import is_table, labels_table
 from entropy_sentinel.verbs.labels import read_labels
@@ -33,7 +34,7 @@ from entropy_sentinel.verbs.labels import read_labels
 
 @taking(MonitorOptions)
 def monitor(
-    estimator: SavedEstimator | str | Path,
+    estimator: SavedEstimator | str | Path | Sequence[SavedEstimator | str | Path],
     logs: Given,
     by: Sequence[str] = (),
     *,
@@ -43,11 +44,13 @@ def monitor(
     """Estimate the accuracy of every slice of logs, with intervals, flags, changes and alerts.
 
     Args:
-        estimator: An estimator from `fit` or `load`, or its file.
+        estimator: An estimator from `fit` or `load`, or its file. Several are each used for the responses of their
+            model, and the column `model` is added to `by`.
         logs: Logs, traces or features, as files, folders, patterns or `-` for standard input; a frame of features; or
             state files of parts of the logs.
         by: The columns whose values define slices, combined; without any, all responses are one slice.
         state: A file that keeps the sums of each log for this estimator and settings, so that each log is read once.
+            With several estimators, a file for each: this name, a dot and the model's name.
         **options: The fields of `MonitorOptions`, by name: windows, reference, alerts, labels, and options for reading
             logs. Labels may also be a frame.
 
@@ -70,9 +73,44 @@ def monitor(
         [(30, 1), (30, 2), (30, 3), (30, 4), (30, 5)]
     """
     settings = MonitorOptions.of({"by": by, **options})
-    with _collected(estimator, logs, state, settings, settings.labels is not None or settings.responses > 0) as run:
+    single = settings.labels is not None or settings.responses > 0
+    if not isinstance(estimator, SavedEstimator | str | Path):
+        return _monitored_each(parts_of(estimator, logs, state, settings), logs, settings, single)
+    with _collected(estimator, logs, state, settings, single) as run:
         run.collector.check()
-        return run.monitored(settings)
+        problems, merged = run.collector.problems(), run.merged(settings)
+        if merged is None:
+            raise _without_responses(problems)
+        labelled = run.labelled(settings, merged)
+        if labelled is not None:
+            labelled.note(problems)
+        return run.monitored(settings, merged, labelled, problems)
+
+
+def _monitored_each(parts: Sequence[Part], logs: Given, settings: MonitorOptions, single: bool) -> Monitored:
+    """Return the joined results of several estimators, each for the responses of its model."""
+    with ExitStack() as stack:
+        runs = []
+        for part in parts:
+            run = stack.enter_context(_collected(part.estimator, logs, part.state, part.options(settings), single))
+            run.collector.check()
+            runs.append((part, run, run.merged(part.options(settings))))
+        there = [(part, run, merged) for part, run, merged in runs if merged is not None]
+        if not there:
+            raise _without_responses(Problems.total(run.collector.problems().as_dict() for _, run, _ in runs))
+        ends = {end for _, _, merged in there for end in newest_windows(merged.windows, settings)}
+        newest = sorted(ends)[-NEWEST_WINDOWS:]
+        labelled = [run.labelled(part.options(settings), merged) for part, run, merged in there]
+        results = [
+            run.monitored(part.options(settings), merged, labels, run.collector.problems(), newest)
+            for (part, run, merged), labels in zip(there, labelled, strict=True)
+        ]
+        silent = [part.model for part, _, merged in runs if merged is None]
+        return joined(results, settings, silent, [labels.without for labels in labelled if labels is not None])
+
+
+def _without_responses(problems: Problems) -> InputError:
+    return InputError(f"the logs contain no usable response{''.join(f'; {line}' for line in problems.lines())}")
 
 
 def collect(estimator: str | Path, logs: Given, state: str | Path, by: Sequence[str] = (), **options: Any) -> Problems:
@@ -109,20 +147,34 @@ class _Run:
     state: State
     file: str
 
-    def monitored(self, settings: MonitorOptions) -> Monitored:
-        """Return the result; raise InputError if the logs or the reference contain no responses."""
-        problems = self.collector.problems()
+    def merged(self, settings: MonitorOptions) -> Merged | None:
+        """Return the sums of slices, null without responses; raise InputError for a reference without responses."""
         merged = merge(self.state, settings.by, settings.window, settings.period, settings.max_slices)
-        if merged is None:
-            raise InputError(f"the logs contain no usable response{''.join(f'; {line}' for line in problems.lines())}")
-        if settings.period is not None and not merged.before.n_estimated.any():
+        if merged is not None and settings.period is not None and not merged.before.n_estimated.any():
             raise InputError(self._no_reference(settings))
+        return merged
+
+    def labelled(self, settings: MonitorOptions, merged: Merged) -> Labelled | None:
+        """Return the labelled responses, if the settings name labels."""
+        if settings.labels is None:
+            return None
+        labels = labels_table(
+            settings.labels if is_table(settings.labels) else read_labels(settings.labels, settings.scorer)
+        )
+        return Labelled(self.state, labels, merged, settings.window, settings.labels_at_random)
+
+    def monitored(
+        self,
+        settings: MonitorOptions,
+        merged: Merged,
+        labelled: Labelled | None,
+        problems: Problems,
+        newest: Sequence[datetime] | None = None,
+    ) -> Monitored:
+        """Return the result; `newest` are the windows of the alerts if they are not those of this run's responses."""
         taken = sum((Counter(about.taken) for about in self.state.files.values()), Counter[str]())
         estimates = Estimates(self.saved, settings.level, settings.min_responses, dict(taken.most_common(5)))
-        labelled = self._labelled(settings, merged)
-        if labelled is not None:
-            labelled.note(problems)
-        rows = _rows(estimates, merged, settings, labelled)
+        rows = _rows(estimates, merged, settings, labelled, newest)
         return Monitored(
             **rows,
             behind=behind(rows["alerts"], settings.window, self.state, settings, settings.responses)
@@ -131,14 +183,6 @@ class _Run:
             provenance=self._provenance(settings, estimates, merged, taken),
             problems=problems,
         )
-
-    def _labelled(self, settings: MonitorOptions, merged: Merged) -> Labelled | None:
-        if settings.labels is None:
-            return None
-        labels = labels_table(
-            settings.labels if is_table(settings.labels) else read_labels(settings.labels, settings.scorer)
-        )
-        return Labelled(self.state, labels, merged, settings.window, settings.labels_at_random)
 
     def _grains(self) -> list[datetime]:
         """Return the starts of the smallest windows with responses."""
@@ -171,9 +215,9 @@ class _Run:
             "version": __version__,
             "monitor": settings.name or " ".join(filter(None, (str(about.get("model") or ""), self.file))),
             "made": datetime.now(UTC).isoformat(timespec="seconds"),
-            "estimator": {"name": self.saved.estimator.name, "sha256": self.checksum or None, **estimator},
+            "estimators": [{"name": self.saved.estimator.name, "sha256": self.checksum or None, **estimator}],
             "recognises_unfamiliar": bool(about.get("familiarity")),
-            "general_flags": estimates.general_flags,
+            "general_flags": estimates.general_flags(merged.total),
             "overridden": dict(taken),
             "reading": settings.as_dict(),
             "window": settings.window,
@@ -195,14 +239,21 @@ def _real(zone: str | None) -> list[pl.Expr]:
     return [in_zone(pl.col(name), zone) for name in ("window", "window_from")]
 
 
-def _rows(estimates: Estimates, merged: Merged, settings: MonitorOptions, labelled: Labelled | None) -> dict[str, Any]:
+def _rows(
+    estimates: Estimates,
+    merged: Merged,
+    settings: MonitorOptions,
+    labelled: Labelled | None,
+    ends: Sequence[datetime] | None = None,
+) -> dict[str, Any]:
     """Return the fields of `Monitored` that contain rows, windows or alerts."""
     columns, reference, windows = tuple(merged.slices.columns), settings.period, merged.windows
     if settings.window is None or windows is None:
         slices = estimates.of_slices(merged, labelled)
         return {"by": columns, "slices": slices, "windows": None, "alerts": alerts(slices, columns, settings)}
     n_slices = len(merged.slices)
-    last = recent(windows, n_slices, settings.window, settings.min_responses, settings.pool_windows, reference)
+    ends = newest_windows(windows, settings) if ends is None else ends
+    last = recent(windows, n_slices, settings.window, settings.min_responses, settings.pool_windows, reference, ends)
     slices = estimates.of_slices(merged, labelled, last)
     rows = estimates.of_windows(merged, last.rows, last.sums, reference, labelled).with_columns(_real(settings.zone))
     each = windows.rows.with_columns(window_from="window")

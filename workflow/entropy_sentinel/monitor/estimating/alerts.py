@@ -19,9 +19,10 @@ from entropy_sentinel.statistics.ambiguity import why_ambiguous
 
 # Flags of a slice; statistics define more flags (`monitor.catalogue`).
 FEW, OUTSIDE_SUPPORT, EXCLUDED, POOLED = "few responses", "outside support", "excluded", "pooled"
-# Flags of all slices, because of the estimator or the user's options.
-CAUTION, NO_SUPPORT, OVERRIDDEN = "training accuracy", "support unknown", "overridden"
-NO_VALIDATION = "no validation"
+# The flag of slices with responses that differ from the training data and are estimated because the user says so.
+OVERRIDDEN = "overridden"
+# Flags of all slices, because of the estimator.
+CAUTION, NO_SUPPORT, NO_VALIDATION = "training accuracy", "support unknown", "no validation"
 # If a larger share of the responses is truncated, or has no estimate, the rest does not represent the slice.
 LARGEST_SHARE = 0.1
 
@@ -36,13 +37,23 @@ _FLAGS = {UNFAMILIAR: UNFAMILIAR, OUTSIDE: OUTSIDE_SUPPORT, AMBIGUOUS: AMBIGUOUS
 
 
 class Flags:
-    """Flags slices for one estimator; `general` holds the flags that apply to all slices."""
+    """Flags slices for one estimator; `general` holds the flags of all slices whose responses match it."""
 
     def __init__(self, saved: SavedEstimator, min_responses: int, taken: Mapping[str, int]) -> None:
         """`taken` counts the responses whose model or log-probabilities do not match the estimator, by kind."""
         self._support, self._few = support_of(saved.about), min_responses
         self._familiarity = familiarity_of(saved.about)
-        self.general = general_flags(saved, taken)
+        self._taken = bool(taken)
+        self.general, self._of_differing = general_flags(saved), general_flags(saved, taken)
+
+    def overridden(self, sums: Sums) -> np.ndarray:
+        """Return whether the estimator's validation does not apply to each slice, (n,), because responses differ."""
+        known = np.nan_to_num(sums.sum_of("n_overridden"), nan=1.0)
+        return known > 0 if self._taken else np.zeros(len(sums), dtype=bool)
+
+    def of_all(self, sums: Sums) -> Reasons:
+        """Return the flags that all slices have; `sums` (n,) are those of all slices."""
+        return self._of_differing if self.overridden(sums).all() else self.general
 
     def unfamiliar(self, sums: Sums) -> list[str | None]:
         """Return why each slice is unlike all labelled domains, or null."""
@@ -57,10 +68,11 @@ class Flags:
             ({UNFAMILIAR: unlike} if unlike else {})
             | self._own(row, questions)
             | note
-            | self.general
+            | (self._of_differing if differs else self.general)
             | ({OUTSIDE_SUPPORT: why} if why else {})
-            for row, questions, unlike, note, why in zip(
-                rows.iter_rows(named=True), sums.of_questions, unfamiliar, notes, outside, strict=True
+            for row, questions, unlike, note, why, differs in zip(
+                *(rows.iter_rows(named=True), sums.of_questions, unfamiliar, notes, outside, self.overridden(sums)),
+                strict=True,
             )
         ]
 
@@ -104,7 +116,7 @@ def notes_of(merged: Merged, slices: np.ndarray) -> list[Reasons]:
     return [dict(note) if merged.n_pooled and row == len(merged.slices) - 1 else {} for row in slices]
 
 
-def general_flags(saved: SavedEstimator, taken: Mapping[str, int]) -> Reasons:
+def general_flags(saved: SavedEstimator, taken: Mapping[str, int] | None = None) -> Reasons:
     """Return the flags that apply to all slices, with reasons; `taken` counts responses that do not match by kind."""
     flags, about, validation = {}, saved.about, saved.validation
     if about.get("caution"):

@@ -24,20 +24,20 @@ class Estimates:
     def __init__(self, saved: SavedEstimator, level: float, min_responses: int, taken: Mapping[str, int]) -> None:
         """Set the `level` of the intervals; slices with fewer than `min_responses` responses are flagged.
 
-        `taken` counts the responses that do not match the estimator, by kind: its validation does not apply to them.
+        `taken` counts the responses that do not match the estimator, by kind: its validation does not apply to their
+        slices.
         """
         self._estimator, self._level, self._few = saved.estimator, level, min_responses
-        validation = None if taken else saved.validation
-        n_domains = len(str(saved.about.get("group", "")).split("+"))
-        self._residuals = validation.residuals if validation else Residuals((), (), (), n_domains)
+        validation, n_domains = saved.validation, len(str(saved.about.get("group", "")).split("+"))
+        self._unvalidated = Residuals((), (), (), n_domains)
+        self._residuals = validation.residuals if validation else self._unvalidated
         # The errors on labelled domains say nothing about a slice that is unlike all of them.
         self._unfamiliar = Residuals((), (), (), max(n_domains, 2), UNFAMILIAR_PRIOR)
         self._flags = Flags(saved, min_responses, taken)
 
-    @property
-    def general_flags(self) -> dict[str, str]:
-        """Return the flags of all slices, with their reasons."""
-        return self._flags.general
+    def general_flags(self, every: Sums) -> dict[str, str]:
+        """Return the flags that all slices have, with their reasons, from the sums of `every` slice."""
+        return self._flags.of_all(every)
 
     def of_slices(self, merged: Merged, labelled: Labelled | None = None, recent: Recent | None = None) -> pl.DataFrame:
         """Return one row per slice, sorted by rank; `change` is from the reference to the responses after it."""
@@ -45,7 +45,7 @@ class Estimates:
         frame = pl.concat([merged.slices, self._rows(merged.total, notes)], how="horizontal")
         frame = self._with_change(frame, merged.since, merged.before)
         more = None if labelled is None else labelled.of_slices(self._level)
-        return _ranked(_labelled(frame, more))
+        return ranked(_labelled(frame, more))
 
     def of_windows(
         self, merged: Merged, rows: pl.DataFrame, sums: Sums, reference: Reference | None, labelled: Labelled | None
@@ -66,18 +66,20 @@ class Estimates:
         frame = _labelled(frame, more)
         if ONLY_TESTED in frame.columns:
             frame = frame.filter(~pl.col(ONLY_TESTED)).drop(ONLY_TESTED)
-        return _ranked(frame, "window")
+        return ranked(frame, "window")
 
     def _rows(self, sums: Sums, notes: list[dict[str, str]]) -> pl.DataFrame:
         n, accuracy = sums.n_estimated, self._accuracy(sums)
         unfamiliar = self._flags.unfamiliar(sums)
         unlike = np.array([why is not None for why in unfamiliar], dtype=bool)
-        made, of_unlike = (of.intervals(accuracy, n, self._level) for of in (self._residuals, self._unfamiliar))
+        bases = (self._residuals, self._unvalidated, self._unfamiliar)
+        of = np.where(unlike, 2, np.where(self._flags.overridden(sums), 1, 0))
+        made, every = [basis.intervals(accuracy, n, self._level) for basis in bases], np.arange(len(n))
         lower, upper = (
-            np.where(unlike, *ends) for ends in ((of_unlike.lower, made.lower), (of_unlike.upper, made.upper))
+            np.stack(ends)[of, every] for ends in ([each.lower for each in made], [each.upper for each in made])
         )
         conformal = self._residuals.conformal(accuracy, n, self._level)
-        worth = np.where(unlike, self._unfamiliar.worth(accuracy), self._residuals.worth(accuracy))
+        worth = np.stack([basis.worth(accuracy) for basis in bases])[of, every]
         ambiguous = [ambiguous_share(*counts) for counts in sums.of_questions]
         frame = pl.DataFrame(
             {
@@ -89,9 +91,9 @@ class Estimates:
                 "lower": lower,
                 "upper": upper,
                 "level": np.full(len(n), self._level),
-                "basis": [of_unlike.basis if is_unlike else made.basis for is_unlike in unlike.tolist()],
-                "conformal_lower": np.where(unlike, np.nan, conformal.lower),
-                "conformal_upper": np.where(unlike, np.nan, conformal.upper),
+                "basis": [made[number].basis for number in of.tolist()],
+                "conformal_lower": np.where(of > 0, np.nan, conformal.lower),
+                "conformal_upper": np.where(of > 0, np.nan, conformal.upper),
                 "estimate_worth": worth,
                 "expected_errors": n * (1 - accuracy),
                 "expected_errors_lower": n * (1 - upper),
@@ -138,10 +140,10 @@ def _labelled(frame: pl.DataFrame, more: pl.DataFrame | None) -> pl.DataFrame:
     return frame if more is None else with_reading(pl.concat([frame, more], how="horizontal"))
 
 
-def _ranked(frame: pl.DataFrame, window: str | None = None) -> pl.DataFrame:
+def ranked(frame: pl.DataFrame, window: str | None = None) -> pl.DataFrame:
     """Add `rank` (1 for the most expected errors, within a window if given), and sort by it."""
     rank = (-pl.col("expected_errors")).rank("ordinal").cast(pl.Int64)
-    names = [name for name in frame.columns if name not in ("flags", "reasons")]
+    names = [name for name in frame.columns if name not in ("rank", "flags", "reasons")]
     frame = frame.with_columns(rank=rank.over(window) if window else rank)
     order = [window, "rank"] if window else ["rank"]
     return frame.select(*names, "rank", "flags", "reasons").sort(order, nulls_last=True, maintain_order=True)

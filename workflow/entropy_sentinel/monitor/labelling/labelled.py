@@ -37,6 +37,8 @@ ESTIMATED, LABELS = "estimated", "with labels"
 # Labels whose weights add up to a smaller share of a slice's responses come from only a part of it, such as one week,
 # and do not represent the rest.
 LEAST_SHARE = 0.6
+# The note about labels that match nothing.
+WITHOUT = "labels without an estimated response"
 
 
 @dataclass(frozen=True)
@@ -107,12 +109,14 @@ class Labelled:
         self._every = pl.concat([part.select("slice", "window", "p") for part in every]) if every else pl.DataFrame()
         if not at_random and len(self._labelled) < len(self._every):
             _require_weights(self._labelled)
-        self.n_without = len(labels) - (self._labelled["number"].n_unique() if len(self._labelled) else 0)
+        there = set(self._labelled["number"].to_list()) if len(self._labelled) else set()
+        # The numbers of the labels without an estimated response.
+        self.without = frozenset(labels["number"].to_list()) - there
 
     def note(self, problems: Problems) -> None:
         """Count the labels without an estimated response."""
-        if self.n_without:
-            problems.note("labels without an estimated response", [], self.n_without)
+        if self.without:
+            problems.note(WITHOUT, [], len(self.without))
 
     def of_slices(self, level: float) -> pl.DataFrame:
         """Return the columns COLUMNS for each slice, in order."""

@@ -18,9 +18,9 @@ from entropy_sentinel.frames.remote import local
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.signals import with_reasons
 from entropy_sentinel.frames.urls import url_of
-from entropy_sentinel.monitor.catalogue import made_of
+from entropy_sentinel.monitor.catalogue import MADE, made_of
 from entropy_sentinel.monitor.reading.identity import NUMBERS, Others
-from entropy_sentinel.monitor.reading.problems import Excluding, Problems
+from entropy_sentinel.monitor.reading.problems import LEFT_OUT, Excluding, Problems
 from entropy_sentinel.monitor.reading.times import DTYPE, Clock
 from entropy_sentinel.monitor.settings import TIME, Slicing
 from entropy_sentinel.sources.logs.numbers import UNNAMED
@@ -40,6 +40,8 @@ _LOOKED_AT = 3
 _NO_SLICES = {*FEATURE_FRAME.schema, *LOGPROBS, *buckets.SCHEMA}
 # Number of feature rows to read at a time.
 FEATURES_AT_A_TIME = 20_000
+# The problem of records that are no responses.
+_BAD = "records that cannot be read"
 # Prefix of the slice columns of a frame.
 BY = "by."
 # The columns that statistics use: columns of feature files, columns only of traces, and other columns of a log.
@@ -151,7 +153,7 @@ class Inputs:
         self.excluding = Excluding(about, reading, problems)
 
     def frames(self, source: str | pl.DataFrame) -> Iterator[pl.DataFrame]:
-        """Yield frames of signals, RESPONSE, the columns of statistics, `excluded`, `grain`, and `by.COLUMN` as text.
+        """Yield frames of signals, RESPONSE, the columns of statistics, MADE, `grain`, and `by.COLUMN` as text.
 
         `excluded` is the reason why a row is not estimated, or null. Unusable records and damaged files are counted,
         or raise InputError if strict.
@@ -212,16 +214,16 @@ class Inputs:
     def _count_records(self, summary: Summary) -> None:
         if summary.n_bad:
             places = [f"{bad.where} ({bad.problem})" for bad in summary.bad]
-            self._problems.add("records that cannot be read", places, summary.n_bad)
-        for kind, count in summary.notes().items():
+            self._problems.add(_BAD, places, summary.n_bad)
+        notes = summary.notes() | {f"records skipped: {kind}": count for kind, count in summary.ignored.items()}
+        for kind, count in notes.items():
             self._problems.note(kind, [], count)
-        for kind, count in summary.ignored.items():
-            self._problems.note(f"records skipped: {kind}", [], count)
+        self._problems.of_logs |= {_BAD, *notes}
 
     def _count_left_out(self, selection: Selection) -> None:
         self.seen |= selection.seen
         for kind, count in selection.left_out.items():
-            self._problems.note(f"responses left out by --where: {kind}", [], count)
+            self._problems.note(f"{LEFT_OUT}{kind}", [], count)
 
     def _prepared(self, batch: pl.DataFrame, clock: Clock | None) -> pl.DataFrame:
         if unnamed := batch.filter(pl.col("model") == UNNAMED)[PLACE].to_list():
@@ -233,12 +235,12 @@ class Inputs:
             name: pl.col(name).cast(dtype) if name in batch.columns else pl.lit(None, dtype)
             for name, dtype in buckets.SCHEMA.items()
         }
-        excluded, grain = self.excluding.of(batch), self._grain(batch, clock)
-        frame = batch.with_columns(excluded=excluded, grain=grain, **keys, **own, **words)
+        differing, grain = self.excluding.of(batch), self._grain(batch, clock)
+        frame = batch.with_columns(*differing, grain=grain, **keys, **own, **words)
         self.excluding.count(frame)
         numbers = [] if self._others is None else NUMBERS
         columns = dict.fromkeys((*FEATURES, *self._signals, *RESPONSE, *made_of(), *buckets.SCHEMA))
-        return frame.select(*columns, "excluded", "grain", *numbers, *keys, *self._texts)
+        return frame.select(*columns, *MADE, "grain", *numbers, *keys, *self._texts)
 
     def _column(self, batch: pl.DataFrame, name: str) -> pl.Series:
         """Return a column of the log; null if the frame lacks it."""

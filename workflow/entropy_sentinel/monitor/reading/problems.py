@@ -16,6 +16,8 @@ from entropy_sentinel.sources.logs.settings import Matching
 # Largest numbers of places shown per kind, and of kinds, which are limited because a kind may contain any name.
 SHOWN, MOST_KINDS = 3, 50
 _FURTHER = "other problems"
+# The beginning of the notes about responses that `where` excludes.
+LEFT_OUT = "responses left out by --where: "
 # Reasons for missing features that are not errors of the log.
 HARMLESS = ("empty response", "no token after the thinking", REFUSED)
 
@@ -33,6 +35,8 @@ class Problems:
     places: dict[str, list[str]] = field(default_factory=dict)
     # The consequence and the remedy of each kind.
     remedies: dict[str, str] = field(default_factory=dict)
+    # The kinds that do not depend on the estimator, so that several estimators count the same.
+    of_logs: set[str] = field(default_factory=set)
 
     def add(self, kind: str, places: Sequence[str], count: int | None = None, remedy: str = "") -> None:
         """Count a problem at these places, or `count` times."""
@@ -66,7 +70,7 @@ class Problems:
     def as_dict(self) -> dict[str, Any]:
         """Return counts, places and remedies; JSON-serialisable."""
         counts = {"problems": dict(self.counts), "notes": dict(self.notes)}
-        return {**counts, "places": self.places, "remedies": self.remedies}
+        return {**counts, "places": self.places, "remedies": self.remedies, "of_logs": sorted(self.of_logs)}
 
     @classmethod
     def total(cls, parts: Iterable[dict[str, Any]]) -> "Problems":
@@ -75,7 +79,9 @@ class Problems:
         for part in parts:
             made.counts.update(part["problems"])
             made.notes.update(part["notes"])
-            made.remedies |= part.get("remedies", {})  # missing in states of earlier releases
+            # These two are missing in states of earlier releases.
+            made.remedies |= part.get("remedies", {})
+            made.of_logs |= {*part.get("of_logs", ())}
             for kind, places in part["places"].items():
                 shown = made.places.setdefault(kind, [])
                 shown.extend(places[: SHOWN - len(shown)])
@@ -99,15 +105,22 @@ class Excluding:
         self._matching, self._problems = matching, problems
         self.rejected, self.taken = Counter[str](), Counter[str]()
 
-    def of(self, batch: pl.DataFrame) -> pl.Series:
-        """Return why each row is not estimated (another model or log-probabilities, or no features), or null."""
+    def of(self, batch: pl.DataFrame) -> pl.DataFrame:
+        """Return for each row why it is not estimated, `excluded`, or null; and whether it is `overridden`.
+
+        The reasons are another model or log-probabilities, or no features; overridden rows are estimated nevertheless.
+        """
         others = batch.select("reason", model=self._other_model(), logprobs=self._other_logprobs(batch))
-        with_features = others.filter(pl.col("reason").is_null())
+        with_features, overridden = others.filter(pl.col("reason").is_null()), pl.lit(False)
         for name, taken in {"model": self._matching.any_model, "logprobs": self._matching.any_logprobs}.items():
             if taken:
                 self.taken.update(with_features[name].drop_nulls().to_list())
-                others = others.with_columns(pl.lit(None, pl.String).alias(name))
-        return others.select(pl.coalesce("model", "reason", "logprobs")).to_series()
+                overridden |= pl.col(name).is_not_null()
+                others = others.with_columns(pl.lit(None, pl.String).alias(f"left_{name}"))
+            else:
+                others = others.with_columns(pl.col(name).alias(f"left_{name}"))
+        excluded = pl.coalesce("left_model", "reason", "left_logprobs")
+        return others.select(excluded=excluded, overridden=excluded.is_null() & overridden)
 
     def _other_model(self) -> pl.Expr:
         """Return a description of a row's model if it is not the estimator's, else null."""

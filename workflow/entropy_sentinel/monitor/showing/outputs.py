@@ -109,11 +109,12 @@ class _Families(Collector):
 
     def _about(self) -> Metric:
         about = self._result.provenance
-        facts = {name: about["estimator"][name] for name in ("model", "sha256")}
-        facts |= {"estimator": about["estimator"]["name"], "flags": ", ".join(about["general_flags"])}
-        facts["overridden"] = "; ".join(about["overridden"])
-        values = {name: value or "" for name, value in facts.items()}
-        return _gauge("monitor_info", "Always 1; the labels describe where the numbers come from.", [(values, 1)])
+        general = {"flags": ", ".join(about["general_flags"]), "overridden": "; ".join(about["overridden"])}
+        samples: list[Sample] = []
+        for estimator in about["estimators"]:
+            facts = {"model": estimator["model"], "sha256": estimator["sha256"], "estimator": estimator["name"]}
+            samples.append(({name: value or "" for name, value in (facts | general).items()}, 1))
+        return _gauge("monitor_info", "Always 1; the labels describe where the numbers come from.", samples)
 
     def _labels_of(self, rows: pl.DataFrame) -> list[dict[str, str]]:
         return [self._labels(row) for row in rows.iter_rows(named=True)]

@@ -31,10 +31,11 @@ def write_page(result: Monitored, path: str | Path) -> None:
 def page(result: Monitored) -> str:
     """Return the page's HTML."""
     about = result.provenance
+    models = ", ".join(str(estimator["model"]) for estimator in about["estimators"])
     return render(
         _TEMPLATE,
         title="Estimated accuracy by slice",
-        label=f"{about['estimator']['model']}, {about['made'][:16].replace('T', ' ')} UTC",
+        label=f"{models}, {about['made'][:16].replace('T', ' ')} UTC",
         alerts=_alerts(result),
         coloured=any(entry.responses for entry in result.behind),
         full=FULL,
@@ -129,13 +130,18 @@ def _table(result: Monitored, heading: str, rows: pl.DataFrame) -> dict[str, Any
 
 
 def _facts(result: Monitored) -> dict[str, str]:
-    """Return the facts about the estimator and the files."""
+    """Return the facts about the estimators and the files."""
     about = result.provenance
-    estimator, files = about["estimator"], about["files"]
-    return {
-        "estimator": f"{estimator['name']}, fitted on {estimator['group']}",
-        "estimator file": f"SHA-256 {estimator['sha256']}" if estimator["sha256"] else "none",
-        "log-probabilities": ", ".join(f"{name} {value}" for name, value in estimator["logprobs"].items()),
+    files = about["files"]
+    facts: dict[str, str] = {}
+    for estimator in about["estimators"]:
+        of = f" of {estimator['model']}" if len(about["estimators"]) > 1 else ""
+        facts |= {
+            f"estimator{of}": f"{estimator['name']}, fitted on {estimator['group']}",
+            f"estimator file{of}": f"SHA-256 {estimator['sha256']}" if estimator["sha256"] else "none",
+            f"log-probabilities{of}": ", ".join(f"{name} {value}" for name, value in estimator["logprobs"].items()),
+        }
+    return facts | {
         "files": f"{files['in_all']:,}, {files['read_now']:,} of them read now",
         "reference": shown(Reference(*map(datetime.fromisoformat, about["reference"])))
         if about["reference"]

@@ -17,7 +17,7 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.monitor.catalogue import CATALOGUE, COMPARED
 from entropy_sentinel.monitor.reading.inputs import BY
 from entropy_sentinel.monitor.reading.times import DTYPE, start_after, starts
-from entropy_sentinel.monitor.settings import WINDOWS, Reference
+from entropy_sentinel.monitor.settings import WINDOWS, MonitorOptions, Reference
 from entropy_sentinel.monitor.summing.state import State
 from entropy_sentinel.monitor.summing.sums import HELD, Sums, places
 
@@ -208,14 +208,37 @@ class Recent:
     stale: np.ndarray
 
 
+def newest_windows(windows: Windows | None, settings: MonitorOptions) -> list[datetime]:
+    """Return the newest two windows, without later windows that are too thin even if pooled: their clock is wrong."""
+    if windows is None or settings.window is None:
+        return []
+    counts = windows.rows.with_columns(n=pl.Series(windows.sums.n_estimated)).drop_nulls("window")
+    if counts.is_empty():
+        return []
+    whole = counts.group_by("window").agg(pl.col("n").sum()).sort("window")
+    span = _span(settings.pool_windows, settings.window)
+    usable = whole.filter(pl.col("n").rolling_sum_by("window", span) >= settings.min_responses)["window"]
+    last = usable.max() if len(usable) else whole["window"].max()
+    return whole.filter(pl.col("window") <= last)["window"].tail(NEWEST_WINDOWS).to_list()
+
+
+def _span(n_windows: int, window: str) -> str:
+    return f"{n_windows}{WINDOWS[window][1:]}"
+
+
 def recent(
-    windows: Windows, n_slices: int, window: str, least: int, most_windows: int, reference: Reference | None
+    windows: Windows,
+    n_slices: int,
+    window: str,
+    least: int,
+    most_windows: int,
+    reference: Reference | None,
+    newest: Sequence[datetime],
 ) -> Recent:
-    """Pool at most `most_windows` of each slice's newest windows until they have `least` estimated responses."""
+    """Pool at most `most_windows` of each slice's windows up to each of `newest` until they have `least` responses."""
     n, place = pl.Series(windows.sums.n_estimated), pl.int_range(pl.len())
     counts = windows.rows.with_columns(n=n, place=place).drop_nulls("window")
-    span = f"{most_windows}{WINDOWS[window][1:]}"
-    newest = _newest(counts, span, least)
+    span, newest = _span(most_windows, window), [*newest]
     oldest = [start_after(end, 1 - most_windows, window) for end in newest]
     rows = _pooled(counts.head(0), least).with_columns(
         window=pl.lit(None, DTYPE), **{ONLY_TESTED: pl.lit(None, pl.Boolean)}
@@ -246,16 +269,6 @@ def recent(
         last,
         _stale(counts.filter(pl.col("window") >= oldest[-1]) if newest else counts, last, least),
     )
-
-
-def _newest(counts: pl.DataFrame, span: str, least: int) -> list[datetime]:
-    """Return the newest two windows, without later windows that are too thin even if pooled: their clock is wrong."""
-    if counts.is_empty():
-        return []
-    whole = counts.group_by("window").agg(pl.col("n").sum()).sort("window")
-    usable = whole.filter(pl.col("n").rolling_sum_by("window", span) >= least)["window"]
-    last = usable.max() if len(usable) else whole["window"].max()
-    return whole.filter(pl.col("window") <= last)["window"].tail(NEWEST_WINDOWS).to_list()
 
 
 def _pooled(counts: pl.DataFrame, least: int) -> pl.DataFrame:

@@ -1,0 +1,149 @@
+"""Several models in one monitor: the rows of each model are those of a monitor of it alone."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import polars as pl
+import pytest
+from calling import run
+from production import fitted, line, log_file, traffic, written
+from prometheus_client.parser import text_string_to_metric_families
+
+import entropy_sentinel as es
+from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.frames.errors import ConfigError, InputError
+from entropy_sentinel.monitor.result import Monitored
+from entropy_sentinel.monitor.showing.outputs import metrics
+from entropy_sentinel.monitor.showing.page import page
+
+NAMES = {"a": "atc-se_sum", "b": "group-accuracy"}
+SETTINGS = {"by": ["route"], "window": "day", "reference": "2026-11-02"}
+
+
+def estimator(model: str) -> SavedEstimator:
+    made = fitted(NAMES.get(model, "atc-mtp"))
+    made.about["model"] = model
+    return made
+
+
+def of_model(model: str, n: int = 900, seed: int = 0) -> pl.DataFrame:
+    ids = pl.format("{}-{}", pl.lit(model), "item_id")
+    return traffic(n, seed).with_columns(model=pl.lit(model), item_id=ids)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("estimators")
+    paths = {model: folder / f"{model}.estimator" for model in "ab"}
+    for model, path in paths.items():
+        es.save(estimator(model), path)
+    return paths
+
+
+def mixed(*models: str) -> pl.DataFrame:
+    return pl.concat([of_model(model, seed=seed) for seed, model in enumerate(models)])
+
+
+def of(result: Monitored, model: str, name: str) -> pl.DataFrame:
+    frame = getattr(result, name)
+    keys = [column for column in ("window", "route") if column in frame.columns]
+    return frame.filter(pl.col("model") == model).drop("rank", "model", strict=False).sort(keys)
+
+
+def test_each_model_has_the_numbers_of_its_own_monitor() -> None:
+    result = es.monitor([estimator("a"), estimator("b")], mixed("a", "b"), **SETTINGS)
+    assert result.by == ("model", "route")
+    for model in "ab":
+        alone = es.monitor(
+            estimator(model), mixed("a", "b"), **{**SETTINGS, "by": ["model", "route"]}, where=[f"model={model}"]
+        )
+        for name in ("slices", "windows", "recent", "last_usable"):
+            assert of(result, model, name).equals(of(alone, model, name)), (model, name)
+    assert result.problems.counts == result.problems.notes == {}
+    assert result.slices["rank"].to_list() == list(range(1, 7))
+    assert result.slices["expected_errors"].is_sorted(descending=True)
+    assert result.provenance["responses"]["in_all"] == 1800
+    assert [about["model"] for about in result.provenance["estimators"]] == ["a", "b"]
+    assert result.provenance["files"]["in_all"] == 1
+
+
+def test_models_without_an_estimator_are_counted_once_and_left_out() -> None:
+    result = es.monitor([estimator("a"), estimator("b")], mixed("a", "b", "c"), by=["route"])
+    assert dict(result.problems.counts) == {"responses of model 'c', which no estimator is for": 900}
+    (line,) = result.problems.lines()
+    assert "give an estimator of this model too" in line
+    assert set(result.slices["model"]) == {"a", "b"}
+    watched = es.monitor([estimator("a"), estimator("b")], mixed("a", "b", "c"), by=["route"], where=["model=a"])
+    assert set(watched.slices["model"]) == {"a"}
+    assert not watched.problems.counts
+
+
+def test_what_cannot_be_read_counts_once(tmp_path: Path) -> None:
+    records = [line(number, id=f"{number}", model="ab"[number % 2]) for number in range(80)]
+    log = log_file(tmp_path / "log.jsonl", [*records, "{broken"])
+    result = es.monitor([estimator("a"), estimator("b")], log)
+    assert dict(result.problems.counts) == {"records that cannot be read": 1}
+    assert result.slices["n_responses"].to_list() == [40, 40]
+
+
+def test_a_model_that_stopped_is_stale_and_raises_no_old_alert() -> None:
+    old = of_model("a").with_columns(time=pl.col("time") - timedelta(days=60))
+    options = {"by": ["route"], "window": "day", "alert_on": ["stale"], "fail_below": 0.999}
+    result = es.monitor([estimator("a"), estimator("b")], pl.concat([old, of_model("b")]), **options)
+    kinds = {(alert["slice"]["model"], alert["kind"]) for alert in result.alerts}
+    assert kinds == {("a", "stale"), ("b", "below")}
+    silent = es.monitor([estimator("a"), estimator("b")], of_model("b"), by=["route"])
+    assert silent.problems.lines() == ["1 model without a response: 'a'"]
+
+
+def test_each_model_pools_its_own_small_slices() -> None:
+    result = es.monitor([estimator("a"), estimator("b")], mixed("a", "b"), by=["route"], max_slices=1)
+    assert {"a, (others)", "b, (others)"} < {f"{model}, {route}" for model, route, *_ in result.slices.iter_rows()}
+    samples = [
+        sample
+        for family in text_string_to_metric_families(metrics(result))
+        for sample in family.samples
+        if sample.name.endswith("estimated_accuracy")
+    ]
+    assert len({tuple(sample.labels.items()) for sample in samples}) == len(samples) == 4
+    assert "estimator file of a" in page(result)
+
+
+def test_labels_of_either_model_count_as_matched() -> None:
+    features = mixed("a", "b")
+    chosen = features.gather_every(20)
+    labels = chosen.select("item_id", label=pl.int_range(pl.len()) % 2 == 0)
+    labels = pl.concat([labels, pl.DataFrame({"item_id": ["nowhere"], "label": [True]})])
+    result = es.monitor([estimator("a"), estimator("b")], features, by=["route"], labels=labels, labels_at_random=True)
+    assert dict(result.problems.notes) == {"labels without an estimated response": 1}
+    assert result.slices["n_labelled"].sum() == len(chosen)
+
+
+def test_two_nights_of_a_scheduler(files: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    log = written(mixed("a", "b"), tmp_path / "one.parquet")
+    target = tmp_path / "rows.json"
+    options = ["--by", "route", "--state", tmp_path / "state", "--output", target]
+    status, shown, errors = run(capsys, "monitor", files["a"], files["b"], log, *options)
+    assert (status, errors) == (0, "")
+    assert shown.startswith("atc-se_sum of a, fitted on domain-0, domain-1, domain-2, domain-3; group-accuracy of b")
+    first = json.loads(target.read_text())["slices"]
+    assert {path.name for path in tmp_path.iterdir()} >= {"state.a", "state.b"}
+    status, shown, _ = run(capsys, "monitor", files["a"], files["b"], log, *options)
+    assert (status, "read now: 0" in shown) == (0, True)
+    assert json.loads(target.read_text())["slices"] == first
+
+
+def test_what_is_refused(files: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    features = mixed("a", "b")
+    with pytest.raises(ConfigError, match="must be of another model than the other estimators, was also of 'a'"):
+        es.monitor([estimator("a"), estimator("a")], features)
+    with pytest.raises(ConfigError, match="any_model: must not be set with several estimators"):
+        es.monitor([estimator("a"), estimator("b")], features, any_model=True)
+    with pytest.raises(ConfigError, match=r"where: must name a model that has an estimator \(a, b\)"):
+        es.monitor([estimator("a"), estimator("b")], features, where=["model=c"])
+    with pytest.raises(ConfigError, match="logs: must be files if there are several estimators"):
+        es.monitor([files["a"], files["b"]], "-")
+    with pytest.raises(InputError, match="the logs contain no usable response"):
+        es.monitor([estimator("a"), estimator("b")], of_model("c"))
+    assert run(capsys, "monitor", files["a"], files["b"])[0] == 1

@@ -1,0 +1,208 @@
+"""Watch several models at once: an estimator for each model, and one result for all."""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.monitor.estimating.estimates import ranked
+from entropy_sentinel.monitor.labelling.labelled import WITHOUT
+from entropy_sentinel.monitor.reading.problems import LEFT_OUT, Problems
+from entropy_sentinel.monitor.result import Monitored
+from entropy_sentinel.monitor.settings import MODEL, MonitorOptions
+from entropy_sentinel.monitor.summing.merging import OTHERS
+from entropy_sentinel.sources.opening import STANDARD_INPUT
+from entropy_sentinel.verbs.estimation import saved_estimator
+
+# Why responses of a model are left out, and what to do.
+_NO_ESTIMATOR = "which no estimator is for"
+_REMEDY = "left out: give an estimator of this model too, or name the models to watch (--where model=NAME)"
+
+
+@dataclass(frozen=True)
+class Part:
+    """An estimator for the responses of one model, and the file that keeps their sums, or null."""
+
+    model: str
+    estimator: SavedEstimator | str | Path
+    state: Path | None
+
+    def options(self, settings: MonitorOptions) -> MonitorOptions:
+        """Return the settings for this model's responses, with the column MODEL among the slices."""
+        others = tuple(pair for pair in settings.where if not _is_of_model(pair))
+        return settings.model_copy(update={"by": _by(settings), "where": (*others, f"{MODEL}={self.model}")})
+
+
+def parts_of(
+    estimators: Sequence[SavedEstimator | str | Path], logs: Any, state: str | Path | None, settings: MonitorOptions
+) -> list[Part]:
+    """Return a part for each estimator; raise ConfigError unless each is for another model."""
+    if settings.any_model:
+        raise ConfigError("any_model: must not be set with several estimators, each of which is for its own model")
+    if STANDARD_INPUT in ([logs] if isinstance(logs, str | Path) else [str(path) for path in logs]):
+        raise ConfigError("logs: must be files if there are several estimators, because each reads them")
+    wanted = {pair.partition("=")[2] for pair in settings.where if _is_of_model(pair)}
+    parts: dict[str, Part] = {}
+    for number, estimator in enumerate(estimators, start=1):
+        name = str(number) if isinstance(estimator, SavedEstimator) else str(estimator)
+        model = saved_estimator(estimator).about.get("model")
+        if not model:
+            raise ConfigError(f"estimator {name}: must name its model if there are several estimators; fit it again")
+        if model in parts:
+            raise ConfigError(
+                f"estimator {name}: must be of another model than the other estimators, was also of '{model}'"
+            )
+        own = None if state is None else Path(f"{state}.{re.sub(r'[^A-Za-z0-9._-]', '-', model)}")
+        if own is not None and own in [part.state for part in parts.values()]:
+            raise ConfigError(f"state: {own} would belong to two models; run a monitor for each of them")
+        parts[model] = Part(model, estimator, own)
+    watched = [part for model, part in parts.items() if not wanted or model in wanted]
+    if not watched:
+        raise ConfigError(f"where: must name a model that has an estimator ({', '.join(parts)})")
+    return watched
+
+
+def joined(
+    results: Sequence[Monitored], settings: MonitorOptions, silent: Sequence[str], without: Sequence[Collection[int]]
+) -> Monitored:
+    """Return one result for several models, the most expected errors first.
+
+    `silent` are the models without a response, and `without` the numbers of the labels that match no response, for
+    each result.
+    """
+    results = [_with_model(result) for result in results]
+    first, problems = results[0], _problems(results, settings)
+    if silent:
+        problems.note("models without a response", [f"'{model}'" for model in silent])
+    if without and (lost := frozenset.intersection(*map(frozenset, without))):
+        problems.note(WITHOUT, [], len(lost))
+    slices = ranked(_stacked([result.slices for result in results]))
+    windows = [result.windows for result in results if result.windows is not None]
+    recent = [result.recent for result in results if result.recent is not None]
+    usable = [result.last_usable for result in results if result.last_usable is not None]
+    by = list(first.by)
+    return Monitored(
+        by=first.by,
+        slices=slices,
+        windows=ranked(_stacked(windows), "window") if windows else None,
+        alerts=[alert for result in results for alert in result.alerts],
+        provenance=_provenance(results, settings, problems),
+        problems=problems,
+        newest=first.newest,
+        recent=ranked(_stacked(recent), "window") if recent else None,
+        last_usable=slices.select(by).join(_stacked(usable), on=by, how="left", nulls_equal=True) if usable else None,
+        behind=[entry for result in results for entry in result.behind],
+    )
+
+
+def _is_of_model(pair: str) -> bool:
+    return pair.partition("=")[0] == MODEL
+
+
+def _by(settings: MonitorOptions) -> tuple[str, ...]:
+    return settings.by if MODEL in settings.by else (MODEL, *settings.by)
+
+
+def _stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    return pl.concat(frames, how="vertical_relaxed")
+
+
+def _with_model(result: Monitored) -> Monitored:
+    """Return a result whose slice of all small slices also has the model, so that each model has its own."""
+    model = _model(result)
+    column = result.by[_by_model(result)]
+
+    def named(frame: pl.DataFrame) -> pl.DataFrame:
+        pooled = pl.all_horizontal(pl.col(name) == OTHERS for name in result.by).fill_null(False)
+        return frame.with_columns(pl.when(pooled).then(pl.lit(model)).otherwise(pl.col(column)).alias(column))
+
+    for alert in result.alerts:
+        if all(value == OTHERS for value in alert["slice"].values()):
+            alert["slice"][column] = model
+    frames = {name: getattr(result, name) for name in ("slices", "windows", "recent", "last_usable")}
+    made: dict[str, Any] = {name: named(frame) for name, frame in frames.items() if frame is not None}
+    return replace(result, **made)
+
+
+def _by_model(result: Monitored) -> int:
+    return list(result.provenance["reading"]["by"]).index(MODEL)
+
+
+def _model(result: Monitored) -> str:
+    model: str = result.provenance["estimators"][0]["model"]
+    return model
+
+
+def _problems(results: Sequence[Monitored], settings: MonitorOptions) -> Problems:
+    """Return the problems of all results; those of the logs, which each estimator has read, count once."""
+    whole, models = Problems(), {_model(result) for result in results}
+    named = any(map(_is_of_model, settings.where))
+    for result in results:
+        found = result.problems
+        for counts, total in ((found.counts, whole.counts), (found.notes, whole.notes)):
+            for kind, count in counts.items():
+                model = _left_out_model(kind)
+                if model is not None and not named:
+                    _add_left_out(whole, model, count, models)
+                elif kind in found.of_logs:
+                    total[kind] = max(total[kind], count)
+                elif model is None or model not in models:
+                    total[kind] += count
+        whole.of_logs |= found.of_logs
+        whole.remedies |= found.remedies
+        for kind, places in found.places.items():
+            whole.places.setdefault(kind, places)
+    return whole
+
+
+def _left_out_model(kind: str) -> str | None:
+    """Return the model of responses that the part of another model has left out, empty if they name none, or null."""
+    what = kind.removeprefix(LEFT_OUT)
+    if what == kind or not what.startswith((f"{MODEL} '", f"without {MODEL}", f"other values of {MODEL}")):
+        return None
+    return what[len(MODEL) + 2 : -1] if what.startswith(f"{MODEL} '") else ""
+
+
+def _add_left_out(whole: Problems, model: str, count: int, models: Collection[str]) -> None:
+    if model in models:
+        return
+    whose = f"of model '{model}'" if model else "without a model name or of other models"
+    kind = f"responses {whose}, {_NO_ESTIMATOR}"
+    whole.counts[kind] = max(whole.counts[kind], count)
+    whole.remedies[kind] = _REMEDY
+
+
+def _provenance(results: Sequence[Monitored], settings: MonitorOptions, problems: Problems) -> dict[str, Any]:
+    """Return where the rows come from: the first result's, with the counts and estimators of all."""
+    every = [result.provenance for result in results]
+    flags: dict[str, list[str]] = {}
+    for about in every:
+        for flag, reason in about["general_flags"].items():
+            flags.setdefault(flag, []).append(f"{about['estimators'][0]['model']}: {reason}")
+    return {
+        **every[0],
+        "monitor": settings.name or " + ".join(about["monitor"] for about in every),
+        "estimators": [estimator for about in every for estimator in about["estimators"]],
+        "recognises_unfamiliar": all(about["recognises_unfamiliar"] for about in every),
+        "general_flags": {flag: ". ".join(reasons) for flag, reasons in flags.items()},
+        "overridden": dict(sum((Counter(about["overridden"]) for about in every), Counter[str]())),
+        "reading": {**settings.as_dict(), "by": list(_by(settings))},
+        "files": _largest(about["files"] for about in every),
+        "responses": {name: sum(about["responses"][name] for about in every) for name in every[0]["responses"]},
+        "pooled_slices": sum(about["pooled_slices"] for about in every),
+        **problems.as_dict(),
+    }
+
+
+def _largest(counts: Any) -> Mapping[str, int]:
+    """Return the largest number of each kind."""
+    made: Counter[str] = Counter()
+    for each in counts:
+        made |= Counter(each)
+    return {name: made[name] for name in ("read_now", "known", "in_all")}
