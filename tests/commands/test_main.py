@@ -44,7 +44,9 @@ def test_help_is_in_sections(capsys: pytest.CaptureFixture) -> None:
     assert list(commands) == ["Logs of a deployed model", "Studies", "Options"]
     assert commands["Logs of a deployed model"][0] == "features"
     options = sections("monitor")
-    assert list(options) == ["Arguments", *list(Panel)[1:], "Options"]
+    others = (Panel.SELECTION, Panel.VERDICT)
+    assert list(options) == ["Arguments", *(panel for panel in Panel if panel not in others), "Options"]
+    assert sections("fit")[Panel.VERDICT][0] == "--usable-error"
     assert "--fail-below" in options["Alerts"]
     assert options["Options"] == ["--json", "-h,"]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from entropy_sentinel.commands.options import INCOMPLETE, Json, LogFiles, ResponseFiles, print_json, say, taking
+from entropy_sentinel.estimators.limits import Limits
 from entropy_sentinel.sources.logs.settings import FormatOptions, LogOptions
 
 if TYPE_CHECKING:
@@ -118,7 +119,11 @@ def _show(summary: "Summary") -> None:
     show([shown, *map(one_line, summary.lines())], sys.stderr)
 
 
-@taking(LogOptions)
+class _FitOptions(Limits, LogOptions):
+    """The options of `fit`."""
+
+
+@taking(_FitOptions)
 def fit(
     files: ResponseFiles,
     output: EstimatorFile,
@@ -147,9 +152,10 @@ def fit(
     from entropy_sentinel.verbs.reading import read_features
 
     check_outputs({"--output": output}, [*log_files(files), *label_files(labels)])
+    limits = {name: options.pop(name) for name in Limits.model_fields}
     features = read_features(files, signals=further_signals(estimator), **options)
     known = read_labels(labels, options["scorer"]) if labels else None
-    fitted = fit(features, known, estimator, domain=domain, group=group)
+    fitted = fit(features, known, estimator, domain=domain, group=group, **limits)
     save(fitted, output)
     if json:
         print_json({"name": fitted.estimator.name, **fitted.about})

@@ -8,6 +8,7 @@ import polars as pl
 from entropy_sentinel.estimators.catalogue import signals_of
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.familiarity import Familiarity
+from entropy_sentinel.estimators.limits import DEFAULT, Limits
 from entropy_sentinel.estimators.support import Support
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.estimators.validation import validate
@@ -16,8 +17,11 @@ from entropy_sentinel.signals.catalogue import FAMILY_OF
 _UNFITTED = dict.fromkeys(("chosen", "validation", "support", "familiarity"))
 
 
-def about(estimator: Estimator | Unfitted, rows: TrainingRows) -> dict[str, Any]:
-    """Return what a file records about an estimator and its training rows; the caller adds the rest."""
+def about(estimator: Estimator | Unfitted, rows: TrainingRows, limits: Limits = DEFAULT) -> dict[str, Any]:
+    """Return what a file records about an estimator and its training rows; the caller adds the rest.
+
+    `limits` are those of the validation's verdict.
+    """
     return {
         "settings": asdict(rows.settings),
         "n_training_rows": len(rows),
@@ -25,15 +29,15 @@ def about(estimator: Estimator | Unfitted, rows: TrainingRows) -> dict[str, Any]
         "signals": {name: FAMILY_OF[name] for name in signals_of(estimator.name)},
         "feature_statistics": feature_statistics(rows.features),
         "caution": rows.caution,
-        **(_of_fitted(estimator, rows) if isinstance(estimator, Estimator) else _UNFITTED),
+        **(_of_fitted(estimator, rows, limits) if isinstance(estimator, Estimator) else _UNFITTED),
     }
 
 
-def _of_fitted(estimator: Estimator, rows: TrainingRows) -> dict[str, Any]:
+def _of_fitted(estimator: Estimator, rows: TrainingRows, limits: Limits) -> dict[str, Any]:
     familiarity = None if rows.buckets is None else Familiarity.of(rows.buckets, rows.domains, rows.groups)
     return {
         "chosen": estimator.chosen,
-        "validation": validate(rows, estimator.name).as_dict(),
+        "validation": validate(rows, estimator.name, limits).as_dict(),
         "support": Support.of(rows.features, rows.domains).as_dict(),
         "familiarity": None if familiarity is None else familiarity.as_dict(),
     }

@@ -8,12 +8,13 @@ that domain.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from entropy_sentinel.estimators.estimator import Unfitted
+from entropy_sentinel.estimators.limits import DEFAULT, Limits
 from entropy_sentinel.estimators.training import TrainingRows, one_thread
 from entropy_sentinel.estimators.verdict import FEWEST_DOMAINS, FEWEST_LABELS, LEVELS, TOO_FEW, Verdict, verdict_of
 from entropy_sentinel.frames.printable import counted, html, number, one_line
@@ -74,8 +75,8 @@ class Validation:
 
     `n_domains` is the number of domains that the estimator is fitted on; `n_counted` of them count, with FEWEST_LABELS
     labels and an estimate. All other fields use these. `bias` is the mean of estimated minus true; `aee`, `rho` and
-    `bias` are null if they cannot be computed. `estimators.verdict` explains `verdict`, `reasons` and the limits of the
-    error on new domains.
+    `bias` are null if they cannot be computed. `estimators.verdict` explains `verdict`, `reasons`, the limits of the
+    error on new domains, and the `limits` on which the verdict rests.
     """
 
     estimator: str
@@ -92,6 +93,7 @@ class Validation:
     reasons: tuple[str, ...]
     n_groups: int | None = None
     new_groups: "Validation | None" = None
+    limits: Limits = field(default=DEFAULT)
 
     @classmethod
     def of(
@@ -101,6 +103,7 @@ class Validation:
         domains: tuple[Domain, ...],
         n_groups: int | None = None,
         new_groups: "Validation | None" = None,
+        limits: Limits = DEFAULT,
     ) -> "Validation":
         """Return the validation from the estimates of each domain without it, or without its group."""
         known, residuals = _counted(domains), _residuals(domains, n_domains, n_groups)
@@ -111,7 +114,8 @@ class Validation:
             there = residuals.n_units if domains else n_groups or n_domains
             outcome = Verdict(TOO_FEW, (_too_few_units(there, "group" if n_groups else "domain"),))
         else:
-            outcome = verdict_of([domain.domain for domain in known], residuals, errors.aee, errors.rho, bias)
+            names = [domain.domain for domain in known]
+            outcome = verdict_of(names, residuals, errors.aee, errors.rho, bias, limits)
             levels = tuple(_coverage(residuals, level) for level in LEVELS)
         return cls(
             estimator=estimator,
@@ -128,6 +132,7 @@ class Validation:
             reasons=(*outcome.reasons, *_left_aside(domains)),
             n_groups=n_groups,
             new_groups=new_groups,
+            limits=limits,
         )
 
     @property
@@ -162,7 +167,8 @@ class Validation:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the validation as JSON."""
-        return asdict(self)
+        groups = self.new_groups and self.new_groups.as_dict()
+        return asdict(self) | {"new_groups": groups, "limits": self.limits.model_dump()}
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> "Validation":
@@ -174,7 +180,9 @@ class Validation:
         )
         groups, n_groups = kept.get("new_groups"), kept.get("n_groups")
         return cls.of(
-            kept["estimator"], kept["n_domains"], counted, n_groups, cls.from_dict(groups) if groups else None
+            *(kept["estimator"], kept["n_domains"], counted, n_groups),
+            cls.from_dict(groups) if groups else None,
+            Limits.of(kept.get("limits", {})),  # missing in files of earlier releases
         )
 
     def table(self) -> tuple[list[str], list[list[str]]]:
@@ -214,7 +222,7 @@ class Validation:
         return shown + "".join(html(f"Verdict{answer.scope}: {answer.verdict}", answer.lines()) for answer in further)
 
 
-def validate(rows: TrainingRows, name: str) -> Validation:
+def validate(rows: TrainingRows, name: str, limits: Limits = DEFAULT) -> Validation:
     """Estimate each domain of `rows` by the estimator `name` fitted on the other domains, and decide the verdict.
 
     If `rows` have groups, also estimate each by an estimator fitted on the other groups. With fewer than FEWEST_DOMAINS
@@ -224,8 +232,8 @@ def validate(rows: TrainingRows, name: str) -> Validation:
     n_domains, new_groups = len(np.unique(rows.domains)), None
     if rows.groups is not None:
         n_groups = len(np.unique(rows.groups))
-        new_groups = Validation.of(name, n_domains, tuple(_left_out(rows, name, rows.groups)), n_groups)
-    return Validation.of(name, n_domains, tuple(_left_out(rows, name, rows.domains)), new_groups=new_groups)
+        new_groups = Validation.of(name, n_domains, tuple(_left_out(rows, name, rows.groups)), n_groups, None, limits)
+    return Validation.of(name, n_domains, tuple(_left_out(rows, name, rows.domains)), None, new_groups, limits)
 
 
 def _left_out(rows: TrainingRows, name: str, units: np.ndarray) -> Iterator[Domain]:

@@ -1,29 +1,27 @@
 """The verdict: what the errors of a validation allow users to do with an estimator, and with what confidence.
 
-An estimator is `usable` if, on new domains, its mean error (AEE) is at most USABLE_ERROR, and if it is off by more than
-FAR_OFF on at most a share of USABLE_SHARE of them, each with a probability of CONFIDENCE. Both posteriors subtract the
+An estimator is `usable` if, on new domains, its mean error (AEE) is at most `usable_error`, and if it is off by more
+than `far_off` on at most a share of USABLE_SHARE of them, each with a probability of `confidence`: users may set these
+three `Limits`. Both posteriors subtract the
 label variance, so more domains always help, even with few labels in each. If the opposite has that probability, the
 verdict is `ranking only` if the estimator ranks the domains correctly, or else `do not use`. Otherwise there are
 `too few domains to say`.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
+from entropy_sentinel.estimators.limits import DEFAULT, USABLE_SHARE, Limits
 from entropy_sentinel.frames.printable import counted
 from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
 from entropy_sentinel.statistics.far_off import FarOff
 from entropy_sentinel.statistics.intervals import Residuals
 from entropy_sentinel.statistics.predictive import Spread
 
-CONFIDENCE = 0.9
-# The paper's median mean error is .10 (AEE of Tables 2 and 7). Normal errors with this mean exceed .25 in 4.6 % of
-# domains.
-USABLE_ERROR, FAR_OFF, USABLE_SHARE = 0.10, 0.25, 0.05
 # The largest number of further domains that advice recommends.
 MOST_MORE = 50
 # The prior is cautious: if it gives a number of further domains this probability of being enough, that number was
@@ -38,27 +36,30 @@ class Evidence:
     spread: Spread
     far_off: FarOff
     chance: float
+    limits: Limits = field(default=DEFAULT)
 
     @classmethod
-    def of(cls, residuals: Residuals) -> "Evidence":
+    def of(cls, residuals: Residuals, limits: Limits = DEFAULT) -> "Evidence":
         """Return the evidence from the errors on at least one labelled domain."""
         variances = residuals.variances
-        far_off = FarOff.of(residuals.errors, variances, FAR_OFF, residuals.groups)
-        return cls(residuals.spread, far_off, float(variances.mean()))
+        far_off = FarOff.of(residuals.errors, variances, limits.far_off, residuals.groups)
+        return cls(residuals.spread, far_off, float(variances.mean()), limits)
 
     @property
     def usable(self) -> float:
         """Return the probability that the estimator is usable: the smaller of the two conditions' probabilities."""
-        return min(self.spread.mean_error_below(USABLE_ERROR), self.far_off.share_below(USABLE_SHARE))
+        return min(self.spread.mean_error_below(self.limits.usable_error), self.far_off.share_below(USABLE_SHARE))
 
     def after(self, more: int, mean_square: float = 0.0, far: int = 0) -> "Evidence":
         """Return the evidence after `more` domains with errors of this mean square, `far` of them far off."""
         spread = self.spread.after(more, mean_square, self.chance)
-        return Evidence(spread, self.far_off.after(more, far, self.chance), self.chance)
+        return replace(self, spread=spread, far_off=self.far_off.after(more, far, self.chance))
 
     def fewest_more(self) -> int | None:
         """Return the least number of further domains for `usable`, if they have no error; None above MOST_MORE."""
-        return next((more for more in range(1, MOST_MORE + 1) if self.after(more).usable >= CONFIDENCE), None)
+        return next(
+            (more for more in range(1, MOST_MORE + 1) if self.after(more).usable >= self.limits.confidence), None
+        )
 
     def enough_more(self) -> int | None:
         """Return the number of further domains that is enough in four of five cases; None above MOST_MORE."""
@@ -73,7 +74,7 @@ class Evidence:
 
         def probability(spreads: np.ndarray) -> np.ndarray:
             variance = spreads**2 + self.chance
-            shown_far = 2 * ndtr(-FAR_OFF / np.sqrt(variance))
+            shown_far = 2 * ndtr(-self.limits.far_off / np.sqrt(variance))
             small: np.ndarray = chi2.cdf(more * largest / variance, more) * binom.cdf(most_far, more, shown_far)
             return small
 
@@ -82,14 +83,14 @@ class Evidence:
     def _most_far(self, more: int) -> int:
         """Return how many of `more` domains may be far off for `usable`."""
         far = range(1, more + 1)
-        return next((n - 1 for n in far if self.after(more, far=n).usable < CONFIDENCE), more)
+        return next((n - 1 for n in far if self.after(more, far=n).usable < self.limits.confidence), more)
 
     def _largest_mean_square(self, more: int) -> float:
         """Return the largest mean square of the errors on `more` domains that keeps the mean error small enough."""
 
         def margin(root: float) -> float:
             spread = self.spread.after(more, root**2, self.chance)
-            return spread.mean_error_below(USABLE_ERROR) - CONFIDENCE
+            return spread.mean_error_below(self.limits.usable_error) - self.limits.confidence
 
         # No error is larger than 1; many domains with small errors outweigh even that.
         return 1.0 if margin(1) >= 0 else float(brentq(margin, 0, 1, xtol=1e-5)) ** 2
@@ -112,7 +113,7 @@ LEVELS = (0.8, 0.9, 0.95)
 class Verdict:
     """The verdict, its `reasons` as sentences with the numbers, and the limits of the mean error.
 
-    The mean error on new domains is at least `error_at_least` with a probability of CONFIDENCE, and at most
+    The mean error on new domains is at least `error_at_least` with a probability of `Limits.confidence`, and at most
     `error_at_most` with the same; null with fewer than FEWEST_DOMAINS domains that count.
     """
 
@@ -122,26 +123,33 @@ class Verdict:
     error_at_most: float | None = None
 
 
-def decide(residuals: Residuals, rho: float | None) -> str:
+def decide(residuals: Residuals, rho: float | None, limits: Limits = DEFAULT) -> str:
     """Return the verdict on the errors of k domains; `rho` is the rank correlation of estimates with the truth."""
-    usable = Evidence.of(residuals).usable
-    if usable >= CONFIDENCE:
+    usable = Evidence.of(residuals, limits).usable
+    if usable >= limits.confidence:
         return USABLE
-    if usable > 1 - CONFIDENCE:
+    if usable > 1 - limits.confidence:
         return TOO_FEW
     return RANKING if residuals.n_units >= FEWEST_FOR_RHO and rho is not None and rho >= RANKING_RHO else NO_USE
 
 
-def verdict_of(names: Sequence[str], residuals: Residuals, aee: float, rho: float | None, bias: float) -> Verdict:
+def verdict_of(
+    names: Sequence[str],
+    residuals: Residuals,
+    aee: float,
+    rho: float | None,
+    bias: float,
+    limits: Limits = DEFAULT,
+) -> Verdict:
     """Return the verdict on the estimates of k domains, each without it or its group; `names`, (k,), are the domains'.
 
     `aee`, `rho` and `bias` are over these domains.
     """
-    evidence, verdict = Evidence.of(residuals), decide(residuals, rho)
-    least, most = (evidence.spread.mean_error(confidence) for confidence in (1 - CONFIDENCE, CONFIDENCE))
+    evidence, verdict = Evidence.of(residuals, limits), decide(residuals, rho, limits)
+    least, most = (evidence.spread.mean_error(confidence) for confidence in (1 - limits.confidence, limits.confidence))
     reasons = [
         f"mean error {aee:.3f} over {_held_out(residuals)}",
-        _new_domains(least, most),
+        _new_domains(least, most, limits),
         _far_off(residuals, evidence),
         _largest(names, residuals),
         _bias(bias),
@@ -158,22 +166,32 @@ def _held_out(residuals: Residuals) -> str:
     return f"{counted(len(residuals), 'domain')} of {counted(residuals.n_units, 'held-out group')}"
 
 
-def _new_domains(least: float, most: float) -> str:
-    limits, level = f"{least:.3f} to {most:.3f}", f"one-sided {CONFIDENCE:.0%} limits"
-    if most <= USABLE_ERROR:
-        limits, level = f"at most {most:.3f}", f"{CONFIDENCE:.0%} confidence"
-    elif least >= USABLE_ERROR:
-        limits, level = f"at least {least:.3f}", f"{CONFIDENCE:.0%} confidence"
-    return f"mean error on new domains: {limits} ({level}; usable up to {USABLE_ERROR:.2f})"
+def _new_domains(least: float, most: float, limits: Limits) -> str:
+    ends, level = f"{least:.3f} to {most:.3f}", f"one-sided {_percent(limits.confidence)} limits"
+    if most <= limits.usable_error:
+        ends, level = f"at most {most:.3f}", f"{_percent(limits.confidence)} confidence"
+    elif least >= limits.usable_error:
+        ends, level = f"at least {least:.3f}", f"{_percent(limits.confidence)} confidence"
+    return f"mean error on new domains: {ends} ({level}; usable up to {_share(limits.usable_error)})"
 
 
 def _far_off(residuals: Residuals, evidence: Evidence) -> str:
-    n_far = int((abs(residuals.errors) > FAR_OFF).sum())
+    limits = evidence.limits
+    n_far = int((abs(residuals.errors) > limits.far_off).sum())
     few = evidence.far_off.share_below(USABLE_SHARE)
     return (
-        f"errors above {FAR_OFF:.2f}: {n_far} of {counted(len(residuals), 'domain')}; probability that at "
-        f"most {USABLE_SHARE:.0%} of new domains have one: {few:.1%} (usable from {CONFIDENCE:.0%})"
+        f"errors above {_share(limits.far_off)}: {n_far} of {counted(len(residuals), 'domain')}; probability that at "
+        f"most {USABLE_SHARE:.0%} of new domains have one: {few:.1%} (usable from {_percent(limits.confidence)})"
     )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:g}%"
+
+
+def _share(share: float) -> str:
+    """Return a limit with two decimals, or with all that it has."""
+    return max(f"{share:.2f}", f"{share:g}", key=len)
 
 
 def _largest(names: Sequence[str], residuals: Residuals) -> str:

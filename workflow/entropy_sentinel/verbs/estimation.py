@@ -12,6 +12,7 @@ from entropy_sentinel.config.config import described
 from entropy_sentinel.estimators.about import about
 from entropy_sentinel.estimators.catalogue import FEWEST_TO_CHOOSE, RECOMMENDED, further_signals
 from entropy_sentinel.estimators.estimator import Unfitted
+from entropy_sentinel.estimators.limits import Limits
 from entropy_sentinel.estimators.saved import SavedEstimator, load_estimator, save_estimator
 from entropy_sentinel.estimators.settings import Estimation, Fitting, group_id
 from entropy_sentinel.estimators.training import TrainingRows
@@ -21,6 +22,7 @@ from entropy_sentinel.features.buckets import COLUMN, SCHEMA
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.generation import LOGPROBS
+from entropy_sentinel.frames.options import taking
 from entropy_sentinel.frames.printable import counted
 from entropy_sentinel.frames.remote import local
 from entropy_sentinel.frames.response import item_numbers
@@ -37,6 +39,7 @@ _REASONS = 3
 log = logging.getLogger(__name__)
 
 
+@taking(Limits)
 def fit(
     features: Any,
     labels: pl.DataFrame | None = None,
@@ -44,6 +47,7 @@ def fit(
     settings: Mapping[str, Any] | None = None,
     domain: str | None = None,
     group: str | None = None,
+    **options: Any,
 ) -> SavedEstimator:
     """Fit an estimator on the responses that have features and a label.
 
@@ -58,12 +62,13 @@ def fit(
         group: A column whose values are groups of similar domains, such as the benchmark of its subjects. The
             validation then also holds out each whole group. A domain is a value of `domain` within a group, named
             GROUP/DOMAIN, or GROUP if it has no value.
+        **options: The limits of the verdict `usable`, which are the fields of `Limits`.
 
     Returns:
         The estimator, with its validation and what it was fitted on.
 
     Raises:
-        ConfigError: For an unknown estimator or setting.
+        ConfigError: For an unknown estimator or setting, or an impossible limit.
         InputError: If no response has features and a label, or the estimator cannot be fitted on them; if the column
             `domain`, `group` or a signal is missing; if no `domain` is given and files are named by day or part; or if
             the features come from several models or kinds of log-probabilities.
@@ -77,7 +82,7 @@ def fit(
     """
     if not isinstance(estimator, str):
         raise ConfigError(f"estimator: must be a name such as '{_DEFAULT}', was {type(estimator).__name__}")
-    signals = further_signals(estimator)
+    signals, limits = further_signals(estimator), Limits.of(options)
     features = features_from(features, signals=signals, further=[name for name in (domain, group) if name])
     if domain is None:
         domain = FILE
@@ -102,7 +107,7 @@ def fit(
         raise InputError(f"estimator '{estimator}' cannot be fitted: {fitted.reason}")
     whose = {"model": model, "group": group_id(domains.unique()), "logprobs": logprobs}
     whose["ambiguous"] = ambiguous_shares(rows.with_columns(domains), domains.name)
-    return SavedEstimator(fitted, whose | about(fitted, training))
+    return SavedEstimator(fitted, whose | about(fitted, training, limits))
 
 
 def save(estimator: SavedEstimator, path: str | Path) -> None:

@@ -11,7 +11,7 @@ from entropy_sentinel.analyses.accuracy.advice import Advice
 from entropy_sentinel.analyses.accuracy.headline import Headline, Score
 from entropy_sentinel.analyses.accuracy.validation import LEVEL, Domain, Method, ModelValidation
 from entropy_sentinel.analyses.headings import TrainingGroup
-from entropy_sentinel.estimators.verdict import CONFIDENCE
+from entropy_sentinel.estimators.limits import CONFIDENCE
 
 _OF_GROUP = (
     "benchmark",

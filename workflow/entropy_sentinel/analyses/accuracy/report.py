@@ -20,7 +20,7 @@ from entropy_sentinel.analyses.accuracy.validation import LEVEL, ModelValidation
 from entropy_sentinel.analyses.exhibits import read_all
 from entropy_sentinel.analyses.headings import SCOPES, Groups, Shown, TrainingGroup, training_group
 from entropy_sentinel.estimators.catalogue import title
-from entropy_sentinel.estimators.verdict import CONFIDENCE, FAR_OFF, USABLE_ERROR, USABLE_SHARE
+from entropy_sentinel.estimators.limits import CONFIDENCE, FAR_OFF, USABLE_ERROR, USABLE_SHARE
 from entropy_sentinel.features.catalogue import OPEN_MASS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.estimate import ESTIMATES
