@@ -11,6 +11,7 @@ import pytest
 from observations import SETTINGS, observations
 
 from entropy_sentinel.estimators import combination
+from entropy_sentinel.estimators.limits import Limits
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.estimators.validation import Domain, Validation, validate
 
@@ -153,3 +154,15 @@ def test_four_hundred_domains_are_validated_in_seconds(n_groups: int | None) -> 
     validation = Validation.of("atc-max", 400, domains, n_groups)
     assert process_time() - began < 10  # with a posterior per domain: 45 s, and more with groups
     assert [share.n for share in validation.coverage] == [400] * 3
+
+
+def test_the_limits_of_the_verdict_survive_the_file() -> None:
+    limits = Limits(usable_error=0.2, far_off=0.4, confidence=0.8)
+    groups = training_on(FRAME, groups=FRAME["benchmark"])
+    for rows in (TRAINING, groups):
+        validation = validate(rows, "atc-se_sum", limits)
+        kept = json.loads(json.dumps(validation.as_dict()))
+        assert Validation.from_dict(kept) == validation
+        assert kept["limits"] == {"usable_error": 0.2, "far_off": 0.4, "confidence": 0.8}
+        del kept["limits"]
+        assert Validation.from_dict(kept).limits == Limits()

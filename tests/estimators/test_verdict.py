@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from entropy_sentinel.estimators.limits import Limits
 from entropy_sentinel.estimators.verdict import decide, verdict_of
 from entropy_sentinel.statistics.errors import evaluate
 from entropy_sentinel.statistics.intervals import Residuals
@@ -220,3 +221,24 @@ def test_intervals_hold_for_cards_that_are_usable_where_a_part_of_them_is() -> N
     assert 0.15 < usable.mean() < 0.4
     assert holds(inside[usable])
     assert holds(inside[~usable])
+
+
+def test_limits_of_your_own_change_the_verdict_and_are_stated() -> None:
+    errors = [0.05] * 9
+    true = [0.3 + 0.4 * place / 9 for place in range(9)]
+    residuals = Residuals(np.add(true, errors).tolist(), true, [MANY] * 9, 9)
+    assert decide(residuals, 1.0) == "usable"
+    # The limit of the mean error by hand at 99 %, above .1.
+    assert most_by_hand(errors, 0.99) > 0.1 > most_by_hand(errors, 0.9)
+    assert decide(residuals, 1.0, Limits(confidence=0.99)) == TOO_FEW
+    # At 90 % confidence it is above .055, so no estimator with these errors is usable up to .04.
+    assert most_by_hand(errors, 0.1) > 0.04
+    strict = verdict_of([f"d{place}" for place in range(9)], residuals, 0.05, 1.0, 0.05, Limits(usable_error=0.04))
+    assert strict.verdict == "ranking only"
+    assert "usable up to 0.04" in strict.reasons[1]
+    near = verdict_of(
+        [f"d{place}" for place in range(9)], residuals, 0.05, 1.0, 0.05, Limits(far_off=0.045, confidence=0.875)
+    )
+    assert near.verdict != "usable"
+    assert near.reasons[2].startswith("errors above 0.045: 9 of 9 domains")
+    assert near.reasons[2].endswith("(usable from 87.5%)")

@@ -1,7 +1,7 @@
 """Entropy Sentinel: a language model's accuracy on each domain, estimated without labels from its log probabilities.
 
 In a notebook: `import entropy_sentinel as es`, then `es.read_logs`, `es.features`, `es.fit`, `es.estimate`,
-`es.score`, `es.monitor`, `es.plot`, `es.capture`. docs/architecture.md describes the rooms of the package.
+`es.score`, `es.monitor`, `es.compare`, `es.plot`, `es.capture`. docs/architecture.md describes the package's rooms.
 """
 
 import sys
@@ -26,6 +26,7 @@ _VERBS = {
     "capture": "capturing.openai",
     "tagged": "capturing.columns",
     "read_labels": "verbs.labels",
+    "compare": "monitor.comparing",
     "estimate": "monitor.once",
     **dict.fromkeys(("fit", "load", "save"), "verbs.estimation"),
     "monitor": "monitor.running",

@@ -24,7 +24,7 @@ _STUDIES = "Studies"
 _SECTIONS = {
     "Logs of a deployed model": {
         **{name: f"training.{name}" for name in ("features", "fit")},
-        **{name: f"responses.{name}" for name in ("estimate", "score")},
+        **{name: f"responses.{name}" for name in ("estimate", "compare", "score")},
         "monitor": "monitor.command",
         "sample": "responses.sample",
     },

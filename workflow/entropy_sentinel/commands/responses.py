@@ -1,4 +1,4 @@
-"""`entropy-sentinel estimate`, `score` and `sample`: apply an estimator to responses."""
+"""`entropy-sentinel estimate`, `compare`, `score` and `sample`: apply an estimator to responses."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Estimator = Annotated[
     Path, typer.Argument(metavar="ESTIMATOR", help="An estimator file written by `fit` or by a study.")
 ]
+Second = Annotated[Path, typer.Argument(metavar="ESTIMATOR", help="The estimator file of the other model.")]
 Labels = Annotated[
     list[str],
     typer.Option(
@@ -90,6 +91,47 @@ def estimate(
         print_json(as_json(result))
     else:
         show(parts(result))
+    report(result.problems)
+
+
+@taking(EstimateOptions)
+def compare(
+    first: Estimator,
+    second: Second,
+    files: ResponseFiles,
+    output: ScoresFile = None,
+    json: Json = False,
+    **options: Any,
+) -> None:
+    """Estimate how much more accurate one model is than another on each slice.
+
+    FILES have responses of both models, to the same questions or not. Prints one row per slice: the estimated accuracy
+    of each model, and their difference with its interval. No labels of these responses are needed; if both estimators
+    were fitted on labels of the same domains, intervals are narrower. The exit status is 3 if some responses could not
+    be used.
+    """
+    import polars as pl
+
+    from entropy_sentinel.frames.files import check_outputs
+    from entropy_sentinel.frames.printable import one_line, write_table
+    from entropy_sentinel.monitor.comparing import compare
+    from entropy_sentinel.report.terminal import show, table
+    from entropy_sentinel.verbs.inputs import log_files
+
+    if output is not None:
+        check_table_path(output, _TABLES)
+    logs = log_files(files)
+    check_outputs({"--output": output}, [first, second, *logs])
+    result = compare(first, second, logs, **options)
+    if output is not None:
+        flat = result.rows.with_columns(pl.col("flags").list.join("; "))
+        write_table(flat if output.suffix == ".csv" else result.rows, output)
+    if json:
+        print_json({"models": result.models, "slices": result.rows.to_dicts(), "notes": result.notes})
+    else:
+        shown = table(*result.table())
+        shown.columns[-1].justify = shown.columns[-2].justify = "left"
+        show([shown, *map(one_line, result.notes)])
     report(result.problems)
 
 

@@ -85,7 +85,7 @@ class Residuals:
     @property
     def variances(self) -> np.ndarray:
         """The sampling variance of each domain's true accuracy, from its number of labels, (k,)."""
-        return _sampling_variance(self.true, self.n)
+        return sampling_variance(self.true, self.n)
 
     @cached_property
     def spread(self) -> Spread:
@@ -101,7 +101,7 @@ class Residuals:
     def intervals(self, estimates: Numbers, n: Numbers, level: float) -> Intervals:
         """Return predictive intervals for slices of `n` responses with these estimates, (n_slices,) each."""
         _check_level(level)
-        half = self.spread.half_widths(_sampling_variance(estimates, n), level)
+        half = self.spread.half_widths(sampling_variance(estimates, n), level)
         return _around(estimates, half, PREDICTIVE if len(self) else PRIOR)
 
     def conformal(self, estimates: Numbers, n: Numbers, level: float) -> Intervals:
@@ -114,7 +114,7 @@ class Residuals:
         _check_level(level)
         if not reaches(len(self), level):
             return _around(estimates, math.nan, CONFORMAL)
-        sampling = _sampling_variance(estimates, n)
+        sampling = sampling_variance(estimates, n)
         return _around(estimates, quantile(self._errors_at(sampling, level), level), CONFORMAL)
 
     def worth(self, estimates: Numbers) -> np.ndarray:
@@ -144,7 +144,7 @@ class Residuals:
         It is that of `without`, at the cost of one posterior in place of one per domain.
         """
         _check_level(level)
-        sampling, half = _sampling_variance(self.estimated, self.n), np.zeros(len(self))
+        sampling, half = sampling_variance(self.estimated, self.n), np.zeros(len(self))
         for places, spread in self._without_each:
             half[places] = spread.half_widths(sampling[places], level)
         return _around(self.estimated, half, PREDICTIVE if self.n_units > 1 else PRIOR)
@@ -154,7 +154,7 @@ class Residuals:
 
     def _errors_at(self, sampling: np.ndarray, level: float) -> np.ndarray:
         """Return the domains' absolute errors, increased to each slice's sampling variance, (n_slices, k)."""
-        more = np.maximum(sampling[:, None] - _sampling_variance(self.estimated, self.n), 0)
+        more = np.maximum(sampling[:, None] - sampling_variance(self.estimated, self.n), 0)
         larger: np.ndarray = np.sqrt(self.errors**2 + NormalDist().inv_cdf((1 + level) / 2) ** 2 * more)
         return larger
 
@@ -169,7 +169,7 @@ def _around(estimates: Numbers, half: np.ndarray | float, basis: str) -> Interva
     return Intervals(np.clip(estimates - half, 0, 1), np.clip(estimates + half, 0, 1), basis)
 
 
-def _sampling_variance(accuracy: Numbers, n: Numbers) -> np.ndarray:
+def sampling_variance(accuracy: Numbers, n: Numbers) -> np.ndarray:
     """Return the binomial variance of the accuracy of n responses, after adding two correct and two incorrect ones.
 
     The addition keeps it above 0 if all responses seem correct (Agresti and Coull 1998). It is infinite for n = 0.

@@ -1,0 +1,230 @@
+"""The verb `compare`: the difference of two models' accuracies on each slice, without labels."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.verdict import USABLE
+from entropy_sentinel.frames.errors import ConfigError, InputError
+from entropy_sentinel.frames.options import columns_by, taking
+from entropy_sentinel.frames.printable import counted, number
+from entropy_sentinel.monitor.estimating.alerts import OVERRIDDEN
+from entropy_sentinel.monitor.reading.inputs import Given
+from entropy_sentinel.monitor.reading.problems import Problems
+from entropy_sentinel.monitor.result import slice_name
+from entropy_sentinel.monitor.running import monitor
+from entropy_sentinel.monitor.settings import MODEL, UNFAMILIAR, EstimateOptions
+from entropy_sentinel.statistics.differences import (
+    FEWEST_COMMON,
+    INDEPENDENT,
+    PAIRED,
+    half_widths_independent,
+    half_widths_paired,
+)
+from entropy_sentinel.statistics.intervals import Residuals, sampling_variance
+from entropy_sentinel.verbs.estimation import saved_estimator
+
+# To limit memory, smaller slices beyond this number are pooled.
+_MOST_SLICES = 100_000
+# The name of the only slice if no column is requested.
+_EVERYTHING = "all"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The differences of two models by slice.
+
+    Attributes:
+        by: The slice columns.
+        models: The names of the two models.
+        rows: One row per slice with responses of both models, the largest difference first: the slice; the numbers of
+            responses `n_first` and `n_second`; the estimated accuracies `first` and `second`; their `difference`,
+            second minus first, with `lower` and `upper`; the `level` and `basis` of the interval; and `flags`, which
+            either estimate has.
+        notes: What the intervals rest on, and slices without one of the models.
+        problems: Counts of unusable parts of the logs.
+    """
+
+    by: tuple[str, ...]
+    models: tuple[str, str]
+    rows: pl.DataFrame
+    notes: tuple[str, ...]
+    problems: Problems
+
+    def table(self) -> tuple[list[str], list[list[str]]]:
+        """Return headings and rows of a table with the differences."""
+        first, second = self.models
+        level = f"{self.rows['level'][0]:.0%} " if len(self.rows) else ""
+        head = [", ".join(self.by) or "slice", f"responses ({first})", f"({second})", first, second, "difference"]
+        cells = [
+            [
+                slice_name(row[name] for name in self.by) if self.by else _EVERYTHING,
+                *(f"{row['n_first']:,}", f"{row['n_second']:,}", number(row["first"]), number(row["second"])),
+                *(number(row["difference"], "+.3f"), f"{row['lower']:+.3f} to {row['upper']:+.3f}"),
+                self._better(row["lower"], row["upper"]),
+                ", ".join(row["flags"]),
+            ]
+            for row in self.rows.iter_rows(named=True)
+        ]
+        return [*head, f"{level}interval", "more accurate", "flags"], cells
+
+    def _better(self, lower: float, upper: float) -> str:
+        return self.models[1] if lower > 0 else self.models[0] if upper < 0 else "cannot be told"
+
+
+@taking(EstimateOptions)
+def compare(
+    first: SavedEstimator | str | Path,
+    second: SavedEstimator | str | Path,
+    logs: Given,
+    by: Sequence[str] = (),
+    **options: Any,
+) -> Comparison:
+    """Estimate the difference of two models' accuracies on every slice, with intervals, without labels.
+
+    Each model needs an estimator of its own. If both were fitted on labels of the same domains, the interval is
+    `paired`: it rests on how well their difference was estimated on these domains, each held out in turn. That is
+    narrower than the two intervals suggest, because two estimates are off in the same direction on the same questions.
+
+    Args:
+        first: The estimator of one model, from `fit` or `load`, or its file.
+        second: The estimator of the other model.
+        logs: Responses of both models: logs, traces or features, as files, or a frame of features. They may be answers
+            to the same questions or to different ones of the same slices.
+        by: The columns whose values define slices, combined; without any, all responses are one slice.
+        **options: The fields of `EstimateOptions`, by name: the level, and options for reading logs.
+
+    Returns:
+        The differences by slice.
+
+    Raises:
+        ConfigError: If both estimators are of one model, or slices are by model.
+        InputError: If no slice has responses of both models.
+
+    Examples:
+        >>> import entropy_sentinel as es
+        >>> features, labels = es.features(es.read_logs(es.example().traces)), es.read_labels(es.example().labels)
+        >>> small = es.fit(features, labels, "atc-nll_sum")
+        >>> large = es.fit(features.with_columns(model=pl.lit("large")), labels, "atc-nll_sum")
+        >>> both = pl.concat([features, features.with_columns(model=pl.lit("large"))])
+        >>> es.compare(small, large, both).rows.select("n_first", "n_second", "difference", "basis").rows()
+        [(150, 150, 0.0, 'paired')]
+    """
+    settings = EstimateOptions.of({**options, "by": tuple(columns_by(by))})
+    if MODEL in settings.by:
+        raise ConfigError(f"by: must not have '{MODEL}', because two models are compared in each slice")
+    saved = (saved_estimator(first), saved_estimator(second))
+    given = {name: getattr(settings, name) for name in EstimateOptions.model_fields}
+    result = monitor(saved, logs, **given, max_slices=_MOST_SLICES)
+    models = (str(saved[0].about["model"]), str(saved[1].about["model"]))
+    own = [name for name in result.by if name != MODEL]
+    slices = [result.slices.filter(pl.col(MODEL) == model) for model in models]
+    kept = ("n_estimated", "estimated_accuracy", "lower", "upper", "flags")
+    keys = own or [_EVERYTHING]
+    sides = [
+        side.with_columns(pl.lit("").alias(_EVERYTHING)).select(
+            *keys, *(pl.col(name).alias(f"{name}_{number}") for name in kept)
+        )
+        for number, side in enumerate(slices, start=1)
+    ]
+    both = sides[0].join(sides[1], on=keys, how="inner", nulls_equal=True, maintain_order="left")
+    both = both.filter(pl.col("n_estimated_1") > 0, pl.col("n_estimated_2") > 0)
+    if both.is_empty():
+        raise InputError(f"no slice has responses of both models, '{models[0]}' and '{models[1]}'")
+    common = _common(*saved)
+    rows = _with_intervals(both, common, settings.level)
+    # General flags are the verdicts, which the notes have.
+    general = [*result.provenance["general_flags"]]
+    flags = pl.concat_list("flags_1", "flags_2").list.unique(maintain_order=True)
+    rows = rows.with_columns(flags=flags.list.set_difference(pl.lit(general, pl.List(pl.String))))
+    rows = rows.sort(pl.col("difference").abs(), descending=True, maintain_order=True)
+    rows = rows.select(
+        *own,
+        *(pl.col(f"n_estimated_{place}").alias(f"n_{name}") for place, name in ((1, "first"), (2, "second"))),
+        *(pl.col(f"estimated_accuracy_{place}").alias(name) for place, name in ((1, "first"), (2, "second"))),
+        *("difference", "lower", "upper", "level", "basis", "flags"),
+    )
+    return Comparison(tuple(own), models, rows, tuple(_notes(saved, common, slices, rows)), result.problems)
+
+
+def _with_intervals(both: pl.DataFrame, common: tuple[Residuals, Residuals] | None, level: float) -> pl.DataFrame:
+    """Add the difference, its interval and basis to slices with the columns of both models."""
+    sides = [[both[f"{name}_{place}"].to_numpy() for place in (1, 2)] for name in ("estimated_accuracy", "n_estimated")]
+    (first, second), counts = sides
+    ends = [
+        np.maximum(accuracy - both[f"lower_{place}"].to_numpy(), both[f"upper_{place}"].to_numpy() - accuracy)
+        for place, accuracy in ((1, first), (2, second))
+    ]
+    half, paired = half_widths_independent(*ends), np.zeros(len(both), dtype=bool)
+    if common is not None:
+        # The validation says nothing about slices unlike its domains, and nothing about other models.
+        odd = pl.any_horizontal(
+            pl.col(f"flags_{place}").list.contains(flag) for place in (1, 2) for flag in (UNFAMILIAR, OVERRIDDEN)
+        )
+        paired = ~both.select(odd).to_series().to_numpy()
+        variances = sum(sampling_variance(of, n) for of, n in zip((first, second), counts, strict=True))
+        half = np.where(paired, half_widths_paired(*common, np.asarray(variances), level), half)
+    difference = second - first
+    return both.with_columns(
+        difference=pl.Series(difference),
+        lower=pl.Series(np.clip(difference - half, -1, 1)),
+        upper=pl.Series(np.clip(difference + half, -1, 1)),
+        level=pl.lit(level),
+        basis=pl.Series(np.where(paired, PAIRED, INDEPENDENT)),
+    )
+
+
+def _common(first: SavedEstimator, second: SavedEstimator) -> tuple[Residuals, Residuals] | None:
+    """Return the held-out errors on the domains that are labelled for both models; None if there are too few."""
+    sides = []
+    for saved in (first, second):
+        validation = saved.validation
+        domains = validation.domains if validation else ()
+        sides.append({domain.domain: domain for domain in domains if domain.estimated is not None})
+    names = [name for name in sides[0] if name in sides[1]]
+    if len(names) < FEWEST_COMMON:
+        return None
+    made = []
+    for side in sides:
+        here = [side[name] for name in names]
+        estimated = [domain.estimated or 0.0 for domain in here]
+        true, n = [domain.true for domain in here], [domain.n for domain in here]
+        made.append(Residuals(estimated, true, n, len(names)))
+    return made[0], made[1]
+
+
+def _notes(
+    saved: Sequence[SavedEstimator],
+    common: tuple[Residuals, Residuals] | None,
+    slices: Sequence[pl.DataFrame],
+    rows: pl.DataFrame,
+) -> list[str]:
+    """Return what the intervals rest on, the verdicts, and the number of slices without one of the models."""
+    notes = []
+    if common is None:
+        notes.append(
+            f"{INDEPENDENT}: fewer than {FEWEST_COMMON} domains are labelled for both models, so their errors count as "
+            "independent, and intervals are wide. Label answers of both models to the same questions"
+        )
+    else:
+        off = np.abs(common[1].errors - common[0].errors)
+        notes.append(
+            f"{PAIRED}: on {len(off)} domains that are labelled for both models, each held out, the difference was off "
+            f"by {off.mean():.3f} on average and by {off.max():.3f} at most"
+        )
+        if INDEPENDENT in rows["basis"].to_list():
+            notes.append(
+                f"{INDEPENDENT}: slices unlike the labelled domains have wide intervals, which rest on an assumption"
+            )
+    for each in saved:
+        if each.validation is None or each.validation.verdict != USABLE:
+            verdict = each.validation.verdict if each.validation else "no validation"
+            notes.append(f"verdict on the estimator of {each.about['model']} alone: {verdict}")
+    if left := sum(map(len, slices)) - 2 * len(rows):
+        notes.append(f"{counted(left, 'slice')} with responses of only one model left out")
+    return notes
