@@ -103,7 +103,9 @@ def test_a_log_is_estimated_by_its_own_columns(tmp_path: Path, capsys, fit) -> N
 def test_logs_with_several_numbers_of_alternatives(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     features = tmp_path / "features.parquet"
     status, _, err = run(capsys, "features", TINY.log, TINY.traces, "-o", features)
-    assert (status, "--top-k 5" in err, "--where top_k_returned=20" in err, "--split" in err) == (1, True, True, True)
+    assert (status, "--top-k 5" in err, "--where top_k_returned=20" in err, "--split" in err) == (3, True, True, True)
+    assert "left out, because the others have 20 alternatives per token (raw_logprobs): 12 responses with 5" in err
+    assert es.read_features(features)["top_k_returned"].value_counts().rows() == [(20, 160)]
     status, out, _ = run(capsys, "features", TINY.log, TINY.traces, "-o", features, "--split")
     names = ", ".join(str(tmp_path / f"features-top{k}.parquet") for k in (5, 20))
     assert (status, out) == (0, f"{names}: 172 responses, 0 of them without features\n")

@@ -185,3 +185,14 @@ def test_fifty_thousand_values(estimator: SavedEstimator) -> None:
     assert len(result.slices) == 11
     assert result.slices["n_responses"].sum() == 200_000
     assert result.provenance["pooled_slices"] == 50_002 - 10
+
+
+def test_a_model_called_through_a_proxy_is_the_same_model(tmp_path: Path) -> None:
+    names = ["hosted_vllm/m", "m", "litellm_proxy/m", "openai/m"]
+    log = log_file(tmp_path / "log.jsonl", [line(number, model=names[number % 4]) for number in range(40)])
+    result = es.monitor(fitted(), log, by=["model"])
+    assert dict(result.slices.select("model", "n_estimated").rows()) == {"m": 30, "openai/m": 0}
+    assert "10 responses of model 'openai/m'" in result.problems.lines()[0]
+    old = fitted()
+    old.about["model"] = "hosted_vllm/m"
+    assert es.monitor(old, log, where=["model=hosted_vllm/m"]).slices["n_estimated"].to_list() == [30]

@@ -83,11 +83,12 @@ def features(
     """Compute the features of responses from logs or traces.
 
     Writes one row per response; a response without features has a reason. `fit` and `estimate` read the file. A summary
-    of the logs goes to standard error. The exit status is 3 if some records could not be read.
+    of the logs goes to standard error. If responses have several numbers or kinds of log-probabilities, those with the
+    most common kind are written, and the others are counted. The exit status is 3 if some could not be used.
     """
     from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.verbs.inputs import log_files
-    from entropy_sentinel.verbs.reading import features_of, open_logs, write_features
+    from entropy_sentinel.verbs.reading import features_of, most_common_kind, open_logs, write_features
 
     inputs = log_files(files)
     check_outputs({"--output": output}, inputs)
@@ -95,11 +96,14 @@ def features(
     logs = open_logs(inputs, columns=_names(columns), further=further, **options)
     rows = features_of(logs, vocabulary, signals=further)
     _show(logs.summary)
+    rows, left_out = (rows, "") if split else most_common_kind(rows)
     written = write_features(rows, output, {"log": dict(logs.summary.rows())}, split, inputs)
     without = rows["reason"].is_not_null().sum()
     names = ", ".join(map(str, written))
     say(f"{names}: {len(rows):,} responses, {without:,} of them without features")
-    if logs.summary.n_bad:
+    if left_out:
+        say(left_out, err=True)
+    if left_out or logs.summary.n_bad:
         raise typer.Exit(INCOMPLETE)
 
 

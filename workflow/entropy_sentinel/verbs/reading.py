@@ -229,10 +229,7 @@ def write_features(
     With `split` each kind of log-probabilities gets a file of its own, `NAME-top5.parquet`. Returns the files.
     Raises InputError for several kinds without `split`, because they are not comparable, and if an output is an input.
     """
-    usable = features.filter(pl.col("reason").is_null())
-    kinds = (usable if len(usable) else features).group_by(LOGPROBS, maintain_order=True).len().rows() or [
-        (None, None, 0)
-    ]
+    kinds = _kinds(features) or [(None, None, 0)]
     if len(kinds) > 1 and not split:
         several = "; ".join(f"{count:,} responses with {_words(kind)}" for *kind, count in kinds)
         raise InputError(
@@ -252,6 +249,27 @@ def write_features(
         known = {**(facts or {}), **origin, "missing_mass": missing_mass(rows)}
         FEATURE_FRAME.write(rows.drop(LOGPROBS), target, known)
     return [*targets.values()]
+
+
+def most_common_kind(features: pl.DataFrame) -> tuple[pl.DataFrame, str]:
+    """Return the responses with the most common kind of log-probabilities, and a line about the others.
+
+    The line is empty if there are no others. Responses without features are kept.
+    """
+    kinds = _kinds(features)
+    if len(kinds) < 2:
+        return features, ""
+    *most, _ = max(kinds, key=lambda kind: kind[-1])
+    same = pl.all_horizontal(pl.col(name).eq_missing(value) for name, value in zip(LOGPROBS, most, strict=True))
+    others = "; ".join(f"{count:,} responses with {_words(kind)}" for *kind, count in kinds if kind != most)
+    line = f"left out, because the others have {_words(most)}: {others}. To use them, {_remedy(kinds)}"
+    return features.filter(same | pl.col("reason").is_not_null()), line
+
+
+def _kinds(features: pl.DataFrame) -> list[tuple[Any, ...]]:
+    """Return the kinds of log-probabilities and the number of responses of each."""
+    usable = features.filter(pl.col("reason").is_null())
+    return (usable if len(usable) else features).group_by(LOGPROBS, maintain_order=True).len().rows()
 
 
 def _words(kind: Sequence[Any]) -> str:

@@ -10,6 +10,7 @@ import polars as pl
 
 from entropy_sentinel.frames.errors import InputError, ProvenanceError, with_urls
 from entropy_sentinel.frames.generation import LOGPROBS, REFUSED
+from entropy_sentinel.sources.logs.models import bare, without_provider
 from entropy_sentinel.sources.logs.selection import PLACE
 from entropy_sentinel.sources.logs.settings import Matching
 
@@ -101,7 +102,8 @@ class Excluding:
     """
 
     def __init__(self, about: Mapping[str, Any], matching: Matching, problems: Problems) -> None:
-        self._about, self._model, self._logprobs = about, about.get("model"), about["logprobs"]
+        model = about.get("model")
+        self._about, self._model, self._logprobs = about, model and bare(model), about["logprobs"]
         self._matching, self._problems = matching, problems
         self.rejected, self.taken = Counter[str](), Counter[str]()
 
@@ -124,7 +126,7 @@ class Excluding:
 
     def _other_model(self) -> pl.Expr:
         """Return a description of a row's model if it is not the estimator's, else null."""
-        other = pl.col("model").ne_missing(self._model) & pl.lit(self._model is not None)
+        other = without_provider(pl.col("model")).ne_missing(self._model) & pl.lit(self._model is not None)
         return pl.when(other).then(pl.format("of model '{}'", pl.col("model").fill_null("unknown")))
 
     def _other_logprobs(self, batch: pl.DataFrame) -> pl.Expr:

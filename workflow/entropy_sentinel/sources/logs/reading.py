@@ -16,6 +16,7 @@ from entropy_sentinel.frames.errors import IncompleteFileError, InputError
 from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS, UNUSABLE, top_k_of
 from entropy_sentinel.sources.logs import table
 from entropy_sentinel.sources.logs.memory import Held, held
+from entropy_sentinel.sources.logs.models import without_provider
 from entropy_sentinel.sources.logs.numbers import UNNAMED, Numbers
 from entropy_sentinel.sources.logs.reader import Reader
 from entropy_sentinel.sources.logs.records import END, BadRecord, Found, records
@@ -201,7 +202,9 @@ class Logs:
     def _frame(self, responses: Responses, file: str) -> pl.DataFrame:
         """Return a batch as a complete frame and count it; if this fails, nothing is counted."""
         frame, counted = to_frame(responses, self._options.top_k)
+        # Some formats also keep the log's own column, under the second name.
         frame = _named(frame).with_columns(
+            without_provider(pl.col("^(model|log_model)$").cast(pl.String)),
             run=pl.lit(0, pl.UInt16),
             prompt_hash=pl.lit(""),
             logprobs_mode=pl.lit(self._options.logprobs_mode or ASSUMED_MODE),

@@ -8,6 +8,7 @@ import polars as pl
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS, UNUSABLE
+from entropy_sentinel.sources.logs.models import bare
 from entropy_sentinel.sources.logs.settings import LogOptions
 
 # The optional column with the place of a response, file and line.
@@ -111,5 +112,5 @@ def _grouped(pairs: Iterable[str]) -> dict[str, list[str]]:
     """Return the values of `NAME=VALUE` texts by name; values may contain `=`."""
     values_of: dict[str, list[str]] = {}
     for name, _, value in (pair.partition("=") for pair in pairs):
-        values_of.setdefault(name, []).append(value)
+        values_of.setdefault(name, []).append(bare(value) if name == "model" else value)
     return values_of
