@@ -39,7 +39,7 @@ study-real: $(INSTALLED)
 	$(call run-demo,--configfile examples/real/temperature.yaml)
 	@cat results/real/math-verify/summary.txt
 	@echo 'The whole report: results/real/math-verify/report.html'
-	@echo 'Single responses: $(BIN)/entropy-sentinel show -c examples/real/study.yaml'
+	@echo 'Single responses: $(BIN)/entropy-sentinel show -c examples/real/study.yaml qwen2.5-coder-0.5b gsm8k'
 
 # Measures how one response's uncertainty relates to the variety of 16 answers, on the demo's tiny-1m. The paper's models
 # and benchmarks are in studies/entropy-area.yaml.
