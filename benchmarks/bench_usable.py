@@ -1,7 +1,8 @@
 """Simulate how often a verdict is `usable`, by the number of labelled domains, labels per domain and mean error.
 
 The worlds are those of benchmarks/bench_verdict.py with normal errors. `--write` replaces the table of `sample`,
-workflow/entropy_sentinel/monitor/labelling/usable.csv. Run by `make bench-usable`; the last line is one JSON object.
+workflow/entropy_sentinel/monitor/labelling/usable.csv. `--errors heavy` or `one-sided` draws other errors, and prints
+how far the table is off for them. Run by `make bench-usable`; the last line is one JSON object.
 """
 
 import argparse
@@ -14,20 +15,24 @@ import numpy as np
 import polars as pl
 from tabulate import tabulate
 
-from bench_verdict import draw, normal
+from bench_verdict import draw, heavy, normal, one_sided
 from entropy_sentinel.estimators.verdict import USABLE, decide
-from entropy_sentinel.monitor.labelling.prospects import TABLE
+from entropy_sentinel.monitor.labelling.prospects import TABLE, read_table
 from entropy_sentinel.statistics.intervals import Residuals
 
 ERRORS = (0.0, 0.02, 0.04, 0.06, 0.08)
 DOMAINS = (6, 8, 10, 12, 15, 20, 25, 30, 40)
 LABELS = (20, 30, 40, 60, 100)
+DRAWN = {"normal": normal, "heavy": heavy, "one-sided": one_sided}
 
 
-def usable(case: tuple[float, int, int, int]) -> float:
-    """Return the share of validations that say `usable`; `case` is mean error, domains, labels per domain, draws."""
-    error, domains, labels, worlds = case
-    estimated, _, seen = draw(normal, error, domains, labels, worlds)
+def usable(case: tuple[str, float, int, int, int]) -> float:
+    """Return the share of validations that say `usable`.
+
+    `case` is the name of the errors, their mean, domains, labels per domain, and draws.
+    """
+    errors, error, domains, labels, worlds = case
+    estimated, _, seen = draw(DRAWN[errors], error, domains, labels, worlds)
     counts, place = [labels] * domains, slice(domains)
     verdicts = [
         decide(Residuals(estimates[place], shares[place], counts, domains), None)
@@ -39,16 +44,23 @@ def usable(case: tuple[float, int, int, int]) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--worlds", type=int, default=2000, help="draws of each cell")
-    parser.add_argument("--write", action="store_true", help="replace the table of the package")
+    parser.add_argument("--errors", choices=DRAWN, default="normal", help="how errors are distributed")
+    parser.add_argument("--write", action="store_true", help="replace the table of the package, for normal errors")
     parser.add_argument("--processes", type=int, default=2)
     arguments = parser.parse_args()
     start, cells = time.perf_counter(), list(itertools.product(ERRORS, DOMAINS, LABELS))
     with multiprocessing.get_context("spawn").Pool(arguments.processes) as pool:
-        shares = pool.map(usable, [(*cell, arguments.worlds) for cell in cells], chunksize=5)
+        shares = pool.map(usable, [(arguments.errors, *cell, arguments.worlds) for cell in cells], chunksize=5)
     table = pl.DataFrame(cells, schema=["error", "domains", "labels"], orient="row").with_columns(
         usable=pl.Series(shares).round(3)
     )
-    if arguments.write:
+    if arguments.errors != "normal":
+        by = ["error", "domains", "labels"]
+        off = table.join(read_table(), on=by, suffix="_table").with_columns(
+            off=pl.col("usable") - pl.col("usable_table")
+        )
+        print(f"beside the table of normal errors: {off['off'].min():+.2f} to {off['off'].max():+.2f}")
+    elif arguments.write:
         table.write_csv(TABLE)
     print(
         tabulate(

@@ -1,6 +1,6 @@
 """The page of what labels can show: how often a validation says `usable`."""
 
-from entropy_sentinel.monitor.labelling.prospects import TABLE, read_table
+from entropy_sentinel.monitor.labelling.prospects import ASSUMES, TABLE, read_table
 from made.markdown import table
 
 
@@ -10,8 +10,8 @@ def page() -> str:
     parts = [
         "# What labels can show\n",
         "How often the validation of `fit` says `usable`, by the number of labelled domains, the labels per domain, "
-        "and the estimator's mean error on new domains, for normally distributed errors. `sample` without an estimator "
-        f"shows the same numbers; `make bench-usable ARGS=--write` simulates them ({TABLE.name}).\n",
+        "and the estimator's mean error on new domains. `sample` without an estimator "
+        f"shows the same numbers; `make bench-usable ARGS=--write` simulates them ({TABLE.name}). {ASSUMES}\n",
     ]
     for (error,), rows in cells.group_by("error", maintain_order=True):
         wide = rows.pivot("labels", index="domains", values="usable")

@@ -226,12 +226,14 @@ def sample(
 
 def _say_chosen(chosen: "Sample", by: list[str], output: Path | None, html: Path | None, kept: int) -> None:
     """Print the table of slices, where the responses to label are, and how many already have labels."""
+    from entropy_sentinel.monitor.labelling.prospects import ASSUMES
     from entropy_sentinel.report.terminal import show
 
     show([_table(chosen.slices, list(by), chosen.level)])
     if chosen.prospects is not None:
         typer.echo("Probability of the verdict `usable`, by mean error on new domains (first row: these labels):")
         show([_prospects(chosen.prospects)])
+        say(ASSUMES)
     for note in chosen.notes:
         say(note)
     words = f"{len(chosen.responses):,} of {chosen.slices['n_responses'].sum():,} responses to label"
