@@ -11,7 +11,7 @@ from entropy_sentinel.analyses.accuracy.validation import read_validations
 from entropy_sentinel.frames.contract import read_provenance
 from made.how_well import elsewhere, page
 from made.how_well.cases import read_cases
-from made.how_well.fitted import beside_estimates, moved, read_observations, validated
+from made.how_well.fitted import beside_estimates, chosen_by_benchmarks, moved, read_observations, validated
 from made.how_well.picture import PICTURE, draw
 from made.how_well.trivia import read_trivia
 
@@ -47,7 +47,7 @@ def write_page(results: Path, docs: Path) -> Path:
         page.introduction(cases, items),
         elsewhere.other_kind(_between_kinds(observations)),
         page.not_better(settings),
-        page.left_out(cases),
+        page.left_out(cases, {model: chosen_by_benchmarks(rows) for model, rows in observations.items()}),
         page.kinds(read_validations(sorted((study / JUDGE / "validation").glob("*.json")))),
         page.few_domains(cases),
         page.intervals(checked),

@@ -40,6 +40,19 @@ def training_rows(rows: pl.DataFrame) -> TrainingRows:
     return labelled_rows(rows.filter(split="train"), SETTINGS)
 
 
+def chosen_by_benchmarks(observations: pl.DataFrame) -> float:
+    """Return AEE of `recommended` if it chooses its method by benchmarks, not by kinds; each is left out in turn."""
+    errors = []
+    with one_thread():
+        for (name,), asked in observations.group_by("benchmark", maintain_order=True):
+            others = observations.filter(pl.col("benchmark") != name)
+            fitted = training_rows(others.with_columns(kind=pl.lit(None, pl.String))).fit(RECOMMENDED)
+            if not isinstance(fitted, Unfitted):
+                known = asked.filter(pl.col("label").is_not_null())
+                errors.append(abs(fitted.accuracy(known) - known["label"].cast(pl.Float64).mean()))
+    return float(np.mean(errors))
+
+
 def validated(observations: pl.DataFrame, sizes: Iterable[int]) -> pl.DataFrame:
     """`beside_estimates` of each domain by every training group of these sizes that it is not in."""
     names = observations["benchmark"].unique().sort()

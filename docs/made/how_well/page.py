@@ -73,8 +73,11 @@ def not_better(settings: Mapping[str, Cases]) -> str:
     )
 
 
-def left_out(cases: Cases) -> str:
-    """Return the section on leaving out one domain: AEE with intervals, and rho, by model and over all models."""
+def left_out(cases: Cases, by_benchmarks: Mapping[str, float]) -> str:
+    """Return the section on leaving out one domain: AEE with intervals, and rho, by model and over all models.
+
+    `by_benchmarks` has the AEE of each model if `recommended` chooses its method by benchmarks.
+    """
     once = left_out_once(cases)
     groups = _each_and_all(once)
     rows = [
@@ -82,13 +85,16 @@ def left_out(cases: Cases) -> str:
         for method, name in METHODS.items()
     ]
     rows.append(["*labels' own chance*", *_flat(_chance(once, models) for models in groups)])
+    also = " and ".join(f"{aee:.3f} ({model})" for model, aee in sorted(by_benchmarks.items()))
     head = ["method", *_flat([f"{models[0]}: AEE", "rho"] if len(models) == 1 else ["all: AEE"] for models in groups)]
     return (
         "## Each domain estimated without its labels\n\n"
         f"Trained on the other {once['k'].max()} domains.\n\n![Errors of the methods on each domain]({PICTURE})\n\n"
         f"{table(head, rows)}\n"
         "*Labels' own chance* is the error that exact estimates would have, because the true accuracy is measured\n"
-        "on few labels. Rho is Spearman's rank correlation of estimated and true accuracies over a model's domains."
+        "on few labels. Rho is Spearman's rank correlation of estimated and true accuracies over a model's domains.\n\n"
+        "`recommended` chooses its method here by kinds of question (the next section), each held out in turn. If it\n"
+        f"chooses by whole benchmarks, as other pages and `fit --domain benchmark` do, its AEE is\n{also}."
     )
 
 
