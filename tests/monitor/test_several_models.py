@@ -144,6 +144,10 @@ def test_what_is_refused(files: dict[str, Path], tmp_path: Path, capsys: pytest.
         es.monitor([estimator("a"), estimator("b")], features, where=["model=c"])
     with pytest.raises(ConfigError, match="logs: must be files if there are several estimators"):
         es.monitor([files["a"], files["b"]], "-")
+    with pytest.raises(ConfigError, match="estimator: must be at least one"):
+        es.monitor([], features)
+    with pytest.raises(InputError, match="estimator: must be the path of a file"):
+        es.monitor([estimator("a"), None], features)
     with pytest.raises(InputError, match="the logs contain no usable response"):
         es.monitor([estimator("a"), estimator("b")], of_model("c"))
     assert run(capsys, "monitor", files["a"], files["b"])[0] == 1

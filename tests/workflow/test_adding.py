@@ -237,11 +237,11 @@ def test_each_arrives_in_results_and_tables(added: Path) -> None:
     assert labels["label"].to_list() == ["a" in text for text in traces["text"]]
     estimates = pl.read_parquet(next((results / "estimates" / "mine" / "made-elsewhere").iterdir()))
     by_name = dict(estimates.group_by("estimator").agg(pl.col("estimated_accuracy").mean()).iter_rows())
-    assert by_name["half"] == 0.5
+    assert by_name["nearest"] is not None
     assert {"baseline-last", "atc-last"} < by_name.keys()
     tables = {path.stem: path.read_text() for path in (results / "mine" / "tables").glob("*.csv")}
     assert "Last H" in tables["table_1_auroc"]
-    assert "One half" in tables["table_3_simple_estimators"]
+    assert "Nearest domain" in tables["table_3_simple_estimators"]
     assert "ATC, Last H" in tables["table_3_simple_estimators"]
     assert "made-elsewhere,odd,20" in tables["table_11_counts"]
     assert "How many responses" in (results / "mine" / "report.html").read_text()
@@ -341,10 +341,15 @@ print(json.dumps(found | {{"signals": kept.about["signals"], "validation": kept.
 @pytest.mark.slow
 def test_the_kept_estimator_can_be_loaded(added: Path) -> None:
     code = (
-        "import entropy_sentinel as es, pathlib; print(*(es.load(one).estimator.name for one in "
-        "sorted(pathlib.Path('results/added/estimators').rglob('half.estimator'))))"
+        "import entropy_sentinel as es, json, pathlib; print(json.dumps([es.load(one).estimator.shares for one in "
+        "sorted(pathlib.Path('results/added/estimators').rglob('nearest.estimator'))]))"
     )
-    assert in_the_copy(added, "-c", code).split() == ["half"]
+    (shares,) = json.loads(in_the_copy(added, "-c", code))
+    estimates = pl.read_parquet(next((added / "results/added/estimates/mine/made-elsewhere").iterdir()))
+    mine = estimates.filter(estimator="nearest")["estimated_accuracy"].drop_nulls().to_list()
+    # Each slice has the accuracy of one of the labelled domains.
+    assert len(mine) > 1
+    assert all(min(abs(estimate - share) for share in shares) < 1e-9 for estimate in mine)
 
 
 @pytest.mark.slow

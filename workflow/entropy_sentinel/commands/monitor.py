@@ -86,7 +86,7 @@ def command(estimator: Estimator, logs: Logs, state: State = None, json: Json = 
     sources = _checked(targets, estimators, logs[len(others) :], state, options["labels"])
     if targets["page"] is None:
         options["responses"] = 0
-    result = monitor(estimators if others else estimator, sources, state=state, **options)
+    result = monitor(tuple(estimators) if others else estimator, sources, state=state, **options)
     if json:
         print_json(as_json(result))
     else:

@@ -20,6 +20,8 @@ from entropy_sentinel.monitor.summing.merging import OTHERS
 from entropy_sentinel.sources.opening import STANDARD_INPUT
 from entropy_sentinel.verbs.estimation import saved_estimator
 
+Estimators = list[SavedEstimator | str | Path] | tuple[SavedEstimator | str | Path, ...]
+
 # Why responses of a model are left out, and what to do.
 _NO_ESTIMATOR = "which no estimator is for"
 _REMEDY = "left out: give an estimator of this model too, or name the models to watch (--where model=NAME)"
@@ -39,10 +41,10 @@ class Part:
         return settings.model_copy(update={"by": _by(settings), "where": (*others, f"{MODEL}={self.model}")})
 
 
-def parts_of(
-    estimators: Sequence[SavedEstimator | str | Path], logs: Any, state: str | Path | None, settings: MonitorOptions
-) -> list[Part]:
+def parts_of(estimators: Estimators, logs: Any, state: str | Path | None, settings: MonitorOptions) -> list[Part]:
     """Return a part for each estimator; raise ConfigError unless each is for another model."""
+    if not estimators:
+        raise ConfigError("estimator: must be at least one, was an empty list")
     if settings.any_model:
         raise ConfigError("any_model: must not be set with several estimators, each of which is for its own model")
     if STANDARD_INPUT in ([logs] if isinstance(logs, str | Path) else [str(path) for path in logs]):

@@ -17,7 +17,7 @@ from entropy_sentinel.frames.options import taking
 from entropy_sentinel.frames.urls import file_name
 from entropy_sentinel.monitor.estimating.alerts import alerts, stale_alerts
 from entropy_sentinel.monitor.estimating.estimates import Estimates
-from entropy_sentinel.monitor.joining import Part, joined, parts_of
+from entropy_sentinel.monitor.joining import Estimators, Part, joined, parts_of
 from entropy_sentinel.monitor.labelling.labelled import Labelled
 from entropy_sentinel.monitor.reading.inputs import Given, loaded, sources
 from entropy_sentinel.monitor.reading.problems import Problems
@@ -34,7 +34,7 @@ from entropy_sentinel.verbs.labels import read_labels
 
 @taking(MonitorOptions)
 def monitor(
-    estimator: SavedEstimator | str | Path | Sequence[SavedEstimator | str | Path],
+    estimator: SavedEstimator | str | Path | Estimators,
     logs: Given,
     by: Sequence[str] = (),
     *,
@@ -74,7 +74,7 @@ def monitor(
     """
     settings = MonitorOptions.of({"by": by, **options})
     single = settings.labels is not None or settings.responses > 0
-    if not isinstance(estimator, SavedEstimator | str | Path):
+    if isinstance(estimator, list | tuple):
         return _monitored_each(parts_of(estimator, logs, state, settings), logs, settings, single)
     with _collected(estimator, logs, state, settings, single) as run:
         run.collector.check()
