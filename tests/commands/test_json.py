@@ -5,10 +5,13 @@ import re
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from calling import run
 from production import saved, traffic, written
 from tiny import TINY
+
+import entropy_sentinel as es
 
 PAGE = (Path(__file__).parents[2] / "docs" / "watching.md").read_text()
 
@@ -69,6 +72,19 @@ def test_sample(estimator: list[str], folder: Path, capsys: pytest.CaptureFixtur
     assert list(chosen) == documented("sample")
     assert sum(row["n_to_label"] for row in chosen["slices"]) == len(chosen["responses"]) == 60
     assert (chosen["prospects"] is None) == bool(estimator)
+
+
+def test_compare(folder: Path, capsys: pytest.CaptureFixture) -> None:
+    other = es.load(folder / "estimator")
+    other.about["model"] = "other"
+    es.save(other, folder / "other.estimator")
+    answers = pl.concat([traffic(300), traffic(300, seed=1).with_columns(model=pl.lit("other"))])
+    log, file = written(answers, folder / "both.parquet"), folder / "differences.jsonl"
+    call = ["compare", folder / "estimator", folder / "other.estimator", log, "--by", "route", "--output", file]
+    compared = json.loads(printed(capsys, *call))
+    assert list(compared) == documented("compare")
+    assert compared["slices"] == [json.loads(line) for line in file.read_text().splitlines()]
+    assert compared["models"] == ["m", "other"]
 
 
 def test_warnings_do_not_mix_with_the_json(folder: Path, capsys: pytest.CaptureFixture) -> None:
