@@ -104,3 +104,14 @@ def test_the_rows_of_two_files_cannot_be_swapped(made: tuple[Path, Path], tmp_pa
             state.execute("UPDATE about SET content = ?, sha256 = ? WHERE key = ?", (content, digest, key))
     with pytest.raises(DamagedFileError, match="does not match its SHA-256"):
         run(made[0], folder)
+
+
+@pytest.mark.parametrize("table", ["about", "frames"])
+@pytest.mark.parametrize("value", ["'text'", "7", "1.5", "NULL"])
+def test_content_of_another_type_is_damage(table: str, value: str, made: tuple[Path, Path], tmp_path: Path) -> None:
+    """Without the cast in `_CONTENT` the checksum of a text or number raises an error of Python."""
+    shutil.copytree(made[1], folder := tmp_path / "copy")
+    with closing(sqlite3.connect(folder / "state")) as state, state:
+        state.execute(f"UPDATE {table} SET content = {value}")
+    with pytest.raises(DamagedFileError, match="state: is damaged"):
+        run(made[0], folder)

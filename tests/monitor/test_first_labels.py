@@ -10,6 +10,7 @@ from production import saved, traffic
 import entropy_sentinel as es
 from entropy_sentinel.estimators.verdict import decide
 from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.monitor.labelling import first
 from entropy_sentinel.monitor.labelling.first import _counts
 from entropy_sentinel.monitor.labelling.prospects import probability_of_usable
 from entropy_sentinel.statistics.intervals import Residuals
@@ -102,3 +103,12 @@ def test_slices_by_a_column_with_the_name_of_a_column_of_the_tables(column: str,
     assert chosen.slices.rename({shown: "topic"}).equals(plain.slices)
     key = ["topic", "item_id", "weight", "label"]
     assert chosen.responses.rename({shown: "topic"}).select(key).sort(key).equals(plain.responses.select(key).sort(key))
+
+
+def test_within_blocks_of_time_the_entropies_go_up_and_down_in_turn() -> None:
+    """Eight rows in two blocks of time, by hand: the first ascends, the second descends, every second row is drawn."""
+    entropies = [0.4, 0.1, 0.3, 0.2, 0.5, 0.8, 0.6, 0.7]
+    rows = pl.DataFrame({"mean": entropies, "(time)": range(1, 9), "(order)": range(8)})
+    serpentine = [1, 3, 2, 0, 5, 7, 6, 4]
+    seen = {tuple(first._spread(rows, 4, f"seed {number}").tolist()) for number in range(20)}
+    assert seen == {tuple(serpentine[0::2]), tuple(serpentine[1::2])}

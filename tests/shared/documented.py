@@ -16,6 +16,7 @@ from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.frames.label import LABELS
+from entropy_sentinel.verbs.reading import write_features
 from write_weeks import SHOWN
 from write_weeks import write as write_weeks
 
@@ -68,8 +69,19 @@ def make_folder(folder: Path) -> None:
     shutil.copy(ROOT / "demo" / "logs" / "week-1.jsonl.gz", folder)
     (folder / "log.jsonl").write_bytes(gzip.decompress((folder / "week-1.jsonl.gz").read_bytes()))
     shutil.copy(ROOT / "demo" / "truth" / "logs.csv", folder / "labels.csv")
+    _make_two_models(folder)
     _make_questions(folder)
     _make_study(folder)
+
+
+def _make_two_models(folder: Path) -> None:
+    """Estimators of two models, and logs of both; the second is the first under another name."""
+    labels = es.read_labels(folder / "labels.csv")
+    (folder / "both" / "logs").mkdir(parents=True)
+    for name in ("small", "large"):
+        features = es.read_features(folder / "log.jsonl").with_columns(model=pl.lit(name))
+        write_features(features, folder / "both" / "logs" / f"{name}.parquet")
+        es.save(es.fit(features, labels, "atc-nll_sum", domain="metadata.route"), folder / f"{name}.estimator")
 
 
 def _make_questions(folder: Path) -> None:
