@@ -97,6 +97,15 @@ def test_a_model_that_stopped_is_stale_and_raises_no_old_alert() -> None:
     assert silent.problems.lines() == ["1 model without a response: 'a'"]
 
 
+def test_names_with_the_prefix_of_a_proxy_are_those_models() -> None:
+    proxied = [estimator("hosted_vllm/a"), estimator("b")]
+    result = es.monitor(proxied, mixed("a", "b"), by=["route"])
+    assert set(result.slices["model"]) == {"a", "b"}
+    assert not result.problems.counts
+    watched = es.monitor(proxied, mixed("a", "b"), where=["model=hosted_vllm/a"])
+    assert watched.slices["model"].to_list() == ["a"]
+
+
 def test_each_model_pools_its_own_small_slices() -> None:
     result = es.monitor([estimator("a"), estimator("b")], mixed("a", "b"), by=["route"], max_slices=1)
     assert {"a, (others)", "b, (others)"} < {f"{model}, {route}" for model, route, *_ in result.slices.iter_rows()}

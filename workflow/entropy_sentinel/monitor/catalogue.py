@@ -13,7 +13,7 @@ from entropy_sentinel.statistics.ambiguity import SEVERAL
 # The family `semantics` gives all responses to a question the same `stable_classes`. Only the first response counts, so
 # that sums over files do not depend on which samples each file contains.
 # Columns that reading adds for the statistics.
-MADE = {"excluded", "overridden"}
+MADE = ("excluded", "overridden")
 _FIRST, _STABLE = pl.col("sample") == 0, pl.col("stable_classes").cast(pl.Float64, strict=False)
 
 
@@ -161,4 +161,4 @@ VERSIONS = {column.name: column.version for column in STATISTICS.values()}
 
 def made_of() -> list[str]:
     """Return the columns of feature files and logs that statistics use."""
-    return sorted({name for statistic in STATISTICS.values() for name in statistic.each.meta.root_names()} - MADE)
+    return sorted({name for statistic in STATISTICS.values() for name in statistic.each.meta.root_names()} - {*MADE})

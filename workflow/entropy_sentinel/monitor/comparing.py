@@ -14,11 +14,13 @@ from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.options import columns_by, taking
 from entropy_sentinel.frames.printable import counted, number
 from entropy_sentinel.monitor.estimating.alerts import OVERRIDDEN
+from entropy_sentinel.monitor.once import MOST_SLICES
 from entropy_sentinel.monitor.reading.inputs import Given
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.result import slice_name
 from entropy_sentinel.monitor.running import monitor
 from entropy_sentinel.monitor.settings import MODEL, UNFAMILIAR, EstimateOptions
+from entropy_sentinel.monitor.summing.merging import EVERYTHING
 from entropy_sentinel.statistics.differences import (
     FEWEST_COMMON,
     INDEPENDENT,
@@ -28,11 +30,6 @@ from entropy_sentinel.statistics.differences import (
 )
 from entropy_sentinel.statistics.intervals import Residuals, sampling_variance
 from entropy_sentinel.verbs.estimation import saved_estimator
-
-# To limit memory, smaller slices beyond this number are pooled.
-_MOST_SLICES = 100_000
-# The name of the only slice if no column is requested.
-_EVERYTHING = "all"
 
 
 @dataclass(frozen=True)
@@ -63,7 +60,7 @@ class Comparison:
         head = [", ".join(self.by) or "slice", f"responses ({first})", f"({second})", first, second, "difference"]
         cells = [
             [
-                slice_name(row[name] for name in self.by) if self.by else _EVERYTHING,
+                slice_name(row[name] for name in self.by) if self.by else EVERYTHING,
                 *(f"{row['n_first']:,}", f"{row['n_second']:,}", number(row["first"]), number(row["second"])),
                 *(number(row["difference"], "+.3f"), f"{row['lower']:+.3f} to {row['upper']:+.3f}"),
                 self._better(row["lower"], row["upper"]),
@@ -120,14 +117,14 @@ def compare(
         raise ConfigError(f"by: must not have '{MODEL}', because two models are compared in each slice")
     saved = (saved_estimator(first), saved_estimator(second))
     given = {name: getattr(settings, name) for name in EstimateOptions.model_fields}
-    result = monitor(saved, logs, **given, max_slices=_MOST_SLICES)
+    result = monitor(saved, logs, **given, max_slices=MOST_SLICES)
     models = (str(saved[0].about["model"]), str(saved[1].about["model"]))
     own = [name for name in result.by if name != MODEL]
     slices = [result.slices.filter(pl.col(MODEL) == model) for model in models]
     kept = ("n_estimated", "estimated_accuracy", "lower", "upper", "flags")
-    keys = own or [_EVERYTHING]
+    keys = own or [EVERYTHING]
     sides = [
-        side.with_columns(pl.lit("").alias(_EVERYTHING)).select(
+        side.with_columns(pl.lit("").alias(EVERYTHING)).select(
             *keys, *(pl.col(name).alias(f"{name}_{number}") for name in kept)
         )
         for number, side in enumerate(slices, start=1)

@@ -17,6 +17,7 @@ from entropy_sentinel.monitor.reading.problems import LEFT_OUT, Problems
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.settings import MODEL, MonitorOptions
 from entropy_sentinel.monitor.summing.merging import OTHERS
+from entropy_sentinel.sources.logs.models import bare
 from entropy_sentinel.sources.opening import STANDARD_INPUT
 from entropy_sentinel.verbs.estimation import saved_estimator
 
@@ -49,11 +50,11 @@ def parts_of(estimators: Estimators, logs: Any, state: str | Path | None, settin
         raise ConfigError("any_model: must not be set with several estimators, each of which is for its own model")
     if STANDARD_INPUT in ([logs] if isinstance(logs, str | Path) else [str(path) for path in logs]):
         raise ConfigError("logs: must be files if there are several estimators, because each reads them")
-    wanted = {pair.partition("=")[2] for pair in settings.where if _is_of_model(pair)}
+    wanted = {bare(pair.partition("=")[2]) for pair in settings.where if _is_of_model(pair)}
     parts: dict[str, Part] = {}
     for number, estimator in enumerate(estimators, start=1):
         name = str(number) if isinstance(estimator, SavedEstimator) else str(estimator)
-        model = saved_estimator(estimator).about.get("model")
+        model = bare(saved_estimator(estimator).about.get("model") or "")
         if not model:
             raise ConfigError(f"estimator {name}: must name its model if there are several estimators; fit it again")
         if model in parts:
@@ -118,27 +119,21 @@ def _stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
 def _with_model(result: Monitored) -> Monitored:
     """Return a result whose slice of all small slices also has the model, so that each model has its own."""
     model = _model(result)
-    column = result.by[_by_model(result)]
 
     def named(frame: pl.DataFrame) -> pl.DataFrame:
         pooled = pl.all_horizontal(pl.col(name) == OTHERS for name in result.by).fill_null(False)
-        return frame.with_columns(pl.when(pooled).then(pl.lit(model)).otherwise(pl.col(column)).alias(column))
+        return frame.with_columns(pl.when(pooled).then(pl.lit(model)).otherwise(MODEL).alias(MODEL))
 
     for alert in result.alerts:
         if all(value == OTHERS for value in alert["slice"].values()):
-            alert["slice"][column] = model
+            alert["slice"][MODEL] = model
     frames = {name: getattr(result, name) for name in ("slices", "windows", "recent", "last_usable")}
     made: dict[str, Any] = {name: named(frame) for name, frame in frames.items() if frame is not None}
     return replace(result, **made)
 
 
-def _by_model(result: Monitored) -> int:
-    return list(result.provenance["reading"]["by"]).index(MODEL)
-
-
 def _model(result: Monitored) -> str:
-    model: str = result.provenance["estimators"][0]["model"]
-    return model
+    return bare(result.provenance["estimators"][0]["model"])
 
 
 def _problems(results: Sequence[Monitored], settings: MonitorOptions) -> Problems:

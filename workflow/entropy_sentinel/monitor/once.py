@@ -29,7 +29,7 @@ from entropy_sentinel.verbs.inputs import labels_table, with_labels
 from entropy_sentinel.verbs.labels import labels_within
 
 # To limit memory, smaller slices beyond this number are pooled.
-_MOST_SLICES = 100_000
+MOST_SLICES = 100_000
 # Default slices.
 BY_DEFAULT = ("model", "benchmark")
 # Largest number of columns that a note names.
@@ -86,7 +86,7 @@ def estimated(estimator: SavedEstimator, logs: Given, labels: pl.DataFrame | Non
     """Return the result of `estimate`, with its provenance and problems."""
     settings = EstimateOptions.of({**options, "by": tuple(dict.fromkeys(columns_by(options["by"])))})
     options = {name: getattr(settings, name) for name in EstimateOptions.model_fields}
-    result = monitor(estimator, logs, **options, max_slices=_MOST_SLICES)
+    result = monitor(estimator, logs, **options, max_slices=MOST_SLICES)
     if FILE in settings.by and are_parts(result.slices[FILE]):
         others = [name for name in columns_of(sources(logs, settings)) if name not in (*settings.by, TIME)]
         result.problems.note(f"{_OF_PARTS}: {', '.join(others[:_NAMED]) or 'none'}", [], len(result.slices))
