@@ -116,7 +116,7 @@ def _failures(result: "Monitored", targets: dict[str, Any]) -> Iterator[str]:
 def _checked(
     targets: dict[str, Any], estimators: list[Path], logs: list[str], state: Path | None, labels: Any
 ) -> list[str | Path]:
-    """Return the log files; raise an error without any, for an unknown suffix, or if an output would replace an input."""
+    """Return the log files; raise an error without any, or for an output that is an input or has another suffix."""
     from entropy_sentinel.frames.errors import InputError
     from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.monitor.reading.inputs import paths_of
