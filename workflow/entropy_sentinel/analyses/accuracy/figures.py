@@ -46,7 +46,7 @@ def figure_2_entropy_densities(
         _draw_class(axes, values, correct)
     for axes in panels:
         axes.set(ylabel="Density", ylim=(0, None))
-        axes.legend(frameon=False, fontsize=9)
+        axes.legend(frameon=False, fontsize=9, loc="best")
         plain(axes)
     panels[-1].set(xlabel="Largest entropy of a token in the response (nats)", xlim=(0, None))
     panels[0].set_title(f"{figure_model} on {figure_benchmark}", fontsize=11)
@@ -94,7 +94,7 @@ def figure_4_errors_by_group_accuracy(sweep: pl.DataFrame, domains: pl.DataFrame
     axes.set(xlabel="Weighted accuracy of the training group", ylabel="AEE", ylim=(0, None))
     groups, models = points["group"].n_unique(), points["model"].n_unique()
     axes.set_title(f"{counted(groups, 'training group')}, {counted(models, 'model')}", fontsize=11)
-    axes.legend(frameon=False, fontsize=9)
+    axes.legend(frameon=False, fontsize=9, loc="best")
     plain(axes)
     return Drawing(
         figure,

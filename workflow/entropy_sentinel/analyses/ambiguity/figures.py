@@ -56,7 +56,7 @@ def _scatter(axes: Axes, rows: pl.DataFrame, kind: str) -> None:
         n_classes = max(int((rows["n_classes"].cast(pl.Int64) + rows["n_imputed"]).max()), 2)  # type: ignore[arg-type]
         _least(axes, n_classes, label=f"at least (K = {n_classes})")
         _most(axes, label="at most, if the likeliest is right")
-        axes.legend(fontsize=7, frameon=False)
+        axes.legend(fontsize=7, frameon=False, loc="best")
 
 
 def _least(axes: Axes, n_classes: int, **look: Any) -> None:
@@ -89,7 +89,7 @@ def _curves(axes: Axes, rows: pl.DataFrame, kind: str) -> None:
             return
         certain, uncertain, _ = roc_curve((rows["epistemic"] >= _UNCERTAIN).to_numpy(), rows[name].to_numpy())
         axes.plot(certain, uncertain, color=_COLOURS[name], label=f"{estimator.title} {curve.auroc:.2f}")
-    axes.legend(fontsize=7, frameon=False, title="AUROC", title_fontsize=7)
+    axes.legend(fontsize=7, frameon=False, title="AUROC", title_fontsize=7, loc="best")
 
 
 def figure_4_collapse(items: pl.DataFrame, label: str) -> Drawing:
@@ -219,7 +219,7 @@ def _bounds(axes: Axes) -> None:
     for n_classes, shade in zip(_CLASSES, np.linspace(0.35, 1, len(_CLASSES)), strict=True):
         _least(axes, n_classes, alpha=shade, label=f"at least, K = {n_classes}")
     _most(axes, label="Theorem 2")
-    axes.legend(fontsize=7, frameon=False)
+    axes.legend(fontsize=7, frameon=False, loc="best")
 
 
 class FigureFiles(TypedDict):

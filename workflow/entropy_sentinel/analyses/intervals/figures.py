@@ -46,7 +46,7 @@ def _calibration(scores: pl.DataFrame, models: Sequence[str], label: str) -> Dra
     for number, model in enumerate(rows["model"].unique(maintain_order=True)):
         _curve(axes, rows.filter(model=model), model, number)
     _identity(axes, rows)
-    axes.legend(fontsize=8, frameon=False)
+    axes.legend(fontsize=8, frameon=False, loc="best")
     return Drawing(figure, f"Below the line: overconfident. {_BARS} Only readable intervals on the test half count.")
 
 
@@ -66,7 +66,7 @@ def figure_2_conformal(scores: pl.DataFrame, label: str) -> Drawing:
         _identity(axes, own, model)
     for axes in list(panels)[len(models) :]:
         axes.set_visible(False)
-    next(iter(figure.axes)).legend(fontsize=8, frameon=False)
+    next(iter(figure.axes)).legend(fontsize=8, frameon=False, loc="best")
     infinite = rows.filter(pl.col("n_infinite") > 0).select("model", "level").rows()
     note = "".join(f" {model}, {level:g} %: infinite after adjustment." for model, level in infinite)
     return Drawing(figure, f"Test half, adjusted by the calibration half. {_BARS}{note}")
@@ -135,7 +135,7 @@ def figure_3_tunnel(label: str) -> Drawing:
         height = -0.06 * (number + 1)
         axes.plot(ends, [height, height], color=colour, linewidth=3, label=f"Query {number + 1}: seen, and stated")
     plain(axes, "Answer", "Density")
-    axes.legend(fontsize=8, frameon=False)
+    axes.legend(fontsize=8, frameon=False, loc="best")
     return Drawing(
         figure,
         f"A query sees a share of {_BETA} of the distribution, which begins at random, and treats it as the whole "
@@ -154,7 +154,7 @@ def figure_4_bounds(label: str) -> Drawing:
     for end in norm.ppf([_ALPHA / 2, 1 - _ALPHA / 2]):
         left.axvline(end, color="0.4", linestyle="--", linewidth=1)
     plain(left, "Answer", "Density")
-    left.legend(fontsize=8, frameon=False)
+    left.legend(fontsize=8, frameon=False, loc="best")
     for beta, colour in _BETAS.items():
         right.plot(_N_QUERIES, [_error(beta, n) for n in _N_QUERIES], "o", color=colour, label=f"beta {beta}")
         density = float(norm.pdf(norm.ppf(_ALPHA / 2)))
@@ -165,7 +165,7 @@ def figure_4_bounds(label: str) -> Drawing:
     for axis in (right.xaxis, right.yaxis):
         # Plain numbers, because labels are not parsed as formulas here.
         axis.set_major_formatter("{x:g}")
-    right.legend(fontsize=8, frameon=False)
+    right.legend(fontsize=8, frameon=False, loc="best")
     return Drawing(
         figure,
         f"Left: bounds that 20,000 queries state at {100 * (1 - _ALPHA):.0f} %, each of which sees a share of {_BETA}; "

@@ -73,7 +73,7 @@ def _draw_difficulty(axes: Axes, rows: pl.DataFrame) -> None:
     axes.set(xlim=(-0.02, 1.02), ylim=(-0.6, len(names) - 0.4), xlabel="correct")
     handles, texts = axes.get_legend_handles_labels()
     by_text = dict(zip(texts, handles, strict=True))
-    axes.legend(by_text.values(), by_text.keys(), fontsize=7, frameon=False)
+    axes.legend(by_text.values(), by_text.keys(), fontsize=7, frameon=False, loc="best")
     plain(axes)
 
 
