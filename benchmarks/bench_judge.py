@@ -22,11 +22,13 @@ from fractions import Fraction
 
 import polars as pl
 import yaml
+from answer_forms import OPTION_STATEMENTS, OPTION_TRICKS, STATEMENTS, TRICKS, questions
 from math_verify import parse, verify
 
 from entropy_sentinel.frames.generation import CUT_OFF
 from entropy_sentinel.frames.response import SAMPLE
 from entropy_sentinel.judges.answers import last_boxed
+from entropy_sentinel.judges.exact import ChoiceJudge
 from entropy_sentinel.judges.judge import Case
 from entropy_sentinel.judges.math_verify import MathVerifyJudge
 from rewritings import (
@@ -81,7 +83,8 @@ class Counts:
             self.counts[name][VERDICTS[verdict.label]] += 1
             self.counts[f"  {note}"][VERDICTS[verdict.label]] += 1
             shown[note] += verdict.label is not wanted
-            if verdict.label is not wanted and shown[note] <= self.show:
+            shown_first = verdict.label is (not wanted) or shown[note] <= self.show
+            if verdict.label is not wanted and shown_first:
                 print(f"    {name} {note}: {case.reference!r} <- {case.response[-110:]!r}: {verdict.label} "
                       f"{verdict.answer!r} {verdict.reason or ''}")  # fmt: skip
 
@@ -209,6 +212,43 @@ def _wrong_text(result, tolerances, arguments) -> dict:
     return counts.print("text references")
 
 
+def _forms(result, tolerances, arguments) -> dict:
+    """Return counts for each form of an answer: of its own row, of another row, and in a trick; also for options."""
+    draw, report = random.Random(7), {}
+    rows = [(one, draw.choice(rows)) for rows in result.values() for one in draw.sample(rows, min(len(rows), 60))]
+    rows = [(one, other) for one, other in rows if not _equal(one, other, None) and _readable(one) and _readable(other)]
+    stated = {"stated": (STATEMENTS, True), "stated, wrong": (STATEMENTS, False), "tricks": (TRICKS, False)}
+    for title, (forms, wanted) in stated.items():
+        counts = Counts(arguments.show)
+        for name, form in forms.items():
+            cases = [_filled(form, one, other, title) for one, other in rows]
+            counts.add(name, cases, wanted, None, [name] * len(cases))
+        report[title] = counts.print(title)
+    options = list(questions())
+    chosen = {"options, stated": (OPTION_STATEMENTS, "a"), "options, wrong": (OPTION_STATEMENTS, "o")}
+    for title, (forms, reference) in (chosen | {"options, tricks": (OPTION_TRICKS, "a")}).items():
+        total: Counter = Counter()
+        for judge in (MathVerifyJudge(), ChoiceJudge()):
+            for name, form in forms.items():
+                cases = [Case(text, form.format(**fields), f"({fields[reference]})", False) for text, fields in options]
+                taken = Counter(VERDICTS[verdict.label] for verdict in judge.judge(cases))
+                total += taken
+                print(f"  {title}, {type(judge).__name__}: {name:35} {dict(taken)}")
+        report[title] = dict(total)
+    return report
+
+
+def _readable(reference: str) -> bool:
+    """Return whether a reference in a box is read, and has no dollars that end a formula around it."""
+    [verdict] = MathVerifyJudge().judge([Case("?", boxed(reference), reference, False)])
+    return "$" not in reference and verdict.label is True
+
+
+def _filled(form: str, one: str, other: str, title: str) -> Case:
+    answer, another = (other, one) if title == "stated, wrong" else (one, other)
+    return Case("?", form.format(a=answer, o=another), one, truncated=False)
+
+
 def _plain(result, tolerances, arguments) -> dict:
     """Count verdicts of math-verify without the judge against the existing labels."""
     return {"real answers": _against_plain(_real(tolerances)), "adversarial pairs": _against_plain(_adversarial())}
@@ -298,6 +338,7 @@ PARTS = {
     "other rows": _other_rows,
     "rounded": _rounded,
     "wrong text": _wrong_text,
+    "forms": _forms,
     "math-verify alone": _plain,
 }
 

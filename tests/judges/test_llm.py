@@ -83,9 +83,24 @@ def test_the_judge_is_asked_in_the_papers_words_with_a_schema_and_the_response_w
         ('\n {\n  "success" : true\n}\n', True),
         ('```json\n{"success": false}\n```', False),
         ('```\n{"success": True}\n```\n', True),
+        ('```json\n{"success": true}', True),
+        ('{"success": true}\n```', True),
+        ('{"success": "true"}', True),
+        ('{"success": "False"}', False),
+        ('{"success": TRUE}', True),
+        ('{"Success": true}', True),
+        ("{'success': True}", True),
+        ("{'success': False, 'why': 'other'}", False),
+        ('{"success": true, "why": "both are {4}"}', True),
+        ('The answer is 4: {"success": true}', True),
+        ('Both say {4}, so {"success": true}<|im_end|>', True),
+        ('The response says {"success": true}, rightly. {"success": true}', True),
+        ('"{\\"success\\": true}"', True),
+        ('<think>{"success": true}? No.</think>\n{"success": false}', False),
+        ('{"success": false}.</s>', False),
     ],
 )
-def test_a_judgement_is_one_object_with_one_switch(reply: str, label: bool) -> None:
+def test_a_judgement_is_one_clear_object_at_the_end(reply: str, label: bool) -> None:
     assert verdict_of(reply) == Verdict(label)
 
 
@@ -95,22 +110,18 @@ def test_a_judgement_is_one_object_with_one_switch(reply: str, label: bool) -> N
         "INCORRECT",
         "true",
         "False",
-        '{"success": "true"}',
         '{"success": 1}',
         '{"success": null}',
-        '{"success": true, "why": "same"}',
+        '{"success": "yes"}',
         '{"success": false, "success": true}',
-        '{"Success": true}',
-        "{'success': True}",
-        '{"success": TRUE}',
-        'The answer: {"success": true}',
         '{"success": true} as 4 = 4',
         '{"success": true}{"success": false}',
+        'The response says {"success": true}. {"success": false}',
+        '{"success": true} {"success": null}',
         '[{"success": true}]',
-        '```json\n{"success": true}',
-        '{"success": true}\n```',
         '{"success": tru',
-        '"{\\"success\\": true}"',
+        '{"verdict": {"success": true}',
+        "success: true",
     ],
 )
 def test_another_reply_is_no_label_and_the_exchange_is_kept(reply: str) -> None:

@@ -224,11 +224,14 @@ def said(content: str, **message: Any) -> Verdict:
         '<budget:thinking>no</budget:thinking>{"success": true}',
         '<think></think>{"success": true}',
         'no</think>{"success": true}',
-        '<think>{"success": true}',
     ],
 )
-def test_thinking_in_the_place_of_the_answer_is_not_a_judgement(reply: str) -> None:
-    """LiteLLM takes it out of the text, and what was left counted."""
+def test_a_judgement_after_the_thinking_counts(reply: str) -> None:
+    assert said(reply) == Verdict(True)
+
+
+@pytest.mark.parametrize("reply", ['<think>{"success": true}', '</think>\n<think>{"success": true}'])
+def test_thinking_without_an_end_is_not_a_judgement(reply: str) -> None:
     verdict = said(reply)
     assert verdict.label is None
     assert verdict.reason == "the judge's reply contains its thinking: start its server with a reasoning parser"

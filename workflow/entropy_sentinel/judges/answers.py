@@ -1,8 +1,10 @@
-r"""Find the final answer of a response: its last box, or else its last statement.
+r"""Find the final answer of a response: its `<answer>` or last box, or else its last statement.
 
-Without a box, the last statement counts if it calls itself the answer (`The answer is 5`, `#### 5`), repeats the result
-of the last calculation (`3 + 4 = 7. So she has 7 apples.`), or is the whole response. Text after an answer may explain
-it. If that text takes the answer back, or has another number, the response has no final answer.
+The thinking before the response does not count. Without tag and box, the last statement counts if it calls itself the
+answer (`The answer is 5`, `#### 5`, `Antwort: 5`, the line below a heading `Final Answer`), repeats the result of the
+last calculation (`3 + 4 = 7. So she has 7 apples.`), is the whole response, or begins it with the letter of an option.
+Text after an answer may explain it. If that text takes the answer back, or has another number or option, the response
+has no final answer.
 """
 
 import re
@@ -11,6 +13,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from entropy_sentinel.judges.judge import Unclear
+from entropy_sentinel.judges.markers import after_thinking, in_other_languages, tagged
 from entropy_sentinel.judges.notation import NUMBER, clean, in_braces, plain_number
 from entropy_sentinel.judges.units import leading_unit
 
@@ -19,6 +22,12 @@ _BOX = re.compile(r"\\f?boxed\s*(?=\{)")
 _BETWEEN_BOXES = re.compile(
     r"[\s$]*(?:\\\)|\\\])?[\s$]*(?:,|;|,?\s*(?:and|or)\b)[\s$]*(?:\\\(|\\\[)?[\s$]*(?:[A-Za-z_0-9]{1,4}\s*=\s*)?"
 )
+# Between boxes that are parts of one statement: `\boxed{93} tomatoes and \boxed{80}`.
+_ENUMERATION = re.compile(r"(?:,|;|\b(?:and|or|plus|with|by)\b)", re.IGNORECASE)
+_NEXT_STEP = re.compile(
+    r"\b(?:so|therefore|thus|hence|then|gives?|means|no|wait|actually|rather|correction|sorry|is|are|equals?)\b|=",
+    re.IGNORECASE,
+)
 # A formula between its delimiters.
 _SPAN = re.compile(
     r"\$\$(?P<a>.+?)\$\$|\\\[(?P<b>.+?)\\\]|\\\((?P<c>.+?)\\\)|(?<![\\$])\$(?=\S)(?P<d>(?:\\\$|[^$\n])+?)(?<![\s\\])\$(?!\d)",
@@ -26,8 +35,9 @@ _SPAN = re.compile(
 )
 _ANCHOR = re.compile(
     r"####|(?:\b(?:answers?|result|solution)\b(?:\s+(?!is\b|are\b|was\b)[\w'-]+){0,8}\s*(?:\bis\b|\bare\b|\bwas\b|=|:)+)"
-    r"(?:\s*(?:\bis\b|\bare\b|:))*",
-    re.IGNORECASE,
+    r"(?:\s*(?:\bis\b|\bare\b|:))*|"
+    r"^[ \t#>]*(?:the\s+)?(?:(?:final|correct)\s+)?answers?[ \t#]*\n+",
+    re.IGNORECASE | re.MULTILINE,
 )
 _MARK = re.compile(r"\*\*|__|`")
 _SENTENCE_END = re.compile(r"(?<=[.!?])(?=\s|$)|\n+")
@@ -47,7 +57,8 @@ _SAME = Fraction(1, 1000)
 # Words in an answer's clause that deny it, make it hypothetical, or change its sign: `39 fewer`.
 _DOUBT = re.compile(
     r"\b(?:not|never|neither|nor|cannot|\w+n't|wrong|incorrect\w*|mistake\w*|doubts?|could|may|might|maybe|"
-    r"perhaps|possibly|either|whether|unless|guess|suppose|assume|if|claimed|thought|fewer|less)\b|\\neq(?![A-Za-z])|≠",
+    r"perhaps|possibly|either|whether|unless|guess|suppose|assume|if|claimed|thought|fewer|less|"
+    r"nicht|kein\w*|falsche?\w*|pas|jamais|fau(?:x|sse)|nunca|niet|geen|nie|não)\b|\\neq(?![A-Za-z])|≠",
     re.IGNORECASE,
 )
 # The same in the clause before an answer; the answer itself may be one of these words.
@@ -75,6 +86,17 @@ _AFTER = re.compile(
     re.IGNORECASE,
 )
 
+# A response that begins with the letter of an option: `B) Neon`, `(b) Neon`, `c. Hydrogen`, `**B** because ...`.
+LETTER_FIRST = re.compile(
+    r"(?:\(\s*(?P<a>[A-Ja-j])\s*\)|(?P<b>[A-J])(?=[).:](?!\w)|\s*(?:[,–—]|$)|\s+(?:-\s|because\b|since\b))|"
+    r"(?P<c>[a-hj])(?=\)|[.:]\s))",
+    re.MULTILINE,
+)
+_LETTER_IN_TEXT = re.compile(
+    r"\(([A-Ja-j])\)|(?<![A-Za-z\\'])([B-HJ])(?![A-Za-z'_\d])|\b(?:or|and|option|choice|answer)\s+(A)\b|"
+    r"(?<![A-Za-z\\'(])(A)(?=[).:](?:\s|$))|(?<![A-Za-z\\'(\d])([a-j])(?=\)\s)"
+)
+
 # A unit directly after a box that changes the number.
 _MULTIPLE = re.compile(r"[\s$)\\\]}]*(?:text\{\s*)?(?:dozen|hundred|thousand|\w+illion)\b", re.IGNORECASE)
 
@@ -99,12 +121,54 @@ def final_answer(response: str, truncated: bool) -> FinalAnswer:
     """Return the answer that a response ends with. Raises Unclear if it has none, or then doubts or changes it."""
     if not response.strip():
         raise Unclear("empty response")
+    start = after_thinking(response)
+    if start is None:
+        raise Unclear("the thinking has no end")
+    if not response[start:].strip():
+        raise Unclear("no answer after the thinking")
+    answer = _after_thinking(response[start:], truncated)
+    return FinalAnswer(answer.text, start + answer.end)
+
+
+def _after_thinking(response: str, truncated: bool) -> FinalAnswer:
+    if (answer := _in_tags(response, truncated)) is not None:
+        return answer
     if (boxes := _last_boxes(response)) is not None:
         return _boxed(response, *boxes)
     if truncated:
         raise Unclear("cut off before a boxed answer")
-    text = _MARK.sub(lambda mark: " " * len(mark[0]), response)
-    return _called_the_answer(text) or _whole(response) or _calculated(text)
+    text = _without_marks(response)
+    if (stated := _called_the_answer(text) or _in_another_language(text) or _whole(response)) is not None:
+        return stated
+    try:
+        return _calculated(text)
+    except Unclear:
+        if (chosen := _letter_first(text)) is None:
+            raise
+        return chosen
+
+
+def _without_marks(text: str) -> str:
+    """Return a text with spaces in place of bold and code marks, so that places stay."""
+    return _MARK.sub(lambda mark: " " * len(mark[0]), text)
+
+
+def _in_tags(response: str, truncated: bool) -> FinalAnswer | None:
+    """Return the answer inside the last `<answer>...</answer>`; None without such tags.
+
+    Raises Unclear if other tags, or a box outside of them, have another answer.
+    """
+    places = tagged(response)
+    if not places or (places[-1][1] == places[-1][3] and truncated):
+        return None
+    inside = [response[slice(*place[2:])] for place in places]
+    start, end, begin, _ = places[-1]
+    found = final_answer(inside[-1], truncated=False)
+    outside = [last_boxed(part) for part in (response[:start], response[end:]) if _BOX.search(part)]
+    others = [*(last_boxed(text) or text for text in inside[:-1]), *outside]
+    if any(other is None or _bare(other) != _bare(found.text) for other in others):
+        raise Unclear("several final answers")
+    return _not_denied(response, found.text, start, end, begin + found.end)
 
 
 def _last_boxes(response: str) -> tuple[list[str], int, int] | None:
@@ -117,22 +181,37 @@ def _last_boxes(response: str) -> tuple[list[str], int, int] | None:
         return None
     answers, start = [boxes[-1][2].strip()], boxes[-1][0]
     for begin, end, inside in reversed(boxes[:-1]):
-        if inside is None or end > start or not _BETWEEN_BOXES.fullmatch(response[end:start]):
+        if inside is None or end > start:
+            break
+        between = response[end:start]
+        if not _BETWEEN_BOXES.fullmatch(between):
+            if inside.strip() not in answers and _enumerated(between):
+                raise Unclear("several boxes in one sentence")
             break
         answers.insert(0, inside.strip())
         start = begin
     return answers, start, boxes[-1][1]
 
 
+def _enumerated(between: str) -> bool:
+    """Return whether the text between two boxes of one sentence lists them, rather than leads from one to the next."""
+    one_sentence = not _SENTENCE_END.search(between.rstrip())
+    return one_sentence and bool(_ENUMERATION.search(between)) and not _NEXT_STEP.search(between)
+
+
 def _boxed(response: str, contents: list[str], start: int, end: int) -> FinalAnswer:
-    answer = ", ".join(contents)
-    before, after = (_MARK.sub(lambda mark: " " * len(mark[0]), part) for part in (response[:start], response[end:]))
+    return _not_denied(response, ", ".join(contents), start, end, len(response[: end - 1].rstrip()))
+
+
+def _not_denied(response: str, answer: str, start: int, end: int, answer_end: int) -> FinalAnswer:
+    """Return the answer in the box or tag from `start` to `end`. Raises Unclear if the text around it denies it."""
+    before, after = _without_marks(response[:start]), _without_marks(response[end:])
     opening = _clause_up_to(before)
     nearby = _BEFORE.search(before[-200:]) or _AFTER.match(after[:200]) or _MULTIPLE.match(after[:200])
     if nearby or _DENIED.search(opening):
         raise Unclear("words around the box say that it is not the answer, or not all of it")
     _unchanged(answer, after)
-    return FinalAnswer(answer, len(response[: end - 1].rstrip()))
+    return FinalAnswer(answer, answer_end)
 
 
 def _unchanged(answer: str, following: str) -> None:
@@ -147,6 +226,8 @@ def _unchanged(answer: str, following: str) -> None:
         clause = next((following[slice(*span)] for span in _sentences(following, anchors[-1].end())), answer)
         if ("answer" in anchors[-1][0].casefold() or _says(clause)) and _bare(clause) != _bare(answer):
             raise Unclear("several final answers")
+    if any(_bare(following[slice(*place)]) != _bare(answer) for place in in_other_languages(following)):
+        raise Unclear("several final answers")
     numbers, own = _numbers(answer), _SENTENCE_END.search(following)
     for span in _sentences(following, own.end()) if own else []:
         sentence = following[slice(*span)]
@@ -171,6 +252,42 @@ def _called_the_answer(text: str) -> FinalAnswer | None:
     if _TAKEN_BACK.search("\n".join(following)):
         raise Unclear("the answer is taken back")
     return FinalAnswer(answer, start + len(answer))
+
+
+def _in_another_language(text: str) -> FinalAnswer | None:
+    """Return the bare value that the last line calls the answer in another language; None without one.
+
+    Other words may deny it in that language, so none may follow.
+    """
+    places = list(in_other_languages(text))
+    if not places or re.search(r"\w", text[places[-1][1] :]):
+        return None
+    if len({_bare(text[slice(*place)]) for place in places}) > 1:
+        raise Unclear("several final answers")
+    start, end = places[-1]
+    return FinalAnswer(text[start:end], end)
+
+
+def _letter_first(text: str) -> FinalAnswer | None:
+    """Return the first line of a response that begins with the letter of an option and then explains only that one."""
+    lines = text.strip().split("\n", 1)
+    if len(lines) == 1 or (letter := option_first(lines[0])) is None:
+        return None
+    if other_options(lines[1], letter) or doubted(lines[1]) or _TAKEN_BACK.search(lines[1]):
+        raise Unclear("several options, or one that is argued against")
+    return FinalAnswer(lines[0].strip(), text.index(lines[0]) + len(lines[0].rstrip()))
+
+
+def option_first(text: str) -> str | None:
+    """Return the letter of an option that a text begins with, in upper case, before its text or its reason."""
+    match = LETTER_FIRST.match(text)
+    return next(filter(None, match.groups())).upper() if match else None
+
+
+def other_options(text: str, letter: str) -> set[str]:
+    """Return the letters of options that a text names besides `letter`."""
+    named = {next(filter(None, groups)).upper() for groups in _LETTER_IN_TEXT.findall(text)}
+    return named - {letter}
 
 
 def _whole(response: str) -> FinalAnswer | None:

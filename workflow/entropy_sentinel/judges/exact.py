@@ -13,7 +13,7 @@ from entropy_sentinel.judges.words import option
 class ExactJudge:
     """Compares the final answer (answers.py) with the reference."""
 
-    software = "exact 2"
+    software = "exact 3"
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
         """Return one verdict per case, in order; null without a final answer."""
@@ -41,7 +41,7 @@ _LETTERS = "ABCDEFGHIJ"
 class ChoiceJudge:
     """Compares letters; the text of an option in the question counts as its letter."""
 
-    software = "choice 3"
+    software = "choice 4"
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
         """Return one verdict per case, in order; null if the reference or the answer is not an option."""

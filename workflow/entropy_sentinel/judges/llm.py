@@ -21,6 +21,7 @@ from entropy_sentinel.chat.reply import Refusal, Reply, masked
 from entropy_sentinel.chat.settings import announced_server, filled
 from entropy_sentinel.judges.answers import last_boxed
 from entropy_sentinel.judges.judge import Case, Verdict
+from entropy_sentinel.judges.judgement import judgement
 from entropy_sentinel.judges.settings import JudgeSettings, account
 
 # <|end|>, <|eot_id|>, DeepSeek's wide form, and the chat tokens of Llama, Gemma and Mistral; `<|x|>` is not a token.
@@ -130,8 +131,6 @@ _KEPT = "verdict 1"
 _EXCERPT = 80
 _LOG_EVERY = 200
 
-# One object with a single key, as JSON or in the spelling of the paper's prompt, with or without a code fence.
-_REPLY = re.compile(r'\s*(```\w*\s*)?\{\s*"success"\s*:\s*([Tt]rue|[Ff]alse)\s*\}\s*(?(1)```\s*)')
 _THINKING = re.compile(r"<(think|thinking|budget:thinking)>|.*</think", re.IGNORECASE)
 
 
@@ -144,7 +143,7 @@ class Judgement(BaseModel):
 
 
 class LlmJudge:
-    """A chat model behind an API. A reply is a label only if it is exactly a judgement."""
+    """A chat model behind an API. A reply is a label if it ends with one clear judgement."""
 
     def __init__(self, settings: JudgeSettings, server: Mapping[str, Any]) -> None:
         """Prepare requests to the judge at `server`; sends nothing yet."""
@@ -210,8 +209,8 @@ class LlmJudge:
         else:
             self._names |= {reply["model"]} - {""}
             text = _whole_reply(reply)
-            if match := _REPLY.fullmatch(text):
-                return Verdict(match[2] in ("true", "True"), answer, caution=caution)
+            if (label := judgement(text)) is not None:
+                return Verdict(label, answer, caution=caution)
             reason, raw = _unreadable(reply, text), reply["raw"] or text
         return Verdict(None, answer, reason, {"messages": request["messages"], "reply": raw}, caution)
 

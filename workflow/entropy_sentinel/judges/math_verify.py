@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from entropy_sentinel.judges import expressions, words
+from entropy_sentinel.judges import expressions, relations, words
 from entropy_sentinel.judges.answers import final_answer
 from entropy_sentinel.judges.expressions import SUFFIX, Quantity, TimeoutException, UnreadableError, quantity, timeout
 from entropy_sentinel.judges.judge import Case, Unclear, Verdict
@@ -90,6 +90,7 @@ class _Comparison:
 
     def same(self, reference: str, answer: str, listed: Structure | None = None) -> bool:
         if key(reference) == key(answer):
+            self._require_comparable(reference)
             return True
         if POINT_NAME.match(answer) and not split(answer) and not POINT_NAME.match(reference) and not split(reference):
             raise Unclear("a point, or the value of a function")
@@ -119,16 +120,31 @@ class _Comparison:
             return False
         if structure is not None and _is_set(structure) and structure.held != "cup" and re.search(r"\bor\b", answer):
             return False  # several ranges instead of one
-        same = self._same_formula(reference, answer)
-        if not same and any(len(_RELATION.findall(text)) > 1 for text in (reference, answer)):
+        if all(len(_RELATION.findall(text)) <= 1 for text in (reference, answer)):
+            return self._same_formula(reference, answer)
+        expected, given = (relations.solutions(formula) for formula in _formulas(reference, answer))
+        if expected is None or given is None:
             raise Unclear("inequalities cannot be compared")
-        return same
+        return bool(expected == given)
 
     def _same_equation(self, reference: str, answer: str) -> bool:
-        same = self._same_formula(reference, answer)
-        if not same and "=" in answer:
+        expected, given = _formulas(reference, answer)
+        if relations.polynomial(expected) is None:
+            raise Unclear("equations of this kind cannot be compared")
+        same = relations.same_solutions(expected, given)
+        if same is None and "=" in answer:
             raise Unclear("equations cannot be compared")
-        return same
+        return bool(same)
+
+    def _require_comparable(self, reference: str) -> None:
+        """Raise Unclear for a relation of which only a copy is recognised, so that its label is null in any case."""
+        chained = len(_RELATION.findall(reference)) > 1
+        implicit = "=" in reference and split(reference) is None and "=" in without_name(reference)[1]
+        if not chained and not implicit:
+            return
+        [formula] = _formulas(reference)
+        if (relations.solutions if chained else relations.polynomial)(formula) is None:
+            raise Unclear(f"{'inequalities' if chained else 'equations'} of this kind cannot be compared")
 
     def _same_value(self, reference: str, structure: Structure | None, answer: str) -> bool:
         """Compare without names: by structure, or else by number or formula."""
@@ -214,14 +230,7 @@ class _Comparison:
         )
 
     def _same_formula(self, reference: str, answer: str) -> bool:
-        try:
-            expected = expressions.read(WORDS_AFTER.sub("", reference))
-        except UnreadableError:
-            raise Unclear("reference cannot be read") from None
-        try:
-            given = expressions.read(answer)
-        except UnreadableError:
-            raise Unclear("answer cannot be read") from None
+        expected, given = _formulas(reference, answer)
         return expressions.equal(expected, given)
 
     def _counts(self, words: str) -> bool:
@@ -229,6 +238,17 @@ class _Comparison:
         words = r"\s+".join(map(re.escape, words.strip(" .,").split()))
         pattern = rf"\b(?:how (?:many|much)|(?:number|amount) of)\s+{words}\b"
         return bool(words and re.search(pattern, self.question, re.IGNORECASE))
+
+
+def _formulas(reference: str, *answers: str) -> list[Any]:
+    """Return the SymPy objects of a reference and of answers. Raises Unclear for one that cannot be read."""
+    formulas = []
+    for what, text in (("reference", WORDS_AFTER.sub("", reference)), *(("answer", answer) for answer in answers)):
+        try:
+            formulas.append(expressions.read(text))
+        except UnreadableError:
+            raise Unclear(f"{what} cannot be read") from None
+    return formulas
 
 
 def _is_measured(text: str) -> bool:

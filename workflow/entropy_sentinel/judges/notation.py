@@ -69,8 +69,10 @@ _REWRITES = [
 # Letters that are neither a product of variables nor a function.
 _WORD = re.compile(
     r"(?<![A-Za-z\\])(?!(?:(?:arc)?(?:sin|cos|tan)h?|cot|sec|csc|log|exp|max|min|gcd|lcm|mod|inf|det|sqrt|frac|array|and|"
-    r"(?:[pbvBV]|small)?matrix|begin|end)(?![A-Za-z]))[A-Za-z]{3,}"
+    r"(?:[pbvBV]|small)?matrix|begin|end)(?![A-Za-z]))[A-Za-z\u00c0-\u024f]{3,}"
 )
+# A letter of a script that is neither Latin nor Greek nor a mathematical sign.
+_OTHER_SCRIPT = re.compile(r"[^\W\d_\u0000-\u03ff\u1d00-\u1dbf\u1e00-\u1eff\u2070-\u2bff\U0001d400-\U0001d7ff]")
 _TEXT = re.compile(r"\\text\{[^{}]*\}")
 _SUPERSCRIPT = re.compile(f"[{''.join(_SUPERSCRIPTS)}]+")
 _THOUSANDS = re.compile(r"(?<![\d.,])(\d{1,3}(?:[, ]\d{3})+)(?![\d,]|\s\d)(?=\.?\d*)")
@@ -123,7 +125,12 @@ def _without_outer_braces(text: str) -> str:
 
 def has_words(text: str) -> bool:
     r"""Return whether a cleaned formula has words outside `\text{...}`."""
-    return bool(_WORD.search(_TEXT.sub(" ", text)))
+    return bool(_WORD.search(plain := _TEXT.sub(" ", text))) or in_another_script(plain)
+
+
+def in_another_script(text: str) -> bool:
+    """Return whether a text has letters that are neither Latin nor Greek, which math-verify skips."""
+    return bool(_OTHER_SCRIPT.search(text))
 
 
 def in_braces(text: str, begin: int) -> str | None:

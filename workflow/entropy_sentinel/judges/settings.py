@@ -37,8 +37,10 @@ class MathVerify(Kind):
 
     MODULE: ClassVar[str] = "entropy_sentinel.judges.separate_process"
     # 4: words around an unboxed number or after a formula, numbers in words, ratios, times and longer lists in other
-    # brackets are no longer read, and an answer that the response takes back or changes does not count.
-    VERSION: ClassVar[int] = 4
+    # brackets are no longer read, and an answer that the response takes back or changes does not count. 5: tags,
+    # headings, other languages and answers after the thinking are read; wrong equations and inequalities are told from
+    # right ones.
+    VERSION: ClassVar[int] = 5
     TOLERANT: ClassVar[bool] = True
     ELSEWHERE: ClassVar[Mapping[str, str]] = {"path": "(a folder of labels) is a key of kind 'file'"}
 
@@ -49,8 +51,8 @@ class Exact(Kind):
     """The final answer and the reference as text, ignoring case and white space."""
 
     MODULE: ClassVar[str] = "entropy_sentinel.judges.exact"
-    # 2: an answer that the response takes back or changes does not count.
-    VERSION: ClassVar[int] = 2
+    # 2: an answer that the response takes back or changes does not count. 3: as math-verify's 5.
+    VERSION: ClassVar[int] = 3
 
     kind: Literal["exact"] = Field(description="exact: the final answer is the reference, letter by letter")
 
@@ -60,7 +62,8 @@ class Choice(Kind):
 
     MODULE: ClassVar[str] = "entropy_sentinel.judges.exact"
     # 2: the last lettered lines of a question are its options, and `A, B` names two of them. 3: as exact's 2.
-    VERSION: ClassVar[int] = 3
+    # 4: as exact's 3, and an option with which the response begins and which it then explains.
+    VERSION: ClassVar[int] = 4
 
     kind: Literal["choice"] = Field(description="choice: the letter or the text of a multiple-choice option")
 
@@ -82,15 +85,18 @@ class LabelsFile(Kind):
 
 
 class Llm(Kind, Server):
-    """A chat model that sees question, response and reference, called through LiteLLM; its reply is read strictly.
+    """A chat model that sees question, response and reference, called through LiteLLM.
 
-    A reply other than {"success": true or false} is null; {benchmark}.unreadable.jsonl beside the labels has the
-    exchange. Replies are cached by request and server, so reruns cost nothing (docs/servers.md).
+    A reply that does not end with one clear {"success": true or false} is null; {benchmark}.unreadable.jsonl beside the
+    labels has the exchange. Replies are cached by request and server, so reruns cost nothing (docs/servers.md).
     results/<study>/{judge}/costs.csv has the costs. A change of `model` or `served`, `revision`, `prompt`, `shown`,
     `structured_output`, `temperature` or `max_tokens` reruns judging; no label depends on the other keys.
     """
 
     MODULE: ClassVar[str] = "entropy_sentinel.judges.llm"
+    # 2: a reply may have text before its verdict, further keys, quotes and end tokens. No new calls: replies are
+    # cached.
+    VERSION: ClassVar[int] = 2
     # Keys that labels depend on; the others set only where and how fast labels are made.
     ASKED: ClassVar[set[str]] = {
         *("model", "revision", "prompt", "shown", "structured_output", "temperature", "max_tokens")

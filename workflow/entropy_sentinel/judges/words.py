@@ -7,14 +7,15 @@ over the labelled rows would be 1.
 
 import re
 
-from entropy_sentinel.judges.answers import doubted
+from entropy_sentinel.judges.answers import doubted, option_first, other_options
 from entropy_sentinel.judges.judge import Unclear
-from entropy_sentinel.judges.notation import clean, has_words
+from entropy_sentinel.judges.notation import clean, has_words, in_another_script
 
 _TRUTHS = {
     **dict.fromkeys(("true", "yes"), True),
     **dict.fromkeys(("false", "no"), False),
 }
+_OR_ELSE = re.compile(r"\b(?:true|false|yes|no)\W+or\b|\bor\W+(?:true|false|yes|no)\b", re.IGNORECASE)
 _ARTICLES = {"a", "an", "the", "is", "it", "its", "option", "choice", "answer"}
 _IN_PART = re.compile(r"\b(?:partly|partially|mostly|almost|nearly|half|hardly|depends|sometimes)\b", re.IGNORECASE)
 _BEFORE_LETTER = re.compile(
@@ -28,9 +29,6 @@ _LETTERS = re.compile(
     rf"(?:\s*(?:[,;/&+]|(?:,\s*)?(?:and also|and|or)\b)?\s*(?:option\s+)?{_ONE_LETTER})*\.?",
     re.IGNORECASE,
 )
-# A letter followed by its text.
-_LETTER = re.compile(r"\(\s*([A-Ja-j])\s*\)|([A-J])(?=[).:])|([a-j])(?=\))")
-_OTHER_LETTER = re.compile(r"\([A-J]\)|(?<![A-Za-z\\])[B-HJ](?![A-Za-z'_\d])|\b(?:or|and)\s+A\b")
 _COMMAND = re.compile(r"\\(?!text)[A-Za-z]+")
 # Short words; longer strings of letters are not products of variables.
 _SHORT_WORD = re.compile(r"\b(?:no|if|is|of|to|be|we)\b", re.IGNORECASE)
@@ -39,7 +37,7 @@ _SHORT_WORD = re.compile(r"\b(?:no|if|is|of|to|be|we)\b", re.IGNORECASE)
 def truth(text: str) -> bool | None:
     """Return True if `text` says true or yes, False if it says false or no; None if it is unclear."""
     words = [word for word in _lower_words(text) if word in _TRUTHS]
-    unsure = doubted(text) or _IN_PART.search(text)
+    unsure = doubted(text) or _IN_PART.search(text) or _OR_ELSE.search(text) or in_another_script(text)
     return _TRUTHS[words[0]] if len({_TRUTHS[word] for word in words}) == 1 and not unsure else None
 
 
@@ -60,17 +58,14 @@ def options(text: str) -> frozenset[str]:
 
     Empty if no option is certain: the text asks, guesses, or names an option that is not the answer.
     """
-    plain = re.sub(r"\\text\{([^{}]*)\}", r" \1 ", clean(text)).replace("\\{", " ").replace("\\}", " ").strip()
+    plain = re.sub(r"\\text\{([^{}]*)\}", r" \1 ", clean(text)).replace("\\{", " ").replace("\\}", " ")
+    plain = plain.replace("**", " ").strip()
     plain = _BEFORE_LETTER.sub("", plain)
     if match := _LETTERS.fullmatch(plain):
         return frozenset(re.findall(r"[A-J]", _JOINTS.sub(" ", match[0]).upper()))
-    match = _LETTER.match(plain)
-    if match is None:
+    if (letter := option_first(plain)) is None or doubted(plain) or other_options(plain, letter):
         return frozenset()
-    rest = plain[match.end() :]
-    if doubted(rest) or _OTHER_LETTER.search(rest):
-        return frozenset()
-    return frozenset(next(filter(None, match.groups())).upper())
+    return frozenset(letter)
 
 
 def option(text: str) -> str | None:

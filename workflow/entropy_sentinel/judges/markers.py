@@ -1,0 +1,119 @@
+r"""Marks of a final answer in a response: the end of the thinking, tags, headings, and `answer:` in other languages.
+
+English sentences that call something the answer are read by `answers`, which knows the words that deny or change one.
+In another language only a line that begins with a marker counts, ends with a bare value, and is the last.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+# Marks around the thinking of a model, as its chat template writes them: Qwen, DeepSeek; Granite; Mistral; Kimi;
+# Seed; gpt-oss, which names the channel of its answer.
+THINKING = (
+    ("<think>", "</think>"),
+    ("<thinking>", "</thinking>"),
+    ("<budget:thinking>", "</budget:thinking>"),
+    ("<thought>", "</thought>"),
+    ("<reasoning>", "</reasoning>"),
+    ("[THINK]", "[/THINK]"),
+    ("◁think▷", "◁/think▷"),
+    ("<seed:think>", "</seed:think>"),
+    ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
+)
+_THINKING_BEGINS = re.compile("|".join(re.escape(begin) for begin, _ in THINKING), re.IGNORECASE)
+_THINKING_ENDS = re.compile("|".join(re.escape(end) for _, end in THINKING), re.IGNORECASE)
+
+_TAG = re.compile(r"<(?P<close>/?)(?:final[_ -]?)?answer>", re.IGNORECASE)
+
+
+class Language(NamedTuple):
+    """The words of one language that mark an answer, as parts of a regular expression.
+
+    `before` are words that may stand between the start of the line and the noun, such as articles; `noun` means
+    "answer" or "result"; `verb` means "is".
+    """
+
+    before: str
+    noun: str
+    verb: str
+
+
+LANGUAGES = {
+    "German": Language(
+        "also|daher|somit|damit|folglich|die|das|der|lautet|ist|endgültige|finale|richtige|korrekte|unsere|meine",
+        "antwort|endergebnis|ergebnis|lösung|endantwort",
+        "ist|lautet|beträgt",
+    ),
+    "French": Language("donc|ainsi|la|le|bonne|notre|ma", "réponse|résultat", "est|finale|correcte|finale est"),
+    "Spanish": Language("por lo tanto|así|entonces|la|el", "respuesta|resultado", "es|final|correcta|final es"),
+    "Portuguese": Language("portanto|assim|então|a|o", "resposta|resultado", "é|final|correta|final é"),
+    "Italian": Language("quindi|dunque|pertanto|la|il", "risposta|risultato", "è|finale|corretta|finale è"),
+    "Dutch": Language("dus|daarom|het|de|juiste|uiteindelijke", "antwoord|eindantwoord|resultaat", "is|luidt"),
+    "Polish": Language("więc|zatem|poprawna|ostateczna", "odpowiedź|wynik", "to|brzmi"),
+    "Turkish": Language("doğru|nihai|sonuç olarak", "cevap|yanıt|sonuç", ""),
+    "Russian": Language("итак|таким образом|правильный|окончательный", "ответ", "это"),
+    "Chinese": Language("所以|因此|故|正确|最终|最后|的|，", "答案|答(?=[:：])", "是|为|為"),
+    "Japanese": Language("よって|したがって|ゆえに|正しい|最終的な|、", "答え|解答|回答|正解", "は"),
+    "Korean": Language("따라서|그러므로|최종|,", "정답|답", "은|는"),
+    "Arabic": Language("إذن|لذلك", "الجواب|الإجابة", "هو|هي"),
+    "Hindi": Language("इसलिए|अतः|सही|अंतिम", "उत्तर", "है"),
+}
+
+
+def _marker(language: Language) -> str:
+    verb = rf"(?:\s*(?:{language.verb}))?" if language.verb else ""
+    return rf"(?:(?:{language.before})\s*)*(?:{language.noun}){verb}"
+
+
+# Words end before the value: the French `réponse` is not the beginning of another word.
+_OTHER_LANGUAGES = re.compile(
+    r"^[ \t#>*-]*(?:" + "|".join(_marker(language) for language in LANGUAGES.values()) + r")(?P<colon>\s*[:：=])?\s*",
+    re.IGNORECASE | re.MULTILINE,
+)
+# A letter of an option, or a number with at most one word, a currency or a per cent sign, or a formula: no sentence.
+_BARE = re.compile(
+    r"\(?[A-Ja-j]\)?|(?:[-+]?\s*[$€£¥]?\s*)[-+]?\d[\d.,  ]*(?:\s*/\s*\d+)?(?:\s*(?:[%$€£¥°]|[^\W\d_]{1,20}))?|"
+    r"\$[^$\n]+\$|\\\([^\n]+?\\\)",
+)
+_LINE_END = " \t.。．!！"
+
+
+def after_thinking(response: str) -> int | None:
+    """Return the character at which a response's thinking has ended: 0 without any; None if it has not ended."""
+    ends = [mark.end() for mark in _THINKING_ENDS.finditer(response)]
+    begins = [mark.end() for mark in _THINKING_BEGINS.finditer(response)]
+    if begins and (not ends or begins[-1] > ends[-1]):
+        return None
+    return ends[-1] if ends else 0
+
+
+def tagged(response: str) -> list[tuple[int, int, int, int]]:
+    """Return the places of `<answer>...</answer>`, in order: start and end of the whole, of the text inside.
+
+    The last tag may lack its end, which servers cut off as a stop string.
+    """
+    places, opened = [], None
+    for tag in _TAG.finditer(response):
+        if not tag["close"]:
+            opened = tag
+        elif opened is not None:
+            places.append((opened.start(), tag.end(), opened.end(), tag.start()))
+            opened = None
+    if opened is not None:
+        places.append((opened.start(), len(response), opened.end(), len(response)))
+    return places
+
+
+def in_other_languages(text: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end of what a line calls the answer in another language than English: a bare value.
+
+    The value stands in the marker's line, or in the next one if the marker is a line of its own.
+    """
+    for marker in _OTHER_LANGUAGES.finditer(text):
+        start = marker.end()
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        value = text[start:end].rstrip(_LINE_END)
+        if _BARE.fullmatch(value):
+            yield start, start + len(value)
