@@ -98,6 +98,7 @@ def validation(
     known = [one for one in result if one.error is not None]
     aee, bias = (float(np.mean([of(one.error) for one in known])) if known else None for of in (abs, float))
     others = {DEFAULT: 0.2, "atc-max": 0.05}
+    errors = {one.domain: one.error for one in known}
     reason = f"off by {aee:.3f} in the mean" if known else "there are 0 labelled domains"
     told = {
         "verdict": "usable" if known else "too few domains to say",
@@ -105,8 +106,11 @@ def validation(
         "method": "consensus",
         "method_reason": "no candidate beats it",
         "methods": (
-            Method("recommended", len(known), aee, 0.9 if len(known) > 1 else None, bias),
-            *(Method(name, len(known), other if known else None, None, None) for name, other in others.items()),
+            Method("recommended", len(known), aee, 0.9 if len(known) > 1 else None, bias, errors),
+            *(
+                Method(name, len(known), other if known else None, None, None, dict.fromkeys(errors, other))
+                for name, other in others.items()
+            ),
         ),
         "coverage": ({"level": 0.9, "covered": 2, "n": 2, "lower": 0.34, "upper": 1.0, "basis": "predictive"},),
         "left_out": tuple(result),

@@ -223,16 +223,25 @@ def test_every_domain_without_its_labels_has_a_row_those_that_nobody_has_labelle
     ]
 
 
-def test_every_method_has_a_row_and_every_model_a_column():
-    own, default, _ = validation().methods
-    fewer = validation("b", methods=(own, replace(default, aee=None, n_domains=1)))
-    table = table_methods([validation(), fewer])
-    assert table.frame.columns == ["Estimator", "a", "b"]
-    assert table.cells() == [
-        ["Recommended", "0.125", "0.125"],
-        ["Random forest, 10D, balanced, isotonic", "0.200", "-"],
-        ["ATC, SE max", "0.050", "-"],
+def test_every_method_has_a_row_for_each_model_the_smallest_error_first_with_intervals():
+    own, default, atc = validation().methods
+    own = replace(own, aee=0.2, errors={"logic": 0.1, "units": -0.3})
+    atc = replace(atc, errors={"logic": 0.05, "units": 0.05})
+    fewer = validation("b", methods=(own, replace(default, aee=None, n_domains=1, errors={})))
+    table = table_methods([validation(methods=(own, default, atc)), fewer])
+    # By hand: errors of .1 and .3 have a standard error of .1, and t at 90 % with one degree of freedom is 6.314. The
+    # differences are .05 - .1 and .05 - .3: -.15 +- .631.
+    forest = "Random forest, 10D, balanced, isotonic"
+    assert [row[:3] for row in table.cells()] == [
+        ["a", "ATC, SE max", "2"],
+        ["a", "Recommended", "2"],
+        ["a", forest, "2"],
+        ["b", "Recommended", "2"],
+        ["b", forest, "1"],
     ]
+    assert table.cells()[0][3:] == ["0.050", "0.050", "0.050", "-0.150", "-0.781", "0.481"]
+    assert table.cells()[1][3:] == ["0.200", "0.000", "0.831", "-", "-", "-"]
+    assert table.cells()[4][3:] == ["-", "-", "-", "-", "-", "-"]
     assert table.notes[-1] == "b: Random forest, 10D, balanced, isotonic could estimate 1 of 2 domains."
 
 

@@ -22,6 +22,20 @@ def aee(estimated: Numbers, true: Numbers) -> float:
     return float(np.mean(np.abs(np.subtract(estimated, true))))
 
 
+def mean_interval(values: Numbers, level: float) -> tuple[float, float] | None:
+    """Return Student's interval of the mean of `values`, (n,), at `level` in (0, 1); null for fewer than two.
+
+    It takes the values for independent and roughly normal, as differences of errors on domains are.
+    """
+    values = np.asarray(values, dtype=float)
+    if len(values) < 2:
+        return None
+    from scipy.stats import t  # slow to import, as above
+
+    half = t.ppf((1 + level) / 2, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values))
+    return float(values.mean() - half), float(values.mean() + half)
+
+
 def rho(estimated: Numbers, true: Numbers) -> tuple[float | None, str | None]:
     """Return Spearman's rank correlation of estimated and true accuracies over domains (paper, section 4).
 

@@ -16,7 +16,9 @@ from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO, median, quartile_
 # Group sizes that the paper's Tables 4, 5 and 9 and Figure 4 cover.
 LARGEST_K = 4
 MEASURES: dict[str, str] = {"aee": "AEE", "rho": "rho"}
-IQR_NOTE = "IQR: interquartile range, for at least two values."
+# Of two values, the quartiles are the values.
+_FEWEST_FOR_IQR = 3
+IQR_NOTE = f"IQR: interquartile range, for at least {_FEWEST_FOR_IQR} values."
 
 
 def signals_in(auroc: pl.DataFrame) -> dict[str, Signal]:
@@ -28,12 +30,12 @@ def signals_in(auroc: pl.DataFrame) -> dict[str, Signal]:
 def spread(values: pl.Series) -> tuple[float | None, float | None]:
     """Return the median and interquartile range in the unit of the values, ignoring nulls.
 
-    Both are null if no value is left; the range is also null if there is only one value.
+    Both are null if no value is left; the range is also null if there are fewer than `_FEWEST_FOR_IQR`.
     """
     present = values.drop_nulls().to_numpy()
     if not len(present):
         return None, None
-    return median(present), quartile_range(present) if len(present) > 1 else None
+    return median(present), quartile_range(present) if len(present) >= _FEWEST_FOR_IQR else None
 
 
 def fully_swept(sweep: pl.DataFrame) -> pl.DataFrame:

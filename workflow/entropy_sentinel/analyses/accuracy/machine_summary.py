@@ -67,7 +67,7 @@ def _model(validation: ModelValidation, default: str) -> dict[str, Any]:
         "confidence": CONFIDENCE,
         "error_at_least": validation.error_at_least,
         "error_at_most": validation.error_at_most,
-        "recommended": asdict(validation.recommended)
+        "recommended": _numbers(validation.recommended)
         | {"method": validation.method, "method_reason": validation.method_reason},
         "default": _method(validation.of(default)),
         "best": _method(validation.best),
@@ -83,7 +83,12 @@ def _model(validation: ModelValidation, default: str) -> dict[str, Any]:
 
 
 def _method(method: Method | None) -> dict[str, Any] | None:
-    return None if method is None else asdict(method)
+    return None if method is None else _numbers(method)
+
+
+def _numbers(method: Method) -> dict[str, Any]:
+    """Return the method without its errors, which the validation's file has."""
+    return {name: value for name, value in asdict(method).items() if name != "errors"}
 
 
 def _domain(domain: Domain) -> dict[str, Any]:

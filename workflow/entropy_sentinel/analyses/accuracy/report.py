@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.analyses.accuracy.advice import SHARE, Advice, advise, failures, gaps
+from entropy_sentinel.analyses.accuracy.catalogue import TABLES
 from entropy_sentinel.analyses.accuracy.frames import DOMAINS, SWEEP, StudyFiles
 from entropy_sentinel.analyses.accuracy.headline import Headline, ambiguous, comparison, headlines
 from entropy_sentinel.analyses.accuracy.machine_summary import machine_summary
@@ -118,6 +119,16 @@ class Study:
         return machine_summary(label, self.validations, self.headlines, self.group, default, *told)
 
 
+def _numbering(shown: set[str]) -> str | None:
+    """Return why numbers are missing between those of the numbered tables `shown`; null if none is."""
+    numbered = {int(name.split("_")[0]): title for name, title in TABLES.items() if name[0].isdigit()}
+    here = {number for number in numbered if any(name.startswith(f"table_{number}_") for name in shown)}
+    absent = [f"{number} ({title})" for number, title in numbered.items() if number not in here]
+    return (
+        f"Tables have the paper's numbers. This study has nothing for {', '.join(absent)}." if here and absent else None
+    )
+
+
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 # The figure at the top.
 PICTURE = Exhibit("figure", "validation", "").file
@@ -217,6 +228,7 @@ def _estimated(study: Study, default: str) -> dict[str, Any]:
     """Return the part about how far the recommended estimator can be trusted, and the results of one training group."""
     return {
         "validations": study.validations,
+        "new_groups": any(validation.new_groups for validation in study.validations),
         "level": f"{LEVEL:.0%}",
         "confidence": f"{CONFIDENCE:.0%}",
         "usable": f"{USABLE_ERROR:.2f}",
@@ -252,6 +264,7 @@ def _exhibits(tables: Sequence[str | Path], figures: Sequence[str | Path]) -> di
     return {
         "pictures": [read_fragment(path) for path in figures if Path(path).stem == PICTURE],
         "numbers": {what: table for what, table in NUMBERS.items() if table in shown},
+        "numbering": _numbering(shown),
         "tables": [read_fragment(path) for path in tables],
         "figures": [read_fragment(path) for path in figures if Path(path).stem != PICTURE],
     }

@@ -15,7 +15,7 @@ from entropy_sentinel.analyses.accuracy.aggregation import MEASURES, names_in, n
 from entropy_sentinel.analyses.accuracy.comparison import compare, rests_on
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, REPEATS, SWEEP, StudyFiles
 from entropy_sentinel.analyses.accuracy.headline import ERROR, ambiguous
-from entropy_sentinel.analyses.accuracy.validation import LEVEL, ModelValidation, read_validations
+from entropy_sentinel.analyses.accuracy.validation import LEVEL, Method, ModelValidation, read_validations
 from entropy_sentinel.analyses.exhibits import read_all
 from entropy_sentinel.analyses.headings import ROLES, SCOPE_NOTE, Groups, Shown, training_group
 from entropy_sentinel.estimators.catalogue import CANDIDATES, FEWEST_TO_CHOOSE, RECOMMENDED, title
@@ -68,12 +68,13 @@ def table_validation(validations: Sequence[ModelValidation]) -> Table:
 
 
 def table_methods(validations: Sequence[ModelValidation]) -> Table:
-    """Tabulate the AEE of every method over the labelled domains, each held out in turn, with a column per model."""
-    names = list(dict.fromkeys(method.estimator for validation in validations for method in validation.methods))
+    """Tabulate the AEE of every method over each model's labelled domains, the smallest first, with its intervals."""
     rows = [
-        {"Estimator": title(name)}
-        | {validation.model: getattr(validation.of(name), "aee", None) for validation in validations}
-        for name in names
+        {"Model": validation.model, "Estimator": method.title, "Domains": method.n_domains, "AEE": method.aee}
+        | _interval(("from", "to"), None if method.aee is None else method.aee_interval())
+        | _against(method, validation.recommended)
+        for validation in validations
+        for method in sorted(validation.methods, key=lambda method: (method.aee is None, method.aee or 0.0))
     ]
     few = [
         f"{validation.model}: {method.title} could estimate {method.n_domains} of {len(validation.left_out)} domains."
@@ -82,14 +83,30 @@ def table_methods(validations: Sequence[ModelValidation]) -> Table:
         if method.n_domains < len(validation.left_out)
     ]
     return Table(
-        "AEE of every method over the labelled domains, each estimated without its labels.",
-        number_frame(rows, ["Estimator"], [validation.model for validation in validations]),
+        "AEE of every method over the labelled domains, each estimated without its labels; the smallest first.",
+        number_frame(rows, ["Model", "Estimator"], ["Domains", "AEE", "from", "to", _MINUS, *_MINUS_ENDS]),
         (
             _LEFT_OUT_NOTE,
+            f"from, to: {LEVEL:.0%} interval of the mean over domains like these (Student's). {_MINUS}: the same for "
+            "the differences on each domain. If it contains 0, these domains do not say which of the two is better.",
             "The recommended estimator is chosen anew for each domain, from the others' labels only.",
             *few,
         ),
     )
+
+
+_MINUS = "Minus recommended"
+_MINUS_ENDS = (f"{_MINUS}: from", f"{_MINUS}: to")
+
+
+def _against(method: Method, recommended: Method) -> dict[str, float | None]:
+    difference = None if method is recommended else method.minus(recommended)
+    mean, ends = difference or (None, None)
+    return {_MINUS: mean} | _interval(_MINUS_ENDS, ends)
+
+
+def _interval(headings: tuple[str, str], ends: tuple[float, float] | None) -> dict[str, float | None]:
+    return dict(zip(headings, ends or (None, None), strict=True))
 
 
 _AMBIGUOUS = pl.col("n_ambiguous") / pl.col("n_questions")

@@ -142,6 +142,9 @@ def table_8_simple_estimators_by_model(sweep: pl.DataFrame, groups: Groups, head
     group = training_group(groups, headline_group)
     picked, titles = against_simple(sweep, group)
     cells = by_key(picked)
+    errors = picked.filter(pl.col("scope") == next(iter(SCOPES))).group_by("estimator").agg(pl.col("aee").median())
+    medians = {name: error for name, error in errors.iter_rows() if error is not None}
+    titles = dict(sorted(titles.items(), key=lambda one: medians.get(one[0], float("inf"))))
     rows = [
         {"Model": model, "Measure": f"{measure_title}, {scope_title}"}
         | {title: cells.get((model, group.group, name, scope), {}).get(measure) for name, title in titles.items()}
@@ -151,7 +154,7 @@ def table_8_simple_estimators_by_model(sweep: pl.DataFrame, groups: Groups, head
     ]
     return Table(
         f"The default estimator and each simple estimator by model, training group {group.title} "
-        "(AEE: lower is better, rho: higher is better).",
+        "(AEE: lower is better, rho: higher is better), in the order of their median AEE.",
         number_frame(rows, ["Model", "Measure"], titles.values()),
         (SCOPE_NOTE, f"Default: {group.estimator}.", *missing_notes(sweep, group), *null_notes(picked)),
     )

@@ -46,9 +46,11 @@ def table_3_simple_estimators(sweep: pl.DataFrame, groups: Groups, headline_grou
     rows = [
         {"Estimator": title} | _spreads(picked.filter(pl.col("estimator") == name)) for name, title in titles.items()
     ]
+    rows.sort(key=lambda row: (row[_SPREAD_HEADINGS[0]] is None, row[_SPREAD_HEADINGS[0]] or 0.0))
     models = counted(picked["model"].n_unique(), "model")
     return Table(
-        f"The default estimator against simple estimators: median and IQR over {models}, training group {group.title}.",
+        f"The default estimator against simple estimators: medians over {models}, training group {group.title}; the "
+        "smallest first.",
         number_frame(rows, ["Estimator"], _SPREAD_HEADINGS),
         (SCOPE_NOTE, IQR_NOTE, f"Default: {group.estimator}.", *null_notes(picked)),
     )

@@ -23,7 +23,7 @@ from entropy_sentinel.frames.errors import DamagedFileError
 from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.signals.observation_frame import DOMAIN
 from entropy_sentinel.stages.estimate import by_signals, labelled_rows, read_raw
-from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
+from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO, mean_interval
 from entropy_sentinel.statistics.intervals import NOTES, Residuals
 
 # Level of the intervals shown. A conformal interval of this level needs nine labelled domains.
@@ -58,18 +58,32 @@ class Domain:
 
 @dataclass(frozen=True)
 class Method:
-    """One estimator's errors over the labelled domains, each held out in turn; null if there are none."""
+    """One estimator's errors over the labelled domains, each held out in turn; null if there are none.
+
+    `errors` has estimated minus true of each domain with an estimate.
+    """
 
     estimator: str
     n_domains: int
     aee: float | None
     rho: float | None
     bias: float | None
+    errors: Mapping[str, float]
 
     @property
     def title(self) -> str:
         """The estimator as tables show it."""
         return title(self.estimator)
+
+    def aee_interval(self) -> tuple[float, float] | None:
+        """Return the interval of its AEE on further domains like these; null for one domain."""
+        ends = mean_interval([abs(error) for error in self.errors.values()], LEVEL)
+        return ends and (max(ends[0], 0.0), ends[1])
+
+    def minus(self, other: "Method") -> tuple[float, tuple[float, float] | None] | None:
+        """Return its AEE minus another method's over domains that both estimated, with the interval of the pairs."""
+        both = [abs(self.errors[name]) - abs(other.errors[name]) for name in self.errors if name in other.errors]
+        return (float(np.mean(both)), mean_interval(both, LEVEL)) if both else None
 
 
 @dataclass(frozen=True)
@@ -230,7 +244,10 @@ def _validations(observations: pl.DataFrame, settings: EstimationSettings) -> di
 
 
 def _method(validation: Validation) -> Method:
-    return Method(validation.estimator, validation.n_counted, validation.aee, validation.rho, validation.bias)
+    errors = {
+        domain.domain: domain.estimated - domain.true for domain in validation.domains if domain.estimated is not None
+    }
+    return Method(validation.estimator, validation.n_counted, validation.aee, validation.rho, validation.bias, errors)
 
 
 def _left_out(own: Validation) -> Iterable[Domain]:
