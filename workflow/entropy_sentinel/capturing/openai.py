@@ -21,7 +21,7 @@ from entropy_sentinel.capturing.requests import TOP_LOGPROBS, checked_top
 from entropy_sentinel.capturing.writer import LogWriter
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.logs.chunks import joined
-from entropy_sentinel.sources.logs.openai import LOGPROBS_REFUSED
+from entropy_sentinel.sources.logs.envelopes import LOGPROBS_REFUSED
 
 if TYPE_CHECKING:
     import httpx

@@ -1,4 +1,4 @@
-"""Read LiteLLM's StandardLoggingPayload, from its callbacks and its S3, GCS and generic API loggers.
+"""Read LiteLLM's StandardLoggingPayload, from its callbacks and its S3, GCS and generic API loggers, and spend logs.
 
 A stream is logged as the whole reply. Calls other than completions (embeddings, images) are skipped; failed calls are
 refused requests. Of the metadata about the sender, only the names of key and team become columns. Hashes of keys and
@@ -6,9 +6,11 @@ addresses of people become columns only if the user names these columns.
 """
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from entropy_sentinel.sources.logs.openai import error_reply, responses_in
+from entropy_sentinel.sources.logs.paths import from_json
 from entropy_sentinel.sources.logs.reader import Reader, request_columns, time_column, usual_columns
 from entropy_sentinel.sources.logs.reply import Ignored, Reply
 
@@ -30,10 +32,11 @@ class LiteLLMReader(Reader):
         if payload.get("status") == "failure":
             responses, facts = [error_reply(_error(payload), {})], dict[str, Any]()
         else:
-            responses, facts = responses_in(payload.get("response"))
+            responses, facts = responses_in(payload.get("response") or None)
         kept = self.columns(payload, facts | _usual(payload))
         for reply in responses:
-            reply.item_id, reply.model, reply.columns = payload.get("id"), payload.get("model"), kept
+            reply.item_id = payload.get("id") or payload.get("request_id")
+            reply.model, reply.columns = payload.get("model"), kept
             yield reply
 
 
@@ -43,11 +46,13 @@ def _error(payload: Mapping[str, Any]) -> Any:
 
 def _usual(payload: Mapping[str, Any]) -> dict[str, Any]:
     metadata = payload.get("metadata") or {}
+    metadata = (from_json(metadata) if isinstance(metadata, str) else metadata) or {}
+    start = payload.get("startTime")
     sent = {name: value for part in _FROM_THE_CLIENT for name, value in (metadata.get(part) or {}).items()}
     named = {name: metadata[name] for name in _KEPT_METADATA if metadata.get(name)}
     return (
         request_columns(payload.get("model_parameters"))
         | usual_columns({name: payload[name] for name in _KEPT if name in payload} | {"metadata": sent})
         | {name.removeprefix("user_api_"): value for name, value in named.items()}
-        | time_column(payload.get("startTime"))
+        | ({"time": start} if isinstance(start, str | datetime) else time_column(start))
     )

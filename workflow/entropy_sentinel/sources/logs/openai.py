@@ -17,7 +17,9 @@ from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.logs.chunks import Joined, Joiner, is_chunk, is_stream, joined
-from entropy_sentinel.sources.logs.reader import IDS, Reader, request_columns, time_column, usual_columns
+from entropy_sentinel.sources.logs.layout_reader import responses as layout_responses
+from entropy_sentinel.sources.logs.layouts import LAYOUTS, layout_of
+from entropy_sentinel.sources.logs.reader import Reader, request_columns, time_column, usual_columns
 from entropy_sentinel.sources.logs.reply import (
     Ignored,
     Reply,
@@ -103,8 +105,8 @@ def facts_of(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def choices(body: Any) -> Iterator[Reply]:
     """Yield the responses in a reply's body, or a refused response for an error; else raise InputError."""
-    if isinstance(body, Mapping) and body.get("error") and not body.get("choices"):
-        yield error_reply(body["error"], body)
+    if isinstance(body, Mapping) and not body.get("choices") and (error := error_in(body)):
+        yield error_reply(error, body)
         return
     if not isinstance(body, Mapping) or not isinstance(body.get("choices"), list):
         raise InputError("a reply must have `choices`")
@@ -270,15 +272,47 @@ def parsed(body: Any) -> Any:
         raise InputError(f"the reply must be JSON: {error}; was {body[:80]!r}") from None
 
 
-def responses_in(body: Any) -> tuple[list[Reply], dict[str, Any]]:
-    """Return the responses in a body, and the columns that may define slices; raise Ignored for lists."""
-    body = parsed(body)
+def responses_in(body: Any, status: Any = None) -> tuple[list[Reply], dict[str, Any]]:
+    """Return the responses in a body, and the columns that may define slices; raise Ignored for lists.
+
+    A body that is no reply is the error of a refused request if the server's `status` says so.
+    """
+    failed = type(status) is int and status >= _FIRST_ERROR
+    try:
+        body = parsed(body)
+    except InputError:
+        if not failed:
+            raise
     if isinstance(body, Mapping) and body.get("object") == "list":
         raise Ignored("lists, for example of embeddings")
+    if not isinstance(body, Mapping) or not {"choices", "output"} & set(body):
+        if isinstance(body, Mapping) and (name := layout_of(body)):
+            return layout_responses(LAYOUTS[name], body)
+        error = error_in(body) or (body or f"status {status}" if failed else None)
+        if error is not None:
+            return [error_reply(error, body if isinstance(body, Mapping) else {})], {}
     if isinstance(body, Mapping) and "output" in body:
         return [response_of(body)], facts_of_response(body)
     responses = list(choices(body))
     return responses, facts_of(body)
+
+
+# The first status of HTTP that is an error.
+_FIRST_ERROR = 400
+
+
+def error_in(body: Any) -> Any:
+    """Return the error in a server's body without an answer, in any of the usual forms; None if it is none.
+
+    These are {"error"}, vLLM's {"object": "error", "message"}, {"detail"}, and {"error_code" or "code", "message"}.
+    """
+    if not isinstance(body, Mapping):
+        return None
+    if body.get("error"):
+        return body["error"]
+    if body.get("object") == "error" or ("message" in body and {"error_code", "code"} & set(body)):
+        return body
+    return body.get("detail")
 
 
 class BatchReader(Reader):
@@ -287,40 +321,13 @@ class BatchReader(Reader):
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
         """Yield the responses to the request, or a refused response for an error."""
         answered = record.get("response") or {}
-        error = record.get("error") or ({} if answered.get("body") else {"message": "no response"})
+        body = answered.get("body")
+        error = record.get("error") or ({} if body else {"message": "no response"})
         if error:
             responses, facts = [error_reply(error, {})], dict[str, Any]()
         else:
-            responses, facts = responses_in(answered["body"])
+            responses, facts = responses_in(body, answered.get("status_code"))
         columns = self.columns(record, facts)
         for reply in responses:
             reply.item_id, reply.columns = record["custom_id"], columns
-            yield reply
-
-
-# The field in which capture says why a reply has no log-probabilities.
-LOGPROBS_REFUSED = "logprobs_refused"
-
-
-class PairReader(Reader):
-    """Reads one request and its reply per record."""
-
-    def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
-        """Yield the responses to the request."""
-        request = parsed(record["request"])
-        request = request.get("body", request) if isinstance(request, Mapping) else {}
-        response = parsed(record["response"])
-        # In an HTTP log, the body is a field next to the status.
-        wrapped = isinstance(response, Mapping) and "body" in response and "choices" not in response
-        responses, facts = responses_in(response["body"] if wrapped else response)
-        named = next((name for name in IDS if record.get(name) is not None), None)
-        own = usual_columns(record, leave_out=("request", "response", LOGPROBS_REFUSED, *([named] if named else ())))
-        kept = self.columns({**record, "request": request}, facts | request_columns(request) | own)
-        for reply in responses:
-            reply.item_id = record[named] if named else reply.item_id
-            reply.model, reply.columns = reply.model or request.get("model"), kept
-            if reply.unusable and isinstance(why := record.get(LOGPROBS_REFUSED), str):
-                reply.unusable = storable(f"{reply.unusable}: {why}")
-            seed = request.get("seed")
-            reply.seed = seed if type(seed) is int and 0 <= seed < 2**63 else -1
             yield reply

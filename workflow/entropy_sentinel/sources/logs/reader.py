@@ -1,14 +1,14 @@
 """The base class of the formats' readers, which convert records to replies and keep their columns."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from entropy_sentinel.frames.secrets import is_secret_name
+from entropy_sentinel.sources.logs.paths import look_up
 from entropy_sentinel.sources.logs.reply import Reply, scalar, storable
 
-# Names of columns with a log's own id; the first existing column counts.
-IDS = ("item_id", "prompt_id", "custom_id", "request_id", "id")
 # The name under which `columns` requests the question.
 QUESTION = "question"
 # The fields of a record that may contain its request, and the fields of a request that may contain a text prompt.
@@ -20,6 +20,15 @@ ASKED = {"messages", *_REQUESTS, *_TEXTS}
 LONGEST_VALUE = 200
 # Metadata of a proxy about the sender of a call: hashes of keys, addresses of people.
 _PRIVATE = ("user_api_key", "requester_")
+# Columns that name a person or a machine, and values that are addresses.
+_PEOPLE = re.compile(
+    r"(?:^|[._-])(?:user|end_?user|user_?(?:id|name|email)|username|email|e_?mail|requester|author|employee|phone|"
+    r"ip|ip_?addr(?:ess)?|safety_identifier)$",
+    re.IGNORECASE,
+)
+_ADDRESS = re.compile(
+    r"\s*(?:[^@\s]+@[^@\s]+\.[^@\s]+|\d{1,3}(?:\.\d{1,3}){3}|(?:[0-9a-f]{0,4}:){3,7}[0-9a-f]{0,4})\s*", re.I
+)
 # Fields of requests about the sampling and the user.
 OF_REQUESTS = ("user", "temperature", "top_p", "safety_identifier", "prompt_cache_key", "service_tier")
 
@@ -62,12 +71,12 @@ def metadata_columns(record: Mapping[str, Any]) -> dict[str, Any]:
     values = record.get("metadata")
     if not isinstance(values, Mapping):
         return {}
-    return _kept({f"metadata.{name}": value for name, value in values.items() if not is_private(f"metadata.{name}")})
+    return _kept({f"metadata.{name}": value for name, value in values.items()})
 
 
 def is_private(name: str) -> bool:
-    """Return whether a column `metadata.NAME` identifies the sender of the request."""
-    return name.removeprefix("metadata.").startswith(_PRIVATE)
+    """Return whether a column's name says that it identifies the sender of the request."""
+    return name.removeprefix("metadata.").startswith(_PRIVATE) or _PEOPLE.search(name) is not None
 
 
 def request_columns(request: Any) -> dict[str, Any]:
@@ -92,7 +101,11 @@ def _slice(name: str, value: Any) -> Any:
     if isinstance(value, datetime):
         return value
     kept = scalar(value)
+    if is_private(name):
+        return None
     if isinstance(kept, str) and (not kept or len(kept) > LONGEST_VALUE or is_secret_name(name)):
+        return None
+    if isinstance(kept, str) and _ADDRESS.fullmatch(kept):
         return None
     return kept
 
@@ -134,17 +147,3 @@ class Reader:
         if QUESTION in names and columns[QUESTION] is None and (question := question_of(record)) is not None:
             columns[QUESTION] = storable(question)
         return columns
-
-
-def look_up(record: Any, name: str) -> Any:
-    """Return the value at a dotted name, such as `request.messages.0.content`, or None."""
-    if isinstance(record, Mapping) and name in record:
-        return record[name]
-    for part in name.split("."):
-        if isinstance(record, Mapping):
-            record = record.get(part)
-        elif isinstance(record, list) and part.isdecimal() and int(part) < len(record):
-            record = record[int(part)]
-        else:
-            return None
-    return record

@@ -15,6 +15,7 @@ from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provena
 from entropy_sentinel.frames.errors import IncompleteFileError, InputError
 from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS, UNUSABLE, top_k_of
 from entropy_sentinel.sources.logs import table
+from entropy_sentinel.sources.logs.envelopes import PAIRS, Envelope
 from entropy_sentinel.sources.logs.memory import Held, held
 from entropy_sentinel.sources.logs.models import without_provider
 from entropy_sentinel.sources.logs.numbers import UNNAMED, Numbers
@@ -22,7 +23,7 @@ from entropy_sentinel.sources.logs.reader import Reader
 from entropy_sentinel.sources.logs.records import END, BadRecord, Found, records
 from entropy_sentinel.sources.logs.reply import Ignored, Reply, storable
 from entropy_sentinel.sources.logs.selection import PLACE, Selection, own_name
-from entropy_sentinel.sources.logs.settings import FORMATS, ReadOptions, recognise
+from entropy_sentinel.sources.logs.settings import FORMATS, ReadOptions, nearest, recognise
 from entropy_sentinel.sources.logs.summary import ANY_ERROR, Summary, WholeFileError, frames, reason_of
 from entropy_sentinel.sources.logs.traces import LABELLED, Responses, combined, gathered, to_frame
 from entropy_sentinel.sources.opening import STANDARD_INPUT
@@ -48,6 +49,11 @@ class Logs:
         self._columns = None if options.columns is None else self.selection.read_for((*options.columns, *further))
         self._further = further
         self._numbers = Numbers()
+        self._given_form: Envelope | None = None
+        if options.reply is not None:
+            self._given_form = replace(
+                PAIRS, reply=(options.reply,), request=() if options.request is None else (options.request,)
+            )
 
     def __iter__(self) -> Iterator[pl.DataFrame]:
         """Read everything. Raises InputError for a file that cannot be read and, if `strict`, for any bad record."""
@@ -175,22 +181,24 @@ class Logs:
 
     def _of_record(self, record: Found, readers: dict[str, tuple[str, Reader]]) -> list[Reply]:
         name = self._format_of(record)
-        kind = FORMATS[name].reader
+        format = FORMATS[name]
+        form = self._given_form or format.form
+        kind = format.reader if form is None else f"{format.reader} {name}"
         if kind not in readers:
-            module, _, reader = kind.rpartition(".")
-            made: Reader = getattr(import_module(module), reader)()
+            module, _, reader = format.reader.rpartition(".")
+            made: Reader = getattr(import_module(module), reader)(*([] if form is None else [form]))
             made.wanted, made.further, made.scorer = self._columns, self._further, self._options.scorer
             readers[kind] = name, made
         return [_known(reply, name, record.where) for reply in readers[kind][1].replies(record.content)]
 
     def _format_of(self, record: Found) -> str:
+        if self._given_form is not None:
+            return "openai-pairs"
         if self._options.format is not None:
             return self._options.format
         format = recognise(record.content)
         if format is None:
-            raise InputError(
-                f"has no known format ({', '.join(FORMATS)}); fields: {', '.join(record.content)[:200] or 'none'}"
-            )
+            raise InputError(_unknown(record.content))
         return format.name
 
     def _bad(self, record: BadRecord) -> None:
@@ -253,6 +261,19 @@ def read_strictly(source: str | Held, empty: str) -> pl.DataFrame:
     if not frames:
         raise InputError(empty)
     return combined(frames)
+
+
+def _unknown(record: Mapping[str, Any]) -> str:
+    """Return the message about a record of no known format: what is nearest, and what to do."""
+    if {"doc_id", "resps"} <= set(record):
+        return "is a sample of lm-evaluation-harness, which has labels but no log-probabilities; give it as --labels"
+    near = ""
+    if (found := nearest(record)) is not None:
+        near = f"; nearest is '{found[0].name}', but there is no {' or '.join(found[1])}"
+    return (
+        f"has no known format{near}; fields: {', '.join(record)[:200] or 'none'}. If a column has the server's reply, "
+        "name it with --reply; or write a table with `token_logprobs` and `top_logprobs` (docs/formats.md)"
+    )
 
 
 def _cut(frame: pl.DataFrame, top_k: int | None) -> pl.DataFrame:

@@ -19,6 +19,7 @@ NO_ALTERNATIVES = "no alternatives to the sampled tokens in the log"
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NUMBERS = {int, float}
+_LENGTHS = {"length", "max_tokens", "max_output_tokens", "max_length"}
 STOPS = {"stop", *(word.lower() for word in OTHER_STOPS)}
 
 
@@ -119,7 +120,10 @@ def finish(reason: Any) -> str:
     reason = "" if reason is None else storable(str(reason))
     if not reason.strip():
         return "unknown"
-    return "stop" if reason.strip().lower() in STOPS else reason
+    word = reason.strip().lower().removeprefix("finishreason.").removeprefix("finish_reason_")
+    if word in _LENGTHS:
+        return "length"
+    return "stop" if word in STOPS else reason
 
 
 def refused(error: Any) -> str:

@@ -15,6 +15,9 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from entropy_sentinel.frames.options import Options, Panel, Shown
 from entropy_sentinel.frames.sections import Number, Whole
 from entropy_sentinel.sources.logs.chunks import is_chunk
+from entropy_sentinel.sources.logs.envelopes import ENVELOPES, PAIRS, Envelope
+from entropy_sentinel.sources.logs.layouts import LAYOUTS, Layout
+from entropy_sentinel.sources.logs.paths import look_up
 
 Record = Mapping[str, Any]
 
@@ -42,16 +45,53 @@ class Container:
 class Format:
     """A format of logs; `recognises` tests one record, and `reader` names the class that reads records.
 
-    `containers` are kinds of files with such records that are not a sequence of JSON, CSV or Parquet records. If the
-    format has `labels`, its reader sets them, and its logs can also be used as label files.
+    `form` tells the reader where the parts stand, if it reads several formats. `marks` are names of the fields that
+    show the format, for messages about records of no known format; a `form` has its own. `containers` are kinds of
+    files with such records that are not a sequence of JSON, CSV or Parquet records. If the format has `labels`, its
+    reader sets them, and its logs can also be used as label files.
     """
 
     name: str
     meaning: str
     reader: str
     recognises: Callable[[Record], bool]
+    marks: tuple[str, ...] = ()
+    form: Layout | Envelope | None = None
     containers: tuple[Container, ...] = ()
     labels: bool = False
+
+
+_ENVELOPES = {
+    "openinference": "OpenTelemetry spans of OpenInference (Phoenix), with the reply in `output.value`",
+    "mlflow": "MLflow spans, with the reply in `mlflow.spanOutputs`",
+    "weave": "calls of W&B Weave",
+    "langsmith": "runs of LangSmith",
+    "gateway": "calls of a gateway: `request_body` and `response_body` (Helicone and others)",
+    "raw-response": "any record with a reply in `raw_response`",
+    "langchain-dump": "LangChain's messages, by `dumps` or `dumpd`",
+    "langchain-data": "LangChain's messages, by `messages_to_dict`",
+}
+_LAYOUTS = {
+    "gemini": "replies of Gemini and Vertex AI, `logprobsResult`",
+    "ollama": "replies and streams of Ollama's own API",
+    "tgi": "replies of TGI's own API, with `details`",
+    "sglang": "replies of SGLang's own API, with `meta_info`",
+    "llama-cpp": "replies and streams of llama.cpp's own `/completion`, with `completion_probabilities`",
+    "langchain": "LangChain's messages, with `response_metadata`",
+    "nemo": "rows of NeMo-Skills: `generation`, `tokens`, `logprobs`, `top_logprobs`",
+}
+
+
+def _envelope(name: str, meaning: str) -> Format:
+    form = ENVELOPES[name]
+    marks = (*form.needs, *form.reply[:1])
+    return Format(name, meaning, f"{_ROOM}.envelope_reader.EnvelopeReader", form.recognises, marks, form)
+
+
+def _layout(name: str, meaning: str) -> Format:
+    form = LAYOUTS[name]
+    marks = (*form.needs, *form.steps[:1], *form.text[:1])
+    return Format(name, meaning, f"{_ROOM}.layout_reader.LayoutReader", form.recognises, marks, form)
 
 
 FORMATS: dict[str, Format] = {
@@ -62,7 +102,8 @@ FORMATS: dict[str, Format] = {
             "samples of an evaluation by inspect_ai, `.eval` and `.json`; their scores are labels",
             f"{_ROOM}.inspect_samples.InspectReader",
             lambda record: {"eval", "epoch", "output"} <= set(record),
-            (
+            marks=("eval", "epoch", "output"),
+            containers=(
                 Container(lambda begin: begin.startswith(b"PK"), f"{_ROOM}.inspect_samples.archived_samples", ".eval"),
                 Container(
                     lambda begin: (
@@ -76,51 +117,68 @@ FORMATS: dict[str, Format] = {
         ),
         Format(
             "litellm",
-            "LiteLLM's StandardLoggingPayload, from its callbacks, S3 or generic API loggers",
+            "LiteLLM's StandardLoggingPayload, from its callbacks, S3 or generic API loggers, and its spend logs",
             f"{_ROOM}.litellm_payload.LiteLLMReader",
-            lambda record: "standard_logging_object" in record or {"call_type", "model_parameters"} <= set(record),
+            lambda record: (
+                "standard_logging_object" in record
+                or ("call_type" in record and bool({"model_parameters", "spend"} & set(record)))
+            ),
+            marks=("call_type", "model_parameters", "response"),
         ),
         Format(
             "openai-batch",
             "output or error file of OpenAI's batch API and of vLLM's `run-batch`",
             f"{_ROOM}.openai.BatchReader",
             lambda record: "custom_id" in record and ("response" in record or "error" in record),
+            marks=("custom_id", "response"),
         ),
         Format(
             "openai-pairs",
             "requests and replies of an OpenAI-compatible server: `request`, `response`, and any other columns",
-            f"{_ROOM}.openai.PairReader",
+            f"{_ROOM}.envelope_reader.EnvelopeReader",
             lambda record: "request" in record and "response" in record,
+            marks=("request", "response"),
+            form=PAIRS,
         ),
+        *(_envelope(name, meaning) for name, meaning in _ENVELOPES.items()),
         Format(
             "openai-stream",
             "chunks of streamed chat or text completions, one per line or as server-sent events, joined by id",
             f"{_ROOM}.openai.OpenAIReader",
             is_chunk,
+            marks=("object", "choices"),
         ),
         Format(
             "openai-responses",
             "replies or events of OpenAI's Responses API",
             f"{_ROOM}.openai.OpenAIReader",
             lambda record: record.get("object") == "response" or str(record.get("type", "")).startswith("response."),
+            marks=("object", "output"),
         ),
         Format(
             "openai",
             "replies of chat or text completions from OpenAI, vLLM and other servers",
             f"{_ROOM}.openai.OpenAIReader",
             lambda record: "choices" in record or set(record) == {"error"},
+            marks=("choices", "model"),
         ),
+        *(_layout(name, meaning) for name, meaning in _LAYOUTS.items()),
         Format(
             "vllm",
-            "vLLM's RequestOutput as JSON, from offline generation",
+            "vLLM's RequestOutput as JSON, from offline generation, and rows of Ray Data's LLM processor",
             f"{_ROOM}.vllm_outputs.VllmReader",
-            lambda record: "outputs" in record and bool({"request_id", "prompt_token_ids"} & set(record)),
+            lambda record: (
+                ("outputs" in record and bool({"request_id", "prompt_token_ids"} & set(record)))
+                or {"generated_tokens", "generated_text"} <= set(record)
+            ),
+            marks=("outputs", "request_id"),
         ),
         Format(
             "table",
             "any table: `token_logprobs` and `top_logprobs` per response, and any other columns",
             f"{_ROOM}.table.TableReader",
             lambda record: {"token_logprobs", "top_logprobs"} <= set(record),
+            marks=("token_logprobs", "top_logprobs"),
         ),
     )
 }
@@ -139,6 +197,18 @@ def container(begin: bytes) -> tuple[Format, Container] | None:
 def recognise(record: Record) -> Format | None:
     """Return the format of a record; None if no format matches."""
     return next((format for format in FORMATS.values() if format.recognises(record)), None)
+
+
+def nearest(record: Record) -> tuple[Format, list[str]] | None:
+    """Return the format of which a record has the largest share of the marks, and those that it lacks; None if none."""
+    lacking = [
+        (format, [mark for mark in format.marks if look_up(record, mark) is None]) for format in FORMATS.values()
+    ]
+    return min(
+        (pair for pair in lacking if len(pair[1]) < len(pair[0].marks)),
+        key=lambda pair: len(pair[1]) / len(pair[0].marks),
+        default=None,
+    )
 
 
 def _as_pairs(given: Any) -> Any:
@@ -209,6 +279,14 @@ class FormatOptions(LogOptions):
 
     format: Annotated[Annotated[str, AfterValidator(_known)] | None, Shown(Panel.READING, "NAME", "-f")] = Field(
         None, description=f"The format of the logs, if it is not detected: {', '.join(FORMATS)}."
+    )
+    reply: Annotated[str | None, Shown(Panel.READING, "COLUMN")] = Field(
+        None,
+        description="The column that has the server's whole reply, as JSON text or as an object, such as "
+        "a.b[0].c: for records of an unknown format.",
+    )
+    request: Annotated[str | None, Shown(Panel.READING, "COLUMN")] = Field(
+        None, description="The column that has the request of `reply`, for the question and the metadata."
     )
     max_record_mb: Annotated[Number, Shown(Panel.READING, "MB")] = Field(
         LONGEST_MB, gt=0, description="Skip larger records (in megabytes), to limit memory."

@@ -15,7 +15,8 @@ import polars as pl
 
 from entropy_sentinel.frames.arrow import flat
 from entropy_sentinel.frames.secrets import is_secret_name
-from entropy_sentinel.sources.logs.reader import ASKED, IDS, QUESTION, Reader, is_private, usual_columns
+from entropy_sentinel.sources.logs.envelopes import IDS
+from entropy_sentinel.sources.logs.reader import ASKED, QUESTION, Reader, is_private, usual_columns
 from entropy_sentinel.sources.logs.reply import (
     LARGEST,
     NO_ALTERNATIVES,

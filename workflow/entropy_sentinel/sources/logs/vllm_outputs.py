@@ -15,6 +15,7 @@ from entropy_sentinel.sources.logs.reply import Reply, entries_of, finish, stora
 _OWN = (
     *("request_id", "prompt", "prompt_token_ids", "prompt_logprobs", "outputs", "finished", "metrics", "lora_request"),
     *("encoder_prompt", "encoder_prompt_token_ids", "num_cached_tokens", "num_cache_creation_tokens", "model"),
+    *("generated_text", "generated_tokens", "num_generated_tokens", "num_input_tokens", "logprobs", "finish_reason"),
     *("kv_transfer_params", "ec_transfer_params", "prompt_token_id_logprobs"),
 )
 
@@ -26,12 +27,23 @@ class VllmReader(Reader):
         """Yield the outputs of the request."""
         columns = self.columns(record, usual_columns(record, leave_out=_OWN))
         identity = record.get("item_id", record.get("request_id"))
-        for position, output in enumerate(record["outputs"]):
+        outputs = record["outputs"] if "outputs" in record else [_of_ray(record)]
+        for position, output in enumerate(outputs):
             reply = _reply(output)
             reply.item_id, reply.model, reply.columns = identity, record.get("model"), columns
-            reply.sample = output.get("index", position) if len(record["outputs"]) > 1 else None
+            reply.sample = output.get("index", position) if len(outputs) > 1 else None
             reply.prompt_tokens = len(record.get("prompt_token_ids") or ())
             yield reply
+
+
+def _of_ray(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the output in a row of Ray Data's LLM processor."""
+    return {
+        "text": record["generated_text"],
+        "token_ids": record["generated_tokens"],
+        "logprobs": record.get("logprobs"),
+        "finish_reason": record.get("finish_reason"),
+    }
 
 
 def _reply(output: Mapping[str, Any]) -> Reply:
