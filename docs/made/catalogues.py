@@ -1,7 +1,10 @@
 """Write the reference pages of names (signals, estimators, judges, formats, analyses) and of the monitor's columns."""
 
+import json
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 from entropy_sentinel.engines.catalogue import PROMPTS as GENERATION_PROMPTS
 from entropy_sentinel.estimators.catalogue import COMBINATIONS, FAMILIES
@@ -92,17 +95,59 @@ def judges() -> str:
     return "\n".join(parts)
 
 
+# A sample of each format, whose first record is the example of the page.
+_SAMPLES = Path(__file__).parents[2] / "tests/sources/logs"
+_NAMED = {
+    "vllm": "vllm.jsonl",
+    "inspect": "numbers.json",
+    "litellm": "litellm.json",
+    "openai-stream": "openai_stream.txt",
+}
+_LONGEST_TEXT = 60
+
+
 def formats() -> str:
-    """Formats of logs."""
-    return "\n".join(
-        (
-            "# Formats of logs\n",
-            "`entropy-sentinel features`, `estimate`, `monitor` and `es.read_logs` read these formats. The first "
-            "format that recognises a record reads it; `--format` names the format of records that none recognises. "
-            "Parquet files of this pipeline are read as well.\n",
-            table(["name", "what it is"], ([code(one.name), plain(one.meaning)] for one in FORMATS.values())),
-        )
-    )
+    """Formats of logs, each with a record and with what to ask of the server."""
+    parts = [
+        "# Formats of logs\n",
+        "`entropy-sentinel features`, `estimate`, `monitor` and `es.read_logs` read these formats, as JSON Lines, JSON "
+        "arrays, server-sent events, Parquet or CSV, also packed (`.gz`). The first format that recognises a record "
+        "reads it; `--format` names the format of records that none recognises. Parquet files of this pipeline are "
+        "read as well.\n",
+        "If a column of your records has the server's whole reply, in any of these formats, name it: "
+        "`--reply payload.answer`, and `--request payload.body` for the question and the metadata. Otherwise write "
+        "a [table](#table).\n",
+        "In the examples, `...` stands for further tokens and alternatives.\n",
+    ]
+    for one in FORMATS.values():
+        parts.append(f"## {one.name}\n\n{_sentence(one.meaning)}\n\nAsk for log-probabilities: {plain(one.request)}.\n")
+        if (example := _example(one.name)) is not None:
+            parts.append(f"```json\n{example}\n```\n")
+    return "\n".join(parts)
+
+
+def _example(name: str) -> str | None:
+    """Return the first record of a format's sample, shortened; None for archives."""
+    path = _SAMPLES / _NAMED.get(name, f"{name.replace('-', '_')}.jsonl")
+    if not path.exists():
+        path = path.with_suffix(".json")
+    text = path.read_text(encoding="utf-8")
+    if name == "inspect":
+        return None
+    begin = min(place for place in (text.find("{"), text.find("[{")) if place >= 0)
+    record, _ = json.JSONDecoder().raw_decode(text[begin:])
+    return json.dumps(_short(record[0] if isinstance(record, list) else record), indent=1, ensure_ascii=False)
+
+
+def _short(value: Any) -> Any:
+    """Return a value with one entry per list and without long texts."""
+    if isinstance(value, dict):
+        return {name: _short(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_short(part) for part in value[:1]] + ["..."] * (len(value) > 1)
+    if isinstance(value, str) and len(value) > _LONGEST_TEXT:
+        return value[:_LONGEST_TEXT] + "..."
+    return value
 
 
 def slices() -> str:

@@ -12,6 +12,7 @@ import entropy_sentinel as es
 from entropy_sentinel.commands.main import COMMANDS, app
 from entropy_sentinel.engines.generation import Sampling
 from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS
+from entropy_sentinel.sources.logs.settings import FORMATS
 from made import catalogues, commands, config_keys, contracts, links, markdown, rooms, verbs
 
 ROOT = Path(__file__).parents[2]
@@ -105,14 +106,20 @@ def test_text_is_not_markdown_except_for_code() -> None:
     assert markdown.plain("a_b <c> | `d_e|f`\ng*") == "a\\_b &lt;c&gt; &#124; <code>d_e&#124;f</code> g\\*"
 
 
-@pytest.mark.parametrize(
-    "make", [catalogues.estimators, catalogues.judges, catalogues.formats, catalogues.slices, catalogues.exhibits]
-)
+@pytest.mark.parametrize("make", [catalogues.estimators, catalogues.judges, catalogues.slices, catalogues.exhibits])
 def test_catalogues_have_rows_and_no_gaps(make: object) -> None:
     page = make()
     assert page.count("\n| ") > 8
     assert "|  |" not in page
     assert "None" not in page
+
+
+def test_each_format_has_a_record_and_says_what_to_ask_of_the_server() -> None:
+    page = catalogues.formats()
+    sections = page.split("\n## ")[1:]
+    assert [section.split("\n")[0] for section in sections] == list(FORMATS)
+    assert all("Ask for log-probabilities: " in section for section in sections)
+    assert [section.split("\n")[0] for section in sections if "```json" not in section] == ["inspect"]
 
 
 def test_each_contract_is_documented_once_with_units() -> None:

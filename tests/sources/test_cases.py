@@ -222,3 +222,162 @@ def test_a_reply_that_was_logged_twice_counts_once(tmp_path: Path) -> None:
 def test_the_retry_of_an_evaluation_counts_once() -> None:
     log = Path(__file__).parent / "logs" / "numbers.json"
     assert len(es.read_logs([log, log], scorer="exact")) == len(es.read_logs(log, scorer="exact"))
+
+
+# What each sample of `tests/sources/logs` below says: two responses of these three tokens.
+SAMPLED = [-0.2, -0.05, -1.1]
+TOP = [[-0.2, -2.0, -3.5], [-0.05, -3.4, -5.0], [-0.6, -1.1, -3.2]]
+LOGS = Path(__file__).parent / "logs"
+SERVERS = {
+    # id, model, time, question, route; null where the format has none
+    "gemini": ("g0", "gemini-2.0-flash-001", "2026-11-01T10:00:00Z", None, None),
+    "ollama": (None, "qwen3:4b", "2026-11-01T10:00:00Z", None, None),
+    "tgi": (None, None, None, None, None),
+    "sglang": ("s0", None, None, None, None),
+    "llama_cpp": (None, "tiny.gguf", None, None, None),
+    "langchain": ("chatcmpl-0", "gpt-4o-mini-2024-07-18", None, None, None),
+    "langchain_dump": ("chatcmpl-0", "gpt-4o-mini-2024-07-18", None, None, None),
+    "langchain_data": ("chatcmpl-0", "gpt-4o-mini-2024-07-18", None, None, None),
+    "nemo": (None, None, None, "How many apples? (0)", None),
+    "ray": (None, None, None, "How many apples?", None),
+    "openinference": ("0x0", "m-1", "2025-11-24 16:00:00+00:00", "How many apples? (0)", "billing"),
+    "mlflow": ("sp-0", "m-1", None, "How many apples? (0)", "billing"),
+    "weave": ("w0", "m-1", "2025-11-24 16:00:00+00:00", "How many apples? (0)", "billing"),
+    "langsmith": ("r0", "gpt-4o-mini-2024-07-18", "2026-11-01T10:00:00Z", "How many apples? (0)", "billing"),
+    "gateway": ("h0", "m-1", "2025-11-24 16:00:00+00:00", "How many apples? (0)", "billing"),
+    "raw_response": ("chatcmpl-0", "m-1", "2025-11-24 16:00:00+00:00", None, None),
+    "litellm_spend_logs": ("s0", "m-1", "2026-11-01 10:00:00.123", "How many apples? (0)", "billing"),
+}
+
+
+@pytest.mark.parametrize("name", SERVERS)
+def test_servers_own_formats_and_replies_inside_records(name: str) -> None:
+    frame, summary = read(LOGS / f"{name}.jsonl", columns=("question", "time", "metadata.route"))
+    assert (len(frame), summary.n_bad, summary.unusable) == (2, 0, {})
+    for row in frame.iter_rows(named=True):
+        assert row["text"] == " four apples."
+        assert row["token_logprobs"] == pytest.approx(SAMPLED)
+        assert [list(step) for step in row["top_logprobs"]] == [pytest.approx(step) for step in TOP]
+        assert row["tokens"] in (None, [" four", " apples", "."])
+        assert row["finish_reason"] in ("stop", "length", "unknown")
+    identity, model, time, question, route = SERVERS[name]
+    first = frame.row(0, named=True)
+    assert first["item_id"] == (identity or f"{name}-00000")
+    assert first["model"] == (model or "(not named)")
+    if time is not None:
+        assert str(first["time"]) == time
+    assert (first.get("question"), first.get("metadata.route")) == (question, route)
+
+
+def test_streams_of_pieces_end_where_the_server_says_so() -> None:
+    for name in ("ollama", "llama_cpp"):
+        frame, _ = read(LOGS / f"{name}.jsonl")
+        assert frame["n_tokens"].to_list() == [3, 3]
+    assert frame["finish_reason"].to_list() == ["stop", "length"]
+
+
+def test_a_stream_that_the_file_cuts_off_is_interrupted(tmp_path: Path) -> None:
+    lines = (LOGS / "ollama.jsonl").read_text().splitlines()
+    (tmp_path / "cut.jsonl").write_text("\n".join(lines[:-2]))
+    frame, summary = read(tmp_path / "cut.jsonl")
+    assert frame["n_tokens"].to_list() == [3, 2]
+    assert summary.facts["interrupted stream"] == 1
+
+
+def test_a_body_of_any_server_may_be_in_a_pair(tmp_path: Path) -> None:
+    body = json.loads((LOGS / "gemini.jsonl").read_text().splitlines()[0])
+    asked = {"contents": [{"role": "user", "parts": [{"text": "How many?"}]}]}
+    (tmp_path / "pairs.jsonl").write_text(json.dumps({"request": asked, "response": body, "route": "faq"}))
+    frame, _ = read(tmp_path / "pairs.jsonl", columns=("question", "route"))
+    assert frame.row(0, named=True)["token_logprobs"] == pytest.approx(SAMPLED)
+    assert (frame["question"][0], frame["route"][0]) == ("How many?", "faq")
+
+
+@pytest.mark.parametrize("as_text", [True, False])
+def test_reply_and_request_name_columns_of_any_record(tmp_path: Path, as_text: bool) -> None:
+    whole = json.loads((LOGS / "weave.jsonl").read_text().splitlines()[0])
+    parts = [json.dumps(whole[name]) if as_text else whole[name] for name in ("output", "inputs")]
+    record = {"call": {"steps": [{"answer": parts[0]}]}, "asked": parts[1], "team": "a"}
+    (tmp_path / "mine.jsonl").write_text(json.dumps(record) + "\n" + json.dumps({"team": "b"}))
+    given = {"reply": "call.steps[0].answer", "request": "asked"}
+    frame, summary = read(tmp_path / "mine.jsonl", **given, columns=("question", "team"))
+    assert frame.row(0, named=True)["token_logprobs"] == pytest.approx(SAMPLED)
+    assert (frame["question"][0], frame["team"][0]) == ("How many apples? (0)", "a")
+    assert [bad.problem for bad in summary.bad] == ["has no reply in call.steps[0].answer; fields: team"]
+    assert es.read_logs(record, **given)["n_tokens"].to_list() == [3]
+
+
+def test_errors_of_servers_are_refused_requests(tmp_path: Path) -> None:
+    bodies = [
+        {"object": "error", "message": "too long", "type": "BadRequestError", "code": 400},
+        {"detail": "too long"},
+        {"error_code": "LIMIT", "message": "too long"},
+        {"error": {"message": "too long", "code": 429}, "user_id": "u"},
+        {"code": 500, "message": "too long"},
+        "too long",
+        None,
+    ]
+    records = [{"request": {"model": "m"}, "response": body, "status": 400} for body in bodies]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, records)))
+    frame, summary = read(tmp_path / "a.jsonl")
+    assert frame["finish_reason"].to_list() == ["refused: too long"] * 6 + ["refused: status 400"]
+    assert summary.n_bad == 0
+
+
+def test_columns_that_name_people_are_not_offered(tmp_path: Path) -> None:
+    whole = json.loads((LOGS / "gateway.jsonl").read_text().splitlines()[0])
+    people = {"requester": "ann", "user": "u-1", "email": "x", "client_ip": "10.0.0.1", "sent_by": "ann@example.org"}
+    (tmp_path / "a.jsonl").write_text(json.dumps(whole | people | {"tier": "free"}))
+    frame, _ = read(tmp_path / "a.jsonl")
+    assert not set(people) & set(frame.columns)
+    assert frame["tier"][0] == "free"
+    assert read(tmp_path / "a.jsonl", columns=("requester",))[0]["requester"][0] == "ann"
+
+
+def test_a_sample_without_output_failed(tmp_path: Path) -> None:
+    frame, summary = read(CASES / "inspect_without_output.json")
+    assert frame["finish_reason"].to_list()[1:3] == ["no output"] * 2
+    assert (frame["n_tokens"].to_list(), summary.n_bad) == ([12, 0, 0, 12], 0)
+
+
+def harness(number: int, verdict: float, **more: object) -> dict[str, Any]:
+    asked = {"gen_args_0": {"arg_0": f"Question: q {number}\nAnswer:", "arg_1": {"until": ["\n"]}}}
+    sample = {
+        "doc_id": number,
+        "arguments": asked,
+        "metrics": ["exact_match"],
+        "exact_match": verdict,
+        "resps": [["a"]],
+    }
+    return sample | more
+
+
+def test_samples_of_the_harness_are_labels_joined_by_question(tmp_path: Path) -> None:
+    path = tmp_path / "samples_gsm8k.jsonl"
+    path.write_text("\n".join(json.dumps(harness(number, float(number % 2))) for number in range(40)))
+    labels = es.read_labels(path)
+    assert labels.row(1, named=True) == {"item_id": "1", "label": True, "question": "Question: q 1\nAnswer:"}
+    rng = np.random.default_rng(0)
+    top = [[sorted(np.log(rng.dirichlet(np.ones(5)))[:4], reverse=True) for _ in range(6)] for _ in range(40)]
+    rows = [
+        {
+            "prompt": f"Question: q {number}\nAnswer: ",
+            "topic": "ab"[number % 4 // 2],
+            "token_logprobs": [step[0] for step in steps],
+            "top_logprobs": steps,
+        }
+        for number, steps in enumerate(top)
+    ]
+    (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    fitted = es.fit(tmp_path / "log.jsonl", labels, "baseline-mtp", domain="topic")
+    assert fitted.about["n_training_rows"] == 40
+    assert fitted.about["training_accuracy"] == 0.5
+
+
+def test_samples_with_several_filters_need_the_name_of_one(tmp_path: Path) -> None:
+    path = tmp_path / "samples_gsm8k.jsonl"
+    rows = [harness(0, 1.0, filter="strict-match"), harness(0, 0.0, filter="flexible-extract")]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(InputError, match="filters strict-match, flexible-extract; name one of them with --scorer"):
+        es.read_labels(path)
+    assert es.read_labels(path, scorer="strict-match")["label"].to_list() == [True]

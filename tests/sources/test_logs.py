@@ -124,15 +124,15 @@ def test_batch_output() -> None:
 
 def test_requests_and_replies_with_the_columns_of_the_log() -> None:
     frame, summary = read("openai_pairs.jsonl")
-    names = ("item_id", "sample", "text", "route", "segment", "latency_ms", "temperature", "user", "metadata.prompt")
+    names = ("item_id", "sample", "text", "route", "segment", "latency_ms", "temperature", "metadata.prompt")
     assert rows(frame, *names) == [
-        ("chatcmpl-D1", 0, "Yes.", "billing", "free", 412, 0.2, "u-17", "v3"),
-        ("p-2", 0, "No.", "faq", "paid", 8, None, None, None),  # both as text
-        ("p-2", 1, "Yes.", "faq", None, 10.5, None, None, None),  # both below the HTTP
+        ("chatcmpl-D1", 0, "Yes.", "billing", "free", 412, 0.2, "v3"),
+        ("p-2", 0, "No.", "faq", "paid", 8, None, None),  # both as text
+        ("p-2", 1, "Yes.", "faq", None, 10.5, None, None),  # both below the HTTP
     ]
     assert frame["seed"].to_list() == [7, -1, -1]
     assert summary.repeated_ids == 1
-    assert not [name for name in frame.columns if "authorization" in name]
+    assert not [name for name in frame.columns if "authorization" in name or name == "user"]
     assert "sk-verysecret" not in str(frame.to_dicts())
 
 
@@ -190,12 +190,12 @@ def test_streams_are_joined_by_id() -> None:
 
 def test_the_responses_api() -> None:
     frame, summary = read("openai_responses.json")
-    assert rows(frame, "item_id", "text", "finish_reason", "n_tokens", "unusable", "user") == [
-        ("resp_1", "Yes.", "stop", 2, None, "eu-west"),
-        ("resp_2", "No.", "length", 2, None, "eu-west"),
-        ("resp_3", "", "stop", 0, A_CALL, "eu-west"),
-        ("resp_4", "", "refused: The model produced an error.", 0, None, "eu-west"),
-        ("resp_5", "I can't.", "stop", 0, NO_LOGPROBS, "eu-west"),
+    assert rows(frame, "item_id", "text", "finish_reason", "n_tokens", "unusable") == [
+        ("resp_1", "Yes.", "stop", 2, None),
+        ("resp_2", "No.", "length", 2, None),
+        ("resp_3", "", "stop", 0, A_CALL),
+        ("resp_4", "", "refused: The model produced an error.", 0, None),
+        ("resp_5", "I can't.", "stop", 0, NO_LOGPROBS),
     ]
     assert summary.ignored == {"events within a stream": 1}
     assert summary.facts == {"reasoning": 1, "tool calls": 1, "refusal": 1, "truncated": 1}
@@ -307,7 +307,9 @@ BAD = [
     ("{broken", "must be a JSON object: Expecting property name enclosed in double quotes, column 2"),
     ("7", "must be a JSON object, is int: 7"),
     ("[[7]]", "must be a JSON object, is int: 7"),
-    ({"a": 1, "b": 2}, "no known format (inspect, litellm, openai-batch, "),
+    ({"a": 1, "b": 2}, "has no known format; fields: a, b. If a column has the server's reply, name it with --reply"),
+    ({"token_logprobs": [-1], "b": 2}, "has no known format; nearest is 'table', but there is no top_logprobs"),
+    ({"doc_id": 1, "resps": []}, "is a sample of lm-evaluation-harness, which has labels but no log-probabilities"),
     ({"choices": []}, "the `choices` of the reply are empty"),
     ({"choices": [{"index": 0}]}, "a choice must have a `message` or a `text`"),
     (chat(("much", [-1])), "the log-probabilities of step 0 (from 0) must be numbers, were 'much'"),

@@ -3,7 +3,7 @@
 import csv
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,6 +11,8 @@ import polars as pl
 
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.printable import as_written
+from entropy_sentinel.sources.logs.paths import from_json
+from entropy_sentinel.sources.logs.reader import QUESTION, question_of
 
 OF_LABELS = ("item_id", "label")
 # Labels as text, in lower case.
@@ -20,14 +22,16 @@ _SEPARATORS = ",;\t"
 _LONGEST_FIELD = 1 << 30
 
 
-def labels_of(path: Path, columns: Mapping[str, Any]) -> pl.DataFrame:
+def labels_of(path: Path, columns: Mapping[str, Any], scorer: str | None = None) -> pl.DataFrame:
     """Return the labels of one file: `label`, and the columns of `columns` (names and dtypes) that the file has.
+
+    `scorer` is the filter whose metrics count in samples of lm-evaluation-harness; null if there is only one.
 
     Raises InputError with file, row and value if `label` is not true, false, yes, no, 1, 0 or empty, or if a value in
     a numeric column is not a number.
     """
     try:
-        columns_there, decimal = _READERS.get(path.suffix, _parquet)(path)
+        columns_there, decimal = _READERS.get(path.suffix, _parquet)(path, scorer)
     except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: must be a Parquet, CSV (UTF-8) or JSON Lines file of labels: {error}") from None
     if absent := set(OF_LABELS) - set(columns_there):
@@ -87,7 +91,7 @@ _CONVERTERS = {
 }
 
 
-def _csv(path: Path) -> tuple[dict[str, pl.Series], str]:
+def _csv(path: Path, _: str | None) -> tuple[dict[str, pl.Series], str]:
     """Return the columns of a table separated by commas, semicolons or tabs, and its decimal separator."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         header = file.readline()
@@ -114,7 +118,7 @@ def _names(header: str, separator: str) -> set[str]:
     return {name.strip().strip('"') for name in header.split(separator)}
 
 
-def _json_lines(path: Path) -> tuple[dict[str, list[Any]], str]:
+def _json_lines(path: Path, scorer: str | None) -> tuple[dict[str, list[Any]], str]:
     rows = []
     for number, line in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), 1):
         if line.strip():
@@ -125,15 +129,54 @@ def _json_lines(path: Path) -> tuple[dict[str, list[Any]], str]:
             if not isinstance(row, dict):
                 raise InputError(f"{path}: line {number}: must be a JSON object, was {line[:100]!r}")
             rows.append(row)
+    if rows and all(set(row) >= _OF_HARNESS for row in rows):
+        rows = _of_harness(rows, scorer, path)
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: [row.get(name) for row in rows] for name in names}, "."
 
 
-def _parquet(path: Path) -> tuple[dict[str, pl.Series], str]:
+# Fields of the samples of lm-evaluation-harness, which `--log_samples` writes.
+_OF_HARNESS = {"doc_id", "arguments", "metrics"}
+
+
+def _of_harness(samples: Sequence[Mapping[str, Any]], scorer: str | None, path: Path) -> list[dict[str, Any]]:
+    """Return the labels of samples: their metrics with the value 0 or 1, and the questions for which they stand.
+
+    Raises InputError if `scorer` names none of several filters, or if the metrics of a sample differ.
+    """
+    filters = list(dict.fromkeys(str(sample.get("filter")) for sample in samples))
+    if len(filters) > 1 and scorer not in filters:
+        raise InputError(f"{path}: has samples of the filters {', '.join(filters)}; name one of them with --scorer")
+    labels = []
+    for number, sample in enumerate(samples, 1):
+        if len(filters) > 1 and str(sample.get("filter")) != scorer:
+            continue
+        values = {name: sample.get(name) for name in sample["metrics"]}
+        verdicts = {bool(value) for value in values.values() if isinstance(value, int | float) and value in (0, 1)}
+        if len(verdicts) > 1:
+            raise InputError(f"{path}: line {number}: metrics differ ({', '.join(values)}); keep one in the file")
+        label = next(iter(verdicts), None)
+        labels.append({"item_id": str(sample["doc_id"]), "label": label, QUESTION: _asked(sample["arguments"])})
+    return labels
+
+
+def _asked(arguments: Any) -> str | None:
+    """Return the prompt of a sample: a text, or the last message of the user in JSON."""
+    first = next(iter(arguments.values() if isinstance(arguments, Mapping) else arguments), None)
+    text = next(iter(first.values() if isinstance(first, Mapping) else first or ()), None)
+    if isinstance(text, list):  # several texts, or JSON in a list
+        text = text[0] if text else None
+    if not isinstance(text, str):
+        return None
+    messages = from_json(text)
+    return (question_of({"messages": messages}) if isinstance(messages, list) else None) or text
+
+
+def _parquet(path: Path, _: str | None) -> tuple[dict[str, pl.Series], str]:
     return pl.read_parquet(path).to_dict(), "."
 
 
-_READERS: dict[str, Callable[[Path], tuple[Mapping[str, pl.Series | list[Any]], str]]] = {
+_READERS: dict[str, Callable[[Path, str | None], tuple[Mapping[str, pl.Series | list[Any]], str]]] = {
     ".csv": _csv,
     ".jsonl": _json_lines,
 }

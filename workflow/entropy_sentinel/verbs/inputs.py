@@ -16,6 +16,7 @@ from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.signals import with_reasons
 from entropy_sentinel.frames.urls import file_name, shown, url_of
 from entropy_sentinel.sources.label_table import OF_LABELS
+from entropy_sentinel.sources.logs.reader import QUESTION
 from entropy_sentinel.sources.logs.records import is_log
 from entropy_sentinel.sources.logs.selection import first_of
 from entropy_sentinel.sources.logs.settings import SUFFIXES
@@ -171,6 +172,7 @@ def labels_table(given: Any, name: str = "labels") -> pl.DataFrame:
     if label.dtype != pl.Boolean and label.null_count() < len(label):
         raise InputError(f"{name}: column 'label' must be true, false or null, was {label.dtype}")
     dtypes = {column: FEATURE_FRAME.schema[column] for column in RESPONSE} | {"label": pl.Boolean, WEIGHT: pl.Float64}
+    dtypes |= {QUESTION: pl.String}
     frame = _cast(frame, {column: dtype for column, dtype in dtypes.items() if column in frame.columns}, name)
     if WEIGHT in frame.columns:
         wrong = frame.filter(pl.col("label").is_not_null(), ~(pl.col(WEIGHT).is_finite() & (pl.col(WEIGHT) > 0)))
@@ -195,11 +197,37 @@ def slice_values(frame: pl.DataFrame, column: str, name: str) -> pl.Series:
 
 def with_labels(features: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
     """Return the features with these labels instead of their own; null for responses without one."""
+    if _by_question(features, labels):
+        return _with_labels_of_questions(features, labels)
     key = [name for name in RESPONSE if name in labels.columns and name in features.columns]
     named = labels.select(*key, "label")
     if named.select(key).is_duplicated().any():
         raise InputError(f"labels: {', '.join(key)} must be unique; several labels have the same")
     return features.drop("label", strict=False).join(named, on=key, how="left", maintain_order="left")
+
+
+def _by_question(features: pl.DataFrame, labels: pl.DataFrame) -> bool:
+    """Return whether labels have questions, and none of their ids is that of a response."""
+    if QUESTION not in labels.columns or labels[QUESTION].null_count() == len(labels):
+        return False
+    return not labels["item_id"].is_in(features["item_id"].unique().implode()).any()
+
+
+def _with_labels_of_questions(features: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
+    """Return the features with the labels of their questions; a question with labels that differ has none."""
+    if QUESTION not in features.columns:
+        raise InputError(
+            "labels: no item_id is that of a response, and the features have no column 'question' to join the labels' "
+            "questions; give the logs themselves, or read them with --columns question"
+        )
+    key = pl.col(QUESTION).str.strip_chars().alias("(question)")
+    of_questions = (
+        labels.drop_nulls(["label", QUESTION])
+        .group_by(key)
+        .agg(label=pl.when(pl.col("label").n_unique() == 1).then(pl.col("label").first()))
+    )
+    joined = features.drop("label", strict=False).with_columns(key)
+    return joined.join(of_questions, on="(question)", how="left", maintain_order="left").drop("(question)")
 
 
 def only_value(rows: pl.DataFrame, column: str) -> Any:

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -100,8 +101,19 @@ def check_columns(
     wanted = [pair.partition("=")[0] for pair in reading.where] + [*(reading.columns if any_responses else ())]
     for name in wanted:
         if sources and name not in seen:
-            there = ", ".join(columns_of(sources)) or "none"
-            raise InputError(f"column '{name}' is empty for every response; columns: {there}")
+            raise InputError(_empty(name, columns_of(sources)))
+
+
+# Names of columns that hold the time of a call.
+_TIMES = ("created", "created_at", "createdAt", "ts", "date", "datetime", "started_at", "start_time", "request_time")
+
+
+def _empty(name: str, there: Sequence[str]) -> str:
+    """Return the message about a column without a value, with the column that may be meant."""
+    meant = [other for other in _TIMES if other in there] if name == TIME else get_close_matches(name, there, 1)
+    hint = (f"; try --time {meant[0]}" if name == TIME else f"; did you mean {meant[0]}?") if meant else ""
+    what = "is empty for every response" if name in there or name == TIME else "does not exist"
+    return f"column '{name}' {what}{hint}; columns: {', '.join(there) or 'none'}"
 
 
 def columns_of(sources: Sequence[str | Path | pl.DataFrame]) -> list[str]:

@@ -146,11 +146,12 @@ class LayoutReader(Reader):
 
     def rest(self) -> Iterable[Callable[[], Reply]]:
         """Return the response whose stream ends with the file."""
-        if self._pieces:
-            last = self._pieces.pop()
-            [reply] = self.replies({**last, str(self._layout.done): True})
-            reply.facts = [*reply.facts, "interrupted stream"]
-            yield lambda: reply
+        return [self._interrupted] if self._pieces else []
+
+    def _interrupted(self) -> Reply:
+        [reply] = self.replies({**self._pieces.pop(), str(self._layout.done): True})
+        reply.facts = [*reply.facts, "interrupted stream"]
+        return reply
 
     def _own(self) -> set[str]:
         """Return the top-level names that are parts of a response rather than columns."""

@@ -13,7 +13,9 @@ from entropy_sentinel.sources.logs.reply import Reply, scalar, storable
 QUESTION = "question"
 # The fields of a record that may contain its request, and the fields of a request that may contain a text prompt.
 _REQUESTS = ("request", "body", "kwargs")
-_TEXTS = ("question", "prompt", "input", "instruction", "query")
+_TEXTS = ("question", "prompt", "input", "instruction", "query", "problem")
+# Fields with the messages of a request: OpenAI's, those of its Responses API, Gemini's.
+_MESSAGES = ("messages", "input", "contents")
 # Columns of a table that may contain a question.
 ASKED = {"messages", *_REQUESTS, *_TEXTS}
 # A longer text is an answer or a prompt, not a slice.
@@ -37,14 +39,14 @@ def question_of(record: Any) -> str | None:
     """Return the user's last message or the prompt in a record or in its request; None if there is neither."""
     if not isinstance(record, Mapping):
         return None
-    messages = record.get("messages")
-    if not isinstance(messages, list):
-        messages = record["input"] if isinstance(record.get("input"), list) else []
+    messages: list[Any] = next((record[name] for name in _MESSAGES if isinstance(record.get(name), list)), [])
     messages_of_user = [
         message for message in messages if isinstance(message, Mapping) and message.get("role") == "user"
     ]
-    if messages_of_user and (text := _text(messages_of_user[-1].get("content"))):
-        return text
+    if messages_of_user:
+        last = messages_of_user[-1]
+        if text := _text(last.get("content") or last.get("parts")):
+            return text
     texts = (record[name] for name in _TEXTS if isinstance(record.get(name), str))
     if named := next(filter(None, texts), ""):
         return str(named)

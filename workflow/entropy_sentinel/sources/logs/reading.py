@@ -272,7 +272,7 @@ def _unknown(record: Mapping[str, Any]) -> str:
         near = f"; nearest is '{found[0].name}', but there is no {' or '.join(found[1])}"
     return (
         f"has no known format{near}; fields: {', '.join(record)[:200] or 'none'}. If a column has the server's reply, "
-        "name it with --reply; or write a table with `token_logprobs` and `top_logprobs` (docs/formats.md)"
+        "name it with --reply; or write a table with `token_logprobs` and `top_logprobs`: see the page Formats of logs"
     )
 
 

@@ -45,6 +45,8 @@ class Container:
 class Format:
     """A format of logs; `recognises` tests one record, and `reader` names the class that reads records.
 
+    `request` says what to ask of the server, or to set, so that it writes the log-probabilities.
+
     `form` tells the reader where the parts stand, if it reads several formats. `marks` are names of the fields that
     show the format, for messages about records of no known format; a `form` has its own. `containers` are kinds of
     files with such records that are not a sequence of JSON, CSV or Parquet records. If the format has `labels`, its
@@ -53,6 +55,7 @@ class Format:
 
     name: str
     meaning: str
+    request: str
     reader: str
     recognises: Callable[[Record], bool]
     marks: tuple[str, ...] = ()
@@ -61,37 +64,48 @@ class Format:
     labels: bool = False
 
 
+# Meaning, and what to ask of the server or to set.
+_ASKED = "`logprobs: true, top_logprobs: 5` in the traced call"
 _ENVELOPES = {
-    "openinference": "OpenTelemetry spans of OpenInference (Phoenix), with the reply in `output.value`",
-    "mlflow": "MLflow spans, with the reply in `mlflow.spanOutputs`",
-    "weave": "calls of W&B Weave",
-    "langsmith": "runs of LangSmith",
-    "gateway": "calls of a gateway: `request_body` and `response_body` (Helicone and others)",
-    "raw-response": "any record with a reply in `raw_response`",
-    "langchain-dump": "LangChain's messages, by `dumps` or `dumpd`",
-    "langchain-data": "LangChain's messages, by `messages_to_dict`",
+    "openinference": ("OpenTelemetry spans of OpenInference (Phoenix), with the reply in `output.value`", _ASKED),
+    "mlflow": ("MLflow spans, with the reply in `mlflow.spanOutputs`", f"{_ASKED}; `mlflow.openai.autolog()`"),
+    "weave": ("calls of W&B Weave", _ASKED),
+    "langsmith": ("runs of LangSmith", "`ChatOpenAI(logprobs=True, top_logprobs=5)`; export the runs as JSON"),
+    "gateway": ("calls of a gateway: `request_body` and `response_body` (Helicone and others)", _ASKED),
+    "raw-response": ("any record with a reply in `raw_response`", _ASKED),
+    "langchain-dump": ("LangChain's messages, by `dumps` or `dumpd`", "`ChatOpenAI(logprobs=True, top_logprobs=5)`"),
+    "langchain-data": ("LangChain's messages, by `messages_to_dict`", "`ChatOpenAI(logprobs=True, top_logprobs=5)`"),
 }
 _LAYOUTS = {
-    "gemini": "replies of Gemini and Vertex AI, `logprobsResult`",
-    "ollama": "replies and streams of Ollama's own API",
-    "tgi": "replies of TGI's own API, with `details`",
-    "sglang": "replies of SGLang's own API, with `meta_info`",
-    "llama-cpp": "replies and streams of llama.cpp's own `/completion`, with `completion_probabilities`",
-    "langchain": "LangChain's messages, with `response_metadata`",
-    "nemo": "rows of NeMo-Skills: `generation`, `tokens`, `logprobs`, `top_logprobs`",
+    "gemini": (
+        "replies of Gemini and Vertex AI, `logprobsResult`",
+        "`responseLogprobs: true, logprobs: 5` in `generationConfig`",
+    ),
+    "ollama": ("replies and streams of Ollama's own API", "`logprobs: true, top_logprobs: 5`"),
+    "tgi": ("replies of TGI's own API, with `details`", "`details: true, top_n_tokens: 5` in `parameters`"),
+    "sglang": ("replies of SGLang's own API, with `meta_info`", "`return_logprob: true, top_logprobs_num: 5`"),
+    "llama-cpp": (
+        "replies and streams of llama.cpp's own `/completion`",
+        "`n_probs: 5`, without `post_sampling_probs`",
+    ),
+    "langchain": ("LangChain's messages, with `response_metadata`", "`ChatOpenAI(logprobs=True, top_logprobs=5)`"),
+    "nemo": (
+        "rows of NeMo-Skills: `generation`, `tokens`, `logprobs`, `top_logprobs`",
+        "`++inference.top_logprobs=5`",
+    ),
 }
 
 
-def _envelope(name: str, meaning: str) -> Format:
+def _envelope(name: str, meaning: str, request: str) -> Format:
     form = ENVELOPES[name]
     marks = (*form.needs, *form.reply[:1])
-    return Format(name, meaning, f"{_ROOM}.envelope_reader.EnvelopeReader", form.recognises, marks, form)
+    return Format(name, meaning, request, f"{_ROOM}.envelope_reader.EnvelopeReader", form.recognises, marks, form)
 
 
-def _layout(name: str, meaning: str) -> Format:
+def _layout(name: str, meaning: str, request: str) -> Format:
     form = LAYOUTS[name]
     marks = (*form.needs, *form.steps[:1], *form.text[:1])
-    return Format(name, meaning, f"{_ROOM}.layout_reader.LayoutReader", form.recognises, marks, form)
+    return Format(name, meaning, request, f"{_ROOM}.layout_reader.LayoutReader", form.recognises, marks, form)
 
 
 FORMATS: dict[str, Format] = {
@@ -100,8 +114,9 @@ FORMATS: dict[str, Format] = {
         Format(
             "inspect",
             "samples of an evaluation by inspect_ai, `.eval` and `.json`; their scores are labels",
+            "`inspect eval ... --logprobs --top-logprobs 5`",
             f"{_ROOM}.inspect_samples.InspectReader",
-            lambda record: {"eval", "epoch", "output"} <= set(record),
+            lambda record: {"eval", "epoch"} <= set(record) and isinstance(record["eval"], Mapping),
             marks=("eval", "epoch", "output"),
             containers=(
                 Container(lambda begin: begin.startswith(b"PK"), f"{_ROOM}.inspect_samples.archived_samples", ".eval"),
@@ -118,6 +133,8 @@ FORMATS: dict[str, Format] = {
         Format(
             "litellm",
             "LiteLLM's StandardLoggingPayload, from its callbacks, S3 or generic API loggers, and its spend logs",
+            "`logprobs: true, top_logprobs: 5` in the requests; for spend logs also "
+            "`store_prompts_in_spend_logs: true` in the `general_settings` of the proxy",
             f"{_ROOM}.litellm_payload.LiteLLMReader",
             lambda record: (
                 "standard_logging_object" in record
@@ -128,6 +145,7 @@ FORMATS: dict[str, Format] = {
         Format(
             "openai-batch",
             "output or error file of OpenAI's batch API and of vLLM's `run-batch`",
+            "`logprobs: true, top_logprobs: 5` in the body of each request",
             f"{_ROOM}.openai.BatchReader",
             lambda record: "custom_id" in record and ("response" in record or "error" in record),
             marks=("custom_id", "response"),
@@ -135,15 +153,17 @@ FORMATS: dict[str, Format] = {
         Format(
             "openai-pairs",
             "requests and replies of an OpenAI-compatible server: `request`, `response`, and any other columns",
+            "`logprobs: true, top_logprobs: 5` in the request; `es.capture` writes these pairs",
             f"{_ROOM}.envelope_reader.EnvelopeReader",
             lambda record: "request" in record and "response" in record,
             marks=("request", "response"),
             form=PAIRS,
         ),
-        *(_envelope(name, meaning) for name, meaning in _ENVELOPES.items()),
+        *(_envelope(name, *texts) for name, texts in _ENVELOPES.items()),
         Format(
             "openai-stream",
             "chunks of streamed chat or text completions, one per line or as server-sent events, joined by id",
+            "`stream: true, logprobs: true, top_logprobs: 5`; for text completions `logprobs: 5`",
             f"{_ROOM}.openai.OpenAIReader",
             is_chunk,
             marks=("object", "choices"),
@@ -151,6 +171,7 @@ FORMATS: dict[str, Format] = {
         Format(
             "openai-responses",
             "replies or events of OpenAI's Responses API",
+            "`include: [message.output_text.logprobs], top_logprobs: 5`",
             f"{_ROOM}.openai.OpenAIReader",
             lambda record: record.get("object") == "response" or str(record.get("type", "")).startswith("response."),
             marks=("object", "output"),
@@ -158,14 +179,16 @@ FORMATS: dict[str, Format] = {
         Format(
             "openai",
             "replies of chat or text completions from OpenAI, vLLM and other servers",
+            "`logprobs: true, top_logprobs: 5`; for text completions `logprobs: 5`",
             f"{_ROOM}.openai.OpenAIReader",
             lambda record: "choices" in record or set(record) == {"error"},
             marks=("choices", "model"),
         ),
-        *(_layout(name, meaning) for name, meaning in _LAYOUTS.items()),
+        *(_layout(name, *texts) for name, texts in _LAYOUTS.items()),
         Format(
             "vllm",
             "vLLM's RequestOutput as JSON, from offline generation, and rows of Ray Data's LLM processor",
+            "`SamplingParams(logprobs=20)`",
             f"{_ROOM}.vllm_outputs.VllmReader",
             lambda record: (
                 ("outputs" in record and bool({"request_id", "prompt_token_ids"} & set(record)))
@@ -176,6 +199,7 @@ FORMATS: dict[str, Format] = {
         Format(
             "table",
             "any table: `token_logprobs` and `top_logprobs` per response, and any other columns",
+            "write these columns yourself, as JSON Lines, Parquet or CSV",
             f"{_ROOM}.table.TableReader",
             lambda record: {"token_logprobs", "top_logprobs"} <= set(record),
             marks=("token_logprobs", "top_logprobs"),
@@ -263,6 +287,14 @@ class LogOptions(Options):
     scorer: Annotated[str | None, Shown(Panel.READING, "NAME")] = Field(
         None, description="The scorer whose scores are the labels, if the log of an evaluation has several."
     )
+    reply: Annotated[str | None, Shown(Panel.READING, "COLUMN")] = Field(
+        None,
+        description="The column that has the server's whole reply, as JSON text or as an object, such as "
+        "a.b[0].c: for records of an unknown format.",
+    )
+    request: Annotated[str | None, Shown(Panel.READING, "COLUMN")] = Field(
+        None, description="The column that has the request of `reply`, for the question and the metadata."
+    )
     strict: Annotated[bool, Shown(Panel.READING)] = Field(
         False, description="Stop at the first unusable record instead of skipping and counting it."
     )
@@ -279,14 +311,6 @@ class FormatOptions(LogOptions):
 
     format: Annotated[Annotated[str, AfterValidator(_known)] | None, Shown(Panel.READING, "NAME", "-f")] = Field(
         None, description=f"The format of the logs, if it is not detected: {', '.join(FORMATS)}."
-    )
-    reply: Annotated[str | None, Shown(Panel.READING, "COLUMN")] = Field(
-        None,
-        description="The column that has the server's whole reply, as JSON text or as an object, such as "
-        "a.b[0].c: for records of an unknown format.",
-    )
-    request: Annotated[str | None, Shown(Panel.READING, "COLUMN")] = Field(
-        None, description="The column that has the request of `reply`, for the question and the metadata."
     )
     max_record_mb: Annotated[Number, Shown(Panel.READING, "MB")] = Field(
         LONGEST_MB, gt=0, description="Skip larger records (in megabytes), to limit memory."
