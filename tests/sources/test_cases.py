@@ -356,7 +356,7 @@ def test_samples_of_the_harness_are_labels_joined_by_question(tmp_path: Path) ->
     path = tmp_path / "samples_gsm8k.jsonl"
     path.write_text("\n".join(json.dumps(harness(number, float(number % 2))) for number in range(40)))
     labels = es.read_labels(path)
-    assert labels.row(1, named=True) == {"item_id": "1", "label": True, "question": "Question: q 1\nAnswer:"}
+    assert labels.row(1, named=True) == {"item_id": "1", "label": True, "asked": "Question: q 1\nAnswer:"}
     rng = np.random.default_rng(0)
     top = [[sorted(np.log(rng.dirichlet(np.ones(5)))[:4], reverse=True) for _ in range(6)] for _ in range(40)]
     rows = [
@@ -372,6 +372,10 @@ def test_samples_of_the_harness_are_labels_joined_by_question(tmp_path: Path) ->
     fitted = es.fit(tmp_path / "log.jsonl", labels, "baseline-mtp", domain="topic")
     assert fitted.about["n_training_rows"] == 40
     assert fitted.about["training_accuracy"] == 0.5
+    with (tmp_path / "log.jsonl").open("a") as log:
+        log.write("\n" + json.dumps(rows[3]))
+    with pytest.raises(InputError, match="joined by their question, but 2 responses share it"):
+        es.fit(tmp_path / "log.jsonl", labels, "baseline-mtp", domain="topic")
 
 
 def test_samples_with_several_filters_need_the_name_of_one(tmp_path: Path) -> None:

@@ -150,6 +150,7 @@ def fit(
     from entropy_sentinel.estimators.familiarity import NO_WORDS, familiarity_of
     from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.frames.printable import number
+    from entropy_sentinel.sources.label_table import ASKED
     from entropy_sentinel.sources.logs.reader import QUESTION
     from entropy_sentinel.verbs.estimation import fit, save
     from entropy_sentinel.verbs.inputs import log_files
@@ -159,7 +160,7 @@ def fit(
     check_outputs({"--output": output}, [*log_files(files), *label_files(labels)])
     limits = {name: options.pop(name) for name in Limits.model_fields}
     known = read_labels(labels, options["scorer"]) if labels else None
-    asked = [QUESTION] if known is not None and QUESTION in known.columns else []
+    asked = [QUESTION] if known is not None and ASKED in known.columns else []
     features = read_features(files, signals=further_signals(estimator), further=asked, **options)
     fitted = fit(features, known, estimator, domain=domain, group=group, **limits)
     save(fitted, output)

@@ -12,7 +12,7 @@ import polars as pl
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.printable import as_written
 from entropy_sentinel.sources.logs.paths import from_json
-from entropy_sentinel.sources.logs.reader import QUESTION, question_of
+from entropy_sentinel.sources.logs.reader import question_of
 
 OF_LABELS = ("item_id", "label")
 # Labels as text, in lower case.
@@ -135,6 +135,8 @@ def _json_lines(path: Path, scorer: str | None) -> tuple[dict[str, list[Any]], s
     return {name: [row.get(name) for row in rows] for name in names}, "."
 
 
+# The column with the question of a label whose id is of the evaluation's own, not of the log's.
+ASKED = "asked"
 # Fields of the samples of lm-evaluation-harness, which `--log_samples` writes.
 _OF_HARNESS = {"doc_id", "arguments", "metrics"}
 
@@ -156,7 +158,7 @@ def _of_harness(samples: Sequence[Mapping[str, Any]], scorer: str | None, path: 
         if len(verdicts) > 1:
             raise InputError(f"{path}: line {number}: metrics differ ({', '.join(values)}); keep one in the file")
         label = next(iter(verdicts), None)
-        labels.append({"item_id": str(sample["doc_id"]), "label": label, QUESTION: _asked(sample["arguments"])})
+        labels.append({"item_id": str(sample["doc_id"]), "label": label, ASKED: _asked(sample["arguments"])})
     return labels
 
 

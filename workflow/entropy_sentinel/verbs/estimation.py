@@ -26,6 +26,7 @@ from entropy_sentinel.frames.options import taking
 from entropy_sentinel.frames.printable import counted
 from entropy_sentinel.frames.remote import local
 from entropy_sentinel.frames.response import item_numbers
+from entropy_sentinel.sources.label_table import ASKED
 from entropy_sentinel.sources.logs.reader import QUESTION
 from entropy_sentinel.statistics.ambiguity import ambiguous_shares
 from entropy_sentinel.verbs.domains import FILE, check_kinds, n_domains, other_domains, remedy
@@ -84,7 +85,7 @@ def fit(
     if not isinstance(estimator, str):
         raise ConfigError(f"estimator: must be a name such as '{_DEFAULT}', was {type(estimator).__name__}")
     signals, limits = further_signals(estimator), Limits.of(options)
-    asked = [QUESTION] if is_table(labels) and QUESTION in table(labels, "labels").columns else []
+    asked = [QUESTION] if is_table(labels) and ASKED in table(labels, "labels").columns else []
     features = features_from(features, signals=signals, further=[name for name in (domain, group, *asked) if name])
     if domain is None:
         domain = FILE

@@ -15,7 +15,7 @@ from entropy_sentinel.frames.remote import local, remote_files
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.signals import with_reasons
 from entropy_sentinel.frames.urls import file_name, shown, url_of
-from entropy_sentinel.sources.label_table import OF_LABELS
+from entropy_sentinel.sources.label_table import ASKED, OF_LABELS
 from entropy_sentinel.sources.logs.reader import QUESTION
 from entropy_sentinel.sources.logs.records import is_log
 from entropy_sentinel.sources.logs.selection import first_of
@@ -172,7 +172,7 @@ def labels_table(given: Any, name: str = "labels") -> pl.DataFrame:
     if label.dtype != pl.Boolean and label.null_count() < len(label):
         raise InputError(f"{name}: column 'label' must be true, false or null, was {label.dtype}")
     dtypes = {column: FEATURE_FRAME.schema[column] for column in RESPONSE} | {"label": pl.Boolean, WEIGHT: pl.Float64}
-    dtypes |= {QUESTION: pl.String}
+    dtypes |= {ASKED: pl.String}
     frame = _cast(frame, {column: dtype for column, dtype in dtypes.items() if column in frame.columns}, name)
     if WEIGHT in frame.columns:
         wrong = frame.filter(pl.col("label").is_not_null(), ~(pl.col(WEIGHT).is_finite() & (pl.col(WEIGHT) > 0)))
@@ -208,7 +208,7 @@ def with_labels(features: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
 
 def _by_question(features: pl.DataFrame, labels: pl.DataFrame) -> bool:
     """Return whether labels have questions, and none of their ids is that of a response."""
-    if QUESTION not in labels.columns or labels[QUESTION].null_count() == len(labels):
+    if ASKED not in labels.columns or labels[ASKED].null_count() == len(labels):
         return False
     return not labels["item_id"].is_in(features["item_id"].unique().implode()).any()
 
@@ -222,11 +222,17 @@ def _with_labels_of_questions(features: pl.DataFrame, labels: pl.DataFrame) -> p
         )
     key = pl.col(QUESTION).str.strip_chars().alias("(question)")
     of_questions = (
-        labels.drop_nulls(["label", QUESTION])
-        .group_by(key)
+        labels.drop_nulls(["label", ASKED])
+        .group_by(pl.col(ASKED).str.strip_chars().alias("(question)"))
         .agg(label=pl.when(pl.col("label").n_unique() == 1).then(pl.col("label").first()))
     )
     joined = features.drop("label", strict=False).with_columns(key)
+    labelled = joined.join(of_questions, on="(question)", how="semi")
+    if several := labelled.select(pl.struct("(question)", "model").is_duplicated().sum()).item():
+        raise InputError(
+            f"labels: are joined by their question, but {several} responses share it with another one; give logs with "
+            "one response per question, or labels with the item_id of their response"
+        )
     return joined.join(of_questions, on="(question)", how="left", maintain_order="left").drop("(question)")
 
 

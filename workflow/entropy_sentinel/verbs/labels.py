@@ -7,8 +7,7 @@ import polars as pl
 
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.response import RESPONSE
-from entropy_sentinel.sources.label_table import OF_LABELS, labels_of
-from entropy_sentinel.sources.logs.reader import QUESTION
+from entropy_sentinel.sources.label_table import ASKED, OF_LABELS, labels_of
 from entropy_sentinel.sources.logs.reading import Logs
 from entropy_sentinel.sources.logs.records import brings_labels
 from entropy_sentinel.sources.logs.settings import ReadOptions
@@ -16,7 +15,7 @@ from entropy_sentinel.verbs.inputs import WEIGHT, Paths, files, is_table, log_fi
 
 _OF_EVALUATIONS = [*RESPONSE, "label"]
 # Further columns of labels; ids such as 007 must stay text.
-_LABEL_COLUMNS = {**dict.fromkeys((*RESPONSE[:3], QUESTION), pl.String), "sample": pl.Int64, WEIGHT: pl.Float64}
+_LABEL_COLUMNS = {**dict.fromkeys((*RESPONSE[:3], ASKED), pl.String), "sample": pl.Int64, WEIGHT: pl.Float64}
 
 
 def read_labels(paths: Paths, scorer: str | None = None) -> pl.DataFrame:
@@ -30,8 +29,8 @@ def read_labels(paths: Paths, scorer: str | None = None) -> pl.DataFrame:
 
     Returns:
         One row per label: `item_id`, `label`, and if the files have them `model`, `benchmark`, `sample`,
-        `weight` (how many responses the label represents) and `question`. `fit` joins labels by their questions if no
-        id matches. For evaluations, `label_reason` says why a label is null.
+        `weight` (how many responses the label represents). Samples of lm-evaluation-harness have the question in
+        `asked`, by which `fit` joins them if no id matches. For evaluations, `label_reason` says why a label is null.
 
     Raises:
         InputError: For a file without the two columns; with file, row and value for an invalid label or weight.
