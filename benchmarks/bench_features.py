@@ -48,7 +48,7 @@ def synthetic_traces(n_responses: int, n_tokens: int, seed: int = 42) -> pl.Data
             "top_logprobs": pl.Series(top, dtype=pl.Array(pl.Float32, TOP_K)),
         }
     )
-    nothing = ("top_token_ids", "tokens")
+    nothing = ("top_token_ids", "top_tokens", "tokens")
     zeros = ("sample", "seed", "run", "prompt_tokens", "trace_start", "displaced_steps")
     numbers = {name: pl.lit(0) for name in zeros} | {name: pl.lit(None) for name in nothing}
     texts = {name: pl.lit("") for name in ("prompt_hash", "finish_reason", "text")}
