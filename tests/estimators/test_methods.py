@@ -77,7 +77,17 @@ def test_rows_of_one_class_have_a_consensus_that_ranks_nothing() -> None:
     assert one_class.fit("recommended").chosen["method"] == "consensus"
 
 
-def test_fewer_than_six_domains_get_the_consensus() -> None:
+def test_three_to_five_domains_get_the_median() -> None:
+    fitted = TRAINING.fit("recommended")
+    assert fitted.chosen == {
+        "method": "median-of-seven",
+        "domains": 3,
+        "reason": "choosing a method needs 6 labelled domains, there are 3",
+    }
+    assert fitted.accuracy(OTHERS) == TRAINING.fit("median-of-seven").accuracy(OTHERS)
+
+
+def test_fewer_than_three_domains_get_the_consensus() -> None:
     two = TRAINING.part(DOMAINS != "c")
     fitted = two.fit("recommended")
     assert fitted.chosen == {
@@ -110,13 +120,13 @@ def test_six_domains_choose_by_their_leave_one_out_errors() -> None:
     assert fitted.accuracy(OTHERS) == six.fit(fitted.chosen["method"]).accuracy(OTHERS)
 
 
-def test_where_a_threshold_is_taken_the_consensus_ranks_the_responses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_a_threshold_is_taken_the_median_ranks_the_responses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("entropy_sentinel.estimators.combination.choose", lambda errors: ("atc-max", "told to"))
     training = TrainingRows(X, Y, SETTINGS, domains=SIX)
     fitted = training.fit("recommended")
     assert fitted.accuracy(OTHERS) == training.fit("atc-max").accuracy(OTHERS)
     assert training.fit("atc-max").p_correct(OTHERS) is None
-    assert (fitted.p_correct(OTHERS) == training.fit("consensus").p_correct(OTHERS)).all()
+    assert (fitted.p_correct(OTHERS) == training.fit("median-of-seven").p_correct(OTHERS)).all()
 
 
 def test_a_candidate_that_some_domains_cannot_fit_is_left_out() -> None:

@@ -101,10 +101,11 @@ COMBINATIONS: dict[str, Combined] = {
     ),
 }
 
-# The estimator that is chosen by validation on the labelled set, and its candidates, one of each kind; the first is
-# the default.
+# The estimator that is chosen by validation on the labelled set, and its candidates, one of each kind; the first that
+# can be fitted is the default. It needs several domains; with fewer, the second is the default.
 RECOMMENDED = "recommended"
-CANDIDATES: tuple[str, ...] = ("consensus", "median-of-seven", "log-3d", "atc-max")
+CANDIDATES: tuple[str, ...] = ("median-of-seven", "consensus", "log-3d", "atc-max")
+FEWEST_FOR_FIRST = 3
 # With fewer labelled domains the choice is random, and worse than the first candidate.
 FEWEST_TO_CHOOSE = 6
 

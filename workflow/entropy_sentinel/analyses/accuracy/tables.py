@@ -18,7 +18,7 @@ from entropy_sentinel.analyses.accuracy.headline import ERROR, ambiguous
 from entropy_sentinel.analyses.accuracy.validation import LEVEL, Method, ModelValidation, read_validations
 from entropy_sentinel.analyses.exhibits import read_all
 from entropy_sentinel.analyses.headings import ROLES, SCOPE_NOTE, Groups, Shown, training_group
-from entropy_sentinel.estimators.catalogue import CANDIDATES, FEWEST_TO_CHOOSE, RECOMMENDED, title
+from entropy_sentinel.estimators.catalogue import CANDIDATES, FEWEST_FOR_FIRST, FEWEST_TO_CHOOSE, RECOMMENDED, title
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.report.pages import Exhibit
@@ -222,7 +222,7 @@ def table_recommended(sweep: pl.DataFrame, groups: Groups, default: str) -> Tabl
         (
             SCOPE_NOTE,
             f"Recommended: {title(CANDIDATES[0])}, or a method that is better on {FEWEST_TO_CHOOSE} or more training "
-            "benchmarks, each held out in turn.",
+            f"benchmarks, each held out in turn. With fewer than {FEWEST_FOR_FIRST}: {title(CANDIDATES[1])}.",
             f"Default: {default}; - if it has no result for one of the groups. Best: the smallest median of all "
             "estimators that were run on all these groups; it is not known beforehand.",
         ),
