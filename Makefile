@@ -6,7 +6,7 @@ INSTALLED := $(VENV)/installed
 DOCS := $(VENV)/docs-installed
 PROGRAMS := $(VENV)/programs/installed
 
-.PHONY: demo study-demo study-real study-entropy-area study-ambiguity study-ambigqa study-selection study-fermi gallery how-well \
+.PHONY: demo study-demo study-real study-kinds study-entropy-area study-ambiguity study-ambigqa study-selection study-fermi gallery how-well \
     selection-page example walk-through docs test test-all test-long test-ci test-nightly test-planted test-fast attack check plan progress compare clean
 
 # Snakemake with the demo's profile and further arguments. The lock makes a second `make demo` wait for the first. Its
@@ -40,6 +40,13 @@ study-real: $(INSTALLED)
 	@cat results/real/math-verify/summary.txt
 	@echo 'The whole report: results/real/math-verify/report.html'
 	@echo 'Single responses: $(BIN)/entropy-sentinel show -c examples/real/study.yaml qwen2.5-coder-0.5b gsm8k'
+
+# Shows what estimates are worth on traffic of many kinds, from two models' answers in examples/kinds: no engine, no
+# network.
+study-kinds: $(INSTALLED)
+	$(call run-demo,--configfile examples/kinds/study.yaml)
+	@cat results/kinds/checks/summary.txt
+	@echo 'The whole report: results/kinds/checks/report.html'
 
 # Measures how one response's uncertainty relates to the variety of 16 answers, on the demo's tiny-1m. The paper's models
 # and benchmarks are in studies/entropy-area.yaml.

@@ -128,6 +128,17 @@ def test_what_is_written_is_read_again(found: ModelValidation, tmp_path: Path) -
         write_validation(str(path), OF_NAMES, str(tmp_path / "m.json"))
 
 
+def test_a_study_with_kinds_is_written_and_read_with_both_verdicts(tmp_path: Path) -> None:
+    kinds = pl.when(pl.int_range(pl.len()).over("benchmark") < 30).then(pl.lit("easy")).otherwise(pl.lit("hard"))
+    rows = study(names="abc").with_columns(kind=kinds)
+    found = validation(rows, OF_NAMES)
+    assert found.new_groups is not None
+    found.write(tmp_path / "m.json")
+    (read,) = read_validations([tmp_path / "m.json"])
+    assert read.answers == found.answers
+    assert [verdict for _, verdict, _ in read.answers] == [found.verdict, found.new_groups.verdict]
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"verdict": "usable"}'])
 def test_a_damaged_file_is_named(text: str, tmp_path: Path) -> None:
     (tmp_path / "m.json").write_text(text)

@@ -165,7 +165,8 @@ class ModelValidation:
 
     def write(self, path: str | Path) -> None:
         """Write it as JSON, in one step."""
-        write_whole(path, json.dumps(asdict(self), indent=1) + "\n")
+        saved = asdict(self) | {"new_groups": self.new_groups and self.new_groups.as_dict()}
+        write_whole(path, json.dumps(saved, indent=1) + "\n")
 
 
 def read_validations(paths: Sequence[str | Path]) -> list[ModelValidation]:
