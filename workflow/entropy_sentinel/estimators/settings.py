@@ -90,8 +90,8 @@ class Estimation(Settings):
         "the training rows, the baseline. atc-SIGNAL: the share of responses beyond a threshold on one signal. "
         "consensus: the mean of three ATC estimates. median-of-seven: the median of estimators of several kinds. "
         "recommended: the median of seven, or with six or more training benchmarks a method that is clearly better "
-        "on them, each held out in turn; the consensus with one or two. doc-SIGNAL and doc-ESTIMATOR: the training accuracy shifted by the "
-        "change of the mean confidence. A change refits all estimators of each group",
+        "on them, each held out in turn; the consensus with one or two. doc-SIGNAL and doc-ESTIMATOR: the training "
+        "accuracy shifted by the change of the mean confidence. A change refits all estimators of each group",
     )
     keep: Annotated[list[str], DISTINCT] = Field(
         [OWN, RECOMMENDED, "atc-max", "atc-nll_sum", "atc-se_sum", "baseline-mtp"],
