@@ -9,13 +9,14 @@ import polars as pl
 
 from entropy_sentinel.analyses.accuracy.validation import read_validations
 from entropy_sentinel.frames.contract import read_provenance
-from made.how_well import elsewhere, page
+from made.how_well import elsewhere, page, unlike
 from made.how_well.cases import read_cases
 from made.how_well.fitted import beside_estimates, chosen_by_benchmarks, moved, read_observations, validated
 from made.how_well.picture import PICTURE, draw
 from made.how_well.trivia import read_trivia
 
 STUDY, AT_ANOTHER_TEMPERATURE, JUDGE = "real", "real-temperature", "math-verify"
+KINDS, CHECKS = "kinds", "checks"
 # Sizes of the training groups that are validated: a validation needs at least three domains.
 SIZES = (3, 4, 6)
 
@@ -46,6 +47,7 @@ def write_page(results: Path, docs: Path) -> Path:
     parts = [
         page.introduction(cases, items),
         elsewhere.other_kind(_between_kinds(observations)),
+        _of_many_kinds(results / KINDS, observations),
         page.not_better(settings),
         page.left_out(cases, {model: chosen_by_benchmarks(rows) for model, rows in observations.items()}),
         page.kinds(read_validations(sorted((study / JUDGE / "validation").glob("*.json")))),
@@ -58,6 +60,21 @@ def write_page(results: Path, docs: Path) -> Path:
     path = docs / "how_well.md"
     path.write_text("\n\n".join(part.strip() for part in parts) + "\n", encoding="utf-8")
     return path
+
+
+def _of_many_kinds(study: Path, mathematics: Mapping[str, pl.DataFrame]) -> str:
+    """Return the section on traffic of many kinds, for the models of the study of kinds."""
+    of_models = {model: unlike.by_kind(rows) for model, rows in read_observations(study, CHECKS).items()}
+    validations = read_validations(sorted((study / CHECKS / "validation").glob("*.json")))
+    return unlike.section(
+        {model: unlike.asked_elsewhere(rows, mathematics.get(model)) for model, rows in of_models.items()},
+        {
+            model: (unlike.methods_left_out(rows, "benchmark"), unlike.methods_left_out(rows, "family"))
+            for model, rows in of_models.items()
+        },
+        {model: unlike.with_labels(rows) for model, rows in of_models.items()},
+        [verdict for validation in validations for _, verdict, _ in validation.answers],
+    )
 
 
 def _between_kinds(mathematics: Mapping[str, pl.DataFrame]) -> dict[tuple[str, str], pl.DataFrame]:

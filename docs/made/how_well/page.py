@@ -25,10 +25,10 @@ _INTRODUCTION = string.Template("""\
 # How well does it work?
 
 Answers of $models to $n_items questions of $n_domains published benchmarks, labelled by math-verify
-([examples/real](../examples/real/README.md)). Every number on this page is computed from them by
-`make study-real how-well`. An *error* is the distance between the estimated and true accuracy of a domain whose
-labels the estimator has not seen; AEE is its mean over domains. Limits in brackets are t-intervals at $confidence
-over the $n_domains domains, each the mean of its models.
+([examples/real](../examples/real/README.md)), and in one section to 23 other kinds of question. Every number is
+computed by `make study-real study-kinds how-well`. An *error* is the distance between the estimated and true
+accuracy of a domain whose labels the estimator has not seen; AEE is its mean over domains. Limits in brackets are
+t-intervals at $confidence over the $n_domains domains, each the mean of its models.
 
 Estimators are fitted on the study's training rows, four fifths of a domain, and evaluated on all rows of domains that
 they were not fitted on. Answers that were truncated or cannot be read have no label: *true* and *estimated* refer to

@@ -139,6 +139,25 @@ def test_a_study_with_kinds_is_written_and_read_with_both_verdicts(tmp_path: Pat
     assert [verdict for _, verdict, _ in read.answers] == [found.verdict, found.new_groups.verdict]
 
 
+def with_words(rows: pl.DataFrame, first: int) -> pl.DataFrame:
+    """Rows whose responses have three of these six buckets, each another three."""
+    words = [[first + (place + step) % 6 for step in range(3)] for place in range(len(rows))]
+    return rows.with_columns(buckets=pl.Series(words, dtype=pl.List(pl.UInt8)), buckets_of=pl.lit("tokens"))
+
+
+def test_an_unlabelled_domain_of_other_words_is_unfamiliar_and_its_interval_rests_on_the_prior() -> None:
+    labelled = with_words(study(), 0)
+    like, unlike = (
+        with_words(observations(name, **UNLABELLED), first) for name, first in (("like", 0), ("unlike", 100))
+    )
+    found = validation(pl.concat([labelled, like, unlike]), OF_NAMES)
+    own, other = found.unlabelled
+    assert (own.domain, own.unfamiliar, own.basis) == ("like", None, "predictive")
+    assert other.unfamiliar.startswith("farther from every labelled domain (")
+    assert other.basis == "prior"
+    assert other.upper - other.lower > own.upper - own.lower
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"verdict": "usable"}'])
 def test_a_damaged_file_is_named(text: str, tmp_path: Path) -> None:
     (tmp_path / "m.json").write_text(text)

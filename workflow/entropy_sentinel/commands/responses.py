@@ -172,6 +172,9 @@ def score(
             f"{output}: {len(scores):,} responses, {without:,} of them without P(correct)"
             + ("" if mean is None else f"; mean P(correct) {mean:.3f}")
         )
+    if unlike := scores.filter("unfamiliar")["benchmark"].unique(maintain_order=True).to_list():
+        shown = ", ".join(unlike[:5]) + (", ..." if len(unlike) > 5 else "")
+        say(f"unfamiliar: {shown}: unlike every labelled domain, so P(correct) may be far off; label some", err=True)
     for flag, reason in general_flags(loaded, read.taken).items():
         say(f"{flag}: {reason}", err=True)
     report(read.problems)

@@ -104,6 +104,15 @@ class Familiarity:
         limit = self.limit
         return [_reason(distance, limit) if distance > limit else None for distance in self.distances(states)]
 
+    def flags_of(self, buckets: pl.DataFrame, slices: np.ndarray, n_slices: int) -> list[str | None]:
+        """Return why each slice of responses is unfamiliar, or None.
+
+        `buckets` has the columns of `features.buckets.SCHEMA`, (n_rows,); buckets of another kind do not count.
+        `slices` (n_rows,) is the slice of each row, from 0.
+        """
+        alike = buckets.select(pl.when(pl.col(KIND) == self.kind).then(COLUMN)).to_series()
+        return self.flags(counts_of(alike, slices, n_slices))
+
     def lines(self) -> list[str]:
         """Return a line with how far the labelled domains are from each other, for the user who labels."""
         if not np.isfinite(self.left_out).any():

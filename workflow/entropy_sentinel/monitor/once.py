@@ -9,8 +9,10 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.estimators.estimator import Estimator
+from entropy_sentinel.estimators.familiarity import familiarity_of
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.training import one_thread
+from entropy_sentinel.features.buckets import SCHEMA
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.options import columns_by, taking
@@ -135,8 +137,10 @@ def score(
 
     Returns:
         One row per response, in the order of `features`. Columns: the response's key (model, benchmark, item_id,
-        sample); `p_correct` in [0, 1]; and, if `p_correct` is null, the `reason`: no features, or another model or
-        kind of log-probabilities. With `any_model` or `any_logprobs`, a column `overridden` names the mismatches.
+        sample); `p_correct` in [0, 1]; `unfamiliar`, whether the responses of the benchmark are unlike all labelled
+        domains, so that `p_correct` may be far off; and, if `p_correct` is null, the `reason`: no features, or another
+        model or kind of log-probabilities. With `any_model` or `any_logprobs`, a column `overridden` names the
+        mismatches.
 
     Raises:
         InputError: For an estimator without P(correct), such as a threshold.
@@ -149,7 +153,7 @@ def score(
         >>> features, labels = es.features(es.read_logs(es.example().traces)), es.read_labels(es.example().labels)
         >>> scores = es.score(es.fit(features, labels, "log-3d"), features)
         >>> scores.columns, scores.height
-        (['model', 'benchmark', 'item_id', 'sample', 'p_correct', 'reason'], 150)
+        (['model', 'benchmark', 'item_id', 'sample', 'p_correct', 'unfamiliar', 'reason'], 150)
         >>> mean = labels.join(scores, on="item_id").group_by("label").agg(pl.col("p_correct").mean())
         >>> dict(mean.rows())[True] > dict(mean.rows())[False]
         True
@@ -166,8 +170,19 @@ def scored(estimator: SavedEstimator, read: Read) -> pl.DataFrame:
     usable = read.rows["excluded"].is_null()
     p = np.full(len(read.rows), np.nan)
     p[usable.to_numpy()] = _p_correct(estimator.estimator, read.rows.filter(usable))
-    scores = read.rows.select(*RESPONSE, p_correct=pl.Series(p).fill_nan(None), reason="excluded")
+    shown = {"p_correct": pl.Series(p).fill_nan(None), "unfamiliar": _unfamiliar(estimator, read.rows)}
+    scores = read.rows.select(*RESPONSE, **shown, reason="excluded")
     return scores.with_columns(overridden=pl.lit(overridden(estimator.about, read.taken))) if read.taken else scores
+
+
+def _unfamiliar(estimator: SavedEstimator, rows: pl.DataFrame) -> pl.Series:
+    """Return whether the benchmark of each response is unlike all labelled domains, (n_rows,); null if unknown."""
+    if (familiarity := familiarity_of(estimator.about)) is None or not set(SCHEMA) <= set(rows.columns):
+        return pl.Series([None] * len(rows), dtype=pl.Boolean)
+    names = rows["benchmark"].unique(maintain_order=True)
+    places = rows["benchmark"].replace_strict(names, range(len(names)), return_dtype=pl.Int64).to_numpy()
+    flagged = [why is not None for why in familiarity.flags_of(rows, places, len(names))]
+    return pl.Series(flagged, dtype=pl.Boolean).gather(places)
 
 
 def _p_correct(estimator: Estimator, features: pl.DataFrame) -> np.ndarray:

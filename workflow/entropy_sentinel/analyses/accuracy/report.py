@@ -15,7 +15,7 @@ from entropy_sentinel.analyses.accuracy.catalogue import TABLES
 from entropy_sentinel.analyses.accuracy.frames import DOMAINS, SWEEP, StudyFiles
 from entropy_sentinel.analyses.accuracy.headline import Headline, ambiguous, comparison, headlines
 from entropy_sentinel.analyses.accuracy.machine_summary import machine_summary
-from entropy_sentinel.analyses.accuracy.summary import Unjudged, interval, summarise, unjudged
+from entropy_sentinel.analyses.accuracy.summary import Unjudged, estimate, interval, summarise, unjudged
 from entropy_sentinel.analyses.accuracy.summary import labels as label_count
 from entropy_sentinel.analyses.accuracy.validation import LEVEL, ModelValidation, interval_notes, read_validations
 from entropy_sentinel.analyses.exhibits import read_all
@@ -236,6 +236,7 @@ def _estimated(study: Study, default: str) -> dict[str, Any]:
         "usable_share": f"{USABLE_SHARE:.0%}",
         "unlabelled": any(validation.unlabelled for validation in study.validations),
         "interval": interval,
+        "estimate": estimate,
         "bases": interval_notes(study.validations),
         "default_title": title(default),
         "fewest_for_rho": FEWEST_FOR_RHO,

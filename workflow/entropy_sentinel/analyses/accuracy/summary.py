@@ -120,9 +120,9 @@ def _unlabelled(validations: Sequence[ModelValidation]) -> list[str]:
             validation.model,
             domain.domain,
             str(domain.n),
-            number(domain.estimated, ".2f"),
+            estimate(domain),
             interval(domain),
-            domain.reason or validation.verdict,
+            domain.reason or ("unfamiliar: label some" if domain.unfamiliar else validation.verdict),
         )
         for validation in validations
         for domain in validation.unlabelled
@@ -136,6 +136,12 @@ def _unlabelled(validations: Sequence[ModelValidation]) -> list[str]:
 def _unjudged(unjudged: Sequence[Unjudged]) -> list[str]:
     """Name the judges that could not label any response to a benchmark with references, and why."""
     return ["\n".join(["No label from the judge", *(f"  {gap.text}" for gap in unjudged)])] if unjudged else []
+
+
+def estimate(domain: Domain) -> str:
+    """Return a domain's estimate as text, in brackets if the domain is unlike all labelled ones."""
+    shown = number(domain.estimated, ".2f")
+    return f"({shown})" if domain.unfamiliar else shown
 
 
 def interval(domain: Domain) -> str:

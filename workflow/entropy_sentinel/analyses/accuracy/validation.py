@@ -7,7 +7,7 @@ it estimates the unlabelled domains, with intervals from its errors on the label
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,11 @@ import polars as pl
 
 from entropy_sentinel.estimators.catalogue import RECOMMENDED, title
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
+from entropy_sentinel.estimators.familiarity import PRIOR, Familiarity
 from entropy_sentinel.estimators.settings import EstimationSettings
-from entropy_sentinel.estimators.training import fit, score
+from entropy_sentinel.estimators.training import TrainingRows, fit, score
 from entropy_sentinel.estimators.validation import Validation, validate
+from entropy_sentinel.features.buckets import SCHEMA
 from entropy_sentinel.frames.errors import DamagedFileError
 from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.signals.observation_frame import DOMAIN
@@ -37,6 +39,7 @@ class Domain:
     `true` is null if the domain is unlabelled. `estimated` and its interval, `lower` to `upper`, are null if there is
     no estimate; `reason` says why. `basis` says what the interval is based on (statistics/intervals.py).
     `conformal_lower` and `conformal_upper` are the conformal interval, also null if there are too few domains for it.
+    `unfamiliar` says why an unlabelled domain is unlike all labelled ones; its interval then rests on the prior alone.
     """
 
     domain: str
@@ -49,6 +52,7 @@ class Domain:
     reason: str | None
     conformal_lower: float | None = None
     conformal_upper: float | None = None
+    unfamiliar: str | None = None
 
     @property
     def error(self) -> float | None:
@@ -225,7 +229,7 @@ def validation(observations: pl.DataFrame, settings: EstimationSettings) -> Mode
         methods=tuple(_method(validation) for validation in validations.values()),
         coverage=tuple(map(asdict, own.coverage)),
         left_out=tuple(_left_out(own)),
-        unlabelled=tuple(_unlabelled(observations, recommended, own.residuals)),
+        unlabelled=tuple(_unlabelled(observations, recommended, own.residuals, training)),
         n_training=len(training),
         training_accuracy=training.accuracy if len(training) else None,
         caution=training.caution,
@@ -266,8 +270,14 @@ def _left_out(own: Validation) -> Iterable[Domain]:
     return sorted(domains, key=lambda domain: domain.true or 0, reverse=True)
 
 
-def _unlabelled(observations: pl.DataFrame, estimator: Estimator | Unfitted, residuals: Residuals) -> Iterable[Domain]:
+def _unlabelled(
+    observations: pl.DataFrame, estimator: Estimator | Unfitted, residuals: Residuals, training: TrainingRows
+) -> Iterable[Domain]:
     """Return the unlabelled domains, each with its estimate or the reason why it has no estimate."""
+    familiarity = None
+    if training.buckets is not None:
+        familiarity = Familiarity.of(training.buckets, training.domains, training.groups)
+    assumed = Residuals((), (), (), max(len(np.unique(training.domains)), 2), PRIOR)
     unlabelled = observations.filter(pl.col("label").is_null().all().over(DOMAIN))
     for (name,), rows in unlabelled.group_by(DOMAIN, maintain_order=True):
         featured = rows.filter(pl.col("feature_reason").is_null())
@@ -279,12 +289,16 @@ def _unlabelled(observations: pl.DataFrame, estimator: Estimator | Unfitted, res
                 reason = estimator.reason
             yield Domain(name, n, None, None, None, None, None, reason)
         else:
-            yield _with_intervals(residuals, name, n, estimated, None)
+            why = None
+            if familiarity is not None and set(SCHEMA) <= set(featured.columns):
+                [why] = familiarity.flags_of(featured, np.zeros(len(featured), dtype=np.int64), 1)
+            one = _with_intervals(residuals if why is None else assumed, name, n, estimated, None)
+            yield replace(one, unfamiliar=why)
 
 
 def _with_intervals(residuals: Residuals, name: str, n: int, estimated: float, true: float | None) -> Domain:
     """Return the domain with the intervals of its estimate, computed from these errors."""
     lower, upper, basis = residuals.intervals([estimated], [n], LEVEL)
     ends = residuals.conformal([estimated], [n], LEVEL)
-    conformal = [None if np.isnan(end[0]) else float(end[0]) for end in (ends.lower, ends.upper)]
-    return Domain(name, n, estimated, float(lower[0]), float(upper[0]), basis, true, None, *conformal)
+    lowest, highest = (None if np.isnan(end[0]) else float(end[0]) for end in (ends.lower, ends.upper))
+    return Domain(name, n, estimated, float(lower[0]), float(upper[0]), basis, true, None, lowest, highest)

@@ -14,8 +14,6 @@ import polars as pl
 
 from entropy_sentinel.estimators.familiarity import familiarity_of
 from entropy_sentinel.estimators.saved import SavedEstimator
-from entropy_sentinel.features.buckets import COLUMN, KIND
-from entropy_sentinel.features.buckets import counts_of as word_counts
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.options import taking
 from entropy_sentinel.monitor.labelling.chosen import Sample, identity, order_of, slice_columns
@@ -210,9 +208,8 @@ def _unfamiliar(saved: SavedEstimator, rows: pl.DataFrame, n_slices: int) -> np.
     """Return whether each slice is unlike all labelled domains, (n_slices,) of bool, in the order of SLICE."""
     if (familiarity := familiarity_of(saved.about)) is None:
         return np.zeros(n_slices, dtype=bool)
-    alike = rows.select(pl.when(pl.col(KIND) == familiarity.kind).then(COLUMN)).to_series()
-    states = word_counts(alike, rows[SLICE].to_numpy().astype(np.int64) - 1, n_slices)
-    return np.array([why is not None for why in familiarity.flags(states)], dtype=bool)
+    flags = familiarity.flags_of(rows, rows[SLICE].to_numpy().astype(np.int64) - 1, n_slices)
+    return np.array([why is not None for why in flags], dtype=bool)
 
 
 def _responses(

@@ -1,0 +1,177 @@
+"""The page's section on traffic of many kinds: fitted on one family of questions or on several, asked about others."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.estimators.estimator import Unfitted
+from entropy_sentinel.estimators.familiarity import PRIOR
+from entropy_sentinel.estimators.training import one_thread
+from entropy_sentinel.estimators.validation import validate
+from made.how_well.cases import FLOOR, METHODS
+from made.how_well.fitted import beside_estimates, training_rows
+from made.how_well.page import Cases, inside, number, share
+from made.markdown import table
+
+# Families whose answers are a word or a number.
+SHORT = ("choice", "facts", "numbers")
+FAR = 0.25
+# Numbers of random labels in the new kind, and draws of each number.
+LABELS = (0, 2, 3, 5, 7, 10, 20)
+_DRAWS = 200
+
+
+def by_kind(observations: pl.DataFrame) -> pl.DataFrame:
+    """Return observations of the study of kinds, all for training: `family`, and the kind as `benchmark`."""
+    return observations.with_columns(
+        family="benchmark", benchmark="kind", kind=pl.lit(None, pl.String), split=pl.lit("train")
+    )
+
+
+def asked_elsewhere(kinds: pl.DataFrame, mathematics: pl.DataFrame | None) -> dict[str, Cases]:
+    """Return the cases of `recommended` by what it was fitted on; a kind is never among its own training domains."""
+    families = kinds["family"].unique(maintain_order=True).to_list()
+    result: dict[str, Cases] = {}
+    if mathematics is not None:
+        result["mathematics"] = beside_estimates(mathematics.with_columns(split=pl.lit("train")), kinds)
+    short = pl.col("family").is_in(SHORT)
+    result["short answers"] = beside_estimates(kinds.filter(short), kinds.filter(~short))
+    result["all other families"] = pl.concat(
+        beside_estimates(kinds.filter(pl.col("family") != name), kinds.filter(family=name)) for name in families
+    )
+    return result
+
+
+def methods_left_out(kinds: pl.DataFrame, column: str) -> dict[str, float]:
+    """Return the mean error of each method on every kind, fitted without its value of `column`."""
+    errors: dict[str, list[float]] = {name: [] for name in METHODS}
+    with one_thread():
+        for (value,), part in kinds.group_by(column, maintain_order=True):
+            rows = training_rows(kinds.filter(pl.col(column) != value))
+            for name in METHODS:
+                estimator = rows.fit(name)
+                if isinstance(estimator, Unfitted):
+                    continue
+                for _, one in part.group_by("benchmark", maintain_order=True):
+                    known = one.filter(pl.col("label").is_not_null())
+                    errors[name].append(abs(estimator.accuracy(known) - known["label"].mean()))
+    return {name: float(np.mean(of)) for name, of in errors.items() if of}
+
+
+def with_labels(kinds: pl.DataFrame) -> dict[int, tuple[float, float]]:
+    """Return the mean error over kinds with n random labels: of the labels alone, and of labels and estimate together.
+
+    The estimate, fitted on all other families, counts as e (1 - e) / s^2 - 1 labels, at least half a label; s is the
+    spread of its errors in the validation, or the prior's if the kind is unfamiliar.
+    """
+    alone: dict[int, list[float]] = {n: [] for n in LABELS}
+    together: dict[int, list[float]] = {n: [] for n in LABELS}
+    draw = np.random.default_rng(42)
+    for estimate, spread, labels in _estimated(kinds):
+        e = min(max(estimate, 0.02), 0.98)
+        worth = max(e * (1 - e) / spread**2 - 1, 0.5)
+        for n in LABELS:
+            drawn = np.array([draw.choice(labels, n, replace=False).sum() for _ in range(_DRAWS)])
+            both = (drawn + worth * e) / (n + worth)
+            together[n].append(float(np.abs(both - labels.mean()).mean()))
+            # Without a label, the best guess that needs nothing is one half.
+            alone[n].append(float(np.abs((drawn / n if n else np.array([0.5])) - labels.mean()).mean()))
+    return {n: (float(np.mean(alone[n])), float(np.mean(together[n]))) for n in LABELS}
+
+
+def _estimated(kinds: pl.DataFrame) -> Iterator[tuple[float, float, np.ndarray]]:
+    """Yield the estimate of each kind from the other families, the spread of its error, and the kind's labels."""
+    with one_thread():
+        for (family,), part in kinds.group_by("family", maintain_order=True):
+            others = kinds.filter(pl.col("family") != family)
+            rows = training_rows(others)
+            estimator = rows.fit("recommended")
+            errors = [
+                domain.estimated - domain.true
+                for domain in validate(rows, "recommended").domains
+                if domain.estimated is not None
+            ]
+            flagged = dict(beside_estimates(others, part).select("benchmark", "unfamiliar").iter_rows())
+            for (name,), one in part.group_by("benchmark", maintain_order=True):
+                known = one.filter(pl.col("label").is_not_null())
+                spread = PRIOR.scale if flagged[name] else float(np.sqrt(np.mean(np.square(errors))))
+                yield estimator.accuracy(known), spread, known["label"].cast(pl.Float64).to_numpy()
+
+
+def section(
+    cases: Mapping[str, Mapping[str, Cases]],
+    left_out: Mapping[str, tuple[dict[str, float], dict[str, float]]],
+    labels: Mapping[str, dict[int, tuple[float, float]]],
+    verdicts: Sequence[str],
+) -> str:
+    """Return the section. `cases` are keyed by model and by what was fitted on; `left_out` has the errors of methods
+    with a kind and with its family left out, and `labels` the errors with some labels, by model. `verdicts` are those
+    of the validations of all models, for new kinds and for new families.
+    """
+    rows = []
+    for model, by_training in cases.items():
+        for known, part in by_training.items():
+            far = pl.col("error") > FAR
+            width = part.select((pl.col("upper_90%") - pl.col("lower_90%")).mean()).item()
+            flagged = pl.col("unfamiliar")
+            rows.append([
+                known, model, str(len(part)), number(part["error"].mean()), share(part, far), share(part, flagged),
+                share(part.filter(far), flagged), share(part, inside(0.9)), number(width),
+            ])  # fmt: skip
+    head = [
+        "fitted on",
+        "model",
+        "kinds",
+        "AEE",
+        f"off by more than {FAR}",
+        "unfamiliar",
+        "of those far off",
+        "90% intervals that hold",
+        "their width",
+    ]
+    return "\n\n".join(
+        (
+            "## Traffic of many kinds",
+            "Answers of two models to 23 kinds of question in seven families\n"
+            "([examples/kinds](../examples/kinds/README.md)). No kind of the asked family is among the labels.",
+            table(head, rows),
+            "Fitted on one narrow subject, every other kind is flagged. Fitted on several families, a new kind is\n"
+            "hardly ever farther from the labelled ones than they are from each other, so it is not flagged: the\n"
+            "intervals say what such an estimate is worth, and are wide. The validation refuses: fitted on all these\n"
+            f"kinds, its verdicts are {_in_words(verdicts)}. Where kinds are unlike each other, no method is far\n"
+            "better than their mean accuracy:",
+            _methods(left_out),
+            "So label some responses of each new kind. The table shows the mean error over kinds with n random labels\n"
+            "in the kind, fitted on the other families: from the labels alone, and with the estimate counted as the\n"
+            "labels that it is worth (`worth labels` beside every estimate).",
+            _labels(labels),
+        )
+    )
+
+
+def _in_words(verdicts: Sequence[str]) -> str:
+    counts = Counter(verdicts)
+    return ", ".join(f"**{verdict}** ({count})" for verdict, count in counts.most_common())
+
+
+def _methods(left_out: Mapping[str, tuple[dict[str, float], dict[str, float]]]) -> str:
+    head = ["AEE of", *(f"{model}: one {what} left out" for model in left_out for what in ("kind", "family"))]
+    floor_first = [FLOOR, *(name for name in METHODS if name != FLOOR)]
+    rows = [
+        [METHODS[name], *(number(part.get(name)) for pair in left_out.values() for part in pair)]
+        for name in floor_first
+    ]
+    return table(head, rows)
+
+
+def _labels(labels: Mapping[str, Mapping[int, tuple[float, float]]]) -> str:
+    head = ["labels", *(f"{model}: {what}" for model in labels for what in ("labels alone", "with the estimate"))]
+    rows = []
+    for n in LABELS:
+        errors = [of[n] for of in labels.values()]
+        rows.append(
+            [str(n), *(cell for alone, both in errors for cell in ("-" if not n else number(alone), number(both)))]
+        )
+    return table(head, rows)
