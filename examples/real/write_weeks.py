@@ -5,9 +5,9 @@
 writes ``app/logs/week-1.parquet`` and ``week-2.parquet``, and ``app/labels.csv`` (item_id, label).
 
 Questions, answers and log-probabilities are those of ``benchmarks`` and ``traces`` beside this file, labels those of
-``labels``. A request has a topic, which is a kind of question of a benchmark, and a book, the benchmark. **Who asked
-what, and when, is made up**: routes, times and ids of requests. No question comes twice. In the second week
-``homework`` asks harder questions, and nobody has an exam.
+``labels``; trivia are those of ``../ambigqa``. A request has a topic, which is a kind of question of a benchmark, and
+a book, the benchmark. **Who asked what, and when, is made up**: routes, times and ids of requests. No question comes
+twice. In the second week ``homework`` asks harder questions, nobody has an exam, and a new route, ``chat``, asks trivia.
 """
 
 import argparse
@@ -20,6 +20,8 @@ from pathlib import Path
 
 import polars as pl
 
+from entropy_sentinel.sources.fields import normalised
+
 HERE = Path(__file__).parent
 # The model that the walk-through, the notebook and the package's example show.
 SHOWN = "qwen2.5-coder-1.5b"
@@ -27,6 +29,10 @@ SEED = 1109
 MONDAYS = {1: datetime(2026, 11, 2, tzinfo=UTC), 2: datetime(2026, 11, 9, tzinfo=UTC)}
 # Requests are made in the day: from 7 to 22 o'clock.
 FIRST_HOUR, LAST_HOUR = 7, 22
+
+# Questions of general knowledge with one answer, which are unlike all others.
+TRIVIA, TRIVIA_FILE = "trivia/one answer", "ambigqa-single"
+TRIVIA_FOLDER = HERE.parent / "ambigqa"
 
 # Questions of each topic on a route, in the first week and in the second.
 ROUTES: dict[str, dict[int, dict[str, int]]] = {
@@ -59,6 +65,7 @@ ROUTES: dict[str, dict[int, dict[str, int]]] = {
         },
         2: {"olympiadbench/discrete": 8, "livemathbench/competition": 32},
     },
+    "chat": {1: {}, 2: {TRIVIA: 40}},
 }
 
 # What a row of a benchmark calls its question: the first of these that it has.
@@ -110,12 +117,37 @@ def questions(names: Iterable[str]) -> pl.DataFrame:
     return pl.DataFrame(result, schema=["item", "topic", "question"], orient="row")
 
 
+def trivia(model: str) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """The questions of general knowledge, a model's first answer to each, and the labels.
+
+    An answer is right if it is one of the names of a right answer, compared as SQuAD compares texts.
+    """
+    lines = (TRIVIA_FOLDER / "benchmarks" / f"{TRIVIA_FILE}.jsonl").read_text("utf-8").splitlines()
+    rows = {f"{TRIVIA_FILE}-{number:05d}": json.loads(line) for number, line in enumerate(lines)}
+    traces = pl.read_parquet(TRIVIA_FOLDER / "traces" / model / f"{TRIVIA_FILE}.parquet").unique(
+        "item_id", keep="first"
+    )
+    traces = traces.sort("item_id").select(FROM_TRACES)
+    asked = [(item, TRIVIA, rows[item]["question"]) for item in traces["item_id"]]
+    right = {item: {normalised(name) for names in row["answers"] for name in names} for item, row in rows.items()}
+    labels = [normalised(text) in right[item] for item, text in traces.select("item_id", "text").iter_rows()]
+    return (
+        pl.DataFrame(asked, schema=["item", "topic", "question"], orient="row"),
+        traces,
+        traces.select("item_id", label=pl.Series(labels)),
+    )
+
+
 def write(folder: Path, model: str) -> None:
     """Write both weeks of a model's log, and the labels, into `folder`."""
     files = sorted((HERE / "traces" / model).glob("*.parquet"))
-    traces = pl.concat([pl.read_parquet(file, columns=list(FROM_TRACES)) for file in files])
-    labels = pl.concat([pl.read_parquet(HERE / "labels" / model / file.name) for file in files])
-    asked = questions(file.stem for file in files)
+    about_trivia, answers, verdicts = trivia(model)
+    traces = pl.concat([*(pl.read_parquet(file, columns=list(FROM_TRACES)) for file in files), answers])
+    labels = pl.concat(
+        pl.read_parquet(HERE / "labels" / model / file.name).select("item_id", "label") for file in files
+    )
+    labels = pl.concat([labels, verdicts])
+    asked = pl.concat([questions(file.stem for file in files), about_trivia])
     plan = planned({topic: part["item"].to_list() for (topic,), part in asked.group_by("topic", maintain_order=True)})
     log = (
         plan.join(asked.drop("topic"), on="item", validate="1:1", maintain_order="left")

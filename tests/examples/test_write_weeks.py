@@ -7,14 +7,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from write_weeks import HERE, MONDAYS, ROUTES, SHOWN, planned, questions, write
+from write_weeks import HERE, MONDAYS, ROUTES, SHOWN, planned, questions, trivia, write
 
 pytestmark = pytest.mark.slow
 
 # Added up from the program's table by hand.
 WEEKS = {
     1: {"homework": 73, "practice": 78, "exam": 113, "science": 152, "contest": 114},
-    2: {"homework": 41, "practice": 41, "science": 48, "contest": 40},
+    2: {"homework": 41, "practice": 41, "science": 48, "contest": 40, "chat": 40},
 }
 TOPICS = {topic for weeks in ROUTES.values() for mix in weeks.values() for topic in mix}
 ITEMS = {topic: [f"{topic}-{row:05d}" for row in range(100)] for topic in TOPICS}
@@ -29,6 +29,7 @@ def mixes(plan: pl.DataFrame) -> dict[tuple[str, int], Counter]:
 
 def of_examples() -> pl.DataFrame:
     asked = questions(path.stem for path in (HERE / "benchmarks").glob("*.jsonl"))
+    asked = pl.concat([asked, trivia(SHOWN)[0]])
     return planned(dict(asked.sort("item").group_by("topic").agg("item").iter_rows()))
 
 
@@ -56,7 +57,7 @@ def test_too_few_questions_are_named() -> None:
 def test_the_log_has_the_answers_of_the_model(tmp_path: Path) -> None:
     write(tmp_path, SHOWN)
     log = pl.concat([pl.read_parquet(tmp_path / "logs" / f"week-{week}.parquet") for week in MONDAYS])
-    assert len(log) == 530 + 170
+    assert len(log) == 530 + 210
     assert set(log["model"]) == {SHOWN}
     plan = of_examples()
     assert log["item_id"].to_list() == plan["item_id"].to_list()
@@ -76,7 +77,7 @@ def test_labels_are_those_of_the_responses(tmp_path: Path) -> None:
     write(tmp_path, SHOWN)
     labels = dict(pl.read_csv(tmp_path / "labels.csv").iter_rows())
     given = pl.concat([pl.read_parquet(path) for path in (HERE / "labels" / SHOWN).glob("*.parquet")])
-    judged = dict(given.select("item_id", "label").iter_rows())
+    judged = dict(given.select("item_id", "label").iter_rows()) | dict(trivia(SHOWN)[2].iter_rows())
     expected = {request: judged[item] for request, item in of_examples().select("item_id", "item").iter_rows()}
     assert labels == {request: label for request, label in expected.items() if label is not None}
     assert {True, False} == set(labels.values())
