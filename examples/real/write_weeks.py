@@ -7,7 +7,8 @@ writes ``app/logs/week-1.parquet`` and ``week-2.parquet``, and ``app/labels.csv`
 Questions, answers and log-probabilities are those of ``benchmarks`` and ``traces`` beside this file, labels those of
 ``labels``; trivia are those of ``../ambigqa``. A request has a topic, which is a kind of question of a benchmark, and
 a book, the benchmark. **Who asked what, and when, is made up**: routes, times and ids of requests. No question comes
-twice. In the second week ``homework`` asks harder questions, nobody has an exam, and a new route, ``chat``, asks trivia.
+twice. In the second week ``homework`` asks harder questions, nobody has an exam, and a new route, ``chat``, asks
+trivia.
 """
 
 import argparse

@@ -14,8 +14,8 @@ from entropy_sentinel.estimators.about import about
 from entropy_sentinel.estimators.support import NOISE, QUANTILES, Compared, Support
 from entropy_sentinel.estimators.training import TrainingRows
 
-# Features and labels of a tiny model (benchmarks/support_data.py).
-RESPONSES = Path(__file__).parents[2] / "benchmarks" / "data" / "support.parquet"
+# Features and labels of a tiny model (tests/shared/support_data.py).
+RESPONSES = Path(__file__).parent / "data" / "support.parquet"
 
 
 def entropies(*values: float) -> pl.DataFrame:

@@ -1,9 +1,9 @@
-"""Make data/support.parquet, the data of `make bench-support`: features and labels at several temperatures.
+"""Make tests/estimators/data/support.parquet: features and labels of the demo's models at several temperatures.
 
 Both tiny models of the demo answer its ten labelled domains, all 200 items of each at temperature 0.5 and the second
 hundred at 0.7, 0.9 and 1.2. The exact judge labels them; responses without a label are left out. The engine is loaded
 once per model; it takes seven minutes. Run from the root:
-PYTHONPATH=workflow .venv/bin/python benchmarks/support_data.py
+PYTHONPATH=workflow .venv/bin/python tests/shared/support_data.py
 """
 
 import logging
@@ -26,8 +26,8 @@ from entropy_sentinel.stages.benchmark import write_benchmark
 from entropy_sentinel.stages.generation import request_keys, request_seed, to_frame
 from entropy_sentinel.stages.label import label, make_judge
 
-ROOT = Path(__file__).parents[1]
-DATA = ROOT / "benchmarks" / "data" / "support.parquet"
+ROOT = Path(__file__).parents[2]
+DATA = ROOT / "tests" / "estimators" / "data" / "support.parquet"
 MODELS = ("tiny-1m", "tiny-3m")
 TRAINED_AT, OTHERS = 0.5, (0.7, 0.9, 1.2)
 TRAINING_ITEMS = 100
