@@ -1,9 +1,9 @@
 """Measure the flags `unfamiliar` and `outside support` on real answers to many kinds of question.
 
 Estimators are fitted on 60 % of the items of 3, 6 or 12 kinds: of mathematics, of one family, or of several families
-(examples/real, examples/kinds). They estimate slices of 20, 50 or 100 responses: of other kinds, and from the other 40 %
-of their own kinds, mixtures of these and the same kinds at temperature 1, which must not be flagged. Prints tables of
-recall, false flags and intervals, and as its last line one JSON object. Run by `make bench-familiar`.
+(examples/real, examples/kinds). They estimate slices of 20, 50 or 100 responses: of other kinds, and from the other
+40 % of their own kinds, mixtures of these and the same kinds at temperature 1, which must not be flagged. Prints tables
+of recall, false flags and intervals, and as its last line one JSON object. Run by `make bench-familiar`.
 """
 
 import argparse
@@ -23,14 +23,13 @@ from tabulate import tabulate
 
 import entropy_sentinel as es
 from entropy_sentinel.estimators.estimator import Unfitted
-from entropy_sentinel.estimators.familiarity import PRIOR, Familiarity
+from entropy_sentinel.estimators.familiarity import Familiarity, residuals_if_unfamiliar
 from entropy_sentinel.estimators.settings import Estimation, Fitting
 from entropy_sentinel.estimators.support import Support
 from entropy_sentinel.estimators.training import TrainingRows, one_thread
 from entropy_sentinel.estimators.validation import validate
 from entropy_sentinel.features.buckets import SCHEMA
 from entropy_sentinel.frames.response import item_numbers
-from entropy_sentinel.statistics.intervals import Residuals
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 MODELS = ("qwen2.5-coder-0.5b", "smollm2-135m")
@@ -89,7 +88,7 @@ def training_sets(model: str, n: int, draw: random.Random) -> Iterator[tuple[str
         for _ in range(n):
             order = draw.sample(every, len(every))
             # As many families as possible: one kind of each, then the others.
-            first = list({family: name for family, name in order}.values())
+            first = list(dict(order).values())
             rest = [name for _, name in order if name not in first]
             yield "several families", tuple(sorted((first + rest)[:size]))
 
@@ -109,7 +108,7 @@ def measure(job: tuple[str, str, tuple[str, ...], int]) -> list[dict[str, Any]]:
             return []
         residuals = validate(training, "recommended").residuals
         support, familiarity = Support.of(known, known["domain"]), Familiarity.of(words, known["domain"])
-        assumed = Residuals((), (), (), len(group), PRIOR)
+        assumed = residuals_if_unfamiliar(len(group))
         cases = []
         for what, domain, part in _slices(model, group, seed):
             p, one = estimator.accuracy(part), np.zeros(len(part), dtype=np.int64)
@@ -176,10 +175,8 @@ HEADS = [
 def show(cases: pl.DataFrame, *by: str) -> dict[str, list[Any]]:
     """Print a table of `shares` by columns, and return its rows by name."""
     rows = {" / ".join(map(str, key)): shares(part) for key, part in cases.sort(by).group_by(by, maintain_order=True)}
-    print(
-        f"\n{tabulate([[name, *row] for name, row in rows.items()], [', '.join(by), *HEADS], floatfmt='.2f', missingval='-')}",
-        flush=True,
-    )
+    lines = [[name, *row] for name, row in rows.items()]
+    print(f"\n{tabulate(lines, [', '.join(by), *HEADS], floatfmt='.2f', missingval='-')}", flush=True)
     return rows
 
 

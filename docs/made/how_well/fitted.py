@@ -9,7 +9,7 @@ import polars as pl
 
 from entropy_sentinel.estimators.catalogue import RECOMMENDED
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
-from entropy_sentinel.estimators.familiarity import PRIOR, Familiarity
+from entropy_sentinel.estimators.familiarity import Familiarity, residuals_if_unfamiliar
 from entropy_sentinel.estimators.settings import Estimation, Fitting
 from entropy_sentinel.estimators.support import Support
 from entropy_sentinel.estimators.training import TrainingRows, one_thread
@@ -18,7 +18,6 @@ from entropy_sentinel.features.buckets import COLUMN, counts_of
 from entropy_sentinel.monitor.estimating.alerts import LARGEST_SHARE
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from entropy_sentinel.stages.estimate import labelled_rows
-from entropy_sentinel.statistics.intervals import Residuals
 from made.how_well.cases import METHODS, with_errors
 
 SETTINGS = Fitting.of(Estimation().model_dump() | {"seed": 42})
@@ -86,7 +85,7 @@ def _of(fitted_on: pl.DataFrame, asked: pl.DataFrame) -> Iterator[dict[str, obje
         one = np.zeros(len(part), dtype=int)
         outside = support.flags(support.counts(part, one, 1), np.array([case["estimated"]]))
         unfamiliar = familiarity is not None and familiarity.flags(counts_of(part[COLUMN], one, 1))[0] is not None
-        residuals = Residuals((), (), (), len(group), PRIOR) if unfamiliar else validation.residuals
+        residuals = residuals_if_unfamiliar(len(group)) if unfamiliar else validation.residuals
         for level in LEVELS:
             lower, upper, _ = residuals.intervals([case["estimated"]], [case["n"]], level)
             case |= {f"lower_{level:.0%}": float(lower[0]), f"upper_{level:.0%}": float(upper[0])}

@@ -248,6 +248,11 @@ def _say_chosen(chosen: "Sample", by: list[str], output: Path | None, html: Path
         say(f"{html}: {words}; open it in a browser, and pass the file that it saves to `{chosen.next_step} --labels`")
 
 
+def _in_brackets(text: str, name: str, row: dict[str, Any]) -> str:
+    """Return the estimate of an unfamiliar slice in brackets, and any other number as it is."""
+    return f"({text})" if name in ("estimated_accuracy", "width_before") and row.get("unfamiliar") else text
+
+
 def _prospects(prospects: "pl.DataFrame") -> "Table":
     from entropy_sentinel.report.terminal import table
 
@@ -276,7 +281,7 @@ def _table(slices: "pl.DataFrame", by: list[str], level: float) -> "Table":
         [
             ", ".join("-" if row[name] is None else str(row[name]) for name in by) or EVERYTHING,
             *(f"{row[name]:,}" for name in counts),
-            *(number(row[name]) for name in shares),
+            *(_in_brackets(number(row[name]), name, row) for name in shares),
         ]
         for row in slices.iter_rows(named=True)
     ]

@@ -23,6 +23,7 @@ import polars as pl
 from scipy.optimize import nnls
 
 from entropy_sentinel.features.buckets import COLUMN, KIND, counts_of
+from entropy_sentinel.statistics.intervals import Residuals
 from entropy_sentinel.statistics.numbers import Names
 from entropy_sentinel.statistics.predictive import CAUTIOUS, Prior
 
@@ -169,6 +170,11 @@ class Familiarity:
         between = apart - of_slice / n - (shares**2 * of_known / n_of).sum()
         within = of_slice + of_mixture
         return float(between / (max(between, 0.0) + within)) if between > 0 or within > 0 else 0.0
+
+
+def residuals_if_unfamiliar(n_domains: int) -> Residuals:
+    """Return what intervals of unfamiliar slices rest on: no errors, and the prior of such errors."""
+    return Residuals((), (), (), max(n_domains, 2), PRIOR)
 
 
 def _reason(distance: float, limit: float) -> str:

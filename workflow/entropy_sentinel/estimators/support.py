@@ -4,8 +4,8 @@ It compares the largest entropy of each response, `max`. A slice is in support i
 its distribution. Otherwise its distance from the nearest mixture counts, times 4 p (1 - p), because an estimate p near
 0 or 1 is usually right anyway. The state of a slice is a histogram of 14 counts; those of its parts add up exactly.
 
-Measured on real answers to other kinds of question (`make bench-familiar`): it finds 0 to 36 % of the errors above 0.25,
-most of them in large slices and with few training domains, and flags up to 19 % of the good estimates. Mixtures of
+Measured on real answers to other kinds of question (`make bench-familiar`), it finds 0 to 36 % of the errors above
+0.25, most of them in large slices and with few training domains. It flags up to 19 % of the good estimates. Mixtures of
 training domains were never flagged. The flag `unfamiliar` (`familiarity`) finds kinds of question that no labelled
 domain is like; this one finds responses with unusual entropies, whatever their words. Feature, weight and threshold
 were chosen on the demo's models. A threshold of .03 to .05, learned on other models and domains (`make bench-learned`),

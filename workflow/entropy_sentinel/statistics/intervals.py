@@ -37,7 +37,7 @@ NOTES = {
     f"{CAUTIOUS.freedom} domains off by {CAUTIOUS.scale:.2f}. The interval holds if the new domain resembles the "
     "labelled ones as they resemble each other.",
     PRIOR: "The interval rests on an assumption (prior), because there are no held-out domains like these responses "
-    f"to show the estimator's errors. It assumes errors of about {CAUTIOUS.scale:.2f}, more than most published ones.",
+    "to show the estimator's errors. It assumes errors of about 0.2, more than most published ones.",
 }
 
 # The factor by which errors are larger after training on one domain: the ratio of the medians for k = 1 and 2 in the

@@ -16,7 +16,7 @@ import polars as pl
 
 from entropy_sentinel.estimators.catalogue import RECOMMENDED, title
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
-from entropy_sentinel.estimators.familiarity import PRIOR, Familiarity
+from entropy_sentinel.estimators.familiarity import Familiarity, residuals_if_unfamiliar
 from entropy_sentinel.estimators.settings import EstimationSettings
 from entropy_sentinel.estimators.training import TrainingRows, fit, score
 from entropy_sentinel.estimators.validation import Validation, validate
@@ -277,7 +277,7 @@ def _unlabelled(
     familiarity = None
     if training.buckets is not None:
         familiarity = Familiarity.of(training.buckets, training.domains, training.groups)
-    assumed = Residuals((), (), (), max(len(np.unique(training.domains)), 2), PRIOR)
+    assumed = residuals_if_unfamiliar(len(np.unique(training.domains)))
     unlabelled = observations.filter(pl.col("label").is_null().all().over(DOMAIN))
     for (name,), rows in unlabelled.group_by(DOMAIN, maintain_order=True):
         featured = rows.filter(pl.col("feature_reason").is_null())

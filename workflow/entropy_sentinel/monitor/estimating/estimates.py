@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.estimators.familiarity import PRIOR as UNFAMILIAR_PRIOR
+from entropy_sentinel.estimators.familiarity import residuals_if_unfamiliar
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.monitor.catalogue import CATALOGUE, STATISTICS
 from entropy_sentinel.monitor.estimating.alerts import Flags, notes_of, notes_of_slices
@@ -32,7 +32,7 @@ class Estimates:
         self._unvalidated = Residuals((), (), (), n_domains)
         self._residuals = validation.residuals if validation else self._unvalidated
         # The errors on labelled domains say nothing about a slice that is unlike all of them.
-        self._unfamiliar = Residuals((), (), (), max(n_domains, 2), UNFAMILIAR_PRIOR)
+        self._unfamiliar = residuals_if_unfamiliar(n_domains)
         self._flags = Flags(saved, min_responses, taken)
 
     def general_flags(self, every: Sums) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.estimators.familiarity import familiarity_of
+from entropy_sentinel.estimators.familiarity import familiarity_of, residuals_if_unfamiliar
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.options import taking
@@ -192,6 +192,8 @@ def sample(
     counts = counts_of(p, places, settings.budget, least)
     drawn = [draw(p[place], order[place], int(n)) for place, n in zip(places, counts, strict=True)]
     expected = _expected(saved, rows, p, places, drawn, settings.level)
+    if unfamiliar.any() and saved.validation:
+        expected["width_before"] = _wider(expected, slices["n_responses"], unfamiliar, settings.level)
     if read.taken:  # the validation does not apply to these responses
         expected["width_before"] = pl.Series([None] * len(slices), dtype=pl.Float64)
     slices = slices.drop(SLICE).with_columns(n_to_label=pl.Series(counts), **expected, unfamiliar=pl.Series(unfamiliar))
@@ -249,6 +251,14 @@ def _expected(
         "width_expected": [draw.expected_width(p[place], level) for place, draw in both],
     }
     return {name: pl.Series(numbers, dtype=pl.Float64) for name, numbers in columns.items()}
+
+
+def _wider(expected: dict[str, pl.Series], sizes: pl.Series, unfamiliar: np.ndarray, level: float) -> pl.Series:
+    """Return the widths of the estimator's intervals, those of unfamiliar slices from an assumption alone."""
+    assumed = residuals_if_unfamiliar(2).intervals(expected["estimated_accuracy"].to_list(), sizes.to_list(), level)
+    widths = expected["width_before"].to_numpy(writable=True)
+    widths[unfamiliar] = (assumed.upper - assumed.lower)[unfamiliar]
+    return pl.Series(widths)
 
 
 def _widths_before(saved: SavedEstimator, estimates: list[float], sizes: list[int], level: float) -> list[float | None]:
