@@ -107,7 +107,7 @@ def test_the_walk_through_can_be_pasted(folder: Path) -> None:
     assert "\nverdict for a new slice" in shown[0]
     assert " homework " in shown[1]
     slices = pl.read_parquet(folder / "slices.parquet")
-    assert (len(slices), slices["n_responses"].sum()) == (9, 700)
+    assert (len(slices), slices["n_responses"].sum()) == (10, 740)
     assert (folder / "slices.html").stat().st_size > 50_000
 
 
@@ -126,5 +126,5 @@ def test_the_notebook_runs(folder: Path, started_in: str, monkeypatch: pytest.Mo
     routes = names["week"].select("item_id", "metadata.route").join(names["labels"], on="item_id")
     truth = dict(routes.group_by("metadata.route").agg(pl.col("label").mean()).iter_rows())
     result = names["newest"].select("metadata.route", "lower", "upper").rows()
-    assert len(result) == len(truth) == 4
+    assert len(result) == len(truth) == 5
     assert sum(lower <= truth[route] <= upper for route, lower, upper in result) >= 3
