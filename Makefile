@@ -140,9 +140,10 @@ test-planted: $(INSTALLED)
 test-fast: $(INSTALLED)
 	$(PYTEST) 2 -m 'not slow and not long'
 
-# Runs the tests of hostile input and of faults in whole runs. As root it includes faults that need their own file system.
+# Runs the tests of hostile input, of servers that refuse, and of faults in whole runs. As root it includes faults that need their own file system.
 attack: $(INSTALLED)
-	$(PYTEST) 2 tests/attack tests/engines/test_pool_safety.py
+	$(PYTEST) 2 tests/attack tests/engines/test_pool_safety.py tests/capturing/test_servers_that_refuse.py \
+	    tests/capturing/test_records.py tests/capturing/test_writer.py tests/judges/test_answer_forms.py
 
 # Runs linters, import contracts and types: a minute the first time, then seconds with the cache of mypy. The last command
 # looks for unclear English in pages, help and messages.

@@ -385,3 +385,39 @@ def test_samples_with_several_filters_need_the_name_of_one(tmp_path: Path) -> No
     with pytest.raises(InputError, match="filters strict-match, flexible-extract; name one of them with --scorer"):
         es.read_labels(path)
     assert es.read_labels(path, scorer="strict-match")["label"].to_list() == [True]
+
+
+def attempt(folder: Path, hour: int, samples: list[tuple[int, str | None, str | None]], task: str = "t1") -> None:
+    """A log of inspect_ai: id, text and score of each sample; a sample without a text failed."""
+    written = []
+    for number, text, score in samples:
+        choice = {"message": {"role": "assistant", "content": text}, "stop_reason": "stop"}
+        step = {"token": text, "logprob": -0.1, "top_logprobs": [{"token": text, "logprob": -0.1}]}
+        output = {"model": "m", "choices": [choice | {"logprobs": {"content": [step]}}] if text else []}
+        sample = {"id": number, "epoch": 1, "input": "?", "target": "a", "output": output}
+        written.append(sample | ({"scores": {"match": {"value": score}}} if score else {"error": {"message": "lost"}}))
+    run = {"task": "sums", "task_id": task, "model": "m", "dataset": {}, "config": {}}
+    log = {"version": 2, "status": "success", "eval": run, "samples": written}
+    (folder / f"2026-11-01T{hour}-00-00+00-00_sums_{hour}.json").write_text(json.dumps(log))
+
+
+def test_a_retried_evaluation_counts_its_newest_finished_samples(tmp_path: Path) -> None:
+    attempt(tmp_path, 10, [(1, "old", "I"), (2, None, None), (3, "kept", "C")])
+    attempt(tmp_path, 12, [(1, "new", "C"), (2, "done", "C"), (3, None, None)])
+    frame, summary = read(tmp_path)
+    finished = frame.filter(pl.col("text") != "")
+    assert dict(finished.select("item_id", "text").iter_rows()) == {"1": "new", "2": "done", "3": "kept"}
+    assert (summary.replaced, dict(summary.rows())["replaced by a newer attempt"]) == (2, "2")
+    labels = es.read_labels(sorted(tmp_path.glob("*.json")))
+    assert sorted(labels.drop_nulls("label").select("item_id", "label").rows()) == [
+        ("1", True),
+        ("2", True),
+        ("3", True),
+    ]
+
+
+def test_another_run_of_the_task_is_another_sample(tmp_path: Path) -> None:
+    attempt(tmp_path, 10, [(1, "old", "I")])
+    attempt(tmp_path, 12, [(1, "new", "C")], task="t2")
+    frame, summary = read(tmp_path)
+    assert (sorted(frame["text"]), sorted(frame["sample"]), summary.replaced) == (["new", "old"], [0, 1], 0)

@@ -70,6 +70,10 @@ Group = Annotated[
 ]
 
 
+# Reasons why responses have no features that `features` lists.
+_REASONS = 5
+
+
 @taking(FormatOptions)
 def features(
     files: LogFiles,
@@ -86,6 +90,7 @@ def features(
     of the logs goes to standard error. If responses have several numbers or kinds of log-probabilities, those with the
     most common kind are written, and the others are counted. The exit status is 3 if some could not be used.
     """
+    from entropy_sentinel.features.remedies import remedy_of
     from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.verbs.inputs import log_files
     from entropy_sentinel.verbs.reading import features_of, most_common_kind, open_logs, write_features
@@ -101,6 +106,9 @@ def features(
     without = rows["reason"].is_not_null().sum()
     names = ", ".join(map(str, written))
     say(f"{names}: {len(rows):,} responses, {without:,} of them without features")
+    for reason, count in rows["reason"].drop_nulls().value_counts(sort=True).head(_REASONS).iter_rows():
+        if (remedy := remedy_of(reason)) is not None:
+            say(f"{count:,} without features: {reason}; {remedy}", err=True)
     if left_out:
         say(left_out, err=True)
     if left_out or logs.summary.n_bad:

@@ -1,5 +1,6 @@
 """Read files of labels, and the labels that logs of evaluations bring."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,10 +42,11 @@ def read_labels(paths: Paths, scorer: str | None = None) -> pl.DataFrame:
         >>> labels.height, labels["label"].mean()
         (150, 0...)
     """
-    frames = [
-        _of_evaluation(path, scorer) if brings_labels(path) else labels_of(path, _LABEL_COLUMNS, scorer)
-        for path in label_files(paths)
-    ]
+    every = label_files(paths)
+    evaluations = [path for path in every if brings_labels(path)]
+    frames = [labels_of(path, _LABEL_COLUMNS, scorer) for path in every if path not in evaluations]
+    if evaluations:  # together, because a newer attempt replaces an older one
+        frames.append(_of_evaluations(evaluations, scorer))
     if not frames:
         raise InputError("labels: name at least one file")
     return pl.concat(frames, how="diagonal_relaxed")
@@ -66,6 +68,6 @@ def labels_within(given: Any, scorer: str | None = None) -> pl.DataFrame | None:
     return None if labels is None or labels["label"].null_count() == len(labels) else labels
 
 
-def _of_evaluation(path: Path, scorer: str | None) -> pl.DataFrame:
-    frames = [frame.select(*_OF_EVALUATIONS, "label_reason") for frame in Logs([path], ReadOptions(scorer=scorer))]
+def _of_evaluations(paths: Sequence[Path], scorer: str | None) -> pl.DataFrame:
+    frames = [frame.select(*_OF_EVALUATIONS, "label_reason") for frame in Logs(paths, ReadOptions(scorer=scorer))]
     return pl.concat(frames) if frames else pl.DataFrame(schema=dict.fromkeys(OF_LABELS, pl.Null))

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.features.remedies import remedy_of
 from entropy_sentinel.frames.errors import InputError, ProvenanceError, with_urls
 from entropy_sentinel.frames.generation import LOGPROBS, REFUSED
 from entropy_sentinel.sources.logs.models import bare, without_provider
@@ -154,7 +155,9 @@ class Excluding:
                 left_out = f"left out: {_why(kind, self._about, some=True)}"
                 self._problems.add(f"responses {kind}", places, count, left_out)
             else:
-                self._problems.add(f"responses without features: {kind}", places, count)
+                remedy = remedy_of(kind)
+                told = f"responses without features: {kind}" + (f"; {remedy}" if remedy else "")
+                self._problems.add(told, places, count)
 
     def check(self, n: int) -> None:
         """Raise ProvenanceError if the estimator matches none of the `n` responses."""

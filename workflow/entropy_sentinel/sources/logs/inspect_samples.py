@@ -147,6 +147,7 @@ class InspectReader(Reader):
             reply.sample = (record["epoch"] - 1) * len(replies) + number
             reply.prompt_tokens = (output.get("usage") or {}).get("input_tokens") or 0
             reply.seed = -1 if seed is None else seed
+            reply.task = record["eval"].get("task_id")
             reply.label, reply.label_reason = label_of(record, self.scorer)
             if number:
                 reply.label, reply.label_reason = None, "only the first choice was scored"

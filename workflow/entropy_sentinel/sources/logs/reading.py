@@ -1,5 +1,6 @@
 """Read logs as frames of bounded size, from files and standard input, in any format of the catalogue."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -42,7 +43,9 @@ class Logs:
 
     def __init__(self, paths: Sequence[str | Path | Held], options: ReadOptions) -> None:
         """Prepare to read `paths` in their order; `-` is standard input."""
-        self._paths = [path if isinstance(path, Held) else str(path) for path in paths]
+        self._paths = _newest_attempts_first([path if isinstance(path, Held) else str(path) for path in paths])
+        # Finished attempts: task, id and sample of evaluations.
+        self._finished: set[tuple[str, str | None, int | None]] = set()
         self._options, self.selection = options, Selection(options)
         self.summary = Summary(left_out=self.selection.left_out)
         further = self.selection.read_for(options.further)
@@ -189,7 +192,19 @@ class Logs:
             made: Reader = getattr(import_module(module), reader)(*([] if form is None else [form]))
             made.wanted, made.further, made.scorer = self._columns, self._further, self._options.scorer
             readers[kind] = name, made
-        return [_known(reply, name, record.where) for reply in readers[kind][1].replies(record.content)]
+        replies = (_known(reply, name, record.where) for reply in readers[kind][1].replies(record.content))
+        return [reply for reply in replies if not self._is_replaced(reply)]
+
+    def _is_replaced(self, reply: Reply) -> bool:
+        """Return whether a newer log of the same task has a finished response to this sample, and count it."""
+        if reply.task is None:
+            return False
+        key = (reply.task, reply.item_id, reply.sample)
+        replaced = key in self._finished
+        self.summary.replaced += replaced
+        if reply.trace is not None or reply.text:
+            self._finished.add(key)
+        return replaced
 
     def _format_of(self, record: Found) -> str:
         if self._given_form is not None:
@@ -261,6 +276,23 @@ def read_strictly(source: str | Held, empty: str) -> pl.DataFrame:
     if not frames:
         raise InputError(empty)
     return combined(frames)
+
+
+# The beginning of a log's name by inspect_ai: the time of its start.
+_STARTED = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d")
+
+
+def _newest_attempts_first(paths: list[str | Held]) -> list[str | Held]:
+    """Return the paths with the logs of inspect_ai in the places of such logs, the newest first.
+
+    A retried evaluation has a log for each attempt, and samples of the newest one count.
+    """
+    places = [place for place, path in enumerate(paths) if isinstance(path, str) and _STARTED.match(Path(path).name)]
+    newest = sorted((paths[place] for place in places), key=lambda path: Path(str(path)).name, reverse=True)
+    result = list(paths)
+    for place, path in zip(places, newest, strict=True):
+        result[place] = path
+    return result
 
 
 def _unknown(record: Mapping[str, Any]) -> str:

@@ -63,6 +63,8 @@ class Reply:
     trace_start: int = 0
     # The number of tokens of the thinking, if the log separates it.
     thinking: int | None = None
+    # The task of which the response is an attempt: a finished one in a newer log replaces those in older logs.
+    task: str | None = None
     # The name of the log's format, and the place of the response: file and line.
     format: str = ""
     place: str = ""

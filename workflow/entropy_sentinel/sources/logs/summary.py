@@ -90,6 +90,7 @@ class Summary:
     # Responses with the id and the content of an earlier one, which do not count; and responses without an id that
     # equal an earlier one in every column, which count.
     twice: int = 0
+    replaced: int = 0
     equal: int = 0
     ignored: Counter[str] = field(default_factory=Counter)
     # Responses that --where excludes, by their value.
@@ -106,6 +107,7 @@ class Summary:
     def notes(self) -> dict[str, int]:
         """Return the numbers of responses that may count twice, by what they are, without zeros."""
         counts = {
+            "samples of an earlier attempt, replaced by those of a newer log of the same task": self.replaced,
             "responses logged twice with the same id, text and log-probabilities, counted once": self.twice,
             "responses without an id that equal an earlier one in every column; all count": self.equal,
         }
@@ -129,6 +131,7 @@ class Summary:
             "steps that may lack the k-th": _number(self.displaced_steps),
             "repeated ids (numbered)": _number(self.repeated_ids),
             "logged twice (counted once)": _number(self.twice),
+            "replaced by a newer attempt": _number(self.replaced),
             "equal in every column, without an id": _number(self.equal),
             "excluded by --where": _counts(self.left_out),
             "skipped": _counts(self.ignored),
