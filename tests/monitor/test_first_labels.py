@@ -112,3 +112,14 @@ def test_within_blocks_of_time_the_entropies_go_up_and_down_in_turn() -> None:
     serpentine = [1, 3, 2, 0, 5, 7, 6, 4]
     seen = {tuple(first._spread(rows, 4, f"seed {number}").tolist()) for number in range(20)}
     assert seen == {tuple(serpentine[0::2]), tuple(serpentine[1::2])}
+
+
+def test_values_that_get_no_labels_are_named_with_the_reason() -> None:
+    features = log({f"topic {n}": 60 for n in range(20)} | {"large enough": 21, "rare": 5})
+    chosen = es.sample(None, features, ["topic"], budget=600)
+    assert chosen.notes == (
+        "left out, fewer than 20 responses: rare (5)",
+        "left out, with more values, each would get fewer labels, and the verdict `usable` would be less probable: "
+        "large enough (21)",
+    )
+    assert chosen.n_responses == len(features)

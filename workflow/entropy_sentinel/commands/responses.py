@@ -186,8 +186,9 @@ def sample(
 ) -> None:
     """Choose responses to label, before the first `fit` or after it.
 
-    Without an estimator, the labels are for a first `fit`: 20 to 40 per value of --by, for as many values as possible,
-    spread over time and entropies. The table shows the probability that the validation's verdict is `usable`.
+    Without an estimator, the labels are for a first `fit`: 20 to 40 per value of --by, spread over time and entropies,
+    for so many of the largest values that the verdict `usable` is most probable. It names the values left out. The
+    table shows this probability for other numbers of values and labels.
 
     With an estimator, large and uncertain slices get most of the budget. Within a slice, responses are drawn by
     P(correct), most often near 1/2. The table shows each slice's interval width: now, with only these labels, and with
@@ -239,7 +240,7 @@ def _say_chosen(chosen: "Sample", by: list[str], output: Path | None, html: Path
         say(ASSUMES)
     for note in chosen.notes:
         say(note)
-    words = f"{len(chosen.responses):,} of {chosen.slices['n_responses'].sum():,} responses to label"
+    words = f"{len(chosen.responses):,} of {chosen.n_responses:,} responses to label"
     if output is not None:
         say(f"{output}: {words}, true or false in column 'label'")
     if kept:

@@ -162,9 +162,10 @@ def _columns(result: Monitored, rows: pl.DataFrame) -> Iterator[Shown]:
         lambda row: number(row["estimate_worth"], ".0f" if (row["estimate_worth"] or 0) >= 2 else ".1f"),
     )
     yield "errors expected", lambda row: _bracketed(row, _errors(row))
-    if about["reference"] is not None:
+    # With windows, a change is that of the newest one, so it stands in that window's table.
+    if about["reference"] is not None and ("window" in rows.columns or result.windows is None):
         yield "change", lambda row: number(row["change"], "+.3f")
-        yield "q", lambda row: number(row["change_q"], ".2g")
+        yield "q", lambda row: _q(row["change_q"])
     for statistic in STATISTICS.values():
         if statistic.heading:
             yield statistic.heading, partial(_statistic, statistic)
@@ -178,7 +179,12 @@ def _columns(result: Monitored, rows: pl.DataFrame) -> Iterator[Shown]:
         yield "estimated on them", lambda row: number(row["estimated_on_labelled"])
         yield "true", lambda row: number(row["true_accuracy"])
         yield "error", lambda row: number(row["error"], "+.3f")
-    yield "flags", lambda row: ", ".join(flag for flag in row["flags"] if flag not in about["general_flags"])
+    if rows.select((~pl.col("flags").list.set_difference(list(about["general_flags"])).list.len().eq(0)).any()).item():
+        yield "flags", lambda row: ", ".join(flag for flag in row["flags"] if flag not in about["general_flags"])
+
+
+def _q(value: float | None) -> str:
+    return "<0.001" if value is not None and value < 0.001 else number(value, ".2g")
 
 
 def _statistic(statistic: Statistic, row: Row) -> str:

@@ -27,8 +27,9 @@ class Sample:
         level: The level of these intervals.
         prospects: Without an estimator: the probability that a first `fit` is validated as `usable`, by number of
             `domains`, `labels` per domain, and mean `error`; the rows of this sample come first. Else null.
-        notes: How to get more domains.
+        notes: How to get more domains, and which values of a slice column get no labels, and why.
         next_step: The command to run with the labels: `monitor`, or `fit` with its options.
+        n_left_out: Number of responses in slices without any response to label.
         taken: Counts of the chosen responses that do not match the estimator, by kind.
         problems: Counts of unusable parts of the logs.
     """
@@ -39,8 +40,14 @@ class Sample:
     prospects: pl.DataFrame | None = None
     notes: tuple[str, ...] = ()
     next_step: str = "monitor"
+    n_left_out: int = 0
     taken: Mapping[str, int] = field(default_factory=dict)
     problems: Problems = field(default_factory=Problems)
+
+    @property
+    def n_responses(self) -> int:
+        """The number of responses that could have been chosen, with those of slices left out."""
+        return int(self.slices["n_responses"].sum()) + self.n_left_out
 
 
 # Columns of the two tables that are not slices.

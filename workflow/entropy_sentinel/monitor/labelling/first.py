@@ -1,13 +1,15 @@
 """Choose the first responses to label, before there is an estimator: many slices, with enough varied responses each.
 
-More domains help a validation more than more labels per domain, so the budget goes to as many slices as it can supply
-with enough labels. A slice's responses are drawn systematically, with equal probabilities, from a list of blocks of
-time. Within blocks, the list is sorted by entropy, alternately ascending and descending (serpentine order: Williams
-and Chromy 1980). The sample therefore covers all times and entropies, and its share of correct responses is unbiased.
+More domains help a validation more than more labels per domain, up to a point: the budget goes to so many of the
+largest slices that the verdict `usable` is most probable, with 20 to 40 labels each. A slice's responses are drawn
+systematically, with equal probabilities, from a list of blocks of time. Within blocks, the list is sorted by entropy,
+alternately ascending and descending (serpentine order: Williams and Chromy 1980). The sample therefore covers all
+times and entropies, and its share of correct responses is unbiased.
 """
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -29,6 +31,8 @@ from entropy_sentinel.verbs.reading import read_features
 
 # More labels per domain add little information, so the rest of the budget is left for a second round.
 MOST_LABELS = 40
+# Values that a note names.
+_NAMED = 10
 # The number of slices is chosen for this mean error of the estimator.
 _TYPICAL_ERROR = 0.04
 # Added columns; the parentheses avoid collisions with a log's columns, which may have any name.
@@ -63,14 +67,39 @@ def first_sample(logs: Given, options: SampleOptions) -> Sample:
     counts = _counts(enough["n_responses"].to_numpy(), options.budget, least)
     slices = enough.head(len(counts)).with_columns(n_to_label=pl.Series(counts))
     few = len(counts) == len(enough) < affordable
+    notes = [f"{_slices(columns, len(enough), least)}; {remedy(others, '--by')}"] if few else []
+    notes += _left_out(sizes, slices, by, least)
     return Sample(
         _chosen(rows, slices, by, options.seed),
         slices.rename(by),
         options.level,
         prospects(len(counts), int(counts.min()), options.budget),
-        (f"{_slices(columns, len(enough), least)}; {remedy(others, '--by')}",) if few else (),
+        tuple(notes),
         f"fit LOGS --domain {columns[-1]}" + (f" --group {columns[0]}" if len(columns) > 1 else ""),
+        len(rows) - int(slices["n_responses"].sum()),
     )
+
+
+def _left_out(sizes: pl.DataFrame, chosen: pl.DataFrame, by: Mapping[str, str], least: int) -> list[str]:
+    """Return a note with the values that get no labels, and why; none if every value gets some."""
+    rest = sizes.join(chosen.select(*by), on=list(by), how="anti", nulls_equal=True, maintain_order="left")
+    why = {
+        f"fewer than {least} responses": rest.filter(pl.col("n_responses") < least),
+        "with more values, each would get fewer labels, and the verdict `usable` would be less probable": rest.filter(
+            pl.col("n_responses") >= least
+        ),
+    }
+    notes = []
+    for reason, part in why.items():
+        if len(part):
+            named = [f"{_name(row, by)} ({row['n_responses']:,})" for row in part.head(_NAMED).iter_rows(named=True)]
+            more = [f"and {len(part) - _NAMED} more"] if len(part) > _NAMED else []
+            notes.append(f"left out, {reason}: {', '.join([*named, *more])}")
+    return notes
+
+
+def _name(row: Mapping[str, Any], by: Mapping[str, str]) -> str:
+    return "/".join("-" if row[name] is None else str(row[name]) for name in by)
 
 
 def _slices(by: Sequence[str], n: int, least: int) -> str:

@@ -13,7 +13,7 @@ from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.result import NAMED, SHOWN, Monitored, silence, slice_name, table_of
 from entropy_sentinel.monitor.settings import UNFAMILIAR, Reference, shown
 from entropy_sentinel.monitor.showing.pictures import labelled, over_time, ranked
-from entropy_sentinel.monitor.showing.terminal import labels_and_estimates, labels_of_a_part, reasons, untested
+from entropy_sentinel.monitor.showing.terminal import absent, labels_and_estimates, labels_of_a_part, reasons, untested
 from entropy_sentinel.report.pages import render
 from entropy_sentinel.report.tokens import FULL, cut, parts
 from entropy_sentinel.statistics.intervals import NOTES
@@ -43,6 +43,7 @@ def page(result: Monitored) -> str:
         parts=parts,
         general=[
             *silence(result),
+            *absent(result),
             *untested(result),
             *(f"{flag}: {reason}" for flag, reason in about["general_flags"].items()),
         ],

@@ -95,6 +95,20 @@ def without_traffic(result: Monitored) -> list[str]:
     return [f"{counted(len(missing), window)} without responses ({result.provenance['timezone']}): {named}"]
 
 
+def absent(result: Monitored) -> list[str]:
+    """Return a line with the slices that have no row for the newest window, because they have no responses in it."""
+    if not result.newest:
+        return []
+    by = list(result.by)
+    rest = result.slices.join(result.now.select(by), on=by, how="anti", nulls_equal=True, maintain_order="left")
+    names = [slice_name(row) for row in rest.select(by).iter_rows()]
+    if not names:
+        return []
+    more = f"; and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
+    when = f"{result.provenance['window']} from {result.newest[-1]:%Y-%m-%d %H:%M}"
+    return [f"no responses in the {when}: {'; '.join(names[:SHOWN])}{more}"]
+
+
 def reasons(result: Monitored) -> dict[str, str]:
     """Return the reasons for each flag of the slices shown; slices with the same reason are named together."""
     named: dict[str, dict[str, list[str]]] = {}
@@ -122,6 +136,7 @@ def parts(result: Monitored) -> list[Part]:
     for of, rows in shown_rows(result):
         shown += _rows(result, rows, of)
     shown += without_traffic(result)
+    shown += absent(result)
     shown += pooled(result) if result.newest else []
     shown += [f"{flag}: {_beginning(reason)}" for flag, reason in result.provenance["general_flags"].items()]
     shown += [] if result.provenance["recognises_unfamiliar"] else [NO_WORDS]
@@ -136,5 +151,6 @@ def _rows(result: Monitored, rows: pl.DataFrame, of: str) -> list[Part]:
     head, lines = table_of(result, rows, SHOWN)
     more = len(rows) - len(lines)
     made = table([f"{', '.join(result.by)} ({of})", *head], lines)
-    made.columns[-1].justify = "left"  # the flags
+    if head[-1] == "flags":
+        made.columns[-1].justify = "left"
     return [made, *([f"... and {counted(more, 'more slice')}: use --output to get all"] if more else [])]
