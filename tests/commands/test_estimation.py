@@ -50,8 +50,9 @@ def test_from_traces_to_an_estimate(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 
 def test_without_a_name_the_recommended_estimator_is_fitted_and_named(fit) -> None:
-    chosen, verdict, reason, *familiarity = fit(*TRAINING).splitlines()[1:]
-    assert [line[:12] for line in familiarity][:1] == ["familiarity:"]
+    headline, chosen, verdict, reason, *rest = fit(*TRAINING).splitlines()[1:]
+    assert headline == "too few domains to say"
+    assert [line[:12] for line in rest if not line.startswith(("  ", "--verbose"))][:1] == ["familiarity:"]
     assert (chosen[:15], verdict) == ("took consensus:", "verdict: too few domains to say")
     assert "label 1 more domain" in reason
 
@@ -61,7 +62,7 @@ def test_errors_of_the_candidates_are_reported(tmp_path: Path, fit, monkeypatch)
     message = fit(TINY.traces)
     chosen = es.load(tmp_path / "mine.estimator").about["chosen"]
     errors = ", ".join(f"{name} {error:.3f}" for name, error in chosen["leave_one_out_aee"].items())
-    assert message.splitlines()[1:2] == [f"took {chosen['method']}: {chosen['reason']} ({errors})"]
+    assert message.splitlines()[2:3] == [f"took {chosen['method']}: {chosen['reason']} ({errors})"]
     assert set(chosen["leave_one_out_aee"]) == {"consensus", "median-of-seven", "log-3d", "atc-max"}
 
 
@@ -180,3 +181,14 @@ def test_the_domains_of_a_log_are_the_values_of_a_column(tmp_path: Path, capsys,
     assert f"metadata.route ({len(routes)})" in caplog.text
     status, _, err = run(capsys, *answers, "--domain", "route")
     assert (status, "domain: column 'route' is empty for every response; columns: " in err) == (1, True)
+
+
+def test_the_verdicts_come_first_and_every_reason_comes_only_on_request(fit) -> None:
+    short, long = fit(TINY.traces).splitlines(), fit(TINY.traces, "--verbose").splitlines()
+    assert short[1] == long[1]
+    reasons = [line for line in long if line.startswith("  ")]
+    assert [line for line in short if line.startswith("  ")] == [
+        *reasons[:3],
+        *(line for line in reasons[3:] if "a verdict of usable needs" in line),
+    ]
+    assert short.count("--verbose prints every reason") == 1

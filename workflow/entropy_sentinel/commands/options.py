@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -105,6 +106,17 @@ def _parser(options: type[Options], name: str) -> Callable[[Any], Any]:
 def say(text: str, err: bool = False) -> None:
     """Print one line; control characters and line breaks in it are escaped."""
     typer.echo(one_line(text), err=err)
+
+
+# Colours of verdicts on a terminal; a verdict with another word has none.
+_COLOURS = {"usable": "green", "ranking only": "yellow", "do not use": "red"}
+
+
+def headline(verdict: str, scope: str) -> None:
+    """Print a verdict and what it is about, in colour on a terminal unless NO_COLOR is set."""
+    coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    word = typer.style(verdict, fg=_COLOURS.get(verdict), bold=True) if coloured else verdict
+    typer.echo(f"{word}{one_line(scope)}")
 
 
 def print_json(content: Mapping[str, Any]) -> None:

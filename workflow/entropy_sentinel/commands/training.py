@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entropy_sentinel.commands.options import INCOMPLETE, Json, LogFiles, ResponseFiles, print_json, say, taking
+from entropy_sentinel.commands.options import (
+    INCOMPLETE,
+    Json,
+    LogFiles,
+    ResponseFiles,
+    headline,
+    print_json,
+    say,
+    taking,
+)
 from entropy_sentinel.estimators.limits import Limits
 from entropy_sentinel.sources.logs.settings import FormatOptions, LogOptions
 
@@ -70,6 +79,7 @@ Group = Annotated[
 ]
 
 
+Verbose = Annotated[bool, typer.Option("--verbose", help="Print every reason for the verdicts.")]
 # Reasons why responses have no features that `features` lists.
 _REASONS = 5
 
@@ -144,6 +154,7 @@ def fit(
     domain: Domain = None,
     group: Group = None,
     json: Json = False,
+    verbose: Verbose = False,
     **options: Any,
 ) -> None:
     """Fit an estimator on labelled responses and save it.
@@ -152,7 +163,7 @@ def fit(
     and `monitor` read the file that it writes. The validation shows how far to trust the estimator: each labelled
     domain is held out in turn and estimated by an estimator fitted on the others. With --group it also holds out each
     whole group, which shows two things: what to expect of a new slice of the labelled groups, and of anything
-    else.
+    else. With --verbose it prints every reason for the verdicts.
     """
     from entropy_sentinel.estimators.catalogue import further_signals
     from entropy_sentinel.estimators.familiarity import NO_WORDS, familiarity_of
@@ -183,19 +194,25 @@ def fit(
         f"{output}: {estimator}, fitted on {about['n_training_rows']:,} responses of {about['model']} to "
         f"{named}; {number(about['training_accuracy'])} of them are correct"
     )
+    for answer in fitted.validation.answers if fitted.validation else ():
+        headline(answer.verdict, answer.scope)
     if "method" in chosen:
         errors = [f"{name} {number(error)}" for name, error in chosen.get("leave_one_out_aee", {}).items()]
         say(f"took {chosen['method']}: {chosen['reason']}" + (f" ({', '.join(errors)})" if errors else ""))
     if about["caution"]:
         say(f"caution: {about['caution']}")
     if fitted.validation:
-        _show_validation(fitted.validation)
+        _show_validation(fitted.validation, verbose)
     familiarity = familiarity_of(about)
     for line in [NO_WORDS] if familiarity is None else familiarity.lines():
         say(line)
 
 
-def _show_validation(validation: "Validation") -> None:
+# Reasons for a verdict that are printed without --verbose: the first ones, and what it would take.
+_FIRST, _NEEDED = 3, "a verdict of usable needs"
+
+
+def _show_validation(validation: "Validation", verbose: bool) -> None:
     """Print the estimate of each domain without its own labels, and the verdicts."""
     from entropy_sentinel.report.terminal import show, table
 
@@ -204,5 +221,9 @@ def _show_validation(validation: "Validation") -> None:
         show([table(*validation.table())])
     for answer in validation.answers:
         say(f"verdict{answer.scope}: {answer.verdict}")
-        for line in answer.lines():
+        lines = list(answer.lines())
+        shown = lines if verbose else [*lines[:_FIRST], *(line for line in lines[_FIRST:] if _NEEDED in line)]
+        for line in shown:
             say(f"  {line}")
+    if not verbose:
+        say("--verbose prints every reason")

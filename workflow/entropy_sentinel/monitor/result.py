@@ -248,7 +248,8 @@ def whose(result: Monitored) -> tuple[str, str]:
 def _estimator(about: Mapping[str, Any]) -> str:
     domains = (about["group"] or "?").split("+")
     named = ", ".join(domains) if len(domains) <= NAMED else f"{len(domains)} domains"
-    return f"{about['name']} of {about['model']}, fitted on {named}"
+    verdicts = "; ".join(about["verdicts"]) or "not validated"
+    return f"{about['name']} of {about['model']}, fitted on {named}: {verdicts}"
 
 
 def silence(result: Monitored) -> list[str]:

@@ -211,6 +211,8 @@ class _Run:
     ) -> dict[str, Any]:
         about, read, files = self.saved.about, self.collector.read, self.state.files
         estimator = {name: about.get(name) for name in ("model", "group", "logprobs", "training_accuracy")}
+        answers = self.saved.validation.answers if self.saved.validation else ()
+        estimator["verdicts"] = [f"{answer.verdict}{answer.scope}" for answer in answers]
         return {
             "version": __version__,
             "monitor": settings.name or " ".join(filter(None, (str(about.get("model") or ""), self.file))),
