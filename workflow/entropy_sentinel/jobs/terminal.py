@@ -225,7 +225,7 @@ class Work:
     ) -> None:
         """Take `groups`, the estimators of every training group by the name of its files.
 
-        `batches` is `config.batches.estimate_batches`: the groups of a job, by its rule.
+        `batches` is `config.estimates.estimate_batches`: the groups of a job, by its rule.
         """
         self._batches = batches
         self._items, self._samples = Layout(config.study).items, config.samples_of

@@ -56,7 +56,7 @@ class StudyFiles:
 
     @cached_property
     def to_make(self) -> set[Path]:
-        """Files to make: first those with their own reason, then the files that depend on them."""
+        """Files to make: those with their own reason, and the files that depend on them."""
         used_by: dict[Path, list[Path]] = {path: [] for path in self.inputs}
         for path, sources in self.inputs.items():
             for source in sources:
