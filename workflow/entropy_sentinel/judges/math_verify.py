@@ -108,6 +108,8 @@ class _Comparison:
             if "=" in reference:
                 return self._same_equation(reference, answer)
             raise Unclear("the answer is an equation, but the reference is not")
+        if name and "\\frac" in name and any(label and key(label) != key(name) for label, _ in parts):
+            return self._same_equation(reference, answer)  # the ratio of two variables, given in another way
         return any(
             self._same_value(expected, structure, rest)
             for label, rest in parts
