@@ -135,7 +135,8 @@ def test_two_nights_of_a_scheduler(files: dict[str, Path], tmp_path: Path, capsy
     options = ["--by", "route", "--state", tmp_path / "state", "--output", target]
     status, shown, errors = run(capsys, "monitor", files["a"], files["b"], log, *options)
     assert (status, errors) == (0, "")
-    assert shown.startswith("atc-se_sum of a, fitted on domain-0, domain-1, domain-2, domain-3: too few domains to say; group-")
+    fitted_on = "fitted on domain-0, domain-1, domain-2, domain-3: too few domains to say"
+    assert shown.startswith(f"atc-se_sum of a, {fitted_on}; group-accuracy of b")
     first = json.loads(target.read_text())["slices"]
     assert {path.name for path in tmp_path.iterdir()} >= {"state.a", "state.b"}
     status, shown, _ = run(capsys, "monitor", files["a"], files["b"], log, *options)
