@@ -156,8 +156,9 @@ class Excluding:
                 self._problems.add(f"responses {kind}", places, count, left_out)
             else:
                 remedy = remedy_of(kind)
-                told = f"responses without features: {kind}" + (f"; {remedy}" if remedy else "")
-                self._problems.add(told, places, count)
+                self._problems.add(
+                    f"responses without features: {kind}", places, count, f"({remedy})" if remedy else ""
+                )
 
     def check(self, n: int) -> None:
         """Raise ProvenanceError if the estimator matches none of the `n` responses."""
