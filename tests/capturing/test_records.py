@@ -90,6 +90,14 @@ def test_a_password_in_the_arguments_of_a_tool_call_and_its_tokens() -> None:
     assert "token_ids" not in text
     (kept,) = safe["choices"]
     assert kept["message"]["tool_calls"][0]["function"]["arguments"] == '{"user": "ann", "password": "***"}'
+    step = {
+        "token": "hunter",
+        "token_id": 7,
+        "logprob": -1.0,
+        "top_logprobs": [{"token": "hunter", "token_id": 7, "logprob": -1}],
+    }
+    choice["logprobs"] = {"content": [step]}
+    assert "token_id" not in json.dumps(safe_record({"choices": [choice]}))
     harmless = chat("4", ["4"]) | {"token_ids": [7]}
     harmless["message"]["tool_calls"] = [{"function": {"name": "f", "arguments": '{"a":  1}'}}]
     (kept,) = safe_record({"choices": [harmless]})["choices"]

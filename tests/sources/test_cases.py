@@ -276,6 +276,13 @@ def test_streams_of_pieces_end_where_the_server_says_so() -> None:
     assert frame["finish_reason"].to_list() == ["stop", "length"]
 
 
+def test_a_reply_without_the_mark_of_its_end_is_whole(tmp_path: Path) -> None:
+    whole = json.loads((LOGS / "llama_cpp.jsonl").read_text().splitlines()[0])
+    del whole["stop"]
+    (tmp_path / "a.jsonl").write_text(json.dumps(whole) + "\n" + json.dumps(whole))
+    assert read(tmp_path / "a.jsonl")[0]["n_tokens"].to_list() == [3, 3]
+
+
 def test_a_stream_that_the_file_cuts_off_is_interrupted(tmp_path: Path) -> None:
     lines = (LOGS / "ollama.jsonl").read_text().splitlines()
     (tmp_path / "cut.jsonl").write_text("\n".join(lines[:-2]))
@@ -322,6 +329,12 @@ def test_errors_of_servers_are_refused_requests(tmp_path: Path) -> None:
     frame, summary = read(tmp_path / "a.jsonl")
     assert frame["finish_reason"].to_list() == ["refused: too long"] * 6 + ["refused: status 400"]
     assert summary.n_bad == 0
+    # A known form of an error needs no status.
+    records = [{"request": {"model": "m"}, "response": body} for body in bodies]
+    (tmp_path / "b.jsonl").write_text("\n".join(map(json.dumps, records)))
+    frame, summary = read(tmp_path / "b.jsonl")
+    assert frame["finish_reason"].to_list() == ["refused: too long"] * 5
+    assert summary.n_bad == 2
 
 
 def test_columns_that_name_people_are_not_offered(tmp_path: Path) -> None:

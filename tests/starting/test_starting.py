@@ -106,6 +106,22 @@ def test_a_cpu_build_uses_all_cores(here: Path, monkeypatch: pytest.MonkeyPatch,
     assert (result["threads"], result.get("engine_args")) == (8, None if bfloat16 else {"dtype": "float32"})
 
 
+@pytest.mark.parametrize(
+    "names", [["A", "B", "C"], ["option_a", "option_b", "option_c"], ["Option A", "Option B", "Option C"]]
+)
+def test_a_column_for_each_option_is_found(here: Path, names: list[str]) -> None:
+    row = {"question": "Lightest?", **dict(zip(names, ["Neon", "Helium", "Argon"], strict=True)), "answer": "B"}
+    found = look_at(lines("a.jsonl", [row]))
+    assert (found.options, found.reference, found.reference_is) == (tuple(names), "answer", None)
+    result = written("a.jsonl", lines("b.jsonl", [row | {"question": "Heaviest?"}]), "--model", "weights")
+    assert (result["benchmarks"]["a"]["options"], result["benchmarks"]["a"]["judge"]) == (names, "choice")
+
+
+def test_columns_that_skip_a_letter_are_no_options(here: Path) -> None:
+    row = {"question": "a or c?", "a": "1", "c": "2", "answer": "1"}
+    assert look_at(lines("a.jsonl", [row])).options is None
+
+
 def test_an_ambiguous_option_number_is_marked_for_checking(here: Path) -> None:
     rows = [{"question": "Lightest?", "options": ["Neon", "Helium", "Argon"], "answer": 1}]
     assert look_at(lines("a.jsonl", rows)).reference_is == "index"

@@ -101,7 +101,7 @@ def command(
             f"reference '{benchmark.reference}'" if benchmark.reference else None,
         ]
         facts += [
-            f"options '{benchmark.options}'" if benchmark.options else None,
+            f"options {_columns(benchmark.options)}" if benchmark.options else None,
             None if name in start.labelled else "no labels",
         ]
         typer.echo(f"{name}: {benchmark.path}, {', '.join(filter(None, facts))}")
@@ -143,3 +143,7 @@ def _of_log(study: Path, log: list[str], by: str, labels: list[str], scorer: str
     model, rows, labelled = split_log(log, by, labels, scorer, folder, base)
     lines = source_lines(str(folder / "traces"))
     return Start(name_of(str(study)), rows, {model: lines}, str(folder / "labels"), labelled)
+
+
+def _columns(names: str | tuple[str, ...]) -> str:
+    return ", ".join(f"'{name}'" for name in ([names] if isinstance(names, str) else names))

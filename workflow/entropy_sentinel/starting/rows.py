@@ -40,6 +40,8 @@ REFERENCE = (
     *("target", "solution", "label", "output", "a"),
 )
 OPTIONS = ("options", "choices")
+# Names of columns with an option each, by its letter.
+LETTERED = ("{}", "option_{}", "option {}", "option{}", "choice_{}")
 # The mark before the final answer in references with reasoning, as in GSM8K.
 MARK = "####"
 # Number of rows to inspect.
@@ -59,7 +61,7 @@ class Rows:
     question: str
     reference: str | None
     marked: bool
-    options: str | None
+    options: str | tuple[str, ...] | None
     reference_is: str | None
 
 
@@ -80,8 +82,9 @@ def look_at(path: str, question: str | None = None, reference: str | None = None
         raise InputError(
             f"{path}: which column is the question? Name it with --question; columns: {', '.join(columns)}"
         )
-    offered = _options(rows, _named(columns, OPTIONS))
-    answered = reference or _named([name for name in columns if name not in (question_column, offered)], REFERENCE)
+    offered = _options(rows, _named(columns, OPTIONS)) or _by_letter(columns)
+    taken = {question_column, *([offered] if isinstance(offered, str) else offered or ())}
+    answered = reference or _named([name for name in columns if name not in taken], REFERENCE)
     texts = [fill_first([f"{{{answered}}}"], row, path) for row in rows if answered in row] if answered else []
     known = [text for text in texts if text]
     return Rows(
@@ -127,10 +130,25 @@ def _options(rows: Sequence[Mapping[str, Any]], column: str | None) -> str | Non
     return column if all(isinstance(value, list | Mapping) for value in values) else None
 
 
-def _reading(rows: Sequence[Mapping[str, Any]], options: str, reference: str, path: str) -> str | None:
+def _by_letter(columns: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the columns of a table with a column per option, such as `A`, `B`, `C` or `option_a`; None without."""
+    by_name = {name.casefold(): name for name in columns}
+    for form in LETTERED:
+        named = [by_name[form.format(letter)] for letter in "abcdefghij" if form.format(letter) in by_name]
+        if len(named) >= 2 and [form.format(letter) for letter in "abcdefghij"[: len(named)]] == [
+            name.casefold() for name in named
+        ]:
+            return tuple(named)
+    return None
+
+
+def _reading(
+    rows: Sequence[Mapping[str, Any]], options: str | tuple[str, ...], reference: str, path: str
+) -> str | None:
     """Return `reference_is`: None if the rows show it; `index`, which the user must check, if several readings fit."""
     full = [row for row in rows if reference in row]
-    offered = [read_options([options], row, path) for row in full]
+    named = [options] if isinstance(options, str) else options
+    offered = [read_options(named, row, path) for row in full]
     references = [fill_first([f"{{{reference}}}"], row, path) for row in full]
     try:
         right_options(references, offered, None, [path] * len(full))

@@ -119,7 +119,8 @@ def _benchmark(name: str, rows: Rows, wants_references: bool) -> list[str]:
     if rows.marked:
         lines.append(f"    reference_after: {scalar(MARK)} # the final answer follows this mark")
     if rows.options:
-        lines += [f"    options: {scalar(rows.options)} # written below the question", "    judge: choice"]
+        listed = scalar(rows.options) if isinstance(rows.options, str) else f"[{_names(rows.options)}]"
+        lines += [f"    options: {listed} # written below the question", "    judge: choice"]
     if rows.reference_is:
         lines.append(f"    reference_is: {rows.reference_is} # from 0, if it is not `number`, from 1: please check")
     return lines
