@@ -1,5 +1,6 @@
 """Write a monitor's result as a self-contained HTML page; all text is escaped."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ def page(result: Monitored) -> str:
         _TEMPLATE,
         title="Estimated accuracy by slice",
         label=f"{models}, {about['made'][:16].replace('T', ' ')} UTC",
+        verdicts=[_verdicts(estimator) for estimator in about["estimators"]],
         alerts=_alerts(result),
         coloured=any(entry.responses for entry in result.behind),
         full=FULL,
@@ -58,6 +60,12 @@ def page(result: Monitored) -> str:
         facts=_facts(result),
         problems=[*labels_of_a_part(result), *labels_and_estimates(result), *result.problems.lines()],
     )
+
+
+def _verdicts(estimator: Mapping[str, Any]) -> str:
+    """Return a sentence with what the estimates of an estimator are good for."""
+    verdicts = "; ".join(estimator["verdicts"]) or "not validated"
+    return f"Estimates of {estimator['model']}: {verdicts}."
 
 
 def _alerts(result: Monitored) -> list[dict[str, Any]]:
