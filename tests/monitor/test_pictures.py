@@ -33,6 +33,7 @@ def row(route: str, accuracy: float | None, lower: float | None, upper: float | 
         "upper": upper,
         "level": 0.9,
         "change_q": None,
+        "flags": [],
         **dict(zip(("expected_errors", "expected_errors_lower", "expected_errors_upper"), ends, strict=True)),
         **more,
     }
@@ -40,7 +41,12 @@ def row(route: str, accuracy: float | None, lower: float | None, upper: float | 
 
 def found(slices: list[dict[str, Any]], windows: list[dict[str, Any]] | None = None, window: str = "day") -> Monitored:
     provenance = {"window": window, "reference": None, "timezone": "UTC"}
-    made = [None if rows is None else pl.DataFrame(rows, infer_schema_length=None) for rows in (slices, windows)]
+    made = [
+        None
+        if rows is None
+        else pl.DataFrame(rows, infer_schema_length=None, schema_overrides={"flags": pl.List(pl.String)})
+        for rows in (slices, windows)
+    ]
     return Monitored(("route",), *made, [], provenance, Problems())
 
 
@@ -80,6 +86,20 @@ def test_points_stand_in_the_middle_of_their_windows_and_within_the_box() -> Non
     assert TOP - 5 > 0  # a dot at 1 is drawn whole
     # The third day has no estimate: the line ends before it, and begins anew.
     assert [len(line.split()) for line in panel.lines] == [2, 1]
+
+
+def test_slices_and_windows_unlike_the_labels_are_not_drawn() -> None:
+    slices = [row("a", 0.5, 0.5, 0.5, flags=["unfamiliar"]), row("b", 0.6, 0.6, 0.6)]
+    windows = [
+        row(route, accuracy, accuracy, accuracy, window=BEGIN + timedelta(days=day), flags=flags)
+        for route, accuracy in (("a", 0.5), ("b", 0.6))
+        for day, flags in enumerate(([], ["unfamiliar"], []))
+    ]
+    made = over_time(found(slices, windows))
+    ((panel,), caption) = made.panels, made.caption
+    assert (panel.name, len(panel.points)) == ("b", 2)
+    assert "unlike all labelled domains are left out" in caption
+    assert over_time(found(slices[:1], windows)) is None
 
 
 def test_dates_are_those_of_the_windows_with_the_year_where_it_begins() -> None:

@@ -52,7 +52,7 @@ class Mark:
         Without the value, `unknown` is the kind, because the slice is unlike all labelled domains.
         """
         value, lower, upper = (row[name] for name in names)
-        if kind != "labels" and UNFAMILIAR in row.get("flags", ()):
+        if kind != "labels" and UNFAMILIAR in row["flags"]:
             ends = (lower, lower, upper)
             where = (round(min(max(100 * end / full, 0.0), 100.0), 2) for end in ends)
             return cls("unknown", f"unknown ({lower:{form}} to {upper:{form}})", *where)
@@ -124,6 +124,10 @@ def most_errors(result: Monitored) -> pl.DataFrame:
     return result.slices.filter(pl.col("estimated_accuracy").is_not_null()).head(RANKED)
 
 
+def _familiar(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.filter(~pl.col("flags").list.contains(UNFAMILIAR))
+
+
 def name_of(result: Monitored, row: Mapping[str, Any]) -> str:
     """Return the name of a row's slice."""
     return slice_name(row[column] for column in result.by)
@@ -169,11 +173,15 @@ class OverTime:
 
 
 def over_time(result: Monitored) -> OverTime | None:
-    """Return the slices with the most expected errors, by window; null with fewer than two windows."""
+    """Return the slices with the most expected errors, by window; null with fewer than two windows.
+
+    Slices and windows that are unlike all labelled domains are left out: their accuracy is not known.
+    """
     if result.windows is None:
         return None
-    windows = result.windows.drop_nulls(["window", "estimated_accuracy"]).sort("window")
-    times, first = windows["window"].unique().sort(), most_errors(result).head(MOST_PANELS)
+    windows = _familiar(result.windows).drop_nulls(["window", "estimated_accuracy"]).sort("window")
+    times, worst = windows["window"].unique().sort(), most_errors(result)
+    first = _familiar(worst).head(MOST_PANELS)
     if len(times) < 2 or first.is_empty():
         return None
     newest = times.tail(MOST_WINDOWS)
@@ -189,6 +197,7 @@ def over_time(result: Monitored) -> OverTime | None:
             f"Estimated accuracy by {result.provenance['window']} (start in {zone}), with {first['level'][0]:.0%} "
             f"intervals, of the {counted(len(first), 'slice')} with the most expected errors."
         )
+        + (" Slices unlike all labelled domains are left out." if len(_familiar(worst)) < len(worst) else "")
         + (" Grey: the reference." if grey else "")
         + f" Orange: a change since the reference that chance does not explain (q below {FALSE_DISCOVERIES:g})."
         + (
