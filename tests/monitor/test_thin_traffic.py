@@ -269,3 +269,25 @@ def test_q_of_a_closed_window_does_not_change_when_slices_move_on(log: Log, esti
     for route in routes[1:]:
         log.add(4, route, 5, 0.7)
     assert q_of_r0() == pytest.approx(before, rel=1e-12)
+
+
+def test_every_slice_is_in_every_week_or_a_line_says_why_not(estimator: SavedEstimator, log: Log) -> None:
+    log.add(0, "steady", 40, 1.0).add(1, "steady", 40, 1.0)
+    log.add(0, "gone", 40, 1.0)
+    log.add(0, "thin", 40, 1.0).add(1, "thin", 4, 1.0)
+    log.add(1, "new", 40, 1.0)
+    days = [BEGIN, BEGIN + timedelta(days=1)]
+
+    def routes(results: Monitored) -> list[list[str]]:
+        rows = results.recent.select("window", "route").rows()
+        return [sorted(route for window, route in rows if window == day) for day in days]
+
+    results = watched(estimator, log)
+    assert routes(results) == [["steady"], ["gone", "new", "steady", "thin"]]
+    said = page(results)
+    assert "in the newest day, so counted there: thin, gone. No responses: new." in said
+    # Windows after the reference are not pooled with those of the reference.
+    results = watched(estimator, log, reference="..2026-11-02")
+    assert routes(results) == [["gone", "steady", "thin"], ["new", "steady", "thin"]]
+    said = page(results)
+    assert ("No responses: new." in said, "No responses: gone." in said, "counted there" in said) == (True, True, False)

@@ -118,22 +118,35 @@ def _tables(result: Monitored) -> list[dict[str, Any]]:
     tables = [_table(result, "The whole time", result.slices)]
     for window in reversed(result.newest):
         rows = result.recent.filter(pl.col("window") == window)
-        tables.append(
-            _table(
-                result,
-                f"{result.provenance['window'].title()} from {window:%Y-%m-%d %H:%M} {result.provenance['timezone']}",
-                rows,
-            )
-        )
+        heading = f"{result.provenance['window'].title()} from {window:%Y-%m-%d %H:%M} {result.provenance['timezone']}"
+        tables.append(_table(result, heading, rows, _without_row(result, window, rows)))
     return tables
 
 
-def _table(result: Monitored, heading: str, rows: pl.DataFrame) -> dict[str, Any]:
+def _without_row(result: Monitored, window: datetime, rows: pl.DataFrame) -> str:
+    """Return a note that names the slices that a window's table lacks, and why."""
+    by = list(result.by)
+    rest = result.slices.join(rows.select(by), on=by, how="anti", nulls_equal=True, maintain_order="left")
+    pools = result.now.filter(pl.col("window_from") <= window)
+    pooled = rest.join(pools.select(by), on=by, how="semi", nulls_equal=True, maintain_order="left")
+    none = rest.join(pooled.select(by), on=by, how="anti", nulls_equal=True, maintain_order="left")
+    into = f"Too few responses in the newest {result.provenance['window']}, so counted there: "
+    said = [(into, pooled), ("No responses: ", none)]
+    return " ".join(f"{words}{_names(which, by)}." for words, which in said if len(which))
+
+
+def _names(rows: pl.DataFrame, by: list[str]) -> str:
+    names = [slice_name(row) for row in rows.head(MOST_ROWS).select(by).iter_rows()]
+    return ", ".join(names) + (f" and {len(rows) - len(names):,} more" if len(rows) > len(names) else "")
+
+
+def _table(result: Monitored, heading: str, rows: pl.DataFrame, note: str = "") -> dict[str, Any]:
     head, shown = table_of(result, rows, MOST_ROWS)
     return {
         "heading": heading,
         "columns": [", ".join(result.by) or "slice", *head],
         "rows": shown,
+        "note": note,
         "more": f"{len(rows) - len(shown):,}" if len(rows) > len(shown) else "",
     }
 

@@ -247,9 +247,9 @@ def recent(
         if reference is not None and end >= reference.end:
             begin = max(begin, reference.end)
         part = _pooled(counts.filter(pl.col("window").is_between(begin, end)), least).with_columns(window=pl.lit(end))
-        if end != newest[-1]:  # only for slices whose newest window was not pooled
-            alone = rows.filter(pl.col("window_from") == newest[-1], pl.col("n") >= least)
-            part = part.with_columns(pl.col("slice").is_in(alone["slice"].implode()).not_().alias(ONLY_TESTED))
+        if end != newest[-1]:
+            pools = rows.filter(pl.col("window_from") < newest[-1])
+            part = part.with_columns(pl.col("slice").is_in(pools["slice"].implode()).alias(ONLY_TESTED))
         rows = pl.concat([rows, part], how="diagonal_relaxed")
     # Rows that are only tested pool windows that other rows pool too.
     only_tested, n_rows = rows[ONLY_TESTED].fill_null(False).to_list(), len(rows)
