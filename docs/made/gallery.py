@@ -11,7 +11,7 @@ from datetime import date
 from pathlib import Path
 
 import polars as pl
-from PIL import Image
+from PIL import Image, ImageChops
 
 from entropy_sentinel.analyses.accuracy.catalogue import FIGURES, TABLES
 from entropy_sentinel.report.origins import code_version
@@ -19,6 +19,8 @@ from entropy_sentinel.report.pages import Exhibit
 
 # Width of a page on GitHub, in CSS pixels; figures have two image pixels for each.
 WIDEST = 880
+# The most by which a palette may change a colour, of 255.
+MOST_MOVED = 8
 INTRODUCTION = """\
 # Gallery: the paper's study on real models
 
@@ -81,10 +83,11 @@ def _figure(folder: Path, figure: Exhibit, pictures: Path) -> str:
     if not source.is_file():
         return ""
     with Image.open(source) as image:
-        # A palette takes a third of the space. This method keeps every colour within 16 of 255; the median cut merges
-        # the colours of a colour bar's ends.
-        palette = image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
-        palette.save(pictures / source.name, optimize=True)
+        whole = image.convert("RGB")
+        palette = whole.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+        # A palette takes a third of the space, but must not move the colours of a colour bar.
+        moved = max(most for _, most in ImageChops.difference(whole, palette.convert("RGB")).getextrema())
+        (palette if moved <= MOST_MOVED else whole).save(pictures / source.name, optimize=True)
         width = min(WIDEST, image.width // 2)
     return f'### {figure.heading}\n\n<img src="{pictures.name}/{source.name}" width="{width}" alt="{figure.title}">'
 

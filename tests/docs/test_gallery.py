@@ -1,11 +1,12 @@
 """The gallery: what it shows, in which order, and how large it is."""
 
+from itertools import product
 from pathlib import Path
 
 import polars as pl
 import pytest
 import yaml
-from PIL import Image, ImageDraw
+from PIL import Image, ImageChops, ImageDraw
 
 from made.gallery import write_gallery
 
@@ -58,6 +59,19 @@ def test_figures_are_copied_at_half_size_and_old_ones_deleted(results: Path, tmp
     with Image.open(old.parent / "figure_1_accuracies.png") as image:
         assert image.size == (2000, 300)
         assert image.convert("RGB").getpixel((1000, 150)) == (0x00, 0x72, 0xB2)
+
+
+def test_colours_of_a_colour_bar_stay_as_they_are(results: Path, tmp_path: Path) -> None:
+    """A white figure with 64 x 64 colours, more than a palette has; most of its pixels are white."""
+    figure = results / "figures" / "figure_1_accuracies.png"
+    image = Image.new("RGB", (2000, 300), "white")
+    for red, blue in product(range(64), repeat=2):
+        image.putpixel((500 + red, 100 + blue), (4 * red, 100, 4 * blue))
+    image.save(figure)
+    write_gallery(results, tmp_path / "docs")
+    with Image.open(tmp_path / "docs" / "gallery" / figure.name) as made:
+        moved = ImageChops.difference(image, made.convert("RGB")).getextrema()
+    assert max(most for _, most in moved) <= 8
 
 
 def test_the_committed_gallery_is_whole_and_small() -> None:
