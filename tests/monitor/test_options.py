@@ -83,7 +83,7 @@ WRONG = [
     ("responses", "9" * 30, f"must be 0 or more and at most 10000, was '{'9' * 30}'"),
     ("pool_windows", "200000", "must be 1 or more and at most 10000, was '200000'"),
     ("pool_windows", "0", "must be 1 or more and at most 10000, was '0'"),
-    ("least_drop", "-5", "must be 0 or more and at most 1, was '-5'"),
+    ("min_drop", "-5", "must be 0 or more and at most 1, was '-5'"),
     ("top_k", "0", "must be 1 or more, was '0'"),
 ]
 

@@ -226,7 +226,7 @@ class MonitorOptions(Reading):
         "support; truncated, many truncated responses; stale, a slice that no longer has enough responses; ambiguous, "
         "many questions that repeatedly get several answers.",
     )
-    least_drop: Annotated[Number, Shown(Panel.ALERTS, "SHARE")] = Field(
+    min_drop: Annotated[Number, Shown(Panel.ALERTS, "SHARE")] = Field(
         0.02, ge=0, le=1, description="Ignore smaller drops."
     )
     responses: Annotated[Whole, Shown(Panel.FILES, "N")] = Field(

@@ -135,7 +135,7 @@ def general_flags(saved: SavedEstimator, taken: Mapping[str, int] | None = None)
 def alerts(rows: pl.DataFrame, slices: Sequence[str], rules: MonitorOptions) -> list[dict[str, Any]]:
     """Return the alerts about rows of slices or of their newest windows, in row order, as JSON-serialisable dicts.
 
-    A drop is a fall of at least `least_drop` whose q is below FALSE_DISCOVERIES. Slices with fewer than `min_responses`
+    A drop is a fall of at least `min_drop` whose q is below FALSE_DISCOVERIES. Slices with fewer than `min_responses`
     estimated responses raise no alert.
 
     An alert has `kind`, `slice` (column to value), the row's numbers, and `message`; with windows also `window`, the
@@ -167,7 +167,7 @@ def _kinds(row: Mapping[str, Any], rules: MonitorOptions) -> Iterator[tuple[str,
         )
         yield BELOW, f"estimated accuracy {accuracy:.3f} is below {rules.fail_below:g}, {sure}"
     change, q = row["change"], row["change_q"]
-    if DROP in rules.alert_on and q is not None and q < FALSE_DISCOVERIES and change <= -rules.least_drop:
+    if DROP in rules.alert_on and q is not None and q < FALSE_DISCOVERIES and change <= -rules.min_drop:
         yield DROP, f"estimated accuracy fell by {-change:.3f} to {accuracy:.3f} since the reference (q {q:.2g})"
     for kind, flag in _FLAGS.items():
         if kind in rules.alert_on and flag in row["flags"]:
