@@ -49,6 +49,7 @@ def test_prometheus_reads_the_newest_window(found: Monitored) -> None:
     assert len(few) == len([one for one in read["entropy_sentinel_flag"] if one.labels["flag"] == "few responses"]) > 0
     (about,) = read["entropy_sentinel_monitor_info"]
     assert (about.labels["estimator"], about.labels["model"], about.value) == ("atc-se_sum", "m", 1)
+    assert about.labels["verdict"] == "too few domains to say"
 
 
 # What is scraped, by name: dashboards rest on these.

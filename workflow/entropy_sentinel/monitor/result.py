@@ -248,8 +248,12 @@ def whose(result: Monitored) -> tuple[str, str]:
 def _estimator(about: Mapping[str, Any]) -> str:
     domains = (about["group"] or "?").split("+")
     named = ", ".join(domains) if len(domains) <= NAMED else f"{len(domains)} domains"
-    verdicts = "; ".join(about["verdicts"]) or "not validated"
-    return f"{about['name']} of {about['model']}, fitted on {named}: {verdicts}"
+    return f"{about['name']} of {about['model']}, fitted on {named}: {verdicts_of(about)}"
+
+
+def verdicts_of(estimator: Mapping[str, Any]) -> str:
+    """Return the verdicts on an estimator of `Monitored.provenance`."""
+    return "; ".join(estimator["verdicts"]) or "not validated"
 
 
 def silence(result: Monitored) -> list[str]:

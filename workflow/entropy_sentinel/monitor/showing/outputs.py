@@ -17,7 +17,7 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import whole_file, write_whole
 from entropy_sentinel.frames.printable import write_csv
 from entropy_sentinel.monitor.catalogue import CATALOGUE
-from entropy_sentinel.monitor.result import Monitored
+from entropy_sentinel.monitor.result import Monitored, verdicts_of
 from entropy_sentinel.monitor.settings import STALE
 from entropy_sentinel.monitor.summing.merging import NOTHING
 
@@ -113,6 +113,7 @@ class _Families(Collector):
         samples: list[Sample] = []
         for estimator in about["estimators"]:
             facts = {"model": estimator["model"], "sha256": estimator["sha256"], "estimator": estimator["name"]}
+            facts["verdict"] = verdicts_of(estimator)
             samples.append(({name: value or "" for name, value in (facts | general).items()}, 1))
         return _gauge("monitor_info", "Always 1; the labels describe where the numbers come from.", samples)
 

@@ -1,6 +1,5 @@
 """Write a monitor's result as a self-contained HTML page; all text is escaped."""
 
-from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from entropy_sentinel.estimators.familiarity import NO_WORDS
 from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.frames.printable import counted
 from entropy_sentinel.monitor.catalogue import STATISTICS
-from entropy_sentinel.monitor.result import NAMED, SHOWN, Monitored, silence, slice_name, table_of
+from entropy_sentinel.monitor.result import NAMED, SHOWN, Monitored, silence, slice_name, table_of, verdicts_of
 from entropy_sentinel.monitor.settings import UNFAMILIAR, Reference, shown
 from entropy_sentinel.monitor.showing.pictures import labelled, over_time, ranked
 from entropy_sentinel.monitor.showing.terminal import absent, labels_and_estimates, labels_of_a_part, reasons, untested
@@ -37,7 +36,7 @@ def page(result: Monitored) -> str:
         _TEMPLATE,
         title="Estimated accuracy by slice",
         label=f"{models}, {about['made'][:16].replace('T', ' ')} UTC",
-        verdicts=[_verdicts(estimator) for estimator in about["estimators"]],
+        verdicts=[f"Estimates of {each['model']}: {verdicts_of(each)}." for each in about["estimators"]],
         alerts=_alerts(result),
         coloured=any(entry.responses for entry in result.behind),
         full=FULL,
@@ -60,12 +59,6 @@ def page(result: Monitored) -> str:
         facts=_facts(result),
         problems=[*labels_of_a_part(result), *labels_and_estimates(result), *result.problems.lines()],
     )
-
-
-def _verdicts(estimator: Mapping[str, Any]) -> str:
-    """Return a sentence with what the estimates of an estimator are good for."""
-    verdicts = "; ".join(estimator["verdicts"]) or "not validated"
-    return f"Estimates of {estimator['model']}: {verdicts}."
 
 
 def _alerts(result: Monitored) -> list[dict[str, Any]]:
