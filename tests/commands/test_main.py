@@ -31,6 +31,7 @@ def test_help_of_every_subcommand_names_its_purpose_and_arguments(name: str, cap
     assert status == 0
     assert usage.split()[2:4] == [name, "[OPTIONS]"] or f" {name} " in usage
     assert sentence.endswith(".")
+    assert not re.search(r"<list\[|<path>|\de\+\d", text), "names of Python's types, or 1e+09"
 
 
 def test_help_is_in_sections(capsys: pytest.CaptureFixture) -> None:

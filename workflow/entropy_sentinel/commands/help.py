@@ -35,10 +35,16 @@ def _by_panel(parameters: Iterable[Any], context: Any) -> Records:
     sections: Records = {"Arguments": []}
     further: Records = {"Options": []}
     for parameter in parameters:
-        if (record := parameter.get_help_record(context)) is not None:
-            name = "Arguments" if parameter.param_type_name == "argument" else parameter.rich_help_panel
-            into = further if name is None else sections
-            into.setdefault(name or "Options", []).append(record)
+        if (record := parameter.get_help_record(context)) is None:
+            continue
+        if parameter.param_type_name == "argument":
+            name, text = record
+            # Typer adds the type, such as <list[str]>, which is Python's word and not the reader's.
+            sections["Arguments"].append((name.removesuffix(f" {parameter.display_type(context)}"), text))
+        elif parameter.rich_help_panel is None:
+            further["Options"].append(record)
+        else:
+            sections.setdefault(parameter.rich_help_panel, []).append(record)
     return sections | further
 
 

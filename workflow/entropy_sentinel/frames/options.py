@@ -179,7 +179,9 @@ def bounds(field: FieldInfo) -> str:
 
 def _of(bound: Any, name: str) -> str | None:
     value = getattr(bound, name, None)
-    return None if value is None else f"{value:g}"
+    if value is None:
+        return None
+    return f"{value:,}" if isinstance(value, int) else f"{value:g}"
 
 
 def shown(field: FieldInfo) -> Shown:
