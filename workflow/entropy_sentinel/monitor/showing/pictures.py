@@ -49,10 +49,11 @@ class Mark:
     def of(cls, row: Mapping[str, Any], kind: str, names: Sequence[str], full: float, form: str) -> "Mark":
         """Return the mark of the columns `names`, a value and its limits, on a bar that ends at `full`.
 
-        Without the value, `unknown` is the kind, because the slice is unlike all labelled domains.
+        Without the value, `unknown` is the kind, because the slice is unlike all labelled domains. A row without
+        flags is a labelled domain.
         """
         value, lower, upper = (row[name] for name in names)
-        if kind != "labels" and UNFAMILIAR in row["flags"]:
+        if kind != "labels" and UNFAMILIAR in row.get("flags", ()):
             ends = (lower, lower, upper)
             where = (round(min(max(100 * end / full, 0.0), 100.0), 2) for end in ends)
             return cls("unknown", f"unknown ({lower:{form}} to {upper:{form}})", *where)
