@@ -12,6 +12,7 @@ ROOT_PAGES = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "examples/real/README.md": "examples.md",
+    "examples/kinds/README.md": "kinds.md",
 }
 # Where the site has copies of other files of the repository.
 COPIES = "repository"
