@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from entropy_sentinel.frames.printable import one_line, printable
+from entropy_sentinel.frames.printable import listed, one_line, printable
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,9 @@ def test_no_terminal_control_character_remains() -> None:
     bidi = [*"\u061c\u200e\u200f", *map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))]
     for char in controls + bidi:
         assert unicodedata.category(one_line(char)) == "So", hex(ord(char))
+
+
+def test_a_list_of_names_says_how_many_it_leaves_out() -> None:
+    assert listed(["a", "b", "c"], 3) == "a, b, c"
+    assert listed(["a", "b", "c"], 1, "; ") == "a and 2 more"
+    assert listed([*"abc", *["d"] * 1200], 2, "; ") == "a; b and 1,201 more"

@@ -285,7 +285,7 @@ def test_every_slice_is_in_every_week_or_a_line_says_why_not(estimator: SavedEst
     results = watched(estimator, log)
     assert routes(results) == [["steady"], ["gone", "new", "steady", "thin"]]
     said = page(results)
-    assert "in the newest day, so counted there: thin, gone. No responses: new." in said
+    assert "in the newest day, so counted there: thin; gone. No responses: new." in said
     # Windows after the reference are not pooled with those of the reference.
     results = watched(estimator, log, reference="..2026-11-02")
     assert routes(results) == [["gone", "steady", "thin"], ["new", "steady", "thin"]]

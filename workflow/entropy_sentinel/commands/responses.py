@@ -145,7 +145,7 @@ def score(
     object per line.
     """
     from entropy_sentinel.frames.files import check_outputs
-    from entropy_sentinel.frames.printable import write_table
+    from entropy_sentinel.frames.printable import listed, write_table
     from entropy_sentinel.monitor.estimating.alerts import general_flags
     from entropy_sentinel.monitor.once import scored
     from entropy_sentinel.monitor.reading.inputs import read_whole
@@ -173,8 +173,10 @@ def score(
             + ("" if mean is None else f"; mean P(correct) {mean:.3f}")
         )
     if unlike := scores.filter("unfamiliar")["benchmark"].unique(maintain_order=True).to_list():
-        shown = ", ".join(unlike[:5]) + (", ..." if len(unlike) > 5 else "")
-        say(f"unfamiliar: {shown}: unlike every labelled domain, so P(correct) may be far off; label some", err=True)
+        say(
+            f"unfamiliar: {listed(unlike, 5)}: unlike every labelled domain, so P(correct) may be far off; label some",
+            err=True,
+        )
     for flag, reason in general_flags(loaded, read.taken).items():
         say(f"{flag}: {reason}", err=True)
     report(read.problems)

@@ -114,6 +114,12 @@ def counted(count: float, thing: str) -> str:
     return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"
 
 
+def listed(names: Sequence[str], most: int, separator: str = ", ") -> str:
+    """Return the first `most` names and the number of the others: "a, b and 3 more"."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return f"{separator.join(names[:most])}{more}"
+
+
 def html(heading: str, lines: Iterable[str], *tables: tuple[Sequence[str], Sequence[Sequence[str]]]) -> str:
     """Return a heading, lines and tables as HTML; the first column of a table is text, the others are numbers."""
     parts = [f"<b>{escape(heading)}</b>", *(f"<div>{escape(line)}</div>" for line in lines)]

@@ -179,7 +179,8 @@ def _columns(result: Monitored, rows: pl.DataFrame) -> Iterator[Shown]:
         yield "estimated on them", lambda row: number(row["estimated_on_labelled"])
         yield "true", lambda row: number(row["true_accuracy"])
         yield "error", lambda row: number(row["error"], "+.3f")
-    if rows.select((~pl.col("flags").list.set_difference(list(about["general_flags"])).list.len().eq(0)).any()).item():
+    own = rows["flags"].list.set_difference(list(about["general_flags"]))
+    if own.list.len().gt(0).any():
         yield "flags", lambda row: ", ".join(flag for flag in row["flags"] if flag not in about["general_flags"])
 
 
@@ -254,6 +255,17 @@ def _estimator(about: Mapping[str, Any]) -> str:
 def verdicts_of(estimator: Mapping[str, Any]) -> str:
     """Return the verdicts on an estimator of `Monitored.provenance`."""
     return "; ".join(estimator["verdicts"]) or "not validated"
+
+
+def without_row(result: Monitored, rows: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of the slices that have no row in `rows`, such as those of a window."""
+    by = list(result.by)
+    return result.slices.join(rows.select(by), on=by, how="anti", nulls_equal=True, maintain_order="left")
+
+
+def names_of(result: Monitored, rows: pl.DataFrame) -> list[str]:
+    """Return the names of the slices of rows."""
+    return [slice_name(row) for row in rows.select(result.by).iter_rows()]
 
 
 def silence(result: Monitored) -> list[str]:

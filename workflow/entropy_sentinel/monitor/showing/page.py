@@ -8,9 +8,19 @@ import polars as pl
 
 from entropy_sentinel.estimators.familiarity import NO_WORDS
 from entropy_sentinel.frames.files import write_whole
-from entropy_sentinel.frames.printable import counted
+from entropy_sentinel.frames.printable import counted, listed
 from entropy_sentinel.monitor.catalogue import STATISTICS
-from entropy_sentinel.monitor.result import NAMED, SHOWN, Monitored, silence, slice_name, table_of, verdicts_of
+from entropy_sentinel.monitor.result import (
+    NAMED,
+    SHOWN,
+    Monitored,
+    names_of,
+    silence,
+    slice_name,
+    table_of,
+    verdicts_of,
+    without_row,
+)
 from entropy_sentinel.monitor.settings import UNFAMILIAR, Reference, shown
 from entropy_sentinel.monitor.showing.pictures import labelled, over_time, ranked
 from entropy_sentinel.monitor.showing.terminal import absent, labels_and_estimates, labels_of_a_part, reasons, untested
@@ -86,7 +96,7 @@ def _alerts(result: Monitored) -> list[dict[str, Any]]:
 def _summary(result: Monitored) -> str:
     about, unlike = result.provenance, pl.col("flags").list.contains(UNFAMILIAR)
     worst = result.slices.filter(pl.col("estimated_accuracy").is_not_null(), ~unlike).head(1)
-    unknown = [slice_name(row) for row in result.slices.filter(unlike).select(result.by).iter_rows()]
+    unknown = names_of(result, result.slices.filter(unlike))
     summary = f"{counted(about['responses']['in_all'], 'response')} in {counted(len(result.slices), 'slice')}."
     if len(worst):
         row = worst.row(0, named=True)
@@ -97,10 +107,9 @@ def _summary(result: Monitored) -> str:
             f"{row['upper']:.3f})."
         )
     if unknown:
-        more = f" and {len(unknown) - NAMED:,} more" if len(unknown) > NAMED else ""
         summary += (
             f" {counted(len(unknown), 'slice')} unlike all labelled domains, so the accuracy there is not known: "
-            f"{', '.join(unknown[:NAMED])}{more}. Label some of these responses first."
+            f"{listed(unknown, NAMED)}. Label some of these responses first."
         )
     return summary
 
@@ -118,19 +127,12 @@ def _tables(result: Monitored) -> list[dict[str, Any]]:
 
 def _without_row(result: Monitored, window: datetime, rows: pl.DataFrame) -> str:
     """Return a note that names the slices that a window's table lacks, and why."""
-    by = list(result.by)
-    rest = result.slices.join(rows.select(by), on=by, how="anti", nulls_equal=True, maintain_order="left")
-    pools = result.now.filter(pl.col("window_from") <= window)
-    pooled = rest.join(pools.select(by), on=by, how="semi", nulls_equal=True, maintain_order="left")
-    none = rest.join(pooled.select(by), on=by, how="anti", nulls_equal=True, maintain_order="left")
+    rest = names_of(result, without_row(result, rows))
+    pools = set(names_of(result, result.now.filter(pl.col("window_from") <= window)))
+    pooled, none = ([name for name in rest if (name in pools) == there] for there in (True, False))
     into = f"Too few responses in the newest {result.provenance['window']}, so counted there: "
     said = [(into, pooled), ("No responses: ", none)]
-    return " ".join(f"{words}{_names(which, by)}." for words, which in said if len(which))
-
-
-def _names(rows: pl.DataFrame, by: list[str]) -> str:
-    names = [slice_name(row) for row in rows.head(MOST_ROWS).select(by).iter_rows()]
-    return ", ".join(names) + (f" and {len(rows) - len(names):,} more" if len(rows) > len(names) else "")
+    return " ".join(f"{words}{listed(which, MOST_ROWS, '; ')}." for words, which in said if which)
 
 
 def _table(result: Monitored, heading: str, rows: pl.DataFrame, note: str = "") -> dict[str, Any]:

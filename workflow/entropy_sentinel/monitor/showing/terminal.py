@@ -3,7 +3,7 @@
 import polars as pl
 
 from entropy_sentinel.estimators.familiarity import NO_WORDS
-from entropy_sentinel.frames.printable import counted, one_line
+from entropy_sentinel.frames.printable import counted, listed, one_line
 from entropy_sentinel.monitor.labelling.labelled import ESTIMATED, LABELS
 from entropy_sentinel.monitor.reading.times import windows_between
 from entropy_sentinel.monitor.result import (
@@ -11,11 +11,13 @@ from entropy_sentinel.monitor.result import (
     SHOWN,
     Monitored,
     alerts,
+    names_of,
     shown_rows,
     silence,
     slice_name,
     table_of,
     whose,
+    without_row,
 )
 from entropy_sentinel.report.terminal import Part, table
 from entropy_sentinel.statistics.intervals import NOTES, PRIOR
@@ -32,11 +34,9 @@ def untested(result: Monitored) -> list[str]:
     )
     if rows.is_empty():
         return []
-    names = [slice_name(row) for row in rows.select(result.by).iter_rows()]
-    more = f"; and {len(names) - SHOWN:,} more slices" if len(names) > SHOWN else ""
     return [
         f"changes not tested (fewer than {least} responses in or after the reference), so they raise no "
-        f"alert: {'; '.join(names[:SHOWN])}{more}"
+        f"alert: {listed(names_of(result, rows), SHOWN, '; ')}"
     ]
 
 
@@ -45,10 +45,10 @@ def labels_of_a_part(result: Monitored) -> list[str]:
     if LABELLED not in result.slices.columns:
         return []
     unused = result.slices.filter(pl.col("n_labelled") > 0, pl.col("improved_accuracy").is_null())
-    names = [slice_name(row) for row in unused.select(result.by).iter_rows()]
-    if not names:
+    if unused.is_empty():
         return []
-    return [f"labels from only a part of the slice do not improve its estimate: {'; '.join(names[:SHOWN])}"]
+    names = listed(names_of(result, unused), SHOWN, "; ")
+    return [f"labels from only a part of the slice do not improve its estimate: {names}"]
 
 
 def labels_and_estimates(result: Monitored) -> list[str]:
@@ -91,22 +91,20 @@ def without_traffic(result: Monitored) -> list[str]:
     missing = [f"{begin:{form}}" for begin in every.filter(~every.is_in(there.implode()))]
     if not missing:
         return []
-    named = ", ".join(missing[:SHOWN]) + (f" and {len(missing) - SHOWN:,} more" if len(missing) > SHOWN else "")
-    return [f"{counted(len(missing), window)} without responses ({result.provenance['timezone']}): {named}"]
+    return [
+        f"{counted(len(missing), window)} without responses ({result.provenance['timezone']}): {listed(missing, SHOWN)}"
+    ]
 
 
 def absent(result: Monitored) -> list[str]:
     """Return a line with the slices that have no row for the newest window, because they have no responses in it."""
     if not result.newest:
         return []
-    by = list(result.by)
-    rest = result.slices.join(result.now.select(by), on=by, how="anti", nulls_equal=True, maintain_order="left")
-    names = [slice_name(row) for row in rest.select(by).iter_rows()]
-    if not names:
+    rest = without_row(result, result.now)
+    if rest.is_empty():
         return []
-    more = f"; and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
     when = f"{result.provenance['window']} from {result.newest[-1]:%Y-%m-%d %H:%M}"
-    return [f"no responses in the {when}: {'; '.join(names[:SHOWN])}{more}"]
+    return [f"no responses in the {when}: {listed(names_of(result, rest), SHOWN, '; ')}"]
 
 
 def reasons(result: Monitored) -> dict[str, str]:
