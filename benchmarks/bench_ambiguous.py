@@ -28,7 +28,7 @@ from entropy_sentinel.estimators.settings import Estimation
 from entropy_sentinel.grouping.backend import Question
 from entropy_sentinel.grouping.clustering import classes
 from entropy_sentinel.grouping.exact import ExactBackend
-from entropy_sentinel.monitor.estimating.alerts import AMBIGUOUS, OUTSIDE_SUPPORT
+from entropy_sentinel.monitor.estimating.flags import AMBIGUOUS, OUTSIDE_SUPPORT
 from entropy_sentinel.statistics.ambiguity import SEVERAL, stable_classes
 
 DEMO = Path(__file__).parents[1] / "demo"

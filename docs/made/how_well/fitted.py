@@ -15,7 +15,7 @@ from entropy_sentinel.estimators.support import Support
 from entropy_sentinel.estimators.training import TrainingRows, one_thread
 from entropy_sentinel.estimators.validation import LEVELS, validate
 from entropy_sentinel.features.buckets import COLUMN, counts_of
-from entropy_sentinel.monitor.estimating.alerts import LARGEST_SHARE
+from entropy_sentinel.monitor.estimating.flags import LARGEST_SHARE
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from entropy_sentinel.stages.estimate import labelled_rows
 from made.how_well.cases import METHODS, with_errors

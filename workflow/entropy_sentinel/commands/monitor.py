@@ -61,9 +61,9 @@ def command(estimator: Estimator, logs: Logs, state: State = None, json: Json = 
     the reference, expected number of errors, and flags that warn about a number. Slices are sorted by expected errors:
     collect data for the first ones first.
 
-    Exit status: 0; 1 for an error; 3 if something in the logs could not be used; 4 for an alert; 5 if no slice has
-    enough responses. If several apply, the precedence is 4, 1, 5, 3. With windows, alerts are about the newest two, or
-    about earlier ones where these have too few responses.
+    Exit status: 0; 1 for an error; 3 if something in the logs could not be used; 4 for an alert that is new or worse; 5
+    if no slice has enough responses. If several apply, the precedence is 4, 1, 5, 3. With --state, an alert is new
+    until a run has told it; without, if it began in the newest two windows.
 
     With several estimators, each estimates the responses of its own model, and the slices are labelled by model.
 
@@ -74,7 +74,7 @@ def command(estimator: Estimator, logs: Logs, state: State = None, json: Json = 
     """
     from entropy_sentinel.estimators.saved import is_estimator
     from entropy_sentinel.frames.printable import one_line
-    from entropy_sentinel.monitor.running import monitor
+    from entropy_sentinel.monitor.running import monitor, remember
     from entropy_sentinel.monitor.showing.outputs import as_json
     from entropy_sentinel.monitor.showing.terminal import parts
     from entropy_sentinel.report.terminal import show
@@ -95,7 +95,9 @@ def command(estimator: Estimator, logs: Logs, state: State = None, json: Json = 
     failed = list(_failures(result, targets))
     show(failed, sys.stderr)
     quiet = ERROR if failed else NOTHING if result.silent else INCOMPLETE if result.incomplete else 0
-    if status := ALERT if result.alerts else quiet:
+    if not failed:
+        remember(result)
+    if status := ALERT if result.calling else quiet:
         raise typer.Exit(status)
 
 

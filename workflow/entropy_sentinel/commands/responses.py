@@ -146,7 +146,7 @@ def score(
     """
     from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.frames.printable import listed, write_table
-    from entropy_sentinel.monitor.estimating.alerts import general_flags
+    from entropy_sentinel.monitor.estimating.flags import general_flags
     from entropy_sentinel.monitor.once import scored
     from entropy_sentinel.monitor.reading.inputs import read_whole
     from entropy_sentinel.monitor.settings import Slicing
@@ -201,7 +201,7 @@ def sample(
     """
     from entropy_sentinel.estimators.saved import is_estimator
     from entropy_sentinel.frames.files import check_outputs
-    from entropy_sentinel.monitor.estimating.alerts import general_flags
+    from entropy_sentinel.monitor.estimating.flags import general_flags
     from entropy_sentinel.monitor.labelling.sampling import sample
     from entropy_sentinel.monitor.labelling.to_label import SUFFIXES, write_page, write_to_label
     from entropy_sentinel.verbs.estimation import load

@@ -13,7 +13,7 @@ from entropy_sentinel.estimators.verdict import USABLE
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.options import columns_by, taking
 from entropy_sentinel.frames.printable import counted, number
-from entropy_sentinel.monitor.estimating.alerts import OVERRIDDEN
+from entropy_sentinel.monitor.estimating.flags import OVERRIDDEN
 from entropy_sentinel.monitor.once import MOST_SLICES
 from entropy_sentinel.monitor.reading.inputs import Given
 from entropy_sentinel.monitor.reading.problems import Problems

@@ -101,6 +101,8 @@ def joined(
         recent=ranked(_stacked(recent), "window") if recent else None,
         last_usable=slices.select(by).join(_stacked(usable), on=by, how="left", nulls_equal=True) if usable else None,
         behind=[entry for result in results for entry in result.behind],
+        drops=[drop for result in results for drop in result.drops],
+        told={path: rows for result in results for path, rows in result.told.items()},
     )
 
 
@@ -124,9 +126,9 @@ def _with_model(result: Monitored) -> Monitored:
         pooled = pl.all_horizontal(pl.col(name) == OTHERS for name in result.by).fill_null(False)
         return frame.with_columns(pl.when(pooled).then(pl.lit(model)).otherwise(MODEL).alias(MODEL))
 
-    for alert in result.alerts:
-        if all(value == OTHERS for value in alert["slice"].values()):
-            alert["slice"][MODEL] = model
+    for entry in (*result.alerts, *result.drops):
+        if all(value == OTHERS for value in entry["slice"].values()):
+            entry["slice"][MODEL] = model
     frames = {name: getattr(result, name) for name in ("slices", "windows", "recent", "last_usable")}
     made: dict[str, Any] = {name: named(frame) for name, frame in frames.items() if frame is not None}
     return replace(result, **made)

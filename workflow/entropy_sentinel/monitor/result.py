@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -11,7 +12,7 @@ import polars as pl
 from entropy_sentinel.frames.printable import counted, html, number, one_line
 from entropy_sentinel.monitor.catalogue import STATISTICS, Statistic
 from entropy_sentinel.monitor.reading.problems import Problems
-from entropy_sentinel.monitor.settings import STALE, UNFAMILIAR
+from entropy_sentinel.monitor.settings import NEW, OVER, STALE, UNFAMILIAR
 from entropy_sentinel.report.tokens import Token
 
 # Largest number of slices in a sentence or table (files contain all), and of domains in a sentence.
@@ -59,7 +60,8 @@ class Behind:
 
     def is_of(self, alert: Mapping[str, Any]) -> bool:
         """Return whether these are the responses behind an alert."""
-        return (alert["slice"], alert.get("window")) == (self.slice, self.window) and alert["kind"] != STALE
+        same = (alert["slice"], alert.get("window")) == (self.slice, self.window)
+        return same and alert["kind"] != STALE and alert["status"] != OVER
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,6 +86,9 @@ class Monitored:
         last_usable: The last window of each slice with enough responses after pooling, or null, in the order of
             `slices`.
         behind: Responses behind the alerts, if requested.
+        drops: The drops of all slices after the reference, those that are over included, as dicts: the `slice`, and
+            the fields of `alerting.drops.SliceDrop`.
+        told: What `remember` writes, by state file.
     """
 
     by: tuple[str, ...]
@@ -96,6 +101,8 @@ class Monitored:
     recent: pl.DataFrame | None = None
     last_usable: pl.DataFrame | None = None
     behind: list[Behind] = field(default_factory=list)
+    drops: list[dict[str, Any]] = field(default_factory=list)
+    told: dict[Path, list[tuple[str, str, str]]] = field(default_factory=dict)
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -112,6 +119,11 @@ class Monitored:
         """Return whether no slice of the newest window has enough responses."""
         least = max(self.provenance["min_responses"], 1)
         return not (self.now["n_estimated"] >= least).any()
+
+    @property
+    def calling(self) -> bool:
+        """Return whether an alert that is not over is to be told now."""
+        return any(alert["tell"] and alert["status"] != OVER for alert in self.alerts)
 
     @property
     def incomplete(self) -> bool:
@@ -281,8 +293,22 @@ def silence(result: Monitored) -> list[str]:
 
 def alerts(result: Monitored) -> list[str]:
     """Return a line for each alert."""
-    return [f"ALERT {slice_name(alert['slice'].values())}{_when(alert)}: {alert['message']}" for alert in result.alerts]
+    return [alert_line(alert) for alert in result.alerts]
 
 
-def _when(alert: dict[str, Any]) -> str:
-    return f" (from {alert['window'][:16].replace('T', ' ')})" if "window" in alert else ""
+def alert_line(alert: Mapping[str, Any]) -> str:
+    """Return an alert as a line."""
+    word = "OVER" if alert["status"] == OVER else "ALERT"
+    return f"{word} {slice_name(alert['slice'].values())}: {alert['message']}{alert_status(alert)}"
+
+
+def alert_status(alert: Mapping[str, Any]) -> str:
+    """Return the status of an alert in brackets, with its dates; empty for a new alert without windows."""
+    words = [] if alert["status"] == OVER else [alert["status"]]
+    for name in ("since", "until"):
+        if alert[name] is not None:
+            day, time = alert[name][:10], alert[name][11:16]
+            words.append(f"{name} {day}" + (f" {time}" if time != "00:00" else ""))
+    if alert["acknowledged"]:
+        words.append("acknowledged")
+    return "" if words == [NEW] else f" ({', '.join(words)})"

@@ -15,7 +15,10 @@ from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.options import taking
 from entropy_sentinel.frames.urls import file_name
-from entropy_sentinel.monitor.estimating.alerts import alerts, stale_alerts
+from entropy_sentinel.monitor.alerting.alerts import Alerts, Memory, alerts_of
+from entropy_sentinel.monitor.alerting.drops import SliceDrop, n_slices_tested, slice_drops
+from entropy_sentinel.monitor.alerting.spells import spells_of_drops, spells_of_rows, stale_spells
+from entropy_sentinel.monitor.alerting.told import acknowledged, as_rows, of_rows
 from entropy_sentinel.monitor.estimating.estimates import Estimates
 from entropy_sentinel.monitor.joining import Estimators, Part, joined, parts_of
 from entropy_sentinel.monitor.labelling.labelled import Labelled
@@ -23,11 +26,12 @@ from entropy_sentinel.monitor.reading.inputs import Given, loaded, sources
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.times import DTYPE, in_zone
 from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.settings import EARLIEST, MonitorOptions, Reading, shown
+from entropy_sentinel.monitor.settings import DROP, EARLIEST, WINDOWS, MonitorOptions, Reading, shown
 from entropy_sentinel.monitor.showing.behind import behind
 from entropy_sentinel.monitor.summing.collecting import Collector
 from entropy_sentinel.monitor.summing.merging import NEWEST_WINDOWS, Merged, merge, newest_windows, recent
 from entropy_sentinel.monitor.summing.state import State
+from entropy_sentinel.monitor.summing.state_file import opened
 from entropy_sentinel.verbs.inputs import is_table, labels_table
 from entropy_sentinel.verbs.labels import read_labels
 
@@ -84,7 +88,7 @@ def monitor(
         labelled = run.labelled(settings, merged)
         if labelled is not None:
             labelled.note(problems)
-        return run.monitored(settings, merged, labelled, problems)
+        return run.monitored(settings, merged, labelled, problems, n_slices_tested(merged, settings.min_responses))
 
 
 def _monitored_each(parts: Sequence[Part], logs: Given, settings: MonitorOptions, single: bool) -> Monitored:
@@ -98,11 +102,12 @@ def _monitored_each(parts: Sequence[Part], logs: Given, settings: MonitorOptions
         there = [(part, run, merged) for part, run, merged in runs if merged is not None]
         if not there:
             raise _without_responses(Problems.total(run.collector.problems().as_dict() for _, run, _ in runs))
-        ends = {end for _, _, merged in there for end in newest_windows(merged.windows, settings)}
+        ends = {end for _, _, merged in there for end in newest_windows(merged.windows, settings.window, settings)}
+        tested = sum(n_slices_tested(merged, settings.min_responses) for _, _, merged in there)
         newest = sorted(ends)[-NEWEST_WINDOWS:]
         labelled = [run.labelled(part.options(settings), merged) for part, run, merged in there]
         results = [
-            run.monitored(part.options(settings), merged, labels, run.collector.problems(), newest)
+            run.monitored(part.options(settings), merged, labels, run.collector.problems(), tested, newest)
             for (part, run, merged), labels in zip(there, labelled, strict=True)
         ]
         silent = [part.model for part, _, merged in runs if merged is None]
@@ -134,18 +139,22 @@ def _collected(
         collector = Collector(saved, reading, state, path is not None, single)
         collector.add(given)
         file = "" if isinstance(estimator, SavedEstimator) else file_name(estimator).partition(".")[0]
-        yield _Run(saved, checksum, collector, state, file)
+        yield _Run(saved, checksum, collector, state, file, None if path is None else Path(path))
 
 
 @dataclass(frozen=True)
 class _Run:
-    """An estimator, the `checksum` of its file, the sums of all logs, and the name of the estimator's file."""
+    """An estimator, the `checksum` of its file, the sums of all logs, the name of the estimator's `file`.
+
+    `path` is the state's file, null if the state is temporary.
+    """
 
     saved: SavedEstimator
     checksum: str
     collector: Collector
     state: State
     file: str
+    path: Path | None
 
     def merged(self, settings: MonitorOptions) -> Merged | None:
         """Return the sums of slices, null without responses; raise InputError for a reference without responses."""
@@ -169,20 +178,56 @@ class _Run:
         merged: Merged,
         labelled: Labelled | None,
         problems: Problems,
+        n_tested: int,
         newest: Sequence[datetime] | None = None,
     ) -> Monitored:
-        """Return the result; `newest` are the windows of the alerts if they are not those of this run's responses."""
+        """Return the result; `newest` are the windows of the alerts if they are not those of this run's responses.
+
+        `n_tested` is the number of slices among which the false alarms are shared.
+        """
         taken = sum((Counter(about.taken) for about in self.state.files.values()), Counter[str]())
         estimates = Estimates(self.saved, settings.level, settings.min_responses, dict(taken.most_common(5)))
         rows = _rows(estimates, merged, settings, labelled, newest)
+        drops = slice_drops(self.saved.estimator, merged, settings, n_tested)
+        found = self._alerts(rows, drops, merged, settings)
+        if rows["windows"] is not None:
+            rows["windows"] = rows["windows"].drop("window_from")
         return Monitored(
             **rows,
-            behind=behind(rows["alerts"], settings.window, self.state, settings, settings.responses)
+            alerts=found.alerts,
+            behind=behind(found.alerts, settings.window, self.state, settings, settings.responses)
             if settings.responses
             else [],
             provenance=self._provenance(settings, estimates, merged, taken),
             problems=problems,
+            drops=[drop.as_dict(merged.slices.row(drop.slice, named=True)) for drop in drops],
+            told={} if self.path is None else {self.path: as_rows(found.told)},
         )
+
+    def _alerts(
+        self, rows: dict[str, Any], drops: Sequence[SliceDrop], merged: Merged, settings: MonitorOptions
+    ) -> Alerts:
+        """Return the alerts about slices, or about their newest windows."""
+        by, recent, every = list(rows["by"]), rows.get("recent"), rows["windows"]
+        now = rows["slices"] if recent is None else recent
+        enough = now.filter(pl.col("n_estimated") >= settings.min_responses)
+        newest_rows = _by_slice(enough if recent is None else enough.sort("window"), by)
+        spells = list(spells_of_rows(now, every, by, settings))
+        if DROP in settings.alert_on:
+            every_slice = _by_slice(rows["slices"], by) | newest_rows
+            spells = [*spells_of_drops(drops, every_slice, merged.slices), *spells]
+        if every is not None:
+            spells += stale_spells(rows["slices"], _stale_times(rows["last_usable"], settings), settings)
+        newest = rows.get("newest") or self._newest_looks(merged, settings)
+        told = None if self.path is None else of_rows(self.state.told)
+        memory = Memory(newest, told, acknowledged(settings.acknowledged), settings.remind)
+        return alerts_of(spells, by, memory, newest_rows)
+
+    @staticmethod
+    def _newest_looks(merged: Merged, settings: MonitorOptions) -> list[datetime]:
+        """Return the newest of the smallest windows, if there is a reference but no window."""
+        newest = pl.Series(newest_windows(merged.looks, settings.grain, settings), dtype=DTYPE)
+        return pl.select(in_zone(pl.lit(newest), settings.zone)).to_series().to_list()
 
     def _grains(self) -> list[datetime]:
         """Return the starts of the smallest windows with responses."""
@@ -225,7 +270,7 @@ class _Run:
             "window": settings.window,
             "timezone": settings.zone or "UTC",
             "reference": self._since(settings),
-            **{name: getattr(settings, name) for name in ("level", "min_responses", "pool_windows")},
+            **{name: getattr(settings, name) for name in ("level", "min_responses", "pool_windows", "false_alarms")},
             "files": {"read_now": len(read), "known": self.collector.n_known, "in_all": len(files)},
             "responses": {
                 "read_now": sum(file.n_responses for file in read),
@@ -234,6 +279,17 @@ class _Run:
             "pooled_slices": merged.n_pooled,
             **Problems.total(file.problems for file in files.values()).as_dict(),
         }
+
+
+def _by_slice(rows: pl.DataFrame, by: Sequence[str]) -> dict[tuple[Any, ...], dict[str, Any]]:
+    """Return the last row of each slice by the slice's values."""
+    return {tuple(row[name] for name in by): row for row in rows.iter_rows(named=True)}
+
+
+def _stale_times(usable: pl.DataFrame, settings: MonitorOptions) -> pl.DataFrame:
+    """Return the slices with their last usable window, and the window in which they become stale after it."""
+    offset = f"{settings.pool_windows}{WINDOWS[settings.window or 'day'][1:]}"
+    return usable.with_columns(stale_from=pl.col("last_usable").dt.offset_by(offset))
 
 
 def _real(zone: str | None) -> list[pl.Expr]:
@@ -248,14 +304,13 @@ def _rows(
     labelled: Labelled | None,
     ends: Sequence[datetime] | None = None,
 ) -> dict[str, Any]:
-    """Return the fields of `Monitored` that contain rows, windows or alerts."""
+    """Return the fields of `Monitored` that contain rows or windows, and when slices become stale."""
     columns, reference, windows = tuple(merged.slices.columns), settings.period, merged.windows
     if settings.window is None or windows is None:
-        slices = estimates.of_slices(merged, labelled)
-        return {"by": columns, "slices": slices, "windows": None, "alerts": alerts(slices, columns, settings)}
-    n_slices = len(merged.slices)
-    ends = newest_windows(windows, settings) if ends is None else ends
-    last = recent(windows, n_slices, settings.window, settings.min_responses, settings.pool_windows, reference, ends)
+        return {"by": columns, "slices": estimates.of_slices(merged, labelled), "windows": None}
+    n_slices, window = len(merged.slices), settings.window
+    ends = newest_windows(windows, window, settings) if ends is None else ends
+    last = recent(windows, n_slices, window, settings.min_responses, settings.pool_windows, reference, ends)
     slices = estimates.of_slices(merged, labelled, last)
     rows = estimates.of_windows(merged, last.rows, last.sums, reference, labelled).with_columns(_real(settings.zone))
     each = windows.rows.with_columns(window_from="window")
@@ -266,9 +321,15 @@ def _rows(
     return {
         "by": columns,
         "slices": slices,
-        "windows": every.drop("window_from"),
-        "alerts": alerts(rows, columns, settings) + stale_alerts(slices, columns, settings),
+        "windows": every,
         "newest": newest.to_list(),
         "recent": rows,
         "last_usable": slices.select(columns).join(usable, on=columns, how="left", nulls_equal=True),
     }
+
+
+def remember(result: Monitored) -> None:
+    """Record in the states that the alerts of a result were told, so that the next run tells only what is new."""
+    for path, rows in result.told.items():
+        with opened(path) as file:
+            file.put_told(rows)

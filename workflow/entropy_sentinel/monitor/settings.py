@@ -1,6 +1,8 @@
 """The options of `monitor`, `estimate` and `sample`: slices, windows of time, the reference, alerts."""
 
+import math
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -21,6 +23,8 @@ EARLIEST, LATEST = datetime(2015, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo
 # Kinds of alerts: BELOW is active if a limit is set, each other kind if `alert_on` names it.
 BELOW, DROP, OUTSIDE, STALE, AMBIGUOUS = "below", "drop", "support", "stale", "ambiguous"
 UNFAMILIAR = "unfamiliar"
+# The status of an alert.
+NEW, WORSE, CONTINUES, OVER = "new", "worse", "continues", "over"
 # Repeated here, because importing the catalogue of statistics would delay the help text.
 Kind = Literal["drop", "unfamiliar", "support", "truncated", "stale", "ambiguous"]
 ALERTS = get_args(Kind)
@@ -39,6 +43,25 @@ Patterns = Annotated[
         lambda given: [given] if isinstance(given, str) else given, json_schema_input_type=Text | list[Text]
     ),
 ]
+
+
+# Lengths of the periods of a rate of false alarms, in days.
+_DAYS = {"day": 1.0, "week": 7.0, "month": 365.2425 / 12, "year": 365.2425}
+_LOOKS_A_DAY = {"hour": 24.0, "day": 1.0}
+
+
+def _rate(text: str) -> str:
+    number, _, period = text.partition("/")
+    try:
+        usable = float(number) > 0 and math.isfinite(float(number)) and period.strip() in _DAYS
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ValueError(f"must be NUMBER/PERIOD, such as 1/month (periods: {', '.join(_DAYS)}), was '{text}'")
+    return text
+
+
+Rate = Annotated[Text, AfterValidator(_rate)]
 
 
 def _zone(name: str) -> str:
@@ -221,13 +244,29 @@ class MonitorOptions(Reading):
     )
     alert_on: Annotated[tuple[Kind, ...], Shown(Panel.ALERTS)] = Field(
         (),
-        description="Also alert on: drop, a fall since the reference; unfamiliar, a slice unlike all labelled "
+        description="Also alert on: drop, a fall after the reference; unfamiliar, a slice unlike all labelled "
         "domains; support, a slice outside the estimator's "
         "support; truncated, many truncated responses; stale, a slice that no longer has enough responses; ambiguous, "
         "many questions that repeatedly get several answers.",
     )
     min_drop: Annotated[Number, Shown(Panel.ALERTS, "SHARE")] = Field(
         0.02, ge=0, le=1, description="Ignore smaller drops."
+    )
+    false_alarms: Annotated[Rate, Shown(Panel.ALERTS, "NUMBER/PERIOD")] = Field(
+        "1/month",
+        description="How many false alarms about drops to accept, over all slices and windows together, such as "
+        "1/month or 2/week.",
+    )
+    confirm: Annotated[Whole, Shown(Panel.ALERTS, "N")] = Field(
+        1, ge=1, le=1000, description="Alert only after this many windows with the same condition."
+    )
+    acknowledged: Annotated[Path | None, Shown(Panel.ALERTS, "FILE")] = Field(
+        None,
+        description="Known alerts, which are not told again unless they become worse: a text file with lines such as "
+        "'drop homework 2026-11-09', the kind, the slice, and the day until which alerts that began are known.",
+    )
+    remind: Annotated[bool, Shown(Panel.ALERTS)] = Field(
+        False, description="Tell alerts that continue again in every run, not only new ones."
     )
     responses: Annotated[Whole, Shown(Panel.FILES, "N")] = Field(
         0,
@@ -257,6 +296,12 @@ class MonitorOptions(Reading):
             raise ValueError(
                 "alert_on: a drop needs a reference to compare with; add one (--reference 2026-11-01..2026-11-07)"
             )
+
+    @property
+    def false_alarms_per_look(self) -> float:
+        """Return the accepted number of false alarms in each of the smallest windows."""
+        number, _, period = self.false_alarms.partition("/")
+        return float(number) / _DAYS[period.strip()] / _LOOKS_A_DAY[self.grain or "day"]
 
 
 class SampleOptions(FormatOptions, Slicing):

@@ -20,12 +20,12 @@ exact however small. The lines are the same in every run. For many slices, p is 
 """
 
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 from scipy.stats import false_discovery_control, norm
 
 from entropy_sentinel.monitor.summing.sums import covariance
+from entropy_sentinel.statistics.drops import normal_draws
 
 # Number of lines for a T that is not linear: the error of p is about 4 %.
 LINES = 256
@@ -57,7 +57,7 @@ def p_of_change(accuracies_of: Accuracies, now: Side, then: Side) -> float:
         d = z @ root.T
         return accuracies_of(mean + n0 / n * d) - accuracies_of(mean - n1 / n * d)
 
-    z = _draws(len(mean))
+    z = normal_draws(LINES, len(mean))
     changes = change(z)
     slope = z.T @ changes / len(z)
     size = float(np.linalg.norm(slope))
@@ -92,18 +92,6 @@ def _places(change: Accuracies, across: np.ndarray, along: np.ndarray, level: np
     rise = np.where(t_high > t_low, t_high - t_low, 1)
     crossing = low + (high - low) * np.clip((level - t_low) / rise, 0, 1)
     return np.where(never, np.inf, np.where(ever, -np.inf, crossing))
-
-
-@cache
-def _draws(k: int) -> np.ndarray:
-    """Return fixed standard normal numbers, (LINES, k), with mean 0 and exactly the unit matrix as covariance.
-
-    These moments give the exact slope of a linear T.
-    """
-    half = np.random.default_rng(k).standard_normal((LINES // 2, k))
-    both = np.concatenate([half, -half])
-    draws: np.ndarray = both @ np.linalg.inv(np.linalg.cholesky(both.T @ both / len(both))).T
-    return draws
 
 
 def _root(matrix: np.ndarray) -> np.ndarray:

@@ -8,8 +8,8 @@ import polars as pl
 from entropy_sentinel.estimators.familiarity import residuals_if_unfamiliar
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.monitor.catalogue import CATALOGUE, STATISTICS
-from entropy_sentinel.monitor.estimating.alerts import Flags, notes_of, notes_of_slices
 from entropy_sentinel.monitor.estimating.change import adjusted, p_of_change
+from entropy_sentinel.monitor.estimating.flags import Flags, notes_of, notes_of_slices
 from entropy_sentinel.monitor.labelling.labelled import Labelled, with_reading
 from entropy_sentinel.monitor.settings import Reference
 from entropy_sentinel.monitor.summing.merging import ONLY_TESTED, Merged, Recent

@@ -17,7 +17,7 @@ from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.monitor.reading.inputs import BY, opened_log
 from entropy_sentinel.monitor.reading.times import starts
 from entropy_sentinel.monitor.result import Behind, Response
-from entropy_sentinel.monitor.settings import STALE, Reading
+from entropy_sentinel.monitor.settings import OVER, STALE, Reading
 from entropy_sentinel.monitor.summing.state import State
 from entropy_sentinel.report.tokens import read_tokens
 from entropy_sentinel.sources.logs.reader import QUESTION
@@ -36,8 +36,8 @@ def behind(
 
     At most MOST_SLICES slices and windows are covered. `note` names logs that were moved or contain only features.
     """
-    # A stale slice has no new responses.
-    about = [alert for alert in alerts if alert["kind"] != STALE]
+    # A stale slice has no new responses, and nobody has to look at what is over.
+    about = [alert for alert in alerts if alert["kind"] != STALE and alert["status"] != OVER]
     wanted = list({repr((alert["slice"], alert.get("window"))): alert for alert in about}.values())[:MOST_SLICES]
     chosen = [_chosen(alert, window, state, reading, most) for alert in wanted]
     responses, missing = _read_all(chosen, state, reading)

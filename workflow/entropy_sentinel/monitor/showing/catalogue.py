@@ -79,7 +79,7 @@ OUTPUTS: dict[str, Output] = {
         ),
         Output(
             "webhook",
-            "Post the alerts, if there are any, as JSON in the format of --alerts.",
+            "Post the alerts that are new, worse or over as JSON in the format of --alerts.",
             f"{_ROOM}.webhook.post_json",
             metavar="URL",
             is_file=False,
@@ -88,7 +88,8 @@ OUTPUTS: dict[str, Output] = {
         ),
         Output(
             "slack",
-            "Post the alerts, if there are any, as a message to Slack, or to another chat that accepts its format.",
+            "Post the alerts that are new, worse or over as a message to Slack, or to another chat that accepts its "
+            "format.",
             f"{_ROOM}.webhook.post_message",
             metavar="URL",
             is_file=False,

@@ -18,7 +18,7 @@ from entropy_sentinel.frames.files import whole_file, write_whole
 from entropy_sentinel.frames.printable import write_csv
 from entropy_sentinel.monitor.catalogue import CATALOGUE
 from entropy_sentinel.monitor.result import Monitored, verdicts_of
-from entropy_sentinel.monitor.settings import STALE
+from entropy_sentinel.monitor.settings import OVER, STALE
 from entropy_sentinel.monitor.summing.merging import NOTHING
 
 PREFIX = "entropy_sentinel_"
@@ -60,7 +60,9 @@ class _Families(Collector):
         yield from self._slices()
         yield from self._numbers()
         yield _gauge("flag", "1 if the slice has the flag.", self._flags())
-        yield _gauge("alert", "1 for an alert of this kind in one of the newest windows.", self._alerts())
+        yield _gauge("alert", "1 for an alert of this kind that lasts and is not acknowledged.", self._alerts(1))
+        meaning = "Start of the window in which this alert began."
+        yield _gauge("alert_since_timestamp_seconds", meaning, self._alerts(None), "seconds")
         yield self._about()
 
     def _when(self) -> Iterator[Metric]:
@@ -103,9 +105,15 @@ class _Families(Collector):
         for labels, flags in zip(self._labels_of(rows), rows["flags"].to_list(), strict=True):
             yield from (({**labels, "flag": flag}, 1) for flag in flags)
 
-    def _alerts(self) -> Iterator[Sample]:
-        there = [{**self._labels(alert["slice"]), "kind": alert["kind"]} for alert in self._result.alerts]
-        yield from ((labels, 1) for labels in {tuple(labels.values()): labels for labels in there}.values())
+    def _alerts(self, value: float | None) -> Iterator[Sample]:
+        """Yield the alerts that last with a value, or with their beginning if it is known."""
+        for alert in self._result.alerts:
+            if alert["status"] != OVER and alert["until"] is None and not alert["acknowledged"]:
+                labels = {**self._labels(alert["slice"]), "kind": alert["kind"]}
+                if value is not None:
+                    yield labels, value
+                elif alert["since"] is not None:
+                    yield labels, int(datetime.fromisoformat(alert["since"]).timestamp())
 
     def _about(self) -> Metric:
         about = self._result.provenance
@@ -193,7 +201,7 @@ def as_json(result: Monitored) -> dict[str, Any]:
     rows = {"slices": plain(result.slices).to_dicts()}
     if result.windows is not None and result.recent is not None:
         rows |= {"windows": plain(result.windows).to_dicts(), "recent": plain(result.recent).to_dicts()}
-    return {**rows, "alerts": result.alerts, "provenance": result.provenance}
+    return {**rows, "alerts": result.alerts, "drops": result.drops, "provenance": result.provenance}
 
 
 def _json(result: Monitored, path: Path) -> None:

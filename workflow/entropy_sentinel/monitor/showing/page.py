@@ -14,6 +14,7 @@ from entropy_sentinel.monitor.result import (
     NAMED,
     SHOWN,
     Monitored,
+    alert_status,
     names_of,
     silence,
     slice_name,
@@ -89,7 +90,9 @@ def _alerts(result: Monitored) -> list[dict[str, Any]]:
             "responses": behind.responses if behind else (),
             "note": behind.note if behind else "",
         }
-        entries.setdefault(repr((alert["slice"], when)), entry)["messages"].append(alert["message"])
+        entries.setdefault(repr((alert["slice"], when)), entry)["messages"].append(
+            f"{alert['message']}{alert_status(alert)}"
+        )
     return list(entries.values())
 
 

@@ -12,7 +12,6 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.frames.printable import counted
-from entropy_sentinel.monitor.estimating.alerts import FALSE_DISCOVERIES
 from entropy_sentinel.monitor.reading.times import start_after, windows_between
 from entropy_sentinel.monitor.result import Monitored, slice_name
 from entropy_sentinel.monitor.settings import UNFAMILIAR
@@ -150,8 +149,8 @@ def _labelled_rows(result: Monitored) -> tuple[pl.DataFrame, str]:
 class Panel:
     """Estimates of one slice, in units of a box of WIDTH x HEIGHT.
 
-    `points` are x, y, whether the estimate has changed, and the text. For each run of consecutive windows, `bands` has
-    the outline of the intervals and `lines` has the estimates, as points of an SVG line. `ticks` are x and text;
+    `points` are x, y, whether the window is part of a drop, and the text. For each run of consecutive windows, `bands`
+    has the outline of the intervals and `lines` has the estimates, as points of an SVG line. `ticks` are x and text;
     `reference` is x and width of the reference, or null.
     """
 
@@ -190,7 +189,8 @@ def over_time(result: Monitored) -> OverTime | None:
     grey, panels = _reference(result, axis), []
     for row in first.iter_rows(named=True):
         same = pl.all_horizontal(pl.col("window") >= newest[0], *(pl.col(x).eq_missing(row[x]) for x in result.by))
-        panels.append(_panel(name_of(result, row), windows.filter(same), axis, grey))
+        fallen = [drop for drop in result.drops if all(drop["slice"][name] == row[name] for name in result.by)]
+        panels.append(_panel(name_of(result, row), windows.filter(same), axis, grey, fallen))
     zone = result.provenance["timezone"]
     return OverTime(
         tuple(panels),
@@ -200,7 +200,7 @@ def over_time(result: Monitored) -> OverTime | None:
         )
         + (" Slices unlike all labelled domains are left out." if len(_familiar(worst)) < len(worst) else "")
         + (" Grey: the reference." if grey else "")
-        + f" Orange: a change since the reference that chance does not explain (q below {FALSE_DISCOVERIES:g})."
+        + (" Orange: a drop." if result.drops else "")
         + (
             f" Only the newest {MOST_WINDOWS} of {len(times):,} windows are shown." if len(times) > MOST_WINDOWS else ""
         ),
@@ -220,6 +220,12 @@ class _Axis:
     def number(self, window: datetime) -> int:
         """Return the number (from 0) of the window that starts at `window`."""
         return bisect_left(self.edges, window)
+
+    def is_within(self, number: int, since: str, until: str | None) -> bool:
+        """Return whether a window ends after `since` and begins before `until`, or at any time if null."""
+        begin, end = self.edges[number : number + 2]
+        over = None if until is None else datetime.fromisoformat(until)
+        return end > datetime.fromisoformat(since) and (over is None or begin < over)
 
     def x(self, when: datetime) -> float:
         """Return the position of a time in the box."""
@@ -242,18 +248,20 @@ class _Axis:
             year = when.year
 
 
-def _panel(name: str, rows: pl.DataFrame, axis: _Axis, reference: Point | None) -> Panel:
+def _panel(
+    name: str, rows: pl.DataFrame, axis: _Axis, reference: Point | None, drops: Sequence[Mapping[str, Any]]
+) -> Panel:
     """Return a panel, with points in the middle of windows; a window without an estimate breaks the line."""
     points, runs, last = [], list[list[tuple[float, float, float, float]]](), None
     for row in rows.iter_rows(named=True):
         when, number = row["window"], axis.number(row["window"])
         value, lower, upper = (row[ESTIMATE[0]] if row[column] is None else row[column] for column in ESTIMATE)
         words = f"{when:%Y-%m-%d %H:%M}: {value:.3f} ({lower:.3f} to {upper:.3f}), {row['n_estimated']:,} responses"
-        changed = row["change_q"] is not None and row["change_q"] < FALSE_DISCOVERIES
+        fallen = any(axis.is_within(number, drop["since"], drop["until"]) for drop in drops)
         if last is None or number - last > 1:
             runs.append([])
         runs[-1].append((axis.middle(number), _y(value), _y(lower), _y(upper)))
-        points.append((*runs[-1][-1][:2], changed, words))
+        points.append((*runs[-1][-1][:2], fallen, words))
         last = number
     return Panel(
         name,

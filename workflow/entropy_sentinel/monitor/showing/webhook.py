@@ -17,7 +17,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 from entropy_sentinel import __version__
 from entropy_sentinel.estimators.verdict import USABLE
 from entropy_sentinel.frames.errors import ConfigError, InputError
-from entropy_sentinel.monitor.result import SHOWN, Monitored, alerts, whose
+from entropy_sentinel.monitor.result import SHOWN, Monitored, alert_line, whose
 
 # Limit for the whole request, from the look-up of the host's name to the answer.
 TIMEOUT_S = 10.0
@@ -39,32 +39,36 @@ def check_address(address: str) -> None:
 
 
 def post_json(result: Monitored, address: str) -> None:
-    """Post the alerts as JSON in the format of `--alerts`; send nothing without alerts.
+    """Post the alerts to tell as JSON in the format of `--alerts`; send nothing without any.
 
     Raises:
         InputError: If the server does not take them within TIMEOUT_S seconds.
     """
-    if result.alerts:
-        _post({"alerts": result.alerts, "provenance": result.provenance}, address)
+    if told := _told(result):
+        _post({"alerts": told, "provenance": result.provenance}, address)
 
 
 def post_message(result: Monitored, address: str) -> None:
-    """Post the alerts as the text of a message, `{"text": ...}`; send nothing without alerts.
+    """Post the alerts to tell as the text of a message, `{"text": ...}`; send nothing without any.
 
     Raises:
         InputError: If the server does not take them within TIMEOUT_S seconds.
     """
-    if result.alerts:
+    if _told(result):
         _post({"text": message(result)}, address)
 
 
 def message(result: Monitored) -> str:
-    """Return the estimator's line, the verdict, and a line with the interval for each of the first SHOWN alerts."""
+    """Return the estimator's line, the verdict, and a line with the interval for each of the first SHOWN to tell."""
     flags = result.provenance["general_flags"]
     verdict = f"about all slices: {', '.join(flags)}" if flags else f"verdict of the validation: {USABLE}"
-    lines = [f"{line}{_interval(alert)}" for line, alert in zip(alerts(result), result.alerts, strict=True)]
+    lines = [f"{alert_line(alert)}{_interval(alert)}" for alert in _told(result)]
     more = [f"and {len(lines) - SHOWN:,} more"] if len(lines) > SHOWN else []
     return "\n".join([whose(result)[0], verdict, *lines[:SHOWN], *more]).translate(_ESCAPED)
+
+
+def _told(result: Monitored) -> list[dict[str, Any]]:
+    return [alert for alert in result.alerts if alert["tell"]]
 
 
 def _interval(alert: Mapping[str, Any]) -> str:

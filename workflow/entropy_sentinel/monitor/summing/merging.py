@@ -5,10 +5,10 @@ six responses a day would otherwise never have enough. The pooled time is limite
 slice that once had enough responses and now has too few is `stale`. Pooled windows never reach back into the reference.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -46,7 +46,8 @@ class Merged:
     """Sums of n slices and of their windows; the largest slice is first, and OTHERS, if it exists, last.
 
     `slices` (n,) has the slice columns. `total`, `before` (in the reference) and `since` (after the reference) are
-    sums, (n,); `windows` has the sums by window, if requested. OTHERS pools `n_pooled` slices; `kept` has the keys of
+    sums, (n,); `windows` has the sums by window, if requested, and `looks` those by the smallest window, with a
+    reference, but without histograms and words. OTHERS pools `n_pooled` slices; `kept` has the keys of
     all other slices.
     """
 
@@ -55,6 +56,7 @@ class Merged:
     before: Sums
     since: Sums
     windows: Windows | None
+    looks: Windows | None
     n_pooled: int
     kept: pl.DataFrame
 
@@ -81,6 +83,7 @@ def merge(
     slices = _named(kept, n_pooled > 0)
     sums: dict[str, Sums] = {}
     grid = pl.DataFrame({"slice": [], "window": []}, schema={"slice": pl.Int64, "window": windows.schema["window"]})
+    by_window, looks = _Grid(grid), _Grid(grid)
     for part in state.all_sums():
         of = places(_keys(part.keys, columns).select(columns), kept)
         of = np.where(of < 0, len(kept), of)
@@ -92,10 +95,19 @@ def merge(
             for name, when in _periods(reference).items():
                 inside = rows.select(when.fill_null(False)).to_series().to_numpy()
                 sums[name].add(np.where(inside, of, -1), part.sums)
+            looks.add(rows.select("slice", window="grain"), part.sums.light())
         if window is not None:
-            grid = _add_windows(sums, grid, rows.select("slice", window=starts(pl.col("grain"), window)), part.sums)
-    by_window = Windows(grid, sums["windows"]) if window is not None else None
-    return Merged(slices, sums["total"], sums["before"], sums["since"], by_window, n_pooled, kept)
+            by_window.add(rows.select("slice", window=starts(pl.col("grain"), window)), part.sums)
+    return Merged(
+        slices=slices,
+        total=sums["total"],
+        before=sums["before"],
+        since=sums["since"],
+        windows=by_window.windows,
+        looks=looks.windows,
+        n_pooled=n_pooled,
+        kept=kept,
+    )
 
 
 def _named(kept: pl.DataFrame, pooled: bool) -> pl.DataFrame:
@@ -172,15 +184,25 @@ def _periods(reference: Reference) -> dict[str, pl.Expr]:
     return {"before": grain.is_between(*reference, closed="left"), "since": grain >= reference.end}
 
 
-def _add_windows(sums: dict[str, Sums], grid: pl.DataFrame, rows: pl.DataFrame, part: Sums) -> pl.DataFrame:
-    """Add a part to the sums by slice and window; return `grid` with the new rows."""
-    new = rows.unique(maintain_order=True).join(grid, on=grid.columns, how="anti", nulls_equal=True)
-    if len(new):
-        more, known = Sums.zeros(len(new), part), sums.get("windows")
-        grid = pl.concat([grid, new])
-        sums["windows"] = more if known is None else Sums(*map(np.concatenate, zip(known, more, strict=True)))
-    sums["windows"].add(places(rows, grid), part)
-    return grid
+class _Grid:
+    """Adds up sums by slice and window."""
+
+    def __init__(self, empty: pl.DataFrame) -> None:
+        self._rows = empty
+        self._sums: Sums | None = None
+
+    def add(self, rows: pl.DataFrame, part: Sums) -> None:
+        new = rows.unique(maintain_order=True).join(self._rows, on=rows.columns, how="anti", nulls_equal=True)
+        if self._sums is None or len(new):
+            more = Sums.zeros(len(new), part)
+            self._rows = pl.concat([self._rows, new])
+            self._sums = more if self._sums is None else Sums(*map(np.concatenate, zip(self._sums, more, strict=True)))
+        self._sums.add(places(rows, self._rows), part)
+
+    @property
+    def windows(self) -> Windows | None:
+        """Return the sums by slice and window; null if nothing was added."""
+        return None if self._sums is None else Windows(self._rows, self._sums)
 
 
 # The column of rows that only count among the tests of their window.
@@ -208,15 +230,15 @@ class Recent:
     stale: np.ndarray
 
 
-def newest_windows(windows: Windows | None, settings: MonitorOptions) -> list[datetime]:
+def newest_windows(windows: Windows | None, window: str | None, settings: MonitorOptions) -> list[datetime]:
     """Return the newest two windows, without later windows that are too thin even if pooled: their clock is wrong."""
-    if windows is None or settings.window is None:
+    if windows is None or window is None:
         return []
     counts = windows.rows.with_columns(n=pl.Series(windows.sums.n_estimated)).drop_nulls("window")
     if counts.is_empty():
         return []
     whole = counts.group_by("window").agg(pl.col("n").sum()).sort("window")
-    span = _span(settings.pool_windows, settings.window)
+    span = _span(settings.pool_windows, window)
     usable = whole.filter(pl.col("n").rolling_sum_by("window", span) >= settings.min_responses)["window"]
     last = usable.max() if len(usable) else whole["window"].max()
     return whole.filter(pl.col("window") <= last)["window"].tail(NEWEST_WINDOWS).to_list()
@@ -300,7 +322,7 @@ def _stale(lately: pl.DataFrame, last_usable: list[datetime | None], least: int)
     return np.array([last is not None and number not in enough for number, last in enumerate(last_usable)], dtype=bool)
 
 
-def pooled_words(row: dict[str, object], window: str | None) -> str:
+def pooled_words(row: Mapping[str, Any], window: str | None) -> str:
     """Return a note that names the windows that a row pools; empty if the row has only one."""
     if row.get("n_windows", 1) == 1:
         return ""

@@ -13,14 +13,14 @@ otherwise its other sums count.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.errors import ProvenanceError
+from entropy_sentinel.frames.errors import EntropySentinelError, ProvenanceError
 from entropy_sentinel.monitor.catalogue import STATISTICS, VERSIONS
 from entropy_sentinel.monitor.reading.identity import NUMBERS, Content, Others, Overlap
 from entropy_sentinel.monitor.summing.state_file import StateFile, Writer, opened
@@ -88,6 +88,13 @@ class State:
         """
         with opened(path) as file:
             yield cls(file, whose)
+
+    @property
+    def told(self) -> list[tuple[str, str, str]]:
+        """Return the alerts that were told, as texts; empty for a state on a read-only disk that has none."""
+        with suppress(EntropySentinelError):
+            return self._file.told()
+        return []
 
     def known(self, path: str) -> FileSums | None:
         """Return the known file at a path, unopened; null if size or time changed or a statistic is unknown."""

@@ -2,6 +2,7 @@
 
     about       JSON: a row for each log file, and a row about the state
     frames      Parquet: the frames of these files, in parts
+    told        alerts that somebody was told about
     places      paths, sizes and times of files, so that unchanged files are not opened
 
 Simultaneous runs wait for each other.
@@ -11,7 +12,7 @@ import hashlib
 import json
 import logging
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from io import BytesIO
 from itertools import count
@@ -31,6 +32,8 @@ CREATE TABLE IF NOT EXISTS about (key TEXT PRIMARY KEY, content BLOB, sha256 BLO
 CREATE TABLE IF NOT EXISTS frames (key TEXT, part TEXT, number INTEGER, content BLOB, PRIMARY KEY (key, part, number));
 CREATE TABLE IF NOT EXISTS places (path TEXT PRIMARY KEY, size INTEGER, changed_ns INTEGER, key TEXT);
 """
+# Later than the other tables, so files of earlier versions lack it.
+_TOLD = "CREATE TABLE IF NOT EXISTS told (kind TEXT, slice TEXT, content TEXT, PRIMARY KEY (kind, slice))"
 STATE = Kind("a state of the monitor", 0x45536D73, 1, _TABLES)
 # The first bytes of every SQLite file, and the position of its application id.
 _MAGIC, _APPLICATION = b"SQLite format 3\0", slice(68, 72)
@@ -86,6 +89,19 @@ class StateFile:
         """Write the row of a file."""
         content = json.dumps(about).encode()
         self.execute("INSERT INTO about VALUES (?, ?, ?)", key, content, _digest(key, content))
+
+    def told(self) -> list[tuple[str, str, str]]:
+        """Return the alerts that were told, as `put_told` wrote them."""
+        self.execute(_TOLD)
+        return list(self.rows("SELECT kind, slice, content FROM told ORDER BY kind, slice"))
+
+    def put_told(self, rows: Iterable[tuple[str, str, str]]) -> None:
+        """Replace the alerts that were told: the kind, the slice, and the rest as JSON."""
+        with self.transaction():
+            self.execute(_TOLD)
+            self.execute("DELETE FROM told")
+            for row in rows:
+                self.execute("INSERT INTO told VALUES (?, ?, ?)", *row)
 
     def delete(self, key: str) -> None:
         """Delete a file."""

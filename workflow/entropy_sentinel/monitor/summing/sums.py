@@ -85,6 +85,10 @@ class Sums(NamedTuple):
         """Return the sums of some slices."""
         return Sums(*(part[which] for part in self))
 
+    def light(self) -> "Sums":
+        """Return the sums without histograms and words, which take most of the memory."""
+        return Sums(self.statistics, self.values, self.products, self.histogram[:, :0], self.words[:, :0])
+
     def mean(self) -> np.ndarray:
         """Return the mean values, (n, k), NaN without estimated responses."""
         with np.errstate(invalid="ignore", divide="ignore"):

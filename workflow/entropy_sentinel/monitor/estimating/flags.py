@@ -1,6 +1,6 @@
-"""Flag the numbers of slices, with reasons, and raise alerts."""
+"""Flag the numbers of slices, with reasons."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,8 @@ from entropy_sentinel.estimators.verdict import USABLE
 from entropy_sentinel.frames.printable import counted
 from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.reading.problems import overridden
-from entropy_sentinel.monitor.settings import AMBIGUOUS, BELOW, DROP, OUTSIDE, STALE, UNFAMILIAR, MonitorOptions
-from entropy_sentinel.monitor.summing.merging import Merged, Recent, pooled_words
+from entropy_sentinel.monitor.settings import AMBIGUOUS, STALE, UNFAMILIAR
+from entropy_sentinel.monitor.summing.merging import Merged, Recent
 from entropy_sentinel.monitor.summing.sums import Sums, support_of
 from entropy_sentinel.statistics.ambiguity import why_ambiguous
 
@@ -28,12 +28,6 @@ LARGEST_SHARE = 0.1
 
 # Flags with their reasons.
 Reasons = dict[str, str]
-# The false discovery rate of drops: the expected share of alerts that are due to chance.
-FALSE_DISCOVERIES = 0.05
-# Kinds of alerts that come from flags of rows; a statistic's kind is named after its flag.
-_FLAGS = {UNFAMILIAR: UNFAMILIAR, OUTSIDE: OUTSIDE_SUPPORT, AMBIGUOUS: AMBIGUOUS} | {
-    statistic.alert: statistic.flag for statistic in STATISTICS.values() if statistic.flag
-}
 
 
 class Flags:
@@ -130,66 +124,3 @@ def general_flags(saved: SavedEstimator, taken: Mapping[str, int] | None = None)
     if not about.get("support"):
         flags[NO_SUPPORT] = "the estimator's file lacks a description of its training rows; fit it again"
     return flags
-
-
-def alerts(rows: pl.DataFrame, slices: Sequence[str], rules: MonitorOptions) -> list[dict[str, Any]]:
-    """Return the alerts about rows of slices or of their newest windows, in row order, as JSON-serialisable dicts.
-
-    A drop is a fall of at least `min_drop` whose q is below FALSE_DISCOVERIES. Slices with fewer than `min_responses`
-    estimated responses raise no alert.
-
-    An alert has `kind`, `slice` (column to value), the row's numbers, and `message`; with windows also `window`, the
-    first pooled window and the number of pooled windows.
-    """
-    calls = []
-    for row in rows.iter_rows(named=True):
-        if row["n_estimated"] < rules.min_responses:
-            continue
-        pooled = pooled_words(row, rules.window)
-        more = f" (of {row['n_estimated']:,} responses in {pooled})" if pooled else ""
-        calls += [_alert(row, slices, kind, message + more) for kind, message in _kinds(row, rules)]
-    return calls
-
-
-def stale_alerts(whole: pl.DataFrame, slices: Sequence[str], rules: MonitorOptions) -> list[dict[str, Any]]:
-    """Return the alerts about stale slices, whose accuracy is no longer known."""
-    stale = whole.filter(pl.col("flags").list.contains(STALE)) if STALE in rules.alert_on else whole.head(0)
-    return [_alert(row, slices, STALE, _reason(row, STALE)) for row in stale.iter_rows(named=True)]
-
-
-def _kinds(row: Mapping[str, Any], rules: MonitorOptions) -> Iterator[tuple[str, str]]:
-    accuracy, unfamiliar = row["estimated_accuracy"], UNFAMILIAR in row["flags"]
-    if rules.fail_below is not None and unfamiliar:
-        yield BELOW, f"its accuracy may be below {rules.fail_below:g}: it is unlike all labelled domains"
-    elif rules.fail_below is not None and accuracy < rules.fail_below:
-        sure = (
-            "and so is the whole interval" if row["upper"] < rules.fail_below else "but the interval reaches above it"
-        )
-        yield BELOW, f"estimated accuracy {accuracy:.3f} is below {rules.fail_below:g}, {sure}"
-    change, q = row["change"], row["change_q"]
-    if DROP in rules.alert_on and q is not None and q < FALSE_DISCOVERIES and change <= -rules.min_drop:
-        yield DROP, f"estimated accuracy fell by {-change:.3f} to {accuracy:.3f} since the reference (q {q:.2g})"
-    for kind, flag in _FLAGS.items():
-        if kind in rules.alert_on and flag in row["flags"]:
-            yield kind, _reason(row, flag)
-
-
-def _reason(row: Mapping[str, Any], flag: str) -> str:
-    reason: str = row["reasons"][row["flags"].index(flag)]
-    return reason
-
-
-def _alert(row: Mapping[str, Any], slices: Sequence[str], kind: str, message: str) -> dict[str, Any]:
-    numbers = ("n_estimated", "estimated_accuracy", "lower", "upper", "level", "change", "change_p", "change_q")
-    when = {}
-    if "window" in row:
-        when = {"window": row["window"].isoformat(), "window_from": row["window_from"].isoformat()}
-        when["n_windows"] = row["n_windows"]
-    return {
-        "kind": kind,
-        "slice": {name: row[name] for name in slices},
-        **when,
-        **{name: row[name] for name in numbers},
-        "flags": row["flags"],
-        "message": message,
-    }

@@ -1,0 +1,1 @@
+"""Decide which slices need an alert, since when, and whether somebody was told before."""

@@ -1,0 +1,133 @@
+"""Turn spells into alerts, which say whether they are new, and which somebody is to be told about now.
+
+An alert is told when it begins, when it becomes worse and when it is over. With a state, the monitor remembers what it
+told. Without one, everything before the newest two windows counts as told.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from entropy_sentinel.monitor.alerting.spells import Spell
+from entropy_sentinel.monitor.alerting.told import Acknowledged, Key, Told
+from entropy_sentinel.monitor.result import slice_name
+from entropy_sentinel.monitor.settings import CONTINUES, DROP, NEW, OVER, STALE, WORSE
+
+_NUMBERS = ("n_estimated", "estimated_accuracy", "lower", "upper", "level", "change", "change_p", "change_q")
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What decides whether an alert is told now.
+
+    Attributes:
+        newest: The newest windows, the newest last; empty without windows.
+        told: The lasting alerts that were told; null without a state.
+        acknowledged: The alerts that somebody acknowledged.
+        remind: Whether alerts that continue are told again.
+    """
+
+    newest: Sequence[datetime] = ()
+    told: Mapping[Key, Told] | None = None
+    acknowledged: Sequence[Acknowledged] = ()
+    remind: bool = False
+
+
+@dataclass
+class Alerts:
+    """The alerts of a run, JSON-serialisable, and the lasting ones by key, to be remembered once they are told."""
+
+    alerts: list[dict[str, Any]] = field(default_factory=list)
+    told: dict[Key, Told] = field(default_factory=dict)
+
+
+def alerts_of(
+    spells: Iterable[Spell], by: Sequence[str], memory: Memory, rows: Mapping[tuple[Any, ...], Mapping[str, Any]]
+) -> Alerts:
+    """Return the alerts of spells. `rows` are the newest rows with enough responses, by the slices' values.
+
+    An alert has `kind`, `slice` (column to value), `status`, `tell`, `acknowledged`, `since`, `until`, the row's
+    numbers and `message`; with windows also `window`, the first pooled window and the number of pooled windows.
+    """
+    made = Alerts()
+    for spell in spells:
+        key = _key(spell, by)
+        before = (memory.told or {}).get(key)
+        before = before if before is not None and before.is_of(spell.since) else None
+        status = _status(spell, before, memory)
+        if status is None:
+            continue
+        since = spell.since if before is None else before.since
+        made.alerts.append(_alert(spell, by, status, since, memory))
+        if spell.until is None:
+            newest = memory.newest[-1] if memory.newest else None
+            made.told[key] = Told(since, newest, len(spell.worse))
+    _end_others(made, by, memory, rows)
+    return made
+
+
+def _key(spell: Spell, by: Sequence[str]) -> Key:
+    return spell.kind, tuple(spell.row[name] for name in by)
+
+
+def _status(spell: Spell, before: Told | None, memory: Memory) -> str | None:
+    """Return the status of a spell; null if it is over and that is no news."""
+    newest = memory.newest
+    if memory.told is None:
+        known = bool(newest) and spell.told is not None and spell.told < newest[0]
+        n_worse = sum(when < newest[0] for when in spell.worse) if newest else 0
+    else:
+        known, n_worse = before is not None, before.n_worse if before else 0
+    if spell.until is None:
+        return NEW if not known else WORSE if len(spell.worse) > n_worse else CONTINUES
+    if before is not None and before.newest is not None and spell.until <= before.newest:
+        return None
+    if not newest or spell.until < newest[0]:
+        return OVER if before is not None else None
+    return OVER if known else NEW
+
+
+def _end_others(
+    made: Alerts, by: Sequence[str], memory: Memory, rows: Mapping[tuple[Any, ...], Mapping[str, Any]]
+) -> None:
+    """Add alerts about told spells that are over; keep in mind those of slices about which nothing is known now."""
+    ended = {(alert["kind"], tuple(alert["slice"].values())) for alert in made.alerts}
+    for key, told in (memory.told or {}).items():
+        kind, values = key
+        if key in made.told or key in ended or kind == DROP:
+            continue
+        if (row := rows.get(values)) is None:
+            if kind != STALE:
+                made.told[key] = told
+            continue
+        until = memory.newest[-1] if memory.newest else None
+        spell = Spell(kind, row, "no longer", told.since, told.newest, until=until)
+        made.alerts.append(_alert(spell, by, OVER, told.since, memory))
+
+
+def _alert(spell: Spell, by: Sequence[str], status: str, since: datetime | None, memory: Memory) -> dict[str, Any]:
+    row = spell.row
+    when = {}
+    if "window" in row:
+        when = {"window": row["window"].isoformat(), "window_from": row["window_from"].isoformat()}
+        when["n_windows"] = row["n_windows"]
+    name = slice_name(row[column] for column in by)
+    moments = [moment for moment in (since, *spell.worse) if moment is not None]
+    today = datetime.now(UTC).date()
+    known = any(one.is_of(spell.kind, name, moments, today) for one in memory.acknowledged)
+    tell = not known and (status != CONTINUES or memory.remind)
+    return {
+        "kind": spell.kind,
+        "slice": {column: row[column] for column in by},
+        "status": status,
+        "tell": tell,
+        "acknowledged": known,
+        "since": None if since is None else since.isoformat(),
+        "until": None if spell.until is None else spell.until.isoformat(),
+        **when,
+        **{number: row[number] for number in _NUMBERS},
+        **spell.more,
+        "flags": row["flags"],
+        "message": spell.message,
+    }

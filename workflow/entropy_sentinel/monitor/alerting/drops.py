@@ -1,0 +1,116 @@
+"""Find the drops of all slices since the reference, at the promised rate of false alarms."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.estimators.estimator import Estimator
+from entropy_sentinel.monitor.reading.times import in_zone
+from entropy_sentinel.monitor.settings import MonitorOptions, Reference
+from entropy_sentinel.monitor.summing.merging import Merged, Windows
+from entropy_sentinel.monitor.summing.sums import Sums, pairs
+from entropy_sentinel.statistics.drops import Drop, Rule, Series, drops_of, unit_variances
+
+# With a rate of false alarms that allows one in fewer looks than these, a single look would be weak evidence.
+_FEWEST_LOOKS = 20.0
+
+
+@dataclass(frozen=True)
+class SliceDrop:
+    """A drop of a slice; times are starts of the smallest windows.
+
+    Attributes:
+        slice: The slice's row number in `Merged.slices`.
+        since: Start of the drop.
+        told: The window that made it an alert.
+        before: The accuracy before the drop, back to the reference.
+        after: The accuracy since the last change of level.
+        worse: The windows that made an alert about a further fall.
+        until: The window that ended it; null if it lasts.
+    """
+
+    slice: int
+    since: datetime
+    told: datetime
+    before: float
+    after: float
+    worse: tuple[datetime, ...]
+    until: datetime | None
+
+    def as_dict(self, slice_: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the drop of the slice with these values; JSON-serialisable."""
+        return {
+            "slice": dict(slice_),
+            "since": self.since.isoformat(),
+            "told": self.told.isoformat(),
+            "before": self.before,
+            "after": self.after,
+            "worse": [when.isoformat() for when in self.worse],
+            "until": None if self.until is None else self.until.isoformat(),
+        }
+
+
+def n_slices_tested(merged: Merged, least: int) -> int:
+    """Return the number of slices with enough responses in the reference; the false alarms are shared among them."""
+    return int((merged.before.n_estimated >= least).sum())
+
+
+def slice_drops(estimator: Estimator, merged: Merged, settings: MonitorOptions, n_slices: int) -> list[SliceDrop]:
+    """Return the drops of all slices, by slice and time; `n_slices` is the number of slices that are tested."""
+    if merged.looks is None or settings.period is None or n_slices == 0:
+        return []
+    rule = Rule(
+        windows=max(n_slices / settings.false_alarms_per_look, _FEWEST_LOOKS),
+        least=max(settings.min_responses, 2),
+        smallest=settings.min_drop,
+    )
+    looks, found = _since_reference(merged.looks, settings.period), []
+    for (number,), rows in looks.group_by("slice", maintain_order=True):
+        windows = rows.select(in_zone(pl.col("window"), settings.zone)).to_series().to_list()
+        places = rows["place"].to_numpy()
+        n_reference = int((rows["window"] < settings.period.end).sum())
+        series = _series(estimator, merged.looks.sums.rows(places), n_reference)
+        for drop in drops_of(series, rule):
+            if (told := _confirmed(drop, len(windows), settings.confirm)) is not None:
+                found.append(_in_time(int(str(number)), drop, told, series, windows))
+    return found
+
+
+def _since_reference(looks: Windows, reference: Reference) -> pl.DataFrame:
+    """Return `slice`, `window` and the row number `place` of the windows with estimates since the reference began."""
+    rows = looks.rows.with_columns(place=pl.int_range(pl.len()), n=pl.Series(looks.sums.n_estimated))
+    return rows.filter(pl.col("n") > 0, pl.col("window") >= reference.start).sort("slice", "window")
+
+
+def _series(estimator: Estimator, sums: Sums, n_reference: int) -> Series:
+    def accuracies_of(means: np.ndarray) -> np.ndarray:
+        return estimator.accuracies_of(means if means.shape[1] > 1 else means[:, 0])
+
+    n, k = sums.n_estimated, sums.values.shape[1]
+    products = np.zeros((len(n), k, k))
+    for place, (i, j) in enumerate(pairs(k)):
+        products[:, i, j] = products[:, j, i] = sums.products[:, place]
+    return Series(n, sums.values, unit_variances(n, sums.values, products, accuracies_of), n_reference, accuracies_of)
+
+
+def _confirmed(drop: Drop, n_windows: int, confirm: int) -> int | None:
+    """Return the window that confirms a drop, the `confirm`-th of its alarm; null if it is not confirmed."""
+    told = drop.told + confirm - 1
+    return told if told < n_windows and (drop.over is None or drop.over > told) else None
+
+
+def _in_time(number: int, drop: Drop, told: int, series: Series, windows: Sequence[datetime]) -> SliceDrop:
+    end = len(windows) if drop.over is None else drop.over + 1
+    return SliceDrop(
+        slice=number,
+        since=windows[drop.begins],
+        told=windows[told],
+        before=drop.before,
+        after=series.accuracy(np.arange(drop.level, end)),
+        worse=tuple(windows[place] for place in drop.worse),
+        until=None if drop.over is None else windows[drop.over],
+    )

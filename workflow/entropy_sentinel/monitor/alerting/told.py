@@ -1,0 +1,107 @@
+"""Remember the alerts that somebody was told about, and read those that somebody acknowledged."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.monitor.settings import ALERTS, BELOW
+
+# The kind and the slice of an alert.
+Key = tuple[str, tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class Told:
+    """An alert that somebody was told about and that lasts.
+
+    Attributes:
+        since: Its first window; null without windows.
+        newest: The newest window when it was last told; null without windows.
+        n_worse: The number of times that it had become worse.
+    """
+
+    since: datetime | None
+    newest: datetime | None
+    n_worse: int
+
+    def is_of(self, since: datetime | None) -> bool:
+        """Return whether this is the alert about a spell that began then."""
+        return since is None or self.newest is None or since <= self.newest
+
+
+def as_rows(told: Mapping[Key, Told]) -> list[tuple[str, str, str]]:
+    """Return rows of texts for a state: the kind, the slice's values, and the rest."""
+    return [
+        (
+            kind,
+            json.dumps(values),
+            json.dumps([_text(one.since), _text(one.newest), one.n_worse]),
+        )
+        for (kind, values), one in told.items()
+    ]
+
+
+def of_rows(rows: Iterable[Sequence[str]]) -> dict[Key, Told]:
+    """Return what `as_rows` wrote."""
+    told = {}
+    for kind, values, rest in rows:
+        since, newest, n_worse = json.loads(rest)
+        told[kind, tuple(json.loads(values))] = Told(_time(since), _time(newest), n_worse)
+    return told
+
+
+def _text(when: datetime | None) -> str | None:
+    return None if when is None else when.isoformat()
+
+
+def _time(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
+
+
+@dataclass(frozen=True)
+class Acknowledged:
+    """A line of the file of acknowledged alerts: alerts of this kind and slice that began until `day`."""
+
+    kind: str
+    slice: str
+    day: date
+
+    def is_of(self, kind: str, name: str, when: Sequence[datetime], today: date) -> bool:
+        """Return whether an alert is acknowledged; `when` are its beginning and the times when it became worse."""
+        latest = max((moment.date() for moment in when), default=today)
+        return (kind, name) == (self.kind, self.slice) and latest <= self.day
+
+
+def acknowledged(path: Path | None) -> list[Acknowledged]:
+    """Read the acknowledged alerts: lines such as `drop homework 2026-11-09`; raise InputError for any other line."""
+    if path is None:
+        return []
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"acknowledged: {path}: cannot be read: {error}") from None
+    found = []
+    for number, line in enumerate(lines, start=1):
+        text = line.partition("#")[0].strip() if line.lstrip().startswith("#") else line.strip()
+        if text:
+            found.append(_line(text, f"{path}, line {number}"))
+    return found
+
+
+def _line(text: str, place: str) -> Acknowledged:
+    kind, _, rest = text.partition(" ")
+    name, _, day = rest.strip().rpartition(" ")
+    kinds = (BELOW, *ALERTS)
+    try:
+        if kind in kinds and name.strip():
+            return Acknowledged(kind, name.strip(), date.fromisoformat(day))
+    except ValueError:
+        pass
+    raise InputError(
+        f"acknowledged: {place}: must be KIND SLICE DATE, such as 'drop homework 2026-11-09' (kinds: "
+        f"{', '.join(kinds)}), was '{text}'"
+    )
