@@ -56,13 +56,12 @@ def test_the_least_certain_of_each_slice_with_their_texts(estimator: Path, log: 
             assert [token.text for token in shown.tokens] == ["a", HOSTILE, "c"]
 
 
-def test_a_window_has_its_own(estimator: Path, log: Path) -> None:
-    """`line` has a response an hour: the second day's are those from 24 to 47, the third's those from 48."""
+def test_only_the_newest_window_of_a_slice_is_shown(estimator: Path, log: Path) -> None:
+    """`line` has a response an hour: the third day's are those from 48."""
     results = alerted(estimator, log, window="day")
     shop = {one.window[:10]: one.responses for one in results.behind if one.slice["route"] == "shop"}
     numbers = {day: [int(row.item_id.removeprefix("req-")) for row in rows] for day, rows in shop.items()}
-    assert set(numbers) == {"2026-11-03", "2026-11-04"}
-    assert all(24 <= number < 48 for number in numbers["2026-11-03"])
+    assert set(numbers) == {"2026-11-04"}
     assert all(48 <= number < 60 for number in numbers["2026-11-04"])
 
 

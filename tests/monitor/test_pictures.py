@@ -1,5 +1,6 @@
 """The pictures of the monitor's page as numbers: places on bars, points of panels, dates."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -125,10 +126,13 @@ def test_only_the_newest_windows_are_drawn_and_that_is_reported() -> None:
     assert "newest" not in over_time(found([row("a", 0.5, 0.5, 0.5)], days({0: 0.5, 1: 0.5}))).caption
 
 
-def test_a_change_is_reported_by_its_q() -> None:
-    rows = [*days({0: 0.9}), *days({1: 0.4}, change_q=0.049), *days({2: 0.4}, change_q=0.05)]
-    (panel,) = over_time(found([row("a", 0.5, 0.5, 0.5)], rows)).panels
-    assert [changed for *_, changed, _ in panel.points] == [False, True, False]
+def test_the_windows_of_a_drop_are_marked() -> None:
+    result = found([row("a", 0.5, 0.5, 0.5)], days({0: 0.9, 1: 0.4, 2: 0.4, 3: 0.9}))
+    second, fourth = ((BEGIN + timedelta(days=n)).isoformat() for n in (1, 3))
+    for until, expected in ((fourth, [False, True, True, False]), (None, [False, True, True, True])):
+        dropped = replace(result, drops=[{"slice": {"route": "a"}, "since": second, "until": until}])
+        (panel,) = over_time(dropped).panels
+        assert [fallen for *_, fallen, _ in panel.points] == expected
 
 
 def test_labels_are_next_to_the_estimate() -> None:

@@ -99,7 +99,8 @@ def test_a_slice_that_falls_on_a_few_responses_a_day(estimator: SavedEstimator, 
     (alert,) = results.alerts
     assert alert["change"] == pytest.approx(0.25 - 1)
     assert (alert["n_windows"], alert["window_from"][:10], alert["window"][:10]) == (4, "2026-11-06", "2026-11-09")
-    assert alert["message"].endswith("(of 32 responses in 4 days from 2026-11-06 00:00)")
+    assert alert["message"] == "estimated accuracy fell by 0.750 to 0.250"
+    assert (alert["since"][:10], alert["status"]) == ("2026-11-05", "new")
     row = now(results, "r0")
     assert row["estimated_accuracy"] == pytest.approx(0.25)
     # The test is of these 32 against the 30 of the reference, and of no other route.
@@ -179,13 +180,18 @@ def test_the_window_before_the_newest_is_watched_by_itself_where_the_newest_is_e
     results = watched(estimator, log, fail_below=0.5)
     rows = [(alert["slice"]["route"], alert["window"][:10], alert["n_windows"]) for alert in results.alerts]
     assert rows == [("a", "2026-11-02", 1), ("b", "2026-11-03", 2)]
+    # What held yesterday only has begun and is over since the run before.
+    assert [(alert["status"], alert["until"] and alert["until"][:10]) for alert in results.alerts] == [
+        ("new", "2026-11-03"),
+        ("new", None),
+    ]
 
 
 def test_a_clock_that_is_far_ahead_makes_no_newest_window(estimator: SavedEstimator, log: Log) -> None:
     log.add(0, "a", 40, 0.2).add(1, "a", 40, 0.2).add(700, "a", 1, 0.2)
     results = watched(estimator, log, fail_below=0.5)
     assert results.newest == [BEGIN, BEGIN + timedelta(days=1)]
-    assert len(results.alerts) == 2
+    assert [(alert["since"][:10], alert["window"][:10]) for alert in results.alerts] == [("2026-11-02", "2026-11-03")]
 
 
 # Days after 2 November 2026, one in each of four windows that follow each other; months are of 30, 31 and 31 days.

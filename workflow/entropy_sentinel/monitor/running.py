@@ -1,5 +1,6 @@
 """Run the monitor: turn logs and an estimator, or an estimator for each model, into rows and alerts."""
 
+import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -12,7 +13,7 @@ import polars as pl
 
 from entropy_sentinel import __version__
 from entropy_sentinel.estimators.saved import SavedEstimator
-from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.errors import EntropySentinelError, InputError
 from entropy_sentinel.frames.options import taking
 from entropy_sentinel.frames.urls import file_name
 from entropy_sentinel.monitor.alerting.alerts import Alerts, Memory, alerts_of
@@ -34,6 +35,8 @@ from entropy_sentinel.monitor.summing.state import State
 from entropy_sentinel.monitor.summing.state_file import opened
 from entropy_sentinel.verbs.inputs import is_table, labels_table
 from entropy_sentinel.verbs.labels import read_labels
+
+log = logging.getLogger(__name__)
 
 
 @taking(MonitorOptions)
@@ -331,5 +334,8 @@ def _rows(
 def remember(result: Monitored) -> None:
     """Record in the states that the alerts of a result were told, so that the next run tells only what is new."""
     for path, rows in result.told.items():
-        with opened(path) as file:
-            file.put_told(rows)
+        try:
+            with opened(path) as file:
+                file.put_told(rows)
+        except EntropySentinelError as error:
+            log.warning("the next run will tell the same alerts again: %s", error)

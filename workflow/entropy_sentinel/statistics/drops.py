@@ -18,6 +18,7 @@ half-normal prior, and without one. D counts as normal. Its variance has two par
 After an alarm, the same statistic finds when the accuracy falls further, and when it rises again.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -38,7 +39,9 @@ LOOKBACK = 128
 # Windows computed at once, to limit memory.
 _BATCH = 64
 # Number of draws for the variance of an estimate that is not linear in the estimator's values.
-_DRAWS = 128
+_DRAWS = 1024
+# The growth of the number of responses after which the unit variance is computed again.
+_GROWTH = 1.1
 # The smallest unit variance, so that equal values do not divide by 0.
 _LEAST_VARIANCE = 1e-6
 
@@ -227,21 +230,25 @@ class _Finder:
 def unit_variances(n: np.ndarray, values: np.ndarray, products: np.ndarray, accuracies_of: Accuracies) -> np.ndarray:
     """Return the variance of the estimate for one response, as far as the windows up to each one tell, (w,).
 
-    `n` is (w,), `values` (w, k) and `products` (w, k, k) are sums over the responses of each window.
+    `n` is (w,), `values` (w, k) and `products` (w, k, k) are sums over the responses of each window. The variance is
+    computed again whenever the number of responses has grown by _GROWTH.
     """
-    count, sums, squares = (np.cumsum(part, axis=0) for part in (n, values, products))
-    mean = sums / count[:, None]
-    covariance = (squares - count[:, None, None] * mean[:, :, None] * mean[:, None, :]) / np.maximum(
-        count - 1, 1
-    ).reshape(-1, 1, 1)
-    spread, directions = np.linalg.eigh(covariance)
+    count = np.cumsum(n).astype(float)
+    steps = np.floor(np.log(count) / math.log(_GROWTH)).astype(int)
+    at = np.flatnonzero(np.diff(steps, prepend=-1))
+    total = count[at]
+    mean = np.cumsum(values, axis=0)[at] / total[:, None]
+    squares = np.cumsum(products, axis=0)[at] - total[:, None, None] * mean[:, :, None] * mean[:, None, :]
+    spread, directions = np.linalg.eigh(squares / np.maximum(total - 1, 1)[:, None, None])
     roots = directions * np.sqrt(np.clip(spread, 0, None))[:, None, :]
-    typical = np.maximum(count / np.arange(1, len(n) + 1), 30)
+    # For an estimate that is not linear, the number of responses of a typical window.
+    typical = np.maximum(total / (at + 1), 30)
     draws = normal_draws(_DRAWS, values.shape[1])
     moved = mean[:, None, :] + np.einsum("wij,dj->wdi", roots, draws) / np.sqrt(typical)[:, None, None]
-    accuracies = accuracies_of(moved.reshape(-1, values.shape[1])).reshape(len(n), len(draws))
-    variances: np.ndarray = np.maximum(accuracies.var(axis=1) * typical, _LEAST_VARIANCE)
-    return variances
+    accuracies = accuracies_of(moved.reshape(-1, values.shape[1])).reshape(len(at), _DRAWS)
+    variances = np.maximum(accuracies.var(axis=1) * typical, _LEAST_VARIANCE)
+    latest: np.ndarray = variances[np.searchsorted(at, np.arange(len(n)), side="right") - 1]
+    return latest
 
 
 @cache

@@ -198,10 +198,11 @@ def _parquet(result: Monitored, path: Path) -> None:
 
 def as_json(result: Monitored) -> dict[str, Any]:
     """Return the rows by slice and (with windows) by window, the alerts and the provenance; JSON-serialisable."""
-    rows = {"slices": plain(result.slices).to_dicts()}
+    rows: dict[str, Any] = {"slices": plain(result.slices).to_dicts()}
     if result.windows is not None and result.recent is not None:
         rows |= {"windows": plain(result.windows).to_dicts(), "recent": plain(result.recent).to_dicts()}
-    return {**rows, "alerts": result.alerts, "drops": result.drops, "provenance": result.provenance}
+        rows["drops"] = result.drops
+    return {**rows, "alerts": result.alerts, "provenance": result.provenance}
 
 
 def _json(result: Monitored, path: Path) -> None:

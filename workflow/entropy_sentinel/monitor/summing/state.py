@@ -13,14 +13,14 @@ otherwise its other sums count.
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.errors import EntropySentinelError, ProvenanceError
+from entropy_sentinel.frames.errors import ProvenanceError
 from entropy_sentinel.monitor.catalogue import STATISTICS, VERSIONS
 from entropy_sentinel.monitor.reading.identity import NUMBERS, Content, Others, Overlap
 from entropy_sentinel.monitor.summing.state_file import StateFile, Writer, opened
@@ -91,10 +91,8 @@ class State:
 
     @property
     def told(self) -> list[tuple[str, str, str]]:
-        """Return the alerts that were told, as texts; empty for a state on a read-only disk that has none."""
-        with suppress(EntropySentinelError):
-            return self._file.told()
-        return []
+        """Return the alerts that were told, as texts."""
+        return self._file.told()
 
     def known(self, path: str) -> FileSums | None:
         """Return the known file at a path, unopened; null if size or time changed or a statistic is unknown."""

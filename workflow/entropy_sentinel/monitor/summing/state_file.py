@@ -92,11 +92,15 @@ class StateFile:
 
     def told(self) -> list[tuple[str, str, str]]:
         """Return the alerts that were told, as `put_told` wrote them."""
-        self.execute(_TOLD)
+        if not list(self.rows("SELECT 1 FROM sqlite_master WHERE name = 'told'")):
+            return []
         return list(self.rows("SELECT kind, slice, content FROM told ORDER BY kind, slice"))
 
     def put_told(self, rows: Iterable[tuple[str, str, str]]) -> None:
-        """Replace the alerts that were told: the kind, the slice, and the rest as JSON."""
+        """Replace the alerts that were told, if they differ: the kind, the slice, and the rest as JSON."""
+        rows = sorted(rows)
+        if rows == self.told():
+            return
         with self.transaction():
             self.execute(_TOLD)
             self.execute("DELETE FROM told")
