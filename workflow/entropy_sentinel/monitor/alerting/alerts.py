@@ -36,7 +36,7 @@ class Memory:
 
 @dataclass
 class Alerts:
-    """The alerts of a run, JSON-serialisable, and the lasting ones by key, to be remembered once they are told."""
+    """The alerts of a run, JSON-serialisable, and what is to be remembered once they are told."""
 
     alerts: list[dict[str, Any]] = field(default_factory=list)
     told: dict[Key, Told] = field(default_factory=dict)
@@ -54,15 +54,14 @@ def alerts_of(
     for spell in spells:
         key = _key(spell, by)
         before = (memory.told or {}).get(key)
-        before = before if before is not None and before.is_of(spell.since) else None
+        before = before if before is not None and before.is_of(spell.since, spell.until is None) else None
         status = _status(spell, before, memory)
-        if status is None:
-            continue
         since = spell.since if before is None else before.since
-        made.alerts.append(_alert(spell, by, status, since, memory))
-        if spell.until is None:
+        if status is not None:
+            made.alerts.append(_alert(spell, by, status, since, memory))
+        if status is not None or before is not None:
             newest = memory.newest[-1] if memory.newest else None
-            made.told[key] = Told(since, newest, len(spell.worse))
+            made.told[key] = Told(since, newest, len(spell.worse), over=spell.until is not None)
     _end_others(made, by, memory, rows)
     return made
 
@@ -92,10 +91,9 @@ def _end_others(
     made: Alerts, by: Sequence[str], memory: Memory, rows: Mapping[tuple[Any, ...], Mapping[str, Any]]
 ) -> None:
     """Add alerts about told spells that are over; keep in mind those of slices about which nothing is known now."""
-    ended = {(alert["kind"], tuple(alert["slice"].values())) for alert in made.alerts}
     for key, told in (memory.told or {}).items():
         kind, values = key
-        if key in made.told or key in ended or kind == DROP:
+        if key in made.told or told.over or kind == DROP:
             continue
         if (row := rows.get(values)) is None:
             if kind != STALE:

@@ -16,20 +16,24 @@ Key = tuple[str, tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class Told:
-    """An alert that somebody was told about and that lasts.
+    """An alert that somebody was told about.
 
     Attributes:
         since: Its first window; null without windows.
         newest: The newest window when it was last told; null without windows.
         n_worse: The number of times that it had become worse.
+        over: Whether its end was told too.
     """
 
     since: datetime | None
     newest: datetime | None
     n_worse: int
+    over: bool = False
 
-    def is_of(self, since: datetime | None) -> bool:
-        """Return whether this is the alert about a spell that began then."""
+    def is_of(self, since: datetime | None, lasts: bool) -> bool:
+        """Return whether this is the alert about a spell that began then and lasts, or is over."""
+        if lasts and self.over:
+            return False
         return since is None or self.newest is None or since <= self.newest
 
 
@@ -39,7 +43,7 @@ def as_rows(told: Mapping[Key, Told]) -> list[tuple[str, str, str]]:
         (
             kind,
             json.dumps(values),
-            json.dumps([_text(one.since), _text(one.newest), one.n_worse]),
+            json.dumps([_text(one.since), _text(one.newest), one.n_worse, one.over]),
         )
         for (kind, values), one in told.items()
     ]
@@ -49,8 +53,8 @@ def of_rows(rows: Iterable[Sequence[str]]) -> dict[Key, Told]:
     """Return what `as_rows` wrote."""
     told = {}
     for kind, values, rest in rows:
-        since, newest, n_worse = json.loads(rest)
-        told[kind, tuple(json.loads(values))] = Told(_time(since), _time(newest), n_worse)
+        since, newest, *others = json.loads(rest)
+        told[kind, tuple(json.loads(values))] = Told(_time(since), _time(newest), *others)
     return told
 
 
