@@ -11,6 +11,7 @@ import polars as pl
 
 from entropy_sentinel.frames.printable import counted, html, number, one_line
 from entropy_sentinel.monitor.catalogue import STATISTICS, Statistic
+from entropy_sentinel.monitor.labelling.using import ESTIMATE
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.settings import NEW, OVER, STALE, UNFAMILIAR
 from entropy_sentinel.report.tokens import Token
@@ -183,9 +184,9 @@ def _columns(result: Monitored, rows: pl.DataFrame) -> Iterator[Shown]:
             yield statistic.heading, partial(_statistic, statistic)
     if LABELLED in rows.columns:
         yield "labels say (n)", _labels
-        yield "with labels", lambda row: number(row["improved_accuracy"])
-        yield "interval", lambda row: _interval(row, "improved_", ".3f")
-        yield "read", lambda row: row["read"]
+        yield "use", lambda row: _bracketed_unless_labelled(row, number(row["use_accuracy"]))
+        yield "interval", lambda row: _bracketed_unless_labelled(row, _interval(row, "use_", ".3f"))
+        yield "rests on", lambda row: row["rests_on"]
     if "true_accuracy" in rows.columns:
         yield "labels", lambda row: f"{row['n_labelled']:,}"
         yield "estimated on them", lambda row: number(row["estimated_on_labelled"])
@@ -225,6 +226,10 @@ def is_unfamiliar(row: Row) -> bool:
 def _bracketed(row: Row, text: str) -> str:
     """Return a number of a slice in brackets if the slice is unlike all labelled domains."""
     return f"({text})" if is_unfamiliar(row) and text != "-" else text
+
+
+def _bracketed_unless_labelled(row: Row, text: str) -> str:
+    return _bracketed(row, text) if row["rests_on"] == ESTIMATE else text
 
 
 def _errors(row: Row) -> str:

@@ -109,6 +109,14 @@ class Spread:
         there = self.weights > _NO_WEIGHT
         return float(of(_SPREADS[there]) @ self.weights[there])
 
+    def density(self, errors: Numbers, variance: float) -> np.ndarray:
+        """Return the density of each error on a slice with this sampling variance, (n,), up to a factor."""
+        there = self.weights > _NO_WEIGHT
+        deviations = np.sqrt(_SPREADS[there] ** 2 + variance)
+        z = np.asarray(errors, dtype=float)[:, None] / deviations
+        densities: np.ndarray = np.exp(-(z**2) / 2) @ (self.weights[there] / deviations)
+        return densities
+
     def half_widths(self, variances: Numbers, level: float) -> np.ndarray:
         """Return half the widths of the predictive intervals of slices with these sampling variances, (n_slices,)."""
         variances = np.asarray(variances, dtype=float)

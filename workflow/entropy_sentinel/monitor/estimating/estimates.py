@@ -7,10 +7,12 @@ import polars as pl
 
 from entropy_sentinel.estimators.familiarity import residuals_if_unfamiliar
 from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.verdict import USABLE
 from entropy_sentinel.monitor.catalogue import CATALOGUE, STATISTICS
 from entropy_sentinel.monitor.estimating.change import adjusted, p_of_change
 from entropy_sentinel.monitor.estimating.flags import Flags, notes_of, notes_of_slices
-from entropy_sentinel.monitor.labelling.labelled import Labelled, with_reading
+from entropy_sentinel.monitor.labelling.labelled import Labelled
+from entropy_sentinel.monitor.labelling.using import with_use
 from entropy_sentinel.monitor.settings import Reference
 from entropy_sentinel.monitor.summing.merging import ONLY_TESTED, Merged, Recent
 from entropy_sentinel.monitor.summing.sums import Sums
@@ -31,6 +33,7 @@ class Estimates:
         validation, n_domains = saved.validation, len(str(saved.about.get("group", "")).split("+"))
         self._unvalidated = Residuals((), (), (), n_domains)
         self._residuals = validation.residuals if validation else self._unvalidated
+        self._usable = validation is not None and validation.verdict == USABLE
         # The errors on labelled domains say nothing about a slice that is unlike all of them.
         self._unfamiliar = residuals_if_unfamiliar(n_domains)
         self._flags = Flags(saved, min_responses, taken)
@@ -45,7 +48,7 @@ class Estimates:
         frame = pl.concat([merged.slices, self._rows(merged.total, notes)], how="horizontal")
         frame = self._with_change(frame, merged.since, merged.before)
         more = None if labelled is None else labelled.of_slices(self._level)
-        return ranked(_labelled(frame, more))
+        return ranked(self._labelled(frame, more, merged.total))
 
     def of_windows(
         self, merged: Merged, rows: pl.DataFrame, sums: Sums, reference: Reference | None, labelled: Labelled | None
@@ -63,7 +66,7 @@ class Estimates:
             later = (frame["window_from"] >= reference.end).fill_null(False).to_numpy()
         frame = self._with_change(frame, sums, merged.before.rows(slice_), later)
         more = None if labelled is None else labelled.of_windows(rows, self._level)
-        frame = _labelled(frame, more)
+        frame = self._labelled(frame, more, sums)
         if ONLY_TESTED in frame.columns:
             frame = frame.filter(~pl.col(ONLY_TESTED)).drop(ONLY_TESTED)
         return ranked(frame, "window")
@@ -107,6 +110,17 @@ class Estimates:
             reasons=pl.Series([list(flags.values()) for flags in reasons], dtype=pl.List(pl.String)),
         )
 
+    def _labelled(self, frame: pl.DataFrame, more: pl.DataFrame | None, sums: Sums) -> pl.DataFrame:
+        """Add the columns of labels and the accuracy to use, if there are labels."""
+        if more is None:
+            return frame
+        unlike, differs = self._flags.unfamiliar(sums), self._flags.overridden(sums)
+        residuals = [
+            self._residuals if self._usable and why is None and not different else None
+            for why, different in zip(unlike, differs, strict=True)
+        ]
+        return with_use(pl.concat([frame, more], how="horizontal"), residuals, self._level)
+
     def _accuracy(self, sums: Sums) -> np.ndarray:
         there, accuracy = sums.n_estimated > 0, np.full(len(sums), np.nan)
         if there.any():
@@ -134,10 +148,6 @@ class Estimates:
         return frame.with_columns(
             pl.Series("change", change), pl.Series("change_p", p), pl.Series("change_q", q)
         ).with_columns(pl.col("change", "change_p", "change_q").fill_nan(None))
-
-
-def _labelled(frame: pl.DataFrame, more: pl.DataFrame | None) -> pl.DataFrame:
-    return frame if more is None else with_reading(pl.concat([frame, more], how="horizontal"))
 
 
 def ranked(frame: pl.DataFrame, window: str | None = None) -> pl.DataFrame:

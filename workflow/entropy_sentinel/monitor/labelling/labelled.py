@@ -1,17 +1,14 @@
 """Improve the estimates of slices and windows with a few labels and the predictions for all responses."""
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.printable import counted
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.times import starts
@@ -31,9 +28,6 @@ COLUMNS = {
 }
 # The values of COLUMNS for a slice without labels.
 _UNLABELLED: list[int | float | None] = [0, None, None, None, None, None]
-# Which accuracy to read, named like the headings of the tables, and a note about it.
-READING = {"read": pl.String, "read_because": pl.String}
-ESTIMATED, LABELS = "estimated", "with labels"
 # Labels whose weights add up to a smaller share of a slice's responses come from only a part of it, such as one week,
 # and do not represent the rest.
 LEAST_SHARE = 0.6
@@ -154,38 +148,6 @@ def _require_weights(labels: pl.DataFrame) -> None:
             "than others. If all responses were equally likely to be labelled, use --labels-at-random "
             "(labels_at_random=True)"
         )
-
-
-def with_reading(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with the columns of READING: which accuracy to read, and a note about it.
-
-    The estimate with labels assumes only that the weights match how responses were drawn. The estimate without labels
-    assumes that the slice resembles the labelled domains as much as they resemble each other; labels can refute this.
-    """
-    readings = [
-        (ESTIMATED, None) if row["improved_accuracy"] is None else (LABELS, _why_wider(row)) for row in rows.to_dicts()
-    ]
-    return rows.with_columns(pl.DataFrame(readings, schema=READING, orient="row"))
-
-
-def _why_wider(row: Mapping[str, Any]) -> str | None:
-    """Return a note if the labels contradict the estimate or their interval is wider, else null."""
-    if row["lower"] is None:
-        return None
-    n, own, better = row["n_labelled"], row["upper"] - row["lower"], row["improved_upper"] - row["improved_lower"]
-    if row["improved_lower"] > row["upper"] or row["improved_upper"] < row["lower"]:
-        return (
-            f"the labels contradict the estimate ({row['lower']:.3f}-{row['upper']:.3f} without them): the "
-            "slice differs from the labelled domains"
-        )
-    if round(better, 2) <= round(own, 2):
-        return None
-    more = math.ceil(n * (better / own) ** 2) - n if own > 0 else None
-    return (
-        f"the interval with labels is wider ({better:.2f} instead of {own:.2f}) because it does not assume "
-        f"that the slice resembles the labelled domains ({counted(n, 'label')}, with the estimator as "
-        f"exact as {row['labels_worth']:.0f} without it)"
-    ) + (f"; about {counted(more, 'more label')} would make it as narrow" if more else "")
 
 
 def _within(responses: pl.DataFrame, *when: datetime | None) -> pl.DataFrame:

@@ -22,7 +22,7 @@ RANKED = 20
 LABELLED = "improved_accuracy"
 ESTIMATE = ("estimated_accuracy", "lower", "upper")
 _ERRORS = ("expected_errors", "expected_errors_lower", "expected_errors_upper")
-_WITH_LABELS = (LABELLED, "improved_lower", "improved_upper")
+_WITH_LABELS = ("use_accuracy", "use_lower", "use_upper")
 # Largest numbers of panels, windows and ticks; files contain all windows.
 MOST_PANELS, MOST_WINDOWS, MOST_TICKS = 12, 100, 4
 # The box of a panel: accuracy 0 is at BOTTOM and 1 at TOP, with a margin for dots and text.
@@ -114,8 +114,8 @@ def labelled(result: Monitored) -> Ranges | None:
     return Ranges(
         (("accuracy", "0", "1"),),
         tuple(lines),
-        f"Slices{of} that have labels. Blue circles: the estimate without labels. Green squares: labels and "
-        f"estimate together. Bars are {rows['level'][0]:.0%} intervals.",
+        f"Slices{of} that have labels. Blue circles: the estimate without labels. Green squares: the "
+        f"accuracy to use, with labels. Bars are {rows['level'][0]:.0%} intervals.",
     )
 
 

@@ -4,7 +4,7 @@ import polars as pl
 
 from entropy_sentinel.estimators.familiarity import NO_WORDS
 from entropy_sentinel.frames.printable import counted, listed, one_line
-from entropy_sentinel.monitor.labelling.labelled import ESTIMATED, LABELS
+from entropy_sentinel.monitor.labelling.using import BOTH, LABELS
 from entropy_sentinel.monitor.reading.times import windows_between
 from entropy_sentinel.monitor.result import (
     LABELLED,
@@ -24,6 +24,13 @@ from entropy_sentinel.statistics.intervals import NOTES, PRIOR
 
 # Longest reason of a flag of all slices, in characters; files and the page have all of it.
 LONGEST_REASON = 200
+
+# What an accuracy with labels assumes.
+_RESTS_ON = {
+    BOTH: "If it rests on both, it combines estimate and labels: it assumes that the slice resembles the labelled "
+    "domains as much as they resemble each other, and that the weights match how labels were drawn.",
+    LABELS: "If it rests on the labels, it holds even if the estimator is wrong.",
+}
 
 
 def untested(result: Monitored) -> list[str]:
@@ -52,19 +59,13 @@ def labels_of_a_part(result: Monitored) -> list[str]:
 
 
 def labels_and_estimates(result: Monitored) -> list[str]:
-    """Return a line about which of the two accuracies to read, and notes about slices with labels."""
-    if LABELLED not in result.now.columns or not (result.now["read"] == LABELS).any():
+    """Return a line about what the accuracy to use rests on, and notes about slices with labels."""
+    if LABELLED not in result.now.columns or not result.now["rests_on"].is_in(list(_RESTS_ON)).any():
         return []
-    rows = result.now.filter(pl.col("read_because").is_not_null()).head(SHOWN)
-    return [
-        f"read '{LABELS}' if the slice has it: it is valid if the weights match how labels were drawn, even if "
-        f"the estimator is wrong. '{ESTIMATED}' assumes that the slice resembles the labelled domains as much as "
-        "they resemble each other. The two rest on different assumptions, so their intervals are not combined",
-        *(
-            f"{slice_name(row[name] for name in result.by)}: {row['read_because']}"
-            for row in rows.iter_rows(named=True)
-        ),
-    ]
+    there = [_RESTS_ON[kind] for kind in _RESTS_ON if (result.now["rests_on"] == kind).any()]
+    rows = result.now.filter(pl.col("note").is_not_null()).head(SHOWN)
+    notes = [f"{slice_name(row[name] for name in result.by)}: {row['note']}" for row in rows.iter_rows(named=True)]
+    return ["the accuracy to use is in the column 'use'. " + " ".join(there), *notes]
 
 
 def pooled(result: Monitored) -> list[str]:

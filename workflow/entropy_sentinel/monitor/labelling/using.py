@@ -1,0 +1,77 @@
+"""Decide which accuracy of a slice to use: from the estimate, from the labels, or from both."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.frames.printable import counted
+from entropy_sentinel.statistics.combined import combined
+from entropy_sentinel.statistics.intervals import Residuals, sampling_variance
+
+# What the accuracy rests on.
+ESTIMATE, LABELS, BOTH = "estimate", "labels", "both"
+COLUMNS = {
+    "use_accuracy": pl.Float64,
+    "use_lower": pl.Float64,
+    "use_upper": pl.Float64,
+    "rests_on": pl.String,
+    "note": pl.String,
+}
+Row = Mapping[str, Any]
+
+
+def with_use(rows: pl.DataFrame, residuals: Sequence[Residuals | None], level: float) -> pl.DataFrame:
+    """Return the rows with COLUMNS.
+
+    `residuals` (n,) are the validation errors that apply to each row's slice, or null if its estimate is not to be
+    relied on: without the verdict `usable`, for an unfamiliar slice, or for other responses than the validated ones.
+
+    - `both`: estimate and labels together (`statistics.combined`);
+    - `labels`: labels, with predictions for all responses (`statistics.prediction_powered`). They assume only that the
+      weights match how responses were drawn;
+    - `estimate`: without labels, or with labels of only a part of the slice.
+    """
+    used = [_use(row, each, level) for row, each in zip(rows.to_dicts(), residuals, strict=True)]
+    return rows.with_columns(pl.DataFrame(used, schema=COLUMNS, orient="row"))
+
+
+def _use(row: Row, residuals: Residuals | None, level: float) -> list[Any]:
+    """Return the values of COLUMNS for a row."""
+    if row["improved_accuracy"] is None:
+        return [row["estimated_accuracy"], row["lower"], row["upper"], ESTIMATE, None]
+    labels = [row["improved_accuracy"], row["improved_lower"], row["improved_upper"], LABELS]
+    if residuals is None or row["estimated_accuracy"] is None:
+        return [*labels, _why_wider(row)]
+    estimate = row["estimated_accuracy"]
+    [variance] = sampling_variance([estimate], [row["n_estimated"]])
+    labels_alone = row["improved_accuracy"], row["labels_worth"]
+    found = combined(residuals.spread, estimate, float(variance), *labels_alone, level)
+    if found.contradicts:
+        return [*labels, _contradiction(row)]
+    return [found.estimate, found.lower, found.upper, BOTH, None]
+
+
+def _contradiction(row: Row) -> str:
+    return (
+        f"the labels contradict the estimate ({row['lower']:.3f}-{row['upper']:.3f} without them): the slice differs "
+        "from the labelled domains"
+    )
+
+
+def _why_wider(row: Row) -> str | None:
+    """Return a note if the labels contradict the estimate or their interval is wider, else null."""
+    if row["lower"] is None:
+        return None
+    n, own, better = row["n_labelled"], row["upper"] - row["lower"], row["improved_upper"] - row["improved_lower"]
+    if row["improved_lower"] > row["upper"] or row["improved_upper"] < row["lower"]:
+        return _contradiction(row)
+    if round(better, 2) <= round(own, 2):
+        return None
+    more = math.ceil(n * (better / own) ** 2) - n if own > 0 else None
+    return (
+        f"the interval with labels is wider ({better:.2f} instead of {own:.2f}) because it does not assume "
+        f"that the slice resembles the labelled domains ({counted(n, 'label')}, with the estimator as "
+        f"exact as {row['labels_worth']:.0f} without it)"
+    ) + (f"; about {counted(more, 'more label')} would make it as narrow" if more else "")
