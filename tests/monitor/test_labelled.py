@@ -1,5 +1,6 @@
 """Labels of some responses: what is true of them, and what they make of the estimates."""
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -9,10 +10,14 @@ import pytest
 from production import BEGIN, fitted, saved, traffic, written
 
 import entropy_sentinel as es
+from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.validation import Domain, Validation
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.monitor.labelling.labelled import improved
 from entropy_sentinel.monitor.showing.terminal import parts
 from entropy_sentinel.monitor.summing.sums import predictions
+from entropy_sentinel.statistics.combined import combined
+from entropy_sentinel.statistics.intervals import sampling_variance
 
 ALL = ["n_labelled", "labelled_accuracy", "improved_accuracy", "improved_lower", "improved_upper", "labels_worth"]
 
@@ -119,7 +124,7 @@ def test_the_column_of_the_weights_must_stay(features, tmp_path: Path) -> None:
     assert weighted == pytest.approx(wanted)
 
 
-def test_which_number_to_read_and_why_an_interval_is_wider(features) -> None:
+def test_without_a_usable_verdict_labels_are_used_and_why_an_interval_is_wider(features) -> None:
     estimator = fitted()
     route = pl.col("route")
     few, many, wrong = (features.filter(route == one) for one in ("school", "shop", "support"))
@@ -128,29 +133,87 @@ def test_which_number_to_read_and_why_an_interval_is_wider(features) -> None:
     labels = pl.concat([labelled(*part) for part in groups])
     result = es.monitor(estimator, features, by=["route"], labels=labels, level=0.8)
     rows = {row["route"]: row for row in result.slices.iter_rows(named=True)}
-    assert {one["read"] for one in rows.values()} == {"with labels"}
+    assert {one["rests_on"] for one in rows.values()} == {"labels"}
+    for one in rows.values():
+        used = [one["use_accuracy"], one["use_lower"], one["use_upper"]]
+        assert used == [one["improved_accuracy"], one["improved_lower"], one["improved_upper"]]
     wide = rows["school"]
     before, after = wide["upper"] - wide["lower"], wide["improved_upper"] - wide["improved_lower"]
     assert after > before
-    assert f"({after:.2f} instead of {before:.2f})" in wide["read_because"]
+    assert f"({after:.2f} instead of {before:.2f})" in wide["note"]
     n = wide["n_labelled"]
-    assert f"({n} labels, with the estimator as exact as {wide['labels_worth']:.0f} without" in wide["read_because"]
+    assert f"({n} labels, with the estimator as exact as {wide['labels_worth']:.0f} without" in wide["note"]
     # An interval is as wide as one over the root of the labels.
     more = int(np.ceil(n * (after / before) ** 2)) - n
-    assert wide["read_because"].partition("; ")[2].startswith(f"about {more:,} more labels")
-    assert rows["shop"]["read_because"] is None
-    assert rows["support"]["read_because"].startswith("the labels contradict the estimate")
+    assert wide["note"].partition("; ")[2].startswith(f"about {more:,} more labels")
+    assert rows["shop"]["note"] is None
+    assert rows["support"]["note"].startswith("the labels contradict the estimate")
     none = es.monitor(estimator, features, by=["route"], labels=labels.filter(pl.col("item_id").is_in(few["item_id"])))
-    read = dict(none.slices.select("route", "read").rows())
-    assert read == {"shop": "estimated", "school": "with labels", "support": "estimated"}
+    used = dict(none.slices.select("route", "rests_on").rows())
+    assert used == {"shop": "estimate", "school": "labels", "support": "estimate"}
+    assert none.slices.filter(pl.col("rests_on") == "estimate").select("use_accuracy", "use_lower").rows() == (
+        none.slices.filter(pl.col("rests_on") == "estimate").select("estimated_accuracy", "lower").rows()
+    )
     message = "\n".join(part for part in parts(result) if isinstance(part, str))
-    assert "read 'with labels' if" in message
-    assert f"school: {wide['read_because']}" in message
+    assert "If it rests on the labels, it holds even if the estimator is wrong." in message
+    assert "rests on both" not in message
+    assert f"school: {wide['note']}" in message
     table = next(part for part in parts(result) if not isinstance(part, str))
     headings = [column.header for column in table.columns]
-    assert headings[7:11] == ["labels say (n)", "with labels", "interval", "read"]
+    assert headings[7:11] == ["labels say (n)", "use", "interval", "rests on"]
     cells = dict(zip(list(table.columns[0].cells), list(table.columns[7].cells), strict=True))
     assert cells["school"] == f"{wide['labelled_accuracy']:.3f} ({n})"
+
+
+@pytest.fixture(scope="module")
+def usable() -> SavedEstimator:
+    """An estimator whose validation says `usable`: twenty domains with errors of .03 to either side."""
+    estimator = fitted()
+    domains = tuple(
+        Domain(f"d{number}", 60, 0.5 + (0.03 if number % 2 else -0.03), 0.5, None, None) for number in range(20)
+    )
+    validation = Validation.of("log-3d", 20, domains)
+    assert validation.verdict == "usable"
+    return replace(estimator, about={**estimator.about, "validation": validation.as_dict()})
+
+
+def test_with_a_usable_verdict_estimate_and_labels_are_combined(usable: SavedEstimator, features) -> None:
+    """Each slice's labels say what is estimated, but those of `support` say that nothing is correct."""
+    routes = features.partition_by("route", as_dict=True)
+    right = {route: es.monitor(usable, frame).slices["estimated_accuracy"][0] for (route,), frame in routes.items()}
+    right["support"] = 0.0
+    labels = pl.concat([labelled(frame, len(frame) // 12, right[route]) for (route,), frame in routes.items()])
+    result = es.monitor(usable, features, by=["route"], labels=labels)
+    rows = {row["route"]: row for row in result.slices.iter_rows(named=True)}
+    assert {route: row["rests_on"] for route, row in rows.items()} == {
+        "shop": "both",
+        "school": "both",
+        "support": "labels",
+    }
+    for route in ("shop", "school"):
+        row = rows[route]
+        [variance] = sampling_variance([row["estimated_accuracy"]], [row["n_estimated"]])
+        spread = usable.validation.residuals.spread
+        expected = combined(
+            spread, row["estimated_accuracy"], variance, row["improved_accuracy"], row["labels_worth"], 0.9
+        )
+        used = (row["use_accuracy"], row["use_lower"], row["use_upper"])
+        assert used == pytest.approx(tuple(expected[:3]), abs=1e-12)
+        assert used[2] - used[1] < min(row["upper"] - row["lower"], row["improved_upper"] - row["improved_lower"])
+    assert rows["support"]["use_accuracy"] == rows["support"]["improved_accuracy"]
+    assert rows["support"]["flags"].count("contradicted") == 1
+    assert result.slices["flags"].list.contains("contradicted").sum() == 1
+    message = "\n".join(part for part in parts(result) if isinstance(part, str))
+    assert "If it rests on both, it combines" in message
+    alerts = es.monitor(usable, features, by=["route"], labels=labels, alert_on=["contradicted"]).alerts
+    assert [(alert["kind"], alert["slice"]) for alert in alerts] == [("contradicted", {"route": "support"})]
+
+
+def test_labels_are_not_combined_with_an_estimate_of_other_responses(usable: SavedEstimator, features) -> None:
+    other = features.with_columns(model=pl.lit("another"))
+    labels = labelled(other, 20, 0.5)
+    result = es.monitor(usable, other, labels=labels, any_model=True)
+    assert result.slices["rests_on"].to_list() == ["labels"]
 
 
 def labelled(frame: pl.DataFrame, every: int, share: float) -> pl.DataFrame:

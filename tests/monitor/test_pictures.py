@@ -136,6 +136,6 @@ def test_the_windows_of_a_drop_are_marked() -> None:
 
 
 def test_labels_are_next_to_the_estimate() -> None:
-    rows = [row("a", 0.5, 0.4, 0.6, improved_accuracy=0.75, improved_lower=0.7, improved_upper=0.8)]
+    rows = [row("a", 0.5, 0.4, 0.6, improved_accuracy=0.75, use_accuracy=0.75, use_lower=0.7, use_upper=0.8)]
     ((estimate, with_labels),) = labelled(found(rows)).lines[0].bars
     assert (estimate.kind, estimate.at, with_labels.kind, with_labels.at) == ("estimate", 50, "labels", 75)

@@ -26,7 +26,7 @@ UNFAMILIAR = "unfamiliar"
 # The status of an alert.
 NEW, WORSE, CONTINUES, OVER = "new", "worse", "continues", "over"
 # Repeated here, because importing the catalogue of statistics would delay the help text.
-Kind = Literal["drop", "unfamiliar", "support", "truncated", "stale", "ambiguous"]
+Kind = Literal["drop", "unfamiliar", "contradicted", "support", "truncated", "stale", "ambiguous"]
 ALERTS = get_args(Kind)
 # Mismatches that users may override; every output then states the override.
 MODEL, LOGPROBS = "model", "logprobs"
@@ -245,7 +245,7 @@ class MonitorOptions(Reading):
     alert_on: Annotated[tuple[Kind, ...], Shown(Panel.ALERTS)] = Field(
         (),
         description="Also alert on: drop, a fall after the reference; unfamiliar, a slice unlike all labelled "
-        "domains; support, a slice outside the estimator's "
+        "domains; contradicted, an estimate that --labels contradict; support, a slice outside the estimator's "
         "support; truncated, many truncated responses; stale, a slice that no longer has enough responses; ambiguous, "
         "many questions that repeatedly get several answers.",
     )

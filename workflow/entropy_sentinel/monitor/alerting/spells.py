@@ -10,12 +10,13 @@ import polars as pl
 from entropy_sentinel.monitor.alerting.drops import SliceDrop
 from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.estimating.flags import OUTSIDE_SUPPORT
+from entropy_sentinel.monitor.labelling.using import CONTRADICTED
 from entropy_sentinel.monitor.settings import AMBIGUOUS, BELOW, DROP, OUTSIDE, STALE, UNFAMILIAR, MonitorOptions
 from entropy_sentinel.monitor.summing.merging import pooled_words
 
 Row = Mapping[str, Any]
 # Kinds of alerts that come from flags of rows; a statistic's kind is named after its flag.
-_FLAGS = {UNFAMILIAR: UNFAMILIAR, OUTSIDE: OUTSIDE_SUPPORT, AMBIGUOUS: AMBIGUOUS} | {
+_FLAGS = {UNFAMILIAR: UNFAMILIAR, CONTRADICTED: CONTRADICTED, OUTSIDE: OUTSIDE_SUPPORT, AMBIGUOUS: AMBIGUOUS} | {
     statistic.alert: statistic.flag for statistic in STATISTICS.values() if statistic.flag
 }
 

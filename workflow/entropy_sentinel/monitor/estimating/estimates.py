@@ -7,12 +7,11 @@ import polars as pl
 
 from entropy_sentinel.estimators.familiarity import residuals_if_unfamiliar
 from entropy_sentinel.estimators.saved import SavedEstimator
-from entropy_sentinel.estimators.verdict import USABLE
 from entropy_sentinel.monitor.catalogue import CATALOGUE, STATISTICS
 from entropy_sentinel.monitor.estimating.change import adjusted, p_of_change
 from entropy_sentinel.monitor.estimating.flags import Flags, notes_of, notes_of_slices
 from entropy_sentinel.monitor.labelling.labelled import Labelled
-from entropy_sentinel.monitor.labelling.using import with_use
+from entropy_sentinel.monitor.labelling.using import relies_on, with_use
 from entropy_sentinel.monitor.settings import Reference
 from entropy_sentinel.monitor.summing.merging import ONLY_TESTED, Merged, Recent
 from entropy_sentinel.monitor.summing.sums import Sums
@@ -33,7 +32,7 @@ class Estimates:
         validation, n_domains = saved.validation, len(str(saved.about.get("group", "")).split("+"))
         self._unvalidated = Residuals((), (), (), n_domains)
         self._residuals = validation.residuals if validation else self._unvalidated
-        self._usable = validation is not None and validation.verdict == USABLE
+        self._usable = relies_on(saved)
         # The errors on labelled domains say nothing about a slice that is unlike all of them.
         self._unfamiliar = residuals_if_unfamiliar(n_domains)
         self._flags = Flags(saved, min_responses, taken)

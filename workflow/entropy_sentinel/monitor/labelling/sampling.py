@@ -18,11 +18,14 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.options import taking
 from entropy_sentinel.monitor.labelling.chosen import Sample, identity, order_of, slice_columns
 from entropy_sentinel.monitor.labelling.first import first_sample
+from entropy_sentinel.monitor.labelling.using import relies_on
 from entropy_sentinel.monitor.reading.inputs import Given, read_whole, sources
 from entropy_sentinel.monitor.settings import SampleOptions
 from entropy_sentinel.monitor.summing.sums import predictions, values_of
 from entropy_sentinel.sources.logs.reader import QUESTION
 from entropy_sentinel.statistics.allocation import apportion
+from entropy_sentinel.statistics.combined import combined
+from entropy_sentinel.statistics.intervals import sampling_variance
 from entropy_sentinel.statistics.prediction_powered import binomial_interval, effective_labels
 from entropy_sentinel.verbs.estimation import saved_estimator
 from entropy_sentinel.verbs.inputs import WEIGHT
@@ -71,6 +74,14 @@ class Drawn:
 
     def expected_width(self, p: np.ndarray, level: float) -> float | None:
         """Return the width of the slice's interval with these labels and calibrated P(correct), (n_responses,)."""
+        size = self.expected_worth(p, level)
+        if size is None:
+            return None
+        lower, upper = binomial_interval(float(p.mean()), size, level)
+        return upper - lower
+
+    def expected_worth(self, p: np.ndarray, level: float) -> float | None:
+        """Return how many labels without predictions are as precise as these with calibrated P(correct)."""
         n, total, mean = int(self.counts.sum()), len(p), float(p.mean())
         if not n:
             return None
@@ -82,9 +93,7 @@ class Drawn:
         about_mean = right * (1 - mean) ** 2 + (1 - right) * mean**2
         left, alone = (float(np.sum(self.counts * u**2 * square)) for square in (within, about_mean))
         uneven = float(np.sum(self.counts * u**3) / n)
-        size = effective_labels(n, total, n * mean * (1 - mean), alone, left, uneven, level)
-        lower, upper = binomial_interval(mean, size, level)
-        return upper - lower
+        return effective_labels(n, total, n * mean * (1 - mean), alone, left, uneven, level)
 
 
 def counts_of(p: np.ndarray, slices: Sequence[np.ndarray], budget: int, per_slice: np.ndarray | int) -> np.ndarray:
@@ -191,7 +200,8 @@ def sample(
         least[unfamiliar] = LABELS_IF_UNFAMILIAR
     counts = counts_of(p, places, settings.budget, least)
     drawn = [draw(p[place], order[place], int(n)) for place, n in zip(places, counts, strict=True)]
-    expected = _expected(saved, rows, p, places, drawn, settings.level)
+    relied = np.full(len(slices), relies_on(saved) and not read.taken) & ~unfamiliar
+    expected = _expected(saved, rows, p, places, drawn, relied, settings.level)
     if unfamiliar.any() and saved.validation:
         expected["width_before"] = _wider(expected, slices["n_responses"], unfamiliar, settings.level)
     if read.taken:  # the validation does not apply to these responses
@@ -238,9 +248,18 @@ def _responses(
 
 
 def _expected(
-    saved: SavedEstimator, rows: pl.DataFrame, p: np.ndarray, places: list[np.ndarray], drawn: list[Drawn], level: float
+    saved: SavedEstimator,
+    rows: pl.DataFrame,
+    p: np.ndarray,
+    places: list[np.ndarray],
+    drawn: list[Drawn],
+    relied: np.ndarray,
+    level: float,
 ) -> dict[str, pl.Series]:
-    """Return each slice's estimate, and the present and expected widths of its interval."""
+    """Return each slice's estimate, and the present and expected widths of its interval.
+
+    `relied`, (n_slices,), tells whether the monitor will combine the slice's labels with its estimate.
+    """
     values = values_of(saved.estimator, rows)
     estimates = [saved.estimator.accuracy_of(values[place].mean(axis=0)) for place in places]
     both = list(zip(places, drawn, strict=True))
@@ -248,9 +267,22 @@ def _expected(
         "estimated_accuracy": estimates,
         "width_before": _widths_before(saved, estimates, [len(place) for place in places], level),
         "width_labels_alone": [width_alone(p[place], len(draw.rows), level) for place, draw in both],
-        "width_expected": [draw.expected_width(p[place], level) for place, draw in both],
+        "width_expected": [
+            _width_combined(saved, estimate, draw, p[place], level) if use else draw.expected_width(p[place], level)
+            for (place, draw), estimate, use in zip(both, estimates, relied.tolist(), strict=True)
+        ],
     }
     return {name: pl.Series(numbers, dtype=pl.Float64) for name, numbers in columns.items()}
+
+
+def _width_combined(saved: SavedEstimator, estimate: float, draw: Drawn, p: np.ndarray, level: float) -> float | None:
+    """Return the width of the interval from the estimate and these labels, if as many are correct as estimated."""
+    worth = draw.expected_worth(p, level)
+    if worth is None or saved.validation is None:
+        return None
+    [variance] = sampling_variance([estimate], [len(p)])
+    found = combined(saved.validation.residuals.spread, estimate, float(variance), estimate, worth, level)
+    return found.upper - found.lower
 
 
 def _wider(expected: dict[str, pl.Series], sizes: pl.Series, unfamiliar: np.ndarray, level: float) -> pl.Series:

@@ -6,6 +6,8 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.verdict import USABLE
 from entropy_sentinel.frames.printable import counted
 from entropy_sentinel.statistics.combined import combined
 from entropy_sentinel.statistics.intervals import Residuals, sampling_variance
@@ -19,7 +21,14 @@ COLUMNS = {
     "rests_on": pl.String,
     "note": pl.String,
 }
+# The flag of slices whose labels contradict their estimate, and the beginning of its reason.
+CONTRADICTED, _CONTRADICTION = "contradicted", "the labels contradict the estimate"
 Row = Mapping[str, Any]
+
+
+def relies_on(saved: SavedEstimator) -> bool:
+    """Return whether labels may be combined with the estimates of familiar slices: with the verdict `usable`."""
+    return saved.validation is not None and saved.validation.verdict == USABLE
 
 
 def with_use(rows: pl.DataFrame, residuals: Sequence[Residuals | None], level: float) -> pl.DataFrame:
@@ -34,7 +43,12 @@ def with_use(rows: pl.DataFrame, residuals: Sequence[Residuals | None], level: f
     - `estimate`: without labels, or with labels of only a part of the slice.
     """
     used = [_use(row, each, level) for row, each in zip(rows.to_dicts(), residuals, strict=True)]
-    return rows.with_columns(pl.DataFrame(used, schema=COLUMNS, orient="row"))
+    rows = rows.with_columns(pl.DataFrame(used, schema=COLUMNS, orient="row"))
+    contradicted = pl.col("note").str.starts_with(_CONTRADICTION).fill_null(False)
+    return rows.with_columns(
+        flags=pl.when(contradicted).then(pl.concat_list("flags", pl.lit(CONTRADICTED))).otherwise("flags"),
+        reasons=pl.when(contradicted).then(pl.concat_list("reasons", "note")).otherwise("reasons"),
+    )
 
 
 def _use(row: Row, residuals: Residuals | None, level: float) -> list[Any]:
@@ -55,7 +69,7 @@ def _use(row: Row, residuals: Residuals | None, level: float) -> list[Any]:
 
 def _contradiction(row: Row) -> str:
     return (
-        f"the labels contradict the estimate ({row['lower']:.3f}-{row['upper']:.3f} without them): the slice differs "
+        f"{_CONTRADICTION} ({row['lower']:.3f}-{row['upper']:.3f} without them): the slice differs "
         "from the labelled domains"
     )
 
