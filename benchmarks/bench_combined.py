@@ -1,0 +1,163 @@
+"""Measure the accuracy to use with a few labels: the estimate, the labels with predictions, and both together.
+
+Two tables. The first is a simulation: an estimator validated with an error of .06 on 16 domains, and a new slice whose
+estimate is off by more, with n labels. It shows how often the 90 % interval holds, its width, the mean error, and how
+often the labels contradict the estimate. The second has real answers of two models (examples/real): each domain is held
+out, and n random labels of it are drawn. Run by `make bench-combined`; the last line is one JSON object.
+"""
+
+import argparse
+import json
+import multiprocessing
+import sys
+import time
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from tabulate import tabulate
+
+import entropy_sentinel as es
+from entropy_sentinel.monitor.summing.sums import predictions
+from entropy_sentinel.statistics.combined import combined
+from entropy_sentinel.statistics.intervals import Residuals, sampling_variance
+from entropy_sentinel.statistics.prediction_powered import prediction_powered_mean
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "shared"))
+from labelled_slices import labelled_slice
+
+REAL = Path(__file__).parents[1] / "examples" / "real"
+MODELS, FEWEST_LABELS = ("qwen2.5-coder-0.5b", "qwen2.5-coder-1.5b"), 20
+LABELS, BIASES, LEVEL = (4, 8, 16, 32, 64), (0.0, 0.05, 0.1, 0.2, 0.3, 0.5), 0.9
+DOMAINS, SPREAD, RESPONSES = 16, 0.06, 300
+WAYS = ("estimate", "labels", "use")
+
+
+def ways(
+    residuals: Residuals, estimate: float, correct: np.ndarray, p: np.ndarray, some: np.ndarray
+) -> tuple[list[tuple[float, float, float]], bool]:
+    """Return accuracy, lower and upper limit of each of WAYS, and whether the labels contradict the estimate."""
+    interval = residuals.intervals([estimate], [len(p)], LEVEL)
+    labels = prediction_powered_mean(correct[some], p[some], p, LEVEL)
+    [variance] = sampling_variance([estimate], [len(p)])
+    both = combined(residuals.spread, estimate, float(variance), labels.estimate, labels.n_effective, LEVEL)
+    use = labels[:3] if both.contradicts else both[:3]
+    return [(estimate, float(interval.lower[0]), float(interval.upper[0])), labels[:3], use], both.contradicts
+
+
+def summary(found: list[tuple[list[tuple[float, float, float]], bool, float]]) -> list[str]:
+    """Return for each of WAYS: mean error, width, how often the interval holds; then the share of contradictions."""
+    cells = []
+    for place in range(len(WAYS)):
+        rows = [
+            (abs(e - true), high - low, low <= true <= high)
+            for here, _, true in found
+            for e, low, high in here[place : place + 1]
+        ]
+        error, width, holds = np.mean(rows, axis=0)
+        cells.append(f"{error:.3f}, {width:.2f}, {holds:.0%}")
+    return [*cells, f"{np.mean([contradicts for _, contradicts, _ in found]):.0%}"]
+
+
+def simulated(case: tuple[float, int, int]) -> list[str]:
+    """Return the summary of slices whose estimate is off by `bias`, with n labels, over draws."""
+    bias, n, draws = case
+    rng, found = np.random.default_rng([round(100 * bias), n]), []
+    for _ in range(draws):
+        true = rng.uniform(0.1, 0.9, DOMAINS)
+        estimated = np.clip(true + SPREAD * rng.standard_normal(DOMAINS), 0, 1)
+        residuals = Residuals(estimated, rng.binomial(40, true) / 40, [40] * DOMAINS, DOMAINS)
+        correct, p = labelled_slice("calibrated", rng.uniform(0.1, 0.9), RESPONSES, rng)
+        accuracy = float(correct.mean())
+        off = (bias if accuracy < 0.5 else -bias) + SPREAD * rng.standard_normal()
+        estimate = float(np.clip(accuracy + off, 0, 1))
+        found.append((*ways(residuals, estimate, correct.astype(float), p, np.arange(n)), accuracy))
+    return summary(found)
+
+
+def held_out(job: tuple[str, str]) -> dict[str, Any]:
+    """Return what is known of a held-out domain of a real model."""
+    model, domain = job
+    features, labels = real_rows(model)
+    saved = es.fit(features.filter(pl.col("benchmark") != domain), labels)
+    part = features.filter(pl.col("benchmark") == domain).join(labels, on=["item_id", "sample"])
+    residuals = saved.validation.residuals
+    return {
+        "model": model,
+        "residuals": [np.asarray(each).tolist() for each in (residuals.estimated, residuals.true, residuals.n)],
+        "estimate": float(saved.estimator.accuracy(part)),
+        "p": predictions(saved.estimator, part),
+        "correct": part["label"].to_numpy().astype(float),
+    }
+
+
+def real_rows(model: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return features, with the domain as benchmark, and labels of a model's answers."""
+    kinds = [
+        (f"{path.stem}-{number:05d}", f"{path.stem}/{json.loads(line)['kind']}")
+        for path in sorted((REAL / "benchmarks").glob("*.jsonl"))
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines())
+    ]
+    domains = pl.DataFrame(kinds, schema=["item_id", "domain"], orient="row")
+    features = es.read_features(sorted((REAL / "traces" / model).glob("*.parquet")))
+    features = features.join(domains, on="item_id").with_columns(benchmark="domain").drop("domain")
+    labels = es.read_labels(sorted((REAL / "labels" / model).glob("*.parquet")))
+    labels = labels.select("item_id", "sample", "label").drop_nulls("label")
+    return features.filter(pl.col("reason").is_null()), labels
+
+
+def jobs(model: str) -> list[tuple[str, str]]:
+    """Return the domains of a model with enough labels."""
+    features, labels = real_rows(model)
+    counts = features.join(labels, on=["item_id", "sample"]).group_by("benchmark").len()
+    return [(model, domain) for domain in sorted(counts.filter(pl.col("len") >= FEWEST_LABELS)["benchmark"])]
+
+
+def of_real(cases: list[dict[str, Any]], n: int, draws: int) -> list[str]:
+    """Return the summary of n random labels of each held-out domain, over draws."""
+    rng, found = np.random.default_rng(n), []
+    for case in cases:
+        estimated, true, counts = case["residuals"]
+        residuals = Residuals(estimated, true, counts, len(counts))
+        correct, p = case["correct"], case["p"]
+        for _ in range(draws):
+            some = rng.choice(len(p), min(n, len(p)), replace=False)
+            found.append((*ways(residuals, case["estimate"], correct, p, some), float(correct.mean())))
+    return summary(found)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--draws", type=int, default=400, help="draws of each cell")
+    parser.add_argument("--no-real", action="store_true", help="only the simulation")
+    parser.add_argument("--processes", type=int, default=2)
+    arguments = parser.parse_args()
+    start, head = time.perf_counter(), [*(f"{way}: error, width, holds" for way in WAYS), "contradict"]
+    with multiprocessing.get_context("spawn").Pool(arguments.processes) as pool:
+        cells = list(product(BIASES, LABELS))
+        rows = pool.map(simulated, [(*cell, arguments.draws) for cell in cells], chunksize=1)
+        print(tabulate([[*cell, *row] for cell, row in zip(cells, rows, strict=True)], ["bias", "labels", *head]))
+        holds = float(rows[cells.index((0.0, 8))][2].split(", ")[2].rstrip("%")) / 100
+        if not arguments.no_real:
+            known = pool.map(held_out, [job for model in MODELS for job in jobs(model)], chunksize=1)
+            table = [
+                [model, n, *of_real([case for case in known if case["model"] == model], n, arguments.draws // 4)]
+                for model, n in product(MODELS, LABELS[:3])
+            ]
+            print("\n" + tabulate(table, ["model", "labels", *head]))
+    print(
+        json.dumps(
+            {
+                "benchmark": "combined",
+                "ratio": holds,
+                "of": "how often the interval to use holds with 8 labels of a slice like the validated ones",
+                "wall_s": round(time.perf_counter() - start, 1),
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
