@@ -13,6 +13,7 @@ from urllib.error import URLError
 from urllib.parse import quote
 from urllib.request import urlopen
 
+import polars as pl
 import pytest
 import yaml
 from serving import free_port, serving
@@ -45,11 +46,41 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Path:
     fitted = es.fit(es.read_features(TINY.traces), es.read_labels(TINY.labels), "atc-nll_sum")
     es.save(fitted, folder / "mine.estimator")
     (folder / "logs").symlink_to(ROOT / "demo" / "logs")
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    done = subprocess.run([FOLDER / "watch.sh"], cwd=folder, env=environment, capture_output=True, text=True)
+    done = run_on(folder, weekday=2)
     assert done.returncode == 4, done.stderr
-    assert {path.name for path in folder.iterdir()} == {"mine.estimator", "logs", "state", "metrics", "page.html"}
+    names = {"mine.estimator", "logs", "labels", "state", "metrics", "page.html"}
+    assert {path.name for path in folder.iterdir()} == names
     return folder
+
+
+def run_on(folder: Path, weekday: int) -> subprocess.CompletedProcess[str]:
+    """Run the script on a day of the week, 1 for Monday."""
+    programs = folder.parent / f"{folder.name}-programs"
+    programs.mkdir(exist_ok=True)
+    date = programs / "date"
+    date.write_text(f'#!/bin/sh\ncase "$1" in +%u) echo {weekday} ;; *) exec /bin/date "$@" ;; esac\n')
+    date.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    return subprocess.run([FOLDER / "watch.sh"], cwd=folder, env=environment, capture_output=True, text=True)
+
+
+def test_on_mondays_it_chooses_responses_to_label_and_later_uses_the_labels(tmp_path: Path) -> None:
+    fitted = es.fit(es.read_features(TINY.traces), es.read_labels(TINY.labels), "atc-nll_sum")
+    es.save(fitted, tmp_path / "mine.estimator")
+    (tmp_path / "logs").mkdir()
+    for log in (ROOT / "demo" / "logs").iterdir():
+        shutil.copyfile(log, tmp_path / "logs" / log.name)
+    assert run_on(tmp_path, weekday=1).returncode == 4
+    (chosen,) = tmp_path.glob("to-label-*.csv")
+    (page,) = tmp_path.glob("to-label-*.html")
+    assert "Responses to label" in page.read_text()
+    rows = pl.read_csv(chosen)
+    assert len(rows) == 20
+    rows.with_columns(label=pl.lit(True)).write_csv(tmp_path / "labels" / "monday.csv")
+    # The drop was told on the day before, and goes on.
+    done = run_on(tmp_path, weekday=2)
+    assert "labels say (n)" in done.stdout
+    assert "rests on" in (tmp_path / "page.html").read_text()
 
 
 def answer(address: str) -> Any:

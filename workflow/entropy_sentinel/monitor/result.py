@@ -11,9 +11,8 @@ import polars as pl
 
 from entropy_sentinel.frames.printable import counted, html, number, one_line
 from entropy_sentinel.monitor.catalogue import STATISTICS, Statistic
-from entropy_sentinel.monitor.labelling.using import ESTIMATE
 from entropy_sentinel.monitor.reading.problems import Problems
-from entropy_sentinel.monitor.settings import NEW, OVER, STALE, UNFAMILIAR
+from entropy_sentinel.monitor.settings import FROM_ESTIMATE, NEW, OVER, STALE, UNFAMILIAR
 from entropy_sentinel.report.tokens import Token
 
 # Largest number of slices in a sentence or table (files contain all), and of domains in a sentence.
@@ -229,7 +228,7 @@ def _bracketed(row: Row, text: str) -> str:
 
 
 def _bracketed_unless_labelled(row: Row, text: str) -> str:
-    return _bracketed(row, text) if row["rests_on"] == ESTIMATE else text
+    return _bracketed(row, text) if row["rests_on"] == FROM_ESTIMATE else text
 
 
 def _errors(row: Row) -> str:

@@ -9,11 +9,10 @@ import polars as pl
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.verdict import USABLE
 from entropy_sentinel.frames.printable import counted
+from entropy_sentinel.monitor.settings import FROM_BOTH, FROM_ESTIMATE, FROM_LABELS
 from entropy_sentinel.statistics.combined import combined
 from entropy_sentinel.statistics.intervals import Residuals, sampling_variance
 
-# What the accuracy rests on.
-ESTIMATE, LABELS, BOTH = "estimate", "labels", "both"
 COLUMNS = {
     "use_accuracy": pl.Float64,
     "use_lower": pl.Float64,
@@ -54,8 +53,8 @@ def with_use(rows: pl.DataFrame, residuals: Sequence[Residuals | None], level: f
 def _use(row: Row, residuals: Residuals | None, level: float) -> list[Any]:
     """Return the values of COLUMNS for a row."""
     if row["improved_accuracy"] is None:
-        return [row["estimated_accuracy"], row["lower"], row["upper"], ESTIMATE, None]
-    labels = [row["improved_accuracy"], row["improved_lower"], row["improved_upper"], LABELS]
+        return [row["estimated_accuracy"], row["lower"], row["upper"], FROM_ESTIMATE, None]
+    labels = [row["improved_accuracy"], row["improved_lower"], row["improved_upper"], FROM_LABELS]
     if residuals is None or row["estimated_accuracy"] is None:
         return [*labels, _why_wider(row)]
     estimate = row["estimated_accuracy"]
@@ -64,7 +63,7 @@ def _use(row: Row, residuals: Residuals | None, level: float) -> list[Any]:
     found = combined(residuals.spread, estimate, float(variance), *labels_alone, level)
     if found.contradicts:
         return [*labels, _contradiction(row)]
-    return [found.estimate, found.lower, found.upper, BOTH, None]
+    return [found.estimate, found.lower, found.upper, FROM_BOTH, None]
 
 
 def _contradiction(row: Row) -> str:

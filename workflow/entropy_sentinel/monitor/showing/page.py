@@ -10,6 +10,7 @@ from entropy_sentinel.estimators.familiarity import NO_WORDS
 from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.frames.printable import counted, listed
 from entropy_sentinel.monitor.catalogue import STATISTICS
+from entropy_sentinel.monitor.labelling.proposal import proposals
 from entropy_sentinel.monitor.result import (
     NAMED,
     SHOWN,
@@ -66,6 +67,9 @@ def page(result: Monitored) -> str:
         tables=list(_tables(result)),
         interval=" ".join(NOTES[basis] for basis in result.slices["basis"].unique(maintain_order=True)),
         statistics=[entry for entry in STATISTICS.values() if entry.heading],
+        proposals=proposals(result),
+        by=", ".join(result.by) or "slice",
+        period=about["window"] or "log",
         flags=reasons(result),
         facts=_facts(result),
         problems=[*labels_of_a_part(result), *labels_and_estimates(result), *result.problems.lines()],

@@ -4,7 +4,6 @@ import polars as pl
 
 from entropy_sentinel.estimators.familiarity import NO_WORDS
 from entropy_sentinel.frames.printable import counted, listed, one_line
-from entropy_sentinel.monitor.labelling.using import BOTH, LABELS
 from entropy_sentinel.monitor.reading.times import windows_between
 from entropy_sentinel.monitor.result import (
     LABELLED,
@@ -19,6 +18,7 @@ from entropy_sentinel.monitor.result import (
     whose,
     without_row,
 )
+from entropy_sentinel.monitor.settings import FROM_BOTH, FROM_LABELS
 from entropy_sentinel.report.terminal import Part, table
 from entropy_sentinel.statistics.intervals import NOTES, PRIOR
 
@@ -27,9 +27,9 @@ LONGEST_REASON = 200
 
 # What an accuracy with labels assumes.
 _RESTS_ON = {
-    BOTH: "If it rests on both, it combines estimate and labels: it assumes that the slice resembles the labelled "
+    FROM_BOTH: "If it rests on both, it combines estimate and labels: it assumes that the slice resembles the labelled "
     "domains as much as they resemble each other, and that the weights match how labels were drawn.",
-    LABELS: "If it rests on the labels, it holds even if the estimator is wrong.",
+    FROM_LABELS: "If it rests on the labels, it holds even if the estimator is wrong.",
 }
 
 

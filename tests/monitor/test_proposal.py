@@ -1,0 +1,47 @@
+"""What the page proposes to label next."""
+
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.monitor.labelling.proposal import proposals
+from entropy_sentinel.monitor.reading.problems import Problems
+from entropy_sentinel.monitor.result import Monitored
+
+
+def result(*rows: dict[str, Any]) -> Monitored:
+    filled = [{"n_estimated": 100, "estimated_accuracy": 0.5, "flags": [], **row} for row in rows]
+    frame = pl.DataFrame(filled, schema_overrides={"flags": pl.List(pl.String)})
+    return Monitored(("route",), frame, None, [], {"window": None}, Problems())
+
+
+def proposed(*rows: dict[str, Any]) -> list[tuple[str, int, str]]:
+    return [(one.slice, one.n, one.why) for one in proposals(result(*rows))]
+
+
+def test_slices_whose_estimate_does_not_count_come_first() -> None:
+    found = proposed({"route": "a"}, {"route": "b", "flags": ["unfamiliar"]}, {"route": "c", "flags": ["contradicted"]})
+    assert found == [("b", 10, "unfamiliar"), ("c", 10, "contradicted"), ("a", 10, "")]
+
+
+def test_labels_that_are_there_count() -> None:
+    found = proposed({"route": "a", "n_labelled": 0}, {"route": "b", "flags": ["unfamiliar"], "n_labelled": 8})
+    assert found == [("b", 2, "unfamiliar"), ("a", 28, "")]
+
+
+def test_large_and_uncertain_slices_get_more() -> None:
+    """sqrt(400 / 4) = 10 and sqrt(100 / 4) = 5, in proportion; an accuracy of .95 has .22 in place of .5."""
+    found = proposed({"route": "a", "n_estimated": 400}, {"route": "b"})
+    assert found == [("a", 20, ""), ("b", 10, "")]
+    found = proposed({"route": "a"}, {"route": "b", "estimated_accuracy": 0.99})
+    assert found == [("a", 21, ""), ("b", 9, "")]
+
+
+def test_no_slice_gets_more_than_it_has_and_none_fewer_than_five() -> None:
+    found = proposed(*({"route": f"r{number}", "n_estimated": 100 - number} for number in range(9)))
+    assert [n for _, n, _ in found] == [5] * 6
+    assert proposed({"route": "a", "n_estimated": 3}) == [("a", 3, "")]
+
+
+def test_a_slice_without_estimates_is_left_out() -> None:
+    assert proposed({"route": "a", "n_estimated": 0}) == []
