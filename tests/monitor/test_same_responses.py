@@ -1,7 +1,9 @@
 """One response counts once, in however many files it is: copies, cut copies, exports; other responses are not lost."""
 
 import gzip
+import hashlib
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 from production import line, log_file, saved, traffic, written
 
 import entropy_sentinel as es
-from entropy_sentinel.monitor.reading.identity import ID, PLACED, RESPONSE, Seen, _mixed, numbers
+from entropy_sentinel.monitor.reading.identity import ID, PLACED, RESPONSE, Overlap, Seen, _mixed, numbers
 from entropy_sentinel.monitor.result import Monitored
 
 SAME = "responses that are also in another file and count once"
@@ -174,3 +176,52 @@ def test_what_was_seen() -> None:
         seen.add(drawn[:5000][start : start + 37])
     assert seen.has(drawn).tolist() == [True] * 5000 + [False] * 5000
     assert sum(len(one) for one in seen._runs) == 5000
+
+
+def test_only_files_with_times_near_the_new_ones_are_in_memory(estimator, tmp_path: Path, monkeypatch) -> None:
+    """A file a month: each is compared with its neighbours, and a repeat is found wherever it is."""
+    loaded: list[str] = []
+    load = Overlap._load
+
+    def noted(self: Overlap, key: str) -> None:
+        loaded.append(key)
+        load(self, key)
+
+    monkeypatch.setattr(Overlap, "_load", noted)
+    state, options = tmp_path / "state", {"by": ["route"], "window": "day"}
+    months = [log_file(tmp_path / f"{month}.jsonl", lines(720 * month, 720 * month + 9)) for month in range(8)]
+    for month, path in enumerate(months):
+        loaded.clear()
+        es.monitor(estimator, path, state=state, **options)
+        # A month has 30 days of 24 responses: the month before is within 30 days, as is this one.
+        assert len(loaded) == min(month + 1, 2)
+    copy = log_file(tmp_path / "copy.jsonl", lines(720, 725))
+    loaded.clear()
+    result = es.monitor(estimator, copy, state=state, **options)
+    assert (count(result), result.problems.notes[SAME]) == (72, 5)
+    assert len(loaded) <= 4
+
+
+def test_responses_without_a_time_are_compared_with_all_others(estimator, tmp_path: Path) -> None:
+    state, options = tmp_path / "state", {"by": ["route"], "window": "day"}
+    untimed = lines(5000, 5004, time=...)
+    es.monitor(estimator, log_file(tmp_path / "a.jsonl", [*lines(0, 9), *untimed]), state=state, **options)
+    es.monitor(estimator, log_file(tmp_path / "b.jsonl", lines(3000, 3009)), state=state, **options)
+    result = es.monitor(
+        estimator, log_file(tmp_path / "c.jsonl", [*lines(6000, 6003), *untimed]), state=state, **options
+    )
+    assert (count(result), result.problems.notes[SAME]) == (9 + 4 + 9 + 3, 4)
+
+
+def test_a_state_of_an_earlier_version_has_no_times_of_files(estimator, tmp_path: Path) -> None:
+    state, options = tmp_path / "state", {"by": ["route"], "window": "day"}
+    es.monitor(estimator, log_file(tmp_path / "a.jsonl", lines(0, 9)), state=state, **options)
+    with sqlite3.connect(state) as file:
+        for key, content in file.execute("SELECT key, content FROM about WHERE key != ''").fetchall():
+            about = json.loads(content)
+            del about["span"]
+            changed = json.dumps(about).encode()
+            digest = hashlib.sha256(f"{key}\0".encode() + changed).digest()
+            file.execute("UPDATE about SET content = ?, sha256 = ? WHERE key = ?", (changed, digest, key))
+    result = es.monitor(estimator, log_file(tmp_path / "b.jsonl", lines(5, 12)), state=state, **options)
+    assert (count(result), result.problems.notes[SAME]) == (12, 4)

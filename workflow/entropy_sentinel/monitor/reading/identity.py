@@ -5,6 +5,10 @@ If a prompt is sent again, the response has another time and id. A response with
 its place in the file (`sources.logs.numbers`). Different files share places, such as the first line, so these
 responses count as read before only if all responses of the file were read before.
 
+A repeated response has the same time, so a file is compared only with files whose times are within HORIZON of its own,
+and its responses without a time with those of other files. The memory of a nightly run then does not grow with the log.
+A file without any time is compared with all files.
+
 A response is represented by a 64-bit hash: the sum of the bytes of its text, each multiplied by a factor for its place,
 then mixed (splitmix64: Steele, Lea and Flood 2014). Because states keep hashes, they must not depend on the machine or
 the version. Among a hundred million responses, the probability that any two share a hash is 0.0003.
@@ -15,6 +19,7 @@ import hashlib
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 import numpy as np
 import polars as pl
@@ -25,6 +30,11 @@ from entropy_sentinel.sources.logs.selection import columns_called, first_of
 from entropy_sentinel.sources.opening import Stream, opened
 
 _BLOCK = 1 << 20
+# How far apart the times of two files may be that are compared. Repeats need no more than the difference of two time
+# zones; with more, the monitor also notices when an id is used again for another response.
+HORIZON = timedelta(days=30)
+# Largest number of hashes in memory (16 bytes a response) before those of files that are far away are dropped.
+_MOST_HELD = 20_000_000
 # Columns of a frame: the hash of the response, the hash of only its id, and whether the id is its place in the file.
 RESPONSE, ID, PLACED = "response_number", "id_number", "id_is_place"
 NUMBERS = {RESPONSE: pl.UInt64, ID: pl.UInt64, PLACED: pl.Boolean}
@@ -67,6 +77,39 @@ def _block(stream: Stream, size: int) -> bytes:
         return b""
 
 
+@dataclass(frozen=True)
+class Span:
+    """The times of a file's responses: the first and the last, null without any, and whether some have no time."""
+
+    first: datetime | None = None
+    last: datetime | None = None
+    untimed: bool = False
+
+    @classmethod
+    def of(cls, times: pl.Series) -> "Span":
+        """Return the span of times, (n,), of which some may be null."""
+        first, last = times.min(), times.max()
+        untimed = times.null_count() > 0
+        if isinstance(first, datetime) and isinstance(last, datetime):
+            return cls(first, last, untimed)
+        return cls(None, None, untimed)
+
+    def with_(self, other: "Span") -> "Span":
+        """Return the span of both."""
+        firsts = [span.first for span in (self, other) if span.first is not None]
+        lasts = [span.last for span in (self, other) if span.last is not None]
+        return Span(min(firsts, default=None), max(lasts, default=None), self.untimed or other.untimed)
+
+    def near(self, other: "Span") -> bool:
+        """Return whether a response may be in both files, or an id in both within HORIZON."""
+        if self.untimed and other.untimed:
+            return True
+        if self.first is None or self.last is None or other.first is None or other.last is None:
+            # A file without any time may have been read without times.
+            return self.untimed or other.untimed
+        return self.first - HORIZON <= other.last and other.first - HORIZON <= self.last
+
+
 class Seen:
     """A set of 64-bit numbers, kept in sorted arrays, each more than twice as long as the next."""
 
@@ -96,9 +139,12 @@ class Seen:
 class Others:
     """Compares the responses of one file with all other files, and counts the responses in common."""
 
-    def __init__(self, responses: Seen, ids: Seen, replaced: Seen) -> None:
-        """`responses` and `ids` are the hashes from all files that count, `replaced` from files that this replaces."""
-        self._responses, self._ids, self._replaced = responses, ids, replaced
+    def __init__(self, near: Callable[[Span], tuple[Seen, Seen]], replaced: Seen) -> None:
+        """`near` returns the hashes of responses and of ids of the files near a span.
+
+        `replaced` are those of responses of files that this file replaces.
+        """
+        self._near, self._replaced = near, replaced
         self._n, self._n_same, self._n_same_place = 0, 0, 0
         # Responses whose id another file uses for a different response.
         self.n_other = 0
@@ -106,17 +152,20 @@ class Others:
     def new(self, batch: pl.DataFrame, time: str) -> pl.DataFrame:
         """Return the responses that are in no other file or identified by place, with the columns NUMBERS."""
         numbered = batch.with_columns(**numbers(batch, time))
-        return numbered.filter(~self.count(numbered) | pl.col(PLACED))
+        timed = columns_called(batch, time)
+        span = Span.of(moments(first_of(batch, [time]))) if timed else Span(untimed=True)
+        return numbered.filter(~self.count(numbered, span) | pl.col(PLACED))
 
-    def count(self, numbered: pl.DataFrame) -> pl.Series:
+    def count(self, numbered: pl.DataFrame, span: Span) -> pl.Series:
         """Return whether each response (with the columns NUMBERS) is in another file, (n,), and count these."""
         response, placed = numbered[RESPONSE].to_numpy(), numbered[PLACED].to_numpy()
+        responses, ids = self._near(span)
         again = self._replaced.has(response)
-        same = self._responses.has(response) & ~again
+        same = responses.has(response) & ~again
         self._n += len(numbered)
         self._n_same += int(same.sum())
         self._n_same_place += int((same & placed).sum())
-        self.n_other += int((self._ids.has(numbered[ID].to_numpy()) & ~same & ~again & ~placed).sum())
+        self.n_other += int((ids.has(numbered[ID].to_numpy()) & ~same & ~again & ~placed).sum())
         return pl.Series(same)
 
     @property
@@ -136,32 +185,47 @@ class Others:
 
 
 class Overlap:
-    """Finds responses that several files contain, by their hashes; `numbers` returns the columns NUMBERS of a file."""
+    """Finds responses that several files contain, by their hashes; `numbers` returns the columns NUMBERS of a file.
 
-    def __init__(self, files: Collection[str], numbers: Callable[[str], pl.DataFrame]) -> None:
-        """`files` is a live collection of the keys of the files that count."""
-        self._files, self._numbers = files, numbers
-        self._seen: tuple[Seen, Seen] | None = None
+    Only the hashes of files near those that are read are in memory.
+    """
+
+    def __init__(
+        self, files: Collection[str], numbers: Callable[[str], pl.DataFrame], span: Callable[[str], Span]
+    ) -> None:
+        """`files` is a live collection of the keys of the files that count; `span` returns the times of a file."""
+        self._files, self._numbers, self._span = files, numbers, span
+        self.forget()
 
     def others(self, replaced: Iterable[str]) -> Others:
         """Return the responses of all files except those that a new one replaces."""
-        if self._seen is None:
-            frames = [self._numbers(key) for key in self._files]
-            responses, ids = ([frame[name].to_numpy() for frame in frames] for name in (RESPONSE, ID))
-            self._seen = Seen(responses), Seen(ids)
         old = [self._numbers(key)[RESPONSE].to_numpy() for key in replaced if key in self._files]
-        return Others(*self._seen, Seen(old))
+        return Others(self._near, Seen(old))
 
     def add(self, key: str) -> None:
         """Add the responses of a new file; it contains all responses of the files that it replaces."""
-        if self._seen is not None:
-            new = self._numbers(key)
-            for seen, name in zip(self._seen, (RESPONSE, ID), strict=True):
-                seen.add(new[name].to_numpy())
+        self._load(key)
 
     def forget(self) -> None:
-        """Discard the hashes, so that the next call reads them again from the files that count."""
-        self._seen = None
+        """Discard the hashes, so that they are read again from the files that count."""
+        self._loaded: dict[str, int] = {}
+        self._seen = Seen(), Seen()
+
+    def _near(self, span: Span) -> tuple[Seen, Seen]:
+        """Return the hashes of the responses and of the ids of all files near a span."""
+        near = [key for key in self._files if self._span(key).near(span)]
+        if sum(self._loaded.values()) > _MOST_HELD and not set(self._loaded) <= set(near):
+            self.forget()
+        for key in near:
+            if key not in self._loaded:
+                self._load(key)
+        return self._seen
+
+    def _load(self, key: str) -> None:
+        new = self._numbers(key)
+        self._loaded[key] = len(new)
+        for seen, name in zip(self._seen, (RESPONSE, ID), strict=True):
+            seen.add(new[name].to_numpy())
 
     def within(self, new: pl.DataFrame) -> Iterator[str]:
         """Yield the keys of files whose responses are all in `new`."""

@@ -164,6 +164,7 @@ class Collector:
         with self._state.writing(about) as writer:
             for frame in inputs.frames(source):
                 about.n_responses += len(frame)
+                about.add_times(frame["grain"])
                 if others is not None:
                     writer.write(HASHES, frame.select(*NUMBERS))
                 if self._keep_responses:

@@ -15,6 +15,7 @@ otherwise its other sums count.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ import polars as pl
 
 from entropy_sentinel.frames.errors import ProvenanceError
 from entropy_sentinel.monitor.catalogue import STATISTICS, VERSIONS
-from entropy_sentinel.monitor.reading.identity import NUMBERS, Content, Others, Overlap
+from entropy_sentinel.monitor.reading.identity import NUMBERS, Content, Others, Overlap, Span
+from entropy_sentinel.monitor.reading.times import DTYPE
 from entropy_sentinel.monitor.summing.state_file import StateFile, Writer, opened
 from entropy_sentinel.monitor.summing.sums import Partial
 
@@ -38,7 +40,8 @@ class FileSums:
     `replaces` are the keys of earlier files whose content the file begins with. `seen` are the columns with a value,
     and `problems` is `Problems.as_dict`. Responses that do not match the estimator are counted by kind, in `rejected`
     or, if they are used anyway, in `taken`. `of_part` means that the file comes from another state. `checksums` are
-    the checksums of its frames, by part; `statistics` are the versions of its statistics.
+    the checksums of its frames, by part; `statistics` are the versions of its statistics. `span` are the first and the
+    last smallest window of its responses, and whether some have none; null if an earlier version wrote the file.
     """
 
     path: str
@@ -53,6 +56,19 @@ class FileSums:
     of_part: bool = False
     checksums: dict[str, str] = field(default_factory=dict)
     statistics: dict[str, int] = field(default_factory=lambda: dict(VERSIONS))
+    span: list[Any] | None = None
+
+    @property
+    def times(self) -> Span:
+        """Return the span."""
+        first, last, untimed = self.span or (None, None, True)
+        ends = [None if end is None else datetime.fromisoformat(end) for end in (first, last)]
+        return Span(ends[0], ends[1], untimed)
+
+    def add_times(self, grains: pl.Series) -> None:
+        """Add the starts of the smallest windows of some responses, (n,), to the span."""
+        before = Span() if self.span is None else self.times
+        self.span = _span_as_list(before.with_(Span.of(grains)))
 
     @property
     def unknown(self) -> list[str]:
@@ -76,7 +92,7 @@ class State:
         else:
             file.put(_STATE, whose)
         self.files = {key: FileSums(**content) for key, content in about.items()}
-        self.overlap = Overlap(self.files, self.numbers)
+        self.overlap = Overlap(self.files, self.numbers, self.span)
 
     @classmethod
     @contextmanager
@@ -145,7 +161,7 @@ class State:
         if self.lacking(about.key) and not about.unknown:
             self.forget(about.key)
         new, others = part.numbers(about.key), self.others(about)
-        others.count(new)
+        others.count(new, part.span(about.key))
         if self.holder(about.key) or others.all_same:
             return
         if others.any_same:
@@ -185,6 +201,14 @@ class State:
         """Return the columns `identity.NUMBERS` of a file's responses."""
         return pl.concat([pl.DataFrame(schema=NUMBERS), *self._frames(key, HASHES)])
 
+    def span(self, key: str) -> Span:
+        """Return the times of a file's responses, as starts of the smallest windows."""
+        about = self.files[key]
+        if about.span is None:  # written by an earlier version
+            grains = [part.keys["grain"] for part in self.sums(key)]
+            about.span = _span_as_list(Span.of(pl.concat(grains) if grains else pl.Series(dtype=DTYPE)))
+        return about.times
+
     def forget(self, key: str) -> None:
         """Remove a file, so that it is read again."""
         self.drop(key)
@@ -198,6 +222,10 @@ class State:
     def _frames(self, key: str, part: str) -> Iterator[pl.DataFrame]:
         """Return the frames of a part of a file."""
         return self._file.frames(key, part, self.files[key].checksums.get(part))
+
+
+def _span_as_list(span: Span) -> list[Any]:
+    return [*(None if end is None else end.isoformat() for end in (span.first, span.last)), span.untimed]
 
 
 def _check_same(path: Path | None, then: dict[str, Any], now: dict[str, Any]) -> None:

@@ -1,0 +1,124 @@
+"""Measure the monitor's 366th night: its time and memory beside those of the second night, on a file of the same size.
+
+The state of a year is simulated: the first day's file is read, and its sums are added for 364 further days with other
+hashes. Each night runs in a process of its own. Run by `make bench-year`; the last line is one JSON object.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from datetime import timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from bench_features import _apart, _run, peak_mib
+
+OPTIONS: dict[str, Any] = {"by": ["route"], "window": "day", "reference": "2026-11-02..2026-11-08"}
+MOST_MIB = 1024
+
+
+def write(n: int, days: int, folder: str) -> None:
+    """Write the estimator, and a file of `n` features for each of the days 0, 1 and `days`."""
+    from production import BEGIN, saved, traffic
+
+    from entropy_sentinel.verbs.reading import write_features
+
+    saved(Path(folder), "consensus")
+    for day in (0, 1, days):
+        moved = pl.lit(BEGIN + timedelta(days=day)) + (pl.int_range(pl.len()) % 86_000) * timedelta(seconds=1)
+        rows = pl.concat([traffic(10_000, seed=day * 1000 + part) for part in range(-(-n // 10_000))]).head(n)
+        rows = rows.with_columns(time=moved, item_id=pl.format("{}-{}", pl.lit(f"day{day}"), pl.int_range(pl.len())))
+        write_features(rows, Path(folder) / f"{day}.parquet")
+
+
+def simulate(days: int, folder: str) -> None:
+    """Add the sums of the first day's file to the state for the other days before the last."""
+    from entropy_sentinel.monitor.reading.identity import ID, RESPONSE
+    from entropy_sentinel.monitor.reading.inputs import loaded
+    from entropy_sentinel.monitor.settings import MonitorOptions
+    from entropy_sentinel.monitor.summing.state import HASHES, SUMS, State
+
+    saved, checksum = loaded(f"{folder}/consensus.estimator", f"{folder}/year")
+    reading = MonitorOptions.of(OPTIONS).as_dict()
+    whose = {"estimator": saved.estimator.name, "checksum": checksum, "reading": reading}
+    rng = np.random.default_rng(0)
+    with State.opened(Path(folder) / "year", whose) as state:
+        ((key, first),) = state.files.items()
+        sums, hashes = [part.frame() for part in state.sums(key)], state.numbers(key)
+        for day in range(1, days):
+            moved = timedelta(days=day)
+            about = replace(first, path=f"{day}.parquet", key=sha256(str(day).encode()).hexdigest(), checksums={})
+            about.span = None
+            with state.writing(about) as writer:
+                for part in sums:
+                    later = part.with_columns(pl.col("grain") + moved)
+                    about.add_times(later["grain"])
+                    writer.write(SUMS, later)
+                drawn = rng.integers(0, 2**63, (2, len(hashes)), dtype=np.uint64)
+                writer.write(HASHES, hashes.with_columns(pl.Series(RESPONSE, drawn[0]), pl.Series(ID, drawn[1])))
+
+
+def night(estimator: str, log: str, state: str) -> dict[str, object]:
+    """Return the time and the peak memory of one night."""
+    import entropy_sentinel as es
+
+    start, cpu = time.perf_counter(), time.process_time()
+    result = es.monitor(estimator, log, state=state, **OPTIONS)
+    return {
+        "wall_s": round(time.perf_counter() - start, 2),
+        "cpu_s": round(time.process_time() - cpu, 2),
+        "peak_mib": round(peak_mib(), 1),
+        "read_now": result.provenance["responses"]["read_now"],
+        "in_all": result.provenance["responses"]["in_all"],
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--responses", type=int, default=100_000, help="responses a day")
+    parser.add_argument("--days", type=int, default=365)
+    parser.add_argument("--night", nargs=3, metavar=("ESTIMATOR", "LOG", "STATE"), help="one night only")
+    arguments = parser.parse_args()
+    if arguments.night:
+        print(json.dumps(night(*arguments.night)))
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _apart(write, arguments.responses, arguments.days, name)
+
+        def run(day: int, state: str) -> dict[str, Any]:
+            paths = [str(folder / part) for part in ("consensus.estimator", f"{day}.parquet", state)]
+            return _run(sys.executable, __file__, "--night", *paths)
+
+        first = run(0, "year")
+        (folder / "year").rename(folder / "two")
+        second = run(1, "two")
+        run(0, "year")
+        _apart(simulate, arguments.days, name)
+        last = run(arguments.days, "year")
+        size = (folder / "year").stat().st_size / 2**20
+    print(json.dumps({"night_1": first, "night_2": second, f"night_{arguments.days + 1}": last}, indent=1))
+    print(
+        json.dumps(
+            {
+                "benchmark": "year",
+                "ratio": round(last["peak_mib"] / second["peak_mib"], 2),
+                "of": f"peak memory of night {arguments.days + 1} / of night 2",
+                "peak_mib": last["peak_mib"],
+                "reached": last["peak_mib"] <= MOST_MIB,
+                "cpu_s": last["cpu_s"],
+                "state_mib": round(size, 1),
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
