@@ -87,11 +87,12 @@ def test_the_quickstart_can_be_pasted(folder: Path) -> None:
     done = paste(folder, "-e", "-c", "\n".join(blocks(QUICKSTART, "sh")))
     assert done.returncode == 0, done.stdout + done.stderr
     shown = [output for _, output in walkthrough_blocks(QUICKSTART.read_text()) if output is not None]
-    assert len(shown) == 4
+    assert len(shown) == 5
     for output in shown:
         assert is_in(output, done.stdout), f"make walk-through\n{output}"
     assert "metadata.topic" in done.stderr, "what features found in the captured log"
-    assert "\nALERT homework " in shown[-1]
+    assert "\nALERT homework: " in shown[-2]
+    assert "rests on" in shown[-1]
 
 
 @pytest.mark.slow
@@ -105,7 +106,7 @@ def test_the_walk_through_can_be_pasted(folder: Path) -> None:
     for message in shown:
         assert is_in(message, done.stdout), f"make walk-through\n{message}"
     assert "\nverdict for a new slice" in shown[0]
-    assert " homework " in shown[1]
+    assert "\nALERT homework: " in shown[1]
     slices = pl.read_parquet(folder / "slices.parquet")
     assert (len(slices), slices["n_responses"].sum()) == (10, 740)
     assert (folder / "slices.html").stat().st_size > 50_000

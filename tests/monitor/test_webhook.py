@@ -12,6 +12,7 @@ from fake_api import Answer, fake_api
 from production import fitted, saved, traffic, written
 
 import entropy_sentinel as es
+from entropy_sentinel.frames import posting
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.monitor.showing import webhook
 
@@ -81,7 +82,7 @@ def test_a_slice_cannot_call_everybody_in_a_chat() -> None:
 def test_a_server_that_refuses_loses_nothing(
     option: str, answer: Any, problem: str, call: list[Any], tmp_path: Path, capsys, monkeypatch
 ) -> None:
-    monkeypatch.setattr(webhook, "TIMEOUT_S", 0.5)
+    monkeypatch.setattr(posting, "TIMEOUT_S", 0.5)
     with fake_api(answer) as server:
         status, shown, errors = run(capsys, *call, option, f"{server.base_url}/{SECRET}")
         assert len(server.requests) == 1

@@ -33,6 +33,7 @@ class FakeApi:
     requests: list[dict[str, Any]] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
     keys: list[str | None] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
     pages: dict[str, Any] = field(default_factory=dict)
     running: int = 0
     most_running: int = 0
@@ -110,6 +111,7 @@ def fake_api(reply: Callable[[dict[str, Any], int], Answer]) -> Iterator[FakeApi
                 api.requests.append(body)
                 api.times.append(time.monotonic())
                 api.keys.append(self.headers.get("Authorization"))
+                api.paths.append(self.path)
                 api.running += 1
                 api.most_running = max(api.most_running, api.running)
             status, headers, content, delay_s = api.reply(body, number)

@@ -1,7 +1,7 @@
 """`entropy-sentinel estimate`, `compare`, `score` and `sample`: apply an estimator to responses."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -34,6 +34,27 @@ SlicesFile = Annotated[
 ]
 ScoresFile = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="The table to write: .csv, .parquet or .jsonl.")
+]
+Langfuse = Annotated[
+    Literal["trace", "observation"] | None,
+    typer.Option(
+        "--langfuse",
+        help="Send P(correct) to Langfuse, as a score of the trace or observation that has the response's id "
+        "(--column item_id=COLUMN names the column of the ids). The keys are in the environment: LANGFUSE_PUBLIC_KEY, "
+        "LANGFUSE_SECRET_KEY, and LANGFUSE_BASE_URL if the server is your own.",
+    ),
+]
+OpenTelemetry = Annotated[
+    bool,
+    typer.Option("--open-telemetry", help="Write events of OpenTelemetry, gen_ai.evaluation.result, as JSON Lines."),
+]
+LangfuseQueue = Annotated[
+    str | None,
+    typer.Option(
+        "--langfuse-queue",
+        metavar="ID",
+        help="Add the responses to this annotation queue of Langfuse, as for `score --langfuse trace`.",
+    ),
 ]
 _TABLES = (".csv", ".parquet", ".jsonl")
 SampleFiles = Annotated[
@@ -137,36 +158,54 @@ def compare(
 
 @taking(ResponseOptions)
 def score(
-    estimator: Estimator, files: ResponseFiles, output: ScoresFile = None, json: Json = False, **options: Any
+    estimator: Estimator,
+    files: ResponseFiles,
+    output: ScoresFile = None,
+    langfuse: Langfuse = None,
+    open_telemetry: OpenTelemetry = False,
+    json: Json = False,
+    **options: Any,
 ) -> None:
     """Estimate the probability that each response is correct.
 
-    Writes one row per response: its id and P(correct), or the reason why it has none. With --json it prints one JSON
-    object per line.
+    Writes one row per response: its id and P(correct) with the verdict that covers it, or the reason why it has none.
+    With --json it prints one JSON object per line.
     """
-    from entropy_sentinel.frames.files import check_outputs
+    from json import dumps
+
+    from entropy_sentinel.frames.files import check_outputs, write_whole
     from entropy_sentinel.frames.printable import listed, write_table
     from entropy_sentinel.monitor.estimating.flags import general_flags
     from entropy_sentinel.monitor.once import scored
     from entropy_sentinel.monitor.reading.inputs import read_whole
     from entropy_sentinel.monitor.settings import Slicing
+    from entropy_sentinel.monitor.showing.langfuse import check_keys, send_scores
+    from entropy_sentinel.monitor.showing.open_telemetry import events
     from entropy_sentinel.verbs.estimation import load
     from entropy_sentinel.verbs.inputs import log_files
 
-    if output is None and not json:
-        raise InputError("--output: name a file for the table, or print it with --json")
+    if output is None and not json and langfuse is None:
+        raise InputError("--output: name a file for the table, print it with --json, or send it with --langfuse")
     if output is not None:
-        check_table_path(output, _TABLES)
+        check_table_path(output, (".jsonl",) if open_telemetry else _TABLES)
+    if langfuse is not None:
+        check_keys()
     logs = log_files(files)
     check_outputs({"--output": output}, [estimator, *logs])
     loaded = load(estimator)
     read = read_whole(loaded, list(map(str, logs)), Slicing.of(options))
     scores = scored(loaded, read)
-    if output is not None:
+    lines = "".join(f"{dumps(event)}\n" for event in events(scores)) if open_telemetry else scores.write_ndjson()
+    if output is not None and open_telemetry:
+        write_whole(output, lines)
+    elif output is not None:
         write_table(scores, output)
+    if langfuse is not None:
+        sent = send_scores(scores, langfuse)
+        say(f"Langfuse: {sent:,} scores sent", err=json)
     if json:
-        typer.echo(scores.write_ndjson(), nl=False)
-    else:
+        typer.echo(lines, nl=False)
+    elif output is not None:
         without, mean = scores["p_correct"].null_count(), scores.select("p_correct").mean().item()
         say(
             f"{output}: {len(scores):,} responses, {without:,} of them without P(correct)"
@@ -184,7 +223,12 @@ def score(
 
 @taking(SampleOptions, budget=...)
 def sample(
-    files: SampleFiles, output: ToLabelFile = None, html: LabelPage = None, json: Json = False, **options: Any
+    files: SampleFiles,
+    output: ToLabelFile = None,
+    html: LabelPage = None,
+    langfuse_queue: LangfuseQueue = None,
+    json: Json = False,
+    **options: Any,
 ) -> None:
     """Choose responses to label, before the first `fit` or after it.
 
@@ -204,13 +248,16 @@ def sample(
     from entropy_sentinel.monitor.estimating.flags import general_flags
     from entropy_sentinel.monitor.labelling.sampling import sample
     from entropy_sentinel.monitor.labelling.to_label import SUFFIXES, write_page, write_to_label
+    from entropy_sentinel.monitor.showing.langfuse import check_keys, send_to_queue
     from entropy_sentinel.verbs.estimation import load
     from entropy_sentinel.verbs.inputs import log_files
 
-    if output is None and html is None and not json:
+    if output is None and html is None and langfuse_queue is None and not json:
         raise InputError("--output: name a file for the responses to label, or a page with --html")
     if output is not None:
         check_table_path(output, SUFFIXES)
+    if langfuse_queue is not None:
+        check_keys()
     given = is_estimator(files[0])
     logs = log_files(files[given:])
     check_outputs({"--output": output, "--html": html}, [*files[:given], *logs])
@@ -218,6 +265,8 @@ def sample(
     chosen = sample(saved, logs, **options)
     if html is not None:
         write_page(chosen, html)
+    if langfuse_queue is not None:
+        say(f"Langfuse: {send_to_queue(chosen.responses, 'trace', langfuse_queue):,} responses added", err=json)
     kept = 0 if output is None else write_to_label(chosen.responses, output)
     if json:
         prospects = None if chosen.prospects is None else chosen.prospects.to_dicts()

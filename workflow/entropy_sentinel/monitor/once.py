@@ -22,7 +22,7 @@ from entropy_sentinel.monitor.reading.inputs import BY, Given, Read, columns_of,
 from entropy_sentinel.monitor.reading.problems import overridden
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.running import monitor
-from entropy_sentinel.monitor.settings import TIME, EstimateOptions, Slicing
+from entropy_sentinel.monitor.settings import NOT_VALIDATED, TIME, UNFAMILIAR, EstimateOptions, Slicing
 from entropy_sentinel.monitor.summing.merging import EVERYTHING
 from entropy_sentinel.signals.catalogue import SIGNALS
 from entropy_sentinel.verbs.domains import FILE, are_parts
@@ -131,15 +131,17 @@ def score(
 
     Args:
         estimator: An estimator from `fit` or `load`, or its file.
-        features: A row per response, from `read_features` or `features`; or a log in memory.
+        features: A row per response, from `read_features` or `features`; or a log in memory, such as a list of replies
+            or a single one.
         any_model: Also use responses of models other than the one that the estimator was fitted on.
         any_logprobs: Also use features from another kind of log-probabilities or number of alternatives.
 
     Returns:
         One row per response, in the order of `features`. Columns: the response's key (model, benchmark, item_id,
-        sample); `p_correct` in [0, 1]; `unfamiliar`, whether the responses of the benchmark are unlike all labelled
-        domains, so that `p_correct` may be far off; and, if `p_correct` is null, the `reason`: no features, or another
-        model or kind of log-probabilities. With `any_model` or `any_logprobs`, a column `overridden` names the
+        sample); `p_correct` in [0, 1]; `verdict`, the verdict of the validation that covers the response, `unfamiliar`
+        or `not validated`; `unfamiliar`, whether the responses of the benchmark are unlike all labelled domains, so
+        that `p_correct` may be far off; and, if `p_correct` is null, the `reason`: no features, or another model or
+        kind of log-probabilities. With `any_model` or `any_logprobs`, a column `overridden` names the
         mismatches.
 
     Raises:
@@ -153,7 +155,7 @@ def score(
         >>> features, labels = es.features(es.read_logs(es.example().traces)), es.read_labels(es.example().labels)
         >>> scores = es.score(es.fit(features, labels, "log-3d"), features)
         >>> scores.columns, scores.height
-        (['model', 'benchmark', 'item_id', 'sample', 'p_correct', 'unfamiliar', 'reason'], 150)
+        (['model', 'benchmark', 'item_id', 'sample', 'p_correct', 'verdict', 'unfamiliar', 'reason'], 150)
         >>> mean = labels.join(scores, on="item_id").group_by("label").agg(pl.col("p_correct").mean())
         >>> dict(mean.rows())[True] > dict(mean.rows())[False]
         True
@@ -172,6 +174,16 @@ def scored(estimator: SavedEstimator, read: Read) -> pl.DataFrame:
     p[usable.to_numpy()] = _p_correct(estimator.estimator, read.rows.filter(usable))
     shown = {"p_correct": pl.Series(p).fill_nan(None), "unfamiliar": _unfamiliar(estimator, read.rows)}
     scores = read.rows.select(*RESPONSE, **shown, reason="excluded")
+    validated = estimator.validation is not None and not read.taken
+    verdict = estimator.validation.verdict if validated and estimator.validation else NOT_VALIDATED
+    covered = pl.when("unfamiliar").then(pl.lit(UNFAMILIAR)).otherwise(pl.lit(verdict))
+    scores = scores.select(
+        *RESPONSE,
+        "p_correct",
+        pl.when(pl.col("p_correct").is_not_null()).then(covered).alias("verdict"),
+        "unfamiliar",
+        "reason",
+    )
     return scores.with_columns(overridden=pl.lit(overridden(estimator.about, read.taken))) if read.taken else scores
 
 

@@ -12,7 +12,7 @@ import polars as pl
 from entropy_sentinel.frames.printable import counted, html, number, one_line
 from entropy_sentinel.monitor.catalogue import STATISTICS, Statistic
 from entropy_sentinel.monitor.reading.problems import Problems
-from entropy_sentinel.monitor.settings import FROM_ESTIMATE, NEW, OVER, STALE, UNFAMILIAR
+from entropy_sentinel.monitor.settings import FROM_ESTIMATE, NEW, NOT_VALIDATED, OVER, STALE, UNFAMILIAR
 from entropy_sentinel.report.tokens import Token
 
 # Largest number of slices in a sentence or table (files contain all), and of domains in a sentence.
@@ -270,7 +270,7 @@ def _estimator(about: Mapping[str, Any]) -> str:
 
 def verdicts_of(estimator: Mapping[str, Any]) -> str:
     """Return the verdicts on an estimator of `Monitored.provenance`."""
-    return "; ".join(estimator["verdicts"]) or "not validated"
+    return "; ".join(estimator["verdicts"]) or NOT_VALIDATED
 
 
 def without_row(result: Monitored, rows: pl.DataFrame) -> pl.DataFrame:

@@ -23,6 +23,8 @@ EARLIEST, LATEST = datetime(2015, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo
 # Kinds of alerts: BELOW is active if a limit is set, each other kind if `alert_on` names it.
 BELOW, DROP, OUTSIDE, STALE, AMBIGUOUS = "below", "drop", "support", "stale", "ambiguous"
 UNFAMILIAR = "unfamiliar"
+# In place of a verdict, for an estimator without a validation, or responses that it does not cover.
+NOT_VALIDATED = "not validated"
 # What the accuracy of a slice rests on if there are labels.
 FROM_ESTIMATE, FROM_LABELS, FROM_BOTH = "estimate", "labels", "both"
 # The status of an alert.

@@ -1,0 +1,135 @@
+"""Scores for other systems: OpenTelemetry's events, Langfuse's scores and annotation queues."""
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from calling import run
+from fake_api import fake_api
+from production import fitted, saved, traffic, written
+
+import entropy_sentinel as es
+from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.monitor.showing.open_telemetry import events
+
+SECRET = "sk-lf-0000-sekret-1"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An estimator with P(correct), and a log of which two responses have no features."""
+    folder = tmp_path_factory.mktemp("scored")
+    saved(folder, "log-3d")
+    rows = traffic(30).with_columns(
+        pl.when(pl.col("item_id").is_in(["req-0003", "req-0004"])).then(pl.lit("no log-probabilities")).alias("reason")
+    )
+    written(rows, folder / "log.parquet")
+    return folder
+
+
+@pytest.fixture
+def keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LANGFUSE_PUBLIC_KEY", "pk-lf-1")
+    monkeypatch.setenv("LANGFUSE_SECRET_KEY", SECRET)
+
+
+def call(folder: Path, *options: Any) -> list[Any]:
+    return ["score", folder / "log-3d.estimator", folder / "log.parquet", *options]
+
+
+def test_events_of_open_telemetry(folder: Path, capsys: pytest.CaptureFixture, tmp_path: Path) -> None:
+    out = tmp_path / "events.jsonl"
+    status, printed, _ = run(capsys, *call(folder, "--open-telemetry", "--json", "--output", out))
+    assert (status, printed) == (0, out.read_text())
+    lines = [json.loads(line) for line in printed.splitlines()]
+    scores = es.score(folder / "log-3d.estimator", es.read_features(folder / "log.parquet"))
+    assert lines == list(events(scores))
+    assert {line["event_name"] for line in lines} == {"gen_ai.evaluation.result"}
+    first = scores.row(0, named=True)
+    assert lines[0]["attributes"] == {
+        "gen_ai.evaluation.name": "entropy_sentinel.p_correct",
+        "gen_ai.evaluation.score.value": first["p_correct"],
+        "gen_ai.evaluation.score.label": "too few domains to say",
+        "gen_ai.response.id": first["item_id"],
+        "gen_ai.response.model": "m",
+    }
+
+
+def test_an_event_without_a_score_has_the_reason() -> None:
+    scores = pl.DataFrame(
+        {
+            "model": ["m"], "benchmark": ["b"], "item_id": ["a"], "sample": [0], "p_correct": [None],
+            "verdict": [None], "unfamiliar": [None], "reason": ["no log-probabilities"],
+        }
+    )  # fmt: skip
+    (event,) = events(scores)
+    assert event["attributes"] == {
+        "gen_ai.evaluation.name": "entropy_sentinel.p_correct",
+        "gen_ai.response.id": "a",
+        "gen_ai.response.model": "m",
+        "error.type": "no log-probabilities",
+    }
+
+
+def test_events_are_json_lines(folder: Path, capsys: pytest.CaptureFixture) -> None:
+    status, _, error = run(capsys, *call(folder, "--open-telemetry", "--output", "scores.csv"))
+    assert status == 1
+    assert ".jsonl" in error
+
+
+def test_the_verdict_of_a_score_is_the_one_that_covers_it() -> None:
+    rows = traffic(30)
+    scores = es.score(fitted(), rows)
+    assert set(scores["verdict"]) == {"too few domains to say"}
+    other = es.score(fitted(), rows.with_columns(model=pl.lit("another")), any_model=True)
+    assert set(other["verdict"]) == {"not validated"}
+
+
+def test_langfuse_gets_each_score_with_the_same_id(folder: Path, keys: None, capsys, monkeypatch) -> None:
+    with fake_api(lambda *_: (200, {}, {"id": "x"}, 0.0)) as server:
+        monkeypatch.setenv("LANGFUSE_BASE_URL", f"{server.base_url.removesuffix('/v1')}/")
+        results = [run(capsys, *call(folder, "--langfuse", "observation")) for _ in range(2)]
+    n = len(server.requests) // 2
+    assert [(status, out) for status, out, _ in results] == [(0, f"Langfuse: {n} scores sent\n")] * 2
+    assert set(server.paths) == {"/api/public/scores"}
+    assert set(server.keys) == {f"Basic {base64.b64encode(f'pk-lf-1:{SECRET}'.encode()).decode()}"}
+    scores = es.score(folder / "log-3d.estimator", es.read_features(folder / "log.parquet")).drop_nulls("p_correct")
+    sent = {body["observationId"]: body["value"] for body in server.requests}
+    assert sent == dict(scores.select("item_id", "p_correct").rows())
+    assert {body["name"] for body in server.requests} == {"p_correct"}
+    assert len({body["id"] for body in server.requests}) == n == len(scores)
+
+
+def test_langfuse_is_asked_again_and_then_the_failure_is_told(folder: Path, keys: None, capsys, monkeypatch) -> None:
+    with fake_api(lambda _, number: (503 if number == 0 else 200, {}, {}, 0.0)) as server:
+        monkeypatch.setenv("LANGFUSE_BASE_URL", server.base_url.removesuffix("/v1"))
+        assert run(capsys, *call(folder, "--langfuse", "trace"))[0] == 0
+    with fake_api(lambda *_: (401, {}, SECRET.encode(), 0.0)) as server:
+        monkeypatch.setenv("LANGFUSE_BASE_URL", server.base_url.removesuffix("/v1"))
+        status, _, error = run(capsys, *call(folder, "--langfuse", "trace"))
+    assert status == 1
+    assert "the server answered 401 Unauthorized" in error
+    assert SECRET not in error
+
+
+def test_without_keys_nothing_is_read(folder: Path, capsys, monkeypatch) -> None:
+    monkeypatch.delenv("LANGFUSE_SECRET_KEY", raising=False)
+    monkeypatch.setenv("LANGFUSE_PUBLIC_KEY", "pk-lf-1")
+    status, _, error = run(capsys, "score", folder / "log-3d.estimator", "missing.jsonl", "--langfuse", "trace")
+    assert status == 1
+    assert error.startswith(f"{ConfigError.__name__}: langfuse: set the environment variable LANGFUSE_SECRET_KEY")
+
+
+def test_responses_to_label_go_to_an_annotation_queue(folder: Path, keys: None, capsys, monkeypatch) -> None:
+    with fake_api(lambda *_: (200, {}, {}, 0.0)) as server:
+        monkeypatch.setenv("LANGFUSE_BASE_URL", server.base_url.removesuffix("/v1"))
+        options = ["--budget", "10", "--langfuse-queue", "queue/1", "--json"]
+        status, out, _ = run(capsys, "sample", folder / "log-3d.estimator", folder / "log.parquet", *options)
+    assert status == 0
+    assert set(server.paths) == {"/api/public/annotation-queues/queue%2F1/items"}
+    chosen = {row["item_id"] for row in json.loads(out)["responses"]}
+    assert {body["objectId"] for body in server.requests} == chosen
+    assert {body["objectType"] for body in server.requests} == {"TRACE"}

@@ -1,0 +1,62 @@
+"""Post JSON to a server. No error contains any part of the address or the headers, because they may be secret."""
+
+import json
+import queue
+import threading
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from entropy_sentinel import __version__
+
+# Limit for the whole request, from the look-up of the host's name to the answer.
+TIMEOUT_S = 10.0
+
+
+def is_address(address: str) -> bool:
+    """Return whether an address is an HTTP or HTTPS URL of printable ASCII."""
+    try:
+        parts = urlsplit(address)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    return usable and address.isascii() and address.isprintable() and " " not in address
+
+
+def post(content: Any, address: str, headers: Mapping[str, str] | None = None) -> str:
+    """Post JSON; return why it failed, or an empty text.
+
+    It runs in a thread, because socket time-outs limit neither name look-ups nor slow answers.
+    """
+    sent = {"Content-Type": "application/json", "User-Agent": f"entropy-sentinel/{__version__}", **(headers or {})}
+    request = Request(address, json.dumps(content).encode(), sent)
+    outcome: queue.SimpleQueue[str] = queue.SimpleQueue()
+    threading.Thread(target=lambda: outcome.put(_problem(request)), daemon=True).start()
+    try:
+        return outcome.get(timeout=TIMEOUT_S)
+    except queue.Empty:
+        return f"no answer within {TIMEOUT_S:g} seconds"
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """Treats redirects as errors: they would lose the body, or send it elsewhere."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def _problem(request: Request) -> str:
+    """Send the request; return why it failed, or an empty text."""
+    try:
+        # This time-out is longer than the caller's, so that the caller reports it.
+        build_opener(_NoRedirects).open(request, timeout=2 * TIMEOUT_S).close()
+    except HTTPError as error:
+        error.close()
+        known = error.code in [*HTTPStatus]
+        return f"the server answered {error.code}" + (f" {HTTPStatus(error.code).phrase}" if known else "")
+    except Exception as error:  # of any type: the other outputs must still be written
+        return type(error.reason if isinstance(error, URLError) else error).__name__
+    return ""

@@ -1,0 +1,95 @@
+"""Send scores to Langfuse, and responses to its annotation queues, through its HTTP interface.
+
+The address and the keys come from the environment variables that Langfuse's own clients read. They appear in no output.
+"""
+
+import base64
+import hashlib
+import os
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Literal
+from urllib.parse import quote
+
+import polars as pl
+
+from entropy_sentinel.frames.errors import ConfigError, InputError
+from entropy_sentinel.frames.posting import is_address, post
+
+# What the id of a response is the id of, in Langfuse.
+Target = Literal["trace", "observation"]
+NAME = "p_correct"
+_HOSTS, _PUBLIC, _SECRET = ("LANGFUSE_BASE_URL", "LANGFUSE_HOST"), "LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY"
+_CLOUD = "https://cloud.langfuse.com"
+# Requests at once, and attempts of each.
+_AT_ONCE, _ATTEMPTS = 8, 3
+
+
+def check_keys() -> None:
+    """Raise ConfigError if a key is not in the environment, or the address is not one."""
+    _connection()
+
+
+def send_scores(scores: pl.DataFrame, target: Target) -> int:
+    """Send the P(correct) of each response as a score; return their number.
+
+    `scores` is the result of `score`; `item_id` is the id of the trace or the observation. A score has the same id
+    whenever it is sent, so sending it again replaces it.
+
+    Raises InputError if the server does not take all of them.
+    """
+    rows = scores.filter(pl.col("p_correct").is_not_null())
+    contents = [
+        {
+            "id": hashlib.sha256(f"{NAME}\0{row['item_id']}\0{row['sample']}".encode()).hexdigest()[:32],
+            f"{target}Id": row["item_id"],
+            "name": NAME,
+            "value": row["p_correct"],
+            "dataType": "NUMERIC",
+            "comment": f"estimated by entropy-sentinel; {row['verdict']}",
+        }
+        for row in rows.iter_rows(named=True)
+    ]
+    _send_all(contents, "/api/public/scores", "scores")
+    return len(contents)
+
+
+def send_to_queue(responses: pl.DataFrame, target: Target, queue: str) -> int:
+    """Add responses to an annotation queue; return their number.
+
+    Raises InputError if the server does not take all of them.
+    """
+    contents = [{"objectId": item_id, "objectType": target.upper()} for item_id in responses["item_id"].unique()]
+    _send_all(contents, f"/api/public/annotation-queues/{quote(queue, safe='')}/items", "responses")
+    return len(contents)
+
+
+def _send_all(contents: Iterable[Mapping[str, Any]], path: str, what: str) -> None:
+    host, headers = _connection()
+
+    def send(content: Mapping[str, Any]) -> str:
+        for _ in range(_ATTEMPTS):
+            problem = post(content, f"{host}{path}", headers)
+            if not problem:
+                return ""
+        return problem
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        problems = list(pool.map(send, contents))
+    failed = [problem for problem in problems if problem]
+    if failed:
+        raise InputError(
+            f"Langfuse did not take {len(failed):,} of {len(problems):,} {what}: {failed[0]}. Run the command again: "
+            "what was sent is replaced, not added"
+        )
+
+
+def _connection() -> tuple[str, dict[str, str]]:
+    """Return the address of the server, and the headers with the keys."""
+    if missing := [name for name in (_PUBLIC, _SECRET) if not os.environ.get(name)]:
+        raise ConfigError(f"langfuse: set the environment variable {missing[0]} to a key of the project")
+    host = next((os.environ[name] for name in _HOSTS if os.environ.get(name)), _CLOUD).rstrip("/")
+    if not is_address(host):
+        raise ConfigError(f"langfuse: {' or '.join(_HOSTS)} must be https://HOST")
+    keys = f"{os.environ[_PUBLIC]}:{os.environ[_SECRET]}".encode()
+    return host, {"Authorization": f"Basic {base64.b64encode(keys).decode()}"}
