@@ -23,10 +23,14 @@ from entropy_sentinel.jobs.ownership import clear
 from entropy_sentinel.jobs.terminal import Work, show_jobs
 from entropy_sentinel.jobs.versions import announce_versions
 from entropy_sentinel.signals.catalogue import FAMILIES, module_of, rules_of
+from snakemake.common.configfile import load_configfile
 from snakemake.exceptions import WorkflowError
 from snakemake.io import IOFile, strip_wildcard_constraints
+from snakemake.utils import update_config
 
-PACKAGE = (Path(workflow.basedir) / "workflow" / "entropy_sentinel").resolve()
+# The folder of this tree, also if another workflow uses this one as a module.
+ROOT = Path(str(workflow.current_basedir)).resolve().parent
+PACKAGE = ROOT / "workflow" / "entropy_sentinel"
 
 # This file imports the package beside it. A job looks there last, after PYTHONPATH and installed packages, so another
 # installed copy would run in the jobs. `pip install -e` of this tree leads back to the tree.
@@ -40,10 +44,18 @@ if elsewhere and elsewhere.origin and Path(elsewhere.origin).parent.resolve() !=
         "uninstall that copy (pip uninstall entropy-sentinel), or install this tree with pip install -e"
     )
 
+# The name of a rule in the whole workflow, which may use this one as a module with other names.
+in_workflow = workflow.modifier.modify_rulename
+
 try:
     # The user's own settings, from --configfile and --config; messages about left-out parts concern only these.
-    own = workflow.config_settings.overwrite_config
-    CONFIG = load_config(config, " + ".join(map(str, workflow.configfiles)), own or None)
+    own, files = workflow.config_settings.overwrite_config, list(map(str, workflow.configfiles))
+    if workflow.modifier.skip_configfile:
+        # Another workflow uses this one as a module: `config` is what it gives, without the paper's study.
+        base, own = load_configfile(ROOT / "config.yaml"), config
+        update_config(base, own)
+        config, files = base, [str(ROOT / "config.yaml"), "the module's config"]
+    CONFIG = load_config(config, " + ".join(files), own or None)
 except ConfigError as error:
     raise WorkflowError(str(error)) from None
 
@@ -75,7 +87,7 @@ SIGNAL_FAMILIES, SIGNALS = CONFIG.run.further_families, LAYOUT.signals
 # Families that ask the model again.
 PASSES_OF, PASSES = CONFIG.run.asking_families, LAYOUT.passes
 # Rules whose jobs write partial results beside their output and resume from them (stages/parts.py).
-WITH_PARTS = ["generation", *(f"pass_{family}" for family in PASSES_OF)]
+WITH_PARTS = [in_workflow(name) for name in ("generation", *(f"pass_{family}" for family in PASSES_OF))]
 DECLARED = [repr(FAMILIES[family]) for family in SIGNAL_FAMILIES]
 OBSERVATIONS, ESTIMATES = LAYOUT.observations, LAYOUT.estimates
 COSTS = LAYOUT.costs
@@ -87,8 +99,8 @@ TABLE_KINDS, FIGURE_KINDS = ["csv", "md", "tex", "html"], ["pdf", "png", "html"]
 # would replace a cluster's own default-resources.
 USUAL = {"mem_mb": 4000, "runtime": 30}
 # Absolute paths, because rules that use rule cpu_job are in other folders.
-CPU_ENV, GENERATE_ENV = (f"{workflow.basedir}/envs/{name}.yaml" for name in ("cpu", "generate"))
-JOB_SCRIPT = f"{workflow.basedir}/workflow/scripts/job.py"
+CPU_ENV, GENERATE_ENV = (f"{ROOT}/envs/{name}.yaml" for name in ("cpu", "generate"))
+JOB_SCRIPT = f"{ROOT}/workflow/scripts/job.py"
 
 
 def of_content(settings, files, output):
@@ -141,7 +153,7 @@ def shown(section, *keys):
 
 def exhibits_of(analysis, **wildcards):
     """Return the tables, figures and report of an analysis; as targets, they are rebuilt if deleted."""
-    names = [f"{analysis}_{exhibit}" for exhibit in ("tables", "figures", "report")]
+    names = [in_workflow(f"{analysis}_{exhibit}") for exhibit in ("tables", "figures", "report")]
     files = [strip_wildcard_constraints(file) for rule in workflow.rules if rule.name in names for file in rule.output]
     return expand(files, **wildcards)
 
@@ -163,7 +175,7 @@ ENGINES = generations.engines(CONFIG)
 on_one_machine = workflow.is_main_process and workflow.local_exec
 if on_one_machine and workflow.global_resources.get("gpu").value is None and (gpus := visible(os.environ)):
     workflow.register_resource("gpu", len(gpus))  # without --resources gpu=N, all GPUs
-SIDE_BY_SIDE = workflow.global_resources.get("gpu").value or (workflow.cores or 1) // CONFIG.generation.threads
+SIDE_BY_SIDE = workflow.global_resources.get("gpu").value or (workflow.resource_settings.cores or 1) // CONFIG.generation.threads
 for number in set(ENGINES.values()):
     at_once = math.ceil(max(SIDE_BY_SIDE, 1) / len(set(ENGINES.values()))) if on_one_machine else 1
     workflow.register_resource(f"engine_{number}", at_once)

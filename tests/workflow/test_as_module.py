@@ -1,0 +1,106 @@
+"""The workflow as a module of another one, from where Snakemake's catalogue looks for it, and in Snakemake's report."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from workflow_runs import Project, job_counts
+
+ROOT = Path(__file__).parents[2]
+SNAKEMAKE = [sys.executable, "-m", "snakemake"]
+STUDY = yaml.safe_load((ROOT / "examples" / "real" / "study.yaml").read_text())
+SMALL = {
+    **STUDY,
+    "study": "small",
+    "limit": 25,
+    "run": {
+        "models": ["qwen2.5-coder-0.5b"],
+        "benchmarks": ["svamp", "gsm8k", "math"],
+        "judges": ["math-verify"],
+        "groups": ["extremes"],
+        "sizes": [{"size": 1, "configurations": "default"}],
+        "analyses": ["accuracy"],
+    },
+    "analyses": {"accuracy": {"figures": ["1_accuracies"], "tables": ["2_by_model"]}},
+}
+OUTER = """
+configfile: "study.yaml"
+
+
+module sentinel:
+    snakefile:
+        "{snakefile}"
+    config:
+        config
+
+
+use rule * from sentinel as sentinel_*
+
+
+rule mine:
+    default_target: True
+    input:
+        rules.sentinel_all.input,
+    output:
+        "mine.txt",
+    shell:
+        "echo done > {{output}}"
+"""
+
+
+def snakemake(folder: Path, *arguments: str, environment: dict[str, str] | None = None) -> str:
+    done = subprocess.run([*SNAKEMAKE, *arguments], cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout + done.stderr
+
+
+@pytest.fixture
+def outer(tmp_path: Path) -> Path:
+    """Another workflow, in a folder of its own."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "Snakefile").write_text(OUTER.format(snakefile=ROOT / "Snakefile"))
+    (tmp_path / "study.yaml").write_text(yaml.safe_dump(SMALL))
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_another_workflow_runs_it_and_has_nothing_to_do_the_second_time(outer: Path) -> None:
+    snakemake(outer, "--cores", "2")
+    results = outer / "results" / "small" / "math-verify"
+    assert (outer / "mine.txt").read_text() == "done\n"
+    assert (results / "report.html").stat().st_size > 10_000
+    assert "Nothing to be done" in snakemake(outer, "--cores", "2")
+    # Snakemake's own report has the pages, the summary and the figures.
+    snakemake(outer, "--report", "report.html")
+    report = (outer / "report.html").read_text()
+    assert all(name in report for name in ("report.html", "summary.txt", "figure_1_accuracies.png"))
+
+
+@pytest.mark.slow
+def test_it_plans_the_same_jobs_as_by_itself(outer: Path) -> None:
+    inner = Project(outer / "inner", [])
+    (inner.folder / "study.yaml").write_text(yaml.safe_dump(SMALL))
+    planned = snakemake(inner.folder, "-n", "--cores", "2", "--configfile", "study.yaml", environment=inner.environment)
+    alone = job_counts(planned)
+    module = job_counts(snakemake(outer, "-n", "--cores", "2"))
+    expected = {f"sentinel_{name}": count for name, count in alone.items() if name not in ("all", "total")}
+    assert {name: count for name, count in module.items() if name not in ("mine", "total")} == expected
+
+
+@pytest.mark.slow
+def test_the_catalogue_finds_it(tmp_path: Path) -> None:
+    project = Project(tmp_path, [])
+    (tmp_path / "study.yaml").write_text(yaml.safe_dump(SMALL))
+    plans = [
+        job_counts(
+            snakemake(
+                *(project.folder, *which, "-n", "--cores", "2", "--configfile", "study.yaml"),
+                environment=project.environment,
+            )
+        )
+        for which in ([], ["-s", "workflow/Snakefile"])
+    ]
+    assert plans[0] == plans[1] != {}
+    assert (tmp_path / "config" / "README.md").is_file()
