@@ -67,8 +67,13 @@ _SHARES = tuple(name for name, signal in SIGNALS.items() if signal.share)
 # Nonnegative features that span orders of magnitude.
 _LOGGED = tuple(name for name, feature in CATALOGUE.items() if not feature.confident)
 # The features of regressions on logarithms, by the name of the set.
-LOG_SETS: dict[str, tuple[str, ...]] = {"3d": FEATURE_SETS["3d"], "2d": ("max", "nll_max")}
-_LOGS = {f"log-{name}": f"Log {name.upper()}" for name in LOG_SETS} | {
+LOG_SETS: dict[str, tuple[str, ...]] = {
+    "3d": FEATURE_SETS["3d"],
+    "2d": ("max", "nll_max"),
+    # Ranks single responses to questions about numbers better (benchmarks/bench_digits.py).
+    "digits": (*FEATURE_SETS["3d"], "digit_entropy_sum", "digit_entropy_max"),
+}
+_LOGS = {"log-3d": "Log 3D", "log-2d": "Log 2D", "log-digits": "Log 3D and digits"} | {
     f"log-{name}": f"Log {_ALONE[name]}" for name in _LOGGED
 }
 _PROBABILITIES = {name: entry.title for name, entry in _BY_NAME.items()} | {

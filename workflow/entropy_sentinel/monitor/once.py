@@ -95,7 +95,7 @@ def estimated(estimator: SavedEstimator, logs: Given, labels: pl.DataFrame | Non
     labels = labels_within(logs, settings.scorer) if labels is None else labels
     if labels is None:
         return result
-    read = read_whole(estimator, sources(logs, settings), settings)
+    read = read_whole(estimator, sources(logs, settings, signals=estimator.signals), settings)
     rows = with_labels(read.rows, labels_table(labels)).filter(pl.col("excluded").is_null())
     # Without columns, there is one slice with a fixed name.
     keys = [pl.col(f"{BY}{name}") for name in settings.by] or [pl.lit(EVERYTHING)]
@@ -161,7 +161,7 @@ def score(
         True
     """
     estimator, options = saved_estimator(estimator), Slicing.of({"any_model": any_model, "any_logprobs": any_logprobs})
-    rows = features_in(features, options)
+    rows = features_in(features, options, signals=estimator.signals)
     if rows.is_empty():
         _p_correct(estimator.estimator, rows)
     return scored(estimator, read_whole(estimator, [rows], options))

@@ -136,7 +136,7 @@ def _collected(
 ) -> Iterator["_Run"]:
     """Sum all logs in the state at `path`; with `single`, also keep each response."""
     saved, checksum = loaded(estimator, path)
-    given = sources(logs, reading, path)
+    given = sources(logs, reading, path, saved.signals)
     whose = {"estimator": saved.estimator.name, "checksum": checksum, "reading": reading.as_dict()}
     with State.opened(None if path is None else Path(path), whose) as state:
         collector = Collector(saved, reading, state, path is not None, single)

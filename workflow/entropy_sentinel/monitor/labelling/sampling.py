@@ -187,7 +187,7 @@ def sample(
     if estimator is None:
         return first_sample(logs, settings)
     saved = saved_estimator(estimator)
-    read = read_whole(saved, sources(logs, settings), settings, texts=True)
+    read = read_whole(saved, sources(logs, settings, signals=saved.signals), settings, texts=True)
     rows = candidates(read.rows, settings)
     names = slice_columns(settings.by)
     slices = rows.group_by(SLICE, *names, maintain_order=True).agg(n_responses=pl.len()).rename(names)

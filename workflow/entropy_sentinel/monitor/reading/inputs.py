@@ -66,9 +66,14 @@ def loaded(estimator: SavedEstimator | str | Path, state: str | Path | None) -> 
     return estimator, ""
 
 
-def sources(logs: Given, reading: Slicing, state: str | Path | None = None) -> list[Source]:
-    """Return the frames, states of parts and logs to read: each path once, without the run's `state` and journal."""
-    return [features_in(logs, reading)] if is_table(logs) else [*paths_of(logs, state)]
+def sources(
+    logs: Given, reading: Slicing, state: str | Path | None = None, signals: Sequence[str] = ()
+) -> list[Source]:
+    """Return the frames, states of parts and logs to read: each path once, without the run's `state` and journal.
+
+    `signals` are the further signals of the estimator, to compute for responses in memory.
+    """
+    return [features_in(logs, reading, signals=signals)] if is_table(logs) else [*paths_of(logs, state)]
 
 
 def paths_of(logs: Any, state: str | Path | None = None) -> list[str | Path]:
@@ -81,9 +86,12 @@ def paths_of(logs: Any, state: str | Path | None = None) -> list[str | Path]:
     return list(paths.values())
 
 
-def features_in(given: Any, reading: Slicing, more: Sequence[str] = ()) -> pl.DataFrame:
-    """Return the features in a table, or compute those of its responses if it is a log; keep the columns `more` too."""
-    return features_from(given, texts=True, further=(*reading.columns, *more), **format_of(reading))
+def features_in(given: Any, reading: Slicing, more: Sequence[str] = (), signals: Sequence[str] = ()) -> pl.DataFrame:
+    """Return the features in a table, or compute those of its responses if it is a log; keep the columns `more` too.
+
+    `signals` are the further signals of the estimator.
+    """
+    return features_from(given, signals, texts=True, further=(*reading.columns, *more), **format_of(reading))
 
 
 def format_of(reading: Slicing) -> dict[str, Any]:
