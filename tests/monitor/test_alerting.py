@@ -59,7 +59,7 @@ def nights(tmp_path: Path, capsys: pytest.CaptureFixture) -> Nights:
 
 
 def told(alerts: list[dict[str, Any]]) -> list[tuple[str, bool]]:
-    return [(alert["status"], alert["tell"]) for alert in alerts]
+    return [(alert["status"], alert["to_report"]) for alert in alerts]
 
 
 def test_a_drop_is_told_when_it_begins_worsens_and_ends(nights: Nights) -> None:

@@ -63,7 +63,7 @@ def command(estimator: Estimator, logs: Logs, state: State = None, json: Json = 
 
     Exit status: 0; 1 for an error; 3 if something in the logs could not be used; 4 for an alert that is new or worse; 5
     if no slice has enough responses. If several apply, the precedence is 4, 1, 5, 3. With --state, an alert is new
-    until a run has told it; without, if it began in the newest two windows.
+    until a run has reported it; without, if it began in the newest two windows.
 
     With several estimators, each estimates the responses of its own model, and the slices are labelled by model.
 

@@ -123,7 +123,7 @@ class Monitored:
     @property
     def calling(self) -> bool:
         """Return whether an alert that is not over is to be told now."""
-        return any(alert["tell"] and alert["status"] != OVER for alert in self.alerts)
+        return any(alert["to_report"] and alert["status"] != OVER for alert in self.alerts)
 
     @property
     def incomplete(self) -> bool:

@@ -332,10 +332,10 @@ def _rows(
 
 
 def remember(result: Monitored) -> None:
-    """Record in the states that the alerts of a result were told, so that the next run tells only what is new."""
+    """Record in the states that the alerts of a result were reported, so that the next run reports only new ones."""
     for path, rows in result.told.items():
         try:
             with opened(path) as file:
                 file.put_told(rows)
         except EntropySentinelError as error:
-            log.warning("the next run will tell the same alerts again: %s", error)
+            log.warning("the next run will report the same alerts again: %s", error)

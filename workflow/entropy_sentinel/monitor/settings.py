@@ -266,11 +266,11 @@ class MonitorOptions(Reading):
     )
     acknowledged: Annotated[Path | None, Shown(Panel.ALERTS, "FILE")] = Field(
         None,
-        description="Known alerts, which are not told again unless they become worse: a text file with lines such as "
-        "'drop homework 2026-11-09', the kind, the slice, and the day until which alerts that began are known.",
+        description="Known alerts, which are reported again only if they become worse: a text file with lines such as "
+        "'drop homework 2026-11-09', the kind, the slice, and the last day on which a known alert began.",
     )
     remind: Annotated[bool, Shown(Panel.ALERTS)] = Field(
-        False, description="Tell alerts that continue again in every run, not only new ones."
+        False, description="Report alerts that continue again in every run, not only new ones."
     )
     responses: Annotated[Whole, Shown(Panel.FILES, "N")] = Field(
         0,

@@ -47,7 +47,7 @@ def alerts_of(
 ) -> Alerts:
     """Return the alerts of spells. `rows` are the newest rows with enough responses, by the slices' values.
 
-    An alert has `kind`, `slice` (column to value), `status`, `tell`, `acknowledged`, `since`, `until`, the row's
+    An alert has `kind`, `slice` (column to value), `status`, `to_report`, `acknowledged`, `since`, `until`, the row's
     numbers and `message`; with windows also `window`, the first pooled window and the number of pooled windows.
     """
     made = Alerts()
@@ -114,12 +114,12 @@ def _alert(spell: Spell, by: Sequence[str], status: str, since: datetime | None,
     moments = [moment for moment in (since, *spell.worse) if moment is not None]
     today = datetime.now(UTC).date()
     known = any(one.is_of(spell.kind, name, moments, today) for one in memory.acknowledged)
-    tell = not known and (status != CONTINUES or memory.remind)
+    to_report = not known and (status != CONTINUES or memory.remind)
     return {
         "kind": spell.kind,
         "slice": {column: row[column] for column in by},
         "status": status,
-        "tell": tell,
+        "to_report": to_report,
         "acknowledged": known,
         "since": None if since is None else since.isoformat(),
         "until": None if spell.until is None else spell.until.isoformat(),

@@ -25,7 +25,7 @@ def check_address(address: str) -> None:
 
 
 def post_json(result: Monitored, address: str) -> None:
-    """Post the alerts to tell as JSON in the format of `--alerts`; send nothing without any.
+    """Post the alerts to report as JSON in the format of `--alerts`; send nothing without any.
 
     Raises:
         InputError: If the server does not take them within TIMEOUT_S seconds.
@@ -35,7 +35,7 @@ def post_json(result: Monitored, address: str) -> None:
 
 
 def post_message(result: Monitored, address: str) -> None:
-    """Post the alerts to tell as the text of a message, `{"text": ...}`; send nothing without any.
+    """Post the alerts to report as the text of a message, `{"text": ...}`; send nothing without any.
 
     Raises:
         InputError: If the server does not take them within TIMEOUT_S seconds.
@@ -45,7 +45,7 @@ def post_message(result: Monitored, address: str) -> None:
 
 
 def message(result: Monitored) -> str:
-    """Return the estimator's line, the verdict, and a line with the interval for each of the first SHOWN to tell."""
+    """Return the estimator's line, the verdict, and a line with the interval for each of the first SHOWN to report."""
     flags = result.provenance["general_flags"]
     verdict = f"about all slices: {', '.join(flags)}" if flags else f"verdict of the validation: {USABLE}"
     lines = [f"{alert_line(alert)}{_interval(alert)}" for alert in _told(result)]
@@ -54,7 +54,7 @@ def message(result: Monitored) -> str:
 
 
 def _told(result: Monitored) -> list[dict[str, Any]]:
-    return [alert for alert in result.alerts if alert["tell"]]
+    return [alert for alert in result.alerts if alert["to_report"]]
 
 
 def _interval(alert: Mapping[str, Any]) -> str:
