@@ -61,7 +61,7 @@ def measured(base_url: str, requests: int, folder: Path | None) -> dict[str, flo
     }
     if folder is not None:
         writer = client._client._transport.writer
-        writer.close(timeout_s=600)
+        writer.close(patience_s=600)
         size = sum(path.stat().st_size for path in folder.iterdir())
         result |= {
             "written": writer.written,

@@ -16,9 +16,10 @@ import openai
 
 from entropy_sentinel.capturing.asking import Asking, Kind, Turn
 from entropy_sentinel.capturing.columns import check_columns, columns_now
+from entropy_sentinel.capturing.quick_json import is_finite, line_of, loads
 from entropy_sentinel.capturing.records import Keep, ending, kept
 from entropy_sentinel.capturing.requests import TOP_LOGPROBS, checked_top
-from entropy_sentinel.capturing.writer import LogWriter
+from entropy_sentinel.capturing.writer import LogWriter, Record
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.logs.chunks import joined
 from entropy_sentinel.sources.logs.envelopes import LOGPROBS_REFUSED
@@ -46,17 +47,20 @@ class Exchange:
     metadata: Mapping[str, Any]
     refused: str = ""
 
-    def records(self, keep: Keep) -> list[dict[str, Any]]:
+    def records(self, keep: Keep) -> Sequence[Record]:
         """Return records in the format `openai-pairs`; none for a stream that ended before its first chunk."""
         headers = httpx.Headers(list(self.headers))
         body = httpx.Response(200, headers=headers, content=self.body).content
         streamed = headers.get("content-type", "").startswith(STREAM)
-        response = joined(body.decode(errors="replace")) if streamed else json.loads(body)
+        response, finite = (joined(body.decode(errors="replace")), False) if streamed else loads(body)
         if response is None:
             return []
         metadata = {**self.metadata, **(self.request.get("metadata") or {})}
         record = {"metadata": metadata, "request": self.request, "response": response}
-        return kept(record | ({LOGPROBS_REFUSED: self.refused} if self.refused else {}), keep)
+        records = kept(record | ({LOGPROBS_REFUSED: self.refused} if self.refused else {}), keep)
+        # A service waits for this: the usual reply is written as fast as possible.
+        quick = finite and keep == "texts" and is_finite([metadata, self.request])
+        return [line_of(safe) for safe in records] if quick else records
 
 
 def capture(

@@ -1,0 +1,34 @@
+"""JSON of captured replies with orjson, which takes a fifth of the time of the standard library.
+
+It refuses NaN, infinite numbers and lone surrogates, which some servers write, and would write such numbers as null. So
+what it cannot read is read and written by the standard library.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+
+def loads(text: bytes) -> tuple[Any, bool]:
+    """Return the content of a JSON text, and whether all numbers are finite; raise ValueError for any other text."""
+    try:
+        return orjson.loads(text), True
+    except orjson.JSONDecodeError:
+        return json.loads(text), False
+
+
+def line_of(record: Mapping[str, Any]) -> bytes:
+    """Return a record, whose numbers are all finite, as a line of JSON."""
+    return orjson.dumps(record, default=str, option=orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS)
+
+
+def is_finite(value: Any) -> bool:
+    """Return whether all numbers in a small JSON value are finite."""
+    if isinstance(value, Mapping):
+        return all(map(is_finite, value.values()))
+    if isinstance(value, list | tuple):
+        return all(map(is_finite, value))
+    return not isinstance(value, float) or math.isfinite(value)
