@@ -27,7 +27,12 @@ def partial(slices: list[str | None], values: np.ndarray) -> Partial:
     n, k = values.shape
     products = np.column_stack([values[:, i] * values[:, j] for i, j in pairs(k)])
     sums = Sums(
-        np.ones((n, len(STATISTICS))), values, products, np.eye(n, 4, dtype=np.uint32), np.eye(n, 3, dtype=np.uint32)
+        statistics=np.ones((n, len(STATISTICS))),
+        values=values,
+        products=products,
+        histogram=np.eye(n, 4, dtype=np.uint32),
+        words=np.eye(n, 3, dtype=np.uint32),
+        numbers=np.eye(n, 2, dtype=np.uint32),
     )
     return Partial(
         pl.DataFrame({"by.route": slices, "grain": [None] * n}, schema_overrides={"by.route": pl.String}), sums
@@ -44,6 +49,7 @@ def test_like_slices_are_added_up_and_a_null_is_a_slice() -> None:
     assert result.sums.products[0].tolist() == [36, 42, 50]
     assert result.sums.histogram.tolist() == [[1, 1, 0, 0], [1, 1, 0, 0]]
     assert result.sums.words.tolist() == [[1, 1, 0], [1, 1, 0]]
+    assert result.sums.numbers.tolist() == [[1, 1], [1, 1]]
 
 
 def test_means_and_covariances_are_those_of_the_values() -> None:
@@ -65,7 +71,7 @@ def test_rows_without_a_group_go_nowhere() -> None:
 def test_only_counts_are_whole_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_PLACES", {"seconds": 0, "n_long": 0})
     columns = [
-        Sums(np.array([[85.236], [np.nan]]), *[np.empty((2, 0))] * 4).column(
+        Sums(np.array([[85.236], [np.nan]]), *[np.empty((2, 0))] * 5).column(
             Statistic(name, "", "", each=pl.col("seconds"))
         )
         for name in ("seconds", "n_long")

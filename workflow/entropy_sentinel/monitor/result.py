@@ -181,6 +181,9 @@ def _columns(result: Monitored, rows: pl.DataFrame) -> Iterator[Shown]:
     for statistic in STATISTICS.values():
         if statistic.heading:
             yield statistic.heading, partial(_statistic, statistic)
+    for name in about["numbers"]:
+        for column in (f"{name}_p50", f"{name}_p95"):
+            yield f"{name.removeprefix('metadata.')} {column.rpartition('_')[2]}", partial(_number, column)
     if LABELLED in rows.columns:
         yield "labels say (n)", _labels
         yield "use", lambda row: _bracketed_unless_labelled(row, number(row["use_accuracy"]))
@@ -198,6 +201,10 @@ def _columns(result: Monitored, rows: pl.DataFrame) -> Iterator[Shown]:
 
 def _q(value: float | None) -> str:
     return "<0.001" if value is not None and value < 0.001 else number(value, ".2g")
+
+
+def _number(column: str, row: Row) -> str:
+    return number(row[column], ".3g")
 
 
 def _statistic(statistic: Statistic, row: Row) -> str:

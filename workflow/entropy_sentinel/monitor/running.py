@@ -189,7 +189,8 @@ class _Run:
         `n_tested` is the number of slices among which the false alarms are shared.
         """
         taken = sum((Counter(about.taken) for about in self.state.files.values()), Counter[str]())
-        estimates = Estimates(self.saved, settings.level, settings.min_responses, dict(taken.most_common(5)))
+        known = dict(taken.most_common(5))
+        estimates = Estimates(self.saved, settings.level, settings.min_responses, known, settings.numbers)
         rows = _rows(estimates, merged, settings, labelled, newest)
         drops = slice_drops(self.saved.estimator, merged, settings, n_tested)
         found = self._alerts(rows, drops, merged, settings)
@@ -270,6 +271,7 @@ class _Run:
             "general_flags": estimates.general_flags(merged.total),
             "overridden": dict(taken),
             "reading": settings.as_dict(),
+            "numbers": list(settings.numbers),
             "window": settings.window,
             "timezone": settings.zone or "UTC",
             "reference": self._since(settings),

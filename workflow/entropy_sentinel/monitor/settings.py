@@ -104,9 +104,14 @@ class Slicing(ResponseOptions):
         return None
 
     @property
+    def numbers(self) -> tuple[str, ...]:
+        """Return the columns with numbers of which quantiles are reported."""
+        return ()
+
+    @property
     def columns(self) -> tuple[str, ...]:
-        """Return the columns of slices and time."""
-        return self.by if self.time_column is None else (*self.by, self.time_column)
+        """Return the columns of slices, time and numbers."""
+        return (*self.by, *(() if self.time_column is None else (self.time_column,)), *self.numbers)
 
 
 class Reading(Slicing):
@@ -124,6 +129,11 @@ class Reading(Slicing):
         None,
         description="The column of the time: ISO 8601, or seconds or milliseconds since 1970. By default "
         f"'{TIME}', which server logs have, or 'timestamp'.",
+    )
+    number: Annotated[Columns, Shown(Panel.SLICES, "COLUMN")] = Field(
+        (),
+        description="A column with a number, such as metadata.latency_ms: also report its median and its 95th "
+        "percentile in each slice.",
     )
     reference: Annotated[str | None, Shown(Panel.SLICES, "FIRST..LAST")] = Field(
         None,
@@ -149,6 +159,11 @@ class Reading(Slicing):
         return self.timezone
 
     @property
+    def numbers(self) -> tuple[str, ...]:
+        """Return the columns with numbers of which quantiles are reported."""
+        return self.number
+
+    @property
     def period(self) -> "Reference | None":
         """Return the reference period, or null."""
         return None if self.reference is None else reference(self.reference, self.grain or "day")
@@ -160,8 +175,9 @@ class Reading(Slicing):
     def as_dict(self) -> dict[str, Any]:
         """Return the settings that partial results depend on; JSON-serialisable."""
         own = {"by": list(self.by), "time": self.time_column, "grain": self.grain}
-        names = [name for name in Reading.model_fields if name not in (*own, "window", "reference", "strict", "scorer")]
-        read = {name: getattr(self, name) for name in names}
+        # A state of an earlier version has no numbers.
+        left_out = (*own, "window", "reference", "strict", "scorer", *(() if self.number else ("number",)))
+        read = {name: getattr(self, name) for name in Reading.model_fields if name not in left_out}
         return own | {name: list(value) if isinstance(value, tuple) else value for name, value in read.items()}
 
 

@@ -1,6 +1,6 @@
 """Make a row per slice, or per slice and window: the estimated accuracy, its interval, flags and rank."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -18,16 +18,27 @@ from entropy_sentinel.monitor.summing.sums import Sums
 from entropy_sentinel.statistics.ambiguity import ambiguous_share
 from entropy_sentinel.statistics.intervals import Residuals
 
+# The percentiles of numbers.
+PERCENTILES = (50, 95)
+
 
 class Estimates:
     """Makes the rows of slices from their sums, for one estimator."""
 
-    def __init__(self, saved: SavedEstimator, level: float, min_responses: int, taken: Mapping[str, int]) -> None:
+    def __init__(
+        self,
+        saved: SavedEstimator,
+        level: float,
+        min_responses: int,
+        taken: Mapping[str, int],
+        numbers: Sequence[str] = (),
+    ) -> None:
         """Set the `level` of the intervals; slices with fewer than `min_responses` responses are flagged.
 
         `taken` counts the responses that do not match the estimator, by kind: its validation does not apply to their
-        slices.
+        slices. `numbers` are the columns whose quantiles the rows have.
         """
+        self._numbers = numbers
         self._estimator, self._level, self._few = saved.estimator, level, min_responses
         validation, n_domains = saved.validation, len(str(saved.about.get("group", "")).split("+"))
         self._unvalidated = Residuals((), (), (), n_domains)
@@ -102,12 +113,20 @@ class Estimates:
                 "expected_errors_upper": n * (1 - lower),
             }
         ).fill_nan(None)
-        frame = frame.select(name for name in CATALOGUE if name in frame.columns)
+        frame = frame.select(name for name in CATALOGUE if name in frame.columns).with_columns(self._quantiles(sums))
         reasons = self._flags.of(frame, sums, unfamiliar, notes)
         return frame.with_columns(
             flags=pl.Series([list(flags) for flags in reasons], dtype=pl.List(pl.String)),
             reasons=pl.Series([list(flags.values()) for flags in reasons], dtype=pl.List(pl.String)),
         )
+
+    def _quantiles(self, sums: Sums) -> list[pl.Series]:
+        """Return the columns of quantiles, such as `metadata.latency_p95`."""
+        return [
+            pl.Series(f"{name}_p{percent}", sums.quantile(place, percent / 100)).fill_nan(None)
+            for place, name in enumerate(self._numbers)
+            for percent in PERCENTILES
+        ]
 
     def _labelled(self, frame: pl.DataFrame, more: pl.DataFrame | None, sums: Sums) -> pl.DataFrame:
         """Add the columns of labels and the accuracy to use, if there are labels."""

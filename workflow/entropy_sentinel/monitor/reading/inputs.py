@@ -45,6 +45,8 @@ FEATURES_AT_A_TIME = 20_000
 _BAD = "records that cannot be read"
 # Prefix of the slice columns of a frame.
 BY = "by."
+# The prefix of columns with numbers of which quantiles are reported.
+NUMBER = "number."
 # The columns that statistics use: columns of feature files, columns only of traces, and other columns of a log.
 _OF_FEATURES = [name for name in made_of() if name in FEATURE_FRAME.schema]
 _OF_TRACES = [name for name in made_of() if name in GENERATIONS.schema and name not in _OF_FEATURES]
@@ -256,11 +258,15 @@ class Inputs:
             for name, dtype in buckets.SCHEMA.items()
         }
         differing, grain = self.excluding.of(batch), self._grain(batch, clock)
-        frame = batch.with_columns(*differing, grain=grain, **keys, **own, **words)
+        measures = {
+            f"{NUMBER}{name}": self._column(batch, name).cast(pl.Float64, strict=False)
+            for name in self._reading.numbers
+        }
+        frame = batch.with_columns(*differing, grain=grain, **keys, **own, **words, **measures)
         self.excluding.count(frame)
         numbers = [] if self._others is None else NUMBERS
         columns = dict.fromkeys((*FEATURES, *self._signals, *RESPONSE, *made_of(), *buckets.SCHEMA))
-        return frame.select(*columns, *MADE, "grain", *numbers, *keys, *self._texts)
+        return frame.select(*columns, *MADE, "grain", *numbers, *keys, *measures, *self._texts)
 
     def _column(self, batch: pl.DataFrame, name: str) -> pl.Series:
         """Return a column of the log; null if the frame lacks it."""

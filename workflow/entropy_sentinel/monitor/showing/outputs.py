@@ -59,6 +59,7 @@ class _Families(Collector):
         yield from self._when()
         yield from self._slices()
         yield from self._numbers()
+        yield _gauge("number", "A quantile of a column with numbers.", self._quantiles())
         yield _gauge("flag", "1 if the slice has the flag.", self._flags())
         yield _gauge("alert", "1 for an alert of this kind that lasts and is not acknowledged.", self._alerts(1))
         meaning = "Start of the window in which this alert began."
@@ -96,6 +97,15 @@ class _Families(Collector):
             if column.metric and column.name in rows.columns:
                 values = zip(labels, rows[column.name].to_list(), strict=True)
                 yield _gauge(column.metric, column.meaning, ((of, value) for of, value in values if value is not None))
+
+    def _quantiles(self) -> Iterator[Sample]:
+        rows = self._result.now
+        for labels, row in zip(self._labels_of(rows), rows.iter_rows(named=True), strict=True):
+            for name in self._result.provenance["numbers"]:
+                for share in ("0.5", "0.95"):
+                    value = row[f"{name}_p{float(share) * 100:.0f}"]
+                    if value is not None:
+                        yield {**labels, "number": name, "quantile": share}, value
 
     def _flags(self) -> Iterator[Sample]:
         """Yield the flags of the rows, and the flag of stale slices, which may have no row."""
@@ -143,7 +153,7 @@ def label_names(columns: Sequence[str]) -> dict[str, str]:
         name = re.sub(r"^(?=[0-9])", "_", name)
         name = re.sub(r"^__+", "_", name)
         number, free = 1, name
-        while free in (*names, "flag", "kind", MONITOR):
+        while free in (*names, "flag", "kind", "number", "quantile", MONITOR):
             number, free = number + 1, f"{name}_{number + 1}"
         names[free] = column
     return names

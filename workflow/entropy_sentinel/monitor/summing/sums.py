@@ -13,12 +13,13 @@ from entropy_sentinel.estimators.training import one_thread
 from entropy_sentinel.features.buckets import COLUMN, KIND, counts_of
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.catalogue import STATISTICS, Statistic
-from entropy_sentinel.monitor.reading.inputs import BY
+from entropy_sentinel.monitor.reading.inputs import BY, NUMBER
 from entropy_sentinel.signals.catalogue import SIGNALS
+from entropy_sentinel.statistics.quantiles import N_BINS, bins_of, quantile
 
 _PLACES = {name: place for place, name in enumerate(STATISTICS)}
 # Sums that have several numbers per slice.
-_LISTS = ("values", "products", "histogram", "words")
+_LISTS = ("values", "products", "histogram", "words", "numbers")
 # Largest number of slices and windows in memory while a file is read: about 30 MB of histograms.
 HELD = 20_000
 
@@ -42,6 +43,7 @@ class Sums(NamedTuple):
     `statistics` (n, s) are the sums of STATISTICS, NaN if a part's sum is unknown. `values` (n, k) are the sums of the
     estimator's values, and `products` (n, k (k + 1) / 2) the sums of their products in the order of `pairs(k)`.
     `histogram` (n, m) counts responses by feature and bin, flattened; m is 0 if the estimator's file has no bins.
+    `numbers` (n, c N_BINS) counts the values of c columns by bin (`statistics.quantiles`), flattened.
     `words` (n, 1 + BUCKETS) counts the responses with known words, and those that contain each bucket; (n, 0) if the
     estimator's file has none.
     """
@@ -51,6 +53,7 @@ class Sums(NamedTuple):
     products: np.ndarray
     histogram: np.ndarray
     words: np.ndarray
+    numbers: np.ndarray
 
     def __len__(self) -> int:
         return len(self.statistics)
@@ -87,7 +90,8 @@ class Sums(NamedTuple):
 
     def light(self) -> "Sums":
         """Return the sums without histograms and words, which take most of the memory."""
-        return Sums(self.statistics, self.values, self.products, self.histogram[:, :0], self.words[:, :0])
+        none = self.histogram[:, :0]
+        return Sums(self.statistics, self.values, self.products, histogram=none, words=none, numbers=none)
 
     def mean(self) -> np.ndarray:
         """Return the mean values, (n, k), NaN without estimated responses."""
@@ -110,6 +114,10 @@ class Sums(NamedTuple):
         """Return each slice's numbers of ambiguous questions and of all questions; 0 if unknown."""
         counts = np.nan_to_num(np.column_stack([self.sum_of("ambiguous_share"), self.sum_of("n_questions")]))
         return [(ambiguous, n) for ambiguous, n in counts.astype(int).tolist()]
+
+    def quantile(self, number: int, share: float) -> np.ndarray:
+        """Return a quantile of the column with this number, (n,), NaN without values."""
+        return quantile(self.numbers[:, number * N_BINS : (number + 1) * N_BINS], share)
 
     def sum_of(self, statistic: str) -> np.ndarray:
         """Return the sums of a statistic, (n,)."""
@@ -225,8 +233,20 @@ def sums_of(
         np.column_stack([total(values[:, i] * values[:, j]) for i, j in pairs(values.shape[1])]),
         histogram,
         words,
+        _counts_of_numbers(frame, groups, n),
     )
     return Partial(keys, sums)
+
+
+def _counts_of_numbers(frame: pl.DataFrame, groups: np.ndarray, n: int) -> np.ndarray:
+    """Return the counts of the numbers of all responses in each group's bins, (n, c N_BINS)."""
+    counts = [np.zeros((n, 0), dtype=np.uint32)]
+    for column in frame.select(pl.col(f"^{NUMBER}.*$")):
+        bins = bins_of(column.fill_null(np.nan).to_numpy())
+        known = bins >= 0
+        flat = np.bincount(groups[known] * N_BINS + bins[known], minlength=n * N_BINS)
+        counts.append(flat.reshape(n, N_BINS).astype(np.uint32))
+    return np.hstack(counts)
 
 
 def of_each(frame: pl.DataFrame) -> list[np.ndarray]:
