@@ -1,9 +1,10 @@
 """Measure the accuracy to use with a few labels: the estimate, the labels with predictions, and both together.
 
-Two tables. The first is a simulation: an estimator validated with an error of .06 on 16 domains, and a new slice whose
-estimate is off by more, with n labels. It shows how often the 90 % interval holds, its width, the mean error, and how
-often the labels contradict the estimate. The second has real answers of two models (examples/real): each domain is held
-out, and n random labels of it are drawn. Run by `make bench-combined`; the last line is one JSON object.
+Three tables. The first is a simulation: an estimator validated with an error of .06 on 16 domains, and a new slice
+whose estimate is off by more, with n labels. It shows how often the 90 % interval holds, its width, the mean error, and
+how often the labels contradict the estimate. The second has real answers of two models (examples/real): each domain is
+held out, and n random labels of it are drawn. The last simulates a judge's verdicts on more responses of six slices
+(`statistics.judged`), by its sensitivity and specificity. Run by `make bench-combined`; the last line is one JSON object.
 """
 
 import argparse
@@ -23,6 +24,7 @@ import entropy_sentinel as es
 from entropy_sentinel.monitor.summing.sums import predictions
 from entropy_sentinel.statistics.combined import combined
 from entropy_sentinel.statistics.intervals import Residuals, sampling_variance
+from entropy_sentinel.statistics.judged import Verdicts, judged_mean, powers_of
 from entropy_sentinel.statistics.prediction_powered import prediction_powered_mean
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "shared"))
@@ -33,6 +35,8 @@ MODELS, FEWEST_LABELS = ("qwen2.5-coder-0.5b", "qwen2.5-coder-1.5b"), 20
 LABELS, BIASES, LEVEL = (4, 8, 16, 32, 64), (0.0, 0.05, 0.1, 0.2, 0.3, 0.5), 0.9
 DOMAINS, SPREAD, RESPONSES = 16, 0.06, 300
 WAYS = ("estimate", "labels", "use")
+# Judges by sensitivity and specificity, and the slices whose labels give the powers.
+JUDGES, SLICES = ((0.95, 0.9), (0.8, 0.7), (0.5, 0.5)), 6
 
 
 def ways(
@@ -128,6 +132,30 @@ def of_real(cases: list[dict[str, Any]], n: int, draws: int) -> list[str]:
     return summary(found)
 
 
+def judged_by(case: tuple[float, float, int, int, int]) -> list[str]:
+    """Return error, width and coverage with labels and predictions, and with a judge's verdicts too, over draws."""
+    sensitivity, specificity, n, m, draws = case
+    rng, found = np.random.default_rng([n, m, round(100 * sensitivity)]), []
+    for _ in range(draws):
+        slices = [labelled_slice("calibrated", rng.uniform(0.2, 0.9), 600, rng) for _ in range(SLICES)]
+        verdicts = [
+            np.where(right, rng.random(600) < sensitivity, rng.random(600) > specificity) * 1.0 for right, _ in slices
+        ]
+        labels = [right[:n] * 1.0 for right, _ in slices]
+        powers = powers_of(
+            np.concatenate(labels),
+            np.concatenate([each[:n] for each in verdicts]),
+            np.concatenate([p[:n] for _, p in slices]),
+            np.repeat(range(SLICES), n),
+        )
+        (right, p), z, y = slices[0], verdicts[0], labels[0]
+        alone = prediction_powered_mean(y, p[:n], p, LEVEL)
+        both = judged_mean(y, z[:n], p[:n], Verdicts(z[:m], p[:m], None), p, LEVEL, powers) if powers else alone
+        true = float(right.mean())
+        found.append([(abs(a - true), high - low, low <= true <= high) for a, low, high in (alone[:3], both[:3])])
+    return [f"{error:.3f}, {width:.2f}, {holds:.0%}" for error, width, holds in np.mean(found, axis=0)]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=400, help="draws of each cell")
@@ -147,6 +175,10 @@ def main() -> None:
                 for model, n in product(MODELS, LABELS[:3])
             ]
             print("\n" + tabulate(table, ["model", "labels", *head]))
+        cells = [(*judge, *numbers) for judge in JUDGES for numbers in ((8, 100), (20, 100), (20, 400), (60, 400))]
+        rows = pool.map(judged_by, [(*cell, arguments.draws) for cell in cells], chunksize=1)
+        names = ["sensitivity", "specificity", "labels", "verdicts", "labels alone", "labels and verdicts"]
+        print("\n" + tabulate([[*cell, *row] for cell, row in zip(cells, rows, strict=True)], names))
     print(
         json.dumps(
             {

@@ -80,7 +80,8 @@ def command(estimator: Estimator, logs: Logs, state: State = None, json: Json = 
     from entropy_sentinel.report.terminal import show
 
     targets = {name: options.pop(name) for name in OUTPUTS}
-    options["labels"] = options["labels"] or None
+    for name in ("labels", "judged"):
+        options[name] = options[name] or None
     others = list(takewhile(is_estimator, logs))
     estimators = [estimator, *map(Path, others)]
     sources = _checked(targets, estimators, logs[len(others) :], state, options["labels"])

@@ -136,6 +136,7 @@ CATALOGUE: dict[str, Column] = {
         Column("improved_lower", "Lower limit of improved_accuracy.", "1"),
         Column("improved_upper", "Upper limit of improved_accuracy.", "1"),
         Column("labels_worth", "Number of labels that give the same precision without predictions.", "labels"),
+        Column("n_judged", "Responses with a verdict of the judge (`--judged`).", "responses"),
         Column("use_accuracy", "The accuracy to use, from what is known.", "1", "use_accuracy"),
         Column("use_lower", "Lower limit of use_accuracy.", "1", "use_accuracy_lower"),
         Column("use_upper", "Upper limit of use_accuracy.", "1", "use_accuracy_upper"),

@@ -194,6 +194,7 @@ def _provenance(results: Sequence[Monitored], settings: MonitorOptions, problems
         "reading": {**settings.as_dict(), "by": list(_by(settings))},
         "files": _largest(about["files"] for about in every),
         "responses": {name: sum(about["responses"][name] for about in every) for name in every[0]["responses"]},
+        "judge": None,
         "pooled_slices": sum(about["pooled_slices"] for about in every),
         **problems.as_dict(),
     }

@@ -170,10 +170,9 @@ class _Run:
         """Return the labelled responses, if the settings name labels."""
         if settings.labels is None:
             return None
-        labels = labels_table(
-            settings.labels if is_table(settings.labels) else read_labels(settings.labels, settings.scorer)
-        )
-        return Labelled(self.state, labels, merged, settings.window, settings.labels_at_random)
+        labels = _labels(settings.labels, settings, "labels")
+        judged = None if settings.judged is None else _labels(settings.judged, settings, "judged")
+        return Labelled(self.state, labels, merged, settings.window, settings.labels_at_random, judged)
 
     def monitored(
         self,
@@ -202,7 +201,8 @@ class _Run:
             behind=behind(found.alerts, settings.window, self.state, settings, settings.responses)
             if settings.responses
             else [],
-            provenance=self._provenance(settings, estimates, merged, taken),
+            provenance=self._provenance(settings, estimates, merged, taken)
+            | {"judge": labelled.judge(settings.level) if labelled else None},
             problems=problems,
             drops=[drop.as_dict(merged.slices.row(drop.slice, named=True)) for drop in drops],
             told={} if self.path is None else {self.path: as_rows(found.told)},
@@ -284,6 +284,11 @@ class _Run:
             "pooled_slices": merged.n_pooled,
             **Problems.total(file.problems for file in files.values()).as_dict(),
         }
+
+
+def _labels(given: Any, settings: MonitorOptions, name: str) -> pl.DataFrame:
+    """Return a table of labels from a table or files."""
+    return labels_table(given if is_table(given) else read_labels(given, settings.scorer), name)
 
 
 def _by_slice(rows: pl.DataFrame, by: Sequence[str]) -> dict[tuple[Any, ...], dict[str, Any]]:

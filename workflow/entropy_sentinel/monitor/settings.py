@@ -305,8 +305,13 @@ class MonitorOptions(Reading):
         description="Labels of some responses, in the format of `sample`: .csv, .jsonl or .parquet with item_id, label "
         "and weight (the number of responses that each label represents).",
     )
+    judged: Annotated[Labels | None, Shown(Panel.READING, "FILE", several=True)] = Field(
+        None,
+        description="Verdicts of a judge, such as a language model, on more responses than --labels has, in the same "
+        "format. The labels correct the judge's errors.",
+    )
     labels_at_random: Annotated[bool, Shown(Panel.READING)] = Field(
-        False, description="All responses were equally likely to be labelled, so the labels need no weight."
+        False, description="All responses were equally likely to be labelled (and judged), so labels need no weight."
     )
 
     def model_post_init(self, context: Any) -> None:
@@ -316,6 +321,8 @@ class MonitorOptions(Reading):
             raise ValueError(
                 "alert_on: a drop needs a reference to compare with; add one (--reference 2026-11-01..2026-11-07)"
             )
+        if self.judged is not None and self.labels is None:
+            raise ValueError("judged: needs --labels of some of the same responses, which correct the judge's errors")
 
     @property
     def false_alarms_per_look(self) -> float:

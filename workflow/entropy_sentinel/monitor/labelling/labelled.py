@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,8 +15,14 @@ from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.times import starts
 from entropy_sentinel.monitor.summing.merging import Merged
 from entropy_sentinel.monitor.summing.state import State
+from entropy_sentinel.statistics.judged import Powers, Verdicts, judged_mean, powers_of
 from entropy_sentinel.statistics.numbers import Numbers
-from entropy_sentinel.statistics.prediction_powered import LabelledMean, labelled_mean, prediction_powered_mean
+from entropy_sentinel.statistics.prediction_powered import (
+    LabelledMean,
+    binomial_interval,
+    labelled_mean,
+    prediction_powered_mean,
+)
 from entropy_sentinel.verbs.inputs import WEIGHT
 
 COLUMNS = {
@@ -25,9 +32,12 @@ COLUMNS = {
     "improved_lower": pl.Float64,
     "improved_upper": pl.Float64,
     "labels_worth": pl.Float64,
+    "n_judged": pl.Int64,
 }
 # The values of COLUMNS for a slice without labels.
-_UNLABELLED: list[int | float | None] = [0, None, None, None, None, None]
+_UNLABELLED: list[int | float | None] = [0, None, None, None, None, None, 0]
+# Columns of a judge's verdicts and of their weights.
+VERDICT, VERDICT_WEIGHT = "verdict", "verdict_weight"
 # Labels whose weights add up to a smaller share of a slice's responses come from only a part of it, such as one week,
 # and do not represent the rest.
 LEAST_SHARE = 0.6
@@ -80,32 +90,60 @@ class Labelled:
     """
 
     def __init__(
-        self, state: State, labels: pl.DataFrame, merged: Merged, window: str | None, at_random: bool = False
+        self,
+        state: State,
+        labels: pl.DataFrame,
+        merged: Merged,
+        window: str | None,
+        at_random: bool = False,
+        judged: pl.DataFrame | None = None,
     ) -> None:
-        """Match labels with responses.
+        """Match labels with responses, and with the verdicts of a judge in a table like that of labels, `judged`.
 
         Labels need weights unless all responses were equally likely to be labelled (`at_random`), or slices with
-        labels are fully labelled. Raises InputError for missing weights.
+        labels are fully labelled. The same holds for verdicts. Raises InputError for missing weights.
         """
         self._merged = merged
-        key = [name for name in RESPONSE if name in labels.columns]
-        if labels.select(key).is_duplicated().any():
-            raise InputError(f"labels: {', '.join(key)} must be unique, but several labels share the same value")
-        labels = labels.filter(pl.col("label").is_not_null())
-        labels = labels.cast({name: FEATURE_FRAME.schema[name] for name in key})
+        labels, key = _checked(labels, "labels")
         labels = labels.with_columns(number=pl.int_range(pl.len()))
-        if WEIGHT not in labels.columns:
-            labels = labels.with_columns(pl.lit(None, pl.Float64).alias(WEIGHT))
         joined = [self._numbered(part.join(labels, on=key), window) for part in state.all_responses()]
         self._labelled = pl.concat(joined) if joined else pl.DataFrame()
         slices = self._labelled["slice"].unique().to_list() if len(self._labelled) else []
         every = [self._numbered(part, window).filter(pl.col("slice").is_in(slices)) for part in state.all_responses()]
-        self._every = pl.concat([part.select("slice", "window", "p") for part in every]) if every else pl.DataFrame()
+        if judged is not None:
+            verdicts, own = _checked(judged, "judged")
+            verdicts = verdicts.rename({"label": VERDICT, WEIGHT: VERDICT_WEIGHT})
+            every = [part.join(verdicts, on=own, how="left") for part in every]
+            if len(self._labelled):
+                self._labelled = self._labelled.join(verdicts.drop(VERDICT_WEIGHT), on=own, how="left")
+        columns = ["slice", "window", "p", *([] if judged is None else [VERDICT, VERDICT_WEIGHT])]
+        self._every = pl.concat([part.select(columns) for part in every]) if every else pl.DataFrame()
         if not at_random and len(self._labelled) < len(self._every):
             _require_weights(self._labelled)
+        self._powers = None
+        if judged is not None and len(self._labelled):
+            known = self._every.drop_nulls(VERDICT)
+            if not at_random and len(known) < len(self._every):
+                _require_weights(known.rename({VERDICT_WEIGHT: WEIGHT}), "judged")
+            both = self._labelled.drop_nulls(VERDICT)
+            self._powers = powers_of(
+                *(both["label"].cast(pl.Float64), both[VERDICT].cast(pl.Float64), both["p"], both["slice"])
+            )
         there = set(self._labelled["number"].to_list()) if len(self._labelled) else set()
         # The numbers of the labels without an estimated response.
         self.without = frozenset(labels["number"].to_list()) - there
+
+    def judge(self, level: float) -> dict[str, Any] | None:
+        """Return how often the judge agrees with the labels, with intervals of `level`; null without common labels."""
+        if VERDICT not in self._labelled.columns or not (both := self._labelled.drop_nulls(VERDICT)).height:
+            return None
+        rates: dict[str, dict[str, float | None]] = {}
+        for name, right in (("sensitivity", True), ("specificity", False)):
+            verdicts = both.filter(pl.col("label") == right)[VERDICT]
+            n, same = len(verdicts), int((verdicts == right).sum())
+            lower, upper = binomial_interval(same / n, n, level) if n else (None, None)
+            rates[name] = {"n": n, "share": same / n if n else None, "lower": lower, "upper": upper}
+        return {"n_labelled": len(both), "used": self._powers is not None, **rates}
 
     def note(self, problems: Problems) -> None:
         """Count the labels without an estimated response."""
@@ -135,15 +173,28 @@ class Labelled:
             if (here := labelled.get((slice_,))) is None:
                 improvements.append(_UNLABELLED)
             else:
-                improvements.append(_row(_within(here, *when), _within(every[slice_,], *when), level))
+                part = _within(every[slice_,], *when)
+                improvements.append(_row(_within(here, *when), part, level, self._powers))
         return pl.DataFrame(improvements, schema=COLUMNS, orient="row")
 
 
-def _require_weights(labels: pl.DataFrame) -> None:
+def _checked(labels: pl.DataFrame, name: str) -> tuple[pl.DataFrame, list[str]]:
+    """Return labels that are not null, with a weight that may be null, and their key; raise InputError for repeats."""
+    key = [column for column in RESPONSE if column in labels.columns]
+    if labels.select(key).is_duplicated().any():
+        raise InputError(f"{name}: {', '.join(key)} must be unique, but several labels share the same value")
+    labels = labels.filter(pl.col("label").is_not_null())
+    labels = labels.cast({column: FEATURE_FRAME.schema[column] for column in key})
+    if WEIGHT not in labels.columns:
+        labels = labels.with_columns(pl.lit(None, pl.Float64).alias(WEIGHT))
+    return labels.select(*key, "label", WEIGHT), key
+
+
+def _require_weights(labels: pl.DataFrame, name: str = "labels") -> None:
     """Raise InputError if a label has no weight, because the number of responses it represents is then unknown."""
     if without := labels[WEIGHT].null_count():
         raise InputError(
-            f"labels: {without:,} of {len(labels):,} have no '{WEIGHT}' (the number of responses that a label "
+            f"{name}: {without:,} of {len(labels):,} have no '{WEIGHT}' (the number of responses that a label "
             "represents). Keep this column of the file from `sample`, which draws some responses more often "
             "than others. If all responses were equally likely to be labelled, use --labels-at-random "
             "(labels_at_random=True)"
@@ -159,14 +210,39 @@ def _within(responses: pl.DataFrame, *when: datetime | None) -> pl.DataFrame:
     return responses.filter(window.is_null() if last is None else window.is_between(first, last))
 
 
-def _row(labelled: pl.DataFrame, everywhere: pl.DataFrame, level: float) -> list[int | float | None]:
+def _row(
+    labelled: pl.DataFrame, everywhere: pl.DataFrame, level: float, powers: Powers | None
+) -> list[int | float | None]:
     """Return the values of COLUMNS; the improved accuracy and its limits are null for unrepresentative labels."""
     weights = labelled[WEIGHT]
+    n_judged = everywhere[VERDICT].count() if VERDICT in everywhere.columns else 0
     accuracies = improved(labelled["label"].to_list(), labelled["p"], everywhere["p"], weights.to_list(), level)
     if accuracies is None:
         return _UNLABELLED
     better = accuracies.improved
     if weights.count() and weights.sum() < LEAST_SHARE * len(everywhere):
-        return [accuracies.n_labelled, accuracies.alone.estimate, None, None, None, None]
+        return [accuracies.n_labelled, accuracies.alone.estimate, None, None, None, None, n_judged]
+    if powers is not None:
+        better = _with_judge(labelled, everywhere, level, powers) or better
     numbers = (better.estimate, better.lower, better.upper, better.n_effective)
-    return [accuracies.n_labelled, accuracies.alone.estimate, *numbers]
+    return [accuracies.n_labelled, accuracies.alone.estimate, *numbers, n_judged]
+
+
+def _with_judge(labelled: pl.DataFrame, everywhere: pl.DataFrame, level: float, powers: Powers) -> LabelledMean | None:
+    """Return the accuracy from labels, verdicts and predictions; null unless most labels have a verdict."""
+    both, judged = labelled.drop_nulls(VERDICT), everywhere.drop_nulls(VERDICT)
+    if len(both) < LEAST_SHARE * len(labelled) or both.is_empty():
+        return None
+    weights, verdict_weights = both[WEIGHT], judged[VERDICT_WEIGHT]
+    return judged_mean(
+        both["label"].cast(pl.Float64),
+        both[VERDICT].cast(pl.Float64),
+        both["p"],
+        Verdicts(
+            judged[VERDICT].cast(pl.Float64), judged["p"], None if verdict_weights.has_nulls() else verdict_weights
+        ),
+        everywhere["p"],
+        level,
+        powers,
+        None if weights.has_nulls() else weights,
+    )

@@ -25,7 +25,14 @@ from entropy_sentinel.monitor.result import (
 )
 from entropy_sentinel.monitor.settings import UNFAMILIAR, Reference, shown
 from entropy_sentinel.monitor.showing.pictures import labelled, over_time, ranked
-from entropy_sentinel.monitor.showing.terminal import absent, labels_and_estimates, labels_of_a_part, reasons, untested
+from entropy_sentinel.monitor.showing.terminal import (
+    absent,
+    judge,
+    labels_and_estimates,
+    labels_of_a_part,
+    reasons,
+    untested,
+)
 from entropy_sentinel.report.pages import render
 from entropy_sentinel.report.tokens import FULL, cut, parts
 from entropy_sentinel.statistics.intervals import NOTES
@@ -72,7 +79,7 @@ def page(result: Monitored) -> str:
         period=about["window"] or "log",
         flags=reasons(result),
         facts=_facts(result),
-        problems=[*labels_of_a_part(result), *labels_and_estimates(result), *result.problems.lines()],
+        problems=[*labels_of_a_part(result), *labels_and_estimates(result), *judge(result), *result.problems.lines()],
     )
 
 

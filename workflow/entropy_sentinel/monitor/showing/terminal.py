@@ -68,6 +68,20 @@ def labels_and_estimates(result: Monitored) -> list[str]:
     return ["the accuracy to use is in the column 'use'. " + " ".join(there), *notes]
 
 
+def judge(result: Monitored) -> list[str]:
+    """Return a line about how often the judge agrees with the labels, if there is one."""
+    about = result.provenance.get("judge")
+    if about is None:
+        return []
+    rates = [
+        f"{rate['share']:.2f} of {words} ({rate['lower']:.2f} to {rate['upper']:.2f}, {counted(rate['n'], 'label')})"
+        for name, words in (("sensitivity", "right answers"), ("specificity", "wrong answers"))
+        if (rate := about[name])["share"] is not None
+    ]
+    used = "" if about["used"] else "; too few labels to use its verdicts"
+    return [f"judge: it agrees with the labels on {', and '.join(rates)}{used}"]
+
+
 def pooled(result: Monitored) -> list[str]:
     """Return a line about pooling if any slice pools windows, else nothing."""
     if not (result.now["n_windows"] > 1).any():
@@ -140,7 +154,7 @@ def parts(result: Monitored) -> list[Part]:
     shown += [f"{flag}: {_beginning(reason)}" for flag, reason in result.provenance["general_flags"].items()]
     shown += [] if result.provenance["recognises_unfamiliar"] else [NO_WORDS]
     shown += [NOTES[PRIOR]] if PRIOR in result.slices["basis"].to_list() else []
-    shown += [*labels_of_a_part(result), *labels_and_estimates(result)]
+    shown += [*labels_of_a_part(result), *labels_and_estimates(result), *judge(result)]
     shown += [f"{flag}: {reason}" for flag, reason in reasons(result).items()]
     shown += [*untested(result), *alerts(result), *silence(result)]
     return [one_line(part) if isinstance(part, str) else part for part in shown]
