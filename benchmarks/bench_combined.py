@@ -4,7 +4,7 @@ Three tables. The first is a simulation: an estimator validated with an error of
 whose estimate is off by more, with n labels. It shows how often the 90 % interval holds, its width, the mean error, and
 how often the labels contradict the estimate. The second has real answers of two models (examples/real): each domain is
 held out, and n random labels of it are drawn. The last simulates a judge's verdicts on more responses of six slices
-(`statistics.judged`), by its sensitivity and specificity. Run by `make bench-combined`; the last line is one JSON object.
+(`statistics.judged`), by its sensitivity and specificity. Run by `make bench-combined`; the last line is a JSON object.
 """
 
 import argparse

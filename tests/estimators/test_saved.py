@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from production import fitted
 from rows import SETTINGS, rows
 
 from entropy_sentinel.estimators.about import feature_statistics
@@ -143,3 +144,12 @@ def test_a_header_of_more_domains_than_anyone_labels_is_refused() -> None:
     header["validation"] = {"estimator": "atc-max", "n_domains": 5001, "domains": domains}
     with pytest.raises(InputError, match="'domains' List should have at most 5000 items"):
         read_header(json.dumps(header).encode())
+
+
+@pytest.mark.parametrize("scored", [[[1.0, 0.5, 1.0, 0.25]], [[1.0, 2.0, 1.0, 0.0]] * 10, [[1.0, 0.5, 1.0]] * 10])
+def test_implausible_sums_of_probabilities_are_refused(tmp_path: Path, scored: list[list[float]]) -> None:
+    estimator = fitted("log-3d")
+    about = {**estimator.about, "validation": estimator.validation.as_dict()}
+    about["validation"]["domains"][0]["scored"] = scored
+    with pytest.raises(ContractError, match="scored"):
+        save_estimator(estimator.estimator, tmp_path / "e.estimator", about)

@@ -5,6 +5,7 @@ import re
 import polars as pl
 import pytest
 from production import fitted, traffic
+from sklearn.metrics import brier_score_loss
 from tiny import TINY
 
 import entropy_sentinel as es
@@ -52,3 +53,25 @@ def test_a_result_without_pictures_is_refused() -> None:
         es.plot(SavedEstimator(estimator.estimator, {**estimator.about, "validation": None}))
     with pytest.raises(InputError, match="was DataFrame"):
         es.plot(traffic(10))
+
+
+def test_a_reliability_diagram_of_held_out_domains() -> None:
+    """The numbers are those of estimators fitted without each domain, worked out again."""
+    rows, labels = es.features(es.read_logs(es.example().traces)), es.read_labels(es.example().labels)
+    estimator = es.fit(rows, labels, "log-3d")
+    p, right = [], []
+    for benchmark in rows["benchmark"].unique():
+        others = es.fit(rows.filter(pl.col("benchmark") != benchmark), labels, "log-3d")
+        part = rows.filter(pl.col("benchmark") == benchmark).join(labels, on="item_id").drop_nulls("label")
+        p += others.estimator.p_correct(part).tolist()
+        right += part["label"].to_list()
+    found = estimator.validation.calibration
+    assert found.n == len(p)
+    assert found.brier == pytest.approx(brier_score_loss(right, p))
+    again = SavedEstimator(estimator.estimator, estimator.about).validation.calibration
+    assert again == found
+    html = es.plot(estimator).html
+    assert f"Brier score {found.brier:.3f}, mean calibration error {found.ece:.3f}." in html
+    assert f"({found.bins[0].n} responses)" in html
+    # A threshold has no P(correct).
+    assert es.fit(rows, labels, "atc-nll_sum").validation.calibration is None

@@ -227,3 +227,8 @@ def _show_validation(validation: "Validation", verbose: bool) -> None:
             say(f"  {line}")
     if not verbose:
         say("--verbose prints every reason")
+    if found := validation.calibration:
+        say(
+            f"P(correct) of single responses, on held-out domains: Brier score {found.brier:.3f}, mean calibration "
+            f"error {found.ece:.3f} ({found.n:,} responses)"
+        )

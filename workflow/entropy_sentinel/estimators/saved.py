@@ -30,6 +30,7 @@ from entropy_sentinel.frames.errors import ContractError, InputError
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.frames.printable import html, one_line
 from entropy_sentinel.signals.catalogue import SIGNALS
+from entropy_sentinel.statistics.calibration import BINS
 
 # Far larger than any header; parsing takes about forty times as much memory.
 MOST_BYTES = 1 << 22
@@ -63,6 +64,15 @@ class _Logprobs(_Part, extra="allow"):  # a study's also has the sampling settin
     top_k_returned: _Whole | None = None
 
 
+def _plausible(sums: list[float]) -> list[float]:
+    if any(not 0 <= part <= sums[0] for part in sums):
+        raise ValueError("must be sums between 0 and the number of responses")
+    return sums
+
+
+_Scored = Annotated[list[float], Field(min_length=4, max_length=4), AfterValidator(_plausible)]
+
+
 class _Domain(_Part):
     domain: str
     n: _Count
@@ -70,6 +80,7 @@ class _Domain(_Part):
     true: _Share
     reason: str | None = None
     group: str | None = None
+    scored: Annotated[list[_Scored], Field(min_length=BINS, max_length=BINS)] | None = None
 
 
 class _Validation(_Part, extra="ignore"):  # all other fields are recomputed from these

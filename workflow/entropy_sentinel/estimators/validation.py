@@ -18,6 +18,7 @@ from entropy_sentinel.estimators.limits import DEFAULT, Limits
 from entropy_sentinel.estimators.training import TrainingRows, one_thread
 from entropy_sentinel.estimators.verdict import FEWEST_DOMAINS, FEWEST_LABELS, LEVELS, TOO_FEW, Verdict, verdict_of
 from entropy_sentinel.frames.printable import counted, html, number, one_line
+from entropy_sentinel.statistics.calibration import Calibration, calibration, sums_of
 from entropy_sentinel.statistics.conformal import coverage
 from entropy_sentinel.statistics.errors import evaluate
 from entropy_sentinel.statistics.intervals import Residuals
@@ -30,7 +31,8 @@ class Domain:
     Answers to one item are correlated, so they count as one label.
 
     `estimated` is null, with the `reason`, if the estimator cannot be fitted on the others or the domain has too few
-    labels to count.
+    labels to count. `scored` are the sums of P(correct) of the domain's responses (`statistics.calibration.sums_of`),
+    null if the estimator has none.
     """
 
     domain: str
@@ -39,6 +41,7 @@ class Domain:
     true: float
     reason: str | None = None
     group: str | None = None
+    scored: list[list[float]] | None = None
 
     @property
     def signed(self) -> float | None:
@@ -153,6 +156,11 @@ class Validation:
         return max(_counted(self.domains), key=lambda domain: domain.error, default=None)
 
     @property
+    def calibration(self) -> Calibration | None:
+        """Return how calibrated P(correct) of single responses is on held-out domains; null if there is none."""
+        return calibration(domain.scored for domain in self.domains if domain.scored is not None)
+
+    @property
     def residuals(self) -> Residuals:
         """Return the errors from which intervals for other slices are computed."""
         return _residuals(self.domains, self.n_domains, self.n_groups)
@@ -257,7 +265,10 @@ def _estimated(rows: TrainingRows, domain: str, others: TrainingRows, name: str)
         fitted = others.fit(name)
         if isinstance(fitted, Unfitted):
             return Domain(domain, n, None, true, fitted.reason, group)
-        return Domain(domain, n, fitted.accuracy(rows.features.filter(here)), true, None, group)
+        features = rows.features.filter(here)
+        p = fitted.p_correct(features)
+        scored = None if p is None else sums_of(np.clip(p, 0, 1), rows.y[here])
+        return Domain(domain, n, fitted.accuracy(features), true, None, group, scored)
 
 
 def _too_few(n: int) -> str:

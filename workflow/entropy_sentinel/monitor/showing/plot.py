@@ -7,9 +7,11 @@ from typing import Any
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.validation import Domain, Validation
 from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.printable import counted
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.showing.pictures import Line, Mark, Ranges, labelled, over_time, ranked
 from entropy_sentinel.report.pages import render
+from entropy_sentinel.statistics.prediction_powered import binomial_interval
 
 LEVEL = 0.9
 _TEMPLATE = Path(__file__).with_name("plot.html.j2")
@@ -35,7 +37,8 @@ def plot(shown: Monitored | SavedEstimator) -> Picture:
     Args:
         shown: What to draw. For a result of `monitor`: accuracy and expected errors of the slices; with windows also
             estimates over time; with labels also the accuracy from labels. For an estimator from `fit` or `load`: the
-            estimate of each held-out domain with its 90 % interval, and the true accuracy.
+            estimate of each held-out domain with its 90 % interval, and the true accuracy; and, as a reliability
+            diagram, the share of correct responses by P(correct).
 
     Returns:
         The pictures; a notebook shows them if they are the value of a cell.
@@ -51,7 +54,8 @@ def plot(shown: Monitored | SavedEstimator) -> Picture:
         Picture()
     """
     if isinstance(shown, SavedEstimator):
-        return _picture([_left_out(shown.validation)], None, "no labelled domain was estimated without its labels")
+        drawn = [_left_out(shown.validation), _reliability(shown.validation)]
+        return _picture(drawn, None, "no labelled domain was estimated without its labels")
     if isinstance(shown, Monitored):
         return _picture([ranked(shown), labelled(shown)], over_time(shown), "no slice has an estimate")
     raise InputError(f"plot: must be an estimator or a result of `monitor`, was {type(shown).__name__}")
@@ -79,6 +83,29 @@ def _left_out(validation: Validation | None) -> Ranges | None:
         tuple(lines),
         f"Verdict: {validation.verdict}. Blue circles: the estimate of each labelled domain without its labels, with "
         f"the {LEVEL:.0%} interval. Green squares: the true accuracy, the share of labels that are correct.",
+    )
+
+
+def _reliability(validation: Validation | None) -> Ranges | None:
+    """Return the share of correct responses on held-out domains by P(correct); null without P(correct)."""
+    found = validation.calibration if validation else None
+    if found is None:
+        return None
+    lines = []
+    for part in found.bins:
+        lower, upper = binomial_interval(part.correct, part.n, LEVEL)
+        row = {"p": part.predicted, "none": None, "correct": part.correct, "lower": lower, "upper": upper}
+        marks = (
+            Mark.of(row, "estimate", ("p", "none", "none"), 1, ".2f"),
+            Mark.of(row, "labels", ("correct", "lower", "upper"), 1, ".2f"),
+        )
+        lines.append(Line(f"{part.lower:.1f} to {part.upper:.1f} ({counted(part.n, 'response')})", (marks,)))
+    return Ranges(
+        (("P(correct), and share correct", "0", "1"),),
+        tuple(reversed(lines)),
+        "Are single responses as often correct as P(correct) says? Each labelled domain is held out. Blue circles: the "
+        f"mean P(correct) of the responses in each range. Green squares: the share of them that is correct, with its "
+        f"{LEVEL:.0%} interval. Brier score {found.brier:.3f}, mean calibration error {found.ece:.3f}.",
     )
 
 
