@@ -5,11 +5,13 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from calling import run
 
+from entropy_sentinel.commands import options
 from entropy_sentinel.commands.main import COMMANDS
 from entropy_sentinel.config.config import study_schema
 from entropy_sentinel.frames.options import Panel
@@ -130,3 +132,17 @@ def test_schema_is_printed_or_written(tmp_path: Path, capsys: pytest.CaptureFixt
     (tmp_path / "file").touch()
     status, _, errors = run(capsys, "schema", "-o", tmp_path / "file" / "schema.json")
     assert (status, errors.count("\n")) == (1, 1)
+
+
+@pytest.mark.parametrize(("terminal", "expected"), [(True, "reading ...\n"), (False, "")])
+def test_what_takes_long_is_named_on_a_terminal_only(
+    terminal: bool, expected: str, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(options, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    with options.working("reading"):
+        time.sleep(0.3)
+    with options.working("quick"):
+        pass
+    time.sleep(0.1)
+    assert capsys.readouterr().err == expected

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from entropy_sentinel.commands.options import INCOMPLETE, RESPONSES, Json, print_json, taking
+from entropy_sentinel.commands.options import INCOMPLETE, RESPONSES, Json, print_json, taking, working
 from entropy_sentinel.commands.responses import Estimator
 from entropy_sentinel.frames.options import Panel
 from entropy_sentinel.monitor.settings import MonitorOptions
@@ -87,7 +87,8 @@ def command(estimator: Estimator, logs: Logs, state: State = None, json: Json = 
     sources = _checked(targets, estimators, logs[len(others) :], state, options["labels"])
     if targets["page"] is None:
         options["responses"] = 0
-    result = monitor(tuple(estimators) if others else estimator, sources, state=state, **options)
+    with working("reading the logs"):
+        result = monitor(tuple(estimators) if others else estimator, sources, state=state, **options)
     if json:
         print_json(as_json(result))
     else:

@@ -1,10 +1,12 @@
 """Arguments and functions that several subcommands share."""
 
+import contextlib
 import inspect
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -25,6 +27,8 @@ Command = TypeVar("Command", bound=Callable[..., None])
 BASE = "config.yaml"
 # Exit status if some records or responses could not be used.
 INCOMPLETE = 3
+# Seconds without output after which a command says on a terminal what it is doing.
+PATIENCE_S = 2.0
 
 ConfigFiles = Annotated[
     list[Path],
@@ -117,6 +121,19 @@ def headline(verdict: str, scope: str) -> None:
     coloured = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     word = typer.style(verdict, fg=_COLOURS.get(verdict), bold=True) if coloured else verdict
     typer.echo(f"{word}{one_line(scope)}")
+
+
+@contextlib.contextmanager
+def working(on: str) -> Iterator[None]:
+    """Say on a terminal what a block works on, if it takes longer than PATIENCE_S."""
+    timer = threading.Timer(PATIENCE_S, lambda: typer.echo(f"{on} ...", err=True))
+    timer.daemon = True
+    if sys.stderr.isatty():
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def print_json(content: Mapping[str, Any]) -> None:

@@ -5,7 +5,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from entropy_sentinel.commands.options import Json, ResponseFiles, check_table_path, print_json, report, say, taking
+from entropy_sentinel.commands.options import (
+    Json,
+    ResponseFiles,
+    check_table_path,
+    print_json,
+    report,
+    say,
+    taking,
+    working,
+)
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.monitor.settings import EstimateOptions, SampleOptions
 from entropy_sentinel.sources.logs.settings import ResponseOptions
@@ -105,7 +114,8 @@ def estimate(
     logs = log_files(files)
     check_outputs({"--output": output}, [estimator, *logs, *label_files(labels)])
     known = read_labels(labels, options["scorer"]) if labels else None
-    result = estimated(load(estimator), logs, known, **options)
+    with working("reading the logs"):
+        result = estimated(load(estimator), logs, known, **options)
     if output is not None:
         write_rows(result, output)
     if json:
@@ -143,7 +153,8 @@ def compare(
         check_table_path(output, _TABLES)
     logs = log_files(files)
     check_outputs({"--output": output}, [first, second, *logs])
-    result = compare(first, second, logs, **options)
+    with working("reading the logs"):
+        result = compare(first, second, logs, **options)
     if output is not None:
         flat = result.rows.with_columns(pl.col("flags").list.join("; "))
         write_table(flat if output.suffix == ".csv" else result.rows, output)
@@ -193,7 +204,8 @@ def score(
     logs = log_files(files)
     check_outputs({"--output": output}, [estimator, *logs])
     loaded = load(estimator)
-    read = read_whole(loaded, list(map(str, logs)), Slicing.of(options))
+    with working("reading the logs"):
+        read = read_whole(loaded, list(map(str, logs)), Slicing.of(options))
     scores = scored(loaded, read)
     lines = "".join(f"{dumps(event)}\n" for event in events(scores)) if open_telemetry else scores.write_ndjson()
     if output is not None and open_telemetry:
@@ -262,7 +274,8 @@ def sample(
     logs = log_files(files[given:])
     check_outputs({"--output": output, "--html": html}, [*files[:given], *logs])
     saved = load(files[0]) if given else None
-    chosen = sample(saved, logs, **options)
+    with working("reading the logs"):
+        chosen = sample(saved, logs, **options)
     if html is not None:
         write_page(chosen, html)
     if langfuse_queue is not None:

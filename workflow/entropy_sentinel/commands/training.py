@@ -15,6 +15,7 @@ from entropy_sentinel.commands.options import (
     print_json,
     say,
     taking,
+    working,
 )
 from entropy_sentinel.estimators.limits import Limits
 from entropy_sentinel.sources.logs.settings import FormatOptions, LogOptions
@@ -181,7 +182,8 @@ def fit(
     known = read_labels(labels, options["scorer"]) if labels else None
     asked = [QUESTION] if known is not None and ASKED in known.columns else []
     features = read_features(files, signals=further_signals(estimator), further=asked, **options)
-    fitted = fit(features, known, estimator, domain=domain, group=group, **limits)
+    with working("fitting, and validating on each labelled domain"):
+        fitted = fit(features, known, estimator, domain=domain, group=group, **limits)
     save(fitted, output)
     if json:
         print_json({"name": fitted.estimator.name, **fitted.about})

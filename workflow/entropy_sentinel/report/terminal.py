@@ -37,7 +37,8 @@ def show(parts: Iterable[Part], file: TextIO | None = None) -> None:
     """Print lines and tables to `file` (default: standard output), an empty line around each table.
 
     Control characters in lines are made visible and have no effect (`table` does this for tables). On a terminal a
-    table has a rule and long headings are wrapped to fit; elsewhere it is columns of text.
+    table has a rule, long headings and lines are wrapped to fit, and a table that is wider than the terminal is shown
+    row by row. Elsewhere it is columns of text.
     """
     console = Console(file=file or sys.stdout, highlight=False, markup=False, emoji=False)
     terminal_width, height = console.size
@@ -46,12 +47,35 @@ def show(parts: Iterable[Part], file: TextIO | None = None) -> None:
         if isinstance(part, Table):
             part.box = box.SIMPLE_HEAD if console.is_terminal else None
             if console.is_terminal:
-                # A terminal narrower than the numbers breaks the lines, so that no digit is lost.
                 needed = Measurement.get(console, console.options, part).minimum
-                console.size = (max(terminal_width, needed), height)
+                console.size = (terminal_width, height)
+                if needed > terminal_width:
+                    console.print("", *_row_by_row(part, terminal_width), "", sep="\n")
+                    continue
             console.print("", part, "", sep="\n")
+        elif console.is_terminal:
+            console.size = (terminal_width, height)
+            console.print(_printable(part))
         else:
             console.print(_printable(part), soft_wrap=True)
+
+
+def _row_by_row(wide: Table, width: int) -> list[Text]:
+    """Return the rows of a table, each as its first cell and the others with their headings, in lines of `width`."""
+    headings = [str(column.header) for column in wide.columns]
+    lines = [Text(headings[0], style="bold underline")]
+    for cells in zip(*(column.cells for column in wide.columns), strict=True):
+        lines.append(Text(str(cells[0]), style="bold"))
+        named = [f"{heading} {cell}".rstrip() for heading, cell in zip(headings[1:], cells[1:], strict=True) if cell]
+        line = ""
+        for entry in named:
+            if line and len(line) + 2 + len(entry) > width - 2:
+                lines.append(Text(f"  {line},"))
+                line = entry
+            else:
+                line = f"{line}, {entry}" if line else entry
+        lines.append(Text(f"  {line}"))
+    return lines
 
 
 def _printable(part: str | Text) -> str | Text:

@@ -1,6 +1,10 @@
 """Show a monitor's result on a terminal; the page repeats some of the sentences."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import polars as pl
+from rich.text import Text
 
 from entropy_sentinel.estimators.familiarity import NO_WORDS
 from entropy_sentinel.frames.printable import counted, listed, one_line
@@ -9,7 +13,7 @@ from entropy_sentinel.monitor.result import (
     LABELLED,
     SHOWN,
     Monitored,
-    alerts,
+    alert_line,
     names_of,
     shown_rows,
     silence,
@@ -18,7 +22,7 @@ from entropy_sentinel.monitor.result import (
     whose,
     without_row,
 )
-from entropy_sentinel.monitor.settings import FROM_BOTH, FROM_LABELS
+from entropy_sentinel.monitor.settings import FROM_BOTH, FROM_LABELS, OVER
 from entropy_sentinel.report.terminal import Part, table
 from entropy_sentinel.statistics.intervals import NOTES, PRIOR
 
@@ -156,8 +160,14 @@ def parts(result: Monitored) -> list[Part]:
     shown += [NOTES[PRIOR]] if PRIOR in result.slices["basis"].to_list() else []
     shown += [*labels_of_a_part(result), *labels_and_estimates(result), *judge(result)]
     shown += [f"{flag}: {reason}" for flag, reason in reasons(result).items()]
-    shown += [*untested(result), *alerts(result), *silence(result)]
+    shown += [*untested(result), *map(_coloured, result.alerts), *silence(result)]
     return [one_line(part) if isinstance(part, str) else part for part in shown]
+
+
+def _coloured(alert: Mapping[str, Any]) -> Text:
+    """Return the line of an alert: red if it is to be reported, green if it is over."""
+    style = "green" if alert["status"] == OVER else "bold red" if alert["to_report"] else ""
+    return Text(one_line(alert_line(alert)), style=style)
 
 
 def _rows(result: Monitored, rows: pl.DataFrame, of: str) -> list[Part]:
