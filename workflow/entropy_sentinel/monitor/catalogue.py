@@ -137,6 +137,7 @@ CATALOGUE: dict[str, Column] = {
         Column("improved_upper", "Upper limit of improved_accuracy.", "1"),
         Column("labels_worth", "Number of labels that give the same precision without predictions.", "labels"),
         Column("n_judged", "Responses with a verdict of the judge (`--judged`).", "responses"),
+        Column("last_labelled", "Start of the newest window (day without windows) with a label.", "time"),
         Column("use_accuracy", "The accuracy to use, from what is known.", "1", "use_accuracy"),
         Column("use_lower", "Lower limit of use_accuracy.", "1", "use_accuracy_lower"),
         Column("use_upper", "Upper limit of use_accuracy.", "1", "use_accuracy_upper"),

@@ -22,7 +22,7 @@ from entropy_sentinel.monitor.alerting.spells import spells_of_drops, spells_of_
 from entropy_sentinel.monitor.alerting.told import acknowledged, as_rows, of_rows
 from entropy_sentinel.monitor.estimating.estimates import Estimates
 from entropy_sentinel.monitor.joining import Estimators, Part, joined, parts_of
-from entropy_sentinel.monitor.labelling.labelled import Labelled
+from entropy_sentinel.monitor.labelling.labelled import LAST_LABELLED, Labelled
 from entropy_sentinel.monitor.reading.inputs import Given, loaded, sources
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.times import DTYPE, in_zone
@@ -307,6 +307,11 @@ def _real(zone: str | None) -> list[pl.Expr]:
     return [in_zone(pl.col(name), zone) for name in ("window", "window_from")]
 
 
+def _with_real_labels(rows: pl.DataFrame, zone: str | None) -> pl.DataFrame:
+    """Return rows with the real times of their newest labels, if they have labels."""
+    return rows.with_columns(in_zone(pl.col(LAST_LABELLED), zone)) if LAST_LABELLED in rows.columns else rows
+
+
 def _rows(
     estimates: Estimates,
     merged: Merged,
@@ -317,16 +322,19 @@ def _rows(
     """Return the fields of `Monitored` that contain rows or windows, and when slices become stale."""
     columns, reference, windows = tuple(merged.slices.columns), settings.period, merged.windows
     if settings.window is None or windows is None:
-        return {"by": columns, "slices": estimates.of_slices(merged, labelled), "windows": None}
+        slices = _with_real_labels(estimates.of_slices(merged, labelled), settings.zone)
+        return {"by": columns, "slices": slices, "windows": None}
     n_slices, window = len(merged.slices), settings.window
     ends = newest_windows(windows, window, settings) if ends is None else ends
     last = recent(windows, n_slices, window, settings.min_responses, settings.pool_windows, reference, ends)
-    slices = estimates.of_slices(merged, labelled, last)
+    slices = _with_real_labels(estimates.of_slices(merged, labelled, last), settings.zone)
     rows = estimates.of_windows(merged, last.rows, last.sums, reference, labelled).with_columns(_real(settings.zone))
+    rows = _with_real_labels(rows, settings.zone)
     each = windows.rows.with_columns(window_from="window")
     usable = merged.slices.with_columns(last_usable=pl.Series(last.last_usable, dtype=DTYPE))
     usable = usable.with_columns(in_zone(pl.col("last_usable"), settings.zone))
     every = estimates.of_windows(merged, each, windows.sums, reference, labelled).with_columns(_real(settings.zone))
+    every = _with_real_labels(every, settings.zone)
     newest = pl.select(in_zone(pl.lit(pl.Series(last.newest, dtype=DTYPE)), settings.zone)).to_series()
     return {
         "by": columns,

@@ -12,7 +12,7 @@ from entropy_sentinel.features.catalogue import FEATURE_FRAME
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.reading.problems import Problems
-from entropy_sentinel.monitor.reading.times import starts
+from entropy_sentinel.monitor.reading.times import DTYPE, starts
 from entropy_sentinel.monitor.summing.merging import Merged
 from entropy_sentinel.monitor.summing.state import State
 from entropy_sentinel.statistics.judged import Powers, Verdicts, judged_mean, powers_of
@@ -25,7 +25,7 @@ from entropy_sentinel.statistics.prediction_powered import (
 )
 from entropy_sentinel.verbs.inputs import WEIGHT
 
-COLUMNS = {
+COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "n_labelled": pl.Int64,
     "labelled_accuracy": pl.Float64,
     "improved_accuracy": pl.Float64,
@@ -33,9 +33,11 @@ COLUMNS = {
     "improved_upper": pl.Float64,
     "labels_worth": pl.Float64,
     "n_judged": pl.Int64,
+    "last_labelled": DTYPE,
 }
 # The values of COLUMNS for a slice without labels.
-_UNLABELLED: list[int | float | None] = [0, None, None, None, None, None, 0]
+_UNLABELLED: list[int | float | datetime | None] = [0, None, None, None, None, None, 0, None]
+LAST_LABELLED = "last_labelled"
 # Columns of a judge's verdicts and of their weights.
 VERDICT, VERDICT_WEIGHT = "verdict", "verdict_weight"
 # Labels whose weights add up to a smaller share of a slice's responses come from only a part of it, such as one week,
@@ -212,20 +214,21 @@ def _within(responses: pl.DataFrame, *when: datetime | None) -> pl.DataFrame:
 
 def _row(
     labelled: pl.DataFrame, everywhere: pl.DataFrame, level: float, powers: Powers | None
-) -> list[int | float | None]:
+) -> list[int | float | datetime | None]:
     """Return the values of COLUMNS; the improved accuracy and its limits are null for unrepresentative labels."""
     weights = labelled[WEIGHT]
     n_judged = everywhere[VERDICT].count() if VERDICT in everywhere.columns else 0
+    newest = labelled.select(pl.col("window").max()).item()
     accuracies = improved(labelled["label"].to_list(), labelled["p"], everywhere["p"], weights.to_list(), level)
     if accuracies is None:
         return _UNLABELLED
     better = accuracies.improved
     if weights.count() and weights.sum() < LEAST_SHARE * len(everywhere):
-        return [accuracies.n_labelled, accuracies.alone.estimate, None, None, None, None, n_judged]
+        return [accuracies.n_labelled, accuracies.alone.estimate, None, None, None, None, n_judged, newest]
     if powers is not None:
         better = _with_judge(labelled, everywhere, level, powers) or better
     numbers = (better.estimate, better.lower, better.upper, better.n_effective)
-    return [accuracies.n_labelled, accuracies.alone.estimate, *numbers, n_judged]
+    return [accuracies.n_labelled, accuracies.alone.estimate, *numbers, n_judged, newest]
 
 
 def _with_judge(labelled: pl.DataFrame, everywhere: pl.DataFrame, level: float, powers: Powers) -> LabelledMean | None:

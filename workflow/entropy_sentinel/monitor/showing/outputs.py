@@ -58,6 +58,7 @@ class _Families(Collector):
     def _all(self) -> Iterator[Metric]:
         yield from self._when()
         yield from self._slices()
+        yield from self._labels_age()
         yield from self._numbers()
         yield _gauge("number", "A quantile of a column with numbers.", self._quantiles())
         yield _gauge("flag", "1 if the slice has the flag.", self._flags())
@@ -81,6 +82,15 @@ class _Families(Collector):
             )
             samples = zip(self._labels_of(usable), begins, strict=True)
             yield _gauge("last_usable_window_start_seconds", meaning, samples, "seconds")
+
+    def _labels_age(self) -> Iterator[Metric]:
+        """Yield the newest window with a label of each slice."""
+        if "last_labelled" in self._result.slices.columns:
+            rows = self._result.slices.drop_nulls("last_labelled")
+            begins = [int(begin.timestamp()) for begin in rows["last_labelled"].to_list()]
+            meaning = "Start of the newest window with a label of the slice."
+            samples = zip(self._labels_of(rows), begins, strict=True)
+            yield _gauge("last_labelled_timestamp_seconds", meaning, samples, "seconds")
 
     def _slices(self) -> Iterator[Metric]:
         """Yield the number of all slices, and the number of slices with enough responses now."""
@@ -193,7 +203,7 @@ def write_metrics(result: Monitored, path: str | Path) -> None:
 
 def plain(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows with windows as text, such as 2026-11-01T00:00Z, or with the offset of another zone."""
-    times = [name for name in ("window", "window_from") if name in rows.columns]
+    times = [name for name in ("window", "window_from", "last_labelled") if name in rows.columns]
     return rows.with_columns(pl.col(times).dt.strftime("%Y-%m-%dT%H:%M%:z").str.replace(r"\+00:00$", "Z"))
 
 
