@@ -11,6 +11,7 @@ from calling import run
 from production import BEGIN, fitted, saved, traffic, written
 
 import entropy_sentinel as es
+import entropy_sentinel.monitor.alerting.drops as module
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.monitor.showing.outputs import metrics
@@ -276,3 +277,16 @@ def test_a_year_of_nights_has_no_more_false_alarms_than_accepted(tmp_path: Path)
     result = es.monitor(fitted(ATC), rows, **options)
     assert len(result.drops) <= 12
     assert (result.windows["change_q"] < 0.05).sum() > 12
+
+
+def test_the_accepted_false_alarms_are_shared_among_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two a week for three slices: one in 10.5 days for each; and never more often than one in 20 looks."""
+    rules = []
+    monkeypatch.setattr(module, "drops_of", lambda _, rule: rules.append(rule) or [])
+    rows = traffic(900)
+    options = {"by": ["route"], "reference": "2026-11-02..2026-11-02"}
+    es.monitor(fitted(ATC), rows, **options, window="hour", false_alarms="2/week")
+    assert [rule.windows for rule in rules] == pytest.approx([3 * 7 * 24 / 2] * 3)
+    rules.clear()
+    es.monitor(fitted(ATC), rows, **options, window="day", false_alarms="30/day")
+    assert [rule.windows for rule in rules] == [20] * 3
