@@ -134,15 +134,15 @@ def name_of(result: Monitored, row: Mapping[str, Any]) -> str:
 
 
 def _labelled_rows(result: Monitored) -> tuple[pl.DataFrame, str]:
-    """Return the rows that labels represent, over the whole time or else in the newest window, and the period."""
+    """Return the rows that labels represent, over the whole time or in the newest window, whichever has more slices."""
     sets = {"": result.slices}
     if result.newest:
         newest = result.newest[-1]
         sets[f" in the {result.provenance['window']} from {newest:%Y-%m-%d}"] = result.now
-    for of, rows in sets.items():
-        if LABELLED in rows.columns and rows[LABELLED].count():
-            return rows.drop_nulls([LABELLED, "estimated_accuracy"]), of
-    return result.slices.head(0), ""
+    if LABELLED not in result.slices.columns:
+        return result.slices.head(0), ""
+    of = max(sets, key=lambda name: sets[name][LABELLED].count())
+    return sets[of].drop_nulls([LABELLED, "estimated_accuracy"]), of
 
 
 @dataclass(frozen=True)
