@@ -264,7 +264,7 @@ def names(requirements: list[str]) -> set[str]:
 def test_the_base_is_light_and_has_lower_bounds_only() -> None:
     assert names(PROJECT["dependencies"]) == {
         *("polars", "numpy", "scipy", "scikit-learn", "threadpoolctl", "pydantic", "PyYAML"),
-        *("typer", "rich", "pyarrow", "Jinja2", "latex2mathml", "prometheus_client"),
+        *("typer", "rich", "pyarrow", "Jinja2", "latex2mathml", "prometheus_client", "orjson"),
     }
     extras = [requirement for extra in PROJECT["optional-dependencies"].values() for requirement in extra]
     for requirement in [*PROJECT["dependencies"], *extras]:

@@ -15,7 +15,8 @@ from matplotlib.text import Text
 
 # A background makes names readable. An outline around each letter would make an SVG five times as large.
 _GROUND: dict[str, Any] = {"facecolor": "white", "alpha": 0.7, "edgecolor": "none", "pad": 0.5}
-_LINE: dict[str, Any] = {"color": "0.55", "linewidth": 0.6, "zorder": 2}
+# Dotted, so that nobody takes it for a bar of an interval.
+_LINE: dict[str, Any] = {"color": "0.45", "linewidth": 0.7, "linestyle": (0, (1, 2)), "zorder": 2}
 # In pixels: half the width of a marker and of a bar, the margin along the frame, and the distances from its point at
 # which a name may begin. From the third on, a line connects it to its point.
 _MARKER, _BAR, _FREE = 7, 4, 2
