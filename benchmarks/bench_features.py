@@ -119,7 +119,9 @@ def peak_mib() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def compare(n_responses: int, n_tokens: int, repetitions: int, folder: Path) -> dict[str, object]:
+def compare(
+    n_responses: int, n_tokens: int, repetitions: int, folder: Path, with_peers: bool = True
+) -> dict[str, object]:
     """Compare ours, the loop and the peers; raise AssertionError if features differ by more than 1e-9."""
     traces_path = str(folder / "traces.parquet")
     # Also in a separate process, because a child's peak memory starts at its parent's.
@@ -131,6 +133,9 @@ def compare(n_responses: int, n_tokens: int, repetitions: int, folder: Path) -> 
         features[side] = np.load(features_path)
     difference = relative_difference(features["polars"], features["loop"])
     assert difference <= AGREEMENT, f"the two sides must agree to {AGREEMENT}, differ by {difference}"
+    if not with_peers:
+        loop_ratio = round(measured["loop"]["cpu_s"] / max(measured["polars"]["cpu_s"], 1e-9), 2)
+        return {"ratio": loop_ratio, "of": "CPU time of the loop / of compute_features", **measured}
     peers = _run(peers_python(), Path(__file__).with_name("peers_features.py"), traces_path)
     ours = features["polars"][: peers["responses"]]
     for name, values in peers.pop("values").items():
@@ -237,6 +242,7 @@ def main() -> None:
     parser.add_argument("--responses", type=int, default=1000)
     parser.add_argument("--tokens", type=int, default=300, help="tokens per response")
     parser.add_argument("--logged", type=int, default=10_000, help="responses in the log")
+    parser.add_argument("--no-peers", action="store_true", help="without uqlm and LM-Polygraph, which are installed")
     parser.add_argument("--full", action="store_true", help="100,000 responses in the log")
     parser.add_argument("--side", nargs=4, metavar=("SIDE", "TRACES", "FEATURES", "REPETITIONS"), help="one side only")
     parser.add_argument("--log", nargs=2, metavar=("SIDE", "LOG"), help="one side of the log only")
@@ -249,7 +255,7 @@ def main() -> None:
     else:
         with tempfile.TemporaryDirectory() as folder:
             logged = stream(100_000 if arguments.full else arguments.logged, arguments.tokens, Path(folder))
-            result = compare(arguments.responses, arguments.tokens, 5, Path(folder))
+            result = compare(arguments.responses, arguments.tokens, 5, Path(folder), not arguments.no_peers)
             print(json.dumps({"benchmark": "features", **result, "log": logged}))
 
 

@@ -103,7 +103,8 @@ def clustered(part: pl.DataFrame) -> tuple[float, float]:
     """Return coverage and its standard error by fits, because new domains of one fit share its errors."""
     inside = part.with_columns(inside=pl.col("true").is_between("lower", "upper"))
     by_fit = inside.group_by("fit").agg(pl.col("inside").mean())["inside"]
-    return by_fit.mean(), by_fit.std() / np.sqrt(len(by_fit))
+    spread = by_fit.std() if len(by_fit) > 1 else math.nan
+    return by_fit.mean(), spread / np.sqrt(len(by_fit))
 
 
 def given(part: pl.DataFrame, usable: bool) -> str:

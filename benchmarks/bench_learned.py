@@ -206,7 +206,8 @@ def main() -> None:
     os.environ.update(POLARS_MAX_THREADS="1", OMP_NUM_THREADS="1")
     start = time.perf_counter()
     with multiprocessing.get_context("spawn").Pool(arguments.processes) as pool:
-        todo = jobs(arguments.observations, arguments.groups)
+        if not (todo := jobs(arguments.observations, arguments.groups)):
+            parser.error("needs files of observations: run `make study-real` and `make demo`, or name some")
         cases = [case for actual in pool.imap(measure, todo, chunksize=4) for case in actual]
     models, summary = sorted({case.model for case in cases}), {}
     for name, setting in SETTINGS.items():

@@ -190,16 +190,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, nargs="+", default=[500, 2_000, 8_000], help="training rows of a job")
     parser.add_argument("--seeds", type=int, default=5, help="seeds for comparing forests, on the fewest rows")
+    parser.add_argument("--configurations", type=int, default=len(NAMES), help="only this many, the same of each kind")
+    parser.add_argument("--no-growth", action="store_true", help="do not measure how time grows")
     parser.add_argument("--plot", type=Path, default=Path("results/benchmarks/sweep.svg"))
     arguments = parser.parse_args()
+    NAMES[:] = NAMES[:: max(len(NAMES) // arguments.configurations, 1)]
     apart(ours, NAMES, 500)  # the first process on a machine compiles
     compared = []
     for n_rows in arguments.rows:
         compared.append(compare(n_rows))
         print(json.dumps(compared[-1]), flush=True)
     seeds = over_seeds(min(arguments.rows), arguments.seeds)
-    grown = growth()
-    draw(grown, compared, arguments.plot)
+    grown = {} if arguments.no_growth else growth()
+    if grown:
+        draw(grown, compared, arguments.plot)
     print(
         json.dumps(
             {

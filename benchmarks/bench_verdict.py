@@ -159,8 +159,8 @@ def _shares(inside: np.ndarray) -> list[float] | None:
 
 def shortest(rows: list[dict[str, object]]) -> float:
     """Return the largest shortfall of coverage over all draws from its level."""
-    result = [row["covered"] for row in rows]
-    return max(level - one for shares in result for level, one in zip(LEVELS, shares, strict=True))
+    known = [row["covered"] for row in rows if row["covered"] is not None]
+    return max((level - one for shares in known for level, one in zip(LEVELS, shares, strict=True)), default=math.nan)
 
 
 def main() -> None:
