@@ -5,6 +5,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from browser import found_on, needs_browser
 from production import line, log_file, saved, traffic, written
 from tiny import TINY
 
@@ -134,3 +135,37 @@ def test_the_page_escapes_them_and_is_bounded(estimator: Path, tmp_path: Path) -
 
 def test_none_are_requested(estimator: Path, log: Path) -> None:
     assert alerted(estimator, log, responses=0).behind == []
+
+
+def test_formulas_of_a_question_are_shown(estimator: Path, tmp_path: Path) -> None:
+    records = [line(number, question=r"Is \(\frac{1}{2}<1\)? <b>", tokens=["a", "b", "c"]) for number in range(20)]
+    shown = page(alerted(estimator, log_file(tmp_path / "log.jsonl", records)))
+    half = "<mfrac><mrow><mn>1</mn></mrow><mrow><mn>2</mn></mrow></mfrac><mo>&lt;</mo><mn>1</mn>"
+    assert half in shown
+    assert "? &lt;b&gt;</p>" in shown
+
+
+# Arrow keys on the first response's tokens, then a tap on the second response's second token.
+KEYS = """const texts = [...document.querySelectorAll(".tokens")];
+document.querySelectorAll("details").forEach((one) => { one.open = true; });
+const said = () => document.getElementById("chosen").textContent.split(":")[0];
+const press = (key) => { texts[0].dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true})); return said(); };
+const found = {focusable: texts[0].tabIndex === 0};
+found.keys = ["ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft"].map(press);
+texts[1].querySelectorAll("i")[1].click();
+found.tap = said();
+found.chosen = document.querySelectorAll(".tokens .chosen").length;
+found.away = press("Escape");"""
+
+
+@needs_browser
+def test_keys_and_taps_choose_a_token(estimator: Path, log: Path, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(page(alerted(estimator, log)))
+    hostile = f"token 2 {HOSTILE!r}"
+    assert found_on(tmp_path / "page.html", KEYS) == {
+        "keys": ["token 1 'a'", hostile, "token 1 'a'", "token 1 'a'"],
+        "focusable": True,
+        "tap": hostile,
+        "chosen": 1,
+        "away": "",
+    }

@@ -1,7 +1,7 @@
 """Formulas in the texts of questions and answers: from LaTeX to the elements of MathML, which browsers show themselves.
 
-Texts are untrusted. A formula becomes elements with names, a few attributes and text: a page builds nodes from these
-and never parses markup.
+Texts are untrusted. A formula becomes elements with names of MathML, a few attributes and text: a page builds nodes
+from these, or escapes each.
 """
 
 import html
@@ -18,6 +18,7 @@ _FORMULA = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 _LONGEST = 2000
+_NAME = re.compile("m[a-z]+")
 _ATTRIBUTES = {"display", "mathvariant", "stretchy", "fence", "accent", "notation", "linethickness", "columnalign"}
 
 # A piece of text, or an element: its name, its attributes, its text, the elements in it.
@@ -54,5 +55,7 @@ def _math(latex: str, block: bool) -> Node | None:
 
 
 def _node(element: Element) -> Node:
+    if not _NAME.fullmatch(element.tag):
+        raise ValueError(f"expected an element of MathML, got {element.tag!r}")
     attributes = {name: value for name, value in element.attrib.items() if name in _ATTRIBUTES}
     return [element.tag, attributes, html.unescape(element.text or ""), [_node(child) for child in element]]

@@ -7,6 +7,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from entropy_sentinel.frames.printable import number
+from entropy_sentinel.report import formulas
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ _HERE = Path(__file__).parent
 
 
 def render(template: str | Path, **content: object) -> str:
-    """Render a page from a template, which can extend `page.html.j2` and import `exhibits.html.j2` of this folder."""
+    """Render a page from a template, which can extend and import the templates of this folder."""
     template = Path(template)
     return _environment(template.parent).get_template(template.name).render(**content)
 
@@ -67,4 +68,5 @@ def _environment(folder: Path) -> Environment:
         undefined=StrictUndefined,
     )
     environment.filters["number"] = number
+    environment.filters["formulas"] = formulas.parts
     return environment
