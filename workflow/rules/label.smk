@@ -53,7 +53,7 @@ use rule cpu_job as label_served with:
         GENERATE_ENV
     threads: CONFIG.generation.threads
     resources:
-        gpu=lambda wildcards: generations.gpus(CONFIG, CONFIG.judges[wildcards.judge].served),
+        gpu=lambda wildcards: generations.gpus(CONFIG, CONFIG.judges[wildcards.judge].served_by),
         mem_mb=4000,
         runtime=240,
     params:

@@ -6,8 +6,8 @@ The workflow announces addresses and limits of servers to its jobs through the e
 import json
 import os
 import re
-from collections.abc import Iterable
-from typing import Annotated, Any, Literal, TypedDict
+from collections.abc import Iterable, Set
+from typing import Annotated, Any, ClassVar, Literal, TypedDict
 from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
@@ -23,6 +23,10 @@ PLACEHOLDERS = ("question", "response", "reference")
 
 class Server(Settings):
     """A server of chat models, called through LiteLLM."""
+
+    UNTRACKED: ClassVar[Set[str]] = {
+        *("base_url", "concurrency", "timeout_s", "retries", "requests_per_minute", "tokens_per_minute")
+    }
 
     model: Text = Field(description="LiteLLM's name of the model: `openai/gpt-4o`, `hosted_vllm/name`")
     base_url: Text | None = Field(None, description="address of the server; null for the provider's own")

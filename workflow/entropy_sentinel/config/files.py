@@ -6,10 +6,8 @@ from pathlib import Path
 
 from entropy_sentinel.config.generations import benchmark_settings, comparing_families, given_pass
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.engines.settings import LocalModel, SourceModel, Weights
-from entropy_sentinel.engines.weights import gguf_instead_of_weights
+from entropy_sentinel.engines.settings import folder_of_weights
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.judges.settings import LABEL_ENDS, LabelsFile, Llm
 from entropy_sentinel.sources.items import check_first_rows
 
 
@@ -37,45 +35,24 @@ def unfit_rows(config: Config) -> Iterator[str]:
 def _needed(config: Config) -> Iterator[tuple[Path, str]]:
     """Yield every local file of models, benchmarks and judges that are run, and the error if it is missing."""
     judging = (config.judges[name] for name in config.run.judges)
-    served = [judge.served for judge in judging if isinstance(judge, Llm) and judge.served]
+    served = [judge.served_by for judge in judging if judge.served_by]
     for name in dict.fromkeys([*config.run.models, *served]):
         model, key = config.models[name], f"models.{name}"
-        if isinstance(model, LocalModel):
-            yield _weights(key, model)
-        if isinstance(model, Weights) and model.lora is not None:
-            folder = f"{key}.lora: must be a folder with an adapter_config.json; '{model.lora}' has none"
-            yield Path(model.lora) / "adapter_config.json", folder
-        if isinstance(model, SourceModel):
-            for benchmark in config.run.benchmarks:
-                file = model.file(benchmark)
-                yield Path(file), f"{key}.source: must hold {Path(file).name}; '{model.source}' does not"
+        yield from ((file, f"{key}{problem}") for file, problem in model.needed_files(config.run.benchmarks))
         for family, benchmark in product(config.run.asking_families, config.run.benchmarks):
             if name in config.run.models and (given := given_pass(config, family, name, benchmark)):
                 must = f"{key}.source_passes: must hold {family}/{benchmark}.parquet"
                 yield Path(given), f"{must}; '{Path(given).parents[1]}' does not"
     for name, section in comparing_families(config).items():
         if section.path is not None:
-            yield _folder(f"signals.{name}", section.path)
+            file, problem = folder_of_weights(section.path)
+            yield file, f"signals.{name}{problem}"
     for name in config.run.benchmarks:
         path = config.benchmarks[name].path
         if path is not None:
             yield Path(path), f"benchmarks.{name}.path: must be a file; there is none at '{path}'"
     for run, answering, benchmark in product(config.run.judges, config.run.models, config.run.benchmarks):
         for name in config.basic_judges(run, benchmark):
-            judge = config.judges[name]
-            if isinstance(judge, LabelsFile) and config.has_labels_files(name, benchmark):
-                file, missing = judge.file(answering, benchmark), f"must hold {answering}/{benchmark}.parquet"
-                missing += f" ({' or '.join(LABEL_ENDS[1:])})"
-                yield Path(file), f"judges.{name}.path: {missing}; '{judge.path}' does not"
-
-
-def _weights(key: str, model: LocalModel) -> tuple[Path, str]:
-    """Return a file that a folder of weights must have, and the error if it is missing."""
-    if must := gguf_instead_of_weights(model.path):
-        # Some have a config.json beside a GGUF file.
-        return Path(model.path) / "model.safetensors", f"{key}.path: {must}"
-    return _folder(key, model.path)
-
-
-def _folder(key: str, path: str) -> tuple[Path, str]:
-    return Path(path) / "config.json", f"{key}.path: must be a folder with a config.json; '{path}' has none"
+            if config.has_labels_files(name, benchmark):
+                missing = config.judges[name].missing_file(answering, benchmark)
+                yield from ((file, f"judges.{name}{problem}") for file, problem in missing)

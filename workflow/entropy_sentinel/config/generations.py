@@ -19,14 +19,13 @@ from entropy_sentinel.engines.generation import (
     have_weights,
     loaded,
 )
-from entropy_sentinel.engines.settings import ApiModel, Model, SourceModel, Weights
+from entropy_sentinel.engines.settings import Model
 from entropy_sentinel.engines.weights import folder_fingerprint
 from entropy_sentinel.features.settings import FeatureSettings
 from entropy_sentinel.frames.benchmark import BENCHMARK_VERSION
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import GENERATION_VERSION, TOP_K
 from entropy_sentinel.grouping.settings import TextModel
-from entropy_sentinel.judges.settings import Llm
 from entropy_sentinel.signals.catalogue import FAMILIES
 from entropy_sentinel.sources.settings import ItemsSettings, JobSettings, SourceSettings
 
@@ -35,23 +34,23 @@ def generation_settings(config: Config, model: str, benchmark: str) -> Generatio
     """Return the settings that a model's traces on a benchmark depend on, besides the items."""
     settings = config.models[model]
     job: JobSettings = {"version": GENERATION_VERSION, "model": model, "benchmark": benchmark}
-    if isinstance(settings, SourceModel):
-        given: SourceSettings = {
+    if source := settings.file(benchmark):
+        given = {
             **job,
             "engine": "source",
-            "source": settings.file(benchmark),
-            "logprobs_mode": settings.source_logprobs_mode,
+            "source": source,
+            **settings.engine_settings(),
             "samples": config.samples_of(model),
             "sampling": sampling_of(config, model),
         }
-        return given
+        return cast(SourceSettings, given)
     depends_on = {**job, "engine": settings.ENGINE, **settings.engine_settings(), **_asking(config, model, settings)}
     return cast(AskedSettings, depends_on)
 
 
 def _asking(config: Config, model: str, settings: Model) -> AskingSettings:
-    """Return the settings of requests to a model. Settings for loading weights do not apply to a server."""
-    day, lora = (settings.template_date, settings.lora) if isinstance(settings, Weights) else (None, None)
+    """Return the settings of requests to a model."""
+    loading = settings.loading_settings()
     kept: KeptSettings = {"keep_top_tokens": True} if config.generation.keep_top_tokens else {}
     return {
         **prompt_settings(config, model),
@@ -61,11 +60,11 @@ def _asking(config: Config, model: str, settings: Model) -> AskingSettings:
         "seed": config.seed,
         "engine_args": config.generation.engine_args | settings.engine_args,
         "chat_template_kwargs": settings.chat_template_kwargs,
-        "template_date": day.isoformat() if day else None,
+        "template_date": loading["template_date"],
         # It now belongs to features; the key stays, because older traces are compared by it.
         "trace_after": None,
-        "lora": lora,
-        "lora_revision": lora and folder_fingerprint(lora),
+        "lora": loading["lora"],
+        "lora_revision": loading["lora_revision"],
         "keep_top_token_ids": config.generation.keep_top_token_ids,
         "environment": config.generation.environment,
         **kept,
@@ -90,8 +89,7 @@ def prompt_settings(config: Config, model: str) -> PromptSettings:
 
 def source_file(config: Config, model: str, benchmark: str) -> str | None:
     """Return the file of imported traces, Parquet or a log, that replaces an engine; None if the model is run."""
-    settings = config.models[model]
-    return settings.file(benchmark) if isinstance(settings, SourceModel) else None
+    return config.models[model].file(benchmark)
 
 
 def feature_settings(config: Config, model: str) -> FeatureSettings:
@@ -103,7 +101,7 @@ def feature_settings(config: Config, model: str) -> FeatureSettings:
 def gpus(config: Config, model: str) -> int:
     """Return the number of GPUs of one generation job: 0 for a server behind an API, and for imported traces."""
     settings = config.models[model]
-    if not isinstance(settings, Weights):
+    if not settings.LOADS_WEIGHTS:
         return 0
     return generation.gpus(config.generation.engine_args | settings.engine_args)
 
@@ -113,7 +111,7 @@ def engines(config: Config) -> dict[str, int]:
     keys: dict[str, int] = {}
     numbers = {}
     for model in dict.fromkeys(config.models[name].same_as or name for name in config.run.models):
-        if isinstance(config.models[model], Weights):
+        if config.models[model].LOADS_WEIGHTS:
             key = json.dumps(loaded(served_settings(config, model)), sort_keys=True)
             numbers[model] = keys.setdefault(key, len(keys))
     return numbers
@@ -139,7 +137,7 @@ def pass_settings(config: Config, family: str, model: str, benchmark: str) -> di
         asked: dict[str, Any] = {"source": source}
     else:
         name = config.models[model].same_as or model
-        facts = _unreported_facts(config.models[name])
+        facts = config.models[name].unreported_facts()
         asked = {"asked_with": {**generation_settings(config, name, benchmark), **facts}}
     why = config.unaskable(family, model)
     return {
@@ -149,14 +147,6 @@ def pass_settings(config: Config, family: str, model: str, benchmark: str) -> di
         "settings": family_settings(config, family),
         **({"unaskable": why} if why else {}),
     }
-
-
-def _unreported_facts(model: Model) -> dict[str, Any]:
-    """Return facts about a model that vLLM knows but servers do not report, as far as the config has them."""
-    if not isinstance(model, ApiModel):
-        return {}
-    ends = {} if model.end_tokens is None else {"end_tokens": model.end_tokens}
-    return {"vocabulary": model.vocabulary, **ends}
 
 
 def family_settings(config: Config, family: str) -> dict[str, Any]:
@@ -188,16 +178,15 @@ def server_settings(config: Config) -> dict[str, dict[str, Any]]:
     Results do not depend on them.
     """
     models = {
-        f"models.{name}.api": model.api.model_dump(exclude={"model", "logprobs"})
+        f"models.{name}.{model.kind}": model.server.model_dump(include={*model.server.UNTRACKED})
         | {"ledger": ledger(config, f"models.{name}")}
         for name, model in config.models.items()
-        if isinstance(model, ApiModel)
+        if model.server is not None
     }
     judges = {
-        f"judges.{name}": judge.model_dump(exclude={"kind", "served", *judge.ASKED})
-        | {"ledger": ledger(config, f"judges.{name}")}
+        f"judges.{name}": judge.model_dump(include={*judge.UNTRACKED}) | {"ledger": ledger(config, f"judges.{name}")}
         for name, judge in config.judges.items()
-        if isinstance(judge, Llm)
+        if judge.ASKS_SERVER
     }
     return models | judges
 

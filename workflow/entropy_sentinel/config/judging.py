@@ -1,14 +1,11 @@
 """The labels of a judge: the settings they depend on, which judge labels which benchmark, and who serves it."""
 
-import hashlib
-import json
 from typing import Any, cast
 
 from entropy_sentinel.config.generations import served_settings
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.engines.generation import ServedSettings
-from entropy_sentinel.engines.settings import HubModel
-from entropy_sentinel.judges.settings import JudgeSettings, LabelsFile, Llm, LlmSettings, members
+from entropy_sentinel.judges.settings import JudgeSettings, members
 
 
 def judge_settings(config: Config, judge: str, benchmark: str | None = None) -> JudgeSettings:
@@ -26,30 +23,15 @@ def judge_settings(config: Config, judge: str, benchmark: str | None = None) -> 
 
 def _settings_of(config: Config, judge: str, benchmark: str | None) -> JudgeSettings:
     settings = config.judges[judge]
-    if isinstance(settings, Llm):
-        job: JudgeSettings = {"version": settings.VERSION, "judge": judge, "kind": settings.kind}
-        # In a separate key, because `model` of a label file is the model that answered.
-        job["llm"] = _llm_settings(config, settings)
-        if settings.served is not None:
-            job["server"] = server = _server(config, settings.served)
-            job["llm"]["model"] = f"hosted_vllm/{settings.served}"
-            # A cached reply is valid as long as the server is the same.
-            job["llm"]["revision"] = hashlib.sha256(json.dumps(server, sort_keys=True).encode()).hexdigest()[:12]
-        return job
-    job = cast(JudgeSettings, {"version": settings.VERSION, "judge": judge, **settings.model_dump(exclude_none=True)})
+    served = _server(config, settings.served_by) if settings.served_by else None
+    tracked = settings.tracked(config.judge_prompts, served)
+    job = cast(JudgeSettings, {"version": settings.VERSION, "judge": judge, **tracked})
     tolerance = config.benchmarks[benchmark].tolerance if benchmark and settings.TOLERANT else None
     if tolerance:
         job["tolerance"] = tolerance.model_dump(exclude_defaults=True)
     if parts := {name: _settings_of(config, name, benchmark) for name in members(settings)}:
         job["members"] = parts
     return job
-
-
-def _llm_settings(config: Config, judge: Llm) -> LlmSettings:
-    """Return the settings of requests to an LLM judge."""
-    prompt = config.judge_prompts[judge.prompt]
-    chosen = judge.model_dump(include=judge.ASKED) | {"prompt_version": prompt.version, "messages": prompt.chat}
-    return cast(LlmSettings, chosen)
 
 
 def _server(config: Config, model: str) -> ServedSettings:
@@ -64,7 +46,7 @@ def _server(config: Config, model: str) -> ServedSettings:
 def labels_files(config: Config, judge: str, model: str, benchmark: str) -> list[str]:
     """Return the files of imported labels that a judge, or one that it combines, uses."""
     names = (name for name in config.basic_judges(judge, benchmark) if config.has_labels_files(name, benchmark))
-    return [cast(LabelsFile, config.judges[name]).file(model, benchmark) for name in names]
+    return [file for name in names if (file := config.judges[name].file(model, benchmark)) is not None]
 
 
 def served_judges(config: Config) -> list[str]:
@@ -72,7 +54,7 @@ def served_judges(config: Config) -> list[str]:
     if len(own_judges(config)) == len(config.run.benchmarks):
         return []
     judges = {name: config.judges[name] for name in config.run.judges}
-    return [name for name, judge in judges.items() if isinstance(judge, Llm) and judge.served]
+    return [name for name, judge in judges.items() if judge.served_by]
 
 
 def own_judges(config: Config) -> dict[str, str]:
@@ -88,7 +70,7 @@ def paid_judges(config: Config) -> dict[str, list[str]]:
         for name in dict.fromkeys(
             part for benchmark in config.run.benchmarks for part in config.basic_judges(run, benchmark)
         ):
-            if isinstance(config.judges[name], Llm):
+            if config.judges[name].ASKS_SERVER:
                 asking.setdefault(name, []).append(run)
     return asking
 
@@ -96,5 +78,5 @@ def paid_judges(config: Config) -> dict[str, list[str]]:
 def hub_models(config: Config) -> list[str]:
     """Return the models with weights on the hub: those that answer, and those that serve as judges."""
     judging = (config.judges[name] for name in served_judges(config))
-    judges = [judge.served for judge in judging if isinstance(judge, Llm) and judge.served]
-    return [name for name in dict.fromkeys([*config.run.models, *judges]) if isinstance(config.models[name], HubModel)]
+    judges = [judge.served_by for judge in judging if judge.served_by]
+    return [name for name in dict.fromkeys([*config.run.models, *judges]) if config.models[name].ON_HUB]

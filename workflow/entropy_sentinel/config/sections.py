@@ -11,13 +11,13 @@ from entropy_sentinel.config.layout import STAGE_FOLDERS
 from entropy_sentinel.config.settings import Run, check_asking, extended, unaskable
 from entropy_sentinel.engines.catalogue import PROMPTS as GENERATION_PROMPTS
 from entropy_sentinel.engines.generation import Generation, Rates
-from entropy_sentinel.engines.settings import AnyModel, HubModel, SourceModel, Weights
+from entropy_sentinel.engines.settings import AnyModel
 from entropy_sentinel.estimators.catalogue import further_signals
 from entropy_sentinel.estimators.settings import OWN, Estimation, Group
 from entropy_sentinel.frames.analysis import Analysis, sections
 from entropy_sentinel.frames.sections import Name, Positive, Seed, Settings, Text, check_names
 from entropy_sentinel.judges.catalogue import PROMPTS as JUDGE_PROMPTS
-from entropy_sentinel.judges.settings import AnyJudge, LabelsFile, Llm, basic_judges
+from entropy_sentinel.judges.settings import AnyJudge, basic_judges
 from entropy_sentinel.signals.catalogue import FAMILIES, FAMILY_OF
 from entropy_sentinel.sources.settings import Benchmark
 
@@ -125,10 +125,9 @@ class Config(Settings):
         judge of its own.
         """
         settings, section = self.judges[judge], self.benchmarks[benchmark]
-        return isinstance(settings, LabelsFile) and bool(
-            section.reference
-            or section.judge
-            or any(Path(settings.file(model, benchmark)).is_file() for model in self.run.models)
+        files = (settings.file(model, benchmark) for model in self.run.models)
+        return settings.IMPORTED and bool(
+            section.reference or section.judge or any(file and Path(file).is_file() for file in files)
         )
 
     def judge_of(self, judge: str, benchmark: str | None) -> str:
@@ -182,7 +181,7 @@ class Config(Settings):
             key = f"models.{model}.prompt" if settings.prompt else "generation.prompt"
             name, places = self.prompt_of(model), settings.prompt_variables
             check_names(f"prompt in {key}:", [name], self.generation_prompts)
-            if not isinstance(settings, SourceModel):
+            if settings.ENGINE:
                 prompt = self.generation_prompts[name]
                 check_placeholders(f"{key}: prompt '{name}'", prompt, ["question", *places])
                 if prompt.text is not None and settings.chat_template_kwargs and model in self.run.models:
@@ -191,9 +190,9 @@ class Config(Settings):
                         "applies; set it to null, or give the prompt a 'user' message"
                     )
         for judge, asking in self.judges.items():
-            if isinstance(asking, Llm):
-                self._can_be_served(f"judges.{judge}.served", asking.served)
-                key, name = f"judges.{judge}.prompt", asking.prompt
+            self._can_be_served(f"judges.{judge}.served", asking.served_by)
+            if asking.asks_with is not None:
+                key, name = f"judges.{judge}.prompt", asking.asks_with
                 check_names(f"prompt in {key}:", [name], self.judge_prompts)
                 prompt = self.judge_prompts[name]
                 if prompt.text is not None:
@@ -207,14 +206,14 @@ class Config(Settings):
             return
         check_names(f"model in {key}:", [name], self.models)
         model = self.models[name]
-        if not isinstance(model, Weights):
+        if not model.LOADS_WEIGHTS:
             raise ValueError(f"{key}: models.{name} must have 'id' or 'path' to be served, has '{model.kind}'")
-        if isinstance(model, HubModel) and model.revision is None:
+        if not model.has_fixed_weights:
             raise ValueError(f"{key}: models.{name} must have a 'revision', the commit of its weights")
 
     def _starts_no_server(self, key: str, names: list[str]) -> None:
         for name in names:
-            if getattr(self.judges[name], "served", None):
+            if self.judges[name].served_by:
                 raise ValueError(
                     f"{key}: '{name}' has 'served', and only its own jobs start its server; start "
                     "one with `entropy-sentinel serve`, and give the judge 'model' and 'base_url' instead"

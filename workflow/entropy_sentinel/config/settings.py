@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from entropy_sentinel.engines.settings import KINDS, ApiModel, Model, SourceModel
+from entropy_sentinel.engines.settings import KINDS, Model
 from entropy_sentinel.frames.sections import Names, Positive, Settings, check_names, merged
 from entropy_sentinel.signals.catalogue import FAMILIES, TOKENS
 
@@ -106,10 +106,10 @@ def unaskable(models: Mapping[str, Model], name: str, family: str, plain: Collec
     model, asked_model = models[name], models[name].same_as or name
     if model.given_passes(family):
         return None
-    if any(isinstance(models[either], ApiModel) and either not in plain for either in (name, asked_model)):
+    if any(models[either].server is not None and either not in plain for either in (name, asked_model)):
         how = "run it by 'id' or 'path', ask it with a prompt of plain text, or leave the family out"
         return Unaskable("a server does not return the token ids of a chat's prompt", how)
-    if isinstance(models[asked_model], SourceModel):
+    if not models[asked_model].ENGINE:
         how = (
             f"name a model with its weights in models.{name}.same_as, or a folder with {family}/ in "
             f"models.{name}.source_passes, or leave the family out"
@@ -143,7 +143,7 @@ def _unset(models: Mapping[str, Model], model: str, family: str) -> str | None:
     """Return the key that the config must still set for a model before it can be asked; None if there is none."""
     declared = FAMILIES[family].asks
     for key in declared.needed_of_servers if declared else ():
-        if isinstance(models[model], ApiModel) and getattr(models[model], key) is None:
+        if models[model].server is not None and models[model].unreported_facts().get(key) is None:
             return f"models.{model}.{key} is not set, and servers do not report it; set it"
     return None
 

@@ -177,7 +177,15 @@ class KeptSettings(TypedDict, total=False):
     keep_top_tokens: bool
 
 
-class AskingSettings(PromptSettings, KeptSettings):
+class LoadingSettings(TypedDict):
+    """The settings of weights that are loaded, besides where they are."""
+
+    template_date: str | None
+    lora: str | None
+    lora_revision: str | None
+
+
+class AskingSettings(PromptSettings, KeptSettings, LoadingSettings):
     """How a model is asked, whatever its engine."""
 
     samples: int
@@ -186,10 +194,7 @@ class AskingSettings(PromptSettings, KeptSettings):
     seed: int
     engine_args: Free
     chat_template_kwargs: Free
-    template_date: str | None
     trace_after: None
-    lora: str | None
-    lora_revision: str | None
     keep_top_token_ids: bool
     environment: dict[str, str]
 

@@ -2,7 +2,7 @@
 
 import glob
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, get_args
@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
 
 from entropy_sentinel.chat.settings import Server
-from entropy_sentinel.engines.generation import EngineArguments, Rates, Samples, Sampling, Variables
+from entropy_sentinel.engines.generation import EngineArguments, LoadingSettings, Rates, Samples, Sampling, Variables
 from entropy_sentinel.engines.weights import END, folder_fingerprint, gguf_instead_of_weights
 from entropy_sentinel.frames.generation import NO_LOGPROBS
 from entropy_sentinel.frames.secrets import refuse_secrets
@@ -53,8 +53,13 @@ class Model(Settings):
 
     kind: ClassVar[str]
     # The engine's name in job settings, and its module, which has a function `make(settings, threads)`.
+    # No engine for imported traces.
     ENGINE: ClassVar[str] = ""
     MODULE: ClassVar[str] = ""
+    # Whether vLLM loads weights, on the GPUs of the job.
+    LOADS_WEIGHTS: ClassVar[bool] = False
+    # Whether the weights are on the Hugging Face hub.
+    ON_HUB: ClassVar[bool] = False
 
     extends: Name | None = Field(
         None,
@@ -92,9 +97,35 @@ class Model(Settings):
         """The setting that leaves responses without log-probabilities; None if they have them."""
         return None
 
+    @property
+    def server(self) -> Server | None:
+        """The server that is asked; None if the model is loaded or its traces are imported."""
+        return None
+
+    @property
+    def has_fixed_weights(self) -> bool:
+        """Whether another day's weights are the same."""
+        return True
+
     def engine_settings(self) -> dict[str, Any]:
         """Return the settings that identify the model for its engine; responses depend on them and `AskingSettings`."""
         return {}
+
+    def loading_settings(self) -> LoadingSettings:
+        """Return the settings that only weights have which are loaded; responses depend on them, too."""
+        return {"template_date": None, "lora": None, "lora_revision": None}
+
+    def unreported_facts(self) -> dict[str, Any]:
+        """Return facts that a loaded model reports itself and a server does not, as far as the config has them."""
+        return {}
+
+    def file(self, benchmark: str) -> str | None:
+        """Return the file of imported traces, Parquet or a log, that replaces an engine; None if it has one."""
+        return None
+
+    def needed_files(self, benchmarks: Iterable[str]) -> Iterator[tuple[Path, str]]:
+        """Yield each local file that must exist, and the error if it is missing, which begins with a key: `.path: `."""
+        return iter(())
 
     def given_passes(self, family: str) -> Path | None:
         """Return the folder of a family's imported pass over the responses; None if a job has to run it."""
@@ -122,12 +153,27 @@ class Weights(Model):
 
     ENGINE: ClassVar[str] = "vllm"
     MODULE: ClassVar[str] = "entropy_sentinel.engines.client"
+    LOADS_WEIGHTS: ClassVar[bool] = True
 
     template_date: Annotated[date, BeforeValidator(_day)] | None = Field(
         None,
         description="the day (YYYY-MM-DD) that a chat template uses as today's date",
     )
     lora: Text | None = Field(None, description="folder of a LoRA adapter on top of the model")
+
+    def loading_settings(self) -> LoadingSettings:
+        """Return the template's day and the adapter, with a fingerprint of its content as revision."""
+        return {
+            "template_date": self.template_date.isoformat() if self.template_date else None,
+            "lora": self.lora,
+            "lora_revision": self.lora and folder_fingerprint(self.lora),
+        }
+
+    def needed_files(self, benchmarks: Iterable[str]) -> Iterator[tuple[Path, str]]:
+        """See `Model.needed_files`."""
+        if self.lora is not None:
+            folder = f".lora: must be a folder with an adapter_config.json; '{self.lora}' has none"
+            yield Path(self.lora) / "adapter_config.json", folder
 
 
 def _hub_id(name: str) -> str:
@@ -143,9 +189,15 @@ class HubModel(Weights):
     """A model of the Hugging Face hub, run on vLLM."""
 
     kind: ClassVar[Literal["id"]] = "id"
+    ON_HUB: ClassVar[bool] = True
 
     id: Annotated[str, AfterValidator(_hub_id)] = Field(description="Hugging Face id, run on vLLM")
     revision: Revision | None = Field(None, description="commit, tag or branch of the id")
+
+    @property
+    def has_fixed_weights(self) -> bool:
+        """See `Model.has_fixed_weights`."""
+        return self.revision is not None
 
     def engine_settings(self) -> dict[str, Any]:
         """Return the weights on the hub."""
@@ -166,6 +218,20 @@ class LocalModel(Weights):
     def engine_settings(self) -> dict[str, Any]:
         """Return the folder of the weights, with a fingerprint of their content as revision."""
         return {"weights": self.path, "revision": folder_fingerprint(self.path), "local": True}
+
+    def needed_files(self, benchmarks: Iterable[str]) -> Iterator[tuple[Path, str]]:
+        """See `Model.needed_files`."""
+        if must := gguf_instead_of_weights(self.path):
+            # Some have a config.json beside a GGUF file.
+            yield Path(self.path) / "model.safetensors", f".path: {must}"
+        else:
+            yield folder_of_weights(self.path)
+        yield from super().needed_files(benchmarks)
+
+
+def folder_of_weights(path: str) -> tuple[Path, str]:
+    """Return a file that a folder of weights must have, and the error if it is missing, which begins with `.path: `."""
+    return Path(path) / "config.json", f".path: must be a folder with a config.json; '{path}' has none"
 
 
 _AT_THE_SERVER = (
@@ -195,6 +261,16 @@ class ApiModel(Model):
     def no_logprobs(self) -> str | None:
         """See `Model.no_logprobs`."""
         return None if self.api.logprobs else "api.logprobs: false"
+
+    @property
+    def server(self) -> Server:
+        """See `Model.server`."""
+        return self.api
+
+    def unreported_facts(self) -> dict[str, Any]:
+        """See `Model.unreported_facts`."""
+        ends = {} if self.end_tokens is None else {"end_tokens": self.end_tokens}
+        return {"vocabulary": self.vocabulary, **ends}
 
     def engine_settings(self) -> dict[str, Any]:
         """Return the model's name at its server and its revision; defaults are left out."""
@@ -238,11 +314,21 @@ class SourceModel(Model):
         # A missing folder is reported when its files are read.
         return folder / family if (folder / family).is_dir() or not folder.is_dir() else None
 
+    def engine_settings(self) -> dict[str, Any]:
+        """Return what the log-probabilities of the files are."""
+        return {"logprobs_mode": self.source_logprobs_mode}
+
     def file(self, benchmark: str) -> str:
         """Return the first file that exists: Parquet, a log, inspect_ai's latest log of this task; else the Parquet."""
         files = [Path(self.source) / f"{benchmark}{end}" for end in SOURCE_ENDS]
         evaluations = sorted(Path(self.source).glob(f"*_{glob.escape(benchmark)}_*.eval"), reverse=True)
         return str(next((file for file in [*files, *evaluations] if file.is_file()), files[0]))
+
+    def needed_files(self, benchmarks: Iterable[str]) -> Iterator[tuple[Path, str]]:
+        """See `Model.needed_files`."""
+        for benchmark in benchmarks:
+            file = Path(self.file(benchmark))
+            yield file, f".source: must hold {file.name}; '{self.source}' does not"
 
 
 ModelKind = (

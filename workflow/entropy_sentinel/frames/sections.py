@@ -4,7 +4,7 @@ Numbers may be text: YAML reads `1e-3` as text, and Snakemake's --config all val
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import Annotated, Any, ClassVar
 
 from pydantic import (
@@ -95,6 +95,8 @@ class Settings(BaseModel):
 
     # Advice about a key that belongs elsewhere, shown instead of the known keys.
     ELSEWHERE: ClassVar[Mapping[str, str]] = {}
+    # Keys on which no result depends, such as addresses and limits: a change of one rebuilds nothing.
+    UNTRACKED: ClassVar[Set[str]] = frozenset()
 
     @model_validator(mode="before")
     @classmethod

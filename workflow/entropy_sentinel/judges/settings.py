@@ -2,13 +2,14 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NotRequired, TypedDict, get_args
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from entropy_sentinel.chat.settings import Server
+from entropy_sentinel.chat.settings import Prompt, Server
 from entropy_sentinel.engines.generation import ServedSettings
 from entropy_sentinel.frames.sections import DISTINCT, Name, Number, Settings, Text, Whole, check_names
 
@@ -26,6 +27,50 @@ class Kind(Settings):
     VERSION: ClassVar[int] = 1
     # Whether a benchmark's tolerance is one of the judge's settings.
     TOLERANT: ClassVar[bool] = False
+    # Whether its labels are imported from files.
+    IMPORTED: ClassVar[bool] = False
+    # Whether its jobs ask a server: they are told its `UNTRACKED` keys, and the costs go to a ledger.
+    ASKS_SERVER: ClassVar[bool] = False
+
+    @property
+    def served_by(self) -> str | None:
+        """The model of the config that its jobs serve and ask; None if they start no server."""
+        return None
+
+    @property
+    def asks_with(self) -> str | None:
+        """The name of its prompt; None without one."""
+        return None
+
+    @property
+    def prices(self) -> tuple[float | None, float | None]:
+        """USD per million tokens of prompts and of replies, if it asks a server and they are known."""
+        return None, None
+
+    @property
+    def budget(self) -> float | None:
+        """Most USD for the study's requests; None without a limit."""
+        return None
+
+    @property
+    def longest_reply(self) -> float:
+        """Most tokens of a reply."""
+        return math.inf
+
+    def tracked(self, prompts: Mapping[str, Prompt], served: ServedSettings | None) -> dict[str, Any]:
+        """Return the settings that labels depend on, besides `VERSION`: a change rebuilds the labels.
+
+        `prompts` are the config's prompts for judges by name, and `served` has the settings of the model `served_by`.
+        """
+        return self.model_dump(exclude_none=True, exclude={*self.UNTRACKED})
+
+    def file(self, model: str, benchmark: str) -> str | None:
+        """Return the file of imported labels of a model's responses to a benchmark; None if labels are not imported."""
+        return None
+
+    def missing_file(self, model: str, benchmark: str) -> Iterator[tuple[Path, str]]:
+        """Yield the local file that must exist, and the error if it is missing, which begins with a key: `.path: `."""
+        return iter(())
 
 
 class MathVerify(Kind):
@@ -71,6 +116,8 @@ class Choice(Kind):
 class LabelsFile(Kind):
     """Labels from files, made by people or another judge."""
 
+    IMPORTED: ClassVar[bool] = True
+
     kind: Literal["file"] = Field(description="file: imported labels")
     path: Text = Field(
         description="folder with the labels, {model}/{benchmark}.parquet, .csv or .jsonl, columns item_id and label "
@@ -82,6 +129,11 @@ class LabelsFile(Kind):
         """Return the path of the labels of a model's responses to a benchmark: the first that exists, or Parquet."""
         files = [Path(self.path) / model / f"{benchmark}{end}" for end in LABEL_ENDS]
         return str(next((file for file in files if file.is_file()), files[0]))
+
+    def missing_file(self, model: str, benchmark: str) -> Iterator[tuple[Path, str]]:
+        """See `Kind.missing_file`."""
+        must = f"must hold {model}/{benchmark}.parquet ({' or '.join(LABEL_ENDS[1:])})"
+        yield Path(self.file(model, benchmark)), f".path: {must}; '{self.path}' does not"
 
 
 class Llm(Kind, Server):
@@ -97,7 +149,12 @@ class Llm(Kind, Server):
     # 2: a reply may have text before its verdict, further keys, quotes and end tokens. No new calls: replies are
     # cached.
     VERSION: ClassVar[int] = 2
-    # Keys that labels depend on; the others set only where and how fast labels are made.
+    ASKS_SERVER: ClassVar[bool] = True
+    UNTRACKED: ClassVar[Set[str]] = {
+        *Server.UNTRACKED,
+        *("usd_per_million_input_tokens", "usd_per_million_output_tokens", "budget_usd"),
+    }
+    # The keys of a request.
     ASKED: ClassVar[set[str]] = {
         *("model", "revision", "prompt", "shown", "structured_output", "temperature", "max_tokens")
     }
@@ -141,6 +198,45 @@ class Llm(Kind, Server):
         "sent: the job ends with an error, and continues when the budget is raised. Needs both prices. If a reply "
         "exceeds max_tokens, for example by its reasoning, later requests reserve the same excess",
     )
+
+    @property
+    def served_by(self) -> str | None:
+        """See `Kind.served_by`."""
+        return self.served
+
+    @property
+    def asks_with(self) -> str:
+        """See `Kind.asks_with`."""
+        return self.prompt
+
+    @property
+    def prices(self) -> tuple[float | None, float | None]:
+        """See `Kind.prices`."""
+        return self.usd_per_million_input_tokens, self.usd_per_million_output_tokens
+
+    @property
+    def budget(self) -> float | None:
+        """See `Kind.budget`."""
+        return self.budget_usd
+
+    @property
+    def longest_reply(self) -> float:
+        """See `Kind.longest_reply`."""
+        return self.max_tokens
+
+    def tracked(self, prompts: Mapping[str, Prompt], served: ServedSettings | None) -> dict[str, Any]:
+        """Return the settings of a request, and those of the server that the jobs start.
+
+        They are under `llm`, because `model` of a label file is the model that answered.
+        """
+        prompt = prompts[self.prompt]
+        asked = self.model_dump(include=self.ASKED) | {"prompt_version": prompt.version, "messages": prompt.chat}
+        if served is None:
+            return {"kind": self.kind, "llm": asked}
+        asked["model"] = f"hosted_vllm/{self.served}"
+        # A cached reply is valid as long as the server is the same.
+        asked["revision"] = hashlib.sha256(json.dumps(served, sort_keys=True).encode()).hexdigest()[:12]
+        return {"kind": self.kind, "llm": asked, "server": served}
 
     @model_validator(mode="after")
     def _budget_has_prices(self) -> "Llm":

@@ -7,10 +7,8 @@ from entropy_sentinel.config.estimates import group_files, training_groups
 from entropy_sentinel.config.generations import gpus
 from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.engines.settings import ApiModel
 from entropy_sentinel.estimators.catalogue import CONFIGURATION_NAMES
 from entropy_sentinel.frames.printable import counted, millions
-from entropy_sentinel.judges.settings import LabelsFile, Llm
 from entropy_sentinel.planning.files import study_files
 from entropy_sentinel.planning.judging import Judging, judging, shown
 from entropy_sentinel.planning.passes import Passes, passes, starts
@@ -68,15 +66,14 @@ def _labels_left(outlook: Outlook, model: str) -> int:
         for judge in config.run.judges
         for benchmark in config.run.benchmarks
         if outlook.is_to_make(Layout(config.study).labels, judge=judge, model=model, benchmark=benchmark)
-        and any(not isinstance(config.judges[name], LabelsFile) for name in config.basic_judges(judge, benchmark))
+        and any(not config.judges[name].IMPORTED for name in config.basic_judges(judge, benchmark))
         and not _has_prices(config, config.judge_of(judge, benchmark))
         and config.benchmarks[benchmark].reference
     )
 
 
 def _has_prices(config: Config, judge: str) -> bool:
-    settings = config.judges[judge]
-    return isinstance(settings, Llm) and settings.usd_per_million_input_tokens is not None
+    return config.judges[judge].prices[0] is not None
 
 
 def _searches_left(outlook: Outlook, model: str) -> float:
@@ -138,7 +135,7 @@ def plan(config: Config) -> list[Part]:
     unknown = sorted({benchmark for (_, benchmark), count in outlook.responses.items() if count.total is None})
     if unknown:
         parts.append(f"Not included because the number of items is unknown (set expected_items): {', '.join(unknown)}.")
-    elsewhere = [model for model in costs if isinstance(config.models[model], ApiModel)]
+    elsewhere = [model for model in costs if config.models[model].server is not None]
     if elsewhere:
         parts.append(f"Not included: the provider's charges for {', '.join(elsewhere)}.")
     return parts

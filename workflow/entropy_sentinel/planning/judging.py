@@ -10,7 +10,7 @@ from entropy_sentinel.config.judging import judge_settings, paid_judges
 from entropy_sentinel.config.layout import Layout
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.frames.printable import millions
-from entropy_sentinel.judges.settings import Llm, account
+from entropy_sentinel.judges.settings import account
 from entropy_sentinel.planning.responses import Outlook
 from entropy_sentinel.report.terminal import Part, table
 
@@ -67,16 +67,15 @@ def _costs(
     outlook: Outlook, accounts: Mapping[str, Mapping[str, float]], judge: str, model: str, responses: int, left: int
 ) -> Judging:
     settings, (rates, _) = outlook.config.judges[judge], outlook.rates[model]
-    assert isinstance(settings, Llm), judge  # one of `paid_judges`
-    prices = settings.usd_per_million_input_tokens, settings.usd_per_million_output_tokens
+    prices = settings.prices
     longest = outlook.longest(model)
     prompt, reply = min(rates.tokens_per_response, longest) + _AROUND, rates.tokens_per_judgement
     if calls := sum(row["calls"] for row in accounts.values()):
         prompt, reply = (sum(row[name] for row in accounts.values()) / calls for name in _TOKENS)
-    reply = min(reply, settings.max_tokens)
+    reply = min(reply, settings.longest_reply)
     terms = Terms(*prices)
     usd = None if None in prices else left * terms.usd(prompt, reply)
-    most = None if None in prices else left * terms.usd(longest + _AROUND, settings.max_tokens)
+    most = None if None in prices else left * terms.usd(longest + _AROUND, settings.longest_reply)
     return Judging(judge, model, responses, left, left * prompt, left * reply, usd, most)
 
 
@@ -105,8 +104,7 @@ def shown(config: Config, judged: list[Judging]) -> list[Part]:
         "have their maximum length.",
     ]
     for judge in paid_judges(config):
-        settings = config.judges[judge]
-        budget = settings.budget_usd if isinstance(settings, Llm) else None
+        budget = config.judges[judge].budget
         if budget is not None:
             accounts = _accounts(config, judge).values()
             spent, unanswered = (sum(row[name] for row in accounts) for name in ("usd", "unanswered_usd"))

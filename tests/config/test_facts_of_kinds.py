@@ -1,0 +1,74 @@
+"""Kinds of models and judges say their own facts: what the core asks them, whatever their class."""
+
+import ast
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import pytest
+
+import entropy_sentinel
+from entropy_sentinel.chat.settings import Server
+from entropy_sentinel.engines import settings as engines
+from entropy_sentinel.frames.sections import Text
+from entropy_sentinel.judges import settings as judges
+
+PACKAGE = Path(entropy_sentinel.__file__).parent
+KINDS = {kind.__name__ for kind in (*engines.KINDS.values(), *judges.KINDS.values())}
+KINDS |= {"Model", "Weights", "Kind"}
+
+
+def checked_classes(path: Path) -> set[str]:
+    """The names of classes that a file's calls of `isinstance` and `issubclass` name."""
+    calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+    checks = [call for call in calls if getattr(call.func, "id", "") in ("isinstance", "issubclass")]
+    named = [node for call in checks for node in ast.walk(call.args[1])]
+    return {getattr(node, "id", getattr(node, "attr", "")) for node in named}
+
+
+@pytest.mark.parametrize("room", ["config", "planning", "stages", "engines", "judges", "commands"])
+def test_nobody_asks_for_the_class_of_a_kind(room: str) -> None:
+    of_kinds = {Path(engines.__file__), Path(judges.__file__)}
+    files = [path for path in (PACKAGE / room).rglob("*.py") if path not in of_kinds]
+    assert {path.name: found for path in files if (found := checked_classes(path) & KINDS)} == {}
+
+
+class WebJudge(judges.Kind, Server):
+    """A judge of somebody else, behind a web service."""
+
+    ASKS_SERVER: ClassVar[bool] = True
+    kind: Literal["web"]
+    strictness: Text = "high"
+
+
+def test_labels_do_not_depend_on_how_fast_a_judge_is_asked() -> None:
+    slow, fast = (WebJudge(kind="web", model="web/one", concurrency=n, retries=n, timeout_s=n) for n in (1, 9))
+    assert slow.tracked({}, None) == fast.tracked({}, None)
+    assert slow.tracked({}, None) == {"model": "web/one", "kind": "web", "strictness": "high"}
+    assert WebJudge(kind="web", model="web/one", strictness="low").tracked({}, None)["strictness"] == "low"
+
+
+def test_every_key_of_an_llm_judge_is_tracked_or_not() -> None:
+    keys = {*judges.Llm.model_fields} - {"kind", "served"}
+    assert keys == judges.Llm.ASKED | judges.Llm.UNTRACKED
+    assert not judges.Llm.ASKED & judges.Llm.UNTRACKED
+
+
+def test_the_facts_of_models() -> None:
+    hub = engines.HubModel(id="a/b", revision="c" * 40)
+    local = engines.LocalModel(path="weights")
+    api = engines.ApiModel(api={"model": "openai/x"}, vocabulary=7, end_tokens=[3])
+    source = engines.SourceModel(source="traces")
+    every = (hub, local, api, source)
+    assert [one.LOADS_WEIGHTS for one in every] == [True, True, False, False]
+    assert [one.ON_HUB for one in every] == [True, False, False, False]
+    assert [bool(one.ENGINE) for one in every] == [True, True, True, False]
+    assert [one.server is not None for one in every] == [False, False, True, False]
+    assert [one.unreported_facts() for one in every] == [{}, {}, {"vocabulary": 7, "end_tokens": [3]}, {}]
+    assert [one.file("gsm8k") for one in every] == [None, None, None, "traces/gsm8k.parquet"]
+    assert [hub.has_fixed_weights, engines.HubModel(id="a/b").has_fixed_weights] == [True, False]
+    assert [str(file) for file, _ in source.needed_files(["gsm8k", "svamp"])] == [
+        "traces/gsm8k.parquet",
+        "traces/svamp.parquet",
+    ]
+    adapted = engines.LocalModel(path="weights", lora="adapter")
+    assert [str(file) for file, _ in adapted.needed_files([])] == ["weights/config.json", "adapter/adapter_config.json"]
