@@ -11,7 +11,7 @@ sys.path[:0] = [str(DOCS), str(ROOT / "workflow")]
 from mkdocs.structure.files import File, Files  # noqa: E402
 
 from made import architecture, catalogues, commands, config_keys, contracts, prospects, rooms, verbs  # noqa: E402
-from made.links import COPIES, ROOT_PAGES, copies, in_site  # noqa: E402
+from made.links import COPIES, ROOT_PAGES, copies, in_site, with_full_size  # noqa: E402
 
 # What the site has that is no file of docs/: its place, and what makes it.
 MADE = {
@@ -45,3 +45,8 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """A page's text with links that hold in the site."""
     return in_site(architecture.filled(markdown), page.file.src_uri)
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """A page's HTML in which each picture opens in full size."""
+    return with_full_size(html)

@@ -17,6 +17,8 @@ ROOT_PAGES = {
 # Where the site has copies of other files of the repository.
 COPIES = "repository"
 _LINK = re.compile(r"(\]\()([^)\s#]+)((?:#[^)\s]*)?\))|(\b(?:src|href)=\")([^\"#]+)(\")")
+# A picture that is in no link.
+_PICTURE = re.compile(r'(?<!">)(<img [^>]*?src="([^"]+)"[^>]*>)')
 _CODE = re.compile(r"(^(`{3,})[^\n]*\n.*?^\2[ \t]*$|`[^`\n]+`)", re.MULTILINE | re.DOTALL)
 
 
@@ -79,3 +81,8 @@ def _each_link(text: str, change: Callable[[str], str]) -> str:
         "" if number % 3 == 2 else part if number % 3 == 1 else _LINK.sub(changed, part or "")
         for number, part in enumerate(parts)
     )
+
+
+def with_full_size(html: str) -> str:
+    """Return a page's HTML in which each picture that is in no link is a link to its file."""
+    return _PICTURE.sub(r'<a href="\2">\1</a>', html)

@@ -181,3 +181,9 @@ def test_every_page_is_in_the_navigation() -> None:
     nav = (ROOT / "mkdocs.yml").read_text().partition("nav:\n")[2]
     for path in (ROOT / "docs").glob("*.md"):
         assert f": {path.name}\n" in nav, path.name
+
+
+def test_pictures_open_in_full_size() -> None:
+    linked = '<a href="elsewhere"><img src="b.png" alt="b"></a>'
+    made = links.with_full_size(f'<p><img alt="a" src="a.png" width="10"></p>{linked}')
+    assert made == f'<p><a href="a.png"><img alt="a" src="a.png" width="10"></a></p>{linked}'
