@@ -98,7 +98,10 @@ class Sender:
             sleep=lambda seconds: sleep(seconds, stop),
             before_sleep=lambda state: log.warning(
                 "request %d to %s: %s; again in %.0f s",
-                *(position, self.address, brief(_error(state)), state.upcoming_sleep),
+                position,
+                self.address,
+                brief(_error(state)),
+                state.upcoming_sleep,
             ),
             reraise=True,
         )
@@ -139,7 +142,10 @@ class Sender:
             log.warning(
                 "%s: %s took %d tokens for a reply, more than its max_tokens allow: every request now counts "
                 "%.4f USD more, so that budget_usd is kept",
-                *(self.name, self.address, used[1], excess),
+                self.name,
+                self.address,
+                used[1],
+                excess,
             )
 
     async def close(self) -> None:

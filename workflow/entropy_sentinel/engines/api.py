@@ -221,7 +221,10 @@ class LitellmEngine(ByTokenIds):
             log.warning(
                 "%s: in %d of %d responses the server gave no log-probabilities for %d of the tokens that it counted; "
                 "features are over the others (docs/inputs.md, 'llama.cpp and Ollama')",
-                *(self._client.name, len(lacking), len(self._lacking), sum(lacking)),
+                self._client.name,
+                len(lacking),
+                len(self._lacking),
+                sum(lacking),
             )
 
     def _hash(self, chat: Asked) -> str:

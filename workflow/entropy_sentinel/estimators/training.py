@@ -81,7 +81,11 @@ class TrainingRows:
         `left_out` is the number of domains that are left out only to be estimated, as in a validation.
         """
         part = TrainingRows(
-            *(self.features.filter(rows), self.y[rows], self.settings, self.domains[rows], self.items[rows]),
+            features=self.features.filter(rows),
+            labels=self.y[rows],
+            settings=self.settings,
+            domains=self.domains[rows],
+            items=self.items[rows],
             groups=None if self.groups is None else self.groups[rows],
         )
         part.n_left_out = left_out

@@ -188,7 +188,10 @@ class Validation:
         )
         groups, n_groups = kept.get("new_groups"), kept.get("n_groups")
         return cls.of(
-            *(kept["estimator"], kept["n_domains"], counted, n_groups),
+            kept["estimator"],
+            kept["n_domains"],
+            counted,
+            n_groups,
             cls.from_dict(groups) if groups else None,
             Limits.of(kept.get("limits", {})),  # missing in files of earlier releases
         )

@@ -60,5 +60,8 @@ def tell_fewer(counts: Sequence[int]) -> None:
     if fewer := [count for count in counts if count < most]:
         log.warning(
             "%d of %d items have fewer than %d answers, the fewest %d: their signals are computed from these answers",
-            *(len(fewer), len(counts), most, min(fewer)),
+            len(fewer),
+            len(counts),
+            most,
+            min(fewer),
         )

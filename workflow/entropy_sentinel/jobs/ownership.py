@@ -48,7 +48,8 @@ class Ownership:
             if owner and waited_for != (name := _name(owner)):
                 log.warning(
                     "%s: waiting for %s, which an earlier run started and which is still working here",
-                    *(self.folder, name),
+                    self.folder,
+                    name,
                     extra=WAITING,
                 )
                 waited_for = name

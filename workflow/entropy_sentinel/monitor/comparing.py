@@ -144,7 +144,12 @@ def compare(
         *own,
         *(pl.col(f"n_estimated_{place}").alias(f"n_{name}") for place, name in ((1, "first"), (2, "second"))),
         *(pl.col(f"estimated_accuracy_{place}").alias(name) for place, name in ((1, "first"), (2, "second"))),
-        *("difference", "lower", "upper", "level", "basis", "flags"),
+        "difference",
+        "lower",
+        "upper",
+        "level",
+        "basis",
+        "flags",
     )
     return Comparison(tuple(own), models, rows, tuple(_notes(saved, common, slices, rows)), result.problems)
 

@@ -59,7 +59,10 @@ def write_benchmark(settings: ItemsSettings, output: str) -> None:
         uncounted = int((answered & frame["counts"].is_null()).sum())
         log.info(
             "%s: %d of %d items have right answers, %d of these without counts: their answers count as equally likely",
-            *(source, int(answered.sum()), len(frame), uncounted),
+            source,
+            int(answered.sum()),
+            len(frame),
+            uncounted,
         )
     provenance = {
         "benchmark": settings["benchmark"],

@@ -191,7 +191,10 @@ def _warn_of_few(rows: pl.DataFrame, domains: pl.Series, columns: Sequence[str])
     if there < FEWEST_TO_CHOOSE and (others := other_domains(rows, columns, there)):
         log.warning(
             "domain: the labels cover %s with at least %d labels, by %s; %s",
-            *(counted(there, "domain"), FEWEST_LABELS, ", ".join(columns), remedy(others, "--domain")),
+            counted(there, "domain"),
+            FEWEST_LABELS,
+            ", ".join(columns),
+            remedy(others, "--domain"),
         )
 
 

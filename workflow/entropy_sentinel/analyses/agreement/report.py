@@ -41,7 +41,9 @@ def write_report(files: ReportFiles, settings: ReportSettings, page: str, summar
     write_whole(summary, text)
     group = training_group(settings["groups"], settings["headline_group"])
     save_page(
-        *(TEMPLATE, files, page),
+        template=TEMPLATE,
+        files=files,
+        page=page,
         title="Agreement of judges",
         label=settings["label"],
         sentences=[*sentences(pairs), *own],

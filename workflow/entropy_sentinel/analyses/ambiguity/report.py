@@ -159,7 +159,9 @@ def write_report(files: ReportFiles, settings: AmbiguityShown, page: str, summar
     p_stars = P_STARS.read(files["p_stars"]).filter(source=source)
     assumed = p_stars.filter(pl.col("counts").is_null(), pl.col("n_answers") > 1)["benchmark"].unique().sort()
     save_page(
-        *(TEMPLATE, files, page),
+        template=TEMPLATE,
+        files=files,
+        page=page,
         title="Entropy and ambiguity",
         label=settings["label"],
         answer=answer(shown) if shown else None,

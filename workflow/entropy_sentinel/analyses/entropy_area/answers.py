@@ -66,7 +66,10 @@ def classes(items: pl.DataFrame, labels: pl.DataFrame, judge: Judge, whose: Mapp
     unread = pl.when(pl.col("label").is_null()).then("reason").otherwise(pl.lit("the judge names no answer"))
     return rows.select(
         *(pl.lit(whose[name]).alias(name) for name in ("model", "benchmark")),
-        *("item_id", "sample", "label", "answer"),
+        "item_id",
+        "sample",
+        "label",
+        "answer",
         pl.Series("answer_class", numbers, dtype=pl.UInt16),
     ).with_columns(reason=pl.when(pl.col("answer_class").is_null()).then(rows.select(unread).to_series()))
 

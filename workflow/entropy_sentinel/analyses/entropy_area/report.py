@@ -86,7 +86,9 @@ def write_report(files: ReportFiles, settings: AreaShown, page: str, summary: st
     """Write the page and the summary."""
     shown = list(summaries(CORRELATIONS.read(files["correlations"])))
     save_page(
-        *(TEMPLATE, files, page),
+        template=TEMPLATE,
+        files=files,
+        page=page,
         title="Entropy area score",
         label=settings["label"],
         summaries=shown,

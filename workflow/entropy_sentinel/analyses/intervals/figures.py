@@ -78,7 +78,8 @@ def _curve(axes: Axes, rows: pl.DataFrame, name: str, number: int) -> None:
     x, y = own["level"].to_numpy() + 0.12 * number, 100 * own["coverage"].to_numpy()
     ends = 100 * own.select("coverage_lower", "coverage_upper").to_numpy().T
     axes.errorbar(
-        *(x, y),
+        x,
+        y,
         yerr=np.abs(ends - y),
         label=name,
         color=_COLOURS[number % len(_COLOURS)],

@@ -113,7 +113,10 @@ def summaries(scores: pl.DataFrame, differences: pl.DataFrame) -> list[Summary]:
         test = compared.filter(half=TEST)
         rows.append(
             Summary(
-                *(str(model), float(str(level)), _by_method(own), _by_method(test)),
+                str(model),
+                float(str(level)),
+                _by_method(own),
+                _by_method(test),
                 *choice(scores.filter(model=model, level=level, half=CALIBRATION), compared.filter(half=CALIBRATION)),
                 _lowest(test),
             )
@@ -183,7 +186,9 @@ def write_report(files: ReportFiles, settings: IntervalsShown, page: str, summar
     """Write the page and the summary."""
     shown = summaries(SCORES.read(files["scores"]), DIFFERENCES.read(files["differences"]))
     save_page(
-        *(TEMPLATE, files, page),
+        template=TEMPLATE,
+        files=files,
+        page=page,
         title="Intervals that a model states",
         label=settings["label"],
         headline=headline(shown),

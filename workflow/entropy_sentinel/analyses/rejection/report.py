@@ -148,7 +148,9 @@ def write_report(files: ReportFiles, settings: RejectionShown, models: Sequence[
     names, accuracies = settings["assessors"][group.group], settings["accuracies"]
     own = measures.filter(pl.col("group") == group.group)
     save_page(
-        *(TEMPLATE, files, page),
+        template=TEMPLATE,
+        files=files,
+        page=page,
         title="Which responses can be kept",
         label=settings["label"],
         group=group,

@@ -81,7 +81,7 @@ def _draw_length(axes: Axes, rows: pl.DataFrame) -> None:
     names, places = _places(rows)
     lengths = [rows.filter(strategy=name)["n_tokens"].to_numpy() for name in names]
     axes.boxplot(
-        *(lengths,),
+        lengths,
         positions=places.tolist(),
         orientation="horizontal",
         widths=0.5,

@@ -52,7 +52,9 @@ def write_report(files: ReportFiles, models: Sequence[str], settings: ReportSett
         "figures": [f"{folder}/figures/figure_{name}.html" for name in figure_titles],
     }
     save_page(
-        *(TEMPLATE, exhibits, page),
+        template=TEMPLATE,
+        files=exhibits,
+        page=page,
         title="Which items to train on",
         label=settings["label"],
         strategies={name: STRATEGIES[name] for name in settings["strategies"]},

@@ -65,7 +65,12 @@ class Flags:
             | (self._of_differing if differs else self.general)
             | ({OUTSIDE_SUPPORT: why} if why else {})
             for row, questions, unlike, note, why, differs in zip(
-                *(rows.iter_rows(named=True), sums.of_questions, unfamiliar, notes, outside, self.overridden(sums)),
+                rows.iter_rows(named=True),
+                sums.of_questions,
+                unfamiliar,
+                notes,
+                outside,
+                self.overridden(sums),
                 strict=True,
             )
         ]

@@ -129,7 +129,10 @@ class Labelled:
                 _require_weights(known.rename({VERDICT_WEIGHT: WEIGHT}), "judged")
             both = self._labelled.drop_nulls(VERDICT)
             self._powers = powers_of(
-                *(both["label"].cast(pl.Float64), both[VERDICT].cast(pl.Float64), both["p"], both["slice"])
+                labels=both["label"].cast(pl.Float64),
+                verdicts=both[VERDICT].cast(pl.Float64),
+                predicted=both["p"],
+                slices=both["slice"],
             )
         there = set(self._labelled["number"].to_list()) if len(self._labelled) else set()
         # The numbers of the labels without an estimated response.

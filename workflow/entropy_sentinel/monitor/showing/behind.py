@@ -109,9 +109,15 @@ def _read(
 def _response(row: Mapping[str, Any], p: float, texts: TokenTexts) -> Response:
     question = row.get(QUESTION)
     return Response(
-        *(row["item_id"], row["sample"], p, row[PLACE], None if question is None else str(question)),
-        *(row["text"], row["n_tokens"], row["finish_reason"]),
-        tuple(read_tokens(row, *texts.of(row), MOST_TOKENS, ALTERNATIVES)),
+        item_id=row["item_id"],
+        sample=row["sample"],
+        p=p,
+        place=row[PLACE],
+        question=None if question is None else str(question),
+        text=row["text"],
+        n_tokens=row["n_tokens"],
+        finish_reason=row["finish_reason"],
+        tokens=tuple(read_tokens(row, *texts.of(row), MOST_TOKENS, ALTERNATIVES)),
     )
 
 

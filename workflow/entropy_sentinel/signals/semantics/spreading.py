@@ -51,7 +51,8 @@ def spread(traces: pl.LazyFrame, benchmark: str, backend: Backend, by_frequency:
     # A sampled token cannot have probability 0: the server's value is not a log-probability.
     known = logprobs.list.min().fill_null(0) > ZERO_PROBABILITY
     rows = traces.select(
-        *("item_id", "text"),
+        "item_id",
+        "text",
         refused=pl.when(WAS_REFUSED).then("finish_reason"),
         cut_off=CUT_OFF,
         logprob=pl.when(known).then(logprobs.list.sum()),

@@ -151,7 +151,12 @@ def message_choice(choice: Mapping[str, Any], message: Any) -> Reply:
     logprobs, tokens = steps_of(found)
     thought = found.get("reasoning_content") if isinstance(found, Mapping) else None
     return Reply(
-        *(None, None, text, finish(choice.get("finish_reason")), logprobs, tokens),
+        item_id=None,
+        model=None,
+        text=text,
+        finish_reason=finish(choice.get("finish_reason")),
+        trace=logprobs,
+        tokens=tokens,
         token_ids=choice.get("token_ids"),
         displaces=True,
         unusable=why_unusable(logprobs, text or "tool calls" * ("tool calls" in facts), facts),
@@ -212,7 +217,12 @@ def _text_choice(choice: Mapping[str, Any], prompt_tokens: int) -> Reply:
     response, tokens = steps_of(logprobs)
     text = storable(text)
     return Reply(
-        *(None, None, text, finish(choice.get("finish_reason")), response, tokens),
+        item_id=None,
+        model=None,
+        text=text,
+        finish_reason=finish(choice.get("finish_reason")),
+        trace=response,
+        tokens=tokens,
         token_ids=choice.get("token_ids"),
         unusable=why_unusable(response, text, ()),
     )
@@ -239,7 +249,12 @@ def response_of(body: Any) -> Reply:
     if steps and len(given) < sum(map(bool, texts)):
         raise InputError("only part of the text has log-probabilities")
     return Reply(
-        *(body.get("id"), body.get("model"), text, _finish_of(body), logprobs, tokens_of(steps)),
+        item_id=body.get("id"),
+        model=body.get("model"),
+        text=text,
+        finish_reason=_finish_of(body),
+        trace=logprobs,
+        tokens=tokens_of(steps),
         prompt_tokens=(body.get("usage") or {}).get("input_tokens") or 0,
         displaces=True,
         unusable=why_unusable(logprobs, text, facts),

@@ -50,7 +50,12 @@ class TableReader(Reader):
         if sampled is not None:
             logprobs = trace(sampled, list(map(entries_of, [()] * len(sampled) if top is None else top)))
         yield Reply(
-            *(_first(record, IDS), record.get("model"), text, finish(record.get("finish_reason")), logprobs, tokens),
+            item_id=_first(record, IDS),
+            model=record.get("model"),
+            text=text,
+            finish_reason=finish(record.get("finish_reason")),
+            trace=logprobs,
+            tokens=tokens,
             token_ids=record.get("token_ids"),
             sample=record.get("sample"),
             prompt_tokens=record.get("prompt_tokens") or 0,

@@ -57,7 +57,12 @@ def _reply(output: Mapping[str, Any]) -> Reply:
         logprobs = trace([_sampled(*pair, at) for at, pair in enumerate(zip(token_ids, steps, strict=True))], top)
         k = int(logprobs.counts.min()) if len(logprobs.counts) else None
     return Reply(
-        *(None, None, text, finish(output.get("finish_reason")), logprobs, _tokens(token_ids, steps)),
+        item_id=None,
+        model=None,
+        text=text,
+        finish_reason=finish(output.get("finish_reason")),
+        trace=logprobs,
+        tokens=_tokens(token_ids, steps),
         token_ids=token_ids,
         k=k,
         unusable=why_unusable(logprobs, text, ()),
