@@ -28,7 +28,10 @@ _CHARACTERS = str.maketrans(
         **dict.fromkeys("\u200b\u2061\u2062\u2063", ""),
         **{character: f"\\{command} " for character, command in _COMMANDS.items()},
         **{character: rf"\frac{{{above}}}{{{below}}}" for character, (above, below) in _FRACTIONS.items()},
-        **{"÷": "/", "°": r"^\circ ", "％": r"\%", "ℝ": r"\text{R}"},
+        "÷": "/",
+        "°": r"^\circ ",
+        "％": r"\%",
+        "ℝ": r"\text{R}",
     }
 )
 # In order; each works on the result of the previous ones.

@@ -47,7 +47,11 @@ def beside(
     joined = theirs.join(ours, on=on, how="inner", maintain_order="left")
     headings = {
         **{name: name.title() for name in ("model", "benchmark", *keys, "estimator")},
-        **{value: title, "lower": "from", "upper": "to", "paper": f"{title}: paper", "difference": "difference"},
+        value: title,
+        "lower": "from",
+        "upper": "to",
+        "paper": f"{title}: paper",
+        "difference": "difference",
     }
     compared_values = joined.with_columns(difference=pl.col(value) - pl.col("paper"))
     shown = headed(compared_values, headings, {"estimator": COMPARED.__getitem__})

@@ -226,7 +226,9 @@ def statistics(p_stars: pl.DataFrame) -> pl.DataFrame:
         counts = own["counts"].drop_nulls().explode().to_numpy()
         rows.append(
             {
-                **{"benchmark": benchmark, "source": source, "n": len(own)},
+                "benchmark": benchmark,
+                "source": source,
+                "n": len(own),
                 "n_answers": own["n_answers"].mean(),
                 "count_mean": float(np.mean(counts)) if len(counts) else None,
                 "count_sd": float(np.std(counts, ddof=1)) if len(counts) > 1 else None,

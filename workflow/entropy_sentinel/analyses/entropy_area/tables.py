@@ -134,8 +134,17 @@ def table_spread(spread: pl.DataFrame) -> Table:
 
 
 _HEADINGS = {
-    **{"model": "Model", "benchmark": "Benchmark", "target": "Against", "measure": "Measure", "n_items": "Items"},
-    **{"r": "r", "lower": "from", "upper": "to", "p": "p", "rho": "rho", "rho_p": "p of rho"},
+    "model": "Model",
+    "benchmark": "Benchmark",
+    "target": "Against",
+    "measure": "Measure",
+    "n_items": "Items",
+    "r": "r",
+    "lower": "from",
+    "upper": "to",
+    "p": "p",
+    "rho": "rho",
+    "rho_p": "p of rho",
 }
 
 
@@ -178,8 +187,13 @@ def _published(correlations: pl.DataFrame) -> Table:
     ours = correlations.filter(measure="eas_reference", target="answer_entropy")
     joined = theirs.join(ours, on=["model", "benchmark"], how="inner", maintain_order="left")
     headings = {
-        **{"model": "Model", "benchmark": "Benchmark", "r": "r", "lower": "from", "upper": "to"},
-        **{"pearson_r": "r: paper", "difference": "r: difference"},
+        "model": "Model",
+        "benchmark": "Benchmark",
+        "r": "r",
+        "lower": "from",
+        "upper": "to",
+        "pearson_r": "r: paper",
+        "difference": "r: difference",
     }
     shown = headed(joined.with_columns(difference=pl.col("r") - pl.col("pearson_r")), headings)
     note = "The paper states p < 5e-5 for all four, but neither the temperature nor which response EAS uses."

@@ -207,7 +207,10 @@ def _rows(about: dict[str, Any], adjusted: Adjusted, to: Questions) -> Rows:
     for item, true, lower, upper in zip(to.item_id, to.true, *adjusted.ends, strict=True):
         there = not np.isnan(lower)
         yield about | {
-            **{"item_id": item, "true": true, "temperature": adjusted.temperature},
+            "item_id": item,
+            "true": true,
+            "temperature": adjusted.temperature,
             "temperature_end": adjusted.end,
-            **{"lower": lower if there else None, "upper": upper if there else None},
+            "lower": lower if there else None,
+            "upper": upper if there else None,
         }

@@ -58,9 +58,13 @@ def scores(adjusted: pl.DataFrame) -> Rows:
             lower, upper, true = _ends(read)
             held = coverage(lower, upper, true)
             yield about | {
-                **{"method": method, "n_questions": len(rows), "n": len(read)},
-                **{"n_infinite": int((~np.isfinite(upper - lower)).sum())},
-                **{"coverage": held.estimate, "coverage_lower": held.lower, "coverage_upper": held.upper},
+                "method": method,
+                "n_questions": len(rows),
+                "n": len(read),
+                "n_infinite": int((~np.isfinite(upper - lower)).sum()),
+                "coverage": held.estimate,
+                "coverage_lower": held.lower,
+                "coverage_upper": held.upper,
                 **_scored(shared.filter(method=method), about["level"]),
                 **{name: rows[name][0] for name in ("temperature", "temperature_end")},
             }
@@ -107,8 +111,13 @@ def differences(adjusted: pl.DataFrame, settings: ScoreSettings) -> Rows:
             score = scores[method]
             change = score_difference(score, scores["base"], settings["resamples"], settings["seed"])
             yield about | {
-                **{"method": method, "n": len(score), "score": float(score.mean()) if len(score) else None},
-                **{"difference": change.mean, "lower": change.lower, "upper": change.upper, "reason": change.reason},
+                "method": method,
+                "n": len(score),
+                "score": float(score.mean()) if len(score) else None,
+                "difference": change.mean,
+                "lower": change.lower,
+                "upper": change.upper,
+                "reason": change.reason,
             }
 
 
@@ -144,10 +153,14 @@ def sets(beliefs: pl.DataFrame, base: pl.DataFrame, calibration: dict[str, int],
             for level in levels:
                 beside = own.filter(pl.col("item_id").is_in([item for item, _, _ in new]), level=level)
                 yield {
-                    **{"model": model, "basis": basis, "level": level, "n": len(new)},
-                    **{"temperature": at, "temperature_end": end_of(at, TEMPERATURES)},
+                    "model": model,
+                    "basis": basis,
+                    "level": level,
+                    "n": len(new),
+                    "temperature": at,
+                    "temperature_end": end_of(at, TEMPERATURES),
                     **_coverage([one for _, one, _ in new], [test[item] for item, _, _ in new], alpha_of(level), at),
-                    **{"missing": float(np.mean([missing for _, _, missing in new]))},
+                    "missing": float(np.mean([missing for _, _, missing in new])),
                     **_base(beside.drop_nulls("lower")),
                 }
 
@@ -211,6 +224,12 @@ def indices(beliefs: pl.DataFrame, answers: pl.DataFrame, settings: ScoreSetting
             mean = score_difference(index, np.zeros(len(index)), settings["resamples"], settings["seed"])
             whole = float(np.mean([entr(direct[item].probabilities).sum() for item in enough]))
             yield {
-                **{"model": model, "temperature": temperature, "m": m, "n": len(index), "entropy": whole},
-                **{"index": mean.mean, "lower": mean.lower, "upper": mean.upper},
+                "model": model,
+                "temperature": temperature,
+                "m": m,
+                "n": len(index),
+                "entropy": whole,
+                "index": mean.mean,
+                "lower": mean.lower,
+                "upper": mean.upper,
             }

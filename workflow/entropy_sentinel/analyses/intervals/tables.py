@@ -75,7 +75,10 @@ def _shares(answers: pl.DataFrame, axis: str) -> Iterator[dict[str, object]]:
     for (variant, at, benchmark), own in answers.group_by("model", axis, "benchmark", maintain_order=True):
         wanted = f"{at:g} %" if axis == "level" else f"integer, temperature {at:g}"
         yield {
-            **{"Variant": variant, "Asked for": wanted, "Benchmark": benchmark, "Answers": len(own)},
+            "Variant": variant,
+            "Asked for": wanted,
+            "Benchmark": benchmark,
+            "Answers": len(own),
             "Read": own["reason"].null_count() / len(own),
             **{title: len(own.filter(reason=reason)) / len(own) for reason, title in REASONS.items()},
         }

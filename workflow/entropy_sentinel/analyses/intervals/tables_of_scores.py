@@ -133,7 +133,10 @@ def _compared(calibration: pl.DataFrame, differences: pl.DataFrame) -> Iterator[
                 "Chosen": "chosen" if row["method"] == chosen else "",
                 "Calibration coverage": covered.get(row["method"]),
                 "Calibration score": before.get(row["method"]),
-                **{"Score": row["score"], "Difference": row["difference"], "from": row["lower"], "to": row["upper"]},
+                "Score": row["score"],
+                "Difference": row["difference"],
+                "from": row["lower"],
+                "to": row["upper"],
                 "Questions": row["n"],
             }
 
@@ -177,9 +180,15 @@ def _reduction(
     whose: str, level: str, n: Any, base: float, conformal: float, text: tuple[float | None, float | None]
 ) -> dict[str, Any]:
     return {
-        **{"Whose": whose, "Level": level, "Models": n, "Base": base, "Conformal": conformal},
-        **{"Drop": base - conformal, "Drop, %": 100 * (1 - conformal / base) if base else None},
-        **{"Drop: text": text[0], "Drop, %: text": text[1]},
+        "Whose": whose,
+        "Level": level,
+        "Models": n,
+        "Base": base,
+        "Conformal": conformal,
+        "Drop": base - conformal,
+        "Drop, %": 100 * (1 - conformal / base) if base else None,
+        "Drop: text": text[0],
+        "Drop, %: text": text[1],
     }
 
 
