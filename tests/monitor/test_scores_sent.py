@@ -12,7 +12,8 @@ from fake_api import fake_api
 from production import fitted, saved, traffic, written
 
 import entropy_sentinel as es
-from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.frames.errors import ConfigError, InputError
+from entropy_sentinel.monitor.showing.langfuse import send_to_queue
 from entropy_sentinel.monitor.showing.open_telemetry import events
 
 SECRET = "sk-lf-0000-sekret-1"
@@ -133,3 +134,16 @@ def test_responses_to_label_go_to_an_annotation_queue(folder: Path, keys: None, 
     chosen = {row["item_id"] for row in json.loads(out)["responses"]}
     assert {body["objectId"] for body in server.requests} == chosen
     assert {body["objectType"] for body in server.requests} == {"TRACE"}
+
+
+def test_a_queue_gets_no_response_twice_and_the_error_names_the_others(monkeypatch, keys: None) -> None:
+    rows = pl.DataFrame({"item_id": ["a", "b", "c"]})
+    with fake_api(lambda body, _: (503 if body["objectId"] == "b" else 200, {}, {}, 0.0)) as server:
+        monkeypatch.setenv("LANGFUSE_BASE_URL", server.base_url.removesuffix("/v1"))
+        with pytest.raises(InputError, match=r"1 of 3 responses: .* 503 .*twice: b$"):
+            send_to_queue(rows, "trace", "q")
+    assert sorted(body["objectId"] for body in server.requests) == ["a", "b", "c"]
+    with fake_api(lambda *_: (401, {}, {}, 0.0)) as server:
+        monkeypatch.setenv("LANGFUSE_BASE_URL", server.base_url.removesuffix("/v1"))
+        with pytest.raises(InputError, match=r"3 of 3 responses: .* Nothing was added: run the command again$"):
+            send_to_queue(rows, "trace", "q")

@@ -182,8 +182,6 @@ def score(
     Writes one row per response: its id and P(correct) with the verdict that covers it, or the reason why it has none.
     With --json it prints one JSON object per line.
     """
-    from json import dumps
-
     from entropy_sentinel.frames.files import check_outputs, write_whole
     from entropy_sentinel.frames.printable import listed, write_table
     from entropy_sentinel.monitor.estimating.flags import general_flags
@@ -191,7 +189,6 @@ def score(
     from entropy_sentinel.monitor.reading.inputs import read_whole
     from entropy_sentinel.monitor.settings import Slicing
     from entropy_sentinel.monitor.showing.langfuse import check_keys, send_scores
-    from entropy_sentinel.monitor.showing.open_telemetry import events
     from entropy_sentinel.verbs.estimation import load
     from entropy_sentinel.verbs.inputs import log_files
 
@@ -207,16 +204,15 @@ def score(
     with working("reading the logs"):
         read = read_whole(loaded, list(map(str, logs)), Slicing.of(options))
     scores = scored(loaded, read)
-    lines = "".join(f"{dumps(event)}\n" for event in events(scores)) if open_telemetry else scores.write_ndjson()
     if output is not None and open_telemetry:
-        write_whole(output, lines)
+        write_whole(output, _events(scores))
     elif output is not None:
         write_table(scores, output)
     if langfuse is not None:
         sent = send_scores(scores, langfuse)
         say(f"Langfuse: {sent:,} scores sent", err=json)
     if json:
-        typer.echo(lines, nl=False)
+        typer.echo(_events(scores) if open_telemetry else scores.write_ndjson(), nl=False)
     elif output is not None:
         without, mean = scores["p_correct"].null_count(), scores.select("p_correct").mean().item()
         say(
@@ -231,6 +227,15 @@ def score(
     for flag, reason in general_flags(loaded, read.taken).items():
         say(f"{flag}: {reason}", err=True)
     report(read.problems)
+
+
+def _events(scores: "pl.DataFrame") -> str:
+    """Return OpenTelemetry's events of scores, one a line."""
+    from json import dumps
+
+    from entropy_sentinel.monitor.showing.open_telemetry import events
+
+    return "".join(f"{dumps(event)}\n" for event in events(scores))
 
 
 @taking(SampleOptions, budget=...)

@@ -11,7 +11,8 @@ UNLIKE in which every accuracy is equally probable (the robust prior of clinical
 that are improbable under the estimate alone contradict it; then they stand alone.
 
 The labels count as the accuracy and the effective number of `statistics.prediction_powered`, which also cover unequal
-weights. benchmarks/bench_labels.py measures how often the interval holds if the assumption is wrong, and if it is not.
+weights. benchmarks/bench_combined.py measures how often the interval holds if the assumption is wrong, and if it is
+not.
 """
 
 from typing import NamedTuple

@@ -15,14 +15,17 @@ import polars as pl
 
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.posting import is_address, post
+from entropy_sentinel.frames.printable import listed
 
 # What the id of a response is the id of, in Langfuse.
 Target = Literal["trace", "observation"]
 NAME = "p_correct"
 _HOSTS, _PUBLIC, _SECRET = ("LANGFUSE_BASE_URL", "LANGFUSE_HOST"), "LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY"
 _CLOUD = "https://cloud.langfuse.com"
-# Requests at once, and attempts of each.
+# Requests at once, and attempts to send a score.
 _AT_ONCE, _ATTEMPTS = 8, 3
+# The largest number of ids in an error.
+_NAMED = 100
 
 
 def check_keys() -> None:
@@ -50,38 +53,50 @@ def send_scores(scores: pl.DataFrame, target: Target) -> int:
         }
         for row in rows.iter_rows(named=True)
     ]
-    _send_all(contents, "/api/public/scores", "scores")
+    problems = _sent(contents, "/api/public/scores", _ATTEMPTS)
+    if failed := [problem for problem in problems if problem]:
+        raise InputError(
+            f"Langfuse did not take {len(failed):,} of {len(contents):,} scores: {failed[0]}. Run the command again: "
+            "what was sent is replaced, not added"
+        )
     return len(contents)
 
 
 def send_to_queue(responses: pl.DataFrame, target: Target, queue: str) -> int:
     """Add responses to an annotation queue; return their number.
 
-    Raises InputError if the server does not take all of them.
+    A queue takes a response twice if it is sent twice, so nothing is tried again. Raises InputError with the ids of the
+    responses that the server did not take.
     """
-    contents = [{"objectId": item_id, "objectType": target.upper()} for item_id in responses["item_id"].unique()]
-    _send_all(contents, f"/api/public/annotation-queues/{quote(queue, safe='')}/items", "responses")
-    return len(contents)
+    ids = responses["item_id"].unique(maintain_order=True).to_list()
+    contents = [{"objectId": item_id, "objectType": target.upper()} for item_id in ids]
+    problems = _sent(contents, f"/api/public/annotation-queues/{quote(queue, safe='')}/items", attempts=1)
+    if failed := {item_id: problem for item_id, problem in zip(ids, problems, strict=True) if problem}:
+        what = "Nothing was added: run the command again"
+        if len(failed) < len(ids):
+            what = (
+                f"Add them in Langfuse, because the command would add the others twice: {listed(list(failed), _NAMED)}"
+            )
+        raise InputError(
+            f"Langfuse did not take {len(failed):,} of {len(ids):,} responses: {next(iter(failed.values()))}. {what}"
+        )
+    return len(ids)
 
 
-def _send_all(contents: Iterable[Mapping[str, Any]], path: str, what: str) -> None:
+def _sent(contents: Iterable[Mapping[str, Any]], path: str, attempts: int) -> list[str]:
+    """Send each of the contents; return why it failed, or an empty text."""
     host, headers = _connection()
 
     def send(content: Mapping[str, Any]) -> str:
-        for _ in range(_ATTEMPTS):
+        problem = ""
+        for _ in range(attempts):
             problem = post(content, f"{host}{path}", headers)
             if not problem:
-                return ""
+                break
         return problem
 
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        problems = list(pool.map(send, contents))
-    failed = [problem for problem in problems if problem]
-    if failed:
-        raise InputError(
-            f"Langfuse did not take {len(failed):,} of {len(problems):,} {what}: {failed[0]}. Run the command again: "
-            "what was sent is replaced, not added"
-        )
+        return list(pool.map(send, contents))
 
 
 def _connection() -> tuple[str, dict[str, str]]:
