@@ -175,7 +175,9 @@ ENGINES = generations.engines(CONFIG)
 on_one_machine = workflow.is_main_process and workflow.local_exec
 if on_one_machine and workflow.global_resources.get("gpu").value is None and (gpus := visible(os.environ)):
     workflow.register_resource("gpu", len(gpus))  # without --resources gpu=N, all GPUs
-SIDE_BY_SIDE = workflow.global_resources.get("gpu").value or (workflow.resource_settings.cores or 1) // CONFIG.generation.threads
+SIDE_BY_SIDE = (
+    workflow.global_resources.get("gpu").value or (workflow.resource_settings.cores or 1) // CONFIG.generation.threads
+)
 for number in set(ENGINES.values()):
     at_once = math.ceil(max(SIDE_BY_SIDE, 1) / len(set(ENGINES.values()))) if on_one_machine else 1
     workflow.register_resource(f"engine_{number}", at_once)
