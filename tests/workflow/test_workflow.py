@@ -122,7 +122,7 @@ def test_added_model_runs_its_own_jobs_only(project: Project) -> None:
 
 
 def test_change_of_features_reruns_features_and_what_follows(project: Project, edit) -> None:
-    edit(f"{PACKAGE}/features/catalogue.py", "FLAT_STD = 1e-6", "FLAT_STD = 1e-5")
+    edit(f"{PACKAGE}/features/built_in.py", "FLAT_STD = 1e-6", "FLAT_STD = 1e-5")
     assert project.planned() == AFTER_FEATURES
 
 

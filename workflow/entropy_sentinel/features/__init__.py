@@ -1,7 +1,18 @@
 """Features: named Polars expressions over a response's tokens. The verb `es.features` is in `verbs.reading`."""
 
 import sys
+from typing import TYPE_CHECKING
 
 from entropy_sentinel import Room
 
+if TYPE_CHECKING:
+    from entropy_sentinel.features.feature import Feature
+
 sys.modules[__name__].__class__ = Room
+
+
+def features() -> "dict[str, Feature]":
+    """Return the built-in features."""
+    from entropy_sentinel.features.built_in import FEATURES
+
+    return FEATURES

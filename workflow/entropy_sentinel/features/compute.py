@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.features import buckets
-from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS, FEATURE_FRAME, NLL, H, X
+from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS, FEATURE_FRAME
+from entropy_sentinel.features.feature import NLL, H, X
 from entropy_sentinel.features.tokens import ROUNDING, token_lists
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import CUT_OFF, GENERATIONS, REFUSED, UNUSABLE, top_k_of
@@ -103,7 +104,7 @@ def _features_of(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame:
     computed = {name: feature.expression for name, feature in (CATALOGUE | EXTRAS).items()}
     values = token_lists(traces, vocabulary).select(**computed, **_facts())
     return (
-        pl.concat([traces.select(*IDENTITY, UNUSABLE, k=k), values], how="horizontal")
+        pl.concat([traces.select(*IDENTITY, UNUSABLE, _k=k), values], how="horizontal")
         .with_columns(cut_off=CUT_OFF, reason=_reason())
         .with_columns(pl.when(pl.col("reason").is_null()).then(pl.col(*CATALOGUE, *EXTRAS)))
         .select(name for name in FEATURE_FRAME.schema.names() if name not in buckets.SCHEMA)
@@ -111,33 +112,36 @@ def _features_of(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame:
 
 
 def _facts() -> dict[str, pl.Expr]:
-    """Return expressions for counts of a response's tokens, and for the columns that `_reason` needs."""
+    """Return expressions for counts of a response's tokens, and for the columns that `_reason` needs.
+
+    The names of the latter begin with `_`, which no feature's name does.
+    """
     return {
         "trace_tokens": pl.col("nll").list.len().cast(pl.UInt32),
         "clamped_tokens": pl.col("clamped").list.sum().cast(pl.UInt32),
-        "nan": H(X.is_nan().any()) | NLL(X.is_nan().any()),
-        "positive": pl.col("positive").list.any(),
-        "likelihoods": pl.col("likelihoods").list.all(),
-        "impossible": pl.col("impossible").list.any(),
-        "excess": pl.col("excess").list.max(),
-        "above_top": pl.col("above_top").list.any(),
-        "equal": pl.col("equal").list.all(),
+        "_nan": H(X.is_nan().any()) | NLL(X.is_nan().any()),
+        "_positive": pl.col("positive").list.any(),
+        "_likelihoods": pl.col("likelihoods").list.all(),
+        "_impossible": pl.col("impossible").list.any(),
+        "_excess": pl.col("excess").list.max(),
+        "_above_top": pl.col("above_top").list.any(),
+        "_equal": pl.col("equal").list.all(),
     }
 
 
 def _reason() -> pl.Expr:
     """Return the first reason why a response has no features; null if it has them."""
-    k, positive = pl.col("k"), pl.col("positive")
+    k, positive = pl.col("_k"), pl.col("_positive")
     reasons = {
         "empty response": pl.col("n_tokens") == 0,
         "no token after the thinking": pl.col("trace_tokens") == 0,
-        "NaN in the log-probabilities": pl.col("nan"),
-        "probabilities in place of their logarithms": positive & pl.col("likelihoods"),
+        "NaN in the log-probabilities": pl.col("_nan"),
+        "probabilities in place of their logarithms": positive & pl.col("_likelihoods"),
         "positive log-probability: raw logits?": positive,
-        "a step has no token of its top {} with a probability above 0": pl.col("impossible"),
-        "probabilities of a step's top {} add up to more than 1": pl.col("excess") > ROUNDING,
-        "sampled token more likely than the first of its top {}": pl.col("above_top"),
-        "the top {} of every step are equally likely": (k > 1) & pl.col("equal"),
+        "a step has no token of its top {} with a probability above 0": pl.col("_impossible"),
+        "probabilities of a step's top {} add up to more than 1": pl.col("_excess") > ROUNDING,
+        "sampled token more likely than the first of its top {}": pl.col("_above_top"),
+        "the top {} of every step are equally likely": (k > 1) & pl.col("_equal"),
         f"mean log-probability below -{LARGEST_MEAN_NLL:.0f}: no sampler draws such tokens": pl.col("nll_avg")
         > LARGEST_MEAN_NLL,
     }
