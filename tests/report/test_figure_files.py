@@ -12,7 +12,7 @@ from matplotlib import rcParams
 from matplotlib.axes import Axes
 from matplotlib.transforms import Bbox
 
-from entropy_sentinel.report.figures import Drawing, message, new_figure, style, write_figure
+from entropy_sentinel.report.figures import Drawing, message, new_figure, style, wrapped, write_figure
 from entropy_sentinel.report.pages import Exhibit
 from entropy_sentinel.report.point_names import name_points
 
@@ -133,3 +133,17 @@ def test_names_stay_inside_the_frame_and_off_bars_and_other_points(axes):
 def test_a_figure_without_names_is_drawn(axes):
     name_points(axes, [], [], 7.5)
     assert not axes.texts
+
+
+def test_lines_are_as_few_as_fit_and_about_equal_in_length():
+    text = "Estimator trained on gsm8k, math, olympiadbench, svamp, theoremqa"
+    assert wrapped(text, 10, 9) == text
+    assert wrapped(text, 10, 4).split("\n") == ["Estimator trained on gsm8k, math,", "olympiadbench, svamp, theoremqa"]
+    assert wrapped("first\nsecond line", 10, 4) == "first\nsecond line"
+    assert wrapped("", 10, 4) == ""
+
+
+def test_a_word_that_is_wider_than_a_line_is_broken():
+    lines = wrapped("model " + "x" * 200, 10, 2).split("\n")
+    assert "".join(lines).replace(" ", "") == "model" + "x" * 200
+    assert 5 < len(lines) < 20

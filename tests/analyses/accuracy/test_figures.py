@@ -23,6 +23,9 @@ from entropy_sentinel.analyses.accuracy.figures import (
 )
 from entropy_sentinel.analyses.accuracy.frames import AUROC
 from entropy_sentinel.analyses.accuracy.panels import (
+    STRIP,
+    STRIP_END,
+    UNLABELLED_X,
     figure_1_accuracies,
     figure_3_accuracies_by_model,
     figure_validation,
@@ -95,7 +98,7 @@ def test_the_picture_of_trust_has_a_point_and_an_interval_for_every_domain():
     (axes,) = drawing.figure.axes  # nothing is known of the other model
     bars, labelled, more_bars, unlabelled = axes.collections
     assert labelled.get_offsets().tolist() == [[0.45, 0.3], [0.9, 0.8]]
-    assert unlabelled.get_offsets().tolist() == [[axes.get_xlim()[0], 0.6]]
+    assert unlabelled.get_offsets().tolist() == [[UNLABELLED_X, 0.6]]
     ends = [segment[:, 1].tolist() for segment in (*bars.get_segments(), *more_bars.get_segments())]
     assert ends == [pytest.approx(pair) for pair in ([0.2, 0.4], [0.7, 0.9], [0.5, 0.7])]
     assert sorted(names(drawing.figure)) == ["logic", UNLABELLED, "words"]
@@ -117,6 +120,51 @@ def test_both_axes_end_where_all_panels_do():
     assert ends(0.12) == pytest.approx((-0.05, 0.436, -0.05, 0.436, 0.4))
     assert ends(0.12, 0.55) == pytest.approx((-0.05, 0.763, -0.05, 0.763, 0.7))
     assert ends(0.12, 0.95) == pytest.approx((-0.05, 1.09, -0.05, 1.09, 1.0))
+
+
+@pytest.mark.parametrize("estimate", [0.05, 0.6])
+def test_no_interval_lies_on_an_axis(estimate: float):
+    """Neither the bar of a domain without labels, nor a bar that ends at or below zero."""
+    drawing = figure_validation([validation(unlabelled=[(UNLABELLED, estimate)])], LABEL)
+    for figure in (drawing.figure, drawing.narrow):
+        (axes,) = figure.axes
+        frame = axes.get_window_extent()
+        for bars in axes.collections[::2]:
+            for segment in bars.get_segments():
+                (left, lower), (right, upper) = axes.transData.transform(segment)
+                assert frame.x0 + 8 < left == right < frame.x1 - 8
+                assert frame.y0 + 8 < lower < upper < frame.y1 - 8
+        assert axes.get_xlim()[0] == STRIP < UNLABELLED_X < STRIP_END < 0
+        assert min(axes.get_xticks()) == min(axes.get_yticks()) == 0
+
+
+def test_figures_have_a_strip_only_for_domains_without_labels():
+    known, unlabelled = validation(), validation("b", unlabelled=[(UNLABELLED, 0.6)])
+    alone = figure_validation([known], LABEL).figure.axes
+    both = figure_validation([known, unlabelled], LABEL).figure.axes
+    assert [len(axes.patches) for axes in (*alone, *both)] == [0, 1, 1]
+
+
+def test_no_text_of_a_figure_is_cut():
+    """However long the names of models and benchmarks and the label are, also on a narrow page."""
+    group = [f"a-benchmark-with-a-long-name-{number}" for number in range(9)]
+    long, label = "a-model-with-a-name-" * 6, "a study of which much can be said and is " * 4
+    rows = [(group[0], "training", 0.7, 0.8), ("logic", "held_out", 0.4, 0.2), (UNLABELLED, "held_out", 0.6, None)]
+    estimates = pl.concat(estimate_rows(model, "+".join(group), rows) for model in (long, "b"))
+    sweep = sweep_rows([0.2, 0.2], [None, None], [long, "b"], group="+".join(group))
+    groups = {"extremes": {"benchmarks": group, "estimator": DEFAULT}}
+    kinds = validation(long, unlabelled=[(UNLABELLED, 0.6)], verdict="too few domains to say")
+    for drawing in (
+        figure_1_accuracies(estimates, sweep, groups, "extremes", long, label),
+        figure_3_accuracies_by_model(estimates, sweep, groups, "extremes", label),
+        figure_validation([kinds], label),
+    ):
+        for figure in (drawing.figure, drawing.narrow):
+            texts = [*figure.texts, *(axes.title for axes in figure.axes)]
+            boxes = [figure.legends[0].get_window_extent(), *(text.get_window_extent() for text in texts)]
+            assert all(figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1 for box in boxes)
+            assert all(figure.bbox.y0 <= box.y0 and box.y1 <= figure.bbox.y1 for box in boxes)
+            assert all(axes.get_position().height > 0.2 / len(figure.axes) for axes in figure.axes)
 
 
 def test_the_picture_of_trust_says_where_there_is_nothing_to_see():
@@ -144,13 +192,13 @@ def test_figure_1_names_only_what_it_shows():
 
 
 def test_figure_1_places_true_accuracy_on_x_and_estimate_on_y():
-    """A domain without labels is on the axis of the estimates; one without an estimate is left out."""
+    """A domain without labels is in the strip left of zero; one without an estimate is left out."""
     rows = [("words", "training", 0.7, 0.8), ("logic", "held_out", 0.4, 0.2), ("units", "held_out", None, None)]
     estimates = estimate_rows("a", GROUP, [*rows, (UNLABELLED, "held_out", 0.6, None)])
     figure = figure_1(estimates, sweep_rows([0.2], [None], ["a"]))
     axes = figure.axes[0]
     offsets = [points.get_offsets().tolist() for points in axes.collections]
-    assert offsets == [[[0.8, 0.7]], [[0.2, 0.4]], [[axes.get_xlim()[0], 0.6]]]
+    assert offsets == [[[0.8, 0.7]], [[0.2, 0.4]], [[UNLABELLED_X, 0.6]]]
     assert axes.get_title() == "a\nAEE 0.200 on unseen domains"
     assert sorted(names(figure)) == ["logic", UNLABELLED, "words"]
     nothing = estimate_rows("a", GROUP, rows[2:])

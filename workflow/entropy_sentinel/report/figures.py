@@ -2,6 +2,7 @@
 
 import base64
 import io
+import textwrap
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
 from matplotlib.typing import RcKeyType
 
 from entropy_sentinel.report.pages import Exhibit, fragment
@@ -23,6 +26,8 @@ BLUE, ORANGE, GREEN = "#0072B2", "#D55E00", "#009E73"
 _STYLE: dict[RcKeyType, Any] = {"text.parse_math": False, "pdf.fonttype": 42}
 # Twice a browser's 96 pixels per inch.
 _PNG_DPI = 192
+# Points per inch; how much wider letters can be at a low resolution.
+_POINTS, _WIDER = 72, 1.06
 
 
 @dataclass(frozen=True)
@@ -43,8 +48,35 @@ def new_figure(width: float, height: float, label: str) -> Figure:
     """Return a figure of this size in inches, with the study's label, if any, in its corner."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
-    figure.suptitle(label and f"Study: {label}", x=0.99, ha="right", fontsize=7, color="0.4")
+    text = wrapped(label and f"Study: {label}", 7, 0.97 * width)
+    figure.suptitle(text, x=0.99, ha="right", fontsize=7, color="0.4")
     return figure
+
+
+def wrapped(text: str, size: float, width: float) -> str:
+    """Return the text, at this font size in points, with line breaks so that no line is wider than `width` in inches.
+
+    Lines break at spaces; only a word that is wider than a line breaks within.
+    """
+    return "\n".join(part for line in text.split("\n") for part in _lines(line, size, width))
+
+
+def _lines(text: str, size: float, width: float) -> list[str]:
+    """Return the lines of one paragraph: as few as fit, of about equal length."""
+    fitting: list[str] = []
+    for letters in range(len(text), 0, -1):
+        lines = textwrap.wrap(text, letters, break_on_hyphens=False)
+        if fitting and len(lines) > len(fitting):
+            break
+        if all(_width(line, size) <= width for line in lines):
+            fitting = lines
+    return fitting or list(text) or [""]
+
+
+def _width(text: str, size: float) -> float:
+    """Return the width of a line of text in inches, at a font size in points and at any resolution."""
+    width, _, _ = text_to_path.get_text_width_height_descent(text, FontProperties(size=size), ismath=False)
+    return _WIDER * float(width) / _POINTS
 
 
 def message(text: str, label: str) -> Figure:

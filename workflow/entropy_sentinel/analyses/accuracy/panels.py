@@ -8,21 +8,28 @@ from itertools import cycle
 from typing import Any, NamedTuple
 
 import polars as pl
+from matplotlib import rcParams
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 
 from entropy_sentinel.analyses.accuracy.headline import Headline, headlines
 from entropy_sentinel.analyses.accuracy.validation import LEVEL, Domain, ModelValidation
 from entropy_sentinel.analyses.headings import ROLES, Groups, TrainingGroup, training_group
 from entropy_sentinel.frames.printable import number
-from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, new_figure, nothing
+from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, new_figure, nothing, wrapped
 from entropy_sentinel.report.point_names import name_points
 
 EDGE: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.6, "zorder": 3}
-# The start of both axes, their margin as a share of the largest value, and their smallest end.
-LOW, BEYOND, NEAREST_END = -0.05, 0.09, 0.4
+# The margin below zero on both axes, that above the largest value as a share of it, and the axes' smallest end.
+BELOW, BEYOND, NEAREST_END = 0.05, 0.09, 0.4
+# Domains without labels have no true accuracy: they are in a grey strip left of zero, at its middle.
+STRIP, UNLABELLED_X, STRIP_END = -0.12, -0.07, -0.02
 # Width of a panel on a narrow page, in inches: its text stays readable on a phone.
 _NARROW = 4.0
+# In inches: what a panel has beside its title, and a figure beside its legend; the height of a legend of one row.
+_BESIDE_TITLE, _BESIDE_LEGEND, _LEGEND = 0.5, 0.2, 0.5
 
 
 @dataclass(frozen=True)
@@ -49,30 +56,40 @@ def panels_drawing(panels: Sequence[Panel], legend_title: str, label: str, capti
 def _figure(panels: Sequence[Panel], legend_title: str, label: str, columns: int, width: float) -> Figure:
     """Draw panels of this width in inches, `columns` in a row."""
     rows = math.ceil(len(panels) / columns)
-    figure = new_figure(width * columns, (width + 0.2) * rows + 0.7, label)
+    height = (width + 0.2) * rows + 0.7
+    figure = new_figure(width * columns, height, label)
     every = figure.subplots(rows, columns, squeeze=False).flatten()
     for axes in every[len(panels) :]:
         axes.remove()
-    end = _end(panels)
+    limits = _limits(panels)
     for axes, panel in zip(every, panels, strict=False):
-        _frame(axes, panel, end)
+        _frame(axes, panel, *limits)
+        axes.set_title(wrapped(panel.title, 10, width - _BESIDE_TITLE), fontsize=10)
     for axes in every[len(panels) - columns : len(panels)]:
         axes.set_xlabel("True accuracy")
     for axes in every[::columns]:
         axes.set_ylabel("Estimated accuracy")
-    legend = legend_of(every[: len(panels)])
-    look: dict[str, Any] = {
-        "loc": "outside lower center",
-        "ncols": _legend_columns(len(legend), width == _NARROW),
-        "frameon": False,
-        "fontsize": 9,
-    }
-    figure.legend(list(legend.values()), list(legend), title=legend_title, **look)
+    legend = _legend(figure, legend_of(every[: len(panels)]), legend_title, narrow=width == _NARROW)
+    figure.set_figheight(height + max(0.0, legend.get_window_extent().height / figure.dpi - _LEGEND))
     figure.draw_without_rendering()  # settles the layout, which the places of the names depend on
     for axes, panel in zip(every, panels, strict=False):
         size = 9 if columns == 1 else 7.5
         name_points(axes, list(panel.named.values()), list(panel.named), size, panel.bars)
     return figure
+
+
+def _legend(figure: Figure, entries: Mapping[str, Artist], title: str, *, narrow: bool) -> Legend:
+    """Write the legend below the panels, in fewer columns than preferred if the figure has no room for these."""
+    room = figure.get_figwidth() - _BESIDE_LEGEND
+    look: dict[str, Any] = {"loc": "outside lower center", "frameon": False, "fontsize": 9}
+    look["title"] = wrapped(title, rcParams["font.size"], room)
+    for columns in range(_legend_columns(len(entries), narrow), 0, -1):
+        legend = figure.legend(list(entries.values()), list(entries), ncols=columns, alignment="center", **look)
+        if columns == 1 or legend.get_window_extent().width / figure.dpi <= room:
+            break
+        legend.remove()
+    legend.get_title().set_multialignment("center")
+    return legend
 
 
 def _legend_columns(n_entries: int, narrow: bool) -> int:
@@ -81,20 +98,30 @@ def _legend_columns(n_entries: int, narrow: bool) -> int:
     return 4 if n_entries > 4 else 3 if n_entries == 3 else 2
 
 
-def _end(panels: Sequence[Panel]) -> float:
-    """Return the common upper limit of all panels, a multiple of 0.1: less than 1 if nothing is above it."""
+def _limits(panels: Sequence[Panel]) -> tuple[float, float, bool]:
+    """Return the common lower and upper limit of all panels, and whether a domain has no true accuracy.
+
+    The lower limit is zero or the lower end of a bar below it; the upper one a multiple of 0.1, less than 1 if nothing
+    is above it.
+    """
     points = [value for panel in panels for point in panel.named.values() for value in point]
-    bars = [value for panel in panels for x, _, upper in panel.bars for value in (x, upper)]
+    bars = [value for panel in panels for bar in panel.bars for value in bar]
+    xs = [x for panel in panels for x in (*(x for x, _ in panel.named.values()), *(x for x, _, _ in panel.bars))]
+    heights = [end for panel in panels for _, *ends in panel.bars for end in ends]
     tenths = math.ceil(round(10 * max(points + bars, default=1.0), 6))
-    return min(1.0, max(NEAREST_END, tenths / 10))
+    return min([0.0, *heights]), min(1.0, max(NEAREST_END, tenths / 10)), UNLABELLED_X in xs
 
 
-def _frame(axes: Axes, panel: Panel, end: float) -> None:
+def _frame(axes: Axes, panel: Panel, start: float, end: float, has_strip: bool) -> None:
     axes.plot([0, end], [0, end], color="0.5", linestyle="--", linewidth=1, label="estimated = true", zorder=1)
     panel.draw(axes)
-    axes.set_title(panel.title, fontsize=10)
-    limits = (LOW, end * (1 + BEYOND))
+    limits = (start - BELOW, end * (1 + BEYOND))
     axes.set(xlim=limits, ylim=limits, aspect="equal")
+    ticks = [tick for tick in axes.get_yticks() if 0 <= tick <= limits[1]]
+    axes.set(xticks=ticks, yticks=ticks)
+    if has_strip:
+        axes.axvspan(STRIP, STRIP_END, color="0.94", linewidth=0, zorder=0)
+        axes.set_xlim(STRIP, limits[1])
     axes.grid(color="0.92", linewidth=0.8)
     axes.tick_params(labelsize=8)
     axes.set_axisbelow(True)
@@ -148,8 +175,9 @@ def _draw(axes: Axes, headline: Headline) -> None:
             x, y = zip(*points, strict=True)
             axes.scatter(x, y, label=f"{ROLES[role]} domain", **EDGE, **style)
     if marks := _marks(headline):
-        look: dict[str, Any] = {"color": GREEN, "marker": ">", "s": 60, "clip_on": False}
-        axes.scatter(*zip(*marks.values(), strict=True), label="domain without labels: its estimate", **EDGE | look)
+        axes.scatter(
+            *zip(*marks.values(), strict=True), label="domain without labels: its estimate", **EDGE | _UNLABELLED
+        )
 
 
 def _named(headline: Headline) -> dict[str, tuple[float, float]]:
@@ -162,9 +190,9 @@ def _point(row: dict[str, float]) -> tuple[float, float]:
 
 
 def _marks(headline: Headline) -> dict[str, tuple[float, float]]:
-    """Mark unlabelled domains on the axis of the estimates, because they have no true accuracy."""
+    """Return the points of unlabelled domains, in the strip for those without a true accuracy."""
     shown = {row["benchmark"]: row["estimated_accuracy"] for row in headline.unlabelled}
-    return {name: (LOW, estimated) for name, estimated in shown.items() if estimated is not None}
+    return {name: (UNLABELLED_X, estimated) for name, estimated in shown.items() if estimated is not None}
 
 
 def _caption(headlines: Sequence[Headline]) -> str:
@@ -172,7 +200,7 @@ def _caption(headlines: Sequence[Headline]) -> str:
     return (
         "Benchmarks used for training (orange squares, by their test split) and unseen domains (blue circles). "
         "On the dashed line the estimate is exact."
-        + (" Green triangles on the left: estimates of domains without labels." if marked else "")
+        + (" Green triangles in the grey strip: estimates of domains without labels." if marked else "")
     )
 
 
@@ -182,7 +210,7 @@ _OF_BENCHMARKS = [
     {"color": color, "marker": marker, "s": 40}
     for color, marker in zip([BLUE, ORANGE, GREEN, "#CC79A7", "0.35", "#56B4E9", "#B8860B"], "os^DvpP", strict=True)
 ]
-_UNLABELLED: dict[str, Any] = {"color": GREEN, "marker": ">", "s": 60, "clip_on": False}
+_UNLABELLED: dict[str, Any] = {"color": GREEN, "marker": ">", "s": 60}
 # Drawn above names, which have a white background.
 _BAR: dict[str, Any] = {"fmt": "none", "elinewidth": 1, "capsize": 2, "alpha": 0.6, "zorder": 6}
 _POINT = EDGE | {"zorder": 7}
@@ -191,7 +219,7 @@ _POINT = EDGE | {"zorder": 7}
 def figure_validation(validations: Sequence[ModelValidation], label: str) -> Drawing:
     """Draw estimated against true accuracy of each domain, by the recommended estimator without the domain's labels.
 
-    Unlabelled domains are on the axis of the estimates; bars are intervals. Kinds of a benchmark share a colour and a
+    Unlabelled domains are in a strip left of zero; bars are intervals. Kinds of a benchmark share a colour and a
     marker, and have no names. A model without a held-out domain has no panel, because its estimates cannot be compared
     with a true accuracy.
     """
@@ -244,7 +272,7 @@ def _bars(validation: ModelValidation) -> list[tuple[float, float, float]]:
 
 
 class _Point(NamedTuple):
-    """An estimated domain: its true accuracy or the left edge, its estimate and the ends of its interval."""
+    """An estimated domain: its true accuracy or a place in the strip, its estimate and the ends of its interval."""
 
     domain: str
     x: float
@@ -255,7 +283,13 @@ class _Point(NamedTuple):
 
 def _known(domains: Iterable[Domain]) -> list[_Point]:
     return [
-        _Point(domain.domain, LOW if domain.true is None else domain.true, domain.estimated, domain.lower, domain.upper)
+        _Point(
+            domain.domain,
+            UNLABELLED_X if domain.true is None else domain.true,
+            domain.estimated,
+            domain.lower,
+            domain.upper,
+        )
         for domain in domains
         if domain.estimated is not None and domain.lower is not None and domain.upper is not None
     ]
@@ -270,5 +304,5 @@ def _caption_of(shown: Sequence[ModelValidation]) -> str:
     return (
         f"{each} as estimated by the recommended method fitted on the others. On the "
         f"dashed line the estimate is exact; bars are intervals at {LEVEL:.0%}."
-        + (" Green triangles on the left: domains without labels." if marked else "")
+        + (" Green triangles in the grey strip: domains without labels." if marked else "")
     )
