@@ -14,10 +14,10 @@ from entropy_sentinel.frames.signals import Signal
 from entropy_sentinel.judges.catalogue import PROMPTS as JUDGE_PROMPTS
 from entropy_sentinel.judges.settings import KINDS
 from entropy_sentinel.monitor.catalogue import CATALOGUE as OF_SLICES
-from entropy_sentinel.monitor.showing.outputs import PREFIX
+from entropy_sentinel.monitor.showing.files import PREFIX
 from entropy_sentinel.signals.catalogue import FAMILIES as SIGNAL_FAMILIES
 from entropy_sentinel.signals.catalogue import TOKENS
-from entropy_sentinel.sources.logs.settings import FORMATS
+from entropy_sentinel.sources.logs.catalogue import FORMATS
 from made.markdown import code, paragraphs, plain, table
 
 

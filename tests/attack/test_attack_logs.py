@@ -20,7 +20,9 @@ from mutations import ODD, mutated
 import entropy_sentinel as es
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import ConfigError, InputError
-from entropy_sentinel.sources.logs.records import END, Found, records
+from entropy_sentinel.sources.logs.json_values import END
+from entropy_sentinel.sources.logs.record import Found
+from entropy_sentinel.sources.logs.records import records
 from entropy_sentinel.sources.logs.summary import Summary
 
 pytestmark = pytest.mark.slow

@@ -12,7 +12,7 @@ import entropy_sentinel as es
 from entropy_sentinel.commands.main import COMMANDS, app
 from entropy_sentinel.engines.generation import Sampling
 from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS
-from entropy_sentinel.sources.logs.settings import FORMATS
+from entropy_sentinel.sources.logs.catalogue import FORMATS
 from made import catalogues, commands, config_keys, contracts, links, markdown, rooms, verbs
 
 ROOT = Path(__file__).parents[2]

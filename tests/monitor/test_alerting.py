@@ -14,7 +14,7 @@ import entropy_sentinel as es
 import entropy_sentinel.monitor.alerting.drops as module
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import ConfigError, InputError
-from entropy_sentinel.monitor.showing.outputs import metrics
+from entropy_sentinel.monitor.showing.files import metrics
 from entropy_sentinel.monitor.showing.webhook import message
 
 ATC = "atc-se_sum"

@@ -14,7 +14,7 @@ import entropy_sentinel as es
 from entropy_sentinel.estimators.saved import read_header
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.showing.outputs import metrics
+from entropy_sentinel.monitor.showing.files import metrics
 from entropy_sentinel.monitor.showing.page import page
 
 SAMPLES = 3

@@ -124,10 +124,12 @@ def test_an_option_that_is_unknown_or_does_not_go_with_others() -> None:
             es.monitor("none", "none", **given)
 
 
-@pytest.mark.parametrize("output", ["metrics", "page"])
-def test_a_target_that_fails_hides_neither_findings_nor_alert(output: str, tmp_path: Path, monkeypatch) -> None:
+@pytest.mark.parametrize(("output", "function"), [("metrics", "files.write_metrics"), ("page", "page.write_page")])
+def test_a_target_that_fails_hides_neither_findings_nor_alert(
+    output: str, function: str, tmp_path: Path, monkeypatch
+) -> None:
     refused = Mock(side_effect=ConnectionRefusedError("nobody is there"))
-    monkeypatch.setattr(f"{OUTPUTS[output].module}.{OUTPUTS[output].function.rpartition('.')[2]}", refused)
+    monkeypatch.setattr(f"entropy_sentinel.monitor.showing.{function}", refused)
     log, estimator = written(traffic(), tmp_path / "log.parquet"), saved(tmp_path, "group-accuracy")
     alerts = tmp_path / "alerts.json"
     call = ["monitor", str(estimator), str(log), f"--{output}", str(tmp_path / "x"), "--alerts", str(alerts)]

@@ -18,7 +18,7 @@ import entropy_sentinel as es
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.showing.outputs import label_names, metrics, write_alerts, write_metrics, write_rows
+from entropy_sentinel.monitor.showing.files import label_names, metrics, write_alerts, write_metrics, write_rows
 
 
 @pytest.fixture(scope="module")

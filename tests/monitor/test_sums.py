@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 from entropy_sentinel.estimators.estimator import Estimator
-from entropy_sentinel.monitor.catalogue import STATISTICS, Statistic
+from entropy_sentinel.monitor.catalogue import STATISTICS
+from entropy_sentinel.monitor.column import Statistic
 from entropy_sentinel.monitor.summing import sums as module
 from entropy_sentinel.monitor.summing.sums import (
     HELD,

@@ -15,7 +15,7 @@ import entropy_sentinel as es
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.showing.outputs import metrics as text_of
+from entropy_sentinel.monitor.showing.files import metrics as text_of
 from entropy_sentinel.monitor.showing.page import page
 from entropy_sentinel.monitor.showing.terminal import parts
 

@@ -17,8 +17,9 @@ from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.sources.logs import reading
+from entropy_sentinel.sources.logs.catalogue import FORMATS
 from entropy_sentinel.sources.logs.reading import Logs
-from entropy_sentinel.sources.logs.settings import FORMATS, ReadOptions
+from entropy_sentinel.sources.logs.settings import ReadOptions
 from entropy_sentinel.sources.logs.summary import Summary
 from entropy_sentinel.sources.logs.traces import combined
 
@@ -375,7 +376,7 @@ def test_a_servers_own_text_log_has_nothing_to_read() -> None:
 def test_documents_and_arrays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[list], str], block: int
 ) -> None:
-    monkeypatch.setattr("entropy_sentinel.sources.logs.records._BLOCK", block)
+    monkeypatch.setattr("entropy_sentinel.sources.logs.json_values._BLOCK", block)
     records = [chat((-0.5, [-0.5, -2]), id=f"n {number} ]\u00e9") for number in range(3)]
     path = tmp_path / "a.json"
     path.write_text(write(records), encoding="utf-8")

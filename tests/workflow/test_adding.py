@@ -115,8 +115,8 @@ print(*es.read_labels("log.jsonl")["label"], *estimate["true_accuracy"])
 WATCH = """
 import json
 import entropy_sentinel as es
-from entropy_sentinel.monitor.showing.outputs import metrics
-from entropy_sentinel.monitor.showing.outputs import write_rows
+from entropy_sentinel.monitor.showing.files import metrics
+from entropy_sentinel.monitor.showing.files import write_rows
 from entropy_sentinel.monitor.showing.page import page
 from entropy_sentinel.monitor.showing.terminal import parts
 

@@ -13,7 +13,8 @@ from entropy_sentinel.commands.options import INCOMPLETE, RESPONSES, Json, print
 from entropy_sentinel.commands.responses import Estimator
 from entropy_sentinel.frames.options import Panel
 from entropy_sentinel.monitor.settings import MonitorOptions
-from entropy_sentinel.monitor.showing.catalogue import OUTPUTS, Output
+from entropy_sentinel.monitor.showing.catalogue import OUTPUTS
+from entropy_sentinel.monitor.showing.output import Output
 
 if TYPE_CHECKING:
     from entropy_sentinel.monitor.result import Monitored
@@ -75,7 +76,7 @@ def command(estimator: Estimator, logs: Logs, state: State = None, json: Json = 
     from entropy_sentinel.estimators.saved import is_estimator
     from entropy_sentinel.frames.printable import one_line
     from entropy_sentinel.monitor.running import monitor, remember
-    from entropy_sentinel.monitor.showing.outputs import as_json
+    from entropy_sentinel.monitor.showing.files import as_json
     from entropy_sentinel.monitor.showing.terminal import parts
     from entropy_sentinel.report.terminal import show
 

@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError, InputError
 from entropy_sentinel.frames.options import Options, Panel, choices, in_order, is_list, meaning, shown
 from entropy_sentinel.frames.printable import one_line
-from entropy_sentinel.sources.logs.settings import SUFFIXES
+from entropy_sentinel.sources.logs.catalogue import SUFFIXES
 
 if TYPE_CHECKING:
     from entropy_sentinel.config.sections import Config

@@ -102,7 +102,7 @@ def estimate(
     """
     from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.monitor.once import estimated
-    from entropy_sentinel.monitor.showing.outputs import as_json, check_rows_path, write_rows
+    from entropy_sentinel.monitor.showing.files import as_json, check_rows_path, write_rows
     from entropy_sentinel.monitor.showing.terminal import parts
     from entropy_sentinel.report.terminal import show
     from entropy_sentinel.verbs.estimation import load

@@ -13,7 +13,18 @@ of a slice. `once` has `estimate` and `score`, without a state.
 """
 
 import sys
+from typing import TYPE_CHECKING
 
 from entropy_sentinel import Room
 
+if TYPE_CHECKING:
+    from entropy_sentinel.monitor.column import Statistic
+
 sys.modules[__name__].__class__ = Room
+
+
+def statistics() -> "dict[str, Statistic]":
+    """Return this package's statistics of a slice."""
+    from entropy_sentinel.monitor.built_in import STATISTICS
+
+    return STATISTICS

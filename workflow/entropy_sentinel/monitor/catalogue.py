@@ -1,70 +1,18 @@
 """The columns of the monitor's rows, in order, with their meanings and units.
 
-A `Statistic` is computed for each response and summed over files and windows. To add a statistic, add an entry here:
-rows, files, tables, metrics and states read the catalogue.
+A `Statistic` is computed for each response and summed over files and windows. Rows, files, tables, metrics and states
+read the catalogue. The statistics of extensions follow the share of truncated responses.
 """
 
-from dataclasses import dataclass
+from entropy_sentinel.frames.entries import declared
+from entropy_sentinel.monitor.column import Column, Statistic
 
-import polars as pl
-
-from entropy_sentinel.statistics.ambiguity import SEVERAL
-
-# The family `semantics` gives all responses to a question the same `stable_classes`. Only the first response counts, so
-# that sums over files do not depend on which samples each file contains.
 # Columns that reading adds for the statistics.
 MADE = ("excluded", "overridden")
-_FIRST, _STABLE = pl.col("sample") == 0, pl.col("stable_classes").cast(pl.Float64, strict=False)
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of the rows; `metric` is its name in the metrics file, empty if the file omits it."""
-
-    name: str
-    meaning: str
-    unit: str
-    metric: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Statistic(Column):
-    """A sum over a slice's responses.
-
-    Attributes:
-        each: The value of a response: true, false or a number; null counts as 0. It is an expression over the columns
-            of feature files (`features/catalogue.py`); `excluded`, the reason why a response is not estimated, or null;
-            `overridden`, whether it is estimated although its model or log-probabilities differ; the columns of traces
-            (`frames/generation.py`), null for feature files; and other columns of logs by their dotted names, as text,
-            null if missing. If values may be unknown, count the known values in another
-            statistic and name that statistic in `of`.
-        of: The statistic that is the denominator of a share: responses that do not count there do not count here, and
-            rows have the ratio of the two sums. Empty for a count or another sum; only counts (`n_...`) are integers.
-        heading: The heading in tables; empty if tables omit the statistic.
-        form: The format in tables.
-        flag: The flag of slices where the statistic is more than 0.1; empty if it has no flag.
-        flagged: The end of the flag's reason, which begins with a share: "12 % of the responses ...".
-        version: Increase it when `each` changes; the sums in existing states then become unknown.
-    """
-
-    each: pl.Expr
-    of: str = ""
-    heading: str = ""
-    form: str = ".1%"
-    flag: str = ""
-    flagged: str = ""
-    version: int = 1
-
-    @property
-    def alert(self) -> str:
-        """Return the name of the statistic's flag in `alert_on`."""
-        return self.flag.replace(" ", "-")
-
-    @property
-    def kept_as(self) -> str:
-        """Return the name of the statistic's sums in a state."""
-        return f"n_{self.name.removesuffix('_share')}" if self.name.endswith("_share") else self.name
-
+_DECLARED = declared("statistics", Statistic)
+# Those with a place of their own among the columns.
+_PLACED = ("n_responses", "n_estimated", "n_overridden", "cut_off_share", "n_questions", "ambiguous_share")
+_OTHERS = [statistic for name, statistic in _DECLARED.items() if name not in _PLACED]
 
 CATALOGUE: dict[str, Column] = {
     column.name: column
@@ -72,48 +20,14 @@ CATALOGUE: dict[str, Column] = {
         Column("window", "Start of the window; null for responses without a time.", "time"),
         Column("window_from", "Start of the first pooled window.", "time"),
         Column("n_windows", "Number of windows that the slice's numbers cover.", "windows", "pooled_windows"),
-        Statistic("n_responses", "Responses.", "responses", "responses", each=pl.lit(True)),
-        Statistic(
-            name="n_estimated",
-            meaning="Responses with an estimate.",
-            unit="responses",
-            metric="estimated_responses",
-            each=pl.col("excluded").is_null(),
-        ),
+        _DECLARED["n_responses"],
+        _DECLARED["n_estimated"],
         Column("n_excluded", "Responses that could not be estimated.", "responses", "excluded_responses"),
-        Statistic(
-            name="n_overridden",
-            meaning="Responses with an estimate that differ from the training data.",
-            unit="responses",
-            each=pl.col("overridden"),
-        ),
-        Statistic(
-            name="cut_off_share",
-            meaning="Share of the estimated responses that were truncated.",
-            unit="1",
-            metric="cut_off_share",
-            each=pl.col("cut_off"),
-            of="n_estimated",
-            heading="truncated",
-            form=".0%",
-            flag="truncated",
-            flagged="were truncated",
-        ),
-        Statistic(
-            name="n_questions",
-            meaning="Questions with a known number of stable answer classes.",
-            unit="questions",
-            metric="questions",
-            each=_FIRST & _STABLE.is_not_null(),
-        ),
-        Statistic(
-            name="ambiguous_share",
-            meaning="Share of these questions with several stable classes.",
-            unit="1",
-            metric="ambiguous_share",
-            each=_STABLE >= SEVERAL,
-            of="n_questions",
-        ),
+        _DECLARED["n_overridden"],
+        _DECLARED["cut_off_share"],
+        *_OTHERS,
+        _DECLARED["n_questions"],
+        _DECLARED["ambiguous_share"],
         Column("ambiguous_lower", "Lower 95 % limit of ambiguous_share.", "1", "ambiguous_lower"),
         Column("ambiguous_upper", "Upper 95 % limit of ambiguous_share.", "1", "ambiguous_upper"),
         Column("estimated_accuracy", "Estimated share of correct responses.", "1", "estimated_accuracy"),

@@ -10,7 +10,8 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.frames.printable import counted, html, number, one_line
-from entropy_sentinel.monitor.catalogue import STATISTICS, Statistic
+from entropy_sentinel.monitor.catalogue import STATISTICS
+from entropy_sentinel.monitor.column import Statistic
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.settings import FROM_ESTIMATE, NEW, NOT_VALIDATED, OVER, STALE, UNFAMILIAR
 from entropy_sentinel.report.tokens import Token

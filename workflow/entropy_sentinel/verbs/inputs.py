@@ -16,10 +16,10 @@ from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.signals import with_reasons
 from entropy_sentinel.frames.urls import file_name, shown, url_of
 from entropy_sentinel.sources.label_table import ASKED, OF_LABELS
+from entropy_sentinel.sources.logs.catalogue import SUFFIXES
 from entropy_sentinel.sources.logs.reader import QUESTION
 from entropy_sentinel.sources.logs.records import is_log
 from entropy_sentinel.sources.logs.selection import first_of
-from entropy_sentinel.sources.logs.settings import SUFFIXES
 from entropy_sentinel.sources.logs.table import TRACES
 from entropy_sentinel.sources.opening import STANDARD_INPUT
 

@@ -71,7 +71,7 @@ def open_logs(paths: Paths | Replies, **options: Any) -> Logs:
     """Open logs, to iterate once over their responses in frames of bounded size.
 
     Args:
-        paths: Files, patterns, folders, or `-` for standard input, in any format of `sources.logs.settings`, or traces
+        paths: Files, patterns, folders, or `-` for standard input, in any format of `sources.logs.catalogue`, or traces
             of this pipeline. Or replies in memory: a dict, an object from an OpenAI or LiteLLM client, a list of
             these, or a Polars, pandas or Arrow table of them.
         **options: The fields of `ReadOptions`, by name: the format, columns, alternatives to a token.

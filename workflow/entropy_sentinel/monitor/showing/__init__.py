@@ -1,1 +1,13 @@
 """Show the result of a monitor: on a terminal, as a page, as files, and the responses behind an alert."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from entropy_sentinel.monitor.showing.output import Output
+
+
+def outputs() -> "dict[str, Output]":
+    """Return this package's outputs."""
+    from entropy_sentinel.monitor.showing.built_in import OUTPUTS
+
+    return OUTPUTS

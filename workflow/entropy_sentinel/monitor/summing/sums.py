@@ -12,7 +12,8 @@ from entropy_sentinel.estimators.support import Support
 from entropy_sentinel.estimators.training import one_thread
 from entropy_sentinel.features.buckets import COLUMN, KIND, counts_of
 from entropy_sentinel.frames.response import RESPONSE
-from entropy_sentinel.monitor.catalogue import STATISTICS, Statistic
+from entropy_sentinel.monitor.catalogue import STATISTICS
+from entropy_sentinel.monitor.column import Statistic
 from entropy_sentinel.monitor.reading.inputs import BY, NUMBER
 from entropy_sentinel.signals.catalogue import SIGNALS
 from entropy_sentinel.statistics.quantiles import N_BINS, bins_of, quantile

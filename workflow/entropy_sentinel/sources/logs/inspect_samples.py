@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from entropy_sentinel.frames.errors import IncompleteFileError, InputError
 from entropy_sentinel.sources.logs.openai import message_choice
 from entropy_sentinel.sources.logs.reader import Reader, metadata_columns, request_columns
-from entropy_sentinel.sources.logs.records import BadRecord, Found, too_long
+from entropy_sentinel.sources.logs.record import BadRecord, Found, too_long
 from entropy_sentinel.sources.logs.reply import Reply, finish, refused, storable
 from entropy_sentinel.sources.opening import Stream
 

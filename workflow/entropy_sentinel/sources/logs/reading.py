@@ -1,10 +1,9 @@
 """Read logs as frames of bounded size, from files and standard input, in any format of the catalogue."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +15,18 @@ from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provena
 from entropy_sentinel.frames.errors import IncompleteFileError, InputError
 from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS, UNUSABLE, top_k_of
 from entropy_sentinel.sources.logs import table
+from entropy_sentinel.sources.logs.catalogue import FORMATS, nearest, recognise
 from entropy_sentinel.sources.logs.envelopes import PAIRS, Envelope
+from entropy_sentinel.sources.logs.json_values import END
 from entropy_sentinel.sources.logs.memory import Held, held
 from entropy_sentinel.sources.logs.models import without_provider
 from entropy_sentinel.sources.logs.numbers import UNNAMED, Numbers
 from entropy_sentinel.sources.logs.reader import Reader
-from entropy_sentinel.sources.logs.records import END, BadRecord, Found, records
+from entropy_sentinel.sources.logs.record import BadRecord, Found
+from entropy_sentinel.sources.logs.records import records
 from entropy_sentinel.sources.logs.reply import Ignored, Reply, storable
 from entropy_sentinel.sources.logs.selection import PLACE, Selection, own_name
-from entropy_sentinel.sources.logs.settings import FORMATS, ReadOptions, nearest, recognise
+from entropy_sentinel.sources.logs.settings import ReadOptions
 from entropy_sentinel.sources.logs.summary import ANY_ERROR, Summary, WholeFileError, frames, reason_of
 from entropy_sentinel.sources.logs.traces import LABELLED, Responses, combined, gathered, to_frame
 from entropy_sentinel.sources.opening import STANDARD_INPUT
@@ -32,6 +34,9 @@ from entropy_sentinel.sources.opening import STANDARD_INPUT
 # Limits of a frame, which is then about 10 MB for traces with 20 alternatives.
 TOKENS_AT_A_TIME, RESPONSES_AT_A_TIME = 100_000, 1000
 ASSUMED_MODE = "raw_logprobs"
+# The readers of a file with the name of a format, by the reader's class, and by the format if the class needs its form:
+# formats of one class without a form share its state.
+Readers = dict[tuple[Callable[..., Reader], str | None], tuple[str, Reader]]
 
 
 class Logs:
@@ -155,8 +160,7 @@ class Logs:
 
     def _replies(self, path: str | Held) -> Iterator[Reply]:
         """Yield the responses in a file, and count bad records."""
-        # Readers with the name of a format, by the name of the class: formats of one class share its state.
-        readers, where = dict[str, tuple[str, Reader]](), str(path)
+        readers, where = Readers(), str(path)
         for record in records(path, self._options.max_record_mb):
             where = record.where
             if isinstance(record, BadRecord):
@@ -179,17 +183,17 @@ class Logs:
                 else:
                     yield reply
 
-    def _done(self, readers: Mapping[str, tuple[str, Reader]], where: str) -> list[Reply]:
+    def _done(self, readers: Readers, where: str) -> list[Reply]:
         return [_known(reply, name, where) for name, reader in readers.values() for reply in reader.done()]
 
-    def _of_record(self, record: Found, readers: dict[str, tuple[str, Reader]]) -> list[Reply]:
+    def _of_record(self, record: Found, readers: Readers) -> list[Reply]:
         name = self._format_of(record)
         format = FORMATS[name]
         form = self._given_form or format.form
-        kind = format.reader if form is None else f"{format.reader} {name}"
+        make = format.load()
+        kind = (make, None if form is None else name)
         if kind not in readers:
-            module, _, reader = format.reader.rpartition(".")
-            made: Reader = getattr(import_module(module), reader)(*([] if form is None else [form]))
+            made = make() if form is None else make(form)
             made.wanted, made.further, made.scorer = self._columns, self._further, self._options.scorer
             readers[kind] = name, made
         replies = (_known(reply, name, record.where) for reply in readers[kind][1].replies(record.content))

@@ -4,228 +4,31 @@ An unreadable record becomes a BadRecord, and reading continues with the next re
 time.
 """
 
-import codecs
 import csv
 import io
 import json
-import re
 import zlib
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, TextIO
 
 from entropy_sentinel.frames.arrow import read_batches
 from entropy_sentinel.frames.contract import given
 from entropy_sentinel.frames.errors import EntropySentinelError, IncompleteFileError, InputError
+from entropy_sentinel.sources.logs.catalogue import container, recognise
+from entropy_sentinel.sources.logs.json_values import json_records
 from entropy_sentinel.sources.logs.memory import Held
-from entropy_sentinel.sources.logs.settings import LONGEST_MB, container, recognise
+from entropy_sentinel.sources.logs.record import MB, BadRecord, Found, checked, too_long
+from entropy_sentinel.sources.logs.settings import LONGEST_MB
 from entropy_sentinel.sources.logs.table import TRACES
 from entropy_sentinel.sources.opening import STANDARD_INPUT, Stream, opened
 
-MB = 1_000_000
-_BLOCK = 1 << 20
-# What may stand between JSON values: white space, commas, a byte order mark.
-_BETWEEN = re.compile("[ \\t\\r\\n,\ufeff]*")
-# Fields of server-sent events, the end of a stream of them, and a length that no JSON word exceeds.
-_DONE = "[DONE]"
-_FIELDS = (_DONE, "data:", "event:", "id:", "retry:", ":")
-_LONGEST_WORD = 16
-# Bytes that are not UTF-8, as Python's `surrogateescape` decodes them.
-_ESCAPED = re.compile("[\udc80-\udcff]")
-# Lines of a server's text log, which users often try first.
-_SERVER_LOG = ("Generated response ", "Received request ")
-# The content of the record at the end of a stream.
-END: dict[str, Any] = {_DONE: True}
 # Columns of CSV files that contain JSON, and columns that contain whole numbers.
 _JSON_CELLS = ("token_logprobs", "top_logprobs", "tokens", "token_ids", "metadata")
 _WHOLE_CELLS = ("sample", "prompt_tokens", "seed")
 _LONGEST_HEAD = 1 << 20
 _DELIMITERS = (",", ";", "\t")
-
-
-class Found(NamedTuple):
-    """A record with its place: the file, and the line, entry or row."""
-
-    where: str
-    content: dict[str, Any]
-
-
-class BadRecord(NamedTuple):
-    """The place of an unusable record, and the problem."""
-
-    where: str
-    problem: str
-
-
-def checked(content: Any, where: str) -> Found | BadRecord:
-    if not isinstance(content, dict):
-        return BadRecord(where, f"must be a JSON object, is {type(content).__name__}: {content!r}"[:200])
-    return Found(where, content)
-
-
-def too_long(longest: int) -> str:
-    raised = "raise max_record_mb (`features --max-record-mb`) to read it"
-    return f"is longer than {longest / MB:g} MB and was skipped; {raised}"
-
-
-def json_records(stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
-    """Yield the objects among the JSON values of a stream: objects and arrays (of arrays) of objects, on any lines.
-
-    Values may be the `data:` fields of server-sent events. What cannot be read is a bad record, and reading continues
-    with the next line.
-    """
-    return _Values(stream, name, longest).records()
-
-
-class _Values:
-    """The text of a stream, read in blocks, and the place in it."""
-
-    def __init__(self, stream: Stream, name: str, longest: int) -> None:
-        self._stream, self._name, self._longest = stream, name, longest
-        self._decoder = json.JSONDecoder()
-        # Bytes that are not UTF-8 become lone surrogates, so that only their record is bad.
-        self._bytes = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-        self._text, self._at, self._block, self._is_read = "", 0, _BLOCK, False
-        # The number of the line at a position up to which lines are counted.
-        self._line, self._counted = 1, 0
-        self._damage: Exception | None = None
-        self._has_other_bytes = False
-        # The line of each array around the place, and the number of its entries so far.
-        self._arrays: list[list[int]] = []
-
-    def records(self) -> Iterator[Found | BadRecord]:
-        while self._skip_between():
-            here = self._text[self._at]
-            if here == "]":
-                self._at += 1
-                if self._arrays:
-                    self._arrays.pop()
-            elif here == "[" and not self._begins(_DONE):
-                self._arrays.append([self._number(), 0])
-                self._at += 1
-            elif here in "deir:[" and (field := next(filter(self._begins, _FIELDS), None)):
-                if field == _DONE:
-                    yield Found(self._where(), END)
-                self._at += len(field)
-                if field != "data:":
-                    self._to_next_line(self._at)
-            else:
-                if self._arrays:
-                    self._arrays[-1][1] += 1
-                yield self._value()
-        if self._arrays:
-            self._arrays[-1][1] += 1
-            yield BadRecord(self._where(), "the file ends within an array, so it may be truncated")
-
-    def _value(self) -> Found | BadRecord:
-        """Return the value that begins here, and go to its end; after an error, to the next line."""
-        where, begin = self._where(), self._at
-        while True:
-            try:
-                value, end = self._decoder.raw_decode(self._text, self._at)
-            except json.JSONDecodeError as error:
-                begin = self._at
-                if len(self._text) - begin > self._longest:
-                    self._to_next_line(begin)
-                    return BadRecord(where, too_long(self._longest))
-                if not self._is_read and (
-                    error.pos >= len(self._text) - _LONGEST_WORD or error.msg.startswith("Unterminated")
-                ):
-                    self._fill()
-                    continue
-                return self._bad(where, error)
-            except (ValueError, RecursionError) as error:  # a number of 5,000 digits; nested too deep
-                self._to_next_line(begin)
-                return BadRecord(where, f"must be a JSON object: {error}")
-            size, content = end - self._at, self._text[self._at : end] if self._has_other_bytes else ""
-            self._at, self._block = end, _BLOCK
-            if size > self._longest:
-                return BadRecord(where, too_long(self._longest))
-            if _ESCAPED.search(content):
-                return BadRecord(where, "must be in UTF-8, has other bytes")
-            return checked(value, where)
-
-    def _bad(self, where: str, error: json.JSONDecodeError) -> BadRecord:
-        """Return what is wrong with the value that begins here, and go to the next line that may begin a value."""
-        begin = self._at
-        line_end = self._text.find("\n", begin)
-        line = self._text[begin : None if line_end < 0 else line_end]
-        self._to_next_line(begin)
-        if any(mark in line for mark in _SERVER_LOG) and not line.startswith("{"):
-            problem = "is from a server's text log, which has no log-probabilities; log the replies as JSON"
-            return BadRecord(where, problem)
-        if line_end >= 0 and error.pos > line_end + 1:  # a document of several lines, whose inner lines are indented
-            while self._at < len(self._text) and self._text[self._at] not in "{[d":
-                self._to_next_line(self._at)
-        return BadRecord(where, f"must be a JSON object: {error.msg}, column {error.pos - begin + 1}")
-
-    def _skip_between(self) -> bool:
-        """Go to the next character that is neither white nor a comma; return False at the end."""
-        while True:
-            match = _BETWEEN.match(self._text, self._at)
-            self._at = match.end() if match else self._at
-            if len(self._text) - self._at > _LONGEST_WORD:
-                return True
-            if self._is_read:
-                return self._at < len(self._text)
-            self._fill()
-
-    def _begins(self, word: str) -> bool:
-        return self._text.startswith(word, self._at)
-
-    def _to_next_line(self, begin: int) -> None:
-        """Go to the line after the one at position `begin`; only a block of it is kept in memory."""
-        self._at = begin
-        while (end := self._text.find("\n", self._at)) < 0:
-            self._at = len(self._text)
-            if self._is_read:
-                return
-            self._block = _BLOCK
-            self._fill()
-        self._at = end + 1
-
-    def _fill(self) -> None:
-        """Read a further block, twice as large as the last one within a value, and forget what was read."""
-        more = self._read(min(self._block, self._longest + 1))
-        self._is_read, self._block = not more, 2 * self._block
-        self._number()
-        text = self._bytes.decode(more, final=not more)
-        self._has_other_bytes = self._has_other_bytes or _ESCAPED.search(text) is not None
-        if not self._text:
-            text = text.removeprefix("\ufeff")
-        self._text, self._at, self._counted = self._text[self._at :] + text, 0, 0
-
-    def _read(self, size: int) -> bytes:
-        """Return the next bytes; what precedes damage in a packed file is returned before its error is raised."""
-        parts: list[bytes] = []
-        while size > 0 and self._damage is None:
-            try:
-                part = self._stream.read1(size)
-            except (OSError, EOFError, zlib.error) as error:
-                self._damage = error
-                break
-            if not part:
-                break
-            parts.append(part)
-            size -= len(part)
-        if self._damage is not None and not parts:
-            raise self._damage
-        return b"".join(parts)
-
-    def _number(self) -> int:
-        """Return the number of the line here, from 1."""
-        self._line += self._text.count("\n", self._counted, self._at)
-        self._counted = self._at
-        return self._line
-
-    def _where(self) -> str:
-        """Return the place: the line, or the entry of an array, with the array's line unless it is the first."""
-        if not self._arrays:
-            return f"{self._name}: line {self._number()}"
-        begun, number = self._arrays[-1]
-        return f"{self._name}: {f'line {begun}, ' if begun > 1 else ''}entry {number}"
 
 
 def _csv(stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
@@ -330,9 +133,7 @@ def records(path: str | Held, max_record_mb: float = LONGEST_MB) -> Iterator[Fou
 def _reader(stream: Stream, name: str) -> Callable[[Stream, str, int], Iterator[Found | BadRecord]]:
     """Return the function that yields the records of a stream, by its first bytes and its name."""
     if kind := container(stream.peek(1)):
-        module, _, function = kind[1].records.rpartition(".")
-        records_of: Callable[[Stream, str, int], Iterator[Found | BadRecord]] = getattr(import_module(module), function)
-        return records_of
+        return kind[1].records
     return _csv if name.removesuffix(".gz").endswith(".csv") else json_records
 
 

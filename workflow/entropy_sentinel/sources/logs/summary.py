@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.frames.errors import InputError, with_urls
-from entropy_sentinel.sources.logs.records import BadRecord
+from entropy_sentinel.sources.logs.record import BadRecord
 
 # Any error that a record causes in a reader or a library; libraries in Rust raise their own panics.
 ANY_ERROR = (Exception, pl.exceptions.PanicException)
