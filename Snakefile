@@ -33,7 +33,7 @@ include: "workflow/rules/prefetch.smk"
 TARGETS = []
 for name in CONFIG.run.analyses:
 
-    include: f"workflow/entropy_sentinel/analyses/{name}/rules.smk"
+    include: extensions.folder_of("analyses", name) / "rules.smk"
 
 
 onstart:

@@ -18,7 +18,7 @@ from tabulate import tabulate
 
 import entropy_sentinel as es
 from bench_combined import MODELS, REAL, real_rows
-from entropy_sentinel.signals.digits import compute
+from entropy_sentinel.signals.digits.family import compute
 
 ESTIMATORS, FEWEST = ("log-3d", "recommended", "log-digits"), 5
 

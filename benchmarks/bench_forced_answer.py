@@ -25,7 +25,7 @@ from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.config.generations import benchmark_settings, generation_settings, pass_settings
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.jobs.logs import job_log
-from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
+from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
 from entropy_sentinel.stages import engine_pass, generation
 from entropy_sentinel.stages.benchmark import write_benchmark
 

@@ -9,6 +9,15 @@ import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
 
+from entropy_sentinel.frames import extensions
+from snakemake.exceptions import WorkflowError
+
+try:
+    # Before other imports: catalogues read the declarations of extensions when they are imported.
+    extensions.use(config.get("extensions") or [])
+except extensions.ConfigError as error:
+    raise WorkflowError(str(error)) from None
+
 from entropy_sentinel.config import estimates, generations, judging
 from entropy_sentinel.config.config import load_config
 from entropy_sentinel.config.layout import Layout, parts_folder
@@ -24,7 +33,6 @@ from entropy_sentinel.jobs.terminal import Work, show_jobs
 from entropy_sentinel.jobs.versions import announce_versions
 from entropy_sentinel.signals.catalogue import FAMILIES, module_of, rules_of
 from snakemake.common.configfile import load_configfile
-from snakemake.exceptions import WorkflowError
 from snakemake.io import IOFile, strip_wildcard_constraints
 from snakemake.utils import update_config
 
@@ -61,7 +69,8 @@ except ConfigError as error:
 
 # Only once: every job parses this file as well.
 if workflow.is_main_process:
-    print(*CONFIG.left_out, sep="\n", end="\n" * bool(CONFIG.left_out), file=sys.stderr)
+    for line in [*CONFIG.left_out, *extensions.failures()]:
+        print(line, file=sys.stderr)
 
 MODELS, BENCHMARKS, JUDGES = CONFIG.run.models, CONFIG.run.benchmarks, CONFIG.run.judges
 GROUPS = estimates.training_groups(CONFIG)
@@ -136,12 +145,12 @@ def named(function):
 def calls(function, *modules):
     """Return params with a job's function, as `call`, and a hash of each folder of its code.
 
-    `modules` are further modules whose code counts, which are imported by name. An analysis also depends on what the
-    study's signals are declared to be.
+    A function of an extension has its full name, others are named below the package. `modules` are further modules
+    whose code counts. An analysis also depends on what the study's signals are declared to be.
     """
     folders = (line.split() for line in fingerprint(function.rpartition(".")[0], *modules))
     code = {f"code_{folder.replace(os.sep, '_')}": f"{folder} {digest}" for folder, digest in folders}
-    declared = {"declared": DECLARED} if function.startswith("analyses.") else {}
+    declared = {"declared": DECLARED} if not function.startswith("stages.") else {}
     return {"call": named(function), **code, **declared}
 
 

@@ -11,8 +11,8 @@ from entropy_sentinel.estimators.catalogue import COMBINATIONS, FAMILIES
 from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS, FEATURE_SETS
 from entropy_sentinel.frames.analysis import Analysis, sections
 from entropy_sentinel.frames.signals import Signal
+from entropy_sentinel.judges.catalogue import KINDS
 from entropy_sentinel.judges.catalogue import PROMPTS as JUDGE_PROMPTS
-from entropy_sentinel.judges.settings import KINDS
 from entropy_sentinel.monitor.catalogue import CATALOGUE as OF_SLICES
 from entropy_sentinel.monitor.showing.files import PREFIX
 from entropy_sentinel.signals.catalogue import FAMILIES as SIGNAL_FAMILIES

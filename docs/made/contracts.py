@@ -3,11 +3,12 @@
 import pkgutil
 from collections.abc import Iterator
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import entropy_sentinel
 from entropy_sentinel.frames.contract import Contract
-from entropy_sentinel.signals.catalogue import FAMILIES, TOKENS, module_of
+from entropy_sentinel.frames.extensions import declared, module_of
 from made.markdown import code, paragraphs, plain, table
 
 HEAD = """# Columns of every file
@@ -28,10 +29,10 @@ def _contracts() -> Iterator[tuple[str, Contract]]:
     root = Path(entropy_sentinel.__file__).parent
     modules = [f"entropy_sentinel.frames.{one.name}" for one in pkgutil.iter_modules([str(root / "frames")])]
     modules += [f"entropy_sentinel.features.{path.stem}" for path in sorted(root.glob("features/*_frame.py"))]
-    modules += [module_of(name) for name in FAMILIES if name != TOKENS]
     modules.sort(key=lambda name: name.rpartition(".")[2])
-    analyses = sorted(path.parent.name for path in root.glob("analyses/*/frames.py"))
-    modules += [f"entropy_sentinel.analyses.{name}.frames" for name in analyses]
+    declaring = [module_of("signals", name) for name in sorted(declared("signals"))]
+    declaring += [module_of("analyses", name) for name in sorted(declared("analyses"))]
+    modules += [f"{name}.frames" for name in declaring if find_spec(f"{name}.frames")]
     for name in modules:
         module = import_module(name)
         source = Path(module.__file__ or "").read_text()

@@ -5,7 +5,8 @@ from dataclasses import fields
 import pytest
 
 from entropy_sentinel.estimators.settings import EstimationSettings, Fitting
-from entropy_sentinel.judges.settings import KINDS, JudgeSettings, LlmSettings
+from entropy_sentinel.judges.catalogue import KINDS
+from entropy_sentinel.judges.kind import JudgeSettings, LlmSettings
 from entropy_sentinel.sources.settings import Benchmark, ItemsSettings
 
 

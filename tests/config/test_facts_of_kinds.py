@@ -8,9 +8,12 @@ import pytest
 
 import entropy_sentinel
 from entropy_sentinel.chat.settings import Server
-from entropy_sentinel.engines import settings as engines
+from entropy_sentinel.engines import catalogue as engines
+from entropy_sentinel.engines.settings import ApiModel, HubModel, LocalModel, SourceModel
 from entropy_sentinel.frames.sections import Text
-from entropy_sentinel.judges import settings as judges
+from entropy_sentinel.judges import catalogue as judges
+from entropy_sentinel.judges.kind import Kind
+from entropy_sentinel.judges.settings import Llm
 
 PACKAGE = Path(entropy_sentinel.__file__).parent
 KINDS = {kind.__name__ for kind in (*engines.KINDS.values(), *judges.KINDS.values())}
@@ -27,12 +30,12 @@ def checked_classes(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("room", ["config", "planning", "stages", "engines", "judges", "commands"])
 def test_nobody_asks_for_the_class_of_a_kind(room: str) -> None:
-    of_kinds = {Path(engines.__file__), Path(judges.__file__)}
+    of_kinds = {PACKAGE / room / name for room in ("engines", "judges") for name in ("catalogue.py", "settings.py")}
     files = [path for path in (PACKAGE / room).rglob("*.py") if path not in of_kinds]
     assert {path.name: found for path in files if (found := checked_classes(path) & KINDS)} == {}
 
 
-class WebJudge(judges.Kind, Server):
+class WebJudge(Kind, Server):
     """A judge of somebody else, behind a web service."""
 
     ASKS_SERVER: ClassVar[bool] = True
@@ -48,16 +51,16 @@ def test_labels_do_not_depend_on_how_fast_a_judge_is_asked() -> None:
 
 
 def test_every_key_of_an_llm_judge_is_tracked_or_not() -> None:
-    keys = {*judges.Llm.model_fields} - {"kind", "served"}
-    assert keys == judges.Llm.ASKED | judges.Llm.UNTRACKED
-    assert not judges.Llm.ASKED & judges.Llm.UNTRACKED
+    keys = {*Llm.model_fields} - {"kind", "served"}
+    assert keys == Llm.ASKED | Llm.UNTRACKED
+    assert not Llm.ASKED & Llm.UNTRACKED
 
 
 def test_the_facts_of_models() -> None:
-    hub = engines.HubModel(id="a/b", revision="c" * 40)
-    local = engines.LocalModel(path="weights")
-    api = engines.ApiModel(api={"model": "openai/x"}, vocabulary=7, end_tokens=[3])
-    source = engines.SourceModel(source="traces")
+    hub = HubModel(id="a/b", revision="c" * 40)
+    local = LocalModel(path="weights")
+    api = ApiModel(api={"model": "openai/x"}, vocabulary=7, end_tokens=[3])
+    source = SourceModel(source="traces")
     every = (hub, local, api, source)
     assert [one.LOADS_WEIGHTS for one in every] == [True, True, False, False]
     assert [one.ON_HUB for one in every] == [True, False, False, False]
@@ -65,10 +68,10 @@ def test_the_facts_of_models() -> None:
     assert [one.server is not None for one in every] == [False, False, True, False]
     assert [one.unreported_facts() for one in every] == [{}, {}, {"vocabulary": 7, "end_tokens": [3]}, {}]
     assert [one.file("gsm8k") for one in every] == [None, None, None, "traces/gsm8k.parquet"]
-    assert [hub.has_fixed_weights, engines.HubModel(id="a/b").has_fixed_weights] == [True, False]
+    assert [hub.has_fixed_weights, HubModel(id="a/b").has_fixed_weights] == [True, False]
     assert [str(file) for file, _ in source.needed_files(["gsm8k", "svamp"])] == [
         "traces/gsm8k.parquet",
         "traces/svamp.parquet",
     ]
-    adapted = engines.LocalModel(path="weights", lora="adapter")
+    adapted = LocalModel(path="weights", lora="adapter")
     assert [str(file) for file, _ in adapted.needed_files([])] == ["weights/config.json", "adapter/adapter_config.json"]

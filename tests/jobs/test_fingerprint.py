@@ -40,6 +40,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (package / name).parent.mkdir(parents=True, exist_ok=True)
         (package / name).write_text(content)
     monkeypatch.setattr(module, "_ROOT", package)
+    monkeypatch.setattr(module, "_tops", lambda: {"entropy_sentinel": package})
     module._read.cache_clear()
     return package
 

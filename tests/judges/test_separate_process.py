@@ -33,7 +33,7 @@ class Obedient:
 @pytest.fixture
 def judge(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PYTHONPATH", os.path.dirname(__file__))
-    with SeparateProcess("test_separate_process", "Obedient", "42", limit_s=1) as judge:
+    with SeparateProcess(Obedient, "42", limit_s=1) as judge:
         yield judge
 
 
@@ -55,6 +55,13 @@ def test_a_case_without_end_is_null_and_the_next_is_judged(judge: SeparateProces
     assert time.monotonic() - start < 20
 
 
-def test_a_process_that_cannot_start_says_why() -> None:
-    with pytest.raises(EntropySentinelError, match="no_such_judge.*did not start: ModuleNotFoundError"):
-        SeparateProcess("no_such_judge", "Judge")
+def test_a_process_that_cannot_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", os.path.dirname(__file__))
+    with pytest.raises(EntropySentinelError, match="_missing.*did not start: ModuleNotFoundError: .*no_such_judge"):
+        SeparateProcess(_missing)
+
+
+def _missing() -> Obedient:
+    import no_such_judge
+
+    return no_such_judge.Judge()

@@ -11,7 +11,7 @@ from entropy_sentinel.chat.ledger import Ledger, Terms
 from entropy_sentinel.config.config import Config, load_config
 from entropy_sentinel.config.generations import ledger
 from entropy_sentinel.config.judging import judge_settings
-from entropy_sentinel.judges.settings import account
+from entropy_sentinel.judges.kind import account
 from entropy_sentinel.planning.files import study_files
 from entropy_sentinel.planning.forecast import forecast, plan
 from entropy_sentinel.planning.judging import Judging, judging

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import entropy_sentinel as es
-from entropy_sentinel.signals.digits import FAMILY, compute
+from entropy_sentinel.signals.digits.family import FAMILY, compute
 
 NAMES = [signal.name for signal in FAMILY.signals]
 EVEN, SURE = [math.log(0.5)] * 2, [0.0, -math.inf]
@@ -56,7 +56,7 @@ def test_thinking_does_not_count() -> None:
 def test_rows_stay_in_order_over_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [([str(n % 10)] * n or ["a"], [EVEN] * max(n, 1)) for n in range(7)]
     whole = of(rows)
-    monkeypatch.setattr("entropy_sentinel.signals.digits._BATCH", 2)
+    monkeypatch.setattr("entropy_sentinel.signals.digits.family._BATCH", 2)
     assert of(rows) == whole
     assert [row[0] for row in whole] == pytest.approx([n * math.log(2) for n in range(7)], abs=1e-6)
 

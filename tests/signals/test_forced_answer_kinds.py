@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from entropy_sentinel.engines.engine import NextToken
-from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
 from entropy_sentinel.signals.forced_answer.asking import ask
+from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
 
 OPTIONS = "Which colour?\nA. red\nB. green\nC. blue\nD. grey"
 BOX = "\\boxed{"

@@ -10,7 +10,7 @@ import pytest
 from answered import Said, write_answered
 
 from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.signals.semantics import Semantics
+from entropy_sentinel.signals.semantics.family import Semantics
 from entropy_sentinel.signals.semantics.spreading import answer_of
 from entropy_sentinel.stages.signals import write_signals
 

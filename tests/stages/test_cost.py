@@ -7,7 +7,7 @@ import pytest
 
 from entropy_sentinel.chat.ledger import Ledger, Terms
 from entropy_sentinel.frames.label import LABELS
-from entropy_sentinel.judges.settings import account
+from entropy_sentinel.judges.kind import account
 from entropy_sentinel.stages.cost import write_costs
 
 

@@ -15,7 +15,7 @@ from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.signals import contract_of
 from entropy_sentinel.signals.catalogue import FAMILIES
-from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
+from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
 from entropy_sentinel.stages import engine_pass
 from entropy_sentinel.stages.signals import write_signals
 

@@ -9,7 +9,7 @@ import pytest
 from asked_items import pass_settings, write_items
 from fake_engine import FakeEngine, every
 
-from entropy_sentinel.analyses.ambiguity.signals.beam_search import BEAMS
+from entropy_sentinel.analyses.ambiguity.signals.beam_search.frames import BEAMS
 from entropy_sentinel.frames.signals import contract_of
 from entropy_sentinel.signals.catalogue import FAMILIES
 from entropy_sentinel.stages import engine_pass

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from entropy_sentinel.analyses.ambiguity.signals.iterative_prompting import mutual_information
+from entropy_sentinel.analyses.ambiguity.signals.iterative_prompting.family import mutual_information
 from entropy_sentinel.analyses.ambiguity.signals.sar.relevance import sar
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "semantics.json").read_text())

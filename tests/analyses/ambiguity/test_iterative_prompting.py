@@ -10,8 +10,9 @@ import pytest
 from asked_items import pass_settings, write_items
 from fake_engine import FakeEngine, every
 
-from entropy_sentinel.analyses.ambiguity.signals.iterative_prompting import ITERATIVE_PROMPTS, IterativePrompting
 from entropy_sentinel.analyses.ambiguity.signals.iterative_prompting.asking import with_answer
+from entropy_sentinel.analyses.ambiguity.signals.iterative_prompting.family import IterativePrompting
+from entropy_sentinel.analyses.ambiguity.signals.iterative_prompting.frames import ITERATIVE_PROMPTS
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.sections import merged

@@ -11,7 +11,7 @@ from answered import Said, write_answered
 from text_models import random_classifier
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from entropy_sentinel.analyses.ambiguity.signals.sar import Sar
+from entropy_sentinel.analyses.ambiguity.signals.sar.family import Sar
 from entropy_sentinel.analyses.ambiguity.signals.sar.relevance import pieces_of
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.stages.signals import write_signals

@@ -16,7 +16,7 @@ from entropy_sentinel.analyses.entropy_area.measures import correlations, spread
 from entropy_sentinel.analyses.entropy_area.report import write_report
 from entropy_sentinel.analyses.entropy_area.tables import write_tables
 from entropy_sentinel.analyses.entropy_area.trajectories import Trajectory, has_options, median_item, trajectory
-from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
+from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
 
 MODELS = ["deepseek-r1-distill-qwen-14b", "other"]
 SETS = {"gpqa-diamond": ["gpqa-diamond"], "aime": ["aime-2024", "aime-2025"]}

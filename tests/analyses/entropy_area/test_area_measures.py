@@ -27,7 +27,7 @@ from entropy_sentinel.analyses.entropy_area.items import (
 )
 from entropy_sentinel.analyses.entropy_area.measures import RANGES, correlations, spread
 from entropy_sentinel.analyses.entropy_area.trajectories import decayed
-from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
+from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
 
 P = np.array([[0.1, 0.4, 0.2, 0.9], [0.8, 0.1, 0.1, 0.05]])
 

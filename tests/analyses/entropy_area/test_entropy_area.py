@@ -10,7 +10,7 @@ from workflow_runs import Project
 
 from entropy_sentinel.analyses.entropy_area.frames import ANSWER_CLASSES, CORRELATIONS, ITEMS
 from entropy_sentinel.config.config import load_config, read_config
-from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
+from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
 
 STUDY = "studies/entropy-area.yaml"
 # Two models, three benchmarks, of which two are shown as one.

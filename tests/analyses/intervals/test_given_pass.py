@@ -7,13 +7,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from entropy_sentinel.analyses.intervals.signals.integers import INTEGERS
+from entropy_sentinel.analyses.intervals.signals.integers.frames import INTEGERS
 from entropy_sentinel.frames.contract import Contract, read_provenance
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.frames.signals import EnginePass
 from entropy_sentinel.signals.catalogue import FAMILIES
-from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
+from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
 from entropy_sentinel.sources.given import complete_generations
 from entropy_sentinel.stages.engine_pass import write_engine_pass
 from entropy_sentinel.stages.signals import write_signals

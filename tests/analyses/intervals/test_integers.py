@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from entropy_sentinel.analyses.intervals.signals.integers import INTEGERS, compute
 from entropy_sentinel.analyses.intervals.signals.integers.asking import ask, unasked
+from entropy_sentinel.analyses.intervals.signals.integers.family import compute
+from entropy_sentinel.analyses.intervals.signals.integers.frames import INTEGERS
 from entropy_sentinel.engines.engine import NextToken, refused_context
 
 END = "<end>"

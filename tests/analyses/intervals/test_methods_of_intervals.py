@@ -13,7 +13,7 @@ from entropy_sentinel.analyses.intervals.frames import ADJUSTED, DIFFERENCES, IN
 from entropy_sentinel.analyses.intervals.questions import Questions
 from entropy_sentinel.analyses.intervals.report import summaries
 from entropy_sentinel.analyses.intervals.scores import differences, scores
-from entropy_sentinel.analyses.intervals.signals.integers import INTEGERS
+from entropy_sentinel.analyses.intervals.signals.integers.frames import INTEGERS
 from entropy_sentinel.analyses.intervals.smallest_mass import Distribution
 
 LEVEL = 90.0

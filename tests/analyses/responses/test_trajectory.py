@@ -7,7 +7,7 @@ import pytest
 
 from entropy_sentinel.analyses.responses.page import render_page
 from entropy_sentinel.analyses.responses.reading import Response, Trajectory, read_trajectories
-from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
+from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
 
 
 def curve(entropies: list[float], **changes: Any) -> Trajectory:

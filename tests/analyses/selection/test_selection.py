@@ -15,7 +15,7 @@ from entropy_sentinel.analyses.selection.frames import CANDIDATES
 from entropy_sentinel.analyses.selection.making import read_solutions, training_rows
 from entropy_sentinel.analyses.selection.tables import domains, overlaps, profiles
 from entropy_sentinel.frames.errors import ConfigError, InputError
-from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
+from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
 
 
 @pytest.fixture(scope="module")

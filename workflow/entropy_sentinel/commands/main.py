@@ -1,50 +1,31 @@
-"""The command `entropy-sentinel`: a function per subcommand, in this folder or in that of an analysis.
+"""The command `entropy-sentinel`: the subcommands that the package and its extensions declare.
 
-To add one, write a Typer function or a Typer app and add its place to `_SECTIONS`. In the folder of an analysis it is
-the function `command` of `command_NAME.py` and needs no entry. Import heavy modules inside the function: `--help` then
-answers at once, and no subcommand needs another's packages.
+A subcommand is a Typer function or a Typer app. It imports heavy modules inside the function: `--help` then answers at
+once, and no subcommand needs another's packages.
 """
 
 import os
 import sys
-from collections.abc import Sequence
-from importlib import import_module
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import typer
 
-from entropy_sentinel import __version__
+from entropy_sentinel import __version__, commands
 from entropy_sentinel.commands.help import Command, Group
+from entropy_sentinel.frames import extensions
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.frames.printable import printable
 from entropy_sentinel.frames.secrets import without_keys
 
-_STUDIES = "Studies"
-# The subcommands by section of the help.
-_SECTIONS = {
-    "Logs of a deployed model": {
-        **{name: f"training.{name}" for name in ("features", "fit")},
-        **{name: f"responses.{name}" for name in ("estimate", "compare", "score")},
-        "monitor": "monitor.command",
-        "sample": "responses.sample",
-    },
-    _STUDIES: {
-        "init": "init.command",
-        **{name: f"studies.{name}" for name in ("plan", "progress", "show", "serve", "schema")},
-        "audit": "audit.app",
-    },
-}
-_ANALYSES = Path(__file__).parents[1] / "analyses"
-
-# The function of each subcommand by name, or the app if it has subcommands, and its section.
-COMMANDS: dict[str, str] = {}
-_SECTION: dict[str, str] = {}
-for section, places in _SECTIONS.items():
-    COMMANDS |= {name: f"entropy_sentinel.commands.{place}" for name, place in places.items()}
-    _SECTION |= dict.fromkeys(places, section)
-COMMANDS |= {
-    path.stem.removeprefix("command_"): f"entropy_sentinel.analyses.{path.parent.name}.{path.stem}.command"
-    for path in sorted(_ANALYSES.glob("*/command_*.py"))
+# Sections of the help, and the subcommands of the first; all others are of the second.
+_LOGS, _STUDIES = "Logs of a deployed model", "Studies"
+_OF_LOGS = {"features", "fit", "estimate", "compare", "score", "monitor", "sample"}
+# The function of each subcommand by name, or the app if it has subcommands; first those of this folder.
+_DECLARED: dict[str, Callable[..., None] | typer.Typer] = extensions.declared("commands")
+COMMANDS = {
+    name: _DECLARED[name]
+    for name in sorted(_DECLARED, key=lambda name: extensions.module_of("commands", name) != commands.__name__)
 }
 
 app = typer.Typer(
@@ -55,10 +36,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for name, place in COMMANDS.items():
-    module, _, attribute = place.rpartition(".")
-    command = getattr(import_module(module), attribute)
-    section = _SECTION.get(name, _STUDIES)
+for name, command in COMMANDS.items():
+    section = _LOGS if name in _OF_LOGS else _STUDIES
     if isinstance(command, typer.Typer):
         app.add_typer(command, name=name, rich_help_panel=section)
     else:
@@ -83,8 +62,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _take_any_text()
     try:
         app(arguments, prog_name=app.info.name)
+    except extensions.TooLateError:
+        if arguments is not None:
+            raise
+        # The study has extensions. The command has done nothing yet, and begins again with them.
+        os.execve(sys.executable, [sys.executable, "-m", "entropy_sentinel", *sys.argv[1:]], os.environ)
     except (EntropySentinelError, OSError) as error:
-        typer.echo(printable(without_keys(f"{type(error).__name__}: {error}")), err=True)
+        # The reason for something unknown may be an extension that was not loaded.
+        lines = [f"{type(error).__name__}: {error}", *extensions.failures()]
+        typer.echo(printable(without_keys("\n".join(lines))), err=True)
         sys.exit(1)
 
 

@@ -14,6 +14,7 @@ from entropy_sentinel.config.fitting import fitted
 from entropy_sentinel.config.plain import problems, read_yaml
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.frames.extensions import declared, failures, use
 from entropy_sentinel.frames.secrets import LOOKS, is_secret_name, secret_keys, without_keys
 from entropy_sentinel.frames.sections import merged
 from entropy_sentinel.sources.settings import with_own_sources
@@ -40,14 +41,16 @@ def load_config(raw: Mapping[str, Any], source: str = "config", own: Mapping[str
     wrong = problems(raw) or [f"{path}: {LOOKS}" for path in secret_keys(raw, by_name=False)]
     try:
         if not wrong:
-            config = fitted(Config.model_validate(_with_own_sources(raw, own or {})))
+            use(raw.get("extensions") or [])
+            config = fitted(Config.model_validate(with_benchmarks(_with_own_sources(raw, own or {}))))
             wrong = [missing] if (missing := missing_file(config)) else list(unfit_rows(config))
     except ValidationError as error:
         wrong = [described(problem) for problem in error.errors()]
     except ValueError as error:
         wrong = [str(error)]
     if wrong:
-        raise ConfigError("\n".join(f"{source}: {_one_line(problem)}" for problem in wrong))
+        # What is unknown may be in an extension that was not loaded.
+        raise ConfigError("\n".join(f"{source}: {_one_line(problem)}" for problem in [*wrong, *failures()]))
     if own is not None:
         config._left_out = [line for line in config.left_out if _is_set(line.partition(":")[0], own)]
     return config
@@ -58,6 +61,14 @@ def _with_own_sources(raw: Mapping[str, Any], own: Mapping[str, Any]) -> dict[st
     if not isinstance(benchmarks, Mapping) or not isinstance(named, Mapping):
         return dict(raw)
     return {**raw, "benchmarks": with_own_sources(benchmarks, named)}
+
+
+def with_benchmarks(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the config with the benchmarks that extensions declare, below those of the config with the same names."""
+    benchmarks = raw.get("benchmarks")
+    if not isinstance(benchmarks, Mapping | None):
+        return dict(raw)
+    return {**raw, "benchmarks": merged(declared("benchmarks"), benchmarks or {})}
 
 
 def _is_set(key: str, files: Any) -> bool:

@@ -19,7 +19,7 @@ from entropy_sentinel.engines.generation import (
     have_weights,
     loaded,
 )
-from entropy_sentinel.engines.settings import Model
+from entropy_sentinel.engines.model import Model
 from entropy_sentinel.engines.weights import folder_fingerprint
 from entropy_sentinel.features.settings import FeatureSettings
 from entropy_sentinel.frames.benchmark import BENCHMARK_VERSION

@@ -5,7 +5,8 @@ from typing import Any, cast
 from entropy_sentinel.config.generations import served_settings
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.engines.generation import ServedSettings
-from entropy_sentinel.judges.settings import JudgeSettings, members
+from entropy_sentinel.judges.catalogue import members
+from entropy_sentinel.judges.kind import JudgeSettings
 
 
 def judge_settings(config: Config, judge: str, benchmark: str | None = None) -> JudgeSettings:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, PrivateAttr, create_model, model_validator
 
@@ -10,14 +10,14 @@ from entropy_sentinel.chat.settings import PLACEHOLDERS, Prompt, check_placehold
 from entropy_sentinel.config.layout import STAGE_FOLDERS
 from entropy_sentinel.config.settings import Run, check_asking, extended, unaskable
 from entropy_sentinel.engines.catalogue import PROMPTS as GENERATION_PROMPTS
+from entropy_sentinel.engines.catalogue import AnyModel
 from entropy_sentinel.engines.generation import Generation, Rates
-from entropy_sentinel.engines.settings import AnyModel
 from entropy_sentinel.estimators.catalogue import further_signals
 from entropy_sentinel.estimators.settings import OWN, Estimation, Group
 from entropy_sentinel.frames.analysis import Analysis, sections
-from entropy_sentinel.frames.sections import Name, Positive, Seed, Settings, Text, check_names
+from entropy_sentinel.frames.sections import DISTINCT, Name, Positive, Seed, Settings, Text, check_names
 from entropy_sentinel.judges.catalogue import PROMPTS as JUDGE_PROMPTS
-from entropy_sentinel.judges.settings import AnyJudge, basic_judges
+from entropy_sentinel.judges.catalogue import AnyJudge, basic_judges
 from entropy_sentinel.signals.catalogue import FAMILIES, FAMILY_OF
 from entropy_sentinel.sources.settings import Benchmark
 
@@ -65,6 +65,12 @@ class Config(Settings):
         None,
         description="shell command to run when a run of the study ends, for example to send the results to a tracker; "
         "its environment has RESULTS (the folder of the results) and OUTCOME (success or failure)",
+    )
+    extensions: Annotated[list[Text], DISTINCT] = Field(
+        [],
+        description="your own analyses, signals, estimators, judges, models and so on: folders with an __init__.py, "
+        "relative to the working folder, or names of installed modules (CONTRIBUTING.md). Installed packages with "
+        "an entry point `entropy_sentinel` need no entry",
     )
     run: Run
     generation: Generation = Generation()

@@ -6,7 +6,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from entropy_sentinel.engines.settings import KINDS, Model
+from entropy_sentinel.engines.catalogue import KINDS
+from entropy_sentinel.engines.model import Model
 from entropy_sentinel.frames.sections import Names, Positive, Settings, check_names, merged
 from entropy_sentinel.signals.catalogue import FAMILIES, TOKENS
 
@@ -115,6 +116,11 @@ def unaskable(models: Mapping[str, Model], name: str, family: str, plain: Collec
             f"models.{name}.source_passes, or leave the family out"
         )
         return Unaskable("imported traces ('source') have no engine", how)
+    if not models[asked_model].ASKED_BY_TOKENS:
+        return Unaskable(
+            f"the engine of '{models[asked_model].kind}' models cannot be asked by token ids",
+            "leave the family or the model out",
+        )
     if key := models[asked_model].no_logprobs:
         why = f"it gives no log-probabilities (models.{asked_model}.{key})"
         return Unaskable(why, "leave the family or the model out")

@@ -1,21 +1,24 @@
-"""The config's section `models`. An engine is a module, and a class in `ModelKind`."""
+"""The kinds of models that the package has, for the config's section `models`."""
 
 import glob
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator
 
 from entropy_sentinel.chat.settings import Server
-from entropy_sentinel.engines.generation import EngineArguments, LoadingSettings, Rates, Samples, Sampling, Variables
+from entropy_sentinel.engines.generation import LoadingSettings
+from entropy_sentinel.engines.model import Model
 from entropy_sentinel.engines.weights import END, folder_fingerprint, gguf_instead_of_weights
 from entropy_sentinel.frames.generation import NO_LOGPROBS
-from entropy_sentinel.frames.secrets import refuse_secrets
-from entropy_sentinel.frames.sections import DISTINCT, Free, Name, Revision, Settings, Text, Whole
+from entropy_sentinel.frames.sections import DISTINCT, Revision, Text, Whole
 from entropy_sentinel.sources.settings import SOURCE_ENDS
+
+if TYPE_CHECKING:
+    from entropy_sentinel.engines.engine import Engine
 
 TokenId = Annotated[Whole, Field(ge=0, lt=2**32)]
 
@@ -48,111 +51,11 @@ class Api(Server):
         return model
 
 
-class Model(Settings):
-    """The keys that all kinds of models share."""
-
-    kind: ClassVar[str]
-    # The engine's name in job settings, and its module, which has a function `make(settings, threads)`.
-    # No engine for imported traces.
-    ENGINE: ClassVar[str] = ""
-    MODULE: ClassVar[str] = ""
-    # Whether vLLM loads weights, on the GPUs of the job.
-    LOADS_WEIGHTS: ClassVar[bool] = False
-    # Whether the weights are on the Hugging Face hub.
-    ON_HUB: ClassVar[bool] = False
-
-    extends: Name | None = Field(
-        None,
-        description="a model from which this one copies its weights and all missing keys, as in "
-        "{extends: qwen3-4b, sampling: {temperature: 1.0}, samples: 10}",
-    )
-    prompt: str | None = Field(None, description="name of its prompt; null for generation.prompt")
-    prompt_variables: Variables = Field(
-        {}, description="values for additional placeholders of its prompt: {level: 90} fills `{level}`"
-    )
-    samples: Samples | None = Field(None, description="responses per item; null for generation.samples")
-    sampling: dict[str, Any] = Field({}, description="keys that differ from generation.sampling")
-    engine_args: EngineArguments = Field({}, description="keys that differ from generation.engine_args")
-    chat_template_kwargs: Free = Field({}, description="variables of the model's chat template")
-    trace_after: Text | None = Field(
-        None,
-        description="the token that ends a model's thinking, `</think>`: features use only the tokens after it; null "
-        "for all tokens. A change rebuilds features but does not rerun generation",
-    )
-    vocabulary: Whole | None = Field(
-        None,
-        ge=2,
-        description="size of the model's vocabulary, which bounds the error of the entropy over the 20 most likely "
-        "tokens; null if unknown",
-    )
-    same_as: Name | None = Field(
-        None,
-        description="a model of this config with the same weights, for imported traces, which have no engine: a "
-        "family of run.features that asks the model again asks this model instead. Both must have the same prompt",
-    )
-    rates: dict[str, Any] = Field({}, description="keys that differ from the section `rates`; only for the forecast")
-
-    @property
-    def no_logprobs(self) -> str | None:
-        """The setting that leaves responses without log-probabilities; None if they have them."""
-        return None
-
-    @property
-    def server(self) -> Server | None:
-        """The server that is asked; None if the model is loaded or its traces are imported."""
-        return None
-
-    @property
-    def has_fixed_weights(self) -> bool:
-        """Whether another day's weights are the same."""
-        return True
-
-    def engine_settings(self) -> dict[str, Any]:
-        """Return the settings that identify the model for its engine; responses depend on them and `AskingSettings`."""
-        return {}
-
-    def loading_settings(self) -> LoadingSettings:
-        """Return the settings that only weights have which are loaded; responses depend on them, too."""
-        return {"template_date": None, "lora": None, "lora_revision": None}
-
-    def unreported_facts(self) -> dict[str, Any]:
-        """Return facts that a loaded model reports itself and a server does not, as far as the config has them."""
-        return {}
-
-    def file(self, benchmark: str) -> str | None:
-        """Return the file of imported traces, Parquet or a log, that replaces an engine; None if it has one."""
-        return None
-
-    def needed_files(self, benchmarks: Iterable[str]) -> Iterator[tuple[Path, str]]:
-        """Yield each local file that must exist, and the error if it is missing, which begins with a key: `.path: `."""
-        return iter(())
-
-    def given_passes(self, family: str) -> Path | None:
-        """Return the folder of a family's imported pass over the responses; None if a job has to run it."""
-        return None
-
-    @field_validator("sampling")
-    @classmethod
-    def _sampling_is_known(cls, sampling: dict[str, Any]) -> dict[str, Any]:
-        return Sampling.model_validate(sampling).model_dump(include=set(sampling))
-
-    @field_validator("rates")
-    @classmethod
-    def _rates_are_known(cls, rates: dict[str, Any]) -> dict[str, Any]:
-        return Rates.model_validate(rates).model_dump(include=set(rates))
-
-    @model_validator(mode="after")
-    def _no_secrets(self) -> "Model":
-        refuse_secrets("engine_args", self.engine_args)
-        refuse_secrets("chat_template_kwargs", self.chat_template_kwargs)
-        return self
-
-
 class Weights(Model):
     """A model that vLLM loads."""
 
     ENGINE: ClassVar[str] = "vllm"
-    MODULE: ClassVar[str] = "entropy_sentinel.engines.client"
+    ASKED_BY_TOKENS: ClassVar[bool] = True
     LOADS_WEIGHTS: ClassVar[bool] = True
 
     template_date: Annotated[date, BeforeValidator(_day)] | None = Field(
@@ -160,6 +63,13 @@ class Weights(Model):
         description="the day (YYYY-MM-DD) that a chat template uses as today's date",
     )
     lora: Text | None = Field(None, description="folder of a LoRA adapter on top of the model")
+
+    @classmethod
+    def load(cls) -> "Callable[[Any, int], Engine]":
+        """See `Model.load`."""
+        from entropy_sentinel.engines.client import make
+
+        return make
 
     def loading_settings(self) -> LoadingSettings:
         """Return the template's day and the adapter, with a fingerprint of its content as revision."""
@@ -245,7 +155,7 @@ class ApiModel(Model):
 
     kind: ClassVar[Literal["api"]] = "api"
     ENGINE: ClassVar[str] = "api"
-    MODULE: ClassVar[str] = "entropy_sentinel.engines.api"
+    ASKED_BY_TOKENS: ClassVar[bool] = True
     ELSEWHERE: ClassVar[Mapping[str, str]] = {"template_date": _AT_THE_SERVER, "lora": _AT_THE_SERVER}
 
     api: Api = Field(description="a server, through LiteLLM")
@@ -256,6 +166,13 @@ class ApiModel(Model):
         description="ids of the tokens that end a response, eos_token_id in generation_config.json; the family "
         "beam_search of run.features needs them, and servers do not report them",
     )
+
+    @classmethod
+    def load(cls) -> "Callable[[Any, int], Engine]":
+        """See `Model.load`."""
+        from entropy_sentinel.engines.api import make
+
+        return make
 
     @property
     def no_logprobs(self) -> str | None:
@@ -329,39 +246,3 @@ class SourceModel(Model):
         for benchmark in benchmarks:
             file = Path(self.file(benchmark))
             yield file, f".source: must hold {file.name}; '{self.source}' does not"
-
-
-ModelKind = (
-    Annotated[HubModel, Tag("[id]")]
-    | Annotated[LocalModel, Tag("[path]")]
-    | Annotated[ApiModel, Tag("[api]")]
-    | Annotated[SourceModel, Tag("[source]")]
-)
-KINDS: dict[str, type[Model]] = {kind.kind: kind for kind, _ in map(get_args, get_args(ModelKind))}
-# The module of each engine.
-ENGINES: dict[str, str] = {kind.ENGINE: kind.MODULE for kind in KINDS.values() if kind.MODULE}
-
-
-def _which(model: Any) -> Any:
-    """Return a model without null keys, with which a second config file removes keys of the first; check its kind."""
-    if not isinstance(model, Mapping):
-        return model
-    given = {key: value for key, value in model.items() if value is not None}
-    if sum(kind in given for kind in KINDS) != 1:
-        keys = ", ".join(f"'{kind}'" for kind in KINDS)
-        raise ValueError(f"needs exactly one of {keys}; null unsets one that another file sets")
-    return given
-
-
-def _kind(model: Any) -> str | None:
-    """Return Pydantic's tag, in brackets because it is not a key of the config and errors omit it."""
-    if isinstance(model, Model):
-        return f"[{model.kind}]"
-    return next((f"[{kind}]" for kind in KINDS if kind in model), None) if isinstance(model, Mapping) else None
-
-
-AnyModel = Annotated[
-    ModelKind,
-    Discriminator(_kind, custom_error_type="section", custom_error_message="must be a section with keys"),
-    BeforeValidator(_which),
-]

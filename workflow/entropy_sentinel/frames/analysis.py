@@ -1,18 +1,13 @@
-"""The base class of analyses, which are folders: their config sections, and what they need from the core.
+"""The base class of analyses, which are folders: their config sections, and what they need from the core."""
 
-`analyses/<name>/settings.py` has a subclass of `Analysis` with the folder's name, such as `Accuracy` for `accuracy`.
-"""
-
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from importlib import import_module
-from pathlib import Path
 from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
+from entropy_sentinel.frames import extensions
 from entropy_sentinel.frames.sections import DISTINCT, Name, Settings, check_names
 
 
@@ -142,7 +137,7 @@ class Analysis(Settings):
 
     def named(self, studied: Studied, axes: Mapping[str, str]) -> tuple[dict[str, list[str]], list[str]]:
         """Return the names under each of these keys that are run on its axis, and a line for each key with others."""
-        section = "_".join(re.findall("[A-Z][^A-Z]*", type(self).__name__)).lower()
+        section = next(name for name, section in sections().items() if isinstance(self, section))
         run, lines = dict[str, list[str]](), list[str]()
         for key, axis in axes.items():
             value = getattr(self, key)
@@ -153,13 +148,5 @@ class Analysis(Settings):
 
 
 def sections() -> dict[str, type[Analysis]]:
-    """Return the sections of all analyses, by the name of their folder."""
-    room, rooms = Path(__file__).parents[1] / "analyses", {}
-    for name in sorted({path.parent.name for part in ("settings.py", "rules.smk") for path in room.glob(f"*/{part}")}):
-        own = ".settings" if (room / name / "settings.py").is_file() else ""
-        rooms[name] = import_module(f"entropy_sentinel.analyses.{name}{own}")
-    return {name: getattr(room, _class_name(name)) for name, room in rooms.items()}
-
-
-def _class_name(folder: str) -> str:
-    return "".join(word.title() for word in folder.split("_"))
+    """Return the sections of all analyses, by name."""
+    return dict(sorted(extensions.declared("analyses").items()))

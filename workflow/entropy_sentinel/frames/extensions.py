@@ -51,6 +51,10 @@ KINDS: Mapping[str, str] = {
 }
 
 
+class TooLateError(ConfigError):
+    """The process read the declarations before it knew of an extension; processes that it starts have the extension."""
+
+
 class Declaring(NamedTuple):
     """A module, and its functions named as in `KINDS`, by name."""
 
@@ -90,6 +94,12 @@ def folder_of(kind: str, name: str) -> Path:
     return _file(_declared(kind)[name][1]).parent
 
 
+def declaring(kind: str) -> list[str]:
+    """Return the names of the modules of extensions that declare something of a kind, without this package's."""
+    found = dict.fromkeys(module.__name__ for _, module in _declared(kind).values())
+    return [name for name in found if name.partition(".")[0] != PACKAGE]
+
+
 def failures() -> list[str]:
     """Return a line for each extension that could not be imported, or whose declarations are wrong."""
     return list(_loaded().failures)
@@ -113,22 +123,19 @@ def imported(module: str) -> ModuleType:
 def use(names: Iterable[str]) -> None:
     """Add extensions for this process and those that it starts: folders, relative to the working folder, or modules.
 
-    Raises ConfigError for a missing folder, and if this process has already read the declarations without them.
+    Raises ConfigError for a missing folder, and TooLateError if this process already read the declarations without
+    them.
     """
     given = _given()
     new = [place for place in map(_place, names) if place not in given]
-    if new and _loaded.cache_info().currsize:
-        raise ConfigError(
-            f"extensions: {', '.join(new)}: the catalogues of this process have already been read without it; set the "
-            f"environment variable {VARIABLE} before Python starts"
+    if not new:
+        return
+    os.environ[VARIABLE] = os.pathsep.join([*given, *new])
+    if _loaded.cache_info().currsize:
+        raise TooLateError(
+            f"extensions: this process read its catalogues without {', '.join(new)}; set the environment variable "
+            f"{VARIABLE}={os.environ[VARIABLE]} before Python starts"
         )
-    if new:
-        os.environ[VARIABLE] = os.pathsep.join([*given, *new])
-
-
-def unused(names: Iterable[str]) -> bool:
-    """Return whether `use` would raise ConfigError because this process already read the declarations."""
-    return bool({*map(_place, names)} - {*_given()}) and bool(_loaded.cache_info().currsize)
 
 
 def _given() -> list[str]:

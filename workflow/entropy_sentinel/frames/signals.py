@@ -6,6 +6,7 @@ A family may ask the model again about its own responses. This is a pass, `Engin
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any
 
 import polars as pl
@@ -43,9 +44,11 @@ class EnginePass:
 
     `contract` describes the job's rows; its key begins with RESPONSE. `version` replaces a hash of the code, like
     GENERATION_VERSION: raise it by hand when rows change, because making them again costs GPU time.
+    `asking` imports and returns the module with the questions, two functions: `ask` and `unasked`.
     """
 
     contract: Contract
+    asking: Callable[[], ModuleType] = field(repr=False, kw_only=True)
     version: int
     # Columns whose lists have corresponding entries, such as positions and their entropies.
     alike: tuple[tuple[str, ...], ...] = ()
@@ -61,6 +64,9 @@ class EnginePass:
 class Family:
     """Signals that are computed together, into one file per model and benchmark.
 
+    `compute` takes a model's traces and returns a row per response (signals/computing.py); planning imports its module,
+    so it imports heavy packages itself.
+
     `per_item`: a response's signals depend on the other answers to its item. `asks`: the signals need a pass; with
     `per_item`, each part of the pass has all responses to its items. `settings` is the class of its config section,
     `signals.NAME`.
@@ -68,6 +74,10 @@ class Family:
 
     meaning: str
     signals: tuple[Signal, ...]
+    # The features have none: their stage computes them.
+    compute: Callable[..., "pl.DataFrame | tuple[pl.DataFrame, dict[str, Any]]"] | None = field(
+        default=None, repr=False, kw_only=True
+    )
     per_item: bool = False
     asks: EnginePass | None = None
     settings: type[Settings] | None = None

@@ -1,13 +1,16 @@
-"""The function of the package that a job calls."""
+"""The function of the package, or of an extension, that a job calls."""
 
-from importlib import import_module
 from inspect import signature
 from pathlib import Path
 from typing import Any
 
+from entropy_sentinel.frames import extensions
+
 
 def call(job: Any) -> None:
     """Call the function that the rule names in its parameter `call`, such as `stages.feature.write_features`.
+
+    An extension's function has its full name, such as `mine.tables.write_tables`.
 
     `job` is the object that Snakemake passes to a script. Each parameter of the function gets the rule's item of the
     same name: an input, output (also as `NAME_output`), parameter or wildcard. `files` gets all inputs, `output` the
@@ -15,7 +18,7 @@ def call(job: Any) -> None:
     inputs.
     """
     module, _, name = job.params.call.rpartition(".")
-    function = getattr(import_module(f"entropy_sentinel.{module}"), name)
+    function = getattr(extensions.imported(module), name)
     inputs, outputs = dict(job.input.items()), dict(job.output.items())
     offered = {
         "files": job.input,

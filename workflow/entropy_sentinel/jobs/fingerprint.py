@@ -13,10 +13,14 @@ from pathlib import Path
 from types import CodeType
 from typing import NamedTuple
 
-_PACKAGE = "entropy_sentinel"
+from entropy_sentinel.frames.extensions import declaring, full_name, roots
+
 _ROOT = Path(__file__).parents[1]
 # Each module in this folder is a separate unit, because together the stages import every other folder.
 _STAGES = "stages"
+# Kinds of declarations whose code runs in the jobs that import their catalogue. Signals have jobs of their own, and a
+# version stands for the code of models, judges and formats.
+_RUN_WITH_CATALOGUE = {"features", "estimators", "statistics", "outputs"}
 _NOP = bytes([dis.opmap["NOP"], 0])
 
 
@@ -30,25 +34,40 @@ class _Unit(NamedTuple):
 def fingerprint(*modules: str) -> list[str]:
     """Return `folder hash` for the folders of `modules` and all that they import from, directly or not, sorted.
 
-    `modules` are dotted names below the package, such as `stages.feature`; a name of a folder stands for that folder.
-    Besides Python files, templates and other data in a folder count. Raises FileNotFoundError for an unknown module.
+    `modules` are dotted names below the package, such as `stages.feature`, or full names of an extension's modules; a
+    name of a folder stands for that folder. Besides Python files, templates and other data in a folder count. Raises
+    FileNotFoundError for an unknown module.
     """
     units: dict[Path, str] = {}
-    waiting = [_place(name) for name in modules]
+    waiting = [_place(full_name(name)) for name in modules]
     while waiting:
         place = waiting.pop()
         if place not in units:
             units[place], imports = _read(place)
             waiting.extend(imports)
-    return sorted(f"{place.relative_to(_ROOT).as_posix()} {digest}" for place, digest in units.items())
+    return sorted(f"{_shown(place)} {digest}" for place, digest in units.items())
+
+
+@cache
+def _tops() -> dict[str, Path]:
+    """Return the folder of each extension, this package's included, or the file of one that is a file, by its name."""
+    files = roots().items()
+    return {name: file.parent if file.name == "__init__.py" else file for name, file in files}
+
+
+def _shown(place: Path) -> str:
+    """Return a unit's path: below this package, or for an extension below the folder that has it."""
+    top = next(top for top in _tops().values() if top in (place, *place.parents))
+    return place.relative_to(_ROOT if top == _ROOT else top.parent).as_posix()
 
 
 def _place(module: str) -> Path:
-    """Return the folder of a module, or its file if the file is a unit of its own."""
-    path = _ROOT.joinpath(*module.removeprefix(f"{_PACKAGE}.").split("."))
+    """Return the folder of a module by its full name, or its file if the file is a unit of its own."""
+    package, *inner = module.split(".")
+    path = _tops()[package].joinpath(*inner)
     file = path.with_suffix(".py")
     if file.is_file():
-        return file if file.parent == _ROOT / _STAGES else file.parent
+        return file if file.parent == _ROOT / _STAGES or file in _tops().values() else file.parent
     if path.is_dir():
         return path
     raise FileNotFoundError(f"{module}: the package has no such module")
@@ -59,7 +78,7 @@ def _read(place: Path) -> _Unit:
     """Return the unit at `place`, with data folders below it; folders with Python files are units of their own."""
     digest, imports = hashlib.sha256(), set[Path]()
     for file in _files(place):
-        digest.update(file.relative_to(_ROOT).as_posix().encode())
+        digest.update(_shown(file).encode())
         content = file.read_bytes()
         if file.suffix == ".py":
             code = compile(content, file.name, "exec", dont_inherit=True, optimize=2)
@@ -103,16 +122,18 @@ def _parts(code: CodeType) -> Iterator[str]:
 
 
 def _imported(code: CodeType) -> Iterator[str]:
-    """Yield the package's modules that compiled code imports anywhere, by their dotted names below the package."""
+    """Yield the modules of the package and of extensions that compiled code imports anywhere, by their full names."""
     for name in code.co_names:
-        package, _, module = name.partition(".")
-        if package == _PACKAGE:
-            if module:
-                yield module
+        package = name.partition(".")[0]
+        if package in _tops() and (name != package or package != _ROOT.name):
+            yield name
+        if package in _tops():
             # `from entropy_sentinel.analyses.accuracy import tables`: the last name may be a folder, too.
-            folder = _ROOT.joinpath(*module.split("."))
+            folder = _tops()[package].joinpath(*name.split(".")[1:])
             if folder.is_dir():
-                yield from (f"{module}.{other}".lstrip(".") for other in code.co_names if (folder / other).is_dir())
+                yield from (f"{name}.{other}" for other in code.co_names if (folder / other).is_dir())
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _imported(constant)
+        elif "declared" in code.co_names and constant in _RUN_WITH_CATALOGUE:
+            yield from declaring(constant)

@@ -1,1 +1,29 @@
 """Judges: they label responses as correct or incorrect."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from entropy_sentinel.chat.settings import Prompt
+    from entropy_sentinel.judges.kind import Kind
+
+
+def judges() -> "dict[str, type[Kind]]":
+    """Return the kinds of judges by the value of their key `kind`."""
+    from entropy_sentinel.judges.settings import Choice, Exact, FirstOf, LabelsFile, Llm, Majority, MathVerify
+
+    return {
+        "math-verify": MathVerify,
+        "llm": Llm,
+        "exact": Exact,
+        "choice": Choice,
+        "file": LabelsFile,
+        "first_of": FirstOf,
+        "majority": Majority,
+    }
+
+
+def judge_prompts() -> "dict[str, Prompt]":
+    """Return the prompts of LLM judges."""
+    from entropy_sentinel.judges.prompts import PROMPTS
+
+    return PROMPTS

@@ -1,13 +1,62 @@
-"""The prompts of the LLM judges. A changed prompt gets a new version; it is never edited silently."""
+"""The kinds of judges by name, and the prompts of the LLM judges, as the package and its extensions declare them."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, Union
+
+from pydantic import BeforeValidator, Discriminator, Tag
 
 from entropy_sentinel.chat.settings import Prompt
+from entropy_sentinel.frames import extensions
+from entropy_sentinel.frames.sections import Settings, check_names
+from entropy_sentinel.judges.kind import Kind
 
-PROMPTS: dict[str, Prompt] = {
-    # The paper's appendix C.2, verbatim.
-    "corresponds": Prompt(
-        version=1,
-        system="Task: Determine if the Response corresponds to the Correct Answer for the Question, based on the given "
-        'Correct Answer text. Answer ONLY with the exact format: {"success": True} or {"success": False}',
-        user="# Question\n{question}\n\n# Response\n{response}\n\n# Correct Answer\n{reference}",
-    ),
-}
+KINDS: dict[str, type[Kind]] = extensions.declared("judges")
+PROMPTS: dict[str, Prompt] = extensions.declared("judge_prompts")
+
+
+def _given(judge: Any) -> Any:
+    """Remove null keys: a second config file uses null to unset a key of the first."""
+    return {key: value for key, value in judge.items() if value is not None} if isinstance(judge, Mapping) else judge
+
+
+def _kind(judge: Any) -> str | None:
+    kind = judge.get("kind") if isinstance(judge, Mapping) else getattr(judge, "kind", None)
+    return f"[{kind}]"
+
+
+if TYPE_CHECKING:
+    AnyJudge = Kind
+else:
+    # Tags are in brackets because they are not keys of the config; errors omit them.
+    _KIND = Union[tuple(Annotated[kind, Tag(f"[{name}]")] for name, kind in KINDS.items())]  # noqa: UP007
+    AnyJudge = Annotated[
+        _KIND,
+        Discriminator(
+            _kind,
+            custom_error_type="kind",
+            custom_error_message=f"must be a section with 'kind': {' or '.join(KINDS)}",
+        ),
+        BeforeValidator(_given),
+    ]
+
+
+def members(judge: Settings) -> list[str]:
+    """Return the names of the judges that a judge combines; empty for a basic judge."""
+    return list(getattr(judge, "judges", []))
+
+
+def basic_judges(name: str, judges: Mapping[str, Settings]) -> list[str]:
+    """Return the basic judges behind the judge `name`: itself, or those that it combines, at any depth.
+
+    Raises ValueError for a name that is not in `judges`, and for a judge that contains itself.
+    """
+    return list(dict.fromkeys(_basic_judges([name], judges)))
+
+
+def _basic_judges(way: list[str], judges: Mapping[str, Settings]) -> list[str]:
+    *above, name = way
+    if name in above:
+        raise ValueError(f"judges.{way[0]}.judges: a judge must not be part of itself, was {' -> '.join(way)}")
+    check_names(f"judge in judges.{above[-1] if above else name}.judges:", [name], judges)
+    parts = members(judges[name])
+    return [judge for part in parts for judge in _basic_judges([*way, part], judges)] or [name]

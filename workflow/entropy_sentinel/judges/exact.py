@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from entropy_sentinel.judges.answers import doubted, final_answer
 from entropy_sentinel.judges.judge import Case, Unclear, Verdict
-from entropy_sentinel.judges.settings import JudgeSettings
+from entropy_sentinel.judges.kind import JudgeSettings
 from entropy_sentinel.judges.words import option
 
 

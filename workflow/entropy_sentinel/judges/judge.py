@@ -38,7 +38,10 @@ class Verdict:
 class Judge(Protocol):
     """Anything that labels responses. `software` is its name and version, for the provenance."""
 
-    software: str
+    @property
+    def software(self) -> str:
+        """Name and version."""
+        ...
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
         """Return one verdict per case, in order."""

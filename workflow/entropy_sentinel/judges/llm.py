@@ -22,7 +22,7 @@ from entropy_sentinel.chat.settings import announced_server, filled
 from entropy_sentinel.judges.answers import last_boxed
 from entropy_sentinel.judges.judge import Case, Verdict
 from entropy_sentinel.judges.judgement import judgement
-from entropy_sentinel.judges.settings import JudgeSettings, account
+from entropy_sentinel.judges.kind import JudgeSettings, account
 
 # <|end|>, <|eot_id|>, DeepSeek's wide form, and the chat tokens of Llama, Gemma and Mistral; `<|x|>` is not a token.
 _SPECIAL = re.compile(

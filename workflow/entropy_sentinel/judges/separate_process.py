@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
@@ -13,8 +13,9 @@ from select import select
 from typing import IO, Any
 
 from entropy_sentinel.frames.errors import EntropySentinelError
-from entropy_sentinel.judges.judge import Case, Verdict
-from entropy_sentinel.judges.settings import JudgeSettings
+from entropy_sentinel.frames.extensions import roots
+from entropy_sentinel.judges.judge import Case, Judge, Verdict
+from entropy_sentinel.judges.kind import JudgeSettings
 
 _ROOT = Path(__file__).parents[2]
 # Time to import a computer algebra system on a busy machine.
@@ -22,15 +23,18 @@ _START_LIMIT_S = 300
 
 
 class SeparateProcess:
-    """Runs the judge `class_name(*arguments)` of `module`, one case at a time.
+    """Runs the judge that `make(*arguments)` returns, one case at a time.
+
+    `make` is a function or class at the top of a module; a function imports what this process need not import. The
+    arguments are JSON.
 
     A case that takes more than `limit_s` seconds is null, and a new process continues with the next case. An alarm
     within the process would wait for the end of the computation, and 9^(9^(9^9)) never ends. Use it as a context
     manager, or `close` it. Raises EntropySentinelError with the process's last error line if it cannot start.
     """
 
-    def __init__(self, module: str, class_name: str, *arguments: Any, limit_s: float = 10) -> None:
-        self._what, self._limit_s = json.dumps([module, class_name, arguments]), limit_s
+    def __init__(self, make: Callable[..., Judge], *arguments: Any, limit_s: float = 10) -> None:
+        self._what, self._limit_s = json.dumps([make.__module__, make.__qualname__, arguments]), limit_s
         self._process: subprocess.Popen[bytes] | None = None
         self.software: str = self._start()
 
@@ -112,15 +116,22 @@ class SeparateProcess:
 
 def make(settings: JudgeSettings) -> SeparateProcess:
     """Return the judge `math-verify` with any tolerance of the benchmark; this process does not need math-verify."""
-    return SeparateProcess("entropy_sentinel.judges.math_verify", "MathVerifyJudge", settings.get("tolerance"))
+    return SeparateProcess(_math_verify, settings.get("tolerance"))
+
+
+def _math_verify(tolerance: dict[str, Any] | None) -> Judge:
+    from entropy_sentinel.judges.math_verify import MathVerifyJudge
+
+    return MathVerifyJudge(tolerance)
 
 
 def _main(what: str) -> None:
     """Answer every case on standard input; output of libraries goes to standard error."""
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    module, class_name, arguments = json.loads(what)
-    judge = getattr(import_module(module), class_name)(*arguments)
+    module, name, arguments = json.loads(what)
+    roots()  # the folders of extensions can then be imported from
+    judge = getattr(import_module(module), name)(*arguments)
     print(json.dumps(judge.software), file=out, flush=True)
     for line in sys.stdin.buffer:
         [verdict] = judge.judge([Case(**json.loads(line))])

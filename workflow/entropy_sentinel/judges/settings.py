@@ -1,76 +1,21 @@
-"""The config's section `judges`. A new kind of judge is a module, and a class in `JudgeKind`."""
+"""The kinds of judges that the package has, for the config's section `judges`."""
 
 import hashlib
 import json
-import math
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, NotRequired, TypedDict, get_args
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import Field, model_validator
 
 from entropy_sentinel.chat.settings import Prompt, Server
 from entropy_sentinel.engines.generation import ServedSettings
-from entropy_sentinel.frames.sections import DISTINCT, Name, Number, Settings, Text, Whole, check_names
+from entropy_sentinel.frames.sections import DISTINCT, Name, Number, Text, Whole
+from entropy_sentinel.judges.judge import Judge
+from entropy_sentinel.judges.kind import Kind
 
 # Suffixes of files with imported labels; the first existing file counts.
 LABEL_ENDS = (".parquet", ".csv", ".jsonl")
-
-
-class Kind(Settings):
-    """The base class of the kinds of judges."""
-
-    # The module with the function `make(settings)`; none for a judge that combines others.
-    MODULE: ClassVar[str] = ""
-    # Raise it when verdicts change: labels of this kind are then rebuilt. It replaces a code hash, because labels
-    # may cost money, and other changes of the code must not rebuild them.
-    VERSION: ClassVar[int] = 1
-    # Whether a benchmark's tolerance is one of the judge's settings.
-    TOLERANT: ClassVar[bool] = False
-    # Whether its labels are imported from files.
-    IMPORTED: ClassVar[bool] = False
-    # Whether its jobs ask a server: they are told its `UNTRACKED` keys, and the costs go to a ledger.
-    ASKS_SERVER: ClassVar[bool] = False
-
-    @property
-    def served_by(self) -> str | None:
-        """The model of the config that its jobs serve and ask; None if they start no server."""
-        return None
-
-    @property
-    def asks_with(self) -> str | None:
-        """The name of its prompt; None without one."""
-        return None
-
-    @property
-    def prices(self) -> tuple[float | None, float | None]:
-        """USD per million tokens of prompts and of replies, if it asks a server and they are known."""
-        return None, None
-
-    @property
-    def budget(self) -> float | None:
-        """Most USD for the study's requests; None without a limit."""
-        return None
-
-    @property
-    def longest_reply(self) -> float:
-        """Most tokens of a reply."""
-        return math.inf
-
-    def tracked(self, prompts: Mapping[str, Prompt], served: ServedSettings | None) -> dict[str, Any]:
-        """Return the settings that labels depend on, besides `VERSION`: a change rebuilds the labels.
-
-        `prompts` are the config's prompts for judges by name, and `served` has the settings of the model `served_by`.
-        """
-        return self.model_dump(exclude_none=True, exclude={*self.UNTRACKED})
-
-    def file(self, model: str, benchmark: str) -> str | None:
-        """Return the file of imported labels of a model's responses to a benchmark; None if labels are not imported."""
-        return None
-
-    def missing_file(self, model: str, benchmark: str) -> Iterator[tuple[Path, str]]:
-        """Yield the local file that must exist, and the error if it is missing, which begins with a key: `.path: `."""
-        return iter(())
 
 
 class MathVerify(Kind):
@@ -80,7 +25,6 @@ class MathVerify(Kind):
     words, the label is always null.
     """
 
-    MODULE: ClassVar[str] = "entropy_sentinel.judges.separate_process"
     # 4: words around an unboxed number or after a formula, numbers in words, ratios, times and longer lists in other
     # brackets are no longer read, and an answer that the response takes back or changes does not count. 5: tags,
     # headings, other languages and answers after the thinking are read; wrong equations and inequalities are told from
@@ -91,26 +35,45 @@ class MathVerify(Kind):
 
     kind: Literal["math-verify"] = Field(description="math-verify: symbolic comparison of the final answer")
 
+    @classmethod
+    def load(cls) -> Callable[[Any], Judge]:
+        """See `Kind.load`."""
+        from entropy_sentinel.judges.separate_process import make
+
+        return make
+
 
 class Exact(Kind):
     """The final answer and the reference as text, ignoring case and white space."""
 
-    MODULE: ClassVar[str] = "entropy_sentinel.judges.exact"
     # 2: an answer that the response takes back or changes does not count. 3: as math-verify's 5.
     VERSION: ClassVar[int] = 3
 
     kind: Literal["exact"] = Field(description="exact: the final answer is the reference, letter by letter")
 
+    @classmethod
+    def load(cls) -> Callable[[Any], Judge]:
+        """See `Kind.load`."""
+        from entropy_sentinel.judges.exact import make
+
+        return make
+
 
 class Choice(Kind):
     """The letter of an option of a multiple-choice question, or its text."""
 
-    MODULE: ClassVar[str] = "entropy_sentinel.judges.exact"
     # 2: the last lettered lines of a question are its options, and `A, B` names two of them. 3: as exact's 2.
     # 4: as exact's 3, and an option with which the response begins and which it then explains.
     VERSION: ClassVar[int] = 4
 
     kind: Literal["choice"] = Field(description="choice: the letter or the text of a multiple-choice option")
+
+    @classmethod
+    def load(cls) -> Callable[[Any], Judge]:
+        """See `Kind.load`."""
+        from entropy_sentinel.judges.exact import make
+
+        return make
 
 
 class LabelsFile(Kind):
@@ -145,7 +108,6 @@ class Llm(Kind, Server):
     `structured_output`, `temperature` or `max_tokens` reruns judging; no label depends on the other keys.
     """
 
-    MODULE: ClassVar[str] = "entropy_sentinel.judges.llm"
     # 2: a reply may have text before its verdict, further keys, quotes and end tokens. No new calls: replies are
     # cached.
     VERSION: ClassVar[int] = 2
@@ -198,6 +160,13 @@ class Llm(Kind, Server):
         "sent: the job ends with an error, and continues when the budget is raised. Needs both prices. If a reply "
         "exceeds max_tokens, for example by its reasoning, later requests reserve the same excess",
     )
+
+    @classmethod
+    def load(cls) -> Callable[[Any], Judge]:
+        """See `Kind.load`."""
+        from entropy_sentinel.judges.llm import make
+
+        return make
 
     @property
     def served_by(self) -> str | None:
@@ -275,95 +244,3 @@ class Majority(Kind):
         description="majority: the verdict of more than half of several judges, else null"
     )
     judges: Members = Field(description="names of other judges")
-
-
-JudgeKind = (
-    Annotated[MathVerify, Tag("[math-verify]")]
-    | Annotated[Llm, Tag("[llm]")]
-    | Annotated[Exact, Tag("[exact]")]
-    | Annotated[Choice, Tag("[choice]")]
-    | Annotated[LabelsFile, Tag("[file]")]
-    | Annotated[FirstOf, Tag("[first_of]")]
-    | Annotated[Majority, Tag("[majority]")]
-)
-# Tags are in brackets because they are not keys of the config; errors omit them.
-KINDS: dict[str, type[Kind]] = {tag.tag.strip("[]"): kind for kind, tag in map(get_args, get_args(JudgeKind))}
-
-
-class LlmSettings(TypedDict):
-    """The settings of a request to an LLM judge: `Llm.ASKED` and its prompt."""
-
-    model: str
-    revision: str | None
-    prompt: str
-    shown: Literal["response", "answer"]
-    structured_output: bool
-    temperature: float | None
-    max_tokens: int
-    prompt_version: int
-    messages: list[dict[str, str]]
-
-
-class JudgeSettings(TypedDict):
-    """The settings that a judge's labels depend on, compared by Snakemake. Its kind adds further keys."""
-
-    version: int
-    judge: str
-    kind: str
-    llm: NotRequired[LlmSettings]
-    server: NotRequired[ServedSettings]  # for a judge that its jobs serve
-    tolerance: NotRequired[dict[str, Any]]  # the benchmark's
-    path: NotRequired[str]
-    judges: NotRequired[list[str]]
-    members: NotRequired[dict[str, "JudgeSettings"]]  # the settings that the labels of each of `judges` depend on
-    replaces: NotRequired[str]  # for a benchmark's own judge: the judge of the study in whose folder its labels are
-    content: NotRequired[str]  # for label files (jobs/content.py)
-
-
-def account(settings: LlmSettings, model: str, benchmark: str) -> str:
-    """Return the account of calls in a judge's ledger: `model/benchmark/hash`, a hash of `Llm.ASKED` and the prompt."""
-    digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
-    return f"{model}/{benchmark}/{digest[:12]}"
-
-
-def _given(judge: Any) -> Any:
-    """Remove null keys: a second config file uses null to unset a key of the first."""
-    return {key: value for key, value in judge.items() if value is not None} if isinstance(judge, Mapping) else judge
-
-
-def _kind(judge: Any) -> str | None:
-    kind = judge.get("kind") if isinstance(judge, Mapping) else getattr(judge, "kind", None)
-    return f"[{kind}]"
-
-
-AnyJudge = Annotated[
-    JudgeKind,
-    Discriminator(
-        _kind,
-        custom_error_type="kind",
-        custom_error_message=f"must be a section with 'kind': {' or '.join(KINDS)}",
-    ),
-    BeforeValidator(_given),
-]
-
-
-def members(judge: Settings) -> list[str]:
-    """Return the names of the judges that a judge combines; empty for a basic judge."""
-    return list(getattr(judge, "judges", []))
-
-
-def basic_judges(name: str, judges: Mapping[str, Settings]) -> list[str]:
-    """Return the basic judges behind the judge `name`: itself, or those that it combines, at any depth.
-
-    Raises ValueError for a name that is not in `judges`, and for a judge that contains itself.
-    """
-    return list(dict.fromkeys(_basic_judges([name], judges)))
-
-
-def _basic_judges(way: list[str], judges: Mapping[str, Settings]) -> list[str]:
-    *above, name = way
-    if name in above:
-        raise ValueError(f"judges.{way[0]}.judges: a judge must not be part of itself, was {' -> '.join(way)}")
-    check_names(f"judge in judges.{above[-1] if above else name}.judges:", [name], judges)
-    parts = members(judges[name])
-    return [judge for part in parts for judge in _basic_judges([*way, part], judges)] or [name]

@@ -1,13 +1,12 @@
 """Compute the signals of responses from their traces."""
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any
 
 import polars as pl
 
 from entropy_sentinel.frames.errors import ConfigError, InputError
-from entropy_sentinel.signals.catalogue import FAMILIES, FAMILY_OF, SIGNALS, TOKENS, module_of, rules_of
+from entropy_sentinel.signals.catalogue import FAMILIES, FAMILY_OF, SIGNALS, TOKENS, rules_of
 
 
 def compute_signals(family: str, traces: pl.LazyFrame, **settings: Any) -> tuple[pl.DataFrame, dict[str, Any]]:
@@ -16,9 +15,9 @@ def compute_signals(family: str, traces: pl.LazyFrame, **settings: Any) -> tuple
     Also returns the family's facts about the computation, for the provenance. Raises InputError if the rows differ from
     those of the traces, or a signal is missing.
     """
-    made: pl.DataFrame | tuple[pl.DataFrame, dict[str, Any]] = import_module(module_of(family)).compute(
-        traces, **settings
-    )
+    compute = FAMILIES[family].compute
+    assert compute is not None  # only `tokens` has none
+    made = compute(traces, **settings)
     values, told = made if isinstance(made, tuple) else (made, {})
     n_rows = traces.select(pl.len()).collect().item()
     if len(values) != n_rows:

@@ -4,7 +4,6 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,10 @@ from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.frames.generation import CUT_OFF, GENERATIONS
 from entropy_sentinel.frames.label import LABELS, NO_REFERENCE
 from entropy_sentinel.frames.response import SAMPLE
+from entropy_sentinel.judges.catalogue import KINDS
 from entropy_sentinel.judges.composite import COMBINATIONS
 from entropy_sentinel.judges.judge import Case, Judge, Verdict
-from entropy_sentinel.judges.settings import KINDS, JudgeSettings
+from entropy_sentinel.judges.kind import JudgeSettings
 from entropy_sentinel.sources.given import import_labels
 
 log = logging.getLogger(__name__)
@@ -128,8 +128,7 @@ def write_exchanges(exchanges: list[dict[str, Any]], output: str) -> None:
 
 def make_judge(settings: JudgeSettings) -> Judge:
     """Return the judge that the settings name; the config has checked its kind."""
-    judge: Judge = import_module(KINDS[settings["kind"]].MODULE).make(settings)
-    return judge
+    return KINDS[settings["kind"]].load()(settings)
 
 
 def label(

@@ -17,7 +17,7 @@ from entropy_sentinel.grouping.backend import Pair, Question
 from entropy_sentinel.grouping.clustering import classes as grouped
 from entropy_sentinel.judges.exact import normalised
 from entropy_sentinel.judges.judge import Case, Judge
-from entropy_sentinel.judges.settings import JudgeSettings
+from entropy_sentinel.judges.kind import JudgeSettings
 from entropy_sentinel.stages.label import make_judge
 
 # Kinds of judges that compare by rules: no network, no money.

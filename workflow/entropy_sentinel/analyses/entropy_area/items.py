@@ -16,7 +16,7 @@ from entropy_sentinel.features.catalogue import FEATURE_FRAME
 from entropy_sentinel.frames.arrow import flat
 from entropy_sentinel.frames.contract import read_provenance, readable
 from entropy_sentinel.frames.response import RESPONSE
-from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
+from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
 from entropy_sentinel.statistics.numbers import Numbers
 
 

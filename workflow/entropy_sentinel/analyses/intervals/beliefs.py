@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.analyses.intervals.frames import BELIEFS, INTEGER_ANSWERS
-from entropy_sentinel.analyses.intervals.signals.integers import INTEGERS
+from entropy_sentinel.analyses.intervals.signals.integers.frames import INTEGERS
 from entropy_sentinel.frames.generation import scan_traces
 
 _WHOLE = re.compile(r"\s*(-?(?:0|[1-9][0-9]*))\s*")

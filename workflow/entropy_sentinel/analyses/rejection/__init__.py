@@ -1,1 +1,13 @@
 """Which responses to keep for a wanted accuracy, with every P(correct) as an assessor (PredictaBoard, 2025)."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from entropy_sentinel.frames.analysis import Analysis
+
+
+def analyses() -> "dict[str, type[Analysis]]":
+    """Return the analysis."""
+    from entropy_sentinel.analyses.rejection.settings import Rejection
+
+    return {"rejection": Rejection}

@@ -1,1 +1,13 @@
 """Single responses: their tokens, the model's certainty of each, and their labels."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from entropy_sentinel.frames.analysis import Analysis
+
+
+def analyses() -> "dict[str, type[Analysis]]":
+    """Return the analysis."""
+    from entropy_sentinel.analyses.responses.settings import Responses
+
+    return {"responses": Responses}

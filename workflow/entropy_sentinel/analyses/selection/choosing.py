@@ -17,7 +17,7 @@ from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.frames.response import ITEM, SAMPLE
-from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
+from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
 
 NO_TRIES, NO_PASS = "no pass rate is asked for", "no entropy area is asked for"
 NO_ANSWER, NO_NUMBER = "the pass has no row of the response", "the entropy area is not a finite number"

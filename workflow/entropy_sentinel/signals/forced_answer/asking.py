@@ -15,8 +15,8 @@ from entropy_sentinel.judges.answers import final_answer
 from entropy_sentinel.judges.exact import offered
 from entropy_sentinel.judges.judge import Unclear
 from entropy_sentinel.judges.words import option
-from entropy_sentinel.signals.forced_answer import FORCED_ANSWERS
 from entropy_sentinel.signals.forced_answer.boxing import Boxed, Boxes
+from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
 from entropy_sentinel.signals.forced_answer.trajectory import Step, area, chosen, step, tokens_up_to
 
 # Responses that are asked about at the same time, each in order of t: few enough to fit into the engine's cache.

@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.analyses.ambiguity.signals.beam_search import BEAMS
+from entropy_sentinel.analyses.ambiguity.signals.beam_search.frames import BEAMS
 from entropy_sentinel.engines.engine import Beams, Engine, in_order
 from entropy_sentinel.engines.generation import AskedSettings
 from entropy_sentinel.frames.response import RESPONSE

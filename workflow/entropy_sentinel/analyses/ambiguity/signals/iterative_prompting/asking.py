@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.analyses.ambiguity.signals.iterative_prompting import ITERATIVE_PROMPTS
+from entropy_sentinel.analyses.ambiguity.signals.iterative_prompting.frames import ITERATIVE_PROMPTS
 from entropy_sentinel.chat.settings import PromptTemplate
 from entropy_sentinel.engines.catalogue import PROMPTS
 from entropy_sentinel.engines.engine import Asked, Continuation, Engine, in_order

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.analyses.intervals.signals.integers import INTEGERS
+from entropy_sentinel.analyses.intervals.signals.integers.frames import INTEGERS
 from entropy_sentinel.engines.engine import Engine, NextToken, in_order
 from entropy_sentinel.engines.generation import AskedSettings
 from entropy_sentinel.frames.response import RESPONSE
