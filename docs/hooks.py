@@ -8,6 +8,7 @@ DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 sys.path[:0] = [str(DOCS), str(ROOT / "workflow")]
 
+from mkdocs.plugins import event_priority  # noqa: E402
 from mkdocs.structure.files import File, Files  # noqa: E402
 
 from made import architecture, catalogues, commands, config_keys, contracts, prospects, rooms, verbs  # noqa: E402
@@ -50,3 +51,10 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 def on_page_content(html: str, **_: Any) -> str:
     """A page's HTML in which each picture opens in full size."""
     return with_full_size(html)
+
+
+@event_priority(-100)  # after the search plugin
+def on_post_build(config: Any) -> None:
+    """Write the search index as a script too, where the theme looks for it on pages opened from the disk."""
+    index = Path(config.site_dir) / "search" / "search_index.json"
+    index.with_suffix(".js").write_text(f"var __index = {index.read_text('utf-8')}", encoding="utf-8")
