@@ -36,7 +36,8 @@ error below is as much due to chance as to the method. **So first read the study
 The study, [examples/real/study.yaml](../examples/real/study.yaml), trains on all groups of one to four benchmarks and
 on all groups that leave out one. It fits all 48 configurations and the further estimators. A table or figure that the
 paper also has keeps the paper's number. `make study-real` writes all of them to `results/real/math-verify`, with full
-precision and as one page with explanations; it takes minutes and needs no GPU and no network.
+precision and as one page with explanations; it takes minutes and needs no GPU and no network. Each table's first
+sentence says what its numbers are, the notes below it what its columns mean. Wide tables scroll sideways.
 
 Generated on {date} by `make study-real gallery`, version {version}.
 """
@@ -96,7 +97,8 @@ def _table(folder: Path, table: Exhibit) -> str:
     source = folder / f"{table.file}.md"
     if not source.is_file():
         return ""
-    lines = re.sub(" {2,}", " ", source.read_text("utf-8")).splitlines()  # cells need no padding
+    text = source.read_text("utf-8").removeprefix(f"**{table.heading}.** ")
+    lines = re.sub(" {2,}", " ", text).splitlines()  # cells need no padding
     if sum(line.startswith("|") for line in lines) < 3:  # only a head: the note below the table says why
         lines = [line for line in lines if not line.startswith("|")]
     return "\n".join([f"### {table.heading}", "", *lines])

@@ -245,6 +245,23 @@ def test_every_method_has_a_row_for_each_model_the_smallest_error_first_with_int
     assert table.notes[-1] == "b: Random forest, 10D, balanced, isotonic could estimate 1 of 2 domains."
 
 
+def test_methods_that_could_estimate_as_many_domains_share_a_note():
+    few = validation(methods=tuple(replace(method, n_domains=1) for method in validation().methods))
+    assert (
+        table_methods([few, replace(few, model="b")]).notes[-1] == "a, b: every method could estimate 1 of 2 domains."
+    )
+    own, *others = few.methods
+    many = [replace(own, estimator=f"atc-{name}") for name in ("max", "mean", "std", "mtp", "lntp", "ppl")]
+    some = validation(
+        "c", methods=(*many, *(replace(method, n_domains=0) for method in others), validation().methods[0])
+    )
+    first, second = table_methods([some]).notes[-2:]
+    assert first.startswith(
+        "c: ATC, SE max; ATC, SE mean; ATC, Std dev; ATC, MTP and 2 more could estimate 1 of 2 domains."
+    )
+    assert second.startswith("c: Random forest, 10D, balanced, isotonic; ATC, SE max could estimate 0 of 2 domains.")
+
+
 @pytest.mark.parametrize("name", TABLES)
 def test_every_table_is_made_and_written_alike_twice(study, name, tmp_path):
     exhibit = Exhibit("table", name, TABLES[name])

@@ -21,6 +21,7 @@ from entropy_sentinel.analyses.headings import ROLES, SCOPE_NOTE, Groups, Shown,
 from entropy_sentinel.estimators.catalogue import CANDIDATES, FEWEST_FOR_FIRST, FEWEST_TO_CHOOSE, RECOMMENDED, title
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.estimate import ESTIMATES
+from entropy_sentinel.frames.printable import listed
 from entropy_sentinel.report.pages import Exhibit
 from entropy_sentinel.report.tables import Table, missing_notes, number_frame, write_table
 from entropy_sentinel.statistics.conformal import fewest
@@ -29,6 +30,8 @@ from entropy_sentinel.statistics.intervals import NOTES
 
 # The fewest labelled domains that a conformal interval needs.
 _FEWEST = fewest(LEVEL)
+# Largest number of methods that a note names.
+_MOST_NAMED = 4
 _LEFT_OUT_NOTE = "Each labelled domain is estimated by an estimator fitted on the labels of the others."
 
 
@@ -76,12 +79,6 @@ def table_methods(validations: Sequence[ModelValidation]) -> Table:
         for validation in validations
         for method in sorted(validation.methods, key=lambda method: (method.aee is None, method.aee or 0.0))
     ]
-    few = [
-        f"{validation.model}: {method.title} could estimate {method.n_domains} of {len(validation.left_out)} domains."
-        for validation in validations
-        for method in validation.methods
-        if method.n_domains < len(validation.left_out)
-    ]
     return Table(
         "AEE of every method over the labelled domains, each estimated without its labels; the smallest first.",
         number_frame(rows, ["Model", "Estimator"], ["Domains", "AEE", "from", "to", _MINUS, *_MINUS_ENDS]),
@@ -90,9 +87,27 @@ def table_methods(validations: Sequence[ModelValidation]) -> Table:
             f"from, to: {LEVEL:.0%} interval of the mean over domains like these (Student's). {_MINUS}: the same for "
             "the differences on each domain. If it contains 0, these domains do not say which of the two is better.",
             "The recommended estimator is chosen anew for each domain, from the others' labels only.",
-            *few,
+            *_partial_notes(validations),
         ),
     )
+
+
+def _partial_notes(validations: Sequence[ModelValidation]) -> list[str]:
+    """Return a note for each number of domains that methods could estimate, if not all, with the models and methods."""
+    models: dict[str, list[str]] = {}
+    for validation in validations:
+        n_domains = len(validation.left_out)
+        by_count: dict[int, list[str]] = {}
+        for method in validation.methods:
+            by_count.setdefault(method.n_domains, []).append(method.title)
+        for count, titles in by_count.items():
+            if count < n_domains:
+                whole = len(titles) == len(validation.methods) > 1
+                which = "every method" if whole else listed(titles, _MOST_NAMED, "; ")
+                models.setdefault(f"{which} could estimate {count} of {n_domains} domains.", []).append(
+                    validation.model
+                )
+    return [f"{', '.join(of)}: {what}" for what, of in models.items()]
 
 
 _MINUS = "Minus recommended"
