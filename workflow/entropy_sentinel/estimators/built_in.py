@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from types import ModuleType
 
-from entropy_sentinel.estimators.composition import COMBINATIONS, CONFIGURATIONS, LOG_SETS, RECOMMENDED
+from entropy_sentinel.estimators.composition import CANDIDATES, COMBINATIONS, CONFIGURATIONS, LOG_SETS, RECOMMENDED
 from entropy_sentinel.estimators.family import Family
 from entropy_sentinel.features.catalogue import CATALOGUE, FEATURE_SETS
 from entropy_sentinel.signals.catalogue import SIGNALS
@@ -57,8 +57,8 @@ def _classifier(name: str, meaning: str, load: Callable[[], ModuleType]) -> Fami
     return Family(name, meaning, load, {configuration.name: configuration.title for configuration in own}, signals)
 
 
-def _of_each(prefix: str, signals: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    return {f"{prefix}-{signal}": (signal,) for signal in signals}
+def _of_each(prefix: str, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    return {f"{prefix}-{name}": (name,) for name in names}
 
 
 FAMILIES: tuple[Family, ...] = (
@@ -70,26 +70,28 @@ FAMILIES: tuple[Family, ...] = (
         "logistic regression on a single signal (Platt scaling)",
         _logistic,
         {f"baseline-{signal}": title for signal, title in _ALONE.items()},
-        _of_each("baseline", _ALONE),
+        signals=_of_each("baseline", _ALONE),
     ),
     Family(
         "log",
         "logistic regression on the logarithms of features",
         _logistic,
         _LOGS,
-        _of_each("log", _LOGGED) | {f"log-{name}": features for name, features in LOG_SETS.items()},
+        signals=_of_each("log", _LOGGED) | {f"log-{name}": features for name, features in LOG_SETS.items()},
     ),
     Family(
         "combination",
         "the mean or median of several estimators",
         _combination,
         {name: entry.title for name, entry in COMBINATIONS.items()},
+        members={name: (*entry.members, *entry.rankers) for name, entry in COMBINATIONS.items()},
     ),
     Family(
         RECOMMENDED,
         "the method that does best on the labelled domains, each held out in turn",
         _combination,
         {RECOMMENDED: "Recommended"},
+        members={RECOMMENDED: CANDIDATES},
     ),
     Family(
         "group-accuracy",
@@ -103,7 +105,8 @@ FAMILIES: tuple[Family, ...] = (
         "a regression on logarithms (Garg et al. 2022)",
         _confidence,
         {f"atc-{name}": f"ATC, {title}" for name, title in (_ALONE | _LOGS).items()},
-        _of_each("atc", _ALONE),
+        signals=_of_each("atc", _ALONE),
+        members=_of_each("atc", _LOGS),
     ),
     Family(
         "doc",
@@ -111,6 +114,7 @@ FAMILIES: tuple[Family, ...] = (
         _confidence,
         {f"doc-{signal}": f"DoC, {_ALONE[signal]}" for signal in _SHARES}
         | {f"doc-{name}": f"DoC, {title}" for name, title in _PROBABILITIES.items()},
-        _of_each("doc", _SHARES),
+        signals=_of_each("doc", _SHARES),
+        members=_of_each("doc", _PROBABILITIES),
     ),
 )

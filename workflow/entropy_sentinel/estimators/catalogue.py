@@ -25,7 +25,7 @@ from entropy_sentinel.estimators.composition import (
 )
 from entropy_sentinel.estimators.family import Family
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.frames import extensions
+from entropy_sentinel.frames import entries, extensions
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.signals.catalogue import SIGNALS
 
@@ -56,43 +56,33 @@ __all__ = [
     "title",
 ]
 
-_ROOM = "entropy_sentinel.estimators"
+_KIND = "estimators"
 
 
-def _declared_in(family: str) -> str:
-    return extensions.module_of("estimators", family)
-
-
-def _is_built_in(family: Family) -> bool:
-    return _declared_in(family.name) == _ROOM
-
-
-def _by_estimator() -> dict[str, Family]:
+def _by_estimator(families: Iterable[Family]) -> dict[str, Family]:
     by_estimator: dict[str, Family] = {}
-    for key, family in extensions.declared("estimators").items():
-        where = _declared_in(key)
-        if not isinstance(family, Family):
-            raise ConfigError(
-                f"{where}: '{key}' in estimators() must be a Family (entropy_sentinel.estimators.family), was "
-                f"{family!r:.100}"
-            )
-        if family.name != key:
-            raise ConfigError(f"{where}: the family '{family.name}' has another key in estimators(): '{key}'")
+    for family in families:
+        where = _declared_in(family)
         for name in family.titles:
             # Names of files contain it.
             if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", name):
                 raise ConfigError(f"{where}: an estimator's name must be like `a-name`, was '{name}'")
             if name in by_estimator:
-                other = by_estimator[name].name
+                taken = by_estimator[name]
                 raise ConfigError(
-                    f"{where}: the estimator '{name}' is taken by the family '{other}' of {_declared_in(other)}"
+                    f"{where}: the estimator '{name}' needs another name: it is one of the family '{taken.name}' "
+                    f"({_declared_in(taken)})"
                 )
             by_estimator[name] = family
     return by_estimator
 
 
-_FAMILY_OF = _by_estimator()
-FAMILIES: tuple[Family, ...] = tuple(extensions.declared("estimators").values())
+def _declared_in(family: Family) -> str:
+    return extensions.module_of(_KIND, family.name)
+
+
+FAMILIES: tuple[Family, ...] = tuple(entries.declared(_KIND, Family).values())
+_FAMILY_OF = _by_estimator(FAMILIES)
 ESTIMATORS: tuple[str, ...] = tuple(_FAMILY_OF)
 
 
@@ -105,7 +95,7 @@ def family_of(name: str) -> Family:
     """Return the family of an estimator; raise ConfigError for an unknown name."""
     if name not in _FAMILY_OF:
         shares = [f"doc-{signal}" for signal, entry in SIGNALS.items() if entry.share]
-        further = [name for family in FAMILIES if not _is_built_in(family) for name in family.titles]
+        further = [name for family in FAMILIES if not entries.is_own(_KIND, family.name) for name in family.titles]
         raise ConfigError(
             f"unknown estimator '{name}'; known: classifier-features-balancing-calibration "
             f"({configurations()}), baseline-SIGNAL, atc-SIGNAL, log-FEATURE, log-SET, atc-log-..., doc-ESTIMATOR, "
@@ -124,12 +114,15 @@ def module_of(name: str) -> ModuleType:
     try:
         module = family.load()
     except ModuleNotFoundError as error:
-        install = "install it with: pip install 'entropy-sentinel[study]'" if _is_built_in(family) else "install it"
-        raise ConfigError(f"estimator '{name}': needs the package {error.name}; {install}") from None
+        install = "install it with: pip install 'entropy-sentinel[study]'"
+        raise ConfigError(
+            f"estimator '{name}': needs the package {error.name}; "
+            + (install if entries.is_own(_KIND, family.name) else f"the extension {_declared_in(family)} imports it")
+        ) from None
     if not callable(getattr(module, "fit", None)):
         raise ConfigError(
-            f"estimator '{name}': `load` of its family in {_declared_in(family.name)} must return a module with a "
-            f"function `fit(name, rows)`, returned {module!r:.200}"
+            f"estimator '{name}': `load` of its family ({_declared_in(family)}) must return a module with a function "
+            f"`fit(name, rows)`, returned {module!r:.200}"
         )
     return module
 
@@ -140,18 +133,23 @@ def title(name: str) -> str:
 
 
 def made_of(name: str) -> set[str]:
-    """Return the estimators that this one is fitted from: members, candidates, and the X of atc-X and doc-X."""
-    combined = COMBINATIONS.get(name)
-    direct = CANDIDATES if name == RECOMMENDED else (*combined.members, *combined.rankers) if combined else ()
-    inner = name.removeprefix("atc-").removeprefix("doc-")
-    parts = {*direct, *([inner] if inner != name and inner in _FAMILY_OF else [])}
-    return parts.union(*map(made_of, parts))
+    """Return the estimators that this one is fitted from: its members, and theirs."""
+    members = set(family_of(name).members.get(name, ()))
+    return members.union(*map(made_of, members))
 
 
 def signals_of(name: str) -> tuple[str, ...]:
-    """Return the signals that an estimator needs, in the order of their catalogue."""
+    """Return the signals that an estimator needs, in the order of their catalogue.
+
+    Raises ConfigError if nothing declares one of them.
+    """
     parts = {name, *made_of(name)}
     needed = {signal for part in parts for signal in family_of(part).signals.get(part, ())}
+    if unknown := sorted(needed - SIGNALS.keys()):
+        raise ConfigError(
+            f"estimator '{name}' ({_declared_in(family_of(name))}): needs the signal '{unknown[0]}', which is unknown; "
+            f"known: {', '.join(SIGNALS)}"
+        )
     return tuple(signal for signal in SIGNALS if signal in needed)
 
 

@@ -10,8 +10,8 @@ class Family:
     """Estimators of one kind: their description, the module that fits them, and their titles by name.
 
     `load` imports and returns the module. It has a function `fit(name, rows)`, which returns the fitted estimator, and
-    `SAVED`, the classes in the estimators' files. `signals` lists the signals that an estimator needs, by its name, in
-    addition to those of its members.
+    `SAVED`, the classes in the estimators' files. By an estimator's name, `members` lists the estimators that it is
+    fitted from, and `signals` the signals that it needs in addition to theirs.
     """
 
     name: str
@@ -19,3 +19,4 @@ class Family:
     load: Callable[[], ModuleType]
     titles: dict[str, str]
     signals: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    members: Mapping[str, tuple[str, ...]] = field(default_factory=dict, kw_only=True)

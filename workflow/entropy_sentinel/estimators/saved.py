@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from entropy_sentinel.estimators.catalogue import is_known
 from entropy_sentinel.estimators.estimator import Estimator, Unfitted
 from entropy_sentinel.estimators.parameters import NotPlain, dump, restore
 from entropy_sentinel.estimators.support import N_BINS
@@ -27,6 +28,7 @@ from entropy_sentinel.estimators.validation import Validation
 from entropy_sentinel.features.buckets import BUCKETS
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import ContractError, InputError
+from entropy_sentinel.frames.extensions import VARIABLE
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.frames.printable import html, one_line
 from entropy_sentinel.signals.catalogue import SIGNALS
@@ -285,8 +287,13 @@ def load_estimator(path: str | Path) -> SavedEstimator:
         if signal not in SIGNALS:
             raise InputError(
                 f"{path}: needs the signal '{signal}' of the family '{family}', which is not installed here; "
-                "install the package with which the estimator was fitted"
+                f"install the package with which the estimator was fitted, or name its extension in {VARIABLE}"
             )
+    if not is_known(about["name"]):
+        raise InputError(
+            f"{path}: is the estimator '{one_line(about['name'][:80])}', which is not known here; if an extension "
+            f"declares it, name the extension in the environment variable {VARIABLE}"
+        )
     try:
         return SavedEstimator(restore(about.pop(_PARAMETERS, None), arrays, about["name"]), about)
     except NotPlain as error:

@@ -9,7 +9,7 @@ import polars as pl
 
 from entropy_sentinel.features.buckets import SCHEMA as BUCKET_SCHEMA
 from entropy_sentinel.features.feature import BOUND, CAPTURED, Feature, H, X
-from entropy_sentinel.frames import extensions
+from entropy_sentinel.frames import entries, extensions
 from entropy_sentinel.frames.contract import Column, Contract
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS, UNUSABLE
@@ -97,21 +97,14 @@ TAKEN = frozenset(
 
 
 def _catalogue() -> dict[str, Feature]:
-    features: dict[str, Feature] = extensions.declared("features")
-    for name, feature in features.items():
-        module = extensions.module_of("features", name)
-        if not isinstance(feature, Feature):
-            raise ConfigError(
-                f"{module}: '{name}' in features() must be a Feature (entropy_sentinel.features.feature), was "
-                f"{feature!r:.100}"
-            )
-        if feature.name != name:
-            raise ConfigError(f"{module}: the feature '{feature.name}' has another key in features(): '{name}'")
+    features = entries.declared("features", Feature)
+    for name in features:
+        where = extensions.module_of("features", name)
         # The name becomes part of estimator names, and so of file names.
         if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-            raise ConfigError(f"{module}: a feature's name must be like `a_name`, was '{name}'")
+            raise ConfigError(f"{where}: a feature's name must be like `a_name`, was '{name}'")
         if name in TAKEN:
-            raise ConfigError(f"{module}: the feature '{name}' needs another name: it is another column of a response")
+            raise ConfigError(f"{where}: the feature '{name}' needs another name: it is another column of a response")
     return features
 
 

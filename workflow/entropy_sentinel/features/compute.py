@@ -101,7 +101,7 @@ def _parts(traces: pl.DataFrame) -> Iterator[pl.DataFrame]:
 
 def _features_of(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame:
     k = "top_k_returned" if "top_k_returned" in traces.columns else pl.lit(top_k_of(traces.schema))
-    computed = {name: feature.expression for name, feature in (CATALOGUE | EXTRAS).items()}
+    computed = {name: feature.expression.cast(pl.Float64) for name, feature in (CATALOGUE | EXTRAS).items()}
     values = token_lists(traces, vocabulary).select(**computed, **_facts())
     return (
         pl.concat([traces.select(*IDENTITY, UNUSABLE, _k=k), values], how="horizontal")
