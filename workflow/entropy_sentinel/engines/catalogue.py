@@ -8,17 +8,37 @@ from pydantic import BeforeValidator, Discriminator, Tag
 from entropy_sentinel.chat.settings import Prompt
 from entropy_sentinel.engines.generation import AskedSettings
 from entropy_sentinel.engines.model import Model
-from entropy_sentinel.frames import extensions
+from entropy_sentinel.frames.entries import declared_classes, declared_values, place_of
+from entropy_sentinel.frames.errors import ConfigError
 
 if TYPE_CHECKING:
     from entropy_sentinel.engines.engine import Engine
 
+    # Makes an engine from the settings of its job and a number of CPU cores.
+    Make = Callable[[Any, int], Engine]
+
+
+def _kinds() -> dict[str, type[Model]]:
+    kinds = declared_classes("models", Model)
+    for name, kind in kinds.items():
+        if getattr(kind, "kind", None) != name or name not in kind.model_fields:
+            raise ConfigError(f'{place_of("models", name)} must have the key `{name}`, and `kind = "{name}"`')
+    return kinds
+
+
+def _engines() -> dict[str, "Callable[[], Make]"]:
+    engines: dict[str, Callable[[], Make]] = {}
+    for name, kind in KINDS.items():
+        # Kinds with the same function may share an engine.
+        if engines.setdefault(kind.ENGINE, kind.load).__func__ is not kind.load.__func__:  # type: ignore[attr-defined]
+            raise ConfigError(f"{place_of('models', name)}: another kind has the engine '{kind.ENGINE}'; rename it")
+    return engines
+
+
 # The kinds by the key that identifies a model of this kind.
-KINDS: dict[str, type[Model]] = extensions.declared("models")
-PROMPTS: dict[str, Prompt] = extensions.declared("prompts")
-_ENGINES: dict[str, "Callable[[], Callable[[Any, int], Engine]]"] = {
-    kind.ENGINE: kind.load for kind in KINDS.values() if kind.ENGINE
-}
+KINDS: dict[str, type[Model]] = _kinds()
+PROMPTS: dict[str, Prompt] = declared_values("prompts", Prompt)
+_ENGINES = _engines()
 
 
 def make_engine(settings: AskedSettings, threads: int) -> "Engine":

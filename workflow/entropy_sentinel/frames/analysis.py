@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from entropy_sentinel.frames import extensions
+from entropy_sentinel.frames.entries import declared_classes
 from entropy_sentinel.frames.sections import DISTINCT, Name, Settings, check_names
 
 
@@ -149,4 +149,4 @@ class Analysis(Settings):
 
 def sections() -> dict[str, type[Analysis]]:
     """Return the sections of all analyses, by name."""
-    return dict(sorted(extensions.declared("analyses").items()))
+    return dict(sorted(declared_classes("analyses", Analysis).items()))

@@ -15,6 +15,7 @@ class Named(Protocol):
 
 
 Entry = TypeVar("Entry", bound=Named)
+Value = TypeVar("Value")
 
 
 def declared(kind: str, expected: type[Entry]) -> dict[str, Entry]:
@@ -22,15 +23,41 @@ def declared(kind: str, expected: type[Entry]) -> dict[str, Entry]:
 
     Raises ConfigError for a declaration that is not an `expected`, or whose key is not its name.
     """
+    found = declared_values(kind, expected)
+    for name, value in found.items():
+        if value.name != name:
+            what = f"the name of its {expected.__name__}, which is '{value.name}'"
+            raise ConfigError(f"{place_of(kind, name)} must be {what}")
+    return found
+
+
+def declared_values(kind: str, expected: type[Value]) -> dict[str, Value]:
+    """Return declarations that have no name of their own, by name; otherwise like `declared`."""
     found: dict[str, Any] = extensions.declared(kind)
     for name, value in found.items():
-        place = f"{extensions.module_of(kind, name)}: {kind}(): '{name}'"
         if not isinstance(value, expected):
             must = f"{expected.__module__}.{expected.__qualname__}"
-            raise ConfigError(f"{place} must be a {must}, was of type {type(value).__name__}")
-        if value.name != name:
-            raise ConfigError(f"{place} must be the name of its {expected.__name__}, which is '{value.name}'")
+            raise ConfigError(f"{place_of(kind, name)} must be a {must}, was of type {type(value).__name__}")
     return found
+
+
+def declared_classes(kind: str, base: type[Value]) -> dict[str, type[Value]]:
+    """Return the classes that are declared as a kind by name, this package's first.
+
+    Raises ConfigError for a declaration that is not a subclass of `base`.
+    """
+    found: dict[str, Any] = extensions.declared(kind)
+    for name, value in found.items():
+        if not isinstance(value, type) or not issubclass(value, base):
+            must = f"{base.__module__}.{base.__qualname__}"
+            was = value.__name__ if isinstance(value, type) else f"of type {type(value).__name__}"
+            raise ConfigError(f"{place_of(kind, name)} must be a subclass of {must}, was {was}")
+    return found
+
+
+def place_of(kind: str, name: str) -> str:
+    """Return where something is declared, for the beginning of an error: `mine: judges(): 'web'`."""
+    return f"{extensions.module_of(kind, name)}: {kind}(): '{name}'"
 
 
 def is_own(kind: str, name: str) -> bool:

@@ -1,17 +1,28 @@
 """The kinds of judges by name, and the prompts of the LLM judges, as the package and its extensions declare them."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Union
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args
 
 from pydantic import BeforeValidator, Discriminator, Tag
 
 from entropy_sentinel.chat.settings import Prompt
-from entropy_sentinel.frames import extensions
+from entropy_sentinel.frames.entries import declared_classes, declared_values, place_of
+from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.sections import Settings, check_names
 from entropy_sentinel.judges.kind import Kind
 
-KINDS: dict[str, type[Kind]] = extensions.declared("judges")
-PROMPTS: dict[str, Prompt] = extensions.declared("judge_prompts")
+
+def _kinds() -> dict[str, type[Kind]]:
+    kinds = declared_classes("judges", Kind)
+    for name, kind in kinds.items():
+        key = kind.model_fields.get("kind")
+        if key is None or get_args(key.annotation) != (name,):
+            raise ConfigError(f'{place_of("judges", name)} must have the key `kind: Literal["{name}"]`')
+    return kinds
+
+
+KINDS: dict[str, type[Kind]] = _kinds()
+PROMPTS: dict[str, Prompt] = declared_values("judge_prompts", Prompt)
 
 
 def _given(judge: Any) -> Any:

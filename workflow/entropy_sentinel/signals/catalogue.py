@@ -10,6 +10,7 @@ from types import ModuleType
 
 from entropy_sentinel.features.catalogue import CATALOGUE, FEATURE_FRAME
 from entropy_sentinel.frames import extensions
+from entropy_sentinel.frames.entries import declared_values
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.signals import Family, Signal
 
@@ -21,7 +22,7 @@ _TAKEN = (*FEATURE_FRAME.schema, "split", "label", "label_reason", "feature_reas
 def _families() -> dict[str, Family]:
     families = {TOKENS: Family("statistics of a response's log-probabilities", tuple(CATALOGUE.values()))}
     taken = dict.fromkeys(_TAKEN, TOKENS)
-    for name, family in sorted(extensions.declared("signals").items()):
+    for name, family in sorted(declared_values("signals", Family).items()):
         families[name] = family
         for signal in family.signals:
             # The name becomes part of estimator names, and so of file names.
