@@ -15,17 +15,24 @@ from workflow_runs import ROOT, Project, job_counts
 
 pytestmark = pytest.mark.slow
 
+DECLARATION = """
+def signals():
+    from mine.{name}.family import FAMILY
+
+    return {{"{name}": FAMILY}}
+"""
 FAMILY = """
 import polars as pl
 
 from entropy_sentinel.frames.signals import Family, Signal
 
-FAMILY = Family("made up", ({signals},){more})
-
 
 def compute(traces: pl.LazyFrame, times: float = 1, benchmark: str = "") -> pl.DataFrame:
     times *= pl.read_parquet(benchmark)["question"].n_unique() if benchmark else 1
     return traces.select({columns}, more=pl.lit("beside")).collect()
+
+
+FAMILY = Family("made up", ({signals},), compute=compute{more})
 """
 # The rule of a family that needs more than traces.
 RULES = """
@@ -47,12 +54,14 @@ use rule cpu_job as signals_area with:
 
 
 def add_family(folder: Path, name: str, more: str = "", **columns: str) -> Path:
-    """A family whose signals are Polars expressions by name; its folder."""
-    room = folder / "workflow" / "entropy_sentinel" / "signals" / name
-    room.mkdir()
+    """A family of the extension `mine` whose signals are Polars expressions by name; its folder."""
+    room = folder / "mine" / name
+    room.mkdir(parents=True)
+    (folder / "mine" / "__init__.py").touch()
+    (room / "__init__.py").write_text(DECLARATION.format(name=name))
     signals = ", ".join(f'Signal("{one}", "{one.title()}", "made up", "1", share=True)' for one in columns)
     of_columns = ", ".join(f"{one}={expression}" for one, expression in columns.items())
-    (room / "__init__.py").write_text(FAMILY.format(signals=signals, more=more, columns=of_columns))
+    (room / "family.py").write_text(FAMILY.format(signals=signals, more=more, columns=of_columns))
     return room
 
 
@@ -69,7 +78,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 def called(project: Project, code: str) -> Any:
     """What a Python of the copy prints, read as JSON."""
-    environment = os.environ | {"PYTHONPATH": str(project.folder / "workflow") + f":{ROOT / 'tests' / 'shared'}"}
+    environment = os.environ | {
+        "PYTHONPATH": str(project.folder / "workflow") + f":{ROOT / 'tests' / 'shared'}",
+        "ENTROPY_SENTINEL_EXTENSIONS": str(project.folder / "mine"),
+    }
     call = [sys.executable, "-W", "error", "-c", f"import json\n{code}"]
     done = subprocess.run(call, cwd=project.folder, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -78,7 +90,7 @@ def called(project: Project, code: str) -> Any:
 
 def planned(project: Project, **run: Any) -> subprocess.CompletedProcess[str]:
     """The plan of a study over the demo's."""
-    study = {"study": "mine", "run": run.pop("run"), "estimation": run}
+    study = {"study": "mine", "extensions": ["mine"], "run": run.pop("run"), "estimation": run}
     (project.folder / "mine.yaml").write_text(yaml.safe_dump(study))
     process = project.start("--dry-run")
     output, _ = process.communicate(timeout=300)
@@ -117,7 +129,7 @@ def test_a_family_with_rules_of_its_own_is_made_by_them(project: Project) -> Non
         "sizes": [],
     }
     models = {"elsewhere": {"source": "traces", "source_logprobs_mode": "raw_logprobs"}}
-    study = {"study": "mine", "run": run | {"analyses": ["responses"]}, "models": models}
+    study = {"study": "mine", "extensions": ["mine"], "run": run | {"analyses": ["responses"]}, "models": models}
     (project.folder / "mine.yaml").write_text(yaml.safe_dump(study))
     made = "results/mine/signals/area/elsewhere/averages.parquet"
     project.run(made)
@@ -361,7 +373,7 @@ try:
 except InputError as error:
     print(json.dumps(str(error)))
 """
-    room = project.folder / "workflow" / "entropy_sentinel" / "signals" / "short"
+    room = project.folder / "mine" / "short"
     room.rename(project.folder / "elsewhere")
     try:
         said = called(project, code)
@@ -384,8 +396,8 @@ except Exception as error:
 @pytest.mark.parametrize(
     ("family", "signal", "expression", "error", "parts"),
     [
-        ("twice", "short", 'pl.col("n_tokens")', "ValueError", ["signals/twice", "'short'", "the family 'short'"]),
-        ("badly", "a/b", 'pl.col("n_tokens")', "ValueError", ["signals/badly", "'a/b'"]),
+        ("twice", "short", 'pl.col("n_tokens")', "ConfigError", ["mine.twice", "'short'", "the family 'short'"]),
+        ("badly", "a/b", 'pl.col("n_tokens")', "ConfigError", ["mine.badly", "'a/b'"]),
         ("wrong", "wrong", 'pl.col("n_tokens").head(2)', "InputError", ["signals/wrong", "of 160", "returned 2"]),
         ("fine", "sort", "", "ConfigError", ["unknown signal 'sort'; known: mean, std, "]),
     ],
@@ -395,7 +407,7 @@ def test_a_family_that_cannot_be_is_refused(
 ) -> None:
     """Its signal is another family's, has no name of a column, or is not of every response; or there is no such."""
     room = add_family(project.folder, family, **{"named": expression} if expression else {"fine": 'pl.col("n_tokens")'})
-    module = room / "__init__.py"
+    module = room / "family.py"
     if expression:
         text = module.read_text().replace('Signal("named"', f'Signal("{signal}"')
         module.write_text(text.replace("named=", f"{signal}=") if signal.isidentifier() else text)
