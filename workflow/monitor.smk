@@ -14,6 +14,7 @@
 # It writes page.html, rows.csv, rows.parquet, rows.json, metrics.prom and alerts.json. Only new log files, and those
 # that have grown, are read. The parts are files like those of `monitor --state`.
 
+from entropy_sentinel.frames.extensions import declaring
 from entropy_sentinel.jobs.fingerprint import fingerprint
 from entropy_sentinel.monitor.partitions import Partitions
 from entropy_sentinel.jobs.versions import announce_versions
@@ -54,7 +55,7 @@ rule monitor_part:
         mem_mb=2000,
         runtime=120,
     params:
-        *fingerprint("monitor.running"),
+        *fingerprint("monitor.running", *declaring("formats")),
         options=PARTITIONS.reading,
     script:
         "scripts/monitor_part.py"

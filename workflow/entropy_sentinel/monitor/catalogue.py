@@ -4,78 +4,82 @@ A `Statistic` is computed for each response and summed over files and windows. R
 read the catalogue. The statistics of extensions follow the share of truncated responses.
 """
 
+import re
+from collections import Counter
+
+from entropy_sentinel.frames import extensions
 from entropy_sentinel.frames.entries import declared
+from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.monitor.column import Column, Statistic
 
 # Columns that reading adds for the statistics.
 MADE = ("excluded", "overridden")
+# Sums with several numbers per slice: these, the statistics' sums and the time are the columns of a state.
+LISTS = ("values", "products", "histogram", "words", "numbers")
 _DECLARED = declared("statistics", Statistic)
 # Those with a place of their own among the columns.
 _PLACED = ("n_responses", "n_estimated", "n_overridden", "cut_off_share", "n_questions", "ambiguous_share")
 _OTHERS = [statistic for name, statistic in _DECLARED.items() if name not in _PLACED]
 
-CATALOGUE: dict[str, Column] = {
-    column.name: column
-    for column in (
-        Column("window", "Start of the window; null for responses without a time.", "time"),
-        Column("window_from", "Start of the first pooled window.", "time"),
-        Column("n_windows", "Number of windows that the slice's numbers cover.", "windows", "pooled_windows"),
-        _DECLARED["n_responses"],
-        _DECLARED["n_estimated"],
-        Column("n_excluded", "Responses that could not be estimated.", "responses", "excluded_responses"),
-        _DECLARED["n_overridden"],
-        _DECLARED["cut_off_share"],
-        *_OTHERS,
-        _DECLARED["n_questions"],
-        _DECLARED["ambiguous_share"],
-        Column("ambiguous_lower", "Lower 95 % limit of ambiguous_share.", "1", "ambiguous_lower"),
-        Column("ambiguous_upper", "Upper 95 % limit of ambiguous_share.", "1", "ambiguous_upper"),
-        Column("estimated_accuracy", "Estimated share of correct responses.", "1", "estimated_accuracy"),
-        Column("lower", "Lower limit of the interval for the accuracy.", "1", "accuracy_lower"),
-        Column("upper", "Upper limit of the interval for the accuracy.", "1", "accuracy_upper"),
-        Column("level", "Level of the intervals.", "1"),
-        Column("basis", "Basis of the interval: predictive or prior.", ""),
-        Column(
-            "conformal_lower", "Lower limit from the validation errors only; null if the level needs more domains.", "1"
-        ),
-        Column(
-            "conformal_upper", "Upper limit from the validation errors only; null if the level needs more domains.", "1"
-        ),
-        Column(
-            "estimate_worth",
-            "Number of labels that tell as much about the accuracy as the estimate does.",
-            "labels",
-            "estimate_worth_labels",
-        ),
-        Column("expected_errors", "Expected number of incorrect responses.", "responses", "expected_errors"),
-        Column("expected_errors_lower", "Expected errors at the upper limit of the accuracy.", "responses"),
-        Column("expected_errors_upper", "Expected errors at the lower limit of the accuracy.", "responses"),
-        Column("change", "Change of the estimated accuracy since the reference.", "1", "change"),
-        Column("change_p", "Probability of at least this change by chance.", "1"),
-        Column(
-            "change_q",
-            "Smallest false discovery rate at which the change is significant (Benjamini-Hochberg).",
-            "1",
-            "change_q",
-        ),
-        Column("n_labelled", "Responses with a label.", "responses"),
-        Column("labelled_accuracy", "Weighted accuracy from the labels only.", "1"),
-        Column("improved_accuracy", "Accuracy from labels and predictions together.", "1"),
-        Column("improved_lower", "Lower limit of improved_accuracy.", "1"),
-        Column("improved_upper", "Upper limit of improved_accuracy.", "1"),
-        Column("labels_worth", "Number of labels that give the same precision without predictions.", "labels"),
-        Column("n_judged", "Responses with a verdict of the judge (`--judged`).", "responses"),
-        Column("last_labelled", "Start of the newest window (day without windows) with a label.", "time"),
-        Column("use_accuracy", "The accuracy to use, from what is known.", "1", "use_accuracy"),
-        Column("use_lower", "Lower limit of use_accuracy.", "1", "use_accuracy_lower"),
-        Column("use_upper", "Upper limit of use_accuracy.", "1", "use_accuracy_upper"),
-        Column("rests_on", "What that accuracy rests on: estimate, labels, or both.", ""),
-        Column("note", "Note about that accuracy; null if there is none.", ""),
-        Column("rank", "Rank by expected errors (within a window); 1 for the most.", ""),
-        Column("flags", "Warnings about the numbers.", ""),
-        Column("reasons", "The reason for each flag.", ""),
-    )
-}
+_COLUMNS: tuple[Column, ...] = (
+    Column("window", "Start of the window; null for responses without a time.", "time"),
+    Column("window_from", "Start of the first pooled window.", "time"),
+    Column("n_windows", "Number of windows that the slice's numbers cover.", "windows", "pooled_windows"),
+    _DECLARED["n_responses"],
+    _DECLARED["n_estimated"],
+    Column("n_excluded", "Responses that could not be estimated.", "responses", "excluded_responses"),
+    _DECLARED["n_overridden"],
+    _DECLARED["cut_off_share"],
+    *_OTHERS,
+    _DECLARED["n_questions"],
+    _DECLARED["ambiguous_share"],
+    Column("ambiguous_lower", "Lower 95 % limit of ambiguous_share.", "1", "ambiguous_lower"),
+    Column("ambiguous_upper", "Upper 95 % limit of ambiguous_share.", "1", "ambiguous_upper"),
+    Column("estimated_accuracy", "Estimated share of correct responses.", "1", "estimated_accuracy"),
+    Column("lower", "Lower limit of the interval for the accuracy.", "1", "accuracy_lower"),
+    Column("upper", "Upper limit of the interval for the accuracy.", "1", "accuracy_upper"),
+    Column("level", "Level of the intervals.", "1"),
+    Column("basis", "Basis of the interval: predictive or prior.", ""),
+    Column(
+        "conformal_lower", "Lower limit from the validation errors only; null if the level needs more domains.", "1"
+    ),
+    Column(
+        "conformal_upper", "Upper limit from the validation errors only; null if the level needs more domains.", "1"
+    ),
+    Column(
+        "estimate_worth",
+        "Number of labels that tell as much about the accuracy as the estimate does.",
+        "labels",
+        "estimate_worth_labels",
+    ),
+    Column("expected_errors", "Expected number of incorrect responses.", "responses", "expected_errors"),
+    Column("expected_errors_lower", "Expected errors at the upper limit of the accuracy.", "responses"),
+    Column("expected_errors_upper", "Expected errors at the lower limit of the accuracy.", "responses"),
+    Column("change", "Change of the estimated accuracy since the reference.", "1", "change"),
+    Column("change_p", "Probability of at least this change by chance.", "1"),
+    Column(
+        "change_q",
+        "Smallest false discovery rate at which the change is significant (Benjamini-Hochberg).",
+        "1",
+        "change_q",
+    ),
+    Column("n_labelled", "Responses with a label.", "responses"),
+    Column("labelled_accuracy", "Weighted accuracy from the labels only.", "1"),
+    Column("improved_accuracy", "Accuracy from labels and predictions together.", "1"),
+    Column("improved_lower", "Lower limit of improved_accuracy.", "1"),
+    Column("improved_upper", "Upper limit of improved_accuracy.", "1"),
+    Column("labels_worth", "Number of labels that give the same precision without predictions.", "labels"),
+    Column("n_judged", "Responses with a verdict of the judge (`--judged`).", "responses"),
+    Column("last_labelled", "Start of the newest window (day without windows) with a label.", "time"),
+    Column("use_accuracy", "The accuracy to use, from what is known.", "1", "use_accuracy"),
+    Column("use_lower", "Lower limit of use_accuracy.", "1", "use_accuracy_lower"),
+    Column("use_upper", "Upper limit of use_accuracy.", "1", "use_accuracy_upper"),
+    Column("rests_on", "What that accuracy rests on: estimate, labels, or both.", ""),
+    Column("note", "Note about that accuracy; null if there is none.", ""),
+    Column("rank", "Rank by expected errors (within a window); 1 for the most.", ""),
+    Column("flags", "Warnings about the numbers.", ""),
+    Column("reasons", "The reason for each flag.", ""),
+)
 # Columns that `estimate` adds after `n_labelled` if it gets labels.
 COMPARED: dict[str, Column] = {
     column.name: column
@@ -85,6 +89,31 @@ COMPARED: dict[str, Column] = {
         Column("error", "estimated_on_labelled minus true_accuracy.", "1"),
     )
 }
+
+
+def _checked() -> dict[str, Column]:
+    """Return the columns by name; raise ConfigError for a statistic with an unusable name or denominator."""
+    others = {column.name for column in (*_COLUMNS, *COMPARED.values()) if not isinstance(column, Statistic)}
+    taken = {*others, *LISTS, "grain"}
+    kept = Counter(statistic.kept_as for statistic in _DECLARED.values())
+    counts = [name for name, statistic in _DECLARED.items() if not statistic.of]
+    for statistic in _OTHERS:
+        place = f"{extensions.module_of('statistics', statistic.name)}: the statistic '{statistic.name}'"
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", statistic.name):
+            raise ConfigError(f"{place} must have a name like `a_name`")
+        if statistic.name in taken:
+            raise ConfigError(f"{place} needs another name: it is another column of rows or states")
+        if kept[statistic.kept_as] > 1:
+            raise ConfigError(
+                f"{place} needs another name: states keep its sum as '{statistic.kept_as}', and that of another "
+                "statistic, too"
+            )
+        if statistic.of and statistic.of not in counts:
+            raise ConfigError(f"{place}: `of` must be one of {', '.join(counts)}, was '{statistic.of}'")
+    return {column.name: column for column in _COLUMNS}
+
+
+CATALOGUE = _checked()
 STATISTICS: dict[str, Statistic] = {
     column.name: column for column in CATALOGUE.values() if isinstance(column, Statistic)
 }

@@ -3,11 +3,13 @@
 import math
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
+from entropy_sentinel.frames import extensions
+from entropy_sentinel.frames.entries import is_own
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.options import Columns, Panel, Shown
 from entropy_sentinel.frames.sections import Number, Seed, Settings, Text, Whole
@@ -30,8 +32,31 @@ FROM_ESTIMATE, FROM_LABELS, FROM_BOTH = "estimate", "labels", "both"
 # The status of an alert.
 NEW, WORSE, CONTINUES, OVER = "new", "worse", "continues", "over"
 # Repeated here, because importing the catalogue of statistics would delay the help text.
-Kind = Literal["drop", "unfamiliar", "contradicted", "support", "truncated", "stale", "ambiguous"]
-ALERTS = get_args(Kind)
+_OWN = ("drop", "unfamiliar", "contradicted", "support", "truncated", "stale", "ambiguous")
+
+
+def _of_extensions() -> dict[str, str]:
+    """Return the kinds of alerts of extensions' statistics, each with its part of the help text."""
+    if len(extensions.roots()) == 1:
+        return {}
+    from entropy_sentinel.monitor.catalogue import STATISTICS
+
+    further = dict[str, str]()
+    for name, entry in STATISTICS.items():
+        if entry.flag and not is_own("statistics", name):
+            if entry.alert in (BELOW, *_OWN, *further):
+                where = extensions.module_of("statistics", name)
+                raise ConfigError(f"{where}: the statistic '{name}' needs another flag, '{entry.flag}' is taken")
+            further[entry.alert] = f"; {entry.alert}, many responses that {entry.flagged}"
+    return further
+
+
+_FURTHER = _of_extensions()
+ALERTS = (*_OWN, *_FURTHER)
+if TYPE_CHECKING:
+    Kind = str
+else:
+    Kind = Literal[ALERTS]
 # Mismatches that users may override; every output then states the override.
 MODEL, LOGPROBS = "model", "logprobs"
 Level = Annotated[
@@ -267,7 +292,7 @@ class MonitorOptions(Reading):
         description="Also alert on: drop, a fall after the reference; unfamiliar, a slice unlike all labelled "
         "domains; contradicted, an estimate that --labels contradict; support, a slice outside the estimator's "
         "support; truncated, many truncated responses; stale, a slice that no longer has enough responses; ambiguous, "
-        "many questions that repeatedly get several answers.",
+        f"many questions that repeatedly get several answers{''.join(_FURTHER.values())}.",
     )
     min_drop: Annotated[Number, Shown(Panel.ALERTS, "SHARE")] = Field(
         0.02, ge=0, le=1, description="Ignore smaller drops."

@@ -12,15 +12,13 @@ from entropy_sentinel.estimators.support import Support
 from entropy_sentinel.estimators.training import one_thread
 from entropy_sentinel.features.buckets import COLUMN, KIND, counts_of
 from entropy_sentinel.frames.response import RESPONSE
-from entropy_sentinel.monitor.catalogue import STATISTICS
+from entropy_sentinel.monitor.catalogue import LISTS, STATISTICS
 from entropy_sentinel.monitor.column import Statistic
 from entropy_sentinel.monitor.reading.inputs import BY, NUMBER
 from entropy_sentinel.signals.catalogue import SIGNALS
 from entropy_sentinel.statistics.quantiles import N_BINS, bins_of, quantile
 
 _PLACES = {name: place for place, name in enumerate(STATISTICS)}
-# Sums that have several numbers per slice.
-_LISTS = ("values", "products", "histogram", "words", "numbers")
 # Largest number of slices and windows in memory while a file is read: about 30 MB of histograms.
 HELD = 20_000
 
@@ -150,7 +148,7 @@ class Partial(NamedTuple):
     def frame(self) -> pl.DataFrame:
         """Return keys and sums as one table."""
         totals = {statistic.kept_as: self.sums.sum_of(name) for name, statistic in STATISTICS.items()}
-        lists = {name: getattr(self.sums, name) for name in _LISTS}
+        lists = {name: getattr(self.sums, name) for name in LISTS}
         return self.keys.with_columns(
             **{
                 name: pl.Series(numbers)
@@ -166,7 +164,7 @@ class Partial(NamedTuple):
         totals = [
             frame[statistic.kept_as].to_numpy() if name in known else unknown for name, statistic in STATISTICS.items()
         ]
-        lists = [frame[name].to_numpy() if name in frame.columns else none for name in _LISTS]
+        lists = [frame[name].to_numpy() if name in frame.columns else none for name in LISTS]
         return cls(frame.select(pl.col(r"^by\..*$"), "grain"), Sums(np.column_stack(totals).astype(float), *lists))
 
 
