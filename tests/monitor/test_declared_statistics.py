@@ -1,7 +1,11 @@
 """Statistics and outputs that an extension declares: in rows, files, help, alerts and states, and what is refused."""
 
 import csv
+import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -14,6 +18,7 @@ from entropy_sentinel.monitor.catalogue import CATALOGUE
 
 pytestmark = pytest.mark.slow
 
+RULES = Path(__file__).parents[2] / "workflow" / "monitor.smk"
 INIT = r"""
 def statistics():
     import polars as pl
@@ -126,6 +131,26 @@ print(json.dumps({{"rows": rows, "notes": found.problems.lines()}}))
     assert after.filter(pl.col("route") != "new").select("route", "n_responses").sort("route").rows() == sorted(
         responses.items()
     )
+
+
+def test_the_workflow_writes_the_output_and_follows_its_code(folder: Path, tmp_path: Path) -> None:
+    mine = extension(tmp_path / "mine", INIT, lines=LINES)
+    options = {"by": ["route"], "min_responses": 2, "alert_on": ["often-refused"]}
+    settings = {"estimator": str(folder / "atc-se_sum.estimator"), "logs": [str(folder / "log.jsonl")]}
+    (tmp_path / "monitor.json").write_text(json.dumps(settings | {"folder": "out", "options": options}))
+
+    def snakemake(*arguments: str) -> str:
+        call = ["-m", "snakemake", "-s", str(RULES), "--cores", "1", "--configfile", "monitor.json", *arguments]
+        environment = os.environ | {"PYTHONPATH": str(RULES.parent), "ENTROPY_SENTINEL_EXTENSIONS": str(mine)}
+        done = subprocess.run([sys.executable, *call], cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    snakemake()
+    assert (tmp_path / "out" / "lines.txt").read_text() == "often-refused shop\n"
+    assert "rule monitor" not in snakemake("--dry-run")
+    (mine / "lines.py").write_text(LINES.replace("{alert['kind']}", "{alert['kind']}:"))
+    assert "rule monitor" in snakemake("--dry-run")
 
 
 WRONG = [

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 from entropy_sentinel.jobs.logs import job_log
 
 with job_log(snakemake.log[0]):
@@ -7,5 +9,5 @@ with job_log(snakemake.log[0]):
     result = monitor(snakemake.input.estimator, snakemake.input.parts, **snakemake.params.options)
     for name, paths in snakemake.output.items():
         for path in paths if isinstance(paths, list) else [paths]:
-            OUTPUTS[name].write(result, path)
+            OUTPUTS[name].write(result, Path(path))
     print(*result.problems.lines(), sep="\n")
