@@ -1,4 +1,4 @@
-"""MkDocs' hooks: pages that are made from the package, and files beside docs/ as pages."""
+"""Hooks of MkDocs: generate pages from the package, and add pages from outside docs/."""
 
 import sys
 from pathlib import Path
@@ -14,7 +14,7 @@ from mkdocs.structure.files import File, Files  # noqa: E402
 from made import architecture, catalogues, commands, config_keys, contracts, prospects, rooms, verbs  # noqa: E402
 from made.links import COPIES, ROOT_PAGES, copies, in_site, with_full_size  # noqa: E402
 
-# What the site has that is no file of docs/: its place, and what makes it.
+# Generated files of the site: their paths, and the functions that return their content.
 MADE = {
     "reference/config.md": config_keys.page,
     "reference/commands.md": commands.page,
@@ -32,7 +32,7 @@ MADE = {
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Add what is made, the pages beside docs/, and the files of the repository that pages link to."""
+    """Add the generated pages, the pages outside docs/, and the files of the repository that pages link to."""
     for uri, make in MADE.items():
         files.append(File.generated(config, uri, content=make()))
     for name, uri in ROOT_PAGES.items():
@@ -44,12 +44,12 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """A page's text with links that hold in the site."""
+    """Return the page's text with links that work in the site."""
     return in_site(architecture.filled(markdown), page.file.src_uri)
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """A page's HTML in which each picture opens in full size."""
+    """Return the page's HTML; each picture in it opens in full size."""
     return with_full_size(html)
 
 

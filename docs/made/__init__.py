@@ -1,1 +1,1 @@
-"""Pages of the documentation site that are made from the package when the site is built."""
+"""Generate pages of the documentation site from the package."""

@@ -22,7 +22,7 @@ from made.markdown import code, paragraphs, plain, table
 
 
 def signals() -> str:
-    """Features of a response, the signals of further families, and what else is known of one."""
+    """Return the page of signals: features of a response, signals of further families, and other columns."""
     head = ["name", "meaning", "unit", "larger means", "title"]
     sets = [[code(name), ", ".join(map(code, members))] for name, members in FEATURE_SETS.items()]
     return "\n".join(
@@ -60,7 +60,7 @@ def _signal(signal: Signal) -> list[str]:
 
 
 def estimators() -> str:
-    """Families of estimators with the names of their members."""
+    """Return the page of estimators: their families, with the names of the members."""
     parts = [
         "# Estimators\n",
         "Names of estimators in `estimation`, in `fit --estimator` and in results.\n",
@@ -77,7 +77,7 @@ def _sentence(text: str) -> str:
 
 
 def judges() -> str:
-    """Kinds of judges, and the prompts of judges and models."""
+    """Return the page of judges: their kinds, and the prompts of judges and models."""
     kinds = [[code(name), paragraphs(kind.__doc__).replace("\n\n", " ")] for name, kind in KINDS.items()]
     parts = [
         "# Kinds of judges, and prompts\n",
@@ -107,7 +107,7 @@ _LONGEST_TEXT = 60
 
 
 def formats() -> str:
-    """Formats of logs, each with a record and with what to ask of the server."""
+    """Return the page of formats of logs: for each, a record and how to request log-probabilities from the server."""
     parts = [
         "# Formats of logs\n",
         "`entropy-sentinel features`, `estimate`, `monitor` and `es.read_logs` read these formats, as JSON Lines, JSON "
@@ -151,7 +151,7 @@ def _short(value: Any) -> Any:
 
 
 def slices() -> str:
-    """Columns of the monitor's rows, and metrics."""
+    """Return the page of the monitor's columns and metrics."""
     columns = (
         [
             code(one.name),
@@ -173,7 +173,7 @@ def slices() -> str:
 
 
 def exhibits() -> str:
-    """Analyses with their tables and figures."""
+    """Return the page of analyses, with their tables and figures."""
     parts = ["# Analyses, tables and figures\n", "Names for `run.analyses`, and for `tables` and `figures` of each.\n"]
     for name, settings in sections().items():
         room = f"entropy_sentinel.analyses.{name}"

@@ -18,13 +18,13 @@ statuses lists them.
 
 
 def page() -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     root = typer.main.get_command(app)
     return HEAD + "\n".join(_described(root, root.make_context("entropy-sentinel", [], resilient_parsing=True)))
 
 
 def _described(command: Any, context: Any) -> Iterator[str]:
-    """A command's usage, text and options; then its subcommands'."""
+    """Yield a command's usage, text and options, then those of its subcommands."""
     if context.parent is not None:
         yield f"## {context.command_path.removeprefix('entropy-sentinel ')}\n"
     yield f"```\n{command.get_usage(context).removeprefix('Usage: ')}\n```\n"

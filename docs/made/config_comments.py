@@ -1,8 +1,8 @@
 """Write the comments of config.yaml: the description of each key, from the classes that check it.
 
 `PYTHONPATH=docs:workflow python -m made.config_comments` rewrites the comments; a test checks that they are current. A
-key that the file does not set is commented out, as `# key: null`. Comments among the entries of `models`, `benchmarks`
-and so on are about one entry, and are not changed.
+key that the file does not set is commented out, as `# key: null`. Comments inside the entries of `models`, `benchmarks`
+and similar sections are about a single entry, and are not changed.
 """
 
 import re
@@ -22,7 +22,7 @@ _RULER = "# ---"
 
 
 def rewritten(text: str) -> str:
-    """The text of the config file with the comments that its keys must have."""
+    """Return the text of the config file with each key's comment replaced by its description."""
     known, written, comment = described(), [], []
     above: list[tuple[int, str]] = []
     for line in text.splitlines():
@@ -42,7 +42,10 @@ def rewritten(text: str) -> str:
 
 
 def missing(text: str) -> list[str]:
-    """The keys that a config file neither has nor shows behind a `#`; it may leave out an analysis or family whole."""
+    """Return the keys that a config file neither sets nor shows after a `#`.
+
+    Keys of an analysis or family that the file omits altogether do not count.
+    """
     data, result = yaml.safe_load(text), []
     for name in described():
         *above, key = name.split(".")

@@ -20,7 +20,7 @@ Schema = Mapping[str, Any]
 
 
 def page() -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     schema = Config.model_json_schema()
     return HEAD + "\n".join(_section("", schema, schema["$defs"]))
 
@@ -51,7 +51,7 @@ def inside(name: str, key: Schema, definitions: Schema) -> Iterator[tuple[str, S
 
 
 def _values(key: Schema) -> Schema | None:
-    """Return the schema of a mapping's values, or None if the key is no mapping with declared values."""
+    """Return the schema of a mapping's values, or None if the key is not a mapping with declared values."""
     values = [*key.get("patternProperties", {}).values(), key.get("additionalProperties")]
     return next((value for value in values if isinstance(value, Mapping)), None)
 
@@ -169,7 +169,7 @@ def _plural(kind: str) -> str:
 
 
 def _range(schema: Schema) -> str:
-    """The limits of a number: ` ≥ 1, ≤ 100`."""
+    """Return the limits of a number as text: ` ≥ 1, ≤ 100`."""
     signs = {"minimum": "≥", "exclusiveMinimum": "&gt;", "maximum": "≤", "exclusiveMaximum": "&lt;"}
     result = [f"{sign} {schema[limit]:,.10g}" for limit, sign in signs.items() if limit in schema]
     # Omit the limit that only ensures that counts fit a column.

@@ -1,4 +1,4 @@
-"""`reference/files.md`: the columns of every Parquet file, from the contracts that are checked when one is written."""
+"""`reference/files.md`: the columns of every Parquet file, from the contracts checked when files are written."""
 
 import pkgutil
 from collections.abc import Iterator
@@ -20,12 +20,12 @@ read. The metadata of each file records its provenance. This page is generated f
 
 
 def page() -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     return HEAD + "\n".join(_described(text, contract) for text, contract in _contracts())
 
 
 def _contracts() -> Iterator[tuple[str, Contract]]:
-    """Every contract of the package, once, with the docstring of the module that declares it."""
+    """Return every contract of the package once, with the docstring of the module that declares it."""
     root = Path(entropy_sentinel.__file__).parent
     modules = [f"entropy_sentinel.frames.{one.name}" for one in pkgutil.iter_modules([str(root / "frames")])]
     modules += [f"entropy_sentinel.features.{path.stem}" for path in sorted(root.glob("features/*_frame.py"))]

@@ -1,7 +1,7 @@
 """Run the cells of a notebook and store their outputs in it, as Jupyter does.
 
-`PYTHONPATH=docs python -m made.notebook docs/monitor.ipynb` writes the outputs. The folder that it works in is the
-notebook's, as where Jupyter starts it.
+`PYTHONPATH=docs python -m made.notebook docs/monitor.ipynb` writes the outputs. The working folder is the notebook's,
+as in Jupyter.
 """
 
 import argparse

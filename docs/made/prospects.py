@@ -1,11 +1,11 @@
-"""The page of what labels can show: how often a validation says `usable`."""
+"""The page about numbers of labels: how often a validation says `usable`."""
 
 from entropy_sentinel.monitor.labelling.prospects import ASSUMES, TABLE, read_table
 from made.markdown import table
 
 
 def page() -> str:
-    """A table for each mean error: number of domains by labels of each."""
+    """Return the page: for each mean error, a table by number of domains and of labels in each."""
     cells = read_table()
     parts = [
         "# What labels can show\n",

@@ -56,7 +56,7 @@ def direct(pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:
 
 
 def table_of_imports() -> list[list[str]]:
-    """A row per room, from the top: floor, room, modules, what it imports from and by how many of its modules."""
+    """Return a table with a row per room, from the top floor: floor, room, modules, imports with their numbers."""
     known = floors()
     rows = []
     for room in sorted(known, key=lambda one: (-known[one], one)):
@@ -68,7 +68,7 @@ def table_of_imports() -> list[list[str]]:
 
 
 def picture() -> str:
-    """The picture as SVG: a row of boxes for each floor, a line for each import that no other way stands for."""
+    """Return the picture as SVG: a row of boxes for each floor, a line for each import that no other path implies."""
     known = floors()
     top = max(known.values())
     most = max(list(known.values()).count(floor) for floor in known.values())

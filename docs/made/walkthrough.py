@@ -1,8 +1,8 @@
 """Update the command output in docs/monitor.md, and the picture of the page that the commands write.
 
-`PYTHONPATH=docs python -m made.walkthrough docs/monitor.md` runs its blocks in `sh` one after the other, in a folder
-that has the repository's `demo` and `examples` alone, and writes what each prints into the block in `text` right below
-it. With `--picture docs/monitor.png`, Chromium takes the picture of the page.
+`PYTHONPATH=docs python -m made.walkthrough docs/monitor.md` runs the page's `sh` blocks in order, in a folder with only
+the repository's `demo` and `examples`. It writes the output of each into the `text` block below it. With `--picture
+docs/monitor.png`, Chromium takes the picture of the page.
 """
 
 import argparse

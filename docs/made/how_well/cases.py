@@ -1,4 +1,4 @@
-"""Cases: what a method estimated for a domain that it was not fitted on, and what is true.
+"""Cases: a method's estimate for a domain that it was not fitted on, and the domain's true accuracy.
 
 A frame of cases has a row per model, method, training group and domain: `model`, `method`, `k` domains of the group,
 `group`, `benchmark`, `estimated` and `true` accuracy over the `n` labelled responses, and `error`, |estimated - true|.
@@ -42,7 +42,7 @@ class Known(NamedTuple):
 
 
 def mean_over_domains(cases: pl.DataFrame, value: str = "error") -> Known:
-    """The mean of `value` over domains, each the mean of its cases: answers to one benchmark are one draw."""
+    """Return the mean over domains of each domain's mean `value`: all answers to a benchmark count as one draw."""
     means = cases.group_by("benchmark").agg(pl.col(value).mean())[value].to_numpy()
     if len(means) < 2:
         return Known(float(means.mean()), math.nan, math.nan)
@@ -62,9 +62,9 @@ def compared(cases: pl.DataFrame, one: str, other: str) -> Known:
 
 
 def chance(cases: pl.DataFrame) -> float:
-    """The mean error that exact estimates would have, for n labels of a domain are a draw: sqrt(2 p (1 - p) / (pi n)).
+    """Return the mean error of exact estimates, because n labels are a random sample: sqrt(2 p (1 - p) / (pi n)).
 
-    That is the mean distance of a normal variable of their variance.
+    This is the mean absolute deviation of a normal variable with the variance of the labels' mean.
     """
     p, n = cases["true"].to_numpy(), cases["n"].to_numpy()
     return float(np.sqrt(2 * p * (1 - p) / (math.pi * n)).mean())

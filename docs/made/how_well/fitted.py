@@ -40,7 +40,7 @@ def training_rows(rows: pl.DataFrame) -> TrainingRows:
 
 
 def chosen_by_benchmarks(observations: pl.DataFrame) -> float:
-    """Return AEE of `recommended` if it chooses its method by benchmarks, not by kinds; each is left out in turn."""
+    """Return AEE of `recommended` if it chooses its method by benchmarks, not kinds; each benchmark is left out."""
     errors = []
     with one_thread():
         for (name,), asked in observations.group_by("benchmark", maintain_order=True):
@@ -53,7 +53,7 @@ def chosen_by_benchmarks(observations: pl.DataFrame) -> float:
 
 
 def validated(observations: pl.DataFrame, sizes: Iterable[int]) -> pl.DataFrame:
-    """`beside_estimates` of each domain by every training group of these sizes that it is not in."""
+    """Return `beside_estimates` of each domain for every training group of these sizes that lacks the domain."""
     names = observations["benchmark"].unique().sort()
     groups = [group for size in sizes for group in combinations(names, size)]
     inside = pl.col("benchmark")
@@ -64,10 +64,10 @@ def validated(observations: pl.DataFrame, sizes: Iterable[int]) -> pl.DataFrame:
 
 
 def beside_estimates(fitted_on: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFrame:
-    """A case of `recommended` per domain of `asked`, with what is said beside the estimate.
+    """Return a case of `recommended` for each domain of `asked`, with the verdict, intervals and flags of the estimate.
 
-    Columns beside those of cases: `verdict` of the validation on `fitted_on`, `lower_80%`, `upper_80%` and so on for
-    every level, and the columns FLAGS. There is no row if nothing can be fitted.
+    Columns in addition to those of cases: `verdict` of the validation on `fitted_on`, `lower_80%`, `upper_80%` and so
+    on for every level, and the columns FLAGS. The result is empty if no estimator can be fitted.
     """
     with one_thread():
         return with_errors(pl.DataFrame(_of(fitted_on, asked), infer_schema_length=None))
@@ -106,10 +106,10 @@ def _case(estimator: Estimator, part: pl.DataFrame) -> dict[str, object]:
 
 
 def moved(fitted_on: pl.DataFrame, asked: pl.DataFrame, without_domain: bool) -> pl.DataFrame:
-    """Cases of every method fitted on the rows of one model, or way of asking, and asked about another's.
+    """Return cases of every method, fitted on the answers of one model or prompt and applied to those of another.
 
-    Every domain of `asked` is estimated by what is fitted on all labelled domains of `fitted_on`, or on those but the
-    same one.
+    Every domain of `asked` is estimated by a method fitted on all labelled domains of `fitted_on`. `without_domain`
+    leaves out the estimated domain there.
     """
     result = []
     with one_thread():

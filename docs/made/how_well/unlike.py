@@ -1,4 +1,4 @@
-"""The page's section on traffic of many kinds: fitted on one family of questions or on several, asked about others."""
+"""The page's section on traffic of many kinds: fitted on some families of questions, applied to others."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ _DRAWS = 200
 
 
 def by_kind(observations: pl.DataFrame) -> pl.DataFrame:
-    """Return observations of the study of kinds, all for training: `family`, and the kind as `benchmark`."""
+    """Return the study of kinds as observations for training, with the column `family` and the kind as `benchmark`."""
     return observations.with_columns(
         family="benchmark", benchmark="kind", kind=pl.lit(None, pl.String), split=pl.lit("train")
     )
@@ -106,8 +106,8 @@ def section(
     labels: Mapping[str, dict[int, tuple[float, float]]],
     verdicts: Sequence[str],
 ) -> str:
-    """Return the section. `cases` are keyed by model and by what was fitted on; `left_out` has the errors of methods
-    with a kind and with its family left out, and `labels` the errors with some labels, by model. `verdicts` are those
+    """Return the section. `cases` are keyed by model and by training families. `left_out` has the errors of methods if
+    a kind, or its whole family, is left out; `labels` has the errors with some labels, by model. `verdicts` are those
     of the validations of all models, for new kinds and for new families.
     """
     rows = []

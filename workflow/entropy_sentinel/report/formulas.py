@@ -1,7 +1,7 @@
 """Formulas in the texts of questions and answers: from LaTeX to the elements of MathML, which browsers show themselves.
 
-Texts are untrusted. A formula becomes elements with names of MathML, a few attributes and text: a page builds nodes
-from these, or escapes each.
+Texts are untrusted. A formula becomes elements with names of MathML, a few attributes and text: a page makes nodes of
+these, or escapes them.
 """
 
 import html

@@ -21,7 +21,7 @@ _EACH_ITS_OWN = {"source", "resumed_responses", "cpu_settings"}
 
 @dataclass(frozen=True)
 class Origins:
-    """Settings as text: `shared` by all, and under `headings` one row per model or benchmark for the others.
+    """Settings as text: `shared` by all files, or in a row per model or benchmark, under `headings`.
 
     `conflicts` says in words which settings differ between files of the same model or benchmark.
     """

@@ -94,7 +94,7 @@ def number_frame(rows: Sequence[dict[str, Any]], keys: Sequence[str], numbers: I
 def missing_notes(missing: Iterable[tuple[str, str, str]]) -> list[str]:
     """Return a note for each value and reason why it is missing: `No SAR (no tokens): a, maqa; b, maqa.`
 
-    `missing` has the value, the reason and the row, which is named among the first few and counted among the others.
+    `missing` has the value, the reason and the row. A note names the first few rows and counts the others.
     """
     rows: dict[str, dict[str, None]] = {}
     for value, reason, row in missing:

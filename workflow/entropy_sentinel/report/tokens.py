@@ -70,7 +70,7 @@ def read_tokens(
     """Yield the tokens of a row of GENERATIONS, without the middle ones if it has more than `most`.
 
     `named` has the text of each token, `likely(place)` those of the most likely tokens of a step, as
-    `sources.token_texts` reads them. Of each step, `alternatives` likely tokens are kept. Yields nothing for a
+    `sources.token_texts` reads them. It keeps `alternatives` likely tokens of each step. Yields nothing for a
     response without log-probabilities.
     """
     if row["top_logprobs"] is None:
@@ -108,7 +108,7 @@ def entropy(top_logprobs: Numbers) -> float:
 
 
 def parts(tokens: Sequence[Token]) -> list[Sequence[Token]]:
-    """Return the shown tokens: all in one part, or those before and after the tokens that `read_tokens` left out."""
+    """Return the shown tokens: a single part, or two, before and after the tokens that `read_tokens` left out."""
     head = next((place for place, token in enumerate(tokens) if token.position != place + 1), None)
     return [tokens] if head is None else [tokens[:head], tokens[head:]]
 

@@ -64,7 +64,7 @@ def by_key(sweep: pl.DataFrame) -> dict[tuple[str, ...], dict[str, Any]]:
 
 
 def against_simple(sweep: pl.DataFrame, group: TrainingGroup) -> tuple[pl.DataFrame, dict[str, str]]:
-    """Return a group's results with its own configuration and the simple estimators, and all their titles by name.
+    """Return the results of a group's own configuration and of the simple estimators, and all titles by name.
 
     Simple estimators are those outside the 48 configurations: first the paper's nine baselines in the order of its
     Table 8, then any others that were run, in the order of the catalogue.

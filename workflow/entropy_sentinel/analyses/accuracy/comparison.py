@@ -48,7 +48,7 @@ _OTHER_AEE = "the paper's .087 is not the .08 of its own Table 3 for the same gr
 
 
 def reason(table: str, row: Mapping[str, Any]) -> str | None:
-    """Say why a row of this table's comparison differs, if known; `row` has the published columns."""
+    """Return why a row of this table differs from the published one, if known; `row` has the published columns."""
     number = table.partition("_")[0]
     match number, row.get("method") or row.get("setting") or row.get("group"):
         case ("3" | "8", "lntp"):

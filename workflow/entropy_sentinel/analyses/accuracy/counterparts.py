@@ -52,7 +52,7 @@ def _comparable(sweep: pl.DataFrame, scope: str = "all") -> pl.DataFrame:
 
 
 def _of_all_models(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows if they include all the paper's models, else no rows: other medians are not comparable."""
+    """Return the rows if they include all the paper's models; else no row, because other medians are not comparable."""
     return rows if set(paper_models()) <= set(rows["model"]) else rows.clear()
 
 

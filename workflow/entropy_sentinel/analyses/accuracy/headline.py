@@ -118,7 +118,7 @@ def headlines(estimates: pl.DataFrame, sweep: pl.DataFrame, group: TrainingGroup
 
 
 def comparison(headlines: Sequence[Headline]) -> str:
-    """Return one sentence: for how many models a simple estimator does better than the group's own."""
+    """Return a sentence with the number of models for which a simple estimator beats the group's own."""
     compared = [headline.simple_is_better for headline in headlines if headline.simple_is_better is not None]
     if not compared:
         return "The estimator was not compared with simple ones."

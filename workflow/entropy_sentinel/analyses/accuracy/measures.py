@@ -84,7 +84,7 @@ SCOPES = ("held_out", "all")
 
 
 def write_sweep(estimates: Sequence[str], models: Sequence[str], groups: Sequence[str], output: str) -> None:
-    """Write AEE and rho of every estimator in the files `estimates`, of these models and groups, in any order."""
+    """Write AEE and rho of every estimator in the files `estimates`; models and groups may be in any order."""
     SWEEP.write(sweep(read_several(ESTIMATES, estimates, {"model": models, "group": groups})), output, {})
 
 
@@ -124,7 +124,7 @@ def write_repeats(
     seeds: Sequence[int],
     output: str,
 ) -> None:
-    """Write AEE and rho of the estimators of each group, by id, under each seed; all of one model.
+    """Write AEE and rho of each group's estimators under each seed, for one model.
 
     `seeds` and the groups' estimators replace those of `settings`.
     """

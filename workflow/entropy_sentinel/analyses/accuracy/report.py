@@ -33,7 +33,7 @@ from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
 
 
 def counts(domains: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of DOMAINS with `cut_off` (share of responses that are), reasons as text, and `unlabelled`.
+    """Return the rows of DOMAINS with `cut_off` (the share of truncated responses), reasons as text, and `unlabelled`.
 
     `unlabelled` is text that replaces the counts of a domain without any label, null for other domains.
     """
@@ -120,7 +120,7 @@ class Study:
 
 
 def _numbering(shown: set[str]) -> str | None:
-    """Return why numbers are missing between those of the numbered tables `shown`; null if none is."""
+    """Return why the numbers of the tables `shown` have gaps; null if they have no gap."""
     numbered = {int(name.split("_")[0]): title for name, title in TABLES.items() if name[0].isdigit()}
     here = {number for number in numbered if any(name.startswith(f"table_{number}_") for name in shown)}
     absent = [f"{number} ({title})" for number, title in numbered.items() if number not in here]
@@ -201,7 +201,7 @@ def render_report(
 ) -> str:
     """Return the report as HTML, the same for the same arguments.
 
-    `generations` has a provenance dict per (model, benchmark), as has `labels`; `benchmarks` one per benchmark,
+    `generations` and `labels` have a provenance dict per (model, benchmark), `benchmarks` one per benchmark, and
     `expected_items` the published counts. `tables` and `figures` are the .html files of exhibits, in the order shown.
     `pages` are links to the pages of other analyses, by topic and by model, or under "" if there is only one.
     """

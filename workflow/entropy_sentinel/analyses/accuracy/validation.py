@@ -36,10 +36,10 @@ LEVEL = 0.9
 class Domain:
     """A domain of `n` items with responses that have features, estimated by an estimator fitted on other domains.
 
-    `true` is null if the domain is unlabelled. `estimated` and its interval, `lower` to `upper`, are null if there is
-    no estimate; `reason` says why. `basis` says what the interval is based on (statistics/intervals.py).
-    `conformal_lower` and `conformal_upper` are the conformal interval, also null if there are too few domains for it.
-    `unfamiliar` says why an unlabelled domain is unlike all labelled ones; its interval then rests on the prior alone.
+    `true` is null if the domain is unlabelled. `estimated` and its interval, `lower` to `upper`, are null without an
+    estimate; `reason` says why. `basis` says what the interval is based on (statistics/intervals.py). `conformal_lower`
+    and `conformal_upper` are the conformal interval, also null if there are too few domains for it. `unfamiliar` says
+    why an unlabelled domain is unlike all labelled ones; its interval then rests on the prior alone.
     """
 
     domain: str
@@ -96,11 +96,11 @@ class ModelValidation:
 
     `verdict`, `reasons` and `coverage` are those of `estimators.validation`, and so are `error_at_least` and
     `error_at_most`, the limits of the mean error on new domains, null with too few domains. `left_out` are the labelled
-    domains, each estimated without its labels; `unlabelled` those without any label, estimated by all that have some.
+    domains, each estimated without its labels; `unlabelled` are the others, estimated from all labelled domains.
     `method` was chosen on all labelled domains; it is null if it could not be fitted. `method_reason` has the reason.
     `methods` has one entry per estimator compared, the recommended first. `n_training` and `training_accuracy` are of
-    the labelled rows; `caution` is a warning about estimates from these. If benchmarks have kinds,
-    `new_groups` is the validation that leaves out each whole benchmark.
+    the labelled rows; `caution` is a warning about estimates from these. If benchmarks have kinds, `new_groups` is the
+    validation that leaves out each whole benchmark.
     """
 
     model: str
@@ -157,7 +157,7 @@ class ModelValidation:
 
     @property
     def best(self) -> Method | None:
-        """The method of lowest AEE, known afterwards: of those that estimate most domains, except the recommended."""
+        """The method with the lowest AEE, known afterwards: of those with most estimates, without the recommended."""
         others = [
             (method.aee, method)
             for method in self.methods
