@@ -20,7 +20,7 @@ def results(tmp_path: Path) -> Path:
     for name in ("tables", "figures"):
         (folder / name).mkdir(parents=True)
     (folder / "tables" / "table_10_leave_one_out.md").write_text(
-        "**Table 10.** Ten.\n\n| A   |  B |\n|:----|---:|\n| x   |  1 |\n"
+        "**Table 10: Trained on all benchmarks but one.** Ten.\n\n| A   |  B |\n|:----|---:|\n| x   |  1 |\n"
     )
     (folder / "tables" / "table_2_by_model.md").write_text("**Table 2.** Two.\n\n| A |\n|---|\n\n- Why it is empty.\n")
     image = Image.new("RGB", (2000, 300), "white")
@@ -44,7 +44,7 @@ def test_exhibits_come_in_the_catalogues_order_and_missing_ones_are_left_out(res
     ]
     assert "Small open models (`b-1b`, `a-2b`) answer real questions, at most 70 from each of 2\npublished" in text
     assert "```\nCan the estimates be trusted? No.\n```" in text
-    assert "| A | B |" in text
+    assert "but one\n\nTen.\n\n| A | B |" in text, "the heading is not repeated"
     assert "| A |\n" not in text
     assert "- Why it is empty." in text
 
@@ -85,3 +85,5 @@ def test_the_committed_gallery_is_whole_and_small() -> None:
         assert f"`{model}`" in text, f"{model} has joined the study: make study-real gallery"
     for number in range(1, 5):
         assert f"### Figure {number}:" in text
+    for table in text.split("\n### "):
+        assert table.count("\n- ") < 12, "notes that differ only in a name are one note"
