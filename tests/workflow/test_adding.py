@@ -1,4 +1,4 @@
-"""The recipes of CONTRIBUTING.md, followed word by word in a copy of the project: what they add arrives in a run."""
+"""The recipes of CONTRIBUTING.md, followed word by word: what an extension adds arrives in a run."""
 
 import json
 import math
@@ -76,9 +76,14 @@ def added(followed: tuple[Project, dict[str, object]]) -> Path:
     return project.folder
 
 
+def outside(folder: Path) -> dict[str, str]:
+    """The environment in which the copy has the extension of the recipes without a study."""
+    return {"PYTHONPATH": str(folder / "workflow"), "ENTROPY_SENTINEL_EXTENSIONS": str(folder / "mine")}
+
+
 def in_the_copy(folder: Path, *arguments: str) -> str:
     """What a Python of the copy prints."""
-    environment = os.environ | {"PYTHONPATH": str(folder / "workflow")}
+    environment = os.environ | outside(folder)
     return subprocess.check_output([sys.executable, *arguments], cwd=folder, env=environment, text=True)
 
 
@@ -90,6 +95,13 @@ def test_every_recipe_has_blocks() -> None:
     # No block is passed over: each of these kinds names its file.
     kinds = ("python", "diff", "jinja", "snakemake", "yaml")
     assert len(recipes.blocks()) == sum(guide.count(f"```{kind}\n") for kind in kinds)
+
+
+def test_only_the_last_recipes_touch_the_package() -> None:
+    extension, _, package = recipes.GUIDE.read_text().partition("## Recipes")[2].partition("## Recipes for the package")
+    places = {name for _, name, text in recipes.blocks() if text in extension}
+    assert {name.partition("/")[0] for name in places} == {"mine", "mine.yaml"}
+    assert any(text in package for _, _, text in recipes.blocks())
 
 
 def test_a_log_of_the_new_format_is_read(followed: tuple[Project, dict[str, object]]) -> None:
@@ -201,7 +213,7 @@ def test_the_new_option_and_the_new_place_for_alerts(
         target = ["--syslog", f"127.0.0.1:{server.getsockname()[1]}", "--alerts", str(tmp_path / "alerts.json")]
         for more, expected in (([], {"small", "large"}), (between, {"large"})):
             program = f"from entropy_sentinel.commands.main import main; main({[*call, *target, *more]!r})"
-            environment = os.environ | {"PYTHONPATH": str(folder / "workflow")}
+            environment = os.environ | outside(folder)
             done = subprocess.run([sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True)
             assert done.returncode == 4, done.stderr
             alerts = json.loads((tmp_path / "alerts.json").read_text())["alerts"]
@@ -249,10 +261,9 @@ def test_each_arrives_in_results_and_tables(added: Path) -> None:
 
 @pytest.mark.slow
 def test_a_raised_version_makes_the_labels_again(followed: tuple[Project, dict[str, object]], added: Path) -> None:
-    settings = added / "workflow" / "entropy_sentinel" / "judges" / "settings.py"
+    settings = added / "mine" / "letter.py"
     text = settings.read_text()
-    before, name, after = text.partition('"entropy_sentinel.judges.letter"')
-    settings.write_text(before + name + after.replace("ClassVar[int] = 1", "ClassVar[int] = 2", 1))
+    settings.write_text(text.replace("ClassVar[int] = 1", "ClassVar[int] = 2", 1))
     try:
         assert followed[0].planned()["label"] == len(BENCHMARKS) + 1
     finally:

@@ -115,7 +115,7 @@ class Generation(Settings):
     """How responses are generated; the same for all models unless a model says otherwise."""
 
     prompt: str = Field(
-        "solve-step-by-step", description="name of the prompt, from engines/catalogue.py or the section `prompts`"
+        "solve-step-by-step", description="name of the prompt, from engines/prompts.py or the section `prompts`"
     )
     samples: Samples = Field(1, description="responses per item, each with its own seed")
     sampling: Sampling = Sampling()

@@ -16,19 +16,25 @@ imported, so a module that declares imports them only inside its functions.
 
 import os
 import re
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from difflib import get_close_matches
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
-from inspect import isfunction
 from pathlib import Path
-from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any, NamedTuple
 
 from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.frames.loading import (
+    CIRCLE,
+    Extension,
+    PartialError,
+    checked,
+    failed,
+    file_of,
+    loaded_from,
+    outermost,
+)
 
 PACKAGE = "entropy_sentinel"
 VARIABLE = "ENTROPY_SENTINEL_EXTENSIONS"
@@ -55,24 +61,11 @@ class TooLateError(ConfigError):
     """The process read the declarations before it knew of an extension; processes that it starts have the extension."""
 
 
-class Declaring(NamedTuple):
-    """A module, and its functions named as in `KINDS`, by name."""
-
-    module: ModuleType
-    functions: Mapping[str, Callable[[], Any]]
-
-
-class Extension(NamedTuple):
-    """An extension that was imported: its first module, and all that may declare."""
-
-    top: ModuleType
-    modules: list[Declaring]
-
-
 class Loaded(NamedTuple):
-    """The extensions of this process, this package first, and a line for each that failed."""
+    """The extensions of this process, this package first; the names of the others, and a line for each that failed."""
 
     extensions: list[Extension]
+    names: list[str]
     failures: list[str]
 
 
@@ -91,7 +84,12 @@ def module_of(kind: str, name: str) -> str:
 
 def folder_of(kind: str, name: str) -> Path:
     """Return the folder of the module that declares `name`."""
-    return _file(_declared(kind)[name][1]).parent
+    return file_of(_declared(kind)[name][1]).parent
+
+
+def place_of(kind: str, name: str) -> str:
+    """Return the module that declares `name`, and its file, for an error: `mine (/home/me/mine/__init__.py)`."""
+    return _place(_declared(kind)[name][1])
 
 
 def declaring(kind: str) -> list[str]:
@@ -102,17 +100,28 @@ def declaring(kind: str) -> list[str]:
 
 def failures() -> list[str]:
     """Return a line for each extension that could not be imported, or whose declarations are wrong."""
-    return list(_loaded().failures)
+    return list(dict.fromkeys(_loaded().failures))
+
+
+def with_failures(error: str) -> str:
+    """Return an error and, on further lines, the `failures` not in it: an extension may have what is unknown."""
+    return "\n".join([error, *(line for line in failures() if line not in error)])
 
 
 def roots() -> dict[str, Path]:
-    """Return the file of each extension's first module, this package's included, by its name."""
-    return {extension.top.__name__: _file(extension.top) for extension in _loaded().extensions}
+    """Return the file of each extension's outermost package or only module, this package's included, by its name."""
+    tops = [outermost(extension.top) for extension in _loaded().extensions]
+    return {top.__name__: file_of(top) for top in tops}
+
+
+def root_of(module: str) -> str | None:
+    """Return the name in `roots` of the extension that has a module, given by its full name; None if none has it."""
+    return next((root for root in roots() if f"{module}.".startswith(f"{root}.")), None)
 
 
 def full_name(module: str) -> str:
     """Return the full name of a module, which may be given relative to this package: `stages.label`."""
-    return module if module.partition(".")[0] in roots() else f"{PACKAGE}.{module}"
+    return module if root_of(module) else f"{PACKAGE}.{module}"
 
 
 def imported(module: str) -> ModuleType:
@@ -120,48 +129,60 @@ def imported(module: str) -> ModuleType:
     return import_module(full_name(module))
 
 
-def use(names: Iterable[str]) -> None:
+def use(names: Any) -> None:
     """Add extensions for this process and those that it starts: folders, relative to the working folder, or modules.
 
-    Raises ConfigError for a missing folder, and TooLateError if this process already read the declarations without
-    them.
+    `names` is the key `extensions` of a config. Raises ConfigError if it is no list of folders and modules, and
+    TooLateError if this process already read the declarations without them.
     """
-    given = _given()
-    new = [place for place in map(_place, names) if place not in given]
-    if not new:
-        return
-    os.environ[VARIABLE] = os.pathsep.join([*given, *new])
-    if _loaded.cache_info().currsize:
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ConfigError(f"extensions: must be a list of folders and modules, such as [mine]; it was {names!r:.100}")
+    places = [_usable(name) for name in names]
+    os.environ[VARIABLE] = os.pathsep.join(dict.fromkeys([*_given(), *places]))
+    late = [place for place in places if _loaded.cache_info().currsize and place not in _loaded().names]
+    if late:
         raise TooLateError(
-            f"extensions: this process read its catalogues without {', '.join(new)}; set the environment variable "
-            f"{VARIABLE}={os.environ[VARIABLE]} before Python starts"
+            f"extensions: this process read its catalogues without {', '.join(late)}; start Python again with the "
+            f"environment variable {VARIABLE}={os.environ[VARIABLE]}"
         )
 
 
 def _given() -> list[str]:
-    return list(filter(None, os.environ.get(VARIABLE, "").split(os.pathsep)))
+    names = filter(None, os.environ.get(VARIABLE, "").split(os.pathsep))
+    return [os.path.abspath(name) if Path(name).is_dir() else name for name in names]
 
 
-def _place(name: str) -> str:
-    """Return the absolute path of a folder, or the name of a module as it is."""
-    if Path(name).is_dir():
-        return str(Path(name).resolve())
-    if not re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", name):
-        raise ConfigError(f"extensions: must be a folder or the name of a module, was '{name}', which is no folder")
-    return name
+def _usable(name: str) -> str:
+    """Return the absolute path of a folder, or the name of a module as it is; raise ConfigError for anything else."""
+    if not name or not Path(name).is_dir():
+        if re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", name) and not name.endswith(".py"):
+            return name
+        raise ConfigError(f"extensions: must be a folder or the name of a module, was '{name}', which is not a folder")
+    folder = Path(os.path.abspath(name))
+    if not folder.name.isidentifier() or os.pathsep in str(folder):
+        raise ConfigError(
+            f"extensions: a folder must have a name that Python can import (letters, digits, '_') and a path without "
+            f"'{os.pathsep}', was '{folder}'; rename it"
+        )
+    if folder in (Path.cwd(), *Path.cwd().parents):
+        raise ConfigError(
+            f"extensions: '{folder}' contains the working folder, whose results would count as the extension's code; "
+            "move the extension into a folder of its own"
+        )
+    return str(folder)
 
 
 @cache
 def _declared(kind: str) -> dict[str, tuple[Any, ModuleType]]:
-    extensions, problems = _loaded()
+    loaded = _loaded()
     found: dict[str, tuple[Any, ModuleType]] = {}
-    for extension in extensions:
+    for extension in loaded.extensions:
         for module, functions in extension.modules:
             if kind not in functions:
                 continue
-            for name, value in _returned(module, functions[kind], problems).items():
+            for name, value in _returned(module, functions[kind], loaded.failures).items():
                 if name in found:
-                    both = " and ".join(f"{one.__name__} ({_file(one)})" for one in (found[name][1], module))
+                    both = " and ".join(_place(one) for one in (found[name][1], module))
                     raise ConfigError(f"two extensions declare '{name}' in {kind}(): {both}; rename one of them")
                 found[name] = value, module
     return found
@@ -176,76 +197,32 @@ def _returned(module: ModuleType, function: Callable[[], Any], problems: list[st
     except Exception as error:
         if module.__name__.partition(".")[0] == PACKAGE:
             raise
-        problems.append(f"{_failed(module.__name__, error, _file(module))} (in {function.__name__}())")
+        what = f"extension '{module.__name__}': {function.__name__}() failed"
+        problems.append(failed(what, error, f"{file_of(module)}:{function.__code__.co_firstlineno}"))
         return {}
     return values
 
 
 @cache
 def _loaded() -> Loaded:
-    loaded = Loaded([_imported(PACKAGE)], [])
-    given = dict.fromkeys([*(entry.value for entry in entry_points(group=PACKAGE)), *_given()])
-    for name in given:
+    own = loaded_from(PACKAGE, KINDS)
+    names = list(dict.fromkeys([*(entry.value for entry in entry_points(group=PACKAGE)), *_given()]))
+    loaded = Loaded([own], names, [])
+    seen = {module.__name__ for module, _ in own.modules}
+    for name in names:
         try:
-            loaded.extensions.append(_checked(_imported(name)))
-        except Exception as error:
-            loaded.failures.append(_failed(name, error))
+            top, modules = checked(loaded_from(name, KINDS), KINDS)
+        except PartialError:
+            # Its import, which waits for this one, fails with the error.
+            raise ImportError(CIRCLE) from None
+        except (Exception, SystemExit) as error:
+            loaded.failures.append(failed(f"extension '{name}' was not loaded", error, name))
+            continue
+        # An extension may be named twice, by its folder and by an entry point.
+        loaded.extensions.append(Extension(top, [one for one in modules if one.module.__name__ not in seen]))
+        seen |= {module.__name__ for module, _ in modules}
     return loaded
 
 
-def _imported(name: str) -> Extension:
-    folder = Path(name)
-    if folder.is_absolute():
-        # At the end, so that the folders beside it hide no package.
-        sys.path += [str(folder.parent)] if str(folder.parent) not in sys.path else []
-    top = import_module(folder.name if folder.is_absolute() else name)
-    if folder.is_absolute() and (not top.__file__ or _file(top).parent.resolve() != folder):
-        raise ImportError(
-            f"its folder must have a file __init__.py, and a name that no other module has; '{folder.name}' is "
-            f"{top.__file__ or 'a folder without __init__.py'}"
-        )
-    return Extension(top, list(_declaring(top)))
-
-
-def _declaring(module: ModuleType) -> Iterator[Declaring]:
-    """Yield a module and the packages in it."""
-    # A package in it may have the name of one of its functions, and replaces it as an attribute when it is imported.
-    yield Declaring(
-        module, {name: value for name, value in vars(module).items() if name in KINDS and isfunction(value)}
-    )
-    for entry in iter_modules(getattr(module, "__path__", ()), f"{module.__name__}."):
-        if entry.ispkg:
-            yield from _declaring(import_module(entry.name))
-
-
-def _checked(extension: Extension) -> Extension:
-    """Return the extension; raise ImportError if it declares nothing, or seems to have a misspelt function."""
-    for module, _ in extension.modules:
-        if getattr(module.__spec__, "_initializing", False):
-            raise ImportError(f"{module.__name__} imports this package's catalogues; import them inside its functions")
-        own = [name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__]
-        for name in own:
-            if name not in KINDS and (near := get_close_matches(name, KINDS, n=1, cutoff=0.8)):
-                raise ImportError(f"{module.__name__} has a function `{name}`; did you mean `{near[0]}`?")
-    if not any(functions for _, functions in extension.modules):
-        raise ImportError(f"it declares nothing; it must have a function of these names: {', '.join(KINDS)}")
-    return extension
-
-
-def _failed(name: str, error: Exception, file: Path | None = None) -> str:
-    frames = []
-    trace = error.__traceback__
-    while trace is not None:
-        frames.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
-        trace = trace.tb_next
-    # The last place that is neither this file nor Python's import system.
-    where = [f"{path}:{line}" for path, line in frames if path != __file__ and not path.startswith("<frozen")]
-    if isinstance(error, SyntaxError) and error.filename:
-        where = [f"{error.filename}:{error.lineno}"]
-    place = where[-1] if where else file or name
-    return f"extension '{name}' was not loaded: {place}: {type(error).__name__}: {error}"
-
-
-def _file(module: ModuleType) -> Path:
-    assert module.__file__ is not None  # only packages with an __init__.py and modules are imported
-    return Path(module.__file__)
+def _place(module: ModuleType) -> str:
+    return f"{module.__name__} ({file_of(module)})"

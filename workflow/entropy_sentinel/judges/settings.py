@@ -111,7 +111,7 @@ class Llm(Kind, Server):
     # 2: a reply may have text before its verdict, further keys, quotes and end tokens. No new calls: replies are
     # cached.
     VERSION: ClassVar[int] = 2
-    ASKS_SERVER: ClassVar[bool] = True
+    HAS_LEDGER: ClassVar[bool] = True
     UNTRACKED: ClassVar[Set[str]] = {
         *Server.UNTRACKED,
         *("usd_per_million_input_tokens", "usd_per_million_output_tokens", "budget_usd"),
@@ -136,7 +136,7 @@ class Llm(Kind, Server):
     )
     prompt: str = Field(
         "corresponds",
-        description="`corresponds`, the paper's (judges/catalogue.py), or a name of the section `prompts`",
+        description="`corresponds`, the paper's (judges/prompts.py), or a name of the section `prompts`",
     )
     shown: Literal["response", "answer"] = Field(
         "response",

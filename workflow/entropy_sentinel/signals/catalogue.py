@@ -8,20 +8,18 @@ import re
 from pathlib import Path
 from types import ModuleType
 
-from entropy_sentinel.features.catalogue import CATALOGUE, FEATURE_FRAME
+from entropy_sentinel.features.catalogue import CATALOGUE, TAKEN
 from entropy_sentinel.frames import extensions
 from entropy_sentinel.frames.entries import declared_values
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.signals import Family, Signal
 
 TOKENS = "tokens"
-# Columns that precede the signals.
-_TAKEN = (*FEATURE_FRAME.schema, "split", "label", "label_reason", "feature_reason")
 
 
 def _families() -> dict[str, Family]:
     families = {TOKENS: Family("statistics of a response's log-probabilities", tuple(CATALOGUE.values()))}
-    taken = dict.fromkeys(_TAKEN, TOKENS)
+    taken = dict.fromkeys((*CATALOGUE, *TAKEN), TOKENS)
     for name, family in sorted(declared_values("signals", Family).items()):
         families[name] = family
         for signal in family.signals:
@@ -29,8 +27,11 @@ def _families() -> dict[str, Family]:
             if not re.fullmatch(r"[a-z][a-z0-9_]*", signal.name):
                 raise ConfigError(f"{module_of(name)}: a signal's name must be like `a_name`, was {signal.name!r}")
             if signal.name in taken:
+                # A feature of an extension may have the name of one of the package's signals.
+                feature = extensions.module_of("features", signal.name) if signal.name in CATALOGUE else ""
+                by = f", a feature of {feature}" if feature else ""
                 raise ConfigError(
-                    f"{module_of(name)}: signal '{signal.name}' is taken by the family '{taken[signal.name]}'"
+                    f"{module_of(name)}: signal '{signal.name}' is taken by the family '{taken[signal.name]}'{by}"
                 )
             taken[signal.name] = name
     return families
