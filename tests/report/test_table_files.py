@@ -92,7 +92,7 @@ def test_a_wide_table_is_transposed_only_on_the_page() -> None:
     ]
     table = Table("Wide.", number_frame(rows, ["Model", "Measure"], names))
     headings, cells, numeric = table.on_a_page()
-    assert headings == ["", "a, AEE", "b, AEE"]
+    assert headings == ["Number", "a, AEE", "b, AEE"]
     assert cells == [[name, "0.500", "-"] for name in names]
     assert numeric == [False, True, True]
     # As many rows as columns, and a column of words among the numbers, stay as they are.

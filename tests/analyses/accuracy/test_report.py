@@ -117,6 +117,12 @@ def test_report_loads_nothing_from_outside(full_report):
     assert not re.findall(r"https?://|@import|url\(|<link|<script", full_report)
 
 
+def test_each_heading_of_a_table_names_its_column(full_report):
+    headings = re.findall(r"<th\b([^>]*)>(.*?)</th>", full_report)
+    assert len(headings) > 100
+    assert all('scope="col"' in attributes and text for attributes, text in headings)
+
+
 def test_links_lead_to_files_beside_the_page_and_to_what_is_in_it(full_report):
     links = re.findall(r'href="([^"]*)"', full_report)
     files = {link for link in links if not link.startswith("#")}

@@ -65,7 +65,7 @@ class Table:
             [heading, *column]
             for heading, *column in zip(headings[n_keys:], *(row[n_keys:] for row in cells), strict=True)
         ]
-        return ["", *names], turned, [False, *[True] * len(names)]
+        return ["Number", *names], turned, [False, *[True] * len(names)]
 
     def _cell(self, value: object) -> str:
         if value is None or isinstance(value, float):
