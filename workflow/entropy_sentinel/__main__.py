@@ -1,12 +1,19 @@
 """The command `entropy-sentinel`, and `python -m entropy_sentinel`."""
 
 import signal
+import sys
+
+from entropy_sentinel.frames.errors import ConfigError
 
 
 def main() -> None:
     """Run the command; an interrupt before it has begun ends the process without a traceback."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from entropy_sentinel.commands import main as commands  # the import takes a second
+    try:
+        from entropy_sentinel.commands import main as commands  # the import takes a second
+    except ConfigError as error:
+        # Subcommands are declared wrongly by an extension.
+        sys.exit(f"{type(error).__name__}: {error}")
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
     commands.main()

@@ -14,12 +14,14 @@ import typer
 from entropy_sentinel import __version__, commands
 from entropy_sentinel.commands.help import Command, Group
 from entropy_sentinel.frames import extensions
-from entropy_sentinel.frames.errors import EntropySentinelError
+from entropy_sentinel.frames.entries import place_of
+from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
 from entropy_sentinel.frames.printable import printable
 from entropy_sentinel.frames.secrets import without_keys
 
 # Sections of the help, and the subcommands of the first; all others are of the second.
 _LOGS, _STUDIES = "Logs of a deployed model", "Studies"
+_USAGE = 2  # the exit status for a wrong option or subcommand
 _OF_LOGS = {"features", "fit", "estimate", "compare", "score", "monitor", "sample"}
 # The function of each subcommand by name, or the app if it has subcommands; first those of this folder.
 _DECLARED: dict[str, Callable[..., None] | typer.Typer] = extensions.declared("commands")
@@ -38,6 +40,8 @@ app = typer.Typer(
 )
 for name, command in COMMANDS.items():
     section = _LOGS if name in _OF_LOGS else _STUDIES
+    if not callable(command):
+        raise ConfigError(f"{place_of('commands', name)} must be a function or a typer.Typer, was {command!r:.100}")
     if isinstance(command, typer.Typer):
         app.add_typer(command, name=name, rich_help_panel=section)
     else:
@@ -62,16 +66,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _take_any_text()
     try:
         app(arguments, prog_name=app.info.name)
-    except extensions.TooLateError:
-        if arguments is not None:
-            raise
-        # The study has extensions. The command has done nothing yet, and begins again with them.
-        os.execve(sys.executable, [sys.executable, "-m", "entropy_sentinel", *sys.argv[1:]], os.environ)
+    except SystemExit as ended:
+        if ended.code == _USAGE and extensions.failures():
+            _say(extensions.with_failures("")[1:])
+        raise
     except (EntropySentinelError, OSError) as error:
-        # The reason for something unknown may be an extension that was not loaded.
-        lines = [f"{type(error).__name__}: {error}", *extensions.failures()]
-        typer.echo(printable(without_keys("\n".join(lines))), err=True)
+        if isinstance(error, extensions.TooLateError) and arguments is None:
+            # The study has extensions. The command has done nothing yet, and begins again with them.
+            os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+        _say(extensions.with_failures(f"{type(error).__name__}: {error}"))
         sys.exit(1)
+
+
+def _say(text: str) -> None:
+    typer.echo(printable(without_keys(text)), err=True)
 
 
 def _take_any_text() -> None:

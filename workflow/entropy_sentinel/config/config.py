@@ -13,8 +13,9 @@ from entropy_sentinel.config.files import missing_file, unfit_rows
 from entropy_sentinel.config.fitting import fitted
 from entropy_sentinel.config.plain import problems, read_yaml
 from entropy_sentinel.config.sections import Config
+from entropy_sentinel.frames import extensions
+from entropy_sentinel.frames.entries import declared_values
 from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.frames.extensions import declared, failures, use
 from entropy_sentinel.frames.secrets import LOOKS, is_secret_name, secret_keys, without_keys
 from entropy_sentinel.frames.sections import merged
 from entropy_sentinel.sources.settings import with_own_sources
@@ -41,16 +42,15 @@ def load_config(raw: Mapping[str, Any], source: str = "config", own: Mapping[str
     wrong = problems(raw) or [f"{path}: {LOOKS}" for path in secret_keys(raw, by_name=False)]
     try:
         if not wrong:
-            use(raw.get("extensions") or [])
+            extensions.use(raw.get("extensions") or [])
             config = fitted(Config.model_validate(with_benchmarks(_with_own_sources(raw, own or {}))))
             wrong = [missing] if (missing := missing_file(config)) else list(unfit_rows(config))
     except ValidationError as error:
-        wrong = [described(problem) for problem in error.errors()]
+        wrong = [described(problem) + _declared_in(problem) for problem in error.errors()]
     except ValueError as error:
         wrong = [str(error)]
     if wrong:
-        # What is unknown may be in an extension that was not loaded.
-        raise ConfigError("\n".join(f"{source}: {_one_line(problem)}" for problem in [*wrong, *failures()]))
+        raise ConfigError(extensions.with_failures("\n".join(f"{source}: {_one_line(problem)}" for problem in wrong)))
     if own is not None:
         config._left_out = [line for line in config.left_out if _is_set(line.partition(":")[0], own)]
     return config
@@ -68,7 +68,16 @@ def with_benchmarks(raw: Mapping[str, Any]) -> dict[str, Any]:
     benchmarks = raw.get("benchmarks")
     if not isinstance(benchmarks, Mapping | None):
         return dict(raw)
-    return {**raw, "benchmarks": merged(declared("benchmarks"), benchmarks or {})}
+    below: dict[str, Any] = declared_values("benchmarks", dict)
+    return {**raw, "benchmarks": with_own_sources(merged(below, benchmarks or {}), benchmarks or {})}
+
+
+def _declared_in(problem: Mapping[str, Any]) -> str:
+    """Return the place of a benchmark's declaration, for the end of an error about a benchmark of an extension."""
+    section, name = [*problem["loc"], None, None][:2]
+    if section != "benchmarks" or name not in extensions.declared("benchmarks"):
+        return ""
+    return f" (declared in {extensions.place_of('benchmarks', name)})"
 
 
 def _is_set(key: str, files: Any) -> bool:

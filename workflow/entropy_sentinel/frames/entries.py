@@ -56,8 +56,8 @@ def declared_classes(kind: str, base: type[Value]) -> dict[str, type[Value]]:
 
 
 def place_of(kind: str, name: str) -> str:
-    """Return where something is declared, for the beginning of an error: `mine: judges(): 'web'`."""
-    return f"{extensions.module_of(kind, name)}: {kind}(): '{name}'"
+    """Return where something is declared, for the beginning of an error: `mine (FILE): judges(): 'web'`."""
+    return f"{extensions.place_of(kind, name)}: {kind}(): '{name}'"
 
 
 def is_own(kind: str, name: str) -> bool:

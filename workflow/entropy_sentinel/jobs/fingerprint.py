@@ -9,6 +9,7 @@ import dis
 import hashlib
 from collections.abc import Iterator
 from functools import cache
+from importlib.util import resolve_name
 from pathlib import Path
 from types import CodeType
 from typing import NamedTuple
@@ -56,21 +57,30 @@ def _tops() -> dict[str, Path]:
 
 
 def _shown(place: Path) -> str:
-    """Return a unit's path: below this package, or for an extension below the folder that has it."""
-    top = next(top for top in _tops().values() if top in (place, *place.parents))
-    return place.relative_to(_ROOT if top == _ROOT else top.parent).as_posix()
+    """Return a unit's path: below this package, or for an extension with the extension's name."""
+    name, top = next((name, top) for name, top in _tops().items() if top in (place, *place.parents))
+    inner = place.relative_to(top)
+    return (inner if top == _ROOT else Path(*name.split(".")) / inner).as_posix()
 
 
 def _place(module: str) -> Path:
     """Return the folder of a module by its full name, or its file if the file is a unit of its own."""
-    package, *inner = module.split(".")
-    path = _tops()[package].joinpath(*inner)
-    file = path.with_suffix(".py")
-    if file.is_file():
-        return file if file.parent == _ROOT / _STAGES or file in _tops().values() else file.parent
-    if path.is_dir():
-        return path
-    raise FileNotFoundError(f"{module}: the package has no such module")
+    place = _found(module)
+    if place is None:
+        raise FileNotFoundError(f"{module}: the package has no such module")
+    return place
+
+
+def _found(module: str) -> Path | None:
+    """Return the `_place` of a module; None if neither the package nor an extension has it."""
+    for root, top in _tops().items():
+        if f"{module}.".startswith(f"{root}."):
+            path = top.joinpath(*module.removeprefix(root).split(".")[1:])
+            file = path.with_suffix(".py")
+            if file.is_file():
+                return file if file.parent == _ROOT / _STAGES or file == top else file.parent
+            return path if path.is_dir() else None
+    return None
 
 
 @cache
@@ -84,7 +94,10 @@ def _read(place: Path) -> _Unit:
             code = compile(content, file.name, "exec", dont_inherit=True, optimize=2)
             for part in _parts(code):
                 digest.update(part.encode())
-            imports |= {_place(name) for name in _imported(code)}
+            if _ROOT in file.parents:
+                imports |= {_place(name) for name in _imported(code)}
+            else:
+                imports |= set(filter(None, map(_found, _imported_by_extension(code, _package(file)))))
         else:
             digest.update(content)
     return _Unit(digest.hexdigest()[:12], frozenset(imports - {place}))
@@ -122,14 +135,17 @@ def _parts(code: CodeType) -> Iterator[str]:
 
 
 def _imported(code: CodeType) -> Iterator[str]:
-    """Yield the modules of the package and of extensions that compiled code imports anywhere, by their full names."""
+    """Yield the modules that compiled code of the package imports anywhere, by their full names.
+
+    It imports no extension by name, but a catalogue has the declarations of all.
+    """
     for name in code.co_names:
-        package = name.partition(".")[0]
-        if package in _tops() and (name != package or package != _ROOT.name):
-            yield name
-        if package in _tops():
+        package, *inner = name.split(".")
+        if package == _ROOT.name:
+            if inner:
+                yield name
             # `from entropy_sentinel.analyses.accuracy import tables`: the last name may be a folder, too.
-            folder = _tops()[package].joinpath(*name.split(".")[1:])
+            folder = _ROOT.joinpath(*inner)
             if folder.is_dir():
                 yield from (f"{name}.{other}" for other in code.co_names if (folder / other).is_dir())
     for constant in code.co_consts:
@@ -137,3 +153,22 @@ def _imported(code: CodeType) -> Iterator[str]:
             yield from _imported(constant)
         elif "declared" in code.co_names and constant in _RUN_WITH_CATALOGUE:
             yield from declaring(constant)
+
+
+def _package(file: Path) -> str:
+    """Return the name of the package that has a file of an extension."""
+    return ".".join(_shown(file.parent if file not in _tops().values() else file).split("/"))
+
+
+def _imported_by_extension(code: CodeType, package: str) -> Iterator[str]:
+    """Yield the modules that compiled code of an extension imports anywhere, and names that may be modules in them."""
+    steps = [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"]
+    for level, names, step in zip(steps, steps[1:], steps[2:], strict=False):
+        if step.opname == "IMPORT_NAME":
+            module = resolve_name("." * level.argval + step.argval, package)
+            yield from (f"{module}.{name}" for name in names.argval or ())
+            if module != _ROOT.name:
+                yield module
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _imported_by_extension(constant, package)

@@ -1,0 +1,138 @@
+"""How one extension is imported and checked, and the line that says why it could not be."""
+
+import importlib
+import os
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping
+from difflib import get_close_matches
+from importlib import import_module
+from importlib.util import find_spec
+from inspect import isfunction
+from pathlib import Path
+from pkgutil import iter_modules
+from types import ModuleType
+from typing import Any, NamedTuple
+
+_PACKAGE = Path(__file__).parents[1]
+CIRCLE = (
+    f"a catalogue of {_PACKAGE.name} needs the extension's declarations before it can be imported; import it inside "
+    "the functions that declare, or inside functions that they do not call"
+)
+
+
+class PartialError(Exception):
+    """The import of an extension has not ended: it imports what needs its declarations."""
+
+
+class Declaring(NamedTuple):
+    """A module, and its functions named as the kinds of declarations, by name."""
+
+    module: ModuleType
+    functions: Mapping[str, Callable[[], Any]]
+
+
+class Extension(NamedTuple):
+    """An extension that was imported: its first module, and all that may declare."""
+
+    top: ModuleType
+    modules: list[Declaring]
+
+
+def loaded_from(place: str, kinds: Collection[str]) -> Extension:
+    """Import an extension from an absolute path or by the name of a module, with the packages in it.
+
+    Raises PartialError if its import has begun and not ended, and ImportError if it cannot be an extension.
+    """
+    name = _name_of(Path(place)) if os.path.isabs(place) else place
+    if (_PACKAGE / name.partition(".")[0]).is_dir():
+        raise ImportError(f"{_PACKAGE.name} has a folder of this name; give the extension another one")
+    top = import_module(name)
+    if not top.__file__:
+        raise ImportError("must have a file __init__.py")
+    return Extension(top, list(_declaring(top, kinds)))
+
+
+def checked(extension: Extension, kinds: Collection[str]) -> Extension:
+    """Return the extension; raise ImportError if it declares nothing, or seems to have a misspelt function."""
+    for module, functions in extension.modules:
+        for name, value in vars(module).items():
+            if name in kinds and isinstance(value, Mapping):
+                raise ImportError(f"`{name}` must be a function that returns a dict, was a dict", path=module.__file__)
+            near = get_close_matches(name, set(kinds) - set(functions), n=1, cutoff=0.8)
+            if near and name not in kinds and _could_declare(value, module):
+                place = f"{module.__file__}:{value.__code__.co_firstlineno}"
+                raise ImportError(f"unknown declaration `{name}()`; did you mean `{near[0]}()`?", path=place)
+    if not any(functions for _, functions in extension.modules):
+        raise ImportError(
+            f"declares nothing; needs a function with one of these names: {', '.join(kinds)}",
+            path=extension.top.__file__,
+        )
+    return extension
+
+
+def failed(what: str, error: BaseException, place: str) -> str:
+    """Return a line about what failed in an extension, with the last line of its code that ran, or else `place`."""
+    lines = []
+    trace = error.__traceback__
+    while trace is not None:
+        lines.append((trace.tb_frame.f_code.co_filename, trace.tb_lineno))
+        trace = trace.tb_next
+    # Without the import system and the modules of this folder.
+    rest = [(path, line) for path, line in lines if path not in _IMPORTING and not path.startswith("<frozen")]
+    home = f"{os.path.dirname(rest[0][0])}{os.sep}" if rest else ""
+    own = [f"{path}:{line}" for path, line in rest if path.startswith(home)]
+    if isinstance(error, SyntaxError) and error.filename:
+        own = [f"{error.filename}:{error.lineno}"]
+    text = str(error)
+    if f"partially initialized module '{_PACKAGE.name}" in text:
+        text = f"{text}; {CIRCLE}"
+    where = own[-1] if own else getattr(error, "path", None) or place
+    return f"{what}: {where}: {type(error).__name__}: {text}"
+
+
+_IMPORTING = (importlib.__file__, __file__, str(Path(__file__).with_name("extensions.py")))
+
+
+def file_of(module: ModuleType) -> Path:
+    """Return the file of a module of an extension."""
+    assert module.__file__ is not None  # only packages with an __init__.py and modules are extensions
+    return Path(module.__file__)
+
+
+def outermost(module: ModuleType) -> ModuleType:
+    """Return the outermost package with an __init__.py that has a module; the module itself if it is in none."""
+    parts = module.__name__.split(".")
+    packages = (sys.modules[".".join(parts[:length])] for length in range(1, len(parts) + 1))
+    return next(package for package in packages if package.__file__)
+
+
+def _name_of(folder: Path) -> str:
+    """Return the name by which Python finds the package in `folder`; raise ImportError if it finds another."""
+    init = folder / "__init__.py"
+    if not init.is_file():
+        raise ImportError("must be a folder with a file __init__.py")
+    if str(folder.parent) not in sys.path:
+        # At the end, so that the folders beside it hide no package.
+        sys.path.append(str(folder.parent))
+    found = find_spec(folder.name)
+    if found is None or not found.origin or os.path.realpath(found.origin) != os.path.realpath(init):
+        raise ImportError(f"another module has this name: {found and found.origin}; rename the folder")
+    return folder.name
+
+
+def _declaring(module: ModuleType, kinds: Collection[str]) -> Iterator[Declaring]:
+    """Yield a module and the packages in it."""
+    if getattr(module.__spec__, "_initializing", False):
+        raise PartialError
+    # A package in it may have the name of one of its functions, and replaces it as an attribute when it is imported.
+    yield Declaring(
+        module, {name: value for name, value in vars(module).items() if name in kinds and isfunction(value)}
+    )
+    for entry in iter_modules(getattr(module, "__path__", ()), f"{module.__name__}."):
+        if entry.ispkg:
+            yield from _declaring(import_module(entry.name), kinds)
+
+
+def _could_declare(value: Any, module: ModuleType) -> bool:
+    """Return whether a value is a module's own function without arguments."""
+    return isfunction(value) and value.__module__ == module.__name__ and not value.__code__.co_argcount
