@@ -12,7 +12,7 @@ from entropy_sentinel.engines import catalogue as engines
 from entropy_sentinel.engines.settings import ApiModel, HubModel, LocalModel, SourceModel
 from entropy_sentinel.frames.sections import Text
 from entropy_sentinel.judges import catalogue as judges
-from entropy_sentinel.judges.kind import Kind
+from entropy_sentinel.judges.kind import Kind, account
 from entropy_sentinel.judges.settings import Llm
 
 PACKAGE = Path(entropy_sentinel.__file__).parent
@@ -38,7 +38,7 @@ def test_nobody_asks_for_the_class_of_a_kind(room: str) -> None:
 class WebJudge(Kind, Server):
     """A judge of somebody else, behind a web service."""
 
-    ASKS_SERVER: ClassVar[bool] = True
+    HAS_LEDGER: ClassVar[bool] = True
     kind: Literal["web"]
     strictness: Text = "high"
 
@@ -48,6 +48,12 @@ def test_labels_do_not_depend_on_how_fast_a_judge_is_asked() -> None:
     assert slow.tracked({}, None) == fast.tracked({}, None)
     assert slow.tracked({}, None) == {"model": "web/one", "kind": "web", "strictness": "high"}
     assert WebJudge(kind="web", model="web/one", strictness="low").tracked({}, None)["strictness"] == "low"
+
+
+def test_a_judge_counts_its_calls_by_settings_that_all_benchmarks_share() -> None:
+    settings = {"version": 1, "judge": "web", "kind": "web", "strictness": "low"}
+    one = account({**settings, "replaces": "other", "tolerance": {"relative": 0.1}}, "m", "b")
+    assert one == account(settings, "m", "b") != account({**settings, "strictness": "high"}, "m", "b")
 
 
 def test_every_key_of_an_llm_judge_is_tracked_or_not() -> None:

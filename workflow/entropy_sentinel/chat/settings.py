@@ -48,21 +48,28 @@ class Server(Settings):
     # Over the whole section: the message about a field would show its value.
     @model_validator(mode="after")
     def _address_holds_no_secret(self) -> "Server":
-        if self.base_url is None:
-            return self
-        try:
-            address = urlsplit(self.base_url)
-            whole = address.scheme in ("http", "https") and bool(address.hostname) and address.port != 0
-        except ValueError:
-            whole = False
-        if not whole:
-            raise ValueError("base_url must be an address such as http://localhost:8000/v1")
-        if "@" in address.netloc or address.query:
-            raise ValueError(
-                "base_url must be an address without user, password and query, since it is written into trace files; "
-                "put the key into the provider's environment variable"
-            )
+        if self.base_url is not None:
+            check_address("base_url", self.base_url)
         return self
+
+
+def check_address(key: str, address: str) -> None:
+    """Raise ValueError if the address of a server is incomplete, or has a user, password or query.
+
+    Call it in a validator of the whole section: the message about a field would show its value.
+    """
+    try:
+        parts = urlsplit(address)
+        whole = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        whole = False
+    if not whole:
+        raise ValueError(f"{key} must be an address such as http://localhost:8000/v1")
+    if "@" in parts.netloc or parts.query:
+        raise ValueError(
+            f"{key} must be an address without user, password and query, since it is written into trace files; "
+            "put the key into the provider's environment variable"
+        )
 
 
 class Message(Settings):
@@ -180,7 +187,7 @@ def address_of(model: str, base_url: str | None) -> str | None:
 def announced_server(key: str) -> dict[str, Any]:
     """Return the workflow's settings of a server, by its key in the config: `models.NAME.api` or `judges.NAME`.
 
-    Raises ConfigError if they did not reach this job.
+    They are the `UNTRACKED` keys of the section. Raises ConfigError if they did not reach this job.
     """
     servers: dict[str, dict[str, Any]] = json.loads(os.environ.get(SERVERS, "{}"))
     if key not in servers:

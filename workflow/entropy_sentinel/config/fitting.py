@@ -47,6 +47,7 @@ def fitted(config: Config) -> Config:
         compared=[name for name in config.run.benchmarks if config.benchmarks[name].judge is None],
         groups=groups or list(shown_groups(config)),
         kept=config.estimation.keep,
+        estimated=[config.estimation.default, *config.estimation.estimators],
         families=config.run.features,
         samples=min(map(config.samples_of, config.run.models)),
         known={
@@ -57,6 +58,7 @@ def fitted(config: Config) -> Config:
             "judges": config.judges,
             "groups": config.groups,
             "kept": [OWN, *ESTIMATORS],
+            "estimated": ESTIMATORS,
         },
     )
     analyses, more = _analyses(config, studied)

@@ -186,7 +186,7 @@ def server_settings(config: Config) -> dict[str, dict[str, Any]]:
     judges = {
         f"judges.{name}": judge.model_dump(include={*judge.UNTRACKED}) | {"ledger": ledger(config, f"judges.{name}")}
         for name, judge in config.judges.items()
-        if judge.ASKS_SERVER
+        if judge.UNTRACKED
     }
     return models | judges
 

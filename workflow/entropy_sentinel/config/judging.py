@@ -71,7 +71,7 @@ def paid_judges(config: Config) -> dict[str, list[str]]:
         for name in dict.fromkeys(
             part for benchmark in config.run.benchmarks for part in config.basic_judges(run, benchmark)
         ):
-            if config.judges[name].ASKS_SERVER:
+            if config.judges[name].HAS_LEDGER:
                 asking.setdefault(name, []).append(run)
     return asking
 

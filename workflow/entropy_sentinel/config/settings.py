@@ -107,6 +107,11 @@ def unaskable(models: Mapping[str, Model], name: str, family: str, plain: Collec
     model, asked_model = models[name], models[name].same_as or name
     if model.given_passes(family):
         return None
+    if models[asked_model].ENGINE and not models[asked_model].ASKED_BY_TOKENS:
+        return Unaskable(
+            f"the engine of '{models[asked_model].kind}' models cannot be asked by token ids",
+            "leave the family or the model out",
+        )
     if any(models[either].server is not None and either not in plain for either in (name, asked_model)):
         how = "run it by 'id' or 'path', ask it with a prompt of plain text, or leave the family out"
         return Unaskable("a server does not return the token ids of a chat's prompt", how)
@@ -116,11 +121,6 @@ def unaskable(models: Mapping[str, Model], name: str, family: str, plain: Collec
             f"models.{name}.source_passes, or leave the family out"
         )
         return Unaskable("imported traces ('source') have no engine", how)
-    if not models[asked_model].ASKED_BY_TOKENS:
-        return Unaskable(
-            f"the engine of '{models[asked_model].kind}' models cannot be asked by token ids",
-            "leave the family or the model out",
-        )
     if key := models[asked_model].no_logprobs:
         why = f"it gives no log-probabilities (models.{asked_model}.{key})"
         return Unaskable(why, "leave the family or the model out")

@@ -137,23 +137,14 @@ def in_order(answers: Iterable[tuple[int, _Answer]], n_asked: int, what: str) ->
 
 
 class Engine(Protocol):
-    """The questions that a model answers, and the tokenizer functions that questions by token ids need.
+    """A model that answers chats (lists of messages with role and content), and continues plain text.
 
-    - `answer`: responses to chats (lists of messages with role and content), and continuations of plain text.
-    - `next_tokens`: the distribution of the token after given contexts.
-    - `continuations`: the log-probabilities of given tokens after given contexts.
-    - `beams`: the likeliest responses, by beam search.
-
-    `provenance` states the engine and the kind of its log-probabilities. `vocabulary` is the number of
-    tokens that the model chooses from, V. An engine that cannot be asked by token ids raises ConfigError with the
-    reason.
+    `provenance` states the engine (`engine`, `engine_version`) and the kind of its log-probabilities
+    (`logprobs_mode`); it is read after the first answers.
     """
 
     @property
     def provenance(self) -> dict[str, Any]: ...
-
-    @property
-    def vocabulary(self) -> int: ...
 
     def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
         """Yield (position in `chats`, response) for each chat or text with its own seed, as responses are finished.
@@ -168,6 +159,21 @@ class Engine(Protocol):
         Another thread may call this while one waits for answers.
         """
         ...
+
+
+class AskedByTokens(Engine, Protocol):
+    """An engine whose model can be asked again about its responses, by token ids (`Model.ASKED_BY_TOKENS`).
+
+    - `next_tokens`: the distribution of the token after given contexts.
+    - `continuations`: the log-probabilities of given tokens after given contexts.
+    - `beams`: the likeliest responses, by beam search.
+
+    The other methods are those of the tokenizer. `vocabulary` is the number of tokens that the model chooses from, V.
+    A method that one server or model cannot answer raises ConfigError with the reason.
+    """
+
+    @property
+    def vocabulary(self) -> int: ...
 
     def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
         """Yield (number of the context, NextToken) for each context of token ids, as they are finished.

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, field_validator, model_validator
 
-from entropy_sentinel.chat.settings import Server
 from entropy_sentinel.engines.generation import EngineArguments, LoadingSettings, Rates, Samples, Sampling, Variables
 from entropy_sentinel.frames.secrets import refuse_secrets
 from entropy_sentinel.frames.sections import Free, Name, Settings, Text, Whole
@@ -73,8 +72,11 @@ class Model(Settings):
         return None
 
     @property
-    def server(self) -> Server | None:
-        """The server that is asked; None if the model is loaded or its traces are imported."""
+    def server(self) -> Settings | None:
+        """The section with the server that is asked; None if the model is loaded or its traces are imported.
+
+        Jobs are told its `UNTRACKED` keys: `chat.settings.announced_server("models.NAME.KIND")`.
+        """
         return None
 
     @property

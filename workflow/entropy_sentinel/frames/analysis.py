@@ -28,6 +28,8 @@ class Studied:
     groups: list[str]
     # Kept estimators, with P(correct) of every response if they give it.
     kept: list[str]
+    # Estimators with estimates from every training group; a group also has those of its own.
+    estimated: list[str]
     # Families of signals, and the number of responses per item of the model with the fewest.
     families: list[str]
     samples: int
@@ -37,16 +39,18 @@ class Studied:
     def run(self, axis: str, where: str, names: Iterable[str]) -> tuple[list[str], list[str]]:
         """Return the `names` that are run, and a line about the others; raise ValueError for an unknown name.
 
-        `axis` is models, benchmarks, labelled, answered, judges, groups or kept. Lines begin with `where`, a key.
+        `axis` is models, benchmarks, labelled, answered, judges, groups, kept or estimated. Lines begin with `where`, a
+        key.
         """
         ran = getattr(self, axis)
-        kinds = {"models": "model", "groups": "group", "judges": "judge", "kept": "estimator"}
+        kinds = {"models": "model", "groups": "group", "judges": "judge", "kept": "estimator", "estimated": "estimator"}
         check_names(f"{kinds.get(axis, 'benchmark')} in {where}:", names, dict.fromkeys([*self.known[axis], *ran]))
         absent = [name for name in names if name not in ran]
         reasons = {
             "labelled": "not run, or without references",
             "answered": "not run, or without answers",
             "kept": "not in estimation.keep",
+            "estimated": "not in estimation.estimators",
         }
         lines = [f"{where}: left out because {reasons.get(axis, 'not run')}: {', '.join(absent)}"] if absent else []
         return [name for name in names if name in ran], lines

@@ -14,7 +14,10 @@ from entropy_sentinel.judges.judge import Judge
 
 
 class Kind(Settings):
-    """The base class of the kinds of judges."""
+    """The base class of the kinds of judges.
+
+    Its jobs are told the keys in `UNTRACKED`: `chat.settings.announced_server("judges.NAME")`.
+    """
 
     # Raise it when verdicts change: labels of this kind are then rebuilt. It replaces a code hash, because labels
     # may cost money, and other changes of the code must not rebuild them.
@@ -23,8 +26,8 @@ class Kind(Settings):
     TOLERANT: ClassVar[bool] = False
     # Whether its labels are imported from files.
     IMPORTED: ClassVar[bool] = False
-    # Whether its jobs ask a server: they are told its `UNTRACKED` keys, and the costs go to a ledger.
-    ASKS_SERVER: ClassVar[bool] = False
+    # Whether the tokens and costs of its requests go to a ledger (chat/ledger.py): `plan` and costs.csv show them.
+    HAS_LEDGER: ClassVar[bool] = False
 
     @property
     def served_by(self) -> str | None:
@@ -105,7 +108,15 @@ class JudgeSettings(TypedDict):
     content: NotRequired[str]  # for label files (jobs/content.py)
 
 
-def account(settings: LlmSettings, model: str, benchmark: str) -> str:
-    """Return the account of calls in a judge's ledger: `model/benchmark/hash`, a hash of `Llm.ASKED` and the prompt."""
-    digest = hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+# Settings of a judge's jobs that differ between benchmarks.
+_OF_BENCHMARKS = ("replaces", "tolerance")
+
+
+def account(settings: Mapping[str, Any], model: str, benchmark: str) -> str:
+    """Return the account of calls in a judge's ledger: `model/benchmark/hash`, a hash of the settings of a request.
+
+    For LLM judges these are `LlmSettings`; for all others, the settings of the judge's jobs.
+    """
+    asked = {key: value for key, value in settings.items() if key not in _OF_BENCHMARKS}
+    digest = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
     return f"{model}/{benchmark}/{digest[:12]}"

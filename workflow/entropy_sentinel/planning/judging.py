@@ -39,7 +39,8 @@ def judging(outlook: Outlook) -> list[Judging]:
     """Return the work of every judge behind a server for every model; cached replies do not count as left."""
     config, judged = outlook.config, []
     for judge, asking in paid_judges(config).items():
-        accounts, asked_with = _accounts(config, judge), judge_settings(config, judge)["llm"]
+        accounts, settings = _accounts(config, judge), judge_settings(config, judge)
+        asked_with = settings.get("llm", settings)
         for model in config.run.models:
             total = left = 0
             for benchmark in config.run.benchmarks:

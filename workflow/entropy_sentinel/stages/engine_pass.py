@@ -16,13 +16,13 @@ import logging
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict, final
+from typing import Any, NotRequired, TypedDict, cast, final
 
 import polars as pl
 
 from entropy_sentinel.config.layout import parts_folder
 from entropy_sentinel.engines.catalogue import make_engine
-from entropy_sentinel.engines.engine import Engine
+from entropy_sentinel.engines.engine import AskedByTokens
 from entropy_sentinel.engines.generation import AskedSettings
 from entropy_sentinel.frames.arrow import flat
 from entropy_sentinel.frames.benchmark import BENCHMARKS
@@ -130,7 +130,8 @@ def _ask_all(responses: pl.DataFrame, settings: PassSettings, threads: int, part
         left = [part for part in _parts(usable, per_item) if not len(part.join(rows_so_far, on=RESPONSE, how="semi"))]
         if not left:
             break
-        engine = engine or make_engine(settings["asked_with"], threads)
+        # The config names no other engine for a pass (`config.settings.unaskable`).
+        engine = engine or cast(AskedByTokens, make_engine(settings["asked_with"], threads))
         for part in left:
             rows = _asked(part, engine, settings, asking)
             parts.append(rows, engine.provenance)
@@ -147,7 +148,7 @@ def _ask_all(responses: pl.DataFrame, settings: PassSettings, threads: int, part
     return order.join(rows_so_far, on=RESPONSE, how="left", maintain_order="left_right").select(rows_so_far.columns)
 
 
-def _asked(part: pl.DataFrame, engine: Engine, settings: PassSettings, asking: Any) -> pl.DataFrame:
+def _asked(part: pl.DataFrame, engine: AskedByTokens, settings: PassSettings, asking: Any) -> pl.DataFrame:
     """Return the family's rows of one part; responses to prompts other than those rendered here have no trajectory."""
     prompts = engine.prompts([filled_prompt(settings["asked_with"], question) for question in part["question"]])
     # Imported traces may lack the prompt.

@@ -6,12 +6,14 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.analyses.ambiguity.signals.beam_search.frames import BEAMS
-from entropy_sentinel.engines.engine import Beams, Engine, in_order
+from entropy_sentinel.engines.engine import AskedByTokens, Beams, in_order
 from entropy_sentinel.engines.generation import AskedSettings
 from entropy_sentinel.frames.response import RESPONSE
 
 
-def ask(part: pl.DataFrame, engine: Engine, settings: Mapping[str, Any], asked_with: AskedSettings) -> pl.DataFrame:
+def ask(
+    part: pl.DataFrame, engine: AskedByTokens, settings: Mapping[str, Any], asked_with: AskedSettings
+) -> pl.DataFrame:
     """Return rows of BEAMS for responses (traces with `prompt_ids`), from one search for each item."""
     prompts = dict(part.select("item_id", "prompt_ids").iter_rows())
     sampling = asked_with["sampling"]

@@ -9,7 +9,7 @@ import polars as pl
 from entropy_sentinel.analyses.ambiguity.signals.iterative_prompting.frames import ITERATIVE_PROMPTS
 from entropy_sentinel.chat.settings import PromptTemplate
 from entropy_sentinel.engines.catalogue import PROMPTS
-from entropy_sentinel.engines.engine import Asked, Continuation, Engine, in_order
+from entropy_sentinel.engines.engine import Asked, AskedByTokens, Continuation, in_order
 from entropy_sentinel.engines.generation import AskedSettings, PromptSettings
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.stages.generation import filled_prompt
@@ -65,7 +65,9 @@ class _Item:
                 yield prompt, answer["token_ids"]
 
 
-def ask(part: pl.DataFrame, engine: Engine, settings: Mapping[str, Any], asked_with: AskedSettings) -> pl.DataFrame:
+def ask(
+    part: pl.DataFrame, engine: AskedByTokens, settings: Mapping[str, Any], asked_with: AskedSettings
+) -> pl.DataFrame:
     """Return rows of ITERATIVE_PROMPTS for responses: traces with `prompt_ids` and `question`."""
     rows, items = list[Row](), list[_Item]()
     for _, own in part.group_by("item_id", maintain_order=True):

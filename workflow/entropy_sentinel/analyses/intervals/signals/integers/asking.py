@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.analyses.intervals.signals.integers.frames import INTEGERS
-from entropy_sentinel.engines.engine import Engine, NextToken, in_order
+from entropy_sentinel.engines.engine import AskedByTokens, NextToken, in_order
 from entropy_sentinel.engines.generation import AskedSettings
 from entropy_sentinel.frames.response import RESPONSE
 
@@ -47,7 +47,9 @@ class Said:
     logprob: float = 0.0
 
 
-def search(prompts: Sequence[Sequence[int]], engine: Engine, ends: Collection[int], prune_below: float) -> list[Found]:
+def search(
+    prompts: Sequence[Sequence[int]], engine: AskedByTokens, ends: Collection[int], prune_below: float
+) -> list[Found]:
     """Return the integers after each prompt, in order.
 
     `ends` are the tokens that end the model's turn, never digits. Prefixes of integers with a probability below
@@ -75,13 +77,15 @@ def search(prompts: Sequence[Sequence[int]], engine: Engine, ends: Collection[in
     return results
 
 
-def _steps(open_ones: Sequence[Said], prompts: Sequence[Sequence[int]], engine: Engine) -> list[NextToken]:
+def _steps(open_ones: Sequence[Said], prompts: Sequence[Sequence[int]], engine: AskedByTokens) -> list[NextToken]:
     """Return the continuations of each open prefix."""
     contexts = ([*prompts[prefix.prompt], *prefix.token_ids] for prefix in open_ones)
     return in_order(engine.next_tokens(contexts), len(open_ones), "contexts")
 
 
-def _longer(open_ones: Sequence[Said], steps: Sequence[NextToken], engine: Engine) -> Iterator[tuple[Said, Said]]:
+def _longer(
+    open_ones: Sequence[Said], steps: Sequence[NextToken], engine: AskedByTokens
+) -> Iterator[tuple[Said, Said]]:
     """Extend each open prefix by each of its likely next tokens; yield it before and after."""
     tokens = [
         (before, (*before.token_ids, int(token)), before.logprob + float(logprob))
@@ -94,7 +98,7 @@ def _longer(open_ones: Sequence[Said], steps: Sequence[NextToken], engine: Engin
         yield before, Said(before.prompt, ids, texts[ids], logprob)
 
 
-def _texts(sequences: Iterable[tuple[int, ...]], engine: Engine) -> dict[tuple[int, ...], str]:
+def _texts(sequences: Iterable[tuple[int, ...]], engine: AskedByTokens) -> dict[tuple[int, ...], str]:
     """Return the text of each whole sequence of tokens, because a token's text may differ at the beginning."""
     different = list(dict.fromkeys(sequences))
     return {ids: "".join(texts) for ids, texts in zip(different, engine.token_texts(different), strict=True)}
@@ -110,7 +114,9 @@ _NO_END = "no response asked about beside it has come to its end, which would sa
 _NONE = "none of the model's likely answers is an integer alone"
 
 
-def ask(part: pl.DataFrame, engine: Engine, settings: Mapping[str, Any], asked_with: AskedSettings) -> pl.DataFrame:
+def ask(
+    part: pl.DataFrame, engine: AskedByTokens, settings: Mapping[str, Any], asked_with: AskedSettings
+) -> pl.DataFrame:
     """Return rows of INTEGERS for responses: traces with `prompt_ids`.
 
     Answers end with the tokens that ended the model's own answers. `settings` is the config's section.

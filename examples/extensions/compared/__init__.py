@@ -1,0 +1,13 @@
+"""An analysis that compares two models of a study on the items that both have answered."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from entropy_sentinel.frames.analysis import Analysis
+
+
+def analyses() -> "dict[str, type[Analysis]]":
+    """Return the analysis."""
+    from compared.settings import Compared
+
+    return {"compared": Compared}

@@ -1,0 +1,33 @@
+# Needs: a judge's labels of the responses of two models; their estimates, trained on one group.
+# Makes: results/<study>/{judge}/compared/report.html, and its table as .csv, .md, .tex and .html in tables/.
+
+COMPARED = CONFIG.analyses.compared
+COMPARED_GROUP = NAMED_GROUPS[COMPARED.group]
+COMPARED_PAGE = f"{RESULTS}/{COMPARED.PAGE}"
+
+
+use rule cpu_job as compared_page with:
+    input:
+        labels=expand(LABELS, model=COMPARED.models, benchmark=BENCHMARKS, allow_missing=True),
+        estimates=expand(
+            ESTIMATES,
+            model=COMPARED.models,
+            group=estimates.group_file(estimates.group_id(COMPARED_GROUP["benchmarks"])),
+            allow_missing=True,
+        ),
+    output:
+        page=COMPARED_PAGE,
+        tables=expand(
+            f"{RESULTS}/{{judge}}/compared/tables/table_compared.{{kind}}", kind=TABLE_KINDS, allow_missing=True
+        ),
+    log:
+        f"{LOGS}/{{judge}}/compared_page.log",
+    params:
+        **calls("compared.page.write_page"),
+        models=COMPARED.models,
+        benchmarks=BENCHMARKS,
+        estimator=COMPARED.estimator or COMPARED_GROUP["estimator"],
+        label=COMPARED.label(CONFIG.study),
+
+
+TARGETS += expand(COMPARED_PAGE, judge=JUDGES)

@@ -1,0 +1,13 @@
+"""Models behind a server with a protocol of its own: llama.cpp's `/completion`."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from entropy_sentinel.engines.model import Model
+
+
+def models() -> "dict[str, type[Model]]":
+    """Return the kind of model."""
+    from native_engine.settings import LlamaModel
+
+    return {"llama": LlamaModel}

@@ -1,0 +1,13 @@
+"""A judge behind a web service with a protocol of its own."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from entropy_sentinel.judges.kind import Kind
+
+
+def judges() -> "dict[str, type[Kind]]":
+    """Return the kind of judge."""
+    from web_judge.settings import Web
+
+    return {"web": Web}
