@@ -134,5 +134,6 @@ def _declaring(module: ModuleType, kinds: Collection[str]) -> Iterator[Declaring
 
 
 def _could_declare(value: Any, module: ModuleType) -> bool:
-    """Return whether a value is a module's own function without arguments."""
-    return isfunction(value) and value.__module__ == module.__name__ and not value.__code__.co_argcount
+    """Return whether a value is a public function of a module without arguments."""
+    is_own = isfunction(value) and value.__module__ == module.__name__
+    return is_own and not value.__code__.co_argcount and not value.__name__.startswith("_")

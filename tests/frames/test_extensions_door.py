@@ -1,0 +1,253 @@
+"""Extensions: where they are named, what counts as one, and the line about one that cannot be loaded."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from extended import extension, ran
+
+from entropy_sentinel.frames.extensions import KINDS, VARIABLE
+
+# What a process finds. The package declares no benchmarks, so this imports nothing.
+FOUND = """
+import json
+from entropy_sentinel.frames import extensions
+
+print(json.dumps({
+    "names": list(extensions.declared("benchmarks")),
+    "roots": {name: str(path) for name, path in extensions.roots().items() if name != extensions.PACKAGE},
+    "failures": extensions.failures(),
+}))
+"""
+NOTHING: dict[str, Any] = {"names": [], "roots": {}}
+
+
+def declaring(*names: str) -> str:
+    return f"def benchmarks():\n    return {dict.fromkeys(names, 1)}\n"
+
+
+def found(folder: Path, *extensions: object, path: tuple[Path, ...] = (), use: Any = None) -> dict[str, Any]:
+    """What a process in `folder` finds with extensions in the variable, in PYTHONPATH and in a config's key."""
+    code = FOUND if use is None else f"from entropy_sentinel.frames.extensions import use\nuse({use!r})\n{FOUND}"
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([*sys.path, *map(str, path)]),
+        VARIABLE: os.pathsep.join(map(str, extensions)),
+    }
+    command = [sys.executable, "-P", "-W", "error", "-c", code]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def failure(folder: Path, *extensions: object, **options: Any) -> str:
+    """The only line about an extension of which nothing is found."""
+    result = found(folder, *extensions, **options)
+    [line] = result.pop("failures")
+    assert result == NOTHING
+    return line
+
+
+def refused(folder: Path, names: object) -> str:
+    """The error of a config's key `extensions`."""
+    done = ran(folder, f"from entropy_sentinel.frames.extensions import use\nuse({names!r})")
+    *_, error = done.stderr.splitlines()
+    assert error.startswith("entropy_sentinel.frames.errors.ConfigError: extensions: ")
+    return error
+
+
+def installed(site: Path, module: str, **files: str) -> Path:
+    """A distribution that is installed in the folder `site`, with an entry point, as pip leaves it."""
+    metadata = site / "mine_dist-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: mine-dist\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(f"[entropy_sentinel]\nmine = {module}\n")
+    for name, text in files.items():
+        file = site / name.replace("__in__", "/")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.with_suffix(".py").write_text(text)
+    return site
+
+
+def test_an_installed_distribution_is_found_by_its_entry_point(tmp_path: Path) -> None:
+    site = installed(tmp_path / "site", "mine", mine__in____init__=declaring("a"))
+    assert found(tmp_path, path=(site,)) == {
+        "names": ["a"],
+        "roots": {"mine": str(site / "mine" / "__init__.py")},
+        "failures": [],
+    }
+
+
+def test_a_single_module_and_a_module_of_a_package_are_extensions(tmp_path: Path) -> None:
+    site = installed(tmp_path / "site", "alone", alone=declaring("a"))
+    assert found(tmp_path, path=(site,))["roots"] == {"alone": str(site / "alone.py")}
+    inner = installed(
+        tmp_path / "inner", "mine.door", mine__in____init__="", mine__in__door=declaring("b"), mine__in__other=""
+    )
+    result = found(tmp_path, path=(inner,))
+    assert result["names"] == ["b"]
+    # All of the package is the extension's code.
+    assert result["roots"] == {"mine": str(inner / "mine" / "__init__.py")}
+    spaces = installed(tmp_path / "spaces", "us.mine", us__in__mine__in____init__=declaring("c"))
+    assert found(tmp_path, path=(spaces,))["roots"] == {"us.mine": str(spaces / "us" / "mine" / "__init__.py")}
+
+
+def test_a_folder_is_named_by_the_variable_with_any_path(tmp_path: Path) -> None:
+    folder = extension(tmp_path / "mine", declaring("a"))
+    for name in (folder, "mine", f"{folder}/", f"./mine{os.sep}", folder.parent / "." / "mine"):
+        result = found(tmp_path, name)
+        assert result["names"] == ["a"], name
+        assert result["roots"] == {"mine": str(folder / "__init__.py")}
+    spaced = tmp_path / "with spaces"
+    spaced.mkdir()
+    assert found(tmp_path, extension(spaced / "mine", declaring("b")))["names"] == ["b"]
+
+
+def test_a_config_names_folders_and_modules(tmp_path: Path) -> None:
+    extension(tmp_path / "mine", declaring("a"))
+    site = extension(tmp_path / "site", declaring("unused"))
+    (site / "pack").mkdir()
+    (site / "pack" / "__init__.py").write_text("")
+    (site / "pack" / "door.py").write_text(declaring("b"))
+    result = found(tmp_path, path=(site,), use=["mine/", "pack.door"])
+    assert result["names"] == ["a", "b"]
+    assert list(result["roots"]) == ["mine", "pack"]
+
+
+def test_an_extension_that_is_named_twice_counts_once(tmp_path: Path) -> None:
+    site = installed(tmp_path / "site", "mine", mine__in____init__=declaring("a"))
+    folder = site / "mine"
+    result = found(tmp_path, folder, "mine", f"{folder}/", path=(site,), use=[str(folder), "mine"])
+    assert (result["names"], result["failures"]) == (["a"], [])
+
+
+def test_the_packages_of_an_extension_declare_too(tmp_path: Path) -> None:
+    """A package may have the name of a function, which it replaces as an attribute when it is imported."""
+    inner = {"benchmarks": declaring("b"), "deep": "", "deep/er": declaring("c")}
+    folder = extension(tmp_path / "mine", declaring("a"), alone=declaring("not found"))
+    for name, text in inner.items():
+        (folder / name).mkdir()
+        (folder / name / "__init__.py").write_text(text)
+    result = found(tmp_path, folder)
+    assert (result["names"], result["failures"]) == (["a", "b", "c"], [])
+
+
+@pytest.mark.parametrize(
+    ("init", "place", "facts"),
+    [
+        ("import nothing_there\n", "mine/__init__.py:1", ("ModuleNotFoundError", "'nothing_there'")),
+        ("x = 1\ndef f(:\n", "mine/__init__.py:2", ("SyntaxError", "invalid syntax")),
+        ("from mine import inner\n", "mine/inner.py:2", ("KeyError", "'k'")),
+        ("\n\nraise SystemExit(3)\n", "mine/__init__.py:3", ("SystemExit", "3")),
+        ("import json\njson.loads('{')\n", "mine/__init__.py:2", ("JSONDecodeError",)),
+        ("", "mine/__init__.py", ("declares nothing", *KINDS)),
+        ("x = 1\ndef judge():\n    return {}\n", "mine/__init__.py:2", ("`judge()`", "`judges()`")),
+        ("judges = {}\n", "mine/__init__.py", ("`judges`", "must be a function")),
+    ],
+)
+def test_an_extension_that_cannot_be_loaded_is_named_with_its_line(
+    tmp_path: Path, init: str, place: str, facts: tuple[str, ...]
+) -> None:
+    folder = extension(tmp_path / "mine", init, inner="def f():\n    raise KeyError('k')\nf()\n")
+    line = failure(tmp_path, folder)
+    assert line.startswith(f"extension '{folder}' was not loaded: {tmp_path / place}: ")
+    for fact in facts:
+        assert fact in line
+
+
+@pytest.mark.parametrize(
+    ("body", "place", "facts"),
+    [
+        ("return [1]", "mine/__init__.py:2", ("TypeError", "[1]")),
+        ("return {1: 2}", "mine/__init__.py:2", ("TypeError", "{1: 2}")),
+        ("pass", "mine/__init__.py:2", ("TypeError", "None")),
+        ("1 / 0", "mine/__init__.py:3", ("ZeroDivisionError",)),
+        ("import mine.inner", "mine/inner.py:1", ("ModuleNotFoundError", "'nothing_there'")),
+    ],
+)
+def test_a_function_that_fails_is_named_with_its_line_and_the_others_count(
+    tmp_path: Path, body: str, place: str, facts: tuple[str, ...]
+) -> None:
+    folder = extension(tmp_path / "mine", f"\ndef benchmarks():\n    {body}\n", inner="import nothing_there\n")
+    result = found(tmp_path, folder, extension(tmp_path / "other", declaring("a")))
+    [line] = result["failures"]
+    assert line.startswith(f"extension 'mine': benchmarks() failed: {tmp_path / place}: ")
+    for fact in facts:
+        assert fact in line
+    assert result["names"] == ["a"]
+    assert list(result["roots"]) == ["mine", "other"]
+
+
+def test_functions_that_only_look_misspelt_are_left_alone(tmp_path: Path) -> None:
+    init = declaring("a") + "def benchmark():\n    pass\ndef model(name):\n    pass\ndef _models():\n    pass\n"
+    assert found(tmp_path, extension(tmp_path / "mine", init))["failures"] == []
+
+
+def test_what_is_no_package_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "bare").mkdir()
+    assert failure(tmp_path, tmp_path / "bare").endswith("must be a folder with a file __init__.py")
+    assert failure(tmp_path, tmp_path / "bare", use=["bare"]).startswith(f"extension '{tmp_path / 'bare'}' was not")
+    assert "no_such_module" in failure(tmp_path, "no_such_module")
+    assert str(tmp_path / "absent") in failure(tmp_path, tmp_path / "absent")
+    # As a module: a folder on Python's path is a package without a file.
+    assert "__init__.py" in failure(tmp_path, path=(installed(tmp_path / "site", "bare", bare__in__x=""),))
+
+
+@pytest.mark.parametrize("name", ["json", "pytest", "entropy_sentinel"])
+def test_a_folder_with_the_name_of_another_module_shadows_nothing(tmp_path: Path, name: str) -> None:
+    folder = extension(tmp_path / name, declaring("a"))
+    line = failure(tmp_path, folder)
+    assert f"another module has this name: {os.path.dirname(sys.modules.get(name, json).__file__ or '')}" in line or (
+        name != "json" and f"{name}{os.sep}__init__.py" in line
+    )
+    code = f"{FOUND}\nimport {name}\nassert {name}.__file__ != {str(folder / '__init__.py')!r}"
+    assert ran(tmp_path.parent, code, folder).returncode == 0
+
+
+def test_two_folders_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    places = []
+    for number, place in enumerate(("one", "two")):
+        (tmp_path / place).mkdir()
+        places.append(extension(tmp_path / place / "mine", declaring(f"j{number}")))
+    result = found(tmp_path, *places)
+    assert result["names"] == ["j0"]
+    [line] = result["failures"]
+    assert str(places[0] / "__init__.py") in line
+    assert line.startswith(f"extension '{places[1]}' was not loaded: ")
+
+
+def test_a_folder_with_the_name_of_a_part_of_the_package_is_refused(tmp_path: Path) -> None:
+    """A job's function is named below the package or in full: `stages.label.write_labels`."""
+    assert "another" in failure(tmp_path, extension(tmp_path / "stages", declaring("a")))
+
+
+@pytest.mark.parametrize(
+    ("names", "facts"),
+    [
+        ("mine", ("list", "'mine'")),
+        ({"mine": 1}, ("list", "{'mine': 1}")),
+        (3, ("list", "3")),
+        ([3], ("list", "[3]")),
+        ([""], ("''",)),
+        (["absent/mine"], ("'absent/mine'", "absent/mine")),
+        (["./mine.py"], ("'./mine.py'",)),
+        (["mine.py"], ("'mine.py'",)),
+        (["with spaces"], ("with spaces", "rename")),
+        (["half-names"], ("half-names", "rename")),
+        ([f"a{os.pathsep}b/mine"], (f"a{os.pathsep}b/mine", f"'{os.pathsep}'")),
+        (["."], ("contains the working folder",)),
+        (["../work"], ("contains the working folder",)),
+    ],
+)
+def test_a_wrong_key_of_a_config_is_refused(tmp_path: Path, names: object, facts: tuple[str, ...]) -> None:
+    work = tmp_path / "work"
+    for name in ("with spaces", "half-names", f"a{os.pathsep}b/mine"):
+        (work / name).mkdir(parents=True)
+        (work / name / "__init__.py").write_text(declaring("a"))
+    (work / "mine.py").write_text(declaring("a"))
+    error = refused(work, names)
+    for fact in facts:
+        assert fact in error
