@@ -109,7 +109,7 @@ walk-through: $(INSTALLED)
 	PYTHONPATH=docs $(BIN)/python -m made.walkthrough docs/monitor.md --picture docs/monitor.png
 	PYTHONPATH=docs $(BIN)/python -m made.notebook docs/monitor.ipynb
 
-# Each file builds its fixtures once. tests/conftest.py orders the files, the longest first.
+# Each file builds its fixtures once. conftest.py orders the files, the longest first.
 PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder --numprocesses
 
 # Includes a run of a tiny study on the real engine, killed and resumed: ten minutes on two cores.
@@ -121,7 +121,7 @@ test-all: test test-long test-nightly
 # Runs what `make test` leaves out. It gives pytest only the files with such tests, because each worker collects every
 # file that it is given. These tests wait as much as they compute, so there is one more worker than cores.
 test-long: $(INSTALLED) $(PROGRAMS)
-	$(PYTEST) 3 -m 'long and not nightly' $$(grep -rl 'mark\.long' tests --include='test_*.py')
+	$(PYTEST) 3 -m 'long and not nightly' $$(grep -rl 'mark\.long' tests papers --include='test_*.py')
 
 # Runs both in one pytest run, as CI does: it collects once, shares engines, and overlaps tests that wait with tests that
 # compute.
@@ -130,7 +130,7 @@ test-ci: $(INSTALLED) $(PROGRAMS)
 
 # Runs tests that take minutes each: studies with an engine for each job.
 test-nightly: $(INSTALLED)
-	$(PYTEST) 2 -m nightly $$(grep -rl 'mark\.nightly' tests --include='test_*.py')
+	$(PYTEST) 2 -m nightly $$(grep -rl 'mark\.nightly' tests papers --include='test_*.py')
 
 # Checks whether the tests notice the regressions of tests/planted.yaml: make test-planted ARGS="sign fold"
 test-planted: $(INSTALLED)
@@ -149,7 +149,7 @@ attack: $(INSTALLED)
 # looks for unclear English in pages, help and messages.
 check: $(INSTALLED)
 	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/lint-imports --no-logo
-	$(BIN)/snakefmt --check Snakefile workflow && $(BIN)/snakemake --lint
+	$(BIN)/snakefmt --check Snakefile workflow papers && $(BIN)/snakemake --lint
 	$(BIN)/python tests/shared/prose.py
 
 # Builds the documentation site in site/. A warning or a dead link is an error.

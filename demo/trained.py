@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from entropy_sentinel.analyses.selection.catalogue import STRATEGIES
+from papers.selection.catalogue import STRATEGIES
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.printable import write_csv
 from entropy_sentinel.report.figures import BLUE, ORANGE, Drawing, new_figure, plain, style, write_figure

@@ -24,7 +24,7 @@ class Planted(NamedTuple):
     name: str
     old: str
     new: str
-    tests: list[str]  # below tests/
+    tests: list[str]  # below tests/, or of a paper: papers/NAME/tests/...
 
 
 PLANTED = [Planted(**row) for row in yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text())]
@@ -38,6 +38,10 @@ def place_of(planted: Planted, folder: Path) -> Path:
             f"{planted.name}: must occur once in the package, occurs in {len(files)} files: {planted.old!r}"
         )
     return files[0]
+
+
+def _path(name: str) -> str:
+    return name if name.startswith("papers/") else f"tests/{name}"
 
 
 def failures(folder: Path, tests: list[str]) -> str:
@@ -65,12 +69,12 @@ def main(words: list[str]) -> int:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Project(Path(scratch), []).folder
         places = [place_of(planted, folder) for planted in chosen]
-        if before := failures(folder, sorted({f"tests/{name}" for planted in chosen for name in planted.tests})):
+        if before := failures(folder, sorted({_path(name) for planted in chosen for name in planted.tests})):
             sys.exit(f"with nothing planted a test fails:\n{before}")
         for planted, place in zip(chosen, places, strict=True):
             text = place.read_text()
             place.write_text(text.replace(planted.old, planted.new))
-            result = outcome(folder, [f"tests/{name}" for name in planted.tests])
+            result = outcome(folder, [_path(name) for name in planted.tests])
             place.write_text(text)
             noticed += result == "noticed"
             print(f"{result:11} {planted.name} ({place.relative_to(folder)})", flush=True)

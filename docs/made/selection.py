@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
-from entropy_sentinel.analyses.selection.catalogue import STRATEGIES
+from papers.selection.catalogue import STRATEGIES
 from entropy_sentinel.report.pages import Exhibit
 from made.markdown import table
 from trained import BASELINE, BEFORE, FIGURE, TABLE, differences

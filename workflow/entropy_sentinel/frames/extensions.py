@@ -93,9 +93,9 @@ def place_of(kind: str, name: str) -> str:
 
 
 def declaring(kind: str) -> list[str]:
-    """Return the names of the modules of extensions that declare something of a kind, without this package's."""
-    found = dict.fromkeys(module.__name__ for _, module in _declared(kind).values())
-    return [name for name in found if name.partition(".")[0] != PACKAGE]
+    """Return the names of the modules of extensions that have a function for a kind, without this package's."""
+    _, *others = _loaded().extensions
+    return [module.__name__ for other in others for module, functions in other.modules if kind in functions]
 
 
 def failures() -> list[str]:
@@ -206,7 +206,10 @@ def _returned(module: ModuleType, function: Callable[[], Any], problems: list[st
 @cache
 def _loaded() -> Loaded:
     own = loaded_from(PACKAGE, KINDS)
-    names = list(dict.fromkeys([*(entry.value for entry in entry_points(group=PACKAGE)), *_given()]))
+    # In a clone of the repository, the further papers are beside the package.
+    papers = file_of(own.top).parents[2] / "papers"
+    beside = [str(papers)] if (papers / "__init__.py").is_file() else []
+    names = list(dict.fromkeys([*beside, *(entry.value for entry in entry_points(group=PACKAGE)), *_given()]))
     loaded = Loaded([own], names, [])
     seen = {module.__name__ for module, _ in own.modules}
     for name in names:

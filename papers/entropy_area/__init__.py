@@ -1,0 +1,13 @@
+"""How the entropy area score (Zhu et al., 2025) relates to the variety of a model's answers."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from entropy_sentinel.frames.analysis import Analysis
+
+
+def analyses() -> "dict[str, type[Analysis]]":
+    """Return the analysis."""
+    from papers.entropy_area.settings import EntropyArea
+
+    return {"entropy_area": EntropyArea}

@@ -1,0 +1,99 @@
+"""The page of this analysis, and its closing lines for the terminal, from a frame CORRELATIONS."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypedDict
+
+import polars as pl
+
+from papers.entropy_area.catalogue import AreaShown, answer_note, measure_title
+from papers.entropy_area.frames import CORRELATIONS
+from entropy_sentinel.analyses.exhibits import save_page
+from entropy_sentinel.frames.files import write_whole
+from entropy_sentinel.frames.printable import number, span
+from entropy_sentinel.report.plain_text import below, text_table
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Correlations of the first responses' measures with the answer entropy, for a model and a set of benchmarks."""
+
+    model: str
+    benchmark: str
+    n_items: int
+    # By measure, those of the area first: rows of CORRELATIONS.
+    found: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def title(self) -> str:
+        return f"{self.model}, {self.benchmark}"
+
+    @property
+    def verdict(self) -> str:
+        """Return a sentence with the measure of strongest correlation with the answer entropy, and the place of EAS."""
+        known = {name: row["r"] for name, row in self.found.items() if row["r"] is not None}
+        if not known:
+            reason = next(iter(self.found.values()))["reason"]
+            return f"There is no correlation: {reason}."
+        best = max(known, key=lambda name: abs(known[name]))
+        row = self.found[best]
+        r = f"r {number(row['r'], '+.2f')} ({interval(row)})"
+        text = f"{measure_title(best)} has the strongest correlation with the answer entropy: {r}"
+        if best.startswith("eas_"):
+            return f"{text}."
+        score = next((name for name in known if name.startswith("eas_")), None)
+        if score is None:
+            return f"{text}; EAS has no r."
+        return f"{text}; {measure_title(score)} has r {number(known[score], '+.2f')} ({interval(self.found[score])})."
+
+
+def interval(row: Mapping[str, Any]) -> str:
+    """Return the interval of a row of CORRELATIONS as text."""
+    return span(row, "+.2f")
+
+
+def summaries(correlations: pl.DataFrame) -> Iterator[Summary]:
+    """Yield a summary for each model and set of benchmarks, in order."""
+    rows = correlations.filter(target="answer_entropy")
+    for (model, benchmark), own in rows.group_by("model", "benchmark", maintain_order=True):
+        by_measure = {row["measure"]: row for row in own.iter_rows(named=True)}
+        yield Summary(str(model), str(benchmark), own["n_items"][0], by_measure)
+
+
+def summarise(shown: Sequence[Summary]) -> str:
+    """Return plain text: r of every measure with the answer entropy, by model and benchmark, each with a sentence."""
+    parts = ["Correlation of one response's uncertainty with the variety of many answers: Pearson's r, 95 % interval"]
+    for summary in shown:
+        rows = [[measure_title(name), number(row["r"], "+.3f"), interval(row)] for name, row in summary.found.items()]
+        table = text_table(["measure", "r", "interval"], rows)
+        parts.append(below(f"{summary.title}: {summary.n_items} items", [*table, summary.verdict]))
+    return "\n\n".join(parts) + "\n"
+
+
+TEMPLATE = Path(__file__).with_name("report.html.j2")
+
+
+class ReportFiles(TypedDict):
+    """Files of the page: correlations, and exhibits' .html files."""
+
+    correlations: str
+    tables: Sequence[str]
+    figures: Sequence[str]
+
+
+def write_report(files: ReportFiles, settings: AreaShown, page: str, summary: str) -> None:
+    """Write the page and the summary."""
+    shown = list(summaries(CORRELATIONS.read(files["correlations"])))
+    save_page(
+        template=TEMPLATE,
+        files=files,
+        page=page,
+        title="Entropy area score",
+        label=settings["label"],
+        summaries=shown,
+        measures=[(name, measure_title(name)) for name in shown[0].found] if shown else [],
+        interval=interval,
+        answers=answer_note(settings["answers"]),
+    )
+    write_whole(summary, summarise(shown))

@@ -1,0 +1,224 @@
+"""The tables of the catalogue, from the files of all models."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypedDict
+
+import polars as pl
+
+from papers.entropy_area.catalogue import (
+    ANSWERS,
+    COMPARED,
+    ENTROPY_NOTE,
+    EVERY,
+    FIRST_NOTE,
+    INTERVAL_NOTE,
+    PUBLISHED,
+    TARGETS,
+    AreaShown,
+    answer_note,
+    compared,
+    measure_title,
+)
+from papers.entropy_area.frames import CORRELATIONS, ITEMS, SPREAD, TRUNCATION
+from papers.entropy_area.measures import RANGES, of_set
+from entropy_sentinel.analyses.exhibits import read_several, save_tables
+from entropy_sentinel.report.tables import Table, headed, missing_notes, number_frame
+
+_STATISTICS = {"mean": "mean", "q90": "90th percentile", "q95": "95th percentile", "q99": "99th percentile"}
+
+
+def table_1_truncation(
+    truncation: pl.DataFrame, answers: Sequence[str], models: Sequence[str], sets: Mapping[str, Sequence[str]]
+) -> Table:
+    """Tabulate the mass of the 20 most likely tokens and the bound of the entropy, over all positions and responses."""
+    headings = {
+        "model": "Model",
+        "benchmark": "Benchmark",
+        "answer": "Answer",
+        "statistic": "Statistic",
+        "n_positions": "Positions",
+        "top_20_mass": "Top-20 mass",
+        "bound_bits": "Bound, bits",
+        "entropy": "H(t), bits",
+    }
+    words = {
+        "benchmark": lambda name: "all" if name == EVERY else name,
+        "answer": ANSWERS.__getitem__,
+        "statistic": _STATISTICS.__getitem__,
+    }
+    return Table(
+        "Probability of the 20 most likely tokens, and the largest error of H(t) from omitting the others, over "
+        "all positions of all responses.",
+        headed(truncation, headings, words),
+        (
+            "The percentiles are those of the worst positions: 10, 5 and 1 % of them have less mass, or a larger "
+            "bound.",
+            "Bound: eps log2((V - 20) / eps), eps the mass left out and V the model's vocabulary. H(t) beside it: its "
+            "own mean and percentiles.",
+            answer_note(answers),
+        ),
+        decimals=4,
+        published=_published_truncation(truncation, answers, models, sets),
+    )
+
+
+def _published_truncation(
+    truncation: pl.DataFrame, answers: Sequence[str], models: Sequence[str], sets: Iterable[str]
+) -> Table | None:
+    if not compared("1_truncation", models, sets, answers):
+        return None
+    (model,), (benchmark,) = COMPARED["1_truncation"]
+    ours = truncation.filter(model=model, benchmark=benchmark, answer="reference")
+    theirs = pl.read_csv(PUBLISHED / "table_1_truncation.csv")
+    joined = theirs.join(ours, on="statistic", how="left", suffix=": ours", maintain_order="left")
+    headings = {
+        "statistic": "Statistic",
+        "top_20_mass: ours": "Top-20 mass",
+        "top_20_mass": "Top-20 mass: paper",
+        "bound_bits: ours": "Bound, bits",
+        "bound_bits": "Bound, bits: paper",
+    }
+    shown = headed(joined, headings, {"statistic": _STATISTICS.__getitem__})
+    note = (
+        f"The paper names no model and benchmark here; its section says {model} and {benchmark}. It writes "
+        "`percentile average`, which we take for the percentile over positions."
+    )
+    return Table("This study's values and the paper's.", shown, (note,), decimals=4)
+
+
+def table_ranges(items: pl.DataFrame, models: Sequence[str], sets: Mapping[str, Sequence[str]], answer: str) -> Table:
+    """Tabulate the number of items with low, medium and high answer entropy, and means over their first responses."""
+    keys = ["Model", "Benchmark", "Answer entropy"]
+    numbers = ["Items", "Never correct", "Accuracy", "EAS", "Mean EAS", "Length"]
+    rows = []
+    for model in models:
+        for name, benchmarks in sets.items():
+            own = of_set(items, model, benchmarks)
+            for title, inside in RANGES.values():
+                part = own.filter(inside)
+                means = part.select(pl.col("accuracy", f"eas_{answer}", f"mean_eas_{answer}", "n_tokens").mean()).row(0)
+                values = [model, name, title, len(part), len(part.filter(accuracy=0)), *means]
+                rows.append(dict(zip([*keys, *numbers], values, strict=True)))
+    return Table(
+        f"Items by their answer entropy in bits, and means over them: accuracy of all samples; EAS "
+        f"({ANSWERS[answer]}), mean EAS and length of the first.",
+        number_frame(rows, keys, numbers),
+        (ENTROPY_NOTE, FIRST_NOTE, "Never correct: no sample is correct, as when a wrong answer repeats."),
+    )
+
+
+def table_spread(spread: pl.DataFrame) -> Table:
+    """Tabulate the differences in EAS between an item's samples, and their effect on the correlation."""
+    headings = {
+        "model": "Model",
+        "benchmark": "Benchmark",
+        "answer": "Answer",
+        "n_items": "Items",
+        "n_scores": "Scores",
+        "within_sd": "SD within items",
+        "between_sd": "SD between items",
+        "r_first": "r, first sample",
+        "r_lowest": "lowest",
+        "r_highest": "highest",
+        "r_mean": "r, mean of samples",
+    }
+    return Table(
+        "Comparison of the EAS of an item's samples: standard deviations in bits, and Pearson's r with the answer "
+        "entropy, by the sample that represents the item.",
+        headed(spread, headings, {"answer": ANSWERS.__getitem__}),
+        (
+            "SD between items: of the items' means. lowest, highest: over sample numbers. Only items with two "
+            "scored samples.",
+        ),
+    )
+
+
+_HEADINGS = {
+    "model": "Model",
+    "benchmark": "Benchmark",
+    "target": "Against",
+    "measure": "Measure",
+    "n_items": "Items",
+    "r": "r",
+    "lower": "from",
+    "upper": "to",
+    "p": "p",
+    "rho": "rho",
+    "rho_p": "p of rho",
+}
+
+
+def table_2_correlation(
+    correlations: pl.DataFrame, answers: Sequence[str], models: Sequence[str], sets: Mapping[str, Sequence[str]]
+) -> Table:
+    """Tabulate Pearson's r and Spearman's rho of every measure with every entropy, by model and benchmark."""
+    rows = correlations.sort(*_order(correlations), maintain_order=True)
+    lacking = rows.drop_nulls("reason").select("model", "benchmark", "measure", "target", "reason")
+    reasons = missing_notes(
+        (f"r of {measure_title(measure)} with {TARGETS[target]}", reason, f"{model}, {benchmark}")
+        for model, benchmark, measure, target, reason in lacking.iter_rows()
+    )
+    return Table(
+        "Pearson's r, and Spearman's rho, of measures of one response with entropies over the samples of its item.",
+        headed(rows, _HEADINGS, {"target": TARGETS.__getitem__, "measure": measure_title}),
+        (
+            FIRST_NOTE,
+            ENTROPY_NOTE,
+            f"{INTERVAL_NOTE} p: two-sided, of no correlation; 0.00 is less than 0.005, the CSV has all digits.",
+            "All measures are compared on the same items: those whose first response has them all.",
+            answer_note(answers),
+            *reasons,
+        ),
+        decimals=2,  # with 10,000 bootstrap samples of 40 items, another seed moves a limit by up to 0.015
+        published=_published(correlations) if compared("2_correlation", models, sets, answers) else None,
+    )
+
+
+def _order(correlations: pl.DataFrame) -> list[pl.Expr]:
+    """Return expressions that sort by model and benchmark, then by the compared entropy."""
+    return [
+        pl.col(name).cast(pl.Enum(correlations[name].unique(maintain_order=True))) for name in ("model", "benchmark")
+    ] + [pl.col("target").cast(pl.Enum(list(TARGETS)))]
+
+
+def _published(correlations: pl.DataFrame) -> Table:
+    """Return the paper's Table 2 with ours, for models and benchmarks that the study has under the same names."""
+    theirs = pl.read_csv(PUBLISHED / "table_2_correlation.csv")
+    ours = correlations.filter(measure="eas_reference", target="answer_entropy")
+    joined = theirs.join(ours, on=["model", "benchmark"], how="inner", maintain_order="left")
+    headings = {
+        "model": "Model",
+        "benchmark": "Benchmark",
+        "r": "r",
+        "lower": "from",
+        "upper": "to",
+        "pearson_r": "r: paper",
+        "difference": "r: difference",
+    }
+    shown = headed(joined.with_columns(difference=pl.col("r") - pl.col("pearson_r")), headings)
+    note = "The paper states p < 5e-5 for all four, but neither the temperature nor which response EAS uses."
+    return Table("Pearson's r of EAS (reference) with the answer entropy, here and in the paper.", shown, (note,))
+
+
+class TableFiles(TypedDict):
+    """Files of the tables: items and truncation of each model; correlations and spread of all."""
+
+    by_item: Sequence[str]
+    truncation: Sequence[str]
+    correlations: str
+    spread: str
+
+
+def write_tables(
+    files: TableFiles, settings: AreaShown, titles: Mapping[str, str], models: Sequence[str], folder: str
+) -> None:
+    """Write the tables of these names and titles to `folder`."""
+    inputs = {
+        **settings,
+        "models": models,
+        "items": read_several(ITEMS, files["by_item"], {"model": models}),
+        "truncation": pl.concat(map(TRUNCATION.read, files["truncation"])),
+        "correlations": CORRELATIONS.read(files["correlations"]),
+        "spread": SPREAD.read(files["spread"]),
+    }
+    save_tables(titles, globals(), inputs, settings["label"], folder)

@@ -1,0 +1,59 @@
+"""Correlations by SciPy and by hand; intervals against the same bootstrap written as a loop."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from papers.entropy_area.correlation import correlate, why_none
+
+
+def test_r_of_a_few_numbers_by_hand() -> None:
+    # Deviations (-1, 0, 1) and (-4/3, -1/3, 5/3): r = 3 / sqrt(2 * 42/9).
+    result = correlate([1, 2, 3], [1, 2, 4], 10, 0)
+    assert result.r == pytest.approx(3 / np.sqrt(2 * 42 / 9), abs=1e-12)
+    assert result.rho == pytest.approx(1, abs=1e-12)
+    assert correlate([1, 2, 3, 4], [4, 3, 2, 1], 10, 0).r == pytest.approx(-1, abs=1e-12)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_what_is_not_a_number_has_no_correlation(value: float) -> None:
+    assert why_none([1, 2, 3, 4], [1.0, value, 2.0, value], ("EAS", "entropy")) == (
+        "entropy is not a finite number for 2 of 4 items"
+    )
+    with pytest.raises(ValueError, match="no correlation: x is not a finite number for 1 of 4 items"):
+        correlate([1.0, value, 3.0, 4.0], [1, 2, 3, 5], 10, 0)
+
+
+def test_r_p_and_rho_are_those_of_scipy() -> None:
+    random = np.random.default_rng(7)
+    x = random.normal(size=60)
+    y = 0.5 * x + random.normal(size=60)
+    result = correlate(x, y, 10, 0)
+    # p by Student's t with 58 degrees of freedom.
+    t = result.r * np.sqrt(58 / (1 - result.r**2))
+    assert result.p == pytest.approx(2 * stats.t.sf(abs(t), 58), rel=1e-9)
+    assert result.r == pytest.approx(np.corrcoef(x, y)[0, 1], abs=1e-12)
+    ranks = [stats.rankdata(values) for values in (x, y)]
+    assert result.rho == pytest.approx(np.corrcoef(*ranks)[0, 1], abs=1e-12)
+    assert 0 < result.rho_p < 0.05
+
+
+def test_interval_is_over_bootstrap_samples_of_items() -> None:
+    x, y = [1.0, 2.0, 3.0, 4.0, 9.0], [2.0, 1.0, 4.0, 3.0, 5.0]
+    drawn, values = np.random.default_rng(3), []
+    for one in drawn.integers(5, size=(200, 5)):
+        a, b = np.array(x)[one], np.array(y)[one]
+        if len(set(a)) > 1 and len(set(b)) > 1:
+            values.append(stats.pearsonr(a, b).statistic)
+    result = correlate(x, y, 200, 3)
+    assert (result.lower, result.upper) == pytest.approx(tuple(np.quantile(values, [0.025, 0.975])), abs=1e-12)
+    assert result.lower < result.r < result.upper
+
+
+def test_what_has_no_correlation_is_reported() -> None:
+    assert why_none([1, 2], [1, 2]) == "2 items have both, 3 are needed"
+    assert why_none([1, 1, 1], [1, 2, 3], ("EAS", "answer entropy")) == "EAS is the same for all items"
+    assert why_none([1, 2, 3], [0, 0, 0], ("EAS", "answer entropy")) == "answer entropy is the same for all items"
+    assert why_none([1, 2, 3], [0, 0, 1]) is None
+    with pytest.raises(ValueError, match="no correlation: y is the same"):
+        correlate([1, 2, 3], [0, 0, 0], 10, 0)

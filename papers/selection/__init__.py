@@ -1,0 +1,21 @@
+"""Select a study's items to train on by the model's uncertainty about them (Zhu et al. 2025, Section 4)."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from entropy_sentinel.frames.analysis import Analysis
+
+
+def analyses() -> "dict[str, type[Analysis]]":
+    """Return the analysis."""
+    from papers.selection.settings import Selection
+
+    return {"selection": Selection}
+
+
+def commands() -> dict[str, Callable[..., None]]:
+    """Return the subcommand."""
+    from papers.selection.command_select import command
+
+    return {"select": command}

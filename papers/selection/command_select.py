@@ -1,0 +1,109 @@
+"""`entropy-sentinel select`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from papers.selection.settings import SelectOptions
+from entropy_sentinel.commands.options import BASE, ConfigFiles, load_made_study, say, taking
+from entropy_sentinel.frames.errors import ConfigError
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.table import Table
+
+    from papers.selection.choosing import CandidateFiles
+    from entropy_sentinel.config.sections import Config
+
+SUFFIXES = (".jsonl",)
+
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="The model of the study that is to be trained.")]
+Output = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The file of items to write: .jsonl.")]
+Judge = Annotated[
+    str | None, typer.Option("--judge", help="The judge whose labels are used; by default the study's first judge.")
+]
+
+
+@taking(SelectOptions)
+def command(model: Model, output: Output, configfile: ConfigFiles = [], judge: Judge = None, **options: Any) -> None:
+    """Select items of a study to train a model on.
+
+    It reads the study's responses; pass-rate needs several per item with labels, eas the pass forced_answer. A line of
+    the file has `messages` (a chat that ends with the reference or the solution), the scores, and why the item was
+    selected. Items need a reference; each question occurs once. Equal scores are ordered as by random with the same
+    seed. A study's analysis `selection` writes a file for every strategy and compares them.
+    """
+    from papers.selection.choosing import read_candidates, select
+    from papers.selection.making import read_solutions, write_training_file
+    from entropy_sentinel.commands.options import check_table_path
+    from entropy_sentinel.config.generations import prompt_settings
+    from entropy_sentinel.config.layout import Layout
+    from entropy_sentinel.frames.files import check_outputs
+    from entropy_sentinel.report.terminal import show
+
+    chosen = SelectOptions.of(options)
+    config = load_made_study(configfile)
+    judge = judge or config.run.judges[0]
+    for axis, name in (("models", model), ("judges", judge)):
+        _check(config, axis, name)
+    check_table_path(output, SUFFIXES)
+    check_outputs({"--output": output}, [BASE, *configfile, *chosen.solutions, Layout(config.study).results])
+    files = _files(config, model, judge, chosen)
+    candidates = read_candidates(model, files, chosen.tries, chosen.answer)
+    selection = select(candidates, **chosen.model_dump(exclude={"solutions"}))
+    solutions = read_solutions(chosen.solutions)
+    write_training_file(candidates, selection.rows, prompt_settings(config, model), solutions, output)
+    show([_table(candidates, selection.rows)])
+    say(f"{output}: {len(selection.rows):,} of {len(candidates):,} items")
+    for note in selection.notes:
+        say(note, err=True)
+
+
+def _check(config: "Config", axis: str, name: str) -> None:
+    known = getattr(config.run, axis)
+    if name not in known:
+        raise ConfigError(f"'{name}' is not in run.{axis}: {', '.join(known)}")
+
+
+def _files(config: "Config", model: str, judge: str, options: SelectOptions) -> "list[CandidateFiles]":
+    """Return the files of benchmarks with references; raises ConfigError for a strategy whose data the study lacks."""
+    from papers.selection.choosing import CandidateFiles
+    from papers.selection.settings import FORCED_ANSWER, lacks
+    from entropy_sentinel.config.layout import Layout
+
+    if why := lacks(options.strategy, options.tries, config.samples_of(model), config.run.features):
+        raise ConfigError(f"--strategy: {options.strategy} {why}, and run the study")
+    layout, files = Layout(config.study), []
+    for benchmark in config.labelled:
+        names = {"model": model, "benchmark": benchmark, "judge": judge, "family": FORCED_ANSWER}
+        labels = layout.labels.format(**names)
+        judged = options.strategy == "pass-rate" or Path(labels).exists()
+        files.append(
+            CandidateFiles(
+                layout.items.format(**names),
+                layout.generations.format(**names),
+                labels if judged else None,
+                layout.passes.format(**names) if options.strategy == "eas" else None,
+            )
+        )
+    return files
+
+
+def _table(candidates: "pl.DataFrame", selected: "pl.DataFrame") -> "Table":
+    """Return a table that compares the selection with all candidates."""
+    from papers.selection.tables import profiles, strategy_title
+    from entropy_sentinel.frames.printable import number
+    from entropy_sentinel.report.terminal import table
+
+    rows = [
+        [
+            strategy_title(row["strategy"]),
+            f"{row['items']:,}",
+            *(number(row[name]) for name in ("pass_rate", "accuracy")),
+            number(row["n_tokens"], ".1f"),
+            number(row["eas"]),
+        ]
+        for row in profiles(candidates, selected).iter_rows(named=True)
+    ]
+    return table(["selection", "items", "pass rate", "accuracy", "tokens", "EAS"], rows)

@@ -1,0 +1,128 @@
+"""Make a model's candidates, each strategy's selection from them, and the files for a trainer.
+
+A training file is JSON Lines: a chat, or prompt and completion, with its source and the reason for its selection.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypedDict
+
+import polars as pl
+
+from papers.selection.choosing import CandidateFiles, read_candidates, select
+from papers.selection.frames import CANDIDATES, SELECTIONS
+from entropy_sentinel.engines.generation import PromptSettings
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.files import whole_file
+from entropy_sentinel.frames.response import ITEM
+from entropy_sentinel.sources.rows import local_rows
+from entropy_sentinel.stages.generation import filled_prompt
+
+QUESTION, SOLUTION = "question", "solution"
+
+
+def read_solutions(paths: Iterable[str]) -> dict[str, str]:
+    """Read the target answers by question, from the columns `question` and `solution` of files of rows.
+
+    Raises InputError for a row without them.
+    """
+    found = {}
+    for path in paths:
+        for number, row in enumerate(local_rows(path)):
+            for name in (QUESTION, SOLUTION):
+                if not isinstance(row.get(name), str):
+                    raise InputError(f"{path}, row {number}: '{name}' must be text, was {row.get(name)!r}"[:300])
+            found[row[QUESTION]] = row[SOLUTION]
+    return found
+
+
+def write_training_file(
+    candidates: pl.DataFrame,
+    selected: pl.DataFrame,
+    prompt: PromptSettings,
+    solutions: Mapping[str, str],
+    path: str | Path,
+) -> None:
+    """Write a line for each row of `selected` (SELECTIONS), in their order, to `path`.
+
+    `prompt` is the prompt used in the study, so that training uses the same wording as evaluation.
+    """
+    with whole_file(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as lines:
+        for row in training_rows(candidates, selected, prompt, solutions):
+            lines.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def training_rows(
+    candidates: pl.DataFrame, selected: pl.DataFrame, prompt: PromptSettings, solutions: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """Return the rows of `write_training_file`.
+
+    `messages` end with the question's solution as the assistant's message, or with the reference if `solutions` is
+    empty. A plain-text prompt gives `prompt` and `completion` instead. `scores` has the scores of all strategies, null
+    if unknown. Raises InputError for a question without a solution.
+    """
+    known = selected.join(candidates.drop("model"), on=ITEM, how="left", maintain_order="left", validate="m:1")
+    for row in known.iter_rows(named=True):
+        if solutions and row["question"] not in solutions:
+            raise InputError(
+                f"solutions: no row for item {row['item_id']}; add one whose '{QUESTION}' is {row['question']!r}"
+            )
+        filled, target = filled_prompt(prompt, row["question"]), solutions.get(row["question"], row["reference"])
+        yield {
+            **(
+                {"prompt": filled, "completion": target}
+                if isinstance(filled, str)
+                else {"messages": [*filled, {"role": "assistant", "content": target}]}
+            ),
+            **{name: row[name] for name in ("question", "reference", "model", "benchmark", "item_id")},
+            **{name: row[name] for name in ("strategy", "rank", "reason")},
+            "scores": {name: row[name] for name in ("n_tokens", "passes", "pass_rate", "eas")},
+        }
+
+
+class SelectionSettings(TypedDict):
+    """Settings of a model's selections."""
+
+    size: int
+    seed: int
+    tries: int
+    answer: str
+    prompt: PromptSettings
+
+
+class SelectionInputs(TypedDict):
+    """Files of a model, one of each kind per benchmark; `asked` is empty if no strategy reads it.
+
+    `solutions` are those of all benchmarks together.
+    """
+
+    benchmarks: Sequence[str]
+    generations: Sequence[str]
+    labels: Sequence[str]
+    asked: Sequence[str]
+    solutions: Sequence[str]
+
+
+def write_selections(
+    files: SelectionInputs,
+    model: str,
+    settings: SelectionSettings,
+    training_files: Mapping[str, str],
+    candidates_output: str,
+    selections_output: str,
+) -> None:
+    """Write the candidates, the selections, and a training file for each strategy, which `training_files` names."""
+    asked: Sequence[str | None] = files["asked"] or [None] * len(files["benchmarks"])
+    by_benchmark = map(CandidateFiles, files["benchmarks"], files["generations"], files["labels"], asked)
+    candidates = read_candidates(model, by_benchmark, settings["tries"], settings["answer"])
+    selected = [
+        select(candidates, strategy, settings["size"], settings["seed"], settings["tries"], settings["answer"])
+        for strategy in training_files
+    ]
+    solutions = read_solutions(files["solutions"])
+    for one in selected:
+        write_training_file(candidates, one.rows, settings["prompt"], solutions, training_files[one.strategy])
+    CANDIDATES.write(candidates, candidates_output, {"model": model})
+    notes = [note for one in selected for note in one.notes]
+    SELECTIONS.write(pl.concat(one.rows for one in selected), selections_output, {"model": model, "notes": notes})

@@ -1,0 +1,78 @@
+"""The tables and figures of the catalogue, the page that shows them, and its lines for the terminal."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypedDict
+
+from entropy_sentinel.analyses.exhibits import read_several, save_figures, save_page, save_tables
+from papers.selection import figures, tables
+from papers.selection.catalogue import FIGURES, STRATEGIES, TABLES
+from papers.selection.frames import CANDIDATES, SELECTIONS
+from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.files import write_whole
+from entropy_sentinel.report.plain_text import below, text_table
+
+TEMPLATE = Path(__file__).with_name("report.html.j2")
+
+
+class ReportFiles(TypedDict):
+    """Files of the page, one of each for each model."""
+
+    candidates: Sequence[str]
+    selections: Sequence[str]
+
+
+class ReportSettings(TypedDict):
+    """Settings of the page and its exhibits, by their names in the catalogue."""
+
+    label: str
+    tables: Sequence[str]
+    figures: Sequence[str]
+    strategies: Sequence[str]
+    answer: str
+    tries: int
+
+
+def write_report(files: ReportFiles, models: Sequence[str], settings: ReportSettings, page: str, summary: str) -> None:
+    """Write the page, with `tables/` and `figures/` beside it, and the summary."""
+    expected = {"model": models}
+    inputs = {
+        "candidates": read_several(CANDIDATES, files["candidates"], expected),
+        "selections": read_several(SELECTIONS, files["selections"], expected),
+        "notes": _notes(files["selections"], models),
+        "label": settings["label"],
+    }
+    folder = Path(page).parent
+    table_titles = {name: TABLES[name] for name in settings["tables"]}
+    figure_titles = {name: FIGURES[name] for name in settings["figures"]}
+    save_tables(table_titles, vars(tables), inputs, settings["label"], f"{folder}/tables")
+    save_figures(figure_titles, vars(figures), inputs, f"{folder}/figures")
+    exhibits = {
+        "tables": [f"{folder}/tables/table_{name}.html" for name in table_titles],
+        "figures": [f"{folder}/figures/figure_{name}.html" for name in figure_titles],
+    }
+    save_page(
+        template=TEMPLATE,
+        files=exhibits,
+        page=page,
+        title="Which items to train on",
+        label=settings["label"],
+        strategies={name: STRATEGIES[name] for name in settings["strategies"]},
+        answer=settings["answer"],
+        tries=settings["tries"],
+        notes=inputs["notes"],
+    )
+    write_whole(summary, summarise(inputs))
+
+
+def _notes(selections: Sequence[str], models: Sequence[str]) -> list[str]:
+    notes = {str(about["model"]): about["notes"] for about in map(read_provenance, selections)}
+    single = len(models) == 1
+    return [f"{note}." if single else f"{model}, {note}." for model in models for note in notes[model]]
+
+
+def summarise(inputs: Mapping[str, Any]) -> str:
+    """Return the summary as plain text: what each strategy selects, and what it lacks."""
+    table = tables.table_selections(inputs["candidates"], inputs["selections"], notes=[])
+    lines = text_table(table.frame.columns, table.cells())
+    return "\n".join([below("Which items to train on", lines), *inputs["notes"]]) + "\n"

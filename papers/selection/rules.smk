@@ -1,0 +1,54 @@
+# Needs: items with references, a model's responses to them, their labels; for the strategy eas the pass forced_answer.
+# Makes: results/<study>/{judge}/selection/: {model}/{strategy}.jsonl, what a trainer reads; candidates/{model}.parquet
+#        and selections/{model}.parquet; tables/, figures/, report.html, summary.txt.
+
+
+include: "names.smk"
+
+
+use rule cpu_job as selection_choice with:
+    input:
+        benchmarks=expand(ITEMS, benchmark=CONFIG.labelled),
+        generations=expand(GENERATIONS, benchmark=CONFIG.labelled, allow_missing=True),
+        labels=expand(LABELS, benchmark=CONFIG.labelled, allow_missing=True),
+        asked=(
+            expand(PASSES, family=FORCED_ANSWER, benchmark=CONFIG.labelled, allow_missing=True)
+            if "eas" in SELECTION.strategies
+            else []
+        ),
+        solutions=SELECTION.solutions,
+    output:
+        *SELECTION_TRAINING.values(),
+        candidates=SELECTION_CANDIDATES,
+        selections=SELECTION_FILES,
+    log:
+        f"{LOGS}/{{judge}}/selection/{{model}}.log",
+    params:
+        **calls("papers.selection.making.write_selections"),
+        training_files=lambda wildcards: {name: path.format(**wildcards) for name, path in SELECTION_TRAINING.items()},
+        settings=lambda wildcards: {
+            **{key: getattr(SELECTION, key) for key in ("size", "seed", "tries", "answer")},
+            "prompt": generations.prompt_settings(CONFIG, wildcards.model),
+        },
+
+
+use rule cpu_job as selection_report with:
+    input:
+        candidates=expand(SELECTION_CANDIDATES, model=MODELS, allow_missing=True),
+        selections=expand(SELECTION_FILES, model=MODELS, allow_missing=True),
+    output:
+        *SELECTION_EXHIBITS,
+        page=f"{SELECTION_FOLDER}/report.html",
+        summary=f"{SELECTION_FOLDER}/summary.txt",
+    log:
+        f"{LOGS}/{{judge}}/selection/report.log",
+    params:
+        **calls("papers.selection.report.write_report"),
+        models=MODELS,
+        settings={
+            "label": SELECTION.label(CONFIG.study),
+            **{key: getattr(SELECTION, key) for key in ("tables", "figures", "strategies", "answer", "tries")},
+        },
+
+
+TARGETS += exhibits_of("selection", judge=SELECTION.judges)
