@@ -1,4 +1,4 @@
-"""Write adjustments.json: intervals of MAPIE and crepes, for tests/analyses/intervals/test_adjusting.py.
+"""Write adjustments.json: intervals of MAPIE and crepes, for papers/intervals/tests/test_adjusting.py.
 
 In an environment of its own: `pip install mapie==1.6.0 crepes==0.9.1`. MAPIE adjusts stated intervals as if three
 fitted models had predicted them, and does conformal quantile regression; crepes has a margin for each group, around

@@ -1,0 +1,21 @@
+"""Whether entropy measures a model's lack of knowledge, with one or several right answers (Tomov et al., 2025)."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from entropy_sentinel.frames.analysis import Analysis
+
+
+def analyses() -> "dict[str, type[Analysis]]":
+    """Return the analysis."""
+    from papers.ambiguity.settings import Ambiguity
+
+    return {"ambiguity": Ambiguity}
+
+
+def commands() -> dict[str, Callable[..., None]]:
+    """Return the subcommand."""
+    from papers.ambiguity.command_counts import command
+
+    return {"counts": command}

@@ -1,0 +1,206 @@
+"""Stage `aligned`: align the classes of a model's answers with the right answers of a benchmark's items.
+
+The true probabilities p* come from the benchmark's own answer counts, or from a file with the same questions. The same
+comparison that grouped the model's answers also matches the classes to right answers.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from papers.ambiguity.catalogue import ESTIMATORS
+from papers.ambiguity.frames import ALIGNED
+from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.frames.contract import read_provenance, readable
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.frames.signals import contract_of
+from entropy_sentinel.grouping.backend import Backend, Pair, Question, make_backend
+from entropy_sentinel.grouping.exact import ExactBackend
+from entropy_sentinel.grouping.settings import GroupingSettings
+from entropy_sentinel.signals.catalogue import FAMILIES
+from entropy_sentinel.sources.fields import look_up, normalised, one_text, read_answers, read_counts
+from entropy_sentinel.sources.rows import local_rows
+
+log = logging.getLogger(__name__)
+
+# The columns of a file with additional counts.
+_QUESTION, _ANSWERS, _COUNTS = "question", "answers", "counts"
+
+
+@dataclass(frozen=True)
+class PStar:
+    """The names and the counts of a question's right answers; counts are None if unknown."""
+
+    question: str
+    answers: tuple[tuple[str, ...], ...]
+    counts: tuple[float, ...] | None
+
+    @property
+    def probabilities(self) -> np.ndarray:
+        """Return p*, (n_answers,): the shares of the counts, or equal shares without counts."""
+        weights = np.ones(len(self.answers)) if self.counts is None else np.array(self.counts)
+        return np.asarray(weights / weights.sum())
+
+
+def of_items(benchmark: str) -> dict[str, PStar]:
+    """Return p* by item_id, for the items of a benchmark file that have answers."""
+    rows = BENCHMARKS.read(benchmark, ["item_id", "question", "answers", "counts"]).drop_nulls("answers")
+    return {
+        item: PStar(question, tuple(map(tuple, answers)), counts and tuple(counts))
+        for item, question, answers, counts in rows.iter_rows()
+    }
+
+
+def of_file(path: str, benchmark: str) -> dict[str, PStar]:
+    """Return p* of a benchmark's items by item_id, from a file with columns question, answers and counts.
+
+    Rows are matched by their question. As in the paper, rows without counts, or with a count of 0, are left out. An
+    answer also has all names of the benchmark's answer with which it shares a name. Raises InputError with file and row
+    for an invalid question, answers or counts, for a repeated question, and if no question is the benchmark's.
+    """
+    items: dict[str, list[tuple[str, PStar]]] = {}
+    for item, own in of_items(benchmark).items():
+        items.setdefault(own.question, []).append((item, own))
+    p_stars, rows, n_rows, uncounted = dict[str, PStar](), dict[str, int](), 0, 0
+    for n_rows, row in enumerate(local_rows(path), start=1):
+        where = f"{path}: row {n_rows - 1}"
+        question = one_text(look_up(_QUESTION, row, where), f"{where}: '{_QUESTION}'")
+        if rows.setdefault(question, n_rows - 1) != n_rows - 1:
+            raise InputError(f"{where}: has the question of row {rows[question]}; keep one row for each question")
+        answers = read_answers(_ANSWERS, row, where)
+        counts = read_counts(_COUNTS, answers, row, where, zero=True)
+        if question not in items:
+            continue
+        if not answers or not all(counts or [0]):
+            uncounted += 1
+            continue
+        for item, own in items[question]:
+            named = tuple(_with_further_names(tuple(names), own.answers) for names in answers)
+            p_stars[item] = PStar(question, named, tuple(counts or ()))
+    if not p_stars:
+        raise InputError(f"{path}: must have counts for questions of {benchmark}; none of its {n_rows} rows has any")
+    log.info("%s: p* of %d items; %d have an answer without a count", path, len(p_stars), uncounted)
+    return p_stars
+
+
+def _with_further_names(names: tuple[str, ...], answers: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the names, extended by those of the first answer in `answers` that shares a name with them."""
+    own = set(map(normalised, names))
+    return (*names, *next((other for other in answers if own & set(map(normalised, other))), ()))
+
+
+class Classes(NamedTuple):
+    """The classes of the answers to a question. Each lists its distinct texts, the earliest sample's first."""
+
+    question: Question
+    texts: Sequence[Sequence[str]]
+
+
+def matched(classes: Sequence[Classes], backend: Backend) -> list[list[int | None]]:
+    """Return the index of the matching right answer for each class of each question, or None.
+
+    A class matches an answer if one of its texts is a name of the answer. For the other classes the backend compares
+    the first text with the first name of each answer; the first answer with the same meaning gets the class. An answer
+    may have several classes, but a class has at most one answer.
+    """
+    numbers: list[list[int | None]] = [[None] * len(item.texts) for item in classes]
+    for comparing, n_texts in ((ExactBackend(), None), (backend, 1)):
+        open_ = [
+            (item, place, number, Pair(of.question, names[0], text))
+            for item, of in enumerate(classes)
+            for place, texts in enumerate(of.texts)
+            if numbers[item][place] is None
+            for number, names in enumerate(of.question.answers)
+            for text in texts[:n_texts]
+            if text
+        ]
+        same = comparing.same([pair for *_, pair in open_])
+        for (item, place, number, _), is_same in zip(open_, same, strict=True):
+            if is_same and numbers[item][place] is None:
+                numbers[item][place] = number
+    return numbers
+
+
+SEMANTICS = contract_of(FAMILIES[ESTIMATORS["se"].family])
+
+
+def write_aligned(
+    benchmark: str,
+    semantics: str,
+    sources: Mapping[str, str],
+    source: str,
+    settings: GroupingSettings,
+    output: str,
+) -> None:
+    """Align one model's answers in `semantics` with those in `benchmark` and in the files of `sources`.
+
+    `source` is the name of the benchmark's own counts.
+    """
+    origin = read_provenance(semantics)
+    whose = {name: origin[name] for name in ("model", "benchmark")}
+    backend = make_backend(settings)
+    groups = class_frame(semantics)
+    known = {source: of_items(benchmark)} | {name: of_file(path, benchmark) for name, path in sources.items()}
+    rows = [
+        {**whose, "source": name} | row for name, p_stars in known.items() for row in aligned(groups, p_stars, backend)
+    ]
+    ALIGNED.write(ALIGNED.frame(rows), output, {**whose, "grouping": backend.provenance})
+
+
+def class_frame(semantics: str) -> pl.DataFrame:
+    """Return a row for each class of each item: its texts, probability, share of the samples, and their number."""
+    with readable(semantics, SEMANTICS.stage):
+        columns = (*RESPONSE, "answer", "answer_class", "class_probability")
+        rows = SEMANTICS.scan(semantics).select(columns).drop_nulls("answer_class").sort("item_id", "sample").collect()
+    rows = rows.with_columns(n_samples=pl.len().over("item_id"))
+    return (
+        rows.group_by("item_id", "answer_class", maintain_order=True)
+        .agg(
+            texts=pl.col("answer").unique(maintain_order=True),
+            p=pl.col("class_probability").first(),
+            frequency=pl.len() / pl.col("n_samples").first(),
+            n_samples=pl.col("n_samples").first(),
+        )
+        .sort("item_id", "answer_class")
+    )
+
+
+def aligned(groups: pl.DataFrame, p_stars: Mapping[str, PStar], backend: Backend) -> list[dict[str, Any]]:
+    """Return rows of ALIGNED, without model, benchmark and source, for the items that have answers and p*."""
+    items = {str(item): own for (item,), own in groups.group_by("item_id", maintain_order=True) if item in p_stars}
+    if without := len(p_stars) - len(items):
+        log.warning("%d items have right answers, but no answer of the model: they are left out", without)
+    classes = [
+        Classes(Question(p_stars[item].question, p_stars[item].answers), own["texts"].to_list())
+        for item, own in items.items()
+    ]
+    matches = matched(classes, backend)
+    return [
+        {"item_id": item} | row
+        for (item, own), numbers in zip(items.items(), matches, strict=True)
+        for row in _rows(p_stars[item], own, numbers)
+    ]
+
+
+def _rows(known: PStar, own: pl.DataFrame, numbers: Sequence[int | None]) -> list[dict[str, Any]]:
+    """Return a row for each right answer with the model's probability, then rows for the model's other classes."""
+    groups = own.with_columns(number=pl.Series(numbers, dtype=pl.Int64))
+    given = {
+        number: (p, frequency)
+        for number, p, frequency in groups.group_by("number").agg(pl.col("p", "frequency").sum()).iter_rows()
+    }
+    counts = known.counts or [None] * len(known.answers)
+    rows = [
+        {"name": names[0], "right": True, "count": count, "p_star": share}
+        | dict(zip(("p", "frequency"), given.get(number, (None, None)), strict=True))
+        for number, (names, count, share) in enumerate(zip(known.answers, counts, known.probabilities, strict=True))
+    ]
+    for texts, p, frequency in groups.filter(pl.col("number").is_null()).select("texts", "p", "frequency").iter_rows():
+        name = {"name": texts[0], "right": False, "count": None, "p_star": 0.0}
+        rows.append(name | {"p": p, "frequency": frequency})
+    return [{"class": place, "n_samples": own["n_samples"][0]} | row for place, row in enumerate(rows)]

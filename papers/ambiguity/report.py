@@ -1,0 +1,176 @@
+"""The page of this analysis, and its closing lines: does entropy measure a model's lack of knowledge?"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any, TypedDict
+
+import polars as pl
+
+from papers.ambiguity.catalogue import (
+    ANSWERS,
+    AUC_NOTE,
+    BY_FREQUENCY,
+    COMMON_NOTE,
+    ESTIMATORS,
+    FREQUENCIES,
+    KL,
+    AmbiguityShown,
+    made_note,
+)
+from papers.ambiguity.frames import CONCORDANCES, P_STARS
+from entropy_sentinel.analyses.exhibits import save_page
+from entropy_sentinel.frames.files import write_whole
+from entropy_sentinel.frames.printable import number, span
+from entropy_sentinel.report.plain_text import text_table
+
+# This project's own thresholds for describing an AUC_c above chance in words.
+_WELL, _SOMEWHAT = 0.75, 0.6
+# Shares of pairs above which a caveat is shown.
+_MANY = 0.2
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How well each estimator ranks a model's items of a benchmark with one answer, or with several."""
+
+    model: str
+    benchmark: str
+    answers: str
+    n_items: int
+    # Rows of CONCORDANCES by estimator.
+    found: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def title(self) -> str:
+        return f"{self.model}, {self.benchmark}, {ANSWERS[self.answers]}"
+
+    @property
+    def verdict(self) -> str:
+        """Return how well semantic entropy works, and which caveats apply."""
+        row = self.found["se"]
+        if row["auc_c"] is None:
+            return f"Semantic entropy cannot be assessed: {row['reason']}."
+        value = f"AUC_c {number(row['auc_c'], '.2f')}{interval(row)}"
+        return " ".join([f"Semantic entropy {_worth(row)}: {value}.", *self.caveats])
+
+    @property
+    def caveats(self) -> list[str]:
+        """Return sentences about pairs of items without information on semantic entropy, if there are many."""
+        row, remarks = self.found["se"], []
+        if (row["tied"] or 0) >= _MANY:
+            remarks.append(f"It is equal for {row['tied']:.0%} of the pairs of items, which are uninformative.")
+        if (row["alike"] or 0) >= _MANY:
+            remarks.append(
+                f"Of the {'others' if remarks else 'pairs of items'}, {row['alike']:.0%} count half, because the model "
+                "knows both items equally well (usually not at all); this pulls AUC_c towards 0.5."
+            )
+        return remarks
+
+
+def _worth(row: Mapping[str, Any]) -> str:
+    if row["auc_c"] <= 0.5 or (row["lower"] or row["auc_c"]) <= 0.5:
+        return "is no better than chance at finding what the model does not know"
+    if row["auc_c"] < _SOMEWHAT:
+        return "is hardly better than chance at finding what the model does not know"
+    return f"finds {'well' if row['auc_c'] >= _WELL else 'somewhat'} what the model does not know"
+
+
+def interval(row: Mapping[str, Any]) -> str:
+    """Return the interval of a row of CONCORDANCES in brackets; an empty text if there is none."""
+    return "" if row["lower"] is None else f" ({span(row)})"
+
+
+def summaries(concordances: pl.DataFrame, source: str) -> Iterator[Summary]:
+    """Return summaries by model, kind of items and benchmark, for the paper's form and the benchmarks' own p*."""
+    rows = concordances.filter(pl.col("estimator").is_in(list(ESTIMATORS)), form=KL, source=source)
+    for (model, answers, benchmark), own in rows.group_by("model", "answers", "benchmark", maintain_order=True):
+        by_estimator = {row["estimator"]: row for row in own.iter_rows(named=True)}
+        yield Summary(str(model), str(benchmark), str(answers), own["n_items"][0], by_estimator)
+
+
+def answer(summaries: Sequence[Summary]) -> str:
+    """Return the answer over all models and benchmarks, from the medians of the semantic entropy's AUC_c."""
+    parts = []
+    for kind, where in (("one", "where questions have one answer"), ("several", "where they have several")):
+        rows = [summary.found["se"] for summary in summaries if summary.answers == kind]
+        known = [row for row in rows if row["auc_c"] is not None]
+        if not known:
+            parts.append(f"{where}, this study cannot tell")
+            continue
+        middle, alike = (median(row[name] for row in known) for name in ("auc_c", "alike"))
+        beaten = sum((row["lower"] or 0) > 0.5 for row in known)
+        worth = "yes" if middle >= _WELL else "somewhat" if middle >= _SOMEWHAT else "hardly" if middle > 0.5 else "no"
+        if not beaten:
+            worth = "no"
+        if alike >= 0.5:  # such pairs pull AUC_c to chance, however good entropy is
+            worth = f"this study can hardly tell, because in the median {alike:.0%} of the pairs count half"
+        parts.append(
+            f"{where}, {worth}: the median AUC_c of semantic entropy is {middle:.2f}, and in {beaten} of {len(known)} "
+            "cases its interval is above chance, 0.5"
+        )
+    return f"Does entropy find what the model does not know? {'; '.join(_capital(parts))}."
+
+
+def by_frequency(concordances: pl.DataFrame, source: str) -> str:
+    """Return the same medians with p and semantic entropy from the shares of the samples; empty without these."""
+    rows = concordances.filter(form=FREQUENCIES, estimator=BY_FREQUENCY, source=source).drop_nulls("auc_c")
+    medians = dict(rows.group_by("answers").agg(pl.col("auc_c").median()).iter_rows())
+    parts = [f"{medians[kind]:.2f} where questions have {kind}" for kind in ANSWERS if kind in medians]
+    return f"With shares of the samples instead of probabilities: {' and '.join(parts)}." if parts else ""
+
+
+def _capital(parts: Sequence[str]) -> list[str]:
+    return [parts[0][0].upper() + parts[0][1:], *parts[1:]]
+
+
+def summarise(shown: Sequence[Summary], frequencies: str) -> str:
+    """Return plain text: the answer, `by_frequency` too, then AUC_c of every estimator by model, benchmark and kind."""
+    lines = [answer(shown), frequencies, ""] if shown else ["There are no items."]
+    rows = [
+        [summary.model, summary.benchmark, ANSWERS[summary.answers], str(summary.n_items)]
+        + [number(summary.found[name]["auc_c"], ".2f") + interval(summary.found[name]) for name in ESTIMATORS]
+        for summary in shown
+    ]
+    headings = ["model", "benchmark", "answers", "items", *(estimator.title for estimator in ESTIMATORS.values())]
+    table = text_table(headings, rows)
+    notes = ["", "AUC_c with its 95 % interval: how often the more uncertain of two items has the larger estimator."]
+    notes += [" ".join([f"{summary.title}, SE:", *summary.caveats]) for summary in shown if summary.caveats]
+    return "\n".join([*lines, *([*table, *notes] if shown else [])]) + "\n"
+
+
+TEMPLATE = Path(__file__).with_name("report.html.j2")
+
+
+class ReportFiles(TypedDict):
+    """Files of the page: concordances, what p* is like, and exhibits' .html files."""
+
+    concordances: str
+    p_stars: str
+    tables: Sequence[str]
+    figures: Sequence[str]
+
+
+def write_report(files: ReportFiles, settings: AmbiguityShown, page: str, summary: str) -> None:
+    """Write the page and the summary."""
+    concordances, source = CONCORDANCES.read(files["concordances"]), settings["source"]
+    shown, frequencies = list(summaries(concordances, source)), by_frequency(concordances, source)
+    p_stars = P_STARS.read(files["p_stars"]).filter(source=source)
+    assumed = p_stars.filter(pl.col("counts").is_null(), pl.col("n_answers") > 1)["benchmark"].unique().sort()
+    save_page(
+        template=TEMPLATE,
+        files=files,
+        page=page,
+        title="Entropy and ambiguity",
+        label=settings["label"],
+        answer=answer(shown) if shown else None,
+        frequencies=frequencies,
+        summaries=shown,
+        kinds=ANSWERS,
+        estimators=ESTIMATORS,
+        interval=interval,
+        notes=[AUC_NOTE, COMMON_NOTE, made_note(settings)],
+        assumed=assumed.to_list(),
+    )
+    write_whole(summary, summarise(shown, frequencies))

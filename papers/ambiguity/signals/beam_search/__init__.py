@@ -1,0 +1,13 @@
+"""Family `beam_search`: the likeliest responses to an item by beam search, and the improbability of the likeliest."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from entropy_sentinel.frames.signals import Family
+
+
+def signals() -> "dict[str, Family]":
+    """Return the family."""
+    from papers.ambiguity.signals.beam_search.family import FAMILY
+
+    return {"beam_search": FAMILY}

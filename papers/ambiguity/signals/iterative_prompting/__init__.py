@@ -1,0 +1,13 @@
+"""Family `iterative_prompting`: how much the model changes its answer if one of its own answers is in the prompt."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from entropy_sentinel.frames.signals import Family
+
+
+def signals() -> "dict[str, Family]":
+    """Return the family."""
+    from papers.ambiguity.signals.iterative_prompting.family import FAMILY
+
+    return {"iterative_prompting": FAMILY}

@@ -1,0 +1,135 @@
+"""The prompts of the pass for the items of one part, with an answer in the prompt, and the resulting rows."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from papers.ambiguity.signals.iterative_prompting.frames import ITERATIVE_PROMPTS
+from entropy_sentinel.chat.settings import PromptTemplate
+from entropy_sentinel.engines.catalogue import PROMPTS
+from entropy_sentinel.engines.engine import Asked, AskedByTokens, Continuation, in_order
+from entropy_sentinel.engines.generation import AskedSettings, PromptSettings
+from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.stages.generation import filled_prompt
+
+_QUESTION = "{question}"
+# Marks that a question or an answer may already end with at a place where the template has one.
+_MARKS = ("?", ".", "!")
+
+
+def with_answer(asked_with: PromptSettings, template: str, question: str, answer: str) -> Asked:
+    """Return the prompt with a question and a possible answer, `template`, in the model's usual form.
+
+    A chat keeps its other messages; the template replaces the message with the question. Plain text keeps the text
+    before the paragraph with the question, such as the examples of a few-shot prompt; that paragraph, `Q: .. A:`, is
+    the end of prompt 3 in the paper. The paper does not state whether its examples are kept.
+    """
+    for place, value in (("question", question), ("answer", answer)):
+        if value.endswith(_MARKS):
+            template = template.replace(f"{{{place}}}{value[-1]}", f"{{{place}}}")
+    variables = {**asked_with.get("prompt_variables", {}), "answer": answer}
+    own: PromptSettings = {**asked_with, **_with_question_replaced(asked_with, template), "prompt_variables": variables}
+    return filled_prompt(own, question)
+
+
+def _with_question_replaced(asked_with: PromptSettings, template: str) -> PromptTemplate:
+    """Return the model's own prompt with the template in place of the question; placeholders are not filled yet."""
+    if text := asked_with.get("text"):
+        before, blank, _ = text[: text.index(_QUESTION)].rpartition("\n\n")
+        return {"text": f"{before}{blank}{template}"}
+    chat = asked_with.get("messages") or PROMPTS[asked_with["prompt"]].chat
+    return {
+        "messages": [
+            {**message, "content": template} if _QUESTION in message["content"] else message for message in chat
+        ]
+    }
+
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Item:
+    """The responses to one item that are measured, and the first response of each distinct answer, by the answer."""
+
+    responses: Sequence[Row]
+    first: Mapping[str, Row]
+
+    def pairs(self, prompts: Sequence[Sequence[int]]) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
+        """Yield each distinct answer after the item's own prompt, then after each of `prompts`, with an answer."""
+        own = next(iter(self.first.values()))["prompt_ids"]
+        for prompt in (own, *prompts):
+            for answer in self.first.values():
+                yield prompt, answer["token_ids"]
+
+
+def ask(
+    part: pl.DataFrame, engine: AskedByTokens, settings: Mapping[str, Any], asked_with: AskedSettings
+) -> pl.DataFrame:
+    """Return rows of ITERATIVE_PROMPTS for responses: traces with `prompt_ids` and `question`."""
+    rows, items = list[Row](), list[_Item]()
+    for _, own in part.group_by("item_id", maintain_order=True):
+        left_out, item = _sorted(own.sort("sample").to_dicts(), settings["samples"])
+        rows += left_out
+        items += [item] if item else []
+    texts = [(next(iter(item.first.values()))["question"], answer) for item in items for answer in item.first]
+    chats = [with_answer(asked_with, settings["prompt"], question, answer) for question, answer in texts]
+    prompts = iter([prompt.token_ids for prompt in engine.prompts(chats)])
+    pairs = [pair for item in items for pair in item.pairs([next(prompts) for _ in item.first])]
+    answered = iter(in_order(engine.continuations(iter(pairs)), len(pairs), "continuations"))
+    for item in items:
+        n = len(item.first)
+        rows += _judged(item, [[next(answered) for _ in range(n)] for _ in range(n + 1)])
+    return ITERATIVE_PROMPTS.frame(rows)
+
+
+def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
+    """Return rows without log-probabilities, for responses that cannot be asked about; `unusable` has the reason."""
+    return ITERATIVE_PROMPTS.frame(part.select(*RESPONSE, reason="unusable").to_dicts())
+
+
+def _sorted(responses: Sequence[Row], samples: int) -> tuple[list[Row], _Item | None]:
+    """Return rows of an item's left-out responses, with reasons; and the item with the others."""
+    usable = sum(response["sample"] < samples for response in responses)
+    left_out, answered, first = list[Row](), list[Row](), dict[str, Row]()
+    for response in responses:
+        answer = response["text"].strip()
+        if reason := _left_out(response["sample"], answer, usable, samples):
+            left_out.append({key: response[key] for key in RESPONSE} | {"reason": reason})
+        else:
+            answered.append({**response, "answer": answer})
+            first.setdefault(answer, response)
+    return left_out, _Item(answered, first) if answered else None
+
+
+def _left_out(sample: int, answer: str, usable: int, samples: int) -> str | None:
+    """Return why a response is left out, or None; `usable` of the first `samples` can be used."""
+    if usable < samples:
+        return f"only {usable} of the first {samples} responses to the item can be asked about"
+    if sample >= samples:
+        return f"not among the first {samples} of its item; only those are asked about"
+    return None if answer else "the answer is empty"
+
+
+def _judged(item: _Item, continuations: Sequence[Sequence[Continuation]]) -> list[Row]:
+    """Return the rows of one item; `continuations` are those of its prompt, then of the prompt with each answer."""
+    refusals = [continuation.refused for row in continuations for continuation in row if continuation.refused]
+    if refusals:
+        return [
+            {**{key: response[key] for key in RESPONSE}, "reason": f"refused: {refusals[0]}"}
+            for response in item.responses
+        ]
+    logprobs = [[float(continuation.logprobs.sum(dtype="float64")) for continuation in row] for row in continuations]
+    place = {answer: number for number, answer in enumerate(item.first)}
+    distinct = [response["sample"] for response in item.first.values()]
+    return [
+        {
+            **{key: response[key] for key in (*RESPONSE, "answer")},
+            "logprob": logprobs[0][place[response["answer"]]],
+            "distinct": distinct,
+            "conditional_logprobs": logprobs[1 + place[response["answer"]]],
+        }
+        for response in item.responses
+    ]

@@ -1,0 +1,13 @@
+"""Family `sar`: the uncertainty of the answers to an item, weighted by relevance to their meaning."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from entropy_sentinel.frames.signals import Family
+
+
+def signals() -> "dict[str, Family]":
+    """Return the family."""
+    from papers.ambiguity.signals.sar.family import FAMILY
+
+    return {"sar": FAMILY}

@@ -1,0 +1,275 @@
+"""The tables of the catalogue, from the files of all models."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypedDict
+
+import numpy as np
+import polars as pl
+
+from papers.ambiguity.catalogue import (
+    ANSWERS,
+    AUC_NOTE,
+    BY_FREQUENCY,
+    COMMON_NOTE,
+    COMPARED,
+    ESTIMATORS,
+    INTERVAL_NOTE,
+    KL,
+    AmbiguityShown,
+    form_title,
+    made_note,
+)
+from papers.ambiguity.comparison import beside, beside_statistics
+from papers.ambiguity.frames import ALIGNED, AUROCS, CONCORDANCES, ESTIMATES, P_STARS, UNCERTAINTIES
+from papers.ambiguity.measures import joined
+from entropy_sentinel.analyses.exhibits import read_several, save_tables
+from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.frames.printable import number
+from entropy_sentinel.report.tables import Table, headed, missing_notes
+
+_WHOSE = {"model": "Model", "benchmark": "Benchmark", "answers": "Answers"}
+
+
+def table_2_concordance(concordances: pl.DataFrame, settings: AmbiguityShown) -> Table:
+    """Tabulate AUC_c of every estimator, by model, benchmark, and items with one answer and with several."""
+    rows = _own(concordances, settings).filter(form=KL)
+    return Table(
+        "Concordance AUC_c of each estimator with the epistemic uncertainty, for questions with one right answer and "
+        "with several.",
+        _wide(rows, "auc_c", {}),
+        (AUC_NOTE, COMMON_NOTE, made_note(settings), *_reasons(rows)),
+        published=beside("2_concordance", rows, settings, "auc_c", [], "AUC_c"),
+    )
+
+
+def table_3_dirichlet(concordances: pl.DataFrame, settings: AmbiguityShown) -> Table:
+    """Tabulate AUC_c by the weight of the counts (gamma), for items with several answers."""
+    posteriors = (pl.col("form") == KL) | pl.col("form").str.starts_with("dirichlet-")
+    rows = _own(concordances, settings).filter(posteriors, answers="several")
+    gamma = pl.col("form").str.replace("dirichlet-", "", literal=True)
+    return Table(
+        "AUC_c where p* has the posterior Dir(1 + gamma count): the epistemic uncertainty is expected over it. Items "
+        "with several answers.",
+        _wide(rows, "auc_c", {"form": "p*"}, {"form": form_title}),
+        (AUC_NOTE, "as in the paper: p* are the shares of the counts.", *_reasons(rows)),
+        published=beside("3_dirichlet", rows.with_columns(gamma=gamma), settings, "auc_c", ["gamma"], "AUC_c"),
+    )
+
+
+def table_4_sources(concordances: pl.DataFrame, settings: AmbiguityShown) -> Table:
+    """Tabulate AUC_c by the source of p*, for items with several answers."""
+    rows = concordances.filter(pl.col("estimator").is_in(list(ESTIMATORS)), form=KL, answers="several")
+    only = rows["source"].n_unique() <= 1
+    return Table(
+        "AUC_c by the source of p*, for items with several answers.",
+        _wide(rows, "auc_c", {"source": "Source"}),
+        (
+            *(["This study has one source of p*; set analyses.ambiguity.sources for more."] if only else []),
+            *(AUC_NOTE, "If a source lacks the count of an answer, it lacks the item.", *_reasons(rows)),
+        ),
+        published=beside("4_sources", rows, settings, "auc_c", ["source"], "AUC_c"),
+    )
+
+
+def table_7_auroc(aurocs: pl.DataFrame, settings: AmbiguityShown) -> Table:
+    """Tabulate AUROC of every estimator for items that are uncertain at each threshold."""
+    rows = aurocs.filter(pl.col("estimator").is_in(list(ESTIMATORS)))
+    further = {"threshold": "EU at least", "n_uncertain": "Uncertain"}
+    delta = pl.format("log{}", pl.col("threshold").cast(pl.String).str.strip_suffix(".0"))
+    return Table(
+        "AUROC of each estimator for questions with an epistemic uncertainty of at least a threshold.",
+        _wide(rows, "auroc", further, {"threshold": "log {:g}".format}),
+        ("0.5 is chance.", COMMON_NOTE, made_note(settings), *_reasons(rows)),
+        published=beside("7_auroc", rows.with_columns(delta=delta), settings, "auroc", ["delta"], "AUROC"),
+    )
+
+
+def table_forms(concordances: pl.DataFrame, items: pl.DataFrame, settings: AmbiguityShown) -> Table:
+    """Tabulate AUC_c of the semantic entropy and others by the form of p, and how often EU is below 0."""
+    rows = concordances.filter(~pl.col("form").str.starts_with("dirichlet-"), source=settings["source"])
+    below = (
+        items.filter(source=settings["source"])
+        .group_by("model", "benchmark", "answers", "form")
+        .agg((pl.col("epistemic") < 0).mean().alias("EU below 0"))
+    )
+    with_share = rows.join(below, on=["model", "benchmark", "answers", "form"], how="left", maintain_order="left")
+    return Table(
+        "AUC_c by how the model's p is computed, with the share of items whose epistemic uncertainty is below 0.",
+        _wide(with_share, "auc_c", {"form": "p", "EU below 0": "EU below 0"}, {"form": form_title}),
+        (
+            AUC_NOTE,
+            f"{COMPARED[BY_FREQUENCY]}: semantic entropy from shares of samples, which needs no log-probabilities.",
+            *_reasons(rows),
+        ),
+    )
+
+
+def table_intervals(concordances: pl.DataFrame, settings: AmbiguityShown) -> Table:
+    """Tabulate AUC_c with its interval and the share of tied pairs: the source of the other tables' columns."""
+    headings = {
+        **_WHOSE,
+        "source": "Source of p*",
+        "form": "Form",
+        "estimator": "Estimator",
+        "n_items": "Items",
+        "auc_c": "AUC_c",
+        "lower": "from",
+        "upper": "to",
+        "tied": "Tied pairs",
+        "alike": "Alike pairs",
+    }
+    words = {"answers": ANSWERS.__getitem__, "form": form_title, "estimator": COMPARED.__getitem__}
+    return Table(
+        "AUC_c of each estimator with its interval.",
+        headed(concordances, headings, words),
+        (
+            AUC_NOTE,
+            INTERVAL_NOTE,
+            "Tied pairs: the share that is left out because the estimator is equal; large if a model gives most "
+            "questions only one answer.",
+            "Alike pairs: the share of the others that counts half because the epistemic uncertainty is equal; large "
+            "if a model gives no right answer to most questions.",
+        ),
+    )
+
+
+def _own(concordances: pl.DataFrame, settings: AmbiguityShown) -> pl.DataFrame:
+    """Return the rows for the paper's estimators with the benchmarks' own p*."""
+    return concordances.filter(pl.col("estimator").is_in(list(ESTIMATORS)), source=settings["source"])
+
+
+def _wide(
+    rows: pl.DataFrame, value: str, further: Mapping[str, str], words: Mapping[str, Callable[[Any], str]] | None = None
+) -> pl.DataFrame:
+    """Pivot to a column per estimator and a row per model, benchmark, kind of items and `further` columns.
+
+    `further` has their headings, and `words` functions that format their values.
+    """
+    index = [*_WHOSE, *further, "n_items"]
+    wide = rows.pivot("estimator", index=index, values=value, maintain_order=True)
+    headings = _WHOSE | dict(further) | {"n_items": "Items"} | COMPARED
+    texts = {"answers": ANSWERS.__getitem__, **(words or {})}
+    return headed(wide, {name: headings[name] for name in wide.columns}, texts).cast({pl.Null: pl.Float64})
+
+
+def _reasons(rows: pl.DataFrame) -> list[str]:
+    """Return a line for each estimator and reason for missing values."""
+    return missing_notes(
+        (COMPARED[row["estimator"]], row["reason"], f"{row['model']}, {row['benchmark']}, {row['answers']}")
+        for row in rows.drop_nulls("reason").iter_rows(named=True)
+    )
+
+
+_UNIFORM_NOTE = "If a benchmark has no counts, its answers are assumed to be equally likely."
+
+
+def table_1_examples(
+    questions: pl.DataFrame, aligned: pl.DataFrame, p_stars: pl.DataFrame, settings: AmbiguityShown
+) -> Table:
+    """Tabulate the question of median H(p*) in each benchmark, with its answers, counts, p* and the first model's p."""
+    own, rows = p_stars.filter(source=settings["source"]), []
+    for (benchmark,), of in own.group_by("benchmark", maintain_order=True):
+        item = of.sort("entropy", "item_id").row((len(of) - 1) // 2, named=True)
+        right = aligned.filter(pl.col("right"), source=settings["source"], item_id=item["item_id"])
+        rows.append(
+            {
+                "Benchmark": benchmark,
+                "Question": questions.filter(item_id=item["item_id"])["question"][0],
+                "Answers": ", ".join(right["name"]),
+                "Counts": _listed(item["counts"] or [None], "g"),
+                "p*": _listed(right["p_star"], ".2f"),
+                "Model's p": _listed(right["p"], ".2f"),
+                "H(p*), nats": item["entropy"],
+            }
+        )
+    model = aligned["model"][0] if len(aligned) else "no model"
+    return Table(
+        "One question of each benchmark: the one with the median H(p*).",
+        pl.DataFrame(rows, schema_overrides={"H(p*), nats": pl.Float64}),
+        (f"Model's p: {model}; -: an answer that no sample gave, or an unknown count.", _UNIFORM_NOTE),
+        decimals=2,
+    )
+
+
+def table_8_p_star(p_stars: pl.DataFrame, settings: AmbiguityShown) -> Table:
+    """Tabulate items, counts of an answer, and entropy of p*, by benchmark and source."""
+    by_benchmark = statistics(p_stars)
+    headings = {
+        "benchmark": "Benchmark",
+        "source": "Source",
+        "n": "Items",
+        "n_answers": "Answers",
+        "count_mean": "Count",
+        "count_sd": "SD",
+        "entropy_mean": "H(p*)",
+        "entropy_sd": "SD of H",
+        "divergence": "JS",
+    }
+    return Table(
+        "Statistics of p*: items, mean number of answers, mean count of an answer and entropy in nats, with standard "
+        "deviations.",
+        by_benchmark.rename(headings),
+        (
+            "JS: mean Jensen-Shannon divergence in nats from the benchmark's own p*; log 2 = 0.69 is the largest.",
+            "Count: mean over all answers of all items. The paper does not define its mean.",
+            _UNIFORM_NOTE,
+        ),
+        decimals=2,
+        published=beside_statistics(by_benchmark, settings),
+    )
+
+
+def statistics(p_stars: pl.DataFrame) -> pl.DataFrame:
+    """Return a row for each benchmark and source."""
+    rows = []
+    for (benchmark, source), own in p_stars.group_by("benchmark", "source", maintain_order=True):
+        counts = own["counts"].drop_nulls().explode().to_numpy()
+        rows.append(
+            {
+                "benchmark": benchmark,
+                "source": source,
+                "n": len(own),
+                "n_answers": own["n_answers"].mean(),
+                "count_mean": float(np.mean(counts)) if len(counts) else None,
+                "count_sd": float(np.std(counts, ddof=1)) if len(counts) > 1 else None,
+                "entropy_mean": own["entropy"].mean(),
+                "entropy_sd": own["entropy"].std(),
+                "divergence": own["divergence"].mean(),
+            }
+        )
+    names = ("n_answers", "count_mean", "count_sd", "entropy_mean", "entropy_sd", "divergence")
+    return pl.DataFrame(rows, schema_overrides=dict.fromkeys(names, pl.Float64))
+
+
+def _listed(values: Sequence[float | None] | pl.Series, form: str) -> str:
+    """Return numbers as text, such as `0.67, 0.33`."""
+    return ", ".join(number(value, form) for value in values)
+
+
+class TableFiles(TypedDict):
+    """Files of the tables: items, and the first model's classes of each; of each model the rest; measures of all."""
+
+    benchmarks: Sequence[str]
+    aligned: Sequence[str]
+    uncertainties: Sequence[str]
+    estimates: Sequence[str]
+    concordances: str
+    aurocs: str
+    p_stars: str
+
+
+def write_tables(files: TableFiles, settings: AmbiguityShown, titles: Mapping[str, str], folder: str) -> None:
+    """Write the tables of these names and titles to `folder`."""
+    expected = {"model": settings["models"]}
+    uncertainties = read_several(UNCERTAINTIES, files["uncertainties"], expected)
+    estimates = read_several(ESTIMATES, files["estimates"], expected)
+    inputs = {
+        "settings": settings,
+        "questions": pl.concat(BENCHMARKS.read(path, ["item_id", "question"]) for path in files["benchmarks"]),
+        "aligned": pl.concat(map(ALIGNED.read, files["aligned"])),
+        "items": joined(uncertainties, estimates),
+        "concordances": CONCORDANCES.read(files["concordances"]),
+        "aurocs": AUROCS.read(files["aurocs"]),
+        "p_stars": P_STARS.read(files["p_stars"]),
+    }
+    save_tables(titles, globals(), inputs, settings["label"], folder)

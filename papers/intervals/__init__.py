@@ -1,0 +1,13 @@
+"""Intervals that a model states at a level: their coverage, and adjustments that reach the level."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from entropy_sentinel.frames.analysis import Analysis
+
+
+def analyses() -> "dict[str, type[Analysis]]":
+    """Return the analysis."""
+    from papers.intervals.settings import Intervals
+
+    return {"intervals": Intervals}

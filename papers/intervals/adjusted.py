@@ -1,0 +1,216 @@
+"""Stage `adjusted`: the intervals of every method of the catalogue, on both halves.
+
+For the test half, methods are fitted on the whole calibration half. For the calibration half itself they are
+cross-fitted in five folds, so that methods can be compared without the test half.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple, TypedDict
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.analyses.exhibits import read_all
+from papers.intervals import adjusting
+from papers.intervals.adjusting import TooFew
+from papers.intervals.catalogue import ADJUSTMENTS, CALIBRATION, METHODS, TEST, alpha_of
+from papers.intervals.frames import ADJUSTED, BELIEFS, INTEGER_ANSWERS, STATED
+from papers.intervals.questions import Ends, Questions, alike, gather
+from papers.intervals.smallest_mass import best_temperature, hulls, smallest_set
+from papers.intervals.tunnel import empirical_interval, quantiles_of_quantiles, temperature_search
+from entropy_sentinel.features.catalogue import FEATURE_FRAME
+from entropy_sentinel.frames.benchmark import BENCHMARKS
+
+# Candidates for T* of log-probabilities: 0.22 to 9.85, each 10 % larger than the one before, including 1.
+TEMPERATURES = tuple(float(at) for at in np.round(1.1 ** np.arange(-16, 25), 4))
+
+
+class Adjusted(NamedTuple):
+    """Lower and upper limits, (n,) each, NaN for a question without an interval; and the chosen temperature, if any.
+
+    `end` says whether this temperature is the smallest or largest candidate; a better one may then lie beyond it.
+    """
+
+    ends: Ends
+    temperature: float | None = None
+    end: str | None = None
+
+
+def available(known: Questions, level: float) -> list[str]:
+    """Return the methods whose inputs are available, in the order of the catalogue."""
+    there = {
+        "stated": True,
+        "repeats": known.stated[level][0].shape[1] > 1,
+        "samples": bool(known.samples),
+        "distribution": bool(known.believed.any()),
+    }
+    lacking = {"mondrian": known.group is None, "temperature_search": len(known.samples) < 2}
+    return [name for name, method in METHODS.items() if there[method.source] and not lacking.get(name)]
+
+
+class Fitted:
+    """Methods fitted on the questions `known`; `undercoverage` is lambda of the temperature search."""
+
+    def __init__(self, known: Questions, undercoverage: float) -> None:
+        self.known, self.undercoverage = known, undercoverage
+
+    def apply(self, method: str, level: float, to: Questions) -> Adjusted:
+        """Return the intervals of an available method at a stated level; raise TooFew if it cannot be fitted."""
+        if method in ADJUSTMENTS:
+            return self._adjusted(method, level, to)
+        adjusted: Adjusted = getattr(self, f"_{method}")(level, to)
+        return adjusted
+
+    def _adjusted(self, method: str, level: float, to: Questions) -> Adjusted:
+        known, there = (~np.isnan(of.first(level)[0]) for of in (self.known, to))
+        calibration, ends = _stated(self.known.take(known), level), np.full((2, len(to)), np.nan)
+        fitted = adjusting.fit(method, calibration, self.known.true[known], alpha_of(level))
+        if there.any():
+            ends[:, there] = fitted.apply(_stated(to.take(there), level))
+        return Adjusted((ends[0], ends[1]))
+
+    def _tunnel(self, level: float, to: Questions) -> Adjusted:
+        return Adjusted(quantiles_of_quantiles(*to.stated[level], alpha_of(level)))
+
+    def _sampling(self, level: float, to: Questions) -> Adjusted:
+        return Adjusted(empirical_interval(to.samples[self._plain], alpha_of(level)))
+
+    def _self_consistency(self, level: float, to: Questions) -> Adjusted:
+        ends = np.full((2, len(to)), np.nan)
+        for place, drawn in enumerate(to.samples[self._plain]):
+            values, counts = np.unique(drawn[~np.isnan(drawn)], return_counts=True)
+            if len(values):
+                ends[:, place] = smallest_set(values, counts / counts.sum(), 1 - alpha_of(level))[[0, -1]]
+        return Adjusted((ends[0], ends[1]))
+
+    def _temperature_search(self, level: float, to: Questions) -> Adjusted:
+        drawn = self.known.samples
+        readable = np.all([~np.isnan(draws).all(axis=1) for draws in drawn.values()], axis=0)
+        if not readable.any():
+            raise adjusting.TooFew(1, 0, "questions with a readable answer at each temperature")
+        at = temperature_search(drawn, self.known.true, alpha_of(level), self.undercoverage)[0].temperature
+        return Adjusted(empirical_interval(to.samples[at], alpha_of(level)), at, end_of(at, drawn))
+
+    def _logprob(self, level: float, to: Questions) -> Adjusted:
+        return Adjusted(_smallest(to, level, 1.0))
+
+    def _logprob_scaled(self, level: float, to: Questions) -> Adjusted:
+        return Adjusted(_smallest(to, level, self._best), self._best, end_of(self._best, TEMPERATURES))
+
+    @property
+    def _plain(self) -> float:
+        """Return the sampling temperature without a search: the one nearest to 1."""
+        return min(self.known.samples, key=lambda at: abs(at - 1))
+
+    @cached_property
+    def _best(self) -> float:
+        """Return T*, the same temperature for all levels."""
+        if not self.known.believed.any():
+            raise adjusting.TooFew(1, 0, "distributions")
+        beliefs = [belief for belief in self.known.beliefs if belief is not None]
+        alphas = [alpha_of(level) for level in self.known.stated]
+        return best_temperature(beliefs, self.known.true[self.known.believed], alphas, TEMPERATURES)
+
+
+def end_of(value: float, candidates: Collection[float]) -> str | None:
+    """Return whether a value is the `smallest` or `largest` of its candidates; None for neither."""
+    return {max(candidates): "largest", min(candidates): "smallest"}.get(value)
+
+
+def _stated(questions: Questions, level: float) -> adjusting.Stated:
+    return adjusting.Stated(*questions.first(level), questions.covariates[level], questions.group)
+
+
+def _smallest(to: Questions, level: float, temperature: float) -> Ends:
+    ends = np.full((2, len(to)), np.nan)
+    scaled = [belief.scaled(temperature) for belief in to.beliefs if belief is not None]
+    ends[:, to.believed] = hulls(scaled, 1 - alpha_of(level))
+    return ends[0], ends[1]
+
+
+FOLDS = 5
+Rows = Iterator[dict[str, Any]]
+# The questions to fit on, the questions to apply to, and the half that the latter belong to.
+Part = tuple[Fitted, Questions, str]
+
+
+class AdjustedFiles(TypedDict):
+    """Files of all models: statements and confidence of variants, distributions; items of both halves."""
+
+    stated: Sequence[str]
+    integers: Sequence[str]
+    features: Sequence[str]
+    beliefs: str
+    calibration: str
+    test: str
+
+
+class AdjustedSettings(TypedDict):
+    """Settings of the fits: the shown model and level of each variant; covariates; lambda; the seed of the folds."""
+
+    models: dict[str, str]
+    levels: dict[str, float]
+    covariates: list[str]
+    undercoverage: float
+    seed: int
+
+
+def write_adjusted(files: AdjustedFiles, settings: AdjustedSettings, output: str) -> None:
+    """Write the intervals of all methods, models and levels."""
+    shown, levels = settings["models"], settings["levels"]
+    columns = ["model", "item_id", "sample", *settings["covariates"]]
+    features = pl.concat(FEATURE_FRAME.read(path, columns) for path in files["features"]).filter(sample=0)
+    features = features.with_columns(level=pl.col("model").replace_strict(levels, return_dtype=pl.Float64))
+    frames = [
+        read_all(STATED, files["stated"]),
+        read_all(INTEGER_ANSWERS, files["integers"]),
+        features.drop("sample"),
+    ]
+    shown_frames = [
+        frame.with_columns(pl.col("model").replace_strict(shown, return_dtype=pl.String)) for frame in frames
+    ]
+    beliefs, halves = BELIEFS.read(files["beliefs"]), [BENCHMARKS.read(files[half]) for half in ("calibration", "test")]
+    rows = []
+    for model in dict.fromkeys(shown[variant] for variant in levels):
+        stated, integers, signals = (frame.filter(model=model).drop("model") for frame in shown_frames)
+        known, new = (gather(items, stated, integers, beliefs.filter(model=model), signals) for items in halves)
+        own = of_model(known, new, settings["undercoverage"], settings["seed"])
+        rows += [{"model": model} | row for row in own]
+    ADJUSTED.write(ADJUSTED.frame(rows), output, {"settings": dict(settings)})
+
+
+def of_model(known: Questions, new: Questions, undercoverage: float, seed: int) -> Rows:
+    """Return rows of ADJUSTED for one model. If a method fails on any fold, its rows state the reason."""
+    known, new = alike(known, new)
+    folds = np.random.default_rng(seed).permutation(len(known)) % FOLDS
+    parts: list[Part] = [(Fitted(known, undercoverage), new, TEST)]
+    for fold in range(min(FOLDS, len(known))):
+        parts.append((Fitted(known.take(folds != fold), undercoverage), known.take(folds == fold), CALIBRATION))
+    methods = [(level, method) for level in known.stated for method in available(known, level)]
+    by_method = {about: _on_all(parts, *about) for about in methods}
+    for place, (_, to, half) in enumerate(parts):
+        for (level, method), (intervals, reason) in by_method.items():
+            facts = {"method": method, "level": level, "half": half, "reason": reason}
+            yield from _rows(facts, intervals[place], to)
+
+
+def _on_all(parts: Sequence[Part], level: float, method: str) -> tuple[list[Adjusted], str | None]:
+    """Return the intervals of a method on each part, or the reason why it cannot be fitted."""
+    try:
+        return [fitted.apply(method, level, to) for fitted, to, _ in parts], None
+    except TooFew as error:
+        return [Adjusted((np.full(len(to), np.nan), np.full(len(to), np.nan))) for _, to, _ in parts], str(error)
+
+
+def _rows(about: dict[str, Any], adjusted: Adjusted, to: Questions) -> Rows:
+    for item, true, lower, upper in zip(to.item_id, to.true, *adjusted.ends, strict=True):
+        there = not np.isnan(lower)
+        yield about | {
+            "item_id": item,
+            "true": true,
+            "temperature": adjusted.temperature,
+            "temperature_end": adjusted.end,
+            "lower": lower if there else None,
+            "upper": upper if there else None,
+        }

@@ -1,0 +1,151 @@
+"""The questions of one half with one model's answers; methods are fitted on and applied to them."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from papers.intervals.catalogue import BASES
+from papers.intervals.smallest_mass import Distribution
+from entropy_sentinel.frames.errors import InputError
+
+Ends = tuple[np.ndarray, np.ndarray]
+_EXPONENT = re.compile(r"[-+]?[0-9]{1,18}")
+
+
+@dataclass(frozen=True)
+class Questions:
+    """n questions: right answers, (n,); kinds, (n,), if known; and one model's statements.
+
+    `stated` has by level lower and upper limits, (n, m) each, of m queries, NaN if unreadable; `samples` has by
+    temperature integers, (n, m), likewise. `covariates` has by level signals of the first query, (n, p), or null if a
+    readable query lacks them. `beliefs` is None without a distribution.
+    """
+
+    item_id: np.ndarray
+    true: np.ndarray
+    group: np.ndarray | None
+    stated: Mapping[float, Ends]
+    samples: Mapping[float, np.ndarray]
+    covariates: Mapping[float, np.ndarray | None]
+    beliefs: Sequence[Distribution | None]
+
+    def __len__(self) -> int:
+        return len(self.true)
+
+    def take(self, which: np.ndarray) -> "Questions":
+        """Select questions; `which` is (n,) of bool."""
+        return Questions(
+            self.item_id[which],
+            self.true[which],
+            None if self.group is None else self.group[which],
+            {level: (lower[which], upper[which]) for level, (lower, upper) in self.stated.items()},
+            {at: drawn[which] for at, drawn in self.samples.items()},
+            {level: None if values is None else values[which] for level, values in self.covariates.items()},
+            [belief for belief, taken in zip(self.beliefs, which, strict=True) if taken],
+        )
+
+    def first(self, level: float) -> Ends:
+        """Return the interval of the first query, (n,) each, which counts as the model's statement."""
+        lower, upper = self.stated[level]
+        return lower[:, 0], upper[:, 0]
+
+    @property
+    def believed(self) -> np.ndarray:
+        """Return whether each question has a distribution, (n,) of bool."""
+        return np.array([belief is not None for belief in self.beliefs], dtype=bool)
+
+
+def alike(known: Questions, new: Questions) -> tuple[Questions, Questions]:
+    """Return both with only the parts that both have: kinds, and covariates of a level."""
+    both = [
+        level for level, values in known.covariates.items() if values is not None and new.covariates[level] is not None
+    ]
+    grouped = known.group is not None and new.group is not None
+    first, second = (
+        replace(
+            one,
+            group=one.group if grouped else None,
+            covariates={level: values if level in both else None for level, values in one.covariates.items()},
+        )
+        for one in (known, new)
+    )
+    return first, second
+
+
+def gather(
+    items: pl.DataFrame, stated: pl.DataFrame, integers: pl.DataFrame, beliefs: pl.DataFrame, features: pl.DataFrame
+) -> Questions:
+    """Collect the questions of `items` (contract BENCHMARKS) with one model's answers, from frames of its contracts.
+
+    `features` has level, item_id and the covariates of the first stating responses. Raises InputError for a reference
+    that is not an integer.
+    """
+    ends = {
+        level: (_matrix(items, own, "lower"), _matrix(items, own, "upper"))
+        for (level,), own in stated.sort("level").group_by("level", maintain_order=True)
+    }
+    drawn = {at: _matrix(items, own, "value") for (at,), own in integers.group_by("temperature", maintain_order=True)}
+    covariates = {
+        level: _covariates(items, features.filter(level=level), lower[:, 0]) for level, (lower, _) in ends.items()
+    }
+    return Questions(
+        items["item_id"].to_numpy(),
+        np.array(list(exponents(items).values())),
+        None if items["group"].null_count() else items["group"].to_numpy(),
+        ends,
+        drawn,
+        covariates,
+        _beliefs(items, beliefs),
+    )
+
+
+def _matrix(items: pl.DataFrame, answers: pl.DataFrame, column: str) -> np.ndarray:
+    """Return a matrix with a row for each item and a column for each sample number."""
+    rows = items.select("item_id").join(answers, on="item_id", how="left", maintain_order="left")
+    row = rows.select(pl.col("item_id").rle_id()).to_series().to_numpy()
+    values = np.full((len(items), int(answers["sample"].to_numpy().max(initial=0)) + 1), np.nan)
+    values[row, rows["sample"].fill_null(0).to_numpy()] = rows[column].cast(pl.Float64).fill_null(np.nan).to_numpy()
+    return values
+
+
+def _covariates(items: pl.DataFrame, features: pl.DataFrame, lower: np.ndarray) -> np.ndarray | None:
+    rows = items.select("item_id").join(features.drop("level"), on="item_id", how="left", maintain_order="left")
+    values = rows.drop("item_id").cast(pl.Float64).fill_null(np.nan).to_numpy()
+    return values if values.shape[1] and np.isfinite(values[~np.isnan(lower)]).all() else None
+
+
+def _beliefs(items: pl.DataFrame, beliefs: pl.DataFrame) -> list[Distribution | None]:
+    by_item = {item: distribution for item, distribution, _ in distributions(beliefs, first_basis(beliefs))}
+    return [by_item.get(item) for item in items["item_id"]]
+
+
+def first_basis(beliefs: pl.DataFrame) -> str | None:
+    """Return the first basis of the catalogue that a frame BELIEFS has."""
+    return next((basis for basis in BASES if basis in beliefs["basis"]), None)
+
+
+def distributions(beliefs: pl.DataFrame, basis: str | None) -> list[tuple[str, Distribution, float]]:
+    """Return item, normalised distribution and missing mass of this basis's rows with at least one integer."""
+    rows = beliefs.filter(pl.col("values").list.len() > 0, pl.col("basis").eq_missing(basis))
+    return [
+        (item, Distribution(np.array(values, dtype=float), np.array(shares) / sum(shares)), missing)
+        for item, values, shares, missing in rows.select("item_id", "values", "probabilities", "missing").iter_rows()
+    ]
+
+
+def exponents(items: pl.DataFrame) -> dict[str, int]:
+    """Return right answers of a frame BENCHMARKS by item; raise InputError for a reference that is not an integer."""
+    return {item: _exponent(item, reference) for item, reference in items.select("item_id", "reference").iter_rows()}
+
+
+def _exponent(item: str, reference: str | None) -> int:
+    # Python's int also takes `1_0` and digits of other scripts, and fails on thousands of them.
+    if not _EXPONENT.fullmatch(reference or ""):
+        raise InputError(
+            f"item '{item}': its reference must be an integer of at most 18 digits, the power of ten of the answer, "
+            f"was {(reference or '')[:40]!r}; see benchmarks.<name>.reference"
+        )
+    return int(reference or "")

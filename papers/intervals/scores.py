@@ -1,0 +1,235 @@
+"""Stages `scores`, `sets` and `tunnel_index`: the quality of intervals and distributions.
+
+`scores` has the score of every method, and its gain over the stated intervals; `sets` the coverage of the smallest sets
+of likely integers and of their hulls; `tunnel_index` how much more certain sampled answers look than their distribution
+(Appendix G of the paper).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypedDict
+
+import numpy as np
+import polars as pl
+from scipy.special import entr
+
+from entropy_sentinel.analyses.exhibits import read_all
+from papers.intervals.adjusted import TEMPERATURES, end_of
+from papers.intervals.catalogue import BASES, TEST, alpha_of
+from papers.intervals.frames import (
+    ADJUSTED,
+    BELIEFS,
+    DIFFERENCES,
+    INTEGER_ANSWERS,
+    SCORES,
+    SETS,
+    TUNNEL_INDEX,
+)
+from papers.intervals.interval_score import score_difference, winkler
+from papers.intervals.questions import distributions, exponents, first_basis
+from papers.intervals.smallest_mass import Distribution, best_temperature, hulls, smallest_set
+from papers.intervals.tunnel import tunnel_index
+from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.statistics.conformal import coverage, covered
+
+Rows = Iterator[dict[str, Any]]
+_OF = ("model", "level", "half")
+
+
+class ScoreSettings(TypedDict):
+    """Bootstrap samples of the questions, and their seed."""
+
+    resamples: int
+    seed: int
+
+
+def write_scores(adjusted: str, settings: ScoreSettings, scores_output: str, differences_output: str) -> None:
+    """Write the scores of a file ADJUSTED, and the differences."""
+    rows, about = ADJUSTED.read(adjusted), {"settings": dict(settings)}
+    SCORES.write(SCORES.frame(list(scores(rows))), scores_output, about)
+    DIFFERENCES.write(DIFFERENCES.frame(list(differences(rows, settings))), differences_output, about)
+
+
+def scores(adjusted: pl.DataFrame) -> Rows:
+    """Return rows of SCORES from a frame ADJUSTED: coverage over a method's intervals, others over common questions."""
+    for keys, own in adjusted.group_by(_OF, maintain_order=True):
+        shared, about = common(own), dict(zip(_OF, keys, strict=True))
+        for (method,), rows in own.group_by("method", maintain_order=True):
+            read = rows.drop_nulls("lower")
+            lower, upper, true = _ends(read)
+            held = coverage(lower, upper, true)
+            yield about | {
+                "method": method,
+                "n_questions": len(rows),
+                "n": len(read),
+                "n_infinite": int((~np.isfinite(upper - lower)).sum()),
+                "coverage": held.estimate,
+                "coverage_lower": held.lower,
+                "coverage_upper": held.upper,
+                **_scored(shared.filter(method=method), about["level"]),
+                **{name: rows[name][0] for name in ("temperature", "temperature_end")},
+            }
+
+
+def common(adjusted: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of one model, level and half whose question has an interval of every remaining method."""
+    own = adjusted.filter(pl.col("reason").is_null())
+    lacking = own.filter(pl.col("lower").is_null())["item_id"].unique()
+    return own.filter(~pl.col("item_id").is_in(lacking.implode()))
+
+
+def _scored(rows: pl.DataFrame, level: float) -> dict[str, float | None]:
+    if rows.is_empty():
+        return {"n_common": 0, "score": None, "median_score": None, "width": None}
+    lower, upper, true = _ends(rows)
+    score = winkler(lower, upper, true, alpha_of(level))
+    means = {"score": float(score.mean()), "median_score": float(np.median(score))}
+    return {"n_common": len(rows), **means, "width": float((upper - lower).mean())}
+
+
+def _ends(rows: pl.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return lower and upper limits and the right answers, (n,) each."""
+    lower, upper, true = (rows[name].to_numpy().astype(float) for name in ("lower", "upper", "true"))
+    return lower, upper, true
+
+
+def differences(adjusted: pl.DataFrame, settings: ScoreSettings) -> Rows:
+    """Return rows of DIFFERENCES, over the questions for which every method of the model and level has an interval.
+
+    A method that is left out has the reason in its row.
+    """
+    for keys, rows in adjusted.group_by(_OF, maintain_order=True):
+        about = dict(zip(_OF, keys, strict=True))
+        shared = common(rows)
+        scores = {
+            method: winkler(*_ends(shared.filter(method=method)), alpha_of(about["level"]))
+            for method in rows.filter(pl.col("reason").is_null())["method"].unique(maintain_order=True)
+        }
+        for method, reason in rows.select("method", "reason").unique(maintain_order=True).iter_rows():
+            if reason is not None:
+                yield about | {"method": method, "n": 0, "reason": reason}
+                continue
+            score = scores[method]
+            change = score_difference(score, scores["base"], settings["resamples"], settings["seed"])
+            yield about | {
+                "method": method,
+                "n": len(score),
+                "score": float(score.mean()) if len(score) else None,
+                "difference": change.mean,
+                "lower": change.lower,
+                "upper": change.upper,
+                "reason": change.reason,
+            }
+
+
+class SetFiles(TypedDict):
+    """Files of all models: distributions, adjusted intervals; items of both halves."""
+
+    beliefs: str
+    adjusted: str
+    calibration: str
+    test: str
+
+
+def write_sets(files: SetFiles, output: str) -> None:
+    """Write the coverage of the smallest sets of every model, basis and level."""
+    beliefs, adjusted = BELIEFS.read(files["beliefs"]), ADJUSTED.read(files["adjusted"])
+    calibration, test = (exponents(BENCHMARKS.read(files[half])) for half in ("calibration", "test"))
+    base = adjusted.filter(half=TEST, method="base")
+    SETS.write(SETS.frame(list(sets(beliefs, base, calibration, test))), output, {})
+
+
+def sets(beliefs: pl.DataFrame, base: pl.DataFrame, calibration: dict[str, int], test: dict[str, int]) -> Rows:
+    """Return rows of SETS; `base` are rows of ADJUSTED, `calibration` and `test` the right answers by item."""
+    for model in beliefs["model"].unique(maintain_order=True):
+        own = base.filter(model=model)
+        levels = own["level"].unique().sort().to_list()
+        for basis in BASES:
+            all_of = distributions(beliefs.filter(model=model), basis)
+            known, new = ([triple for triple in all_of if triple[0] in half] for half in (calibration, test))
+            if not known or not new:
+                continue
+            true = [calibration[item] for item, _, _ in known]
+            at = best_temperature([one for _, one, _ in known], true, [alpha_of(one) for one in levels], TEMPERATURES)
+            for level in levels:
+                beside = own.filter(pl.col("item_id").is_in([item for item, _, _ in new]), level=level)
+                yield {
+                    "model": model,
+                    "basis": basis,
+                    "level": level,
+                    "n": len(new),
+                    "temperature": at,
+                    "temperature_end": end_of(at, TEMPERATURES),
+                    **_coverage([one for _, one, _ in new], [test[item] for item, _, _ in new], alpha_of(level), at),
+                    "missing": float(np.mean([missing for _, _, missing in new])),
+                    **_base(beside.drop_nulls("lower")),
+                }
+
+
+def _coverage(sets_of: Sequence[Distribution], true: Sequence[int], alpha: float, at: float) -> dict[str, float]:
+    in_set = [
+        answer in smallest_set(*distribution, 1 - alpha) for distribution, answer in zip(sets_of, true, strict=True)
+    ]
+    scaled = [distribution.scaled(at) for distribution in sets_of]
+    return {
+        "in_set": float(np.mean(in_set)),
+        "in_hull": float(covered(*hulls(sets_of, 1 - alpha), true).mean()),
+        "in_scaled_hull": float(covered(*hulls(scaled, 1 - alpha), true).mean()),
+    }
+
+
+def _base(rows: pl.DataFrame) -> dict[str, Any]:
+    held = covered(rows["lower"], rows["upper"], rows["true"])
+    return {"n_base": len(rows), "base": float(held.mean()) if len(rows) else None}
+
+
+# Numbers of answers, as far as there are so many.
+_ANSWERS = (1, 2, 5, 10, 20, 50, 100)
+
+
+class IndexFiles(TypedDict):
+    """Files: distributions of all models, integers of every variant, items of the test half."""
+
+    beliefs: str
+    integers: Sequence[str]
+    test: str
+
+
+def write_tunnel_index(files: IndexFiles, models: Mapping[str, str], settings: ScoreSettings, output: str) -> None:
+    """Write the empirical tunnel index; `models` are the names that are shown, by variant."""
+    items = BENCHMARKS.read(files["test"], ["item_id"])
+    beliefs = BELIEFS.read(files["beliefs"]).join(items, on="item_id", how="semi", maintain_order="left")
+    answers = read_all(INTEGER_ANSWERS, files["integers"])
+    shown = answers.with_columns(pl.col("model").replace_strict(models, return_dtype=pl.String))
+    TUNNEL_INDEX.write(
+        TUNNEL_INDEX.frame(list(indices(beliefs, shown, settings))), output, {"settings": dict(settings)}
+    )
+
+
+def indices(beliefs: pl.DataFrame, answers: pl.DataFrame, settings: ScoreSettings) -> Rows:
+    """Return rows of TUNNEL_INDEX, from the first m readable answers to questions with so many and a distribution."""
+    read = answers.drop_nulls("value").sort("sample", maintain_order=True)
+    for (model, temperature), own in read.group_by("model", "temperature", maintain_order=True):
+        mine = beliefs.filter(model=model)
+        direct = {item: distribution for item, distribution, _ in distributions(mine, first_basis(mine))}
+        values = {
+            item: rows["value"].to_numpy().astype(float)
+            for (item,), rows in own.group_by("item_id", maintain_order=True)
+            if item in direct
+        }
+        for m in _ANSWERS:
+            enough = {item: drawn[:m] for item, drawn in values.items() if len(drawn) >= m}
+            if not enough:
+                continue
+            index = [tunnel_index(direct[item].probabilities, first) for item, first in enough.items()]
+            mean = score_difference(index, np.zeros(len(index)), settings["resamples"], settings["seed"])
+            whole = float(np.mean([entr(direct[item].probabilities).sum() for item in enough]))
+            yield {
+                "model": model,
+                "temperature": temperature,
+                "m": m,
+                "n": len(index),
+                "entropy": whole,
+                "index": mean.mean,
+                "lower": mean.lower,
+                "upper": mean.upper,
+            }

@@ -1,0 +1,13 @@
+"""Family `integers`: the model's distribution over the integers that may be its answer."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from entropy_sentinel.frames.signals import Family
+
+
+def signals() -> "dict[str, Family]":
+    """Return the family."""
+    from papers.intervals.signals.integers.family import FAMILY
+
+    return {"integers": FAMILY}

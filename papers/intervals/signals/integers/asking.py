@@ -1,0 +1,157 @@
+"""Run the pass on the responses of one part, and return its rows.
+
+A breadth-first search for the integers that a model may answer, token by token, from rendered prompts. A token that
+continues with a minus sign, digits or space around them is followed; a token that ends the answer completes an integer.
+Any other token makes it something else: `5.5`, `5 million` and `05` are not integers.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from papers.intervals.signals.integers.frames import INTEGERS
+from entropy_sentinel.engines.engine import AskedByTokens, NextToken, in_order
+from entropy_sentinel.engines.generation import AskedSettings
+from entropy_sentinel.frames.response import RESPONSE
+
+# As JSON writes it; nine digits fit the column.
+_INTEGER = re.compile(r"\s{0,2}-?(0|[1-9][0-9]{0,8})\s{0,2}")
+_BEGINNING = re.compile(rf"\s{{0,2}}-?|{_INTEGER.pattern}")
+
+
+@dataclass
+class Found:
+    """Log-probabilities, in nats, of the `whole` integers after a prompt, and of integers among the `first` tokens."""
+
+    whole: dict[int, float] = field(default_factory=dict)
+    first: dict[int, float] = field(default_factory=dict)
+    refused: str = ""
+
+    @property
+    def missing(self) -> float:
+        """The probability of everything except the whole integers."""
+        return max(0.0, 1 - float(np.exp(list(self.whole.values())).sum()))
+
+
+@dataclass(frozen=True)
+class Said:
+    """Tokens after the prompt with the number `prompt`, their text, and their total log-probability, in nats."""
+
+    prompt: int
+    token_ids: tuple[int, ...] = ()
+    text: str = ""
+    logprob: float = 0.0
+
+
+def search(
+    prompts: Sequence[Sequence[int]], engine: AskedByTokens, ends: Collection[int], prune_below: float
+) -> list[Found]:
+    """Return the integers after each prompt, in order.
+
+    `ends` are the tokens that end the model's turn, never digits. Prefixes of integers with a probability below
+    `prune_below` are not followed.
+    """
+    results = [Found() for _ in prompts]
+    open_ones = [Said(number) for number in range(len(prompts))]
+    while open_ones:
+        steps = _steps(open_ones, prompts, engine)
+        for before, step in zip(open_ones, steps, strict=True):
+            results[before.prompt].refused = results[before.prompt].refused or step.refused
+        longer = list(_longer(open_ones, steps, engine))
+        open_ones = []
+        for before, after in longer:
+            added = after.text.removeprefix(before.text)
+            if after.token_ids[-1] in ends and not added.isdecimal():
+                if _INTEGER.fullmatch(before.text):
+                    _add(results[after.prompt].whole, before.text, after.logprob)
+            # A token without a text is another special token, or a part of a character.
+            elif added and _BEGINNING.fullmatch(after.text):
+                if not before.token_ids and _INTEGER.fullmatch(after.text):
+                    _add(results[after.prompt].first, after.text, after.logprob)
+                if after.logprob >= np.log(prune_below):
+                    open_ones.append(after)
+    return results
+
+
+def _steps(open_ones: Sequence[Said], prompts: Sequence[Sequence[int]], engine: AskedByTokens) -> list[NextToken]:
+    """Return the continuations of each open prefix."""
+    contexts = ([*prompts[prefix.prompt], *prefix.token_ids] for prefix in open_ones)
+    return in_order(engine.next_tokens(contexts), len(open_ones), "contexts")
+
+
+def _longer(
+    open_ones: Sequence[Said], steps: Sequence[NextToken], engine: AskedByTokens
+) -> Iterator[tuple[Said, Said]]:
+    """Extend each open prefix by each of its likely next tokens; yield it before and after."""
+    tokens = [
+        (before, (*before.token_ids, int(token)), before.logprob + float(logprob))
+        for before, step in zip(open_ones, steps, strict=True)
+        for token, logprob in zip(step.token_ids, step.logprobs, strict=True)
+        if logprob > -np.inf
+    ]
+    texts = _texts((ids for _, ids, _ in tokens), engine)
+    for before, ids, logprob in tokens:
+        yield before, Said(before.prompt, ids, texts[ids], logprob)
+
+
+def _texts(sequences: Iterable[tuple[int, ...]], engine: AskedByTokens) -> dict[tuple[int, ...], str]:
+    """Return the text of each whole sequence of tokens, because a token's text may differ at the beginning."""
+    different = list(dict.fromkeys(sequences))
+    return {ids: "".join(texts) for ids, texts in zip(different, engine.token_texts(different), strict=True)}
+
+
+def _add(logprobs: dict[int, float], text: str, logprob: float) -> None:
+    """Add to the probability of an integer, which may be written in several ways: ` 5` and `5`."""
+    logprobs[int(text)] = float(np.logaddexp(logprobs.get(int(text), -np.inf), logprob))
+
+
+_LATER = "not the first response to its item, which alone is asked about: the prompt is the same"
+_NO_END = "no response asked about beside it has come to its end, which would say by what token"
+_NONE = "none of the model's likely answers is an integer alone"
+
+
+def ask(
+    part: pl.DataFrame, engine: AskedByTokens, settings: Mapping[str, Any], asked_with: AskedSettings
+) -> pl.DataFrame:
+    """Return rows of INTEGERS for responses: traces with `prompt_ids`.
+
+    Answers end with the tokens that ended the model's own answers. `settings` is the config's section.
+    """
+    first = part.filter(sample=0)
+    ends = set(part.filter(finish_reason="stop")["token_ids"].list.last().drop_nulls())
+    later = _without(part.filter(pl.col("sample") > 0), pl.lit(_LATER))
+    if not ends:
+        return pl.concat([_without(first, pl.lit(_NO_END)), later])
+    results = search(first["prompt_ids"].to_list(), engine, ends, settings["prune_below"])
+    which = first.select(RESPONSE).to_dicts()
+    return pl.concat(
+        [INTEGERS.frame([identity | _row(of) for identity, of in zip(which, results, strict=True)]), later]
+    )
+
+
+def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
+    """Return rows without a distribution for responses that cannot be asked about; their `unusable` has the reason."""
+    return _without(part, pl.col("unusable"))
+
+
+def _row(result: Found) -> dict[str, Any]:
+    """Return the columns of a response from the pass."""
+    if result.refused or not result.whole:
+        return {"reason": f"refused: {result.refused}" if result.refused else _NONE}
+    whole, first = sorted(result.whole.items()), sorted(result.first.items())
+    return {
+        "values": [value for value, _ in whole],
+        "logprobs": [logprob for _, logprob in whole],
+        "missing": result.missing,
+        "first_values": [value for value, _ in first],
+        "first_logprobs": [logprob for _, logprob in first],
+    }
+
+
+def _without(part: pl.DataFrame, reason: pl.Expr) -> pl.DataFrame:
+    """Return rows without a distribution."""
+    return INTEGERS.frame(part.select(*RESPONSE, reason=reason).to_dicts())

@@ -1,0 +1,64 @@
+"""Smallest sets of answers with a share of a model's own probability, and the temperature that calibrates them.
+
+Source: Epstein et al., FermiEval (2025), section "Direct model elicitation via Log Probabilities".
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from papers.intervals.interval_score import winkler
+from entropy_sentinel.statistics.numbers import Numbers
+
+# Sums of shares have rounding errors in their last bits: 0.6 + 0.3 must not exceed 0.9.
+_SAME = 1e-9
+
+
+class Distribution(NamedTuple):
+    """A model's distribution for one question: distinct `values` and `probabilities` that sum to 1, (k,) each."""
+
+    values: np.ndarray
+    probabilities: np.ndarray
+
+    def scaled(self, temperature: float) -> "Distribution":
+        """Return p^(1 / temperature), normalised: flatter above 1. Raises ValueError unless it is above 0."""
+        if not temperature > 0:
+            raise ValueError(f"temperature must be above 0, was {temperature}")
+        powers = (self.probabilities / self.probabilities.max()) ** (1 / temperature)
+        return Distribution(self.values, powers / powers.sum())
+
+
+def smallest_set(values: Numbers, probabilities: Numbers, coverage: float) -> np.ndarray:
+    """Return the smallest sorted set of values with a total probability above `coverage`, from distinct values, (k,).
+
+    The likeliest are added first, of ties the smaller value. Returns all values if their sum does not exceed
+    `coverage`.
+    """
+    values, probabilities = np.asarray(values, dtype=float), np.asarray(probabilities, dtype=float)
+    order = np.lexsort((values, -probabilities))
+    enough = np.cumsum(probabilities[order]) > coverage + _SAME
+    size = int(enough.argmax()) + 1 if enough.any() else len(values)
+    return np.sort(values[order[:size]])
+
+
+def hulls(distributions: Sequence[Distribution], coverage: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ends of the smallest interval around each question's smallest set: lower and upper, (n,) each."""
+    sets = [smallest_set(*distribution, coverage) for distribution in distributions]
+    return np.array([values[0] for values in sets], dtype=float), np.array([values[-1] for values in sets], dtype=float)
+
+
+def best_temperature(
+    distributions: Sequence[Distribution], true: Numbers, alphas: Sequence[float], grid: Sequence[float]
+) -> float:
+    """Return the temperature of the grid whose hulls have the smallest mean interval score over questions and targets.
+
+    `distributions` and `true` are those of the n calibration questions, `alphas` is 1 - coverage of each target. Of
+    equals, the first.
+    """
+
+    def score(temperature: float) -> float:
+        at = [distribution.scaled(temperature) for distribution in distributions]
+        return float(np.mean([winkler(*hulls(at, 1 - alpha), true, alpha) for alpha in alphas]))
+
+    return min(grid, key=score)

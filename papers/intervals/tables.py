@@ -1,0 +1,197 @@
+"""The tables of the catalogue, from the files of all models; those of scores are in tables_of_scores.py."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypedDict
+
+import polars as pl
+
+from entropy_sentinel.analyses.exhibits import read_all, save_tables
+from papers.intervals import tables_of_scores
+from papers.intervals.catalogue import (
+    BASES,
+    PUBLISHED,
+    REASONS,
+    TEST,
+    WORDS,
+    IntervalsShown,
+    end_note,
+    level_title,
+)
+from papers.intervals.frames import (
+    ADJUSTED,
+    DIFFERENCES,
+    INTEGER_ANSWERS,
+    SCORES,
+    SETS,
+    STATED,
+    TUNNEL_INDEX,
+)
+from papers.intervals.tunnel import perception_size
+from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.report.tables import Table, headed, number_frame
+
+# Questions of Table 1, the first of the test half.
+N_EXAMPLES = 5
+
+
+def table_1_examples(items: pl.DataFrame, adjusted: pl.DataFrame) -> Table:
+    """Tabulate the first questions of the test half, the right exponent, and what each model states at each level."""
+    stated = adjusted.filter(half=TEST, method="base")
+    levels = stated["level"].unique().sort().to_list()
+    shown = stated["item_id"].unique(maintain_order=True).head(N_EXAMPLES)
+    intervals = {
+        (item, model, level): "-" if lower is None else f"[{lower:g}, {upper:g}]"
+        for item, model, level, lower, upper in stated.select("item_id", "model", "level", "lower", "upper").iter_rows()
+    }
+    rows = []
+    for item, question, answer in items.select("item_id", "question", "reference").iter_rows():
+        for model in stated["model"].unique(maintain_order=True) if item in shown else ():
+            about = {"Question": question, "Answer": int(answer), "Model": model}
+            rows.append(about | {level_title(level): intervals.get((item, model, level), "-") for level in levels})
+    headings = ["Question", "Answer", "Model", *map(level_title, levels)]
+    return Table(
+        "Questions of the test half, their answers as powers of ten, and the intervals that models state.",
+        pl.DataFrame(rows, schema=headings, infer_schema_length=None),
+        (f"The first {N_EXAMPLES} questions. -: no readable interval.",),
+    )
+
+
+def table_parsing(stated: pl.DataFrame, integers: pl.DataFrame) -> Table:
+    """Tabulate the share of readable answers for every variant and benchmark, and why the others cannot be read."""
+    keys, numbers = ["Variant", "Asked for", "Benchmark"], ["Answers", "Read", *REASONS.values()]
+    rows = [*_shares(stated, "level"), *_shares(integers, "temperature")]
+    return Table(
+        "Share of readable answers among all samples, and of unreadable ones by reason.",
+        number_frame(rows, keys, numbers),
+        (
+            "An interval is the last JSON object of a complete response: integers L and U, L at most "
+            "U, and nothing else. An integer must be the whole response.",
+            "Unreadable answers count neither as wrong nor as covered.",
+        ),
+    )
+
+
+def _shares(answers: pl.DataFrame, axis: str) -> Iterator[dict[str, object]]:
+    for (variant, at, benchmark), own in answers.group_by("model", axis, "benchmark", maintain_order=True):
+        wanted = f"{at:g} %" if axis == "level" else f"integer, temperature {at:g}"
+        yield {
+            "Variant": variant,
+            "Asked for": wanted,
+            "Benchmark": benchmark,
+            "Answers": len(own),
+            "Read": own["reason"].null_count() / len(own),
+            **{title: len(own.filter(reason=reason)) / len(own) for reason, title in REASONS.items()},
+        }
+
+
+def table_3_coverage(sets: pl.DataFrame) -> Table:
+    """Tabulate coverage by log-probabilities, and of the stated intervals for the same questions."""
+    headings = {
+        "model": "Model",
+        "level": "Level",
+        "basis": "Distribution",
+        "n": "Questions",
+        "missing": "Mass left out",
+        "in_set": "In set",
+        "in_hull": "In hull",
+        "temperature": "T*",
+        "in_scaled_hull": "In hull at T*",
+        "base": "Base",
+        "n_base": "Base: questions",
+    }
+    beside = {
+        "level": "Level",
+        "base": "Base",
+        "base_coverage": "Base: paper",
+        "in_set": "In set",
+        "in_scaled_hull": "In hull at T*",
+        "logprob_coverage": "Log-probabilities: paper",
+    }
+    printed = pl.read_csv(PUBLISHED / "table_3_coverage.csv", schema_overrides={"level": pl.Float64})
+    ours = sets.filter(model="gpt-4o-mini", basis="first_token")
+    both = printed.join(ours, on="level", how="inner", maintain_order="left")
+    return Table(
+        "Share of the right answers in the smallest set of likely integers, and in its hull, on the test half.",
+        headed(sets, headings, WORDS),
+        (
+            "Distribution: " + "; ".join(f"{name}: {meaning}" for name, meaning in BASES.items()) + ".",
+            "Mass left out: mean probability of all other possible outputs; the distributions are normalised "
+            "without it.",
+            "T*: the one temperature whose mean score over all levels is lowest on the calibration half.",
+            *dict.fromkeys(
+                end_note(f"{row['model']}, {row['basis']}", row["temperature"], row["temperature_end"])
+                for row in sets.drop_nulls("temperature_end").iter_rows(named=True)
+            ),
+        ),
+        published=Table("Coverage of gpt-4o-mini here and in the paper.", headed(both, beside, WORDS)),
+    )
+
+
+def table_perception(scores: pl.DataFrame) -> Table:
+    """Tabulate the perception size beta of each model, from the coverage of its stated intervals at all levels."""
+    rows = scores.filter(half=TEST, method="base").drop_nulls("coverage").sort("level")
+    levels = rows["level"].unique().sort().to_list()
+    sizes = []
+    for (model,), own in rows.group_by("model", maintain_order=True):
+        at = {level_title(level): held for level, held in own.select("level", "coverage").iter_rows()}
+        sizes.append({"Model": model, **at, "beta": perception_size(own["level"] / 100, own["coverage"])})
+    return Table(
+        "Coverage of the stated intervals by level, and the share of its own distribution that a model then sees.",
+        number_frame(sizes, ["Model"], [*map(level_title, levels), "beta"]),
+        (
+            "beta: the sum of the coverages over that of the levels, at most 1. If the theory of the tunnel held, "
+            "coverage would be beta times the level. Wrong beliefs also count as tunnel.",
+        ),
+    )
+
+
+def table_tunnel_index(tunnel_index: pl.DataFrame) -> Table:
+    """Tabulate the empirical tunnel index by the number of sampled answers."""
+    headings = {
+        "model": "Model",
+        "temperature": "Temperature",
+        "m": "Answers",
+        "n": "Questions",
+        "entropy": "H of the distribution",
+        "index": "Tunnel index",
+        "lower": "from",
+        "upper": "to",
+    }
+    return Table(
+        "Entropy of the model's distribution over integers minus that of m sampled answers, in nats: means over the "
+        "test half.",
+        headed(tunnel_index, headings),
+        (
+            "Appendix G of the paper, where each reasoning trace gives only an answer: with one answer the index "
+            "is the whole entropy, and it falls as their number grows.",
+            "from, to: 95 % interval by bootstrap over questions.",
+        ),
+    )
+
+
+class TableFiles(TypedDict):
+    """Files of the tables: items of both halves; statements of variants; intervals, scores and sets of all models."""
+
+    benchmarks: Sequence[str]
+    stated: Sequence[str]
+    integers: Sequence[str]
+    adjusted: str
+    scores: str
+    differences: str
+    sets: str
+    tunnel_index: str
+
+
+def write_tables(files: TableFiles, settings: IntervalsShown, titles: Mapping[str, str], folder: str) -> None:
+    """Write the tables of these names and titles to `folder`."""
+    inputs = {
+        "items": pl.concat(BENCHMARKS.read(path, ["item_id", "question", "reference"]) for path in files["benchmarks"]),
+        "stated": read_all(STATED, files["stated"]),
+        "integers": read_all(INTEGER_ANSWERS, files["integers"]),
+        "adjusted": ADJUSTED.read(files["adjusted"]),
+        "scores": SCORES.read(files["scores"]),
+        "differences": DIFFERENCES.read(files["differences"]),
+        "sets": SETS.read(files["sets"]),
+        "tunnel_index": TUNNEL_INDEX.read(files["tunnel_index"]),
+    }
+    save_tables(titles, globals() | vars(tables_of_scores), inputs, settings["label"], folder)
