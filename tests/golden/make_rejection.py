@@ -1,4 +1,4 @@
-"""Write rejection.json: LM-Polygraph's exact prediction-rejection area, for tests/analyses/rejection/test_curves.py.
+"""Write rejection.json: LM-Polygraph's exact prediction-rejection area, for papers/rejection/tests/test_curves.py.
 
 Where scores are tied, the area is the mean of theirs over every order of the tied responses. Runs in an environment of
 its own (Python 3.11); of requirements.txt beside this file two packages are enough:

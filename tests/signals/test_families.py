@@ -269,7 +269,7 @@ def test_rejection_compares_on_the_responses_that_have_the_signal(project: Proje
     code = """
 import polars as pl
 from observations import SETTINGS, observations
-from entropy_sentinel.analyses.rejection.rows import slices
+from papers.rejection.rows import slices
 from entropy_sentinel.estimators.training import fit
 from entropy_sentinel.frames.errors import ContractError
 from entropy_sentinel.stages.estimate import by_signals, training_rows

@@ -22,15 +22,15 @@ from assessed import (
 )
 
 from entropy_sentinel.analyses.headings import training_group
-from entropy_sentinel.analyses.rejection.catalogue import FIGURES, QUESTION_ONLY, TABLES
-from entropy_sentinel.analyses.rejection.curves import curve
-from entropy_sentinel.analyses.rejection.figures import figure_curves_by_domain, write_figures
-from entropy_sentinel.analyses.rejection.frames import ASSESSMENTS, MEASURES
-from entropy_sentinel.analyses.rejection.headings import absent_notes
-from entropy_sentinel.analyses.rejection.measures import measure
-from entropy_sentinel.analyses.rejection.report import write_report
-from entropy_sentinel.analyses.rejection.rows import slices
-from entropy_sentinel.analyses.rejection.tables import (
+from papers.rejection.catalogue import FIGURES, QUESTION_ONLY, TABLES
+from papers.rejection.curves import curve
+from papers.rejection.figures import figure_curves_by_domain, write_figures
+from papers.rejection.frames import ASSESSMENTS, MEASURES
+from papers.rejection.headings import absent_notes
+from papers.rejection.measures import measure
+from papers.rejection.report import write_report
+from papers.rejection.rows import slices
+from papers.rejection.tables import (
     best_pairs,
     table_areas,
     table_auarc,

@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 from observations import observations
 
-from entropy_sentinel.analyses.rejection.catalogue import QUESTION_ONLY
-from entropy_sentinel.analyses.rejection.frames import ASSESSMENTS
-from entropy_sentinel.analyses.rejection.measures import measure
+from papers.rejection.catalogue import QUESTION_ONLY
+from papers.rejection.frames import ASSESSMENTS
+from papers.rejection.measures import measure
 
 FOREST, BASELINE, ATC = "forest-10d-balanced-isotonic", "baseline-mtp", "atc-max"
 MODELS, DOMAINS, UNLABELLED = ("tiny-a", "tiny-b"), ("fractions", "logic", "words"), "puzzles"

@@ -9,8 +9,8 @@ from observations import SETTINGS, observations
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from entropy_sentinel.analyses.rejection.assessments import assess, write_assessments
-from entropy_sentinel.analyses.rejection.frames import ASSESSMENTS
+from papers.rejection.assessments import assess, write_assessments
+from papers.rejection.frames import ASSESSMENTS
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS

@@ -1,6 +1,6 @@
 # What the analysis `rejection` calls its files, and what it shows: constants and functions for rules.smk.
 
-from entropy_sentinel.analyses.rejection.catalogue import QUESTION_ONLY
+from papers.rejection.catalogue import QUESTION_ONLY
 
 REJECTION = CONFIG.analyses.rejection
 REJECTION_FOLDER = f"{RESULTS}/{{judge}}/rejection"

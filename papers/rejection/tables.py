@@ -7,15 +7,15 @@ import polars as pl
 
 from entropy_sentinel.analyses.exhibits import read_several, save_tables
 from entropy_sentinel.analyses.headings import Groups, training_group
-from entropy_sentinel.analyses.rejection.catalogue import (
+from papers.rejection.catalogue import (
     QUESTION_ONLY,
     coverage_measure,
     kept_accuracy_measure,
     kept_measure,
     threshold_measure,
 )
-from entropy_sentinel.analyses.rejection.frames import MEASURES
-from entropy_sentinel.analyses.rejection.headings import (
+from papers.rejection.frames import MEASURES
+from papers.rejection.headings import (
     DECIMALS,
     DISTRIBUTION_NOTE,
     DISTRIBUTIONS,
@@ -30,7 +30,7 @@ from entropy_sentinel.analyses.rejection.headings import (
     domain_title,
     short_title,
 )
-from entropy_sentinel.analyses.rejection.rows import EVERY
+from papers.rejection.rows import EVERY
 from entropy_sentinel.report.tables import Table, missing_notes, number_frame
 
 

@@ -6,16 +6,16 @@ from typing import Any, TypedDict
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.analyses.rejection.catalogue import (
+from papers.rejection.catalogue import (
     QUESTION_ONLY,
     coverage_measure,
     kept_accuracy_measure,
     kept_measure,
     threshold_measure,
 )
-from entropy_sentinel.analyses.rejection.curves import kept, measures, threshold
-from entropy_sentinel.analyses.rejection.frames import MEASURES
-from entropy_sentinel.analyses.rejection.rows import EVERY, Slice, read_scores, scored, slices
+from papers.rejection.curves import kept, measures, threshold
+from papers.rejection.frames import MEASURES
+from papers.rejection.rows import EVERY, Slice, read_scores, scored, slices
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from entropy_sentinel.statistics.bootstrap import percentile_interval, resamples

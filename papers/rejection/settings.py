@@ -4,7 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from entropy_sentinel.analyses.rejection import catalogue
+from papers.rejection import catalogue
 from entropy_sentinel.estimators.catalogue import ESTIMATORS
 from entropy_sentinel.estimators.settings import OWN
 from entropy_sentinel.frames.analysis import Analysis, Studied

@@ -6,7 +6,7 @@ import yaml
 from tiny import TINY
 from workflow_runs import Project
 
-from entropy_sentinel.analyses.rejection.frames import ASSESSMENTS, MEASURES
+from papers.rejection.frames import ASSESSMENTS, MEASURES
 from entropy_sentinel.frames.estimate import SCORES
 
 pytestmark = pytest.mark.long
@@ -86,7 +86,7 @@ def test_second_run_has_nothing_to_do(project: Project) -> None:
 
 
 def test_a_colour_reruns_the_analysis_and_an_accuracy_measures_again(project: Project) -> None:
-    path = "workflow/entropy_sentinel/analyses/rejection/figures.py"
+    path = "papers/rejection/figures.py"
     undo = project.edit(path, "#CC79A7", "#CC79A8")
     planned = project.planned()
     assert planned.keys() >= EXHIBITS.keys()

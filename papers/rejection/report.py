@@ -9,21 +9,21 @@ import polars as pl
 
 from entropy_sentinel.analyses.exhibits import read_several, save_page
 from entropy_sentinel.analyses.headings import TrainingGroup, training_group
-from entropy_sentinel.analyses.rejection.catalogue import (
+from papers.rejection.catalogue import (
     coverage_measure,
     kept_accuracy_measure,
     kept_measure,
     threshold_measure,
 )
-from entropy_sentinel.analyses.rejection.frames import MEASURES
-from entropy_sentinel.analyses.rejection.headings import (
+from papers.rejection.frames import MEASURES
+from papers.rejection.headings import (
     DISTRIBUTIONS,
     RejectionShown,
     absent_notes,
     assessor_title,
     domain_notes,
 )
-from entropy_sentinel.analyses.rejection.rows import EVERY
+from papers.rejection.rows import EVERY
 from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.frames.printable import number, span
 from entropy_sentinel.report.plain_text import below, text_table

@@ -16,7 +16,7 @@ use rule cpu_job as rejection_assessments with:
     log:
         f"{LOGS}/{{judge}}/rejection_assessments/{{model}}.log",
     params:
-        **calls("analyses.rejection.assessments.write_assessments"),
+        **calls("papers.rejection.assessments.write_assessments"),
         groups=list(REJECTION_ASSESSORS),
 
 
@@ -33,7 +33,7 @@ use rule cpu_job as rejection_measures with:
         mem_mb=4000,
         runtime=60,
     params:
-        **calls("analyses.rejection.measures.write_measures"),
+        **calls("papers.rejection.measures.write_measures"),
         settings={
             "assessors": REJECTION_ASSESSORS,
             "accuracies": REJECTION.accuracies,
@@ -50,7 +50,7 @@ use rule cpu_job as rejection_tables with:
     log:
         f"{LOGS}/{{judge}}/rejection_tables.log",
     params:
-        **calls("analyses.rejection.tables.write_tables"),
+        **calls("papers.rejection.tables.write_tables"),
         titles={name: REJECTION.TABLES[name] for name in REJECTION.tables},
         settings=rejection_settings("best"),
         models=MODELS,
@@ -66,7 +66,7 @@ use rule cpu_job as rejection_figures with:
     log:
         f"{LOGS}/{{judge}}/rejection_figures.log",
     params:
-        **calls("analyses.rejection.figures.write_figures"),
+        **calls("papers.rejection.figures.write_figures"),
         exhibits=REJECTION_EXHIBITS,
         settings=rejection_settings(),
         models=MODELS,
@@ -83,7 +83,7 @@ use rule cpu_job as rejection_report with:
     log:
         f"{LOGS}/{{judge}}/rejection_report.log",
     params:
-        **calls("analyses.rejection.report.write_report"),
+        **calls("papers.rejection.report.write_report"),
         settings=rejection_settings(),
         models=MODELS,
 

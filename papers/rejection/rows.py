@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from entropy_sentinel.analyses.rejection.frames import ASSESSMENTS
+from papers.rejection.frames import ASSESSMENTS
 from entropy_sentinel.estimators.catalogue import ESTIMATORS, further_signals
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ContractError

@@ -8,6 +8,6 @@ if TYPE_CHECKING:
 
 def analyses() -> "dict[str, type[Analysis]]":
     """Return the analysis."""
-    from entropy_sentinel.analyses.rejection.settings import Rejection
+    from papers.rejection.settings import Rejection
 
     return {"rejection": Rejection}
