@@ -81,7 +81,11 @@ class LlamaEngine:
         reply = self._asked("POST", "/completion", request)
         if problem := reply.get("error"):
             return refused(problem["message"], prompt_hash)
-        return self._traced(reply, prompt_hash)
+        try:
+            return self._traced(reply, prompt_hash)
+        except (LookupError, TypeError) as error:
+            why = f"the reply does not have the form of llama.cpp's: {type(error).__name__}: {error}"
+            raise EntropySentinelError(f"{self._name}: {self._url}/completion: {why}") from None
 
     def _rendered(self, chat: Asked) -> str:
         """Return the prompt as text: plain text as it is, a chat in the server's template."""
@@ -94,10 +98,11 @@ class LlamaEngine:
         return str(self._asked("POST", "/apply-template", request)["prompt"])
 
     def _traced(self, reply: dict[str, Any], prompt_hash: str) -> Response:
-        steps = reply["completion_probabilities"]
+        text, steps = storable(reply["content"]), reply.get("completion_probabilities", [])
         top = [sorted(step["top_logprobs"], key=lambda entry: -entry["logprob"])[:TOP_K] for step in steps]
-        if fewest := [len(entries) for entries in top if len(entries) < TOP_K]:
-            raise ConfigError(f"{self._name}: the server must give {TOP_K} log-probabilities a token, gave {fewest[0]}")
+        fewest = min(map(len, top), default=0 if text else TOP_K)
+        if fewest < TOP_K:
+            raise ConfigError(f"{self._name}: the server must give {TOP_K} log-probabilities a token, gave {fewest}")
 
         def columns(key: str, dtype: Any) -> np.ndarray:
             return np.array([[entry[key] for entry in entries] for entries in top], dtype).reshape(len(top), TOP_K)
@@ -105,13 +110,14 @@ class LlamaEngine:
         return Response(
             prompt_hash=prompt_hash,
             prompt_tokens=reply["tokens_evaluated"],
-            text=storable(reply["content"]),
+            text=text,
             finish_reason=_FINISHED.get(reply["stop_type"], "unknown"),
             token_logprobs=np.array([step["logprob"] for step in steps], np.float32),
             top_logprobs=columns("logprob", np.float32),
             tokens=np.array([storable(step["token"]) for step in steps], object),
             token_ids=np.array([step["id"] for step in steps], np.uint32),
             top_token_ids=columns("id", np.uint32) if self._settings["keep_top_token_ids"] else None,
+            top_tokens=columns("token", object) if self._settings.get("keep_top_tokens") else None,
         )
 
     def _asked(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
