@@ -149,7 +149,8 @@ attack: $(INSTALLED)
 # looks for unclear English in pages, help and messages.
 check: $(INSTALLED)
 	$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/mypy && $(BIN)/lint-imports --no-logo
-	$(BIN)/snakefmt --check Snakefile workflow papers && $(BIN)/snakemake --lint
+	$(BIN)/mypy -p compared -p native_engine -p web_judge  # examples/extensions
+	$(BIN)/snakefmt --check Snakefile workflow papers examples && $(BIN)/snakemake --lint
 	$(BIN)/python tests/shared/prose.py
 
 # Builds the documentation site in site/. A warning or a dead link is an error.
