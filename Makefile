@@ -49,16 +49,16 @@ study-kinds: $(INSTALLED)
 	@echo 'The whole report: results/kinds/checks/report.html'
 
 # Measures how one response's uncertainty relates to the variety of 16 answers, on the demo's tiny-1m. The paper's models
-# and benchmarks are in studies/entropy-area.yaml.
+# and benchmarks are in papers/entropy_area/study.yaml.
 study-entropy-area: $(INSTALLED)
-	$(call run-demo,--configfile demo/config.yaml demo/entropy-area.yaml)
+	$(call run-demo,--configfile demo/config.yaml papers/entropy_area/demo.yaml)
 	@cat results/demo-entropy-area/math-verify/entropy_area/summary.txt
 	@echo 'The whole report: results/demo-entropy-area/math-verify/entropy_area/report.html'
 
 # Measures what separates questions that the model does not know from questions with several right answers. tiny-facts has
-# known answer probabilities. The paper's models and benchmarks are in studies/ambiguity.yaml.
+# known answer probabilities. The paper's models and benchmarks are in papers/ambiguity/study.yaml.
 study-ambiguity: $(INSTALLED)
-	$(call run-demo,--configfile demo/config.yaml demo/ambiguity.yaml)
+	$(call run-demo,--configfile demo/config.yaml papers/ambiguity/demo.yaml)
 	@cat results/demo-ambiguity/ambiguity/summary.txt
 	@echo 'The whole report: results/demo-ambiguity/ambiguity/report.html'
 
@@ -66,21 +66,21 @@ study-ambiguity: $(INSTALLED)
 # nine minutes of CPU time, seven and a half of them for training: about five minutes on two cores.
 SELECTED := results/demo-selection/math-verify/selection
 study-selection: $(INSTALLED)
-	$(call run-demo,--configfile demo/config.yaml demo/selection.yaml)
+	$(call run-demo,--configfile demo/config.yaml papers/selection/demo.yaml)
 	@cat $(SELECTED)/summary.txt
 	$(BIN)/python demo/finetune.py $(SELECTED)/tiny-1m --model demo/models/tiny-1m --out $(SELECTED)/trained
 	@echo 'The whole report: $(SELECTED)/report.html; after training: $(SELECTED)/trained'
 
-# Measures how many of a real model's stated intervals hold, and adjusts them, from its answers in examples/fermi: no
-# engine, no network. The paper's models are in studies/fermi.yaml.
+# Measures how many of a real model's stated intervals hold, and adjusts them, from its answers in papers/intervals/example: no
+# engine, no network. The paper's models are in papers/intervals/study.yaml.
 study-fermi: $(INSTALLED)
-	$(call run-demo,--configfile examples/fermi/study.yaml)
+	$(call run-demo,--configfile papers/intervals/example/study.yaml)
 	@cat results/fermi-example/intervals/summary.txt
 	@echo 'The whole report: results/fermi-example/intervals/report.html'
 
-# Runs the analysis of study-ambiguity on real models' answers in examples/ambigqa: no engine, no network.
+# Runs the analysis of study-ambiguity on real models' answers in papers/ambiguity/example: no engine, no network.
 study-ambigqa: $(INSTALLED)
-	$(call run-demo,--configfile examples/ambigqa/study.yaml)
+	$(call run-demo,--configfile papers/ambiguity/example/study.yaml)
 	@cat results/ambigqa/ambiguity/summary.txt
 	@echo 'The whole report: results/ambigqa/ambiguity/report.html'
 

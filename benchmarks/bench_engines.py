@@ -137,7 +137,9 @@ def killed(project: Project, whole: Path) -> dict[str, int]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--study", nargs="*", default=[], help="further config files, such as demo/ambiguity.yaml")
+    parser.add_argument(
+        "--study", nargs="*", default=[], help="further config files, such as papers/ambiguity/demo.yaml"
+    )
     parser.add_argument("--target", nargs="*", default=[], help="targets of Snakemake, such as `generations`")
     parser.add_argument("--before", help="commit to compare with, instead of one engine per job")
     parser.add_argument("--kills", action="store_true", help="kill runs of the generations, too")

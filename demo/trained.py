@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from papers.selection.catalogue import STRATEGIES
 from scipy import stats
 
-from papers.selection.catalogue import STRATEGIES
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.printable import write_csv
 from entropy_sentinel.report.figures import BLUE, ORANGE, Drawing, new_figure, plain, style, write_figure

@@ -8,6 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "workflow" / "entropy_sentinel"
+PAPERS = ROOT / "papers"
 RULES = [ROOT / "workflow" / "common.smk", *ROOT.glob("workflow/rules/*.smk"), ROOT / "Snakefile"]
 # What takes long to import, or is not there on a host that only plans.
 HEAVY = {"vllm", "torch", "transformers", "datasets", "huggingface_hub", "litellm", "math_verify", "sympy"}
@@ -21,7 +22,8 @@ def test_every_room_is_on_a_floor() -> None:
 
 
 def test_rules_name_no_analysis_but_their_own() -> None:
-    own = "|".join(sorted(path.parent.name for path in PACKAGE.glob("analyses/*/__init__.py")))
+    places = [*PACKAGE.glob("analyses/*/__init__.py"), *PAPERS.glob("*/__init__.py")]
+    own = "|".join(sorted(path.parent.name for path in places))
     assert "accuracy" in own
     for path in RULES:
         named = re.findall(rf"\b(?:{own})_|analyses[./](?:{own})\b|{own.upper()}", path.read_text())
@@ -30,7 +32,7 @@ def test_rules_name_no_analysis_but_their_own() -> None:
 
 def test_what_a_plan_imports_is_light() -> None:
     """Every job on a cluster plans as well, so a plan must not wait for imports."""
-    files = [*RULES, *PACKAGE.rglob("*.smk")]
+    files = [*RULES, *PACKAGE.rglob("*.smk"), *PAPERS.rglob("*.smk")]
     imports = re.findall(
         r"^(?:from entropy_sentinel\S* import (?:\(.*?\)|[^\n]+))", "\n".join(map(Path.read_text, files)), re.M | re.S
     )

@@ -10,8 +10,8 @@ import shutil
 from pathlib import Path
 
 import polars as pl
-
 from papers.selection.catalogue import STRATEGIES
+
 from entropy_sentinel.report.pages import Exhibit
 from made.markdown import table
 from trained import BASELINE, BEFORE, FIGURE, TABLE, differences

@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from papers.ambiguity.catalogue import ESTIMATORS
-from papers.ambiguity.frames import ALIGNED
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance, readable
 from entropy_sentinel.frames.errors import InputError
@@ -25,6 +23,8 @@ from entropy_sentinel.grouping.settings import GroupingSettings
 from entropy_sentinel.signals.catalogue import FAMILIES
 from entropy_sentinel.sources.fields import look_up, normalised, one_text, read_answers, read_counts
 from entropy_sentinel.sources.rows import local_rows
+from papers.ambiguity.catalogue import ESTIMATORS
+from papers.ambiguity.frames import ALIGNED
 
 log = logging.getLogger(__name__)
 

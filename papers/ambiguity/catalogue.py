@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict
 
-# The paper's printed tables, with their models and benchmarks by the names in studies/ambiguity.yaml.
+# The paper's printed tables, with their models and benchmarks by the names in papers/ambiguity/study.yaml.
 PUBLISHED = Path(__file__).with_name("published")
 _SETS, _AMBIGUOUS = ("triviaqa", "maqa", "ambigqa"), ("maqa", "ambigqa")
 _SIZES = ("gemma-3-1b", "gemma-3-4b", "gemma-3-12b", "gemma-3-27b")

@@ -60,11 +60,11 @@ def command(
     """
     import json
 
-    from papers.ambiguity.corpus import opened
-    from papers.ambiguity.counting import Columns, counted
     from entropy_sentinel.frames.errors import InputError
     from entropy_sentinel.frames.files import check_outputs, write_whole
     from entropy_sentinel.sources.rows import local_rows
+    from papers.ambiguity.corpus import opened
+    from papers.ambiguity.counting import Columns, counted
 
     if output.suffix != ".jsonl":
         raise InputError(f"--output: must end with .jsonl, was '{output}'")

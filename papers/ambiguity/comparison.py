@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from papers.ambiguity.catalogue import COMPARED, PUBLISHED, AmbiguityShown, compared
 from entropy_sentinel.report.tables import Table, headed
+from papers.ambiguity.catalogue import COMPARED, PUBLISHED, AmbiguityShown, compared
 
 # The benchmarks of the paper's tables, and whether the items of each have one answer or several.
 _ANSWERS = {"triviaqa": "one", "maqa": "several", "ambigqa": "several"}

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from papers.ambiguity.corpus import Index
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.fields import Row, is_empty, look_up, one_text, read_answers
+from papers.ambiguity.corpus import Index
 
 if TYPE_CHECKING:  # it imports LiteLLM, which plain counting does not need
     from papers.ambiguity.entailment import Entailment

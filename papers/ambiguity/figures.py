@@ -9,6 +9,8 @@ import polars as pl
 from matplotlib.axes import Axes
 from scipy.special import entr
 
+from entropy_sentinel.analyses.exhibits import DrawnFigure, read_several, save_figures
+from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, message, new_figure, plain
 from papers.ambiguity.catalogue import ANSWERS, ESTIMATORS, KL, AmbiguityShown
 from papers.ambiguity.concordance import separation
 from papers.ambiguity.entropy_bounds import (
@@ -19,8 +21,6 @@ from papers.ambiguity.entropy_bounds import (
 )
 from papers.ambiguity.frames import ESTIMATES, P_STARS, UNCERTAINTIES
 from papers.ambiguity.measures import common, joined
-from entropy_sentinel.analyses.exhibits import DrawnFigure, read_several, save_figures
-from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, message, new_figure, plain
 
 # The threshold of the paper's ROC curves.
 _UNCERTAIN = math.log(2)

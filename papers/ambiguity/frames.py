@@ -5,9 +5,9 @@ The files are in `results/<study>/ambiguity/`.
 
 import polars as pl
 
-from papers.ambiguity.catalogue import COMPARED
 from entropy_sentinel.frames.contract import Column, Contract
 from entropy_sentinel.frames.response import BENCHMARK_COLUMN, ITEM_COLUMN, MODEL_COLUMN
+from papers.ambiguity.catalogue import COMPARED
 
 _SOURCE = Column("source", pl.String, "the source of p*")
 _FORM = Column("form", pl.String, "how it is computed: `kl`, `kl-renormalised`, `kl-frequencies`, `dirichlet-<gamma>`")

@@ -8,12 +8,12 @@ from typing import Any, TypedDict
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.analyses.exhibits import read_several
+from entropy_sentinel.sources.fields import normalised
 from papers.ambiguity.catalogue import ANSWERS, COMPARED, KL
 from papers.ambiguity.concordance import concordance, separation
 from papers.ambiguity.frames import ALIGNED, AUROCS, CONCORDANCES, ESTIMATES, P_STARS, UNCERTAINTIES
 from papers.ambiguity.uncertainty import jensen_shannon, uncertainty
-from entropy_sentinel.analyses.exhibits import read_several
-from entropy_sentinel.sources.fields import normalised
 
 
 def p_stars(answers: pl.DataFrame, source: str) -> Iterator[dict[str, Any]]:

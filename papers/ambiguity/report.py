@@ -8,6 +8,10 @@ from typing import Any, TypedDict
 
 import polars as pl
 
+from entropy_sentinel.analyses.exhibits import save_page
+from entropy_sentinel.frames.files import write_whole
+from entropy_sentinel.frames.printable import number, span
+from entropy_sentinel.report.plain_text import text_table
 from papers.ambiguity.catalogue import (
     ANSWERS,
     AUC_NOTE,
@@ -20,10 +24,6 @@ from papers.ambiguity.catalogue import (
     made_note,
 )
 from papers.ambiguity.frames import CONCORDANCES, P_STARS
-from entropy_sentinel.analyses.exhibits import save_page
-from entropy_sentinel.frames.files import write_whole
-from entropy_sentinel.frames.printable import number, span
-from entropy_sentinel.report.plain_text import text_table
 
 # This project's own thresholds for describing an AUC_c above chance in words.
 _WELL, _SOMEWHAT = 0.75, 0.6

@@ -4,9 +4,9 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from papers.ambiguity import catalogue
 from entropy_sentinel.frames.analysis import Analysis, Studied
 from entropy_sentinel.frames.sections import DISTINCT, Name, Names, Number, Text
+from papers.ambiguity import catalogue
 
 NEEDS = catalogue.ESTIMATORS["se"].family
 

@@ -6,6 +6,10 @@ from typing import Any, TypedDict
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.analyses.exhibits import read_several, save_tables
+from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.frames.printable import number
+from entropy_sentinel.report.tables import Table, headed, missing_notes
 from papers.ambiguity.catalogue import (
     ANSWERS,
     AUC_NOTE,
@@ -22,10 +26,6 @@ from papers.ambiguity.catalogue import (
 from papers.ambiguity.comparison import beside, beside_statistics
 from papers.ambiguity.frames import ALIGNED, AUROCS, CONCORDANCES, ESTIMATES, P_STARS, UNCERTAINTIES
 from papers.ambiguity.measures import joined
-from entropy_sentinel.analyses.exhibits import read_several, save_tables
-from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.frames.printable import number
-from entropy_sentinel.report.tables import Table, headed, missing_notes
 
 _WHOSE = {"model": "Model", "benchmark": "Benchmark", "answers": "Answers"}
 

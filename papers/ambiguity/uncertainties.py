@@ -6,14 +6,14 @@ from typing import Any, TypedDict
 import numpy as np
 import polars as pl
 
-from papers.ambiguity.aligned import class_frame
-from papers.ambiguity.catalogue import BY_FREQUENCY, ESTIMATORS, FREQUENCIES, KL, dirichlet
-from papers.ambiguity.frames import ALIGNED, ESTIMATES, UNCERTAINTIES
-from papers.ambiguity.uncertainty import Uncertainty, expected_uncertainty, uncertainty
 from entropy_sentinel.frames.contract import read_provenance, readable
 from entropy_sentinel.frames.signals import contract_of
 from entropy_sentinel.signals.catalogue import FAMILIES
 from entropy_sentinel.statistics.semantic import semantic_entropy
+from papers.ambiguity.aligned import class_frame
+from papers.ambiguity.catalogue import BY_FREQUENCY, ESTIMATORS, FREQUENCIES, KL, dirichlet
+from papers.ambiguity.frames import ALIGNED, ESTIMATES, UNCERTAINTIES
+from papers.ambiguity.uncertainty import Uncertainty, expected_uncertainty, uncertainty
 
 
 class UncertaintyFiles(TypedDict):

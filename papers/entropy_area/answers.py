@@ -9,7 +9,6 @@ from typing import Any
 
 import polars as pl
 
-from papers.entropy_area.frames import ANSWER_CLASSES
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.label import LABELS
@@ -19,6 +18,7 @@ from entropy_sentinel.judges.exact import normalised
 from entropy_sentinel.judges.judge import Case, Judge
 from entropy_sentinel.judges.kind import JudgeSettings
 from entropy_sentinel.stages.label import make_judge
+from papers.entropy_area.frames import ANSWER_CLASSES
 
 # Kinds of judges that compare by rules: no network, no money.
 _BY_RULES = ("math-verify", "choice", "exact")

@@ -7,15 +7,15 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
+from entropy_sentinel.analyses.exhibits import DrawnFigure, read_several, save_figures
+from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.printable import counted
+from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, new_figure, nothing, plain
 from papers.entropy_area.catalogue import ANSWERS, AreaShown, measure_title, measures
 from papers.entropy_area.correlation import why_none
 from papers.entropy_area.frames import CORRELATIONS, ITEMS
 from papers.entropy_area.measures import RANGES, common, of_set
 from papers.entropy_area.trajectories import Trajectory, has_options, median_item, trajectory
-from entropy_sentinel.analyses.exhibits import DrawnFigure, read_several, save_figures
-from entropy_sentinel.frames.contract import read_provenance
-from entropy_sentinel.frames.printable import counted
-from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, new_figure, nothing, plain
 
 _LINE = "#C00000"
 # Files of the pass by model and benchmark.

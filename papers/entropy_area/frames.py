@@ -5,9 +5,9 @@ The files are in `results/<study>/{judge}/entropy_area/`.
 
 import polars as pl
 
-from papers.entropy_area.catalogue import ANSWERS, area_measures
 from entropy_sentinel.frames.contract import Column, Contract
 from entropy_sentinel.frames.response import BENCHMARK_COLUMN, ITEM_COLUMN, MODEL_COLUMN, RESPONSE, RESPONSE_COLUMNS
+from papers.entropy_area.catalogue import ANSWERS, area_measures
 
 _CLASS = Column(
     "answer_class",

@@ -10,14 +10,14 @@ from typing import TypedDict
 import numpy as np
 import polars as pl
 
-from papers.entropy_area.catalogue import ANSWERS, AREA, EVERY, area_measures
-from papers.entropy_area.frames import ANSWER_CLASSES, ITEMS, RESPONSES, TRUNCATION
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
 from entropy_sentinel.frames.arrow import flat
 from entropy_sentinel.frames.contract import read_provenance, readable
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
 from entropy_sentinel.statistics.numbers import Numbers
+from papers.entropy_area.catalogue import ANSWERS, AREA, EVERY, area_measures
+from papers.entropy_area.frames import ANSWER_CLASSES, ITEMS, RESPONSES, TRUNCATION
 
 
 def entropy_bits(counts: Numbers) -> float:

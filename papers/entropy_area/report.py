@@ -7,12 +7,12 @@ from typing import Any, TypedDict
 
 import polars as pl
 
-from papers.entropy_area.catalogue import AreaShown, answer_note, measure_title
-from papers.entropy_area.frames import CORRELATIONS
 from entropy_sentinel.analyses.exhibits import save_page
 from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.frames.printable import number, span
 from entropy_sentinel.report.plain_text import below, text_table
+from papers.entropy_area.catalogue import AreaShown, answer_note, measure_title
+from papers.entropy_area.frames import CORRELATIONS
 
 
 @dataclass(frozen=True)

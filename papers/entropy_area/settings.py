@@ -4,9 +4,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from papers.entropy_area import catalogue
 from entropy_sentinel.frames.analysis import Analysis, Studied
 from entropy_sentinel.frames.sections import DISTINCT, Name, Names, Number, Whole
+from papers.entropy_area import catalogue
 
 NEEDS = "forced_answer"
 

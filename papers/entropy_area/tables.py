@@ -5,6 +5,8 @@ from typing import TypedDict
 
 import polars as pl
 
+from entropy_sentinel.analyses.exhibits import read_several, save_tables
+from entropy_sentinel.report.tables import Table, headed, missing_notes, number_frame
 from papers.entropy_area.catalogue import (
     ANSWERS,
     COMPARED,
@@ -21,8 +23,6 @@ from papers.entropy_area.catalogue import (
 )
 from papers.entropy_area.frames import CORRELATIONS, ITEMS, SPREAD, TRUNCATION
 from papers.entropy_area.measures import RANGES, of_set
-from entropy_sentinel.analyses.exhibits import read_several, save_tables
-from entropy_sentinel.report.tables import Table, headed, missing_notes, number_frame
 
 _STATISTICS = {"mean": "mean", "q90": "90th percentile", "q95": "95th percentile", "q99": "99th percentile"}
 

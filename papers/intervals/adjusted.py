@@ -12,6 +12,8 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.analyses.exhibits import read_all
+from entropy_sentinel.features.catalogue import FEATURE_FRAME
+from entropy_sentinel.frames.benchmark import BENCHMARKS
 from papers.intervals import adjusting
 from papers.intervals.adjusting import TooFew
 from papers.intervals.catalogue import ADJUSTMENTS, CALIBRATION, METHODS, TEST, alpha_of
@@ -19,8 +21,6 @@ from papers.intervals.frames import ADJUSTED, BELIEFS, INTEGER_ANSWERS, STATED
 from papers.intervals.questions import Ends, Questions, alike, gather
 from papers.intervals.smallest_mass import best_temperature, hulls, smallest_set
 from papers.intervals.tunnel import empirical_interval, quantiles_of_quantiles, temperature_search
-from entropy_sentinel.features.catalogue import FEATURE_FRAME
-from entropy_sentinel.frames.benchmark import BENCHMARKS
 
 # Candidates for T* of log-probabilities: 0.22 to 9.85, each 10 % larger than the one before, including 1.
 TEMPERATURES = tuple(float(at) for at in np.round(1.1 ** np.arange(-16, 25), 4))

@@ -12,9 +12,9 @@ from typing import Any, TypedDict
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.frames.generation import scan_traces
 from papers.intervals.frames import BELIEFS, INTEGER_ANSWERS
 from papers.intervals.signals.integers.frames import INTEGERS
-from entropy_sentinel.frames.generation import scan_traces
 
 _WHOLE = re.compile(r"\s*(-?(?:0|[1-9][0-9]*))\s*")
 _ITEM = ("benchmark", "item_id")

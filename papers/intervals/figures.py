@@ -9,6 +9,8 @@ from matplotlib.axes import Axes
 from scipy.stats import norm
 
 from entropy_sentinel.analyses.exhibits import save_figures
+from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, new_figure, nothing, plain
 from papers.intervals.catalogue import TEST, IntervalsShown, method_title
 from papers.intervals.frames import SCORES
 from papers.intervals.questions import exponents
@@ -18,8 +20,6 @@ from papers.intervals.tunnel import (
     quantiles_of_quantiles,
     simulate,
 )
-from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, new_figure, nothing, plain
 
 _COLOURS, _MARKERS = (BLUE, ORANGE, GREEN), "osD^vP"
 _BARS = "Bars: Wilson's 95 % interval."

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.frames.errors import InputError
 from papers.intervals.catalogue import BASES
 from papers.intervals.smallest_mass import Distribution
-from entropy_sentinel.frames.errors import InputError
 
 Ends = tuple[np.ndarray, np.ndarray]
 _EXPONENT = re.compile(r"[-+]?[0-9]{1,18}")

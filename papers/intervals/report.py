@@ -9,6 +9,9 @@ from typing import Any, TypedDict
 import polars as pl
 
 from entropy_sentinel.analyses.exhibits import save_page
+from entropy_sentinel.frames.files import write_whole
+from entropy_sentinel.frames.printable import number, span
+from entropy_sentinel.report.plain_text import below, text_table
 from papers.intervals.catalogue import (
     CALIBRATION,
     TEST,
@@ -18,9 +21,6 @@ from papers.intervals.catalogue import (
     method_title,
 )
 from papers.intervals.frames import DIFFERENCES, SCORES
-from entropy_sentinel.frames.files import write_whole
-from entropy_sentinel.frames.printable import number, span
-from entropy_sentinel.report.plain_text import below, text_table
 
 # The level at the top of the page, or the nearest of the study's levels.
 HEADLINE = 99.0

@@ -13,6 +13,8 @@ import polars as pl
 from scipy.special import entr
 
 from entropy_sentinel.analyses.exhibits import read_all
+from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.statistics.conformal import coverage, covered
 from papers.intervals.adjusted import TEMPERATURES, end_of
 from papers.intervals.catalogue import BASES, TEST, alpha_of
 from papers.intervals.frames import (
@@ -28,8 +30,6 @@ from papers.intervals.interval_score import score_difference, winkler
 from papers.intervals.questions import distributions, exponents, first_basis
 from papers.intervals.smallest_mass import Distribution, best_temperature, hulls, smallest_set
 from papers.intervals.tunnel import tunnel_index
-from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.statistics.conformal import coverage, covered
 
 Rows = Iterator[dict[str, Any]]
 _OF = ("model", "level", "half")

@@ -5,10 +5,10 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from papers.intervals import catalogue
 from entropy_sentinel.features.catalogue import EXTRAS, FEATURES
 from entropy_sentinel.frames.analysis import Analysis, Studied
 from entropy_sentinel.frames.sections import DISTINCT, Name, Number, Positive, Settings, Whole, check_names
+from papers.intervals import catalogue
 
 # Percent; keys of YAML must be text: "99.8".
 _Level = Annotated[float, Field(gt=0, lt=100)]

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from papers.intervals.interval_score import winkler
 from entropy_sentinel.statistics.numbers import Numbers
+from papers.intervals.interval_score import winkler
 
 # Sums of shares have rounding errors in their last bits: 0.6 + 0.3 must not exceed 0.9.
 _SAME = 1e-9

@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from papers.intervals.frames import INTEGER_ANSWERS, STATED
 from entropy_sentinel.frames.contract import Contract
 from entropy_sentinel.frames.generation import REFUSED, scan_traces
 from entropy_sentinel.frames.response import RESPONSE
+from papers.intervals.frames import INTEGER_ANSWERS, STATED
 
 # JSON's integers. A number with more digits does not fit a column, and is not meant as a power of ten.
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")

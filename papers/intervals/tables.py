@@ -6,6 +6,8 @@ from typing import TypedDict
 import polars as pl
 
 from entropy_sentinel.analyses.exhibits import read_all, save_tables
+from entropy_sentinel.frames.benchmark import BENCHMARKS
+from entropy_sentinel.report.tables import Table, headed, number_frame
 from papers.intervals import tables_of_scores
 from papers.intervals.catalogue import (
     BASES,
@@ -27,8 +29,6 @@ from papers.intervals.frames import (
     TUNNEL_INDEX,
 )
 from papers.intervals.tunnel import perception_size
-from entropy_sentinel.frames.benchmark import BENCHMARKS
-from entropy_sentinel.report.tables import Table, headed, number_frame
 
 # Questions of Table 1, the first of the test half.
 N_EXAMPLES = 5

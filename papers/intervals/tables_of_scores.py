@@ -5,6 +5,7 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.report.tables import Table, headed, missing_notes, number_frame
 from papers.intervals.catalogue import (
     CALIBRATION,
     COMMON_NOTE,
@@ -20,7 +21,6 @@ from papers.intervals.catalogue import (
     method_title,
 )
 from papers.intervals.report import choice
-from entropy_sentinel.report.tables import Table, headed, missing_notes, number_frame
 
 _KEYS = {"model": "Model", "level": "Level", "method": "Method"}
 # The paper's text about its Table 2: by level, the drop of the mean score in points and in per cent.

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import entr
 
-from papers.intervals.interval_score import winkler
 from entropy_sentinel.statistics.conformal import covered
 from entropy_sentinel.statistics.numbers import Numbers
+from papers.intervals.interval_score import winkler
 
 # 0.07 * 100 is 7, in binary too.
 _ROUNDING = 1e-9

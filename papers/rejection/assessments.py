@@ -12,11 +12,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from threadpoolctl import threadpool_limits
 
-from papers.rejection.catalogue import QUESTION_ONLY
-from papers.rejection.frames import ASSESSMENTS
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from entropy_sentinel.statistics.numbers import Names, Numbers
+from papers.rejection.catalogue import QUESTION_ONLY
+from papers.rejection.frames import ASSESSMENTS
 
 # Words, numbers (single digits included), and signs, which are a large part of many mathematics questions.
 _TOKEN = r"\w+|[^\w\s]"

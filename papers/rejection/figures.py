@@ -10,13 +10,13 @@ from matplotlib.axes import Axes
 
 from entropy_sentinel.analyses.exhibits import DrawnFigure, read_several, save_figures
 from entropy_sentinel.analyses.headings import ROLES, TrainingGroup, training_group
+from entropy_sentinel.frames.printable import number
+from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, new_figure, nothing, plain
+from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from papers.rejection.catalogue import QUESTION_ONLY
 from papers.rejection.curves import curve
 from papers.rejection.headings import DISTRIBUTIONS, RejectionShown, assessor_title
 from papers.rejection.rows import EVERY, Slice, read_scores, scored, slices
-from entropy_sentinel.frames.printable import number
-from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, new_figure, nothing, plain
-from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 
 # Line styles of the estimators in turn: colours of Okabe and Ito, each with its own dash.
 _LINES: tuple[tuple[str, Any], ...] = (

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 import polars as pl
 
 from entropy_sentinel.analyses.headings import Shown, TrainingGroup
+from entropy_sentinel.estimators.catalogue import title
 from papers.rejection.catalogue import QUESTION_ONLY
 from papers.rejection.measures import NO_RESPONSE
 from papers.rejection.rows import EVERY
-from entropy_sentinel.estimators.catalogue import title
 
 # In the order shown: users first ask about new kinds of questions.
 DISTRIBUTIONS: dict[str, str] = {"held_out": "out of distribution", "training": "in distribution"}

@@ -6,6 +6,9 @@ from typing import Any, TypedDict
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.signals.observation_frame import OBSERVATIONS
+from entropy_sentinel.statistics.bootstrap import percentile_interval, resamples
 from papers.rejection.catalogue import (
     QUESTION_ONLY,
     coverage_measure,
@@ -16,9 +19,6 @@ from papers.rejection.catalogue import (
 from papers.rejection.curves import kept, measures, threshold
 from papers.rejection.frames import MEASURES
 from papers.rejection.rows import EVERY, Slice, read_scores, scored, slices
-from entropy_sentinel.frames.response import RESPONSE
-from entropy_sentinel.signals.observation_frame import OBSERVATIONS
-from entropy_sentinel.statistics.bootstrap import percentile_interval, resamples
 
 # Thresholds by assessor and wanted accuracy; None if no threshold reaches it.
 Thresholds = Mapping[tuple[str, float], float | None]

@@ -9,6 +9,9 @@ import polars as pl
 
 from entropy_sentinel.analyses.exhibits import read_several, save_page
 from entropy_sentinel.analyses.headings import TrainingGroup, training_group
+from entropy_sentinel.frames.files import write_whole
+from entropy_sentinel.frames.printable import number, span
+from entropy_sentinel.report.plain_text import below, text_table
 from papers.rejection.catalogue import (
     coverage_measure,
     kept_accuracy_measure,
@@ -24,9 +27,6 @@ from papers.rejection.headings import (
     domain_notes,
 )
 from papers.rejection.rows import EVERY
-from entropy_sentinel.frames.files import write_whole
-from entropy_sentinel.frames.printable import number, span
-from entropy_sentinel.report.plain_text import below, text_table
 
 
 @dataclass(frozen=True)

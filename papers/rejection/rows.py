@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import polars as pl
 
-from papers.rejection.frames import ASSESSMENTS
 from entropy_sentinel.estimators.catalogue import ESTIMATORS, further_signals
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ContractError
 from entropy_sentinel.frames.estimate import SCORES
 from entropy_sentinel.frames.response import RESPONSE
+from papers.rejection.frames import ASSESSMENTS
 
 # In distribution: the test split of the training domains. Out of distribution: unseen domains.
 ROLES = ("training", "held_out")

@@ -4,11 +4,11 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from papers.rejection import catalogue
 from entropy_sentinel.estimators.catalogue import ESTIMATORS
 from entropy_sentinel.estimators.settings import OWN
 from entropy_sentinel.frames.analysis import Analysis, Studied
 from entropy_sentinel.frames.sections import DISTINCT, Names, Number, Whole, check_names
+from papers.rejection import catalogue
 
 _Accuracy = Annotated[Number, Field(gt=0, le=1)]
 

@@ -7,6 +7,7 @@ import polars as pl
 
 from entropy_sentinel.analyses.exhibits import read_several, save_tables
 from entropy_sentinel.analyses.headings import Groups, training_group
+from entropy_sentinel.report.tables import Table, missing_notes, number_frame
 from papers.rejection.catalogue import (
     QUESTION_ONLY,
     coverage_measure,
@@ -31,7 +32,6 @@ from papers.rejection.headings import (
     short_title,
 )
 from papers.rejection.rows import EVERY
-from entropy_sentinel.report.tables import Table, missing_notes, number_frame
 
 
 def table_auarc(measures: pl.DataFrame, groups: Groups, assessors: Mapping[str, Sequence[str]]) -> Table:

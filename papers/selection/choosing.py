@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from papers.selection.catalogue import STRATEGIES
-from papers.selection.frames import CANDIDATES, SELECTIONS
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.frames.response import ITEM, SAMPLE
 from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
+from papers.selection.catalogue import STRATEGIES
+from papers.selection.frames import CANDIDATES, SELECTIONS
 
 NO_TRIES, NO_PASS = "no pass rate is asked for", "no entropy area is asked for"
 NO_ANSWER, NO_NUMBER = "the pass has no row of the response", "the entropy area is not a finite number"

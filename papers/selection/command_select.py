@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from papers.selection.settings import SelectOptions
 from entropy_sentinel.commands.options import BASE, ConfigFiles, load_made_study, say, taking
 from entropy_sentinel.frames.errors import ConfigError
+from papers.selection.settings import SelectOptions
 
 if TYPE_CHECKING:
     import polars as pl
     from rich.table import Table
 
-    from papers.selection.choosing import CandidateFiles
     from entropy_sentinel.config.sections import Config
+    from papers.selection.choosing import CandidateFiles
 
 SUFFIXES = (".jsonl",)
 
@@ -34,13 +34,13 @@ def command(model: Model, output: Output, configfile: ConfigFiles = [], judge: J
     selected. Items need a reference; each question occurs once. Equal scores are ordered as by random with the same
     seed. A study's analysis `selection` writes a file for every strategy and compares them.
     """
-    from papers.selection.choosing import read_candidates, select
-    from papers.selection.making import read_solutions, write_training_file
     from entropy_sentinel.commands.options import check_table_path
     from entropy_sentinel.config.generations import prompt_settings
     from entropy_sentinel.config.layout import Layout
     from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.report.terminal import show
+    from papers.selection.choosing import read_candidates, select
+    from papers.selection.making import read_solutions, write_training_file
 
     chosen = SelectOptions.of(options)
     config = load_made_study(configfile)
@@ -68,9 +68,9 @@ def _check(config: "Config", axis: str, name: str) -> None:
 
 def _files(config: "Config", model: str, judge: str, options: SelectOptions) -> "list[CandidateFiles]":
     """Return the files of benchmarks with references; raises ConfigError for a strategy whose data the study lacks."""
+    from entropy_sentinel.config.layout import Layout
     from papers.selection.choosing import CandidateFiles
     from papers.selection.settings import FORCED_ANSWER, lacks
-    from entropy_sentinel.config.layout import Layout
 
     if why := lacks(options.strategy, options.tries, config.samples_of(model), config.run.features):
         raise ConfigError(f"--strategy: {options.strategy} {why}, and run the study")
@@ -92,9 +92,9 @@ def _files(config: "Config", model: str, judge: str, options: SelectOptions) -> 
 
 def _table(candidates: "pl.DataFrame", selected: "pl.DataFrame") -> "Table":
     """Return a table that compares the selection with all candidates."""
-    from papers.selection.tables import profiles, strategy_title
     from entropy_sentinel.frames.printable import number
     from entropy_sentinel.report.terminal import table
+    from papers.selection.tables import profiles, strategy_title
 
     rows = [
         [

@@ -4,10 +4,10 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
-from papers.selection.tables import chosen, overlaps, strategy_title
 from entropy_sentinel.frames.printable import number
 from entropy_sentinel.report.figures import BLUE, ORANGE, Drawing, new_figure, plain
 from entropy_sentinel.statistics.agreement import wilson
+from papers.selection.tables import chosen, overlaps, strategy_title
 
 _WIDTH, _HEIGHT = 11.0, 3.1
 _CAPTION = (

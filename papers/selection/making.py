@@ -10,14 +10,14 @@ from typing import Any, TypedDict
 
 import polars as pl
 
-from papers.selection.choosing import CandidateFiles, read_candidates, select
-from papers.selection.frames import CANDIDATES, SELECTIONS
 from entropy_sentinel.engines.generation import PromptSettings
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.frames.response import ITEM
 from entropy_sentinel.sources.rows import local_rows
 from entropy_sentinel.stages.generation import filled_prompt
+from papers.selection.choosing import CandidateFiles, read_candidates, select
+from papers.selection.frames import CANDIDATES, SELECTIONS
 
 QUESTION, SOLUTION = "question", "solution"
 

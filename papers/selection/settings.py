@@ -5,11 +5,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from papers.selection import catalogue
-from papers.selection.catalogue import STRATEGIES
 from entropy_sentinel.frames.analysis import Analysis, Studied
 from entropy_sentinel.frames.options import Options, Panel, Shown
 from entropy_sentinel.frames.sections import DISTINCT, Names, Seed, Text, Whole, check_names
+from papers.selection import catalogue
+from papers.selection.catalogue import STRATEGIES
 
 Strategy = Literal["random", "longest", "pass-rate", "eas"]
 # The pass that the strategy `eas` reads.

@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 
-from papers.selection.catalogue import STRATEGIES
 from entropy_sentinel.frames.response import ITEM
 from entropy_sentinel.report.tables import Table, headed
+from papers.selection.catalogue import STRATEGIES
 
 # The name of the row for all candidates of a model.
 EVERY = "all"

@@ -41,7 +41,7 @@ PROBES = {
         256,
         {"answers": ["own", "reference", "none"]},
     ),
-    "integers": Probe(("demo/config.yaml", "demo/fermi.yaml"), "tiny-fermi-integer", ("fermi-test",), 100),
+    "integers": Probe(("demo/config.yaml", "papers/intervals/demo.yaml"), "tiny-fermi-integer", ("fermi-test",), 100),
 }
 
 

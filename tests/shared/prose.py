@@ -12,6 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "workflow" / "entropy_sentinel"
+PAPERS = ROOT / "papers"
 # Pages whose tables and sentences are written by a program from results.
 GENERATED = {"gallery.md", "how_well.md"}
 # Longer sentences are read twice. The rule is 25; a list of names can take a few more.
@@ -77,7 +78,7 @@ def strings(code: bool = False) -> Iterator[tuple[str, str]]:
 
     Without `code` the words in backticks become one.
     """
-    for path in sorted(PACKAGE.rglob("*.py")):
+    for path in sorted([*PACKAGE.rglob("*.py"), *(path for path in PAPERS.rglob("*.py") if "tests" not in path.parts)]):
         tree = ast.parse(path.read_text("utf-8"))
         documented = {id(node.body[0].value): node for node in ast.walk(tree) if _docstring(node)}
         inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}

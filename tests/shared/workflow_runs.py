@@ -18,7 +18,8 @@ ROOT = Path(__file__).parents[2]
 class Project:
     """A copy of the tracked and new files in `folder`, with a study to run.
 
-    The large files in `examples/`, which nothing writes to, are links. Bytecode comes along: it is that of the copies.
+    The large files in `examples/` and in examples of papers, which nothing writes to, are links. Bytecode comes along: it
+    is that of the copies.
     """
 
     prepare: Callable[[], None] | None = None  # what is called in the process of each run before it begins
@@ -29,7 +30,7 @@ class Project:
         for name in filter(None, listed.split("\0")):
             if (ROOT / name).is_file() or (ROOT / name).is_symlink():
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                if name.startswith("examples/"):
+                if name.startswith("examples/") or "/example/" in name:
                     (folder / name).symlink_to(ROOT / name)
                 else:
                     shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)

@@ -1,4 +1,4 @@
-"""A further paper is a folder: without it, its tests and its studies, all else works without another edit."""
+"""A further paper is a folder: all else works without it, and a new one needs no other edit."""
 
 import os
 import shutil
@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import recipes
 import yaml
 from workflow_runs import ROOT, Project
 
@@ -19,12 +20,11 @@ TESTS = ("test_schema.py", "test_comments.py", "test_passes.py", "test_site.py")
 
 
 def without(analyses: list[str], folder: Path) -> Project:
-    """A copy of the project without the folders of analyses, their tests, and the studies that run one of them."""
+    """A copy of the project without the folders of papers, and without studies elsewhere that run one of them."""
     project = Project(folder, [])
-    for place in ("workflow/entropy_sentinel/analyses", "tests/analyses"):
-        for analysis in analyses:
-            shutil.rmtree(folder / place / analysis)
-    for study in [path for room in ("studies", "demo", "examples") for path in (folder / room).rglob("*.yaml")]:
+    for analysis in analyses:
+        shutil.rmtree(folder / "papers" / analysis)
+    for study in [path for room in ("demo", "examples") for path in (folder / room).rglob("*.yaml")]:
         run = yaml.safe_load(study.read_text()).get("run", {})
         if set(analyses) & set(run.get("analyses", ())):
             study.unlink()
@@ -49,7 +49,7 @@ def test_all_else_works_without(analyses: list[str], tmp_path: Path) -> None:
         assert "accuracy_report" in project.planned()
     done = subprocess.run(
         # All tests are collected: none imports what is gone.
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", " or ".join(TESTS), "tests"],
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", " or ".join(TESTS)],
         cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(tmp_path / "workflow")},
         capture_output=True,
@@ -57,3 +57,23 @@ def test_all_else_works_without(analyses: list[str], tmp_path: Path) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stdout[-3000:]
+
+
+@pytest.mark.slow
+def test_a_new_paper_is_a_folder(tmp_path: Path) -> None:
+    """The recipe's analysis as a folder of `papers`, in a study that runs it."""
+    project = Project(tmp_path, ["demo/config.yaml", "papers/lengths/study.yaml"])
+    for _, name, text in recipes.blocks():
+        if name.startswith("mine/lengths/"):
+            file = tmp_path / "papers" / Path(name).relative_to("mine")
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(text.replace("mine.lengths", "papers.lengths"))
+    study = {"study": "sixth", "run": {"analyses": ["lengths"]}, "analyses": {"lengths": {"long": 5}}}
+    (tmp_path / "papers" / "lengths" / "study.yaml").write_text(yaml.safe_dump(study))
+    planned = project.planned()
+    assert planned["lengths_page"] == planned["feature"] / len(planned_benchmarks(project))
+    assert "accuracy_report" not in planned
+
+
+def planned_benchmarks(project: Project) -> list[str]:
+    return yaml.safe_load((project.folder / "demo" / "config.yaml").read_text())["run"]["benchmarks"]

@@ -47,9 +47,9 @@ for paths in STUDIES:
 # Rules of each analysis, and the study that has them.
 CHECKED = {
     ("demo/config.yaml",): {"accuracy_tables", "agreement_pairs", "rejection_measures", "responses_page"},
-    ("demo/config.yaml", "demo/entropy-area.yaml"): {"entropy_area_figures"},
-    ("demo/config.yaml", "demo/ambiguity.yaml"): {"ambiguity_aligned"},
-    ("examples/fermi/study.yaml",): {"intervals_adjusted"},
+    ("demo/config.yaml", "papers/entropy_area/demo.yaml"): {"entropy_area_figures"},
+    ("demo/config.yaml", "papers/ambiguity/demo.yaml"): {"ambiguity_aligned"},
+    ("papers/intervals/example/study.yaml",): {"intervals_adjusted"},
 }
 
 

@@ -1,4 +1,4 @@
-"""Answers to questions of general knowledge, from examples/ambigqa, as observations."""
+"""Answers to questions of general knowledge, from papers/ambiguity/example, as observations."""
 
 import json
 from collections.abc import Iterator

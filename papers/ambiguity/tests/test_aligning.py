@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from ambiguous_rows import EXACT, semantics, write_family, write_items
-
 from papers.ambiguity.aligned import Classes, matched, of_file, of_items, write_aligned
 from papers.ambiguity.frames import ALIGNED
+
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.grouping.backend import Pair, Question

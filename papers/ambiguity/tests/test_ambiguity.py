@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 import pytest
 import yaml
+from papers.ambiguity.frames import ALIGNED, CONCORDANCES, ESTIMATES, UNCERTAINTIES
 from workflow_runs import Project
 
-from papers.ambiguity.frames import ALIGNED, CONCORDANCES, ESTIMATES, UNCERTAINTIES
 from entropy_sentinel.config.config import load_config, read_config
 
-STUDY = "studies/ambiguity.yaml"
+STUDY = "papers/ambiguity/study.yaml"
 N_MODELS = 10
 JOBS = {
     **{"benchmark": 3, "generation": 3 * N_MODELS, "ambiguity_aligned": 3 * N_MODELS},
@@ -159,7 +159,7 @@ def test_items_follow_from_their_samples(project: Project) -> None:
 @pytest.mark.long(minutes=3)
 def test_the_demo_samples_searches_and_asks_again_and_nothing_is_made_twice(tmp_path: Path) -> None:
     pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-    project = Project(tmp_path, ["demo/config.yaml", "demo/ambiguity.yaml", "small.yaml"])
+    project = Project(tmp_path, ["demo/config.yaml", "papers/ambiguity/demo.yaml", "small.yaml"])
     # Each job starts an engine: one benchmark has all of them.
     small = {"limit": 16, "generation": {"samples": 12}, "run": {"benchmarks": ["facts-several"]}}
     (tmp_path / "small.yaml").write_text(yaml.safe_dump(small))

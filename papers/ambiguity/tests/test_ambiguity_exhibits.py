@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 import pytest
 from ambiguous_rows import write_items
-
 from papers.ambiguity.catalogue import COMPARED, FIGURES, PRINTED, TABLES, compared
 from papers.ambiguity.comparison import printed
 from papers.ambiguity.figures import write_figures

@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 from ambiguous_rows import EXACT, of_item, semantics, write_family, write_items
-from scipy import stats
-from scipy.spatial.distance import jensenshannon
-from sklearn.metrics import roc_auc_score
-
 from papers.ambiguity.aligned import write_aligned
 from papers.ambiguity.frames import AUROCS, CONCORDANCES, ESTIMATES, P_STARS, UNCERTAINTIES
 from papers.ambiguity.measures import write_measures
 from papers.ambiguity.tables import statistics
 from papers.ambiguity.uncertainties import write_uncertainties
+from scipy import stats
+from scipy.spatial.distance import jensenshannon
+from sklearn.metrics import roc_auc_score
 
 N_ITEMS, K = 40, 12
 NAMES = ("ada", "bob", "cid", "dot")

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 from asked_items import pass_settings, write_items
 from fake_engine import FakeEngine, every
-
 from papers.ambiguity.signals.beam_search.frames import BEAMS
+
 from entropy_sentinel.frames.signals import contract_of
 from entropy_sentinel.signals.catalogue import FAMILIES
 from entropy_sentinel.stages import engine_pass

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from papers.ambiguity.concordance import concordance, separation
 from scipy import stats
 from sklearn.metrics import roc_auc_score
-
-from papers.ambiguity.concordance import concordance, separation
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "semantics.json").read_text())
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from fake_api import Answer, completion, fake_api, ok, quiet_litellm
+from papers.ambiguity.corpus import LONGEST, chunks, opened, split
 from typer.testing import CliRunner
 
-from papers.ambiguity.corpus import LONGEST, chunks, opened, split
 from entropy_sentinel.commands.main import app, main
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources import rows

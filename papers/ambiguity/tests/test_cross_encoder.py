@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from papers.ambiguity.signals.sar.relevance import Similarity
 from text_models import random_classifier
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from papers.ambiguity.signals.sar.relevance import Similarity
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.grouping.encoders import Weights
 

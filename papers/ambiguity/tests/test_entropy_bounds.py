@@ -4,14 +4,13 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
-
 from papers.ambiguity.entropy_bounds import (
     alpha_delta,
     gamma_delta,
     least_uncertainty,
     most_uncertainty,
 )
+from scipy import stats
 
 
 def test_by_hand() -> None:

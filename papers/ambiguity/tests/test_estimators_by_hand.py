@@ -6,10 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import stats
-
 from papers.ambiguity.signals.iterative_prompting.family import mutual_information
 from papers.ambiguity.signals.sar.relevance import sar
+from scipy import stats
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "semantics.json").read_text())
 

@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 import torch
 from answered import Said, write_answered
+from papers.ambiguity.signals.sar.family import Sar
+from papers.ambiguity.signals.sar.relevance import pieces_of
 from text_models import random_classifier
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from papers.ambiguity.signals.sar.family import Sar
-from papers.ambiguity.signals.sar.relevance import pieces_of
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.stages.signals import write_signals
 

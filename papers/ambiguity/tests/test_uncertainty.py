@@ -4,10 +4,9 @@ import math
 
 import numpy as np
 import pytest
+from papers.ambiguity.uncertainty import expected_uncertainty, jensen_shannon, uncertainty
 from scipy import stats
 from scipy.spatial.distance import jensenshannon
-
-from papers.ambiguity.uncertainty import expected_uncertainty, jensen_shannon, uncertainty
 
 RNG = np.random.default_rng(11)
 SIMPLICES = [(RNG.dirichlet(np.ones(k)), RNG.dirichlet(np.ones(k))) for k in (2, 3, 5, 9) for _ in range(25)]

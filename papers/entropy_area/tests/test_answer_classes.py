@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-
 from papers.entropy_area.answers import classes, comparing, write_answers
 from papers.entropy_area.frames import ANSWER_CLASSES
+
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.label import LABELS

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-
 from papers.entropy_area.catalogue import FIGURES, TABLES, compared
 from papers.entropy_area.figures import write_figures
 from papers.entropy_area.frames import CORRELATIONS, ITEMS, RESPONSES, SPREAD
@@ -16,6 +15,7 @@ from papers.entropy_area.measures import correlations, spread
 from papers.entropy_area.report import write_report
 from papers.entropy_area.tables import write_tables
 from papers.entropy_area.trajectories import Trajectory, has_options, median_item, trajectory
+
 from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
 
 MODELS = ["deepseek-r1-distill-qwen-14b", "other"]

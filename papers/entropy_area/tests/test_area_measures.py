@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from scipy import stats
-
 from papers.entropy_area.catalogue import EVERY
 from papers.entropy_area.frames import (
     ANSWER_CLASSES,
@@ -27,6 +25,8 @@ from papers.entropy_area.items import (
 )
 from papers.entropy_area.measures import RANGES, correlations, spread
 from papers.entropy_area.trajectories import decayed
+from scipy import stats
+
 from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
 
 P = np.array([[0.1, 0.4, 0.2, 0.9], [0.8, 0.1, 0.1, 0.05]])

@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from scipy import stats
-
 from papers.entropy_area.correlation import correlate, why_none
+from scipy import stats
 
 
 def test_r_of_a_few_numbers_by_hand() -> None:

@@ -6,13 +6,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 import yaml
+from papers.entropy_area.frames import ANSWER_CLASSES, CORRELATIONS, ITEMS
 from workflow_runs import Project
 
-from papers.entropy_area.frames import ANSWER_CLASSES, CORRELATIONS, ITEMS
 from entropy_sentinel.config.config import load_config, read_config
 from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
 
-STUDY = "studies/entropy-area.yaml"
+STUDY = "papers/entropy_area/study.yaml"
 # Two models, three benchmarks, of which two are shown as one.
 JOBS = {
     **{"benchmark": 3, "generation": 6, "label": 6, "feature": 6, "pass_forced_answer": 6, "entropy_area_answers": 6},
@@ -53,7 +53,9 @@ def test_the_papers_study_is_what_the_paper_says() -> None:
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-    project = Project(tmp_path_factory.mktemp("area"), ["demo/config.yaml", "demo/entropy-area.yaml", "small.yaml"])
+    project = Project(
+        tmp_path_factory.mktemp("area"), ["demo/config.yaml", "papers/entropy_area/demo.yaml", "small.yaml"]
+    )
     (project.folder / "small.yaml").write_text(yaml.safe_dump(SMALL))
     project.run()
     return project

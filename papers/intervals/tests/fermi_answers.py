@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-
 from papers.intervals.adjusted import write_adjusted
 from papers.intervals.beliefs import write_beliefs
 from papers.intervals.scores import write_scores, write_sets, write_tunnel_index
 from papers.intervals.stated import write_integers, write_stated
+
 from entropy_sentinel.config import generations
 from entropy_sentinel.config.config import Config
 from entropy_sentinel.frames.benchmark import BENCHMARKS

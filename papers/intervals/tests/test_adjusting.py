@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from papers.intervals.adjusting import Stated, fit
 from papers.intervals.catalogue import ADJUSTMENTS
+
 from entropy_sentinel.statistics.conformal import covered
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "adjustments.json").read_text())

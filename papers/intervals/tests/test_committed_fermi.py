@@ -1,4 +1,4 @@
-"""What the page on intervals tells of the passes of examples/fermi, by other code."""
+"""What the page on intervals tells of the passes of papers/intervals/example, by other code."""
 
 import json
 from pathlib import Path

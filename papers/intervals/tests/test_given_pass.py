@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-
 from papers.intervals.signals.integers.frames import INTEGERS
+
 from entropy_sentinel.frames.contract import Contract, read_provenance
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import GENERATIONS

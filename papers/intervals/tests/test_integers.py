@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-
 from papers.intervals.signals.integers.asking import ask, unasked
 from papers.intervals.signals.integers.family import compute
 from papers.intervals.signals.integers.frames import INTEGERS
+
 from entropy_sentinel.engines.engine import NextToken, refused_context
 
 END = "<end>"

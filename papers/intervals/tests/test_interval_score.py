@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from papers.intervals.interval_score import Difference, score_difference, winkler
 from scipy import stats
 
-from papers.intervals.interval_score import Difference, score_difference, winkler
 from entropy_sentinel.statistics.conformal import covered
 
 

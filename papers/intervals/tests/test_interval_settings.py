@@ -94,7 +94,7 @@ def test_impossible_settings_are_reported(section: dict[str, Any], message: str)
 def test_the_papers_study_asks_what_the_paper_prints(monkeypatch: pytest.MonkeyPatch) -> None:
     """Appendix E: the system's level as it is, the user's with two decimals; the braces of the JSON are its own."""
     monkeypatch.chdir(ROOT)
-    config = load_config(read_config(["config.yaml", "studies/fermi.yaml"]))
+    config = load_config(read_config(["config.yaml", "papers/intervals/study.yaml"]))
     assert config.left_out == []
     shown = config.analyses.intervals
     assert list(shown.models)[:3] == ["gpt-4o-mini", "claude-3.5-haiku", "grok-4-fast-non-reasoning"]

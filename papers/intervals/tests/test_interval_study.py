@@ -6,9 +6,8 @@ import polars as pl
 import pytest
 import yaml
 from fermi_answers import LEVELS, write_study
-from workflow_runs import Project
-
 from papers.intervals.frames import ADJUSTED, DIFFERENCES, SCORES, SETS
+from workflow_runs import Project
 
 # A level, its repeated queries, and integers: every rule, with the demo's engine, which each job starts.
 SMALL = {
@@ -31,7 +30,7 @@ JOBS = {
 
 @pytest.mark.slow
 def test_the_papers_study_is_planned_for_a_cluster(tmp_path: Path) -> None:
-    assert Project(tmp_path, ["studies/fermi.yaml"], "profiles/slurm").planned() == JOBS
+    assert Project(tmp_path, ["papers/intervals/study.yaml"], "profiles/slurm").planned() == JOBS
 
 
 @pytest.mark.slow
@@ -68,7 +67,7 @@ def test_made_up_answers_run_from_end_to_end_and_nothing_is_made_twice(tmp_path:
 @pytest.mark.long(minutes=3)
 def test_the_demo_asks_and_adjusts_and_nothing_is_made_twice(tmp_path: Path) -> None:
     pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-    project = Project(tmp_path, ["demo/config.yaml", "demo/fermi.yaml", "small.yaml"])
+    project = Project(tmp_path, ["demo/config.yaml", "papers/intervals/demo.yaml", "small.yaml"])
     (tmp_path / "small.yaml").write_text(yaml.safe_dump(SMALL))
     project.run()
     assert project.planned() == {}

@@ -12,13 +12,13 @@ import polars as pl
 import pytest
 import yaml
 from fermi_answers import LEVELS, make_all, variant, write_study
-from scipy.stats import binomtest
-
 from papers.intervals.catalogue import ADJUSTMENTS, FIGURES, METHODS, TABLES
 from papers.intervals.figures import write_figures
 from papers.intervals.report import write_report
 from papers.intervals.tables import write_tables
 from papers.intervals.tables_of_scores import table_2_winkler
+from scipy.stats import binomtest
+
 from entropy_sentinel.config.config import load_config, read_config
 
 SHOWN: Any = {"label": "Made up", "open_models": ["toy"]}

@@ -5,8 +5,6 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import binomtest
-
 from papers.intervals.adjusted import Fitted, available, end_of, of_model
 from papers.intervals.beliefs import of_pass, of_samples, of_tokens
 from papers.intervals.frames import ADJUSTED, DIFFERENCES, INTEGER_ANSWERS
@@ -15,6 +13,7 @@ from papers.intervals.report import summaries
 from papers.intervals.scores import differences, scores
 from papers.intervals.signals.integers.frames import INTEGERS
 from papers.intervals.smallest_mass import Distribution
+from scipy.stats import binomtest
 
 LEVEL = 90.0
 

@@ -8,10 +8,10 @@ import time
 
 import polars as pl
 import pytest
-
 from papers.intervals.catalogue import REASONS
 from papers.intervals.questions import exponents
 from papers.intervals.stated import integer_alone, stated_interval
+
 from entropy_sentinel.frames.errors import InputError
 
 PLAIN = '{"L": 3, "U": 5}'

@@ -4,10 +4,9 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from scipy.special import log_softmax
-
 from papers.intervals.interval_score import winkler
 from papers.intervals.smallest_mass import Distribution, best_temperature, hulls, smallest_set
+from scipy.special import log_softmax
 
 
 def test_the_set_by_hand() -> None:

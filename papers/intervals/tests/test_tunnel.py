@@ -4,8 +4,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.stats import entropy, expon, norm, uniform
-
 from papers.intervals.tunnel import (
     Searched,
     asymptotic_covariance,
@@ -18,6 +16,8 @@ from papers.intervals.tunnel import (
     temperature_search,
     tunnel_index,
 )
+from scipy.stats import entropy, expon, norm, uniform
+
 from entropy_sentinel.statistics.conformal import covered
 
 

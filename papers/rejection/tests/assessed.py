@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 from observations import observations
-
 from papers.rejection.catalogue import QUESTION_ONLY
 from papers.rejection.frames import ASSESSMENTS
 from papers.rejection.measures import measure

@@ -6,11 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 from observations import SETTINGS, observations
+from papers.rejection.assessments import assess, write_assessments
+from papers.rejection.frames import ASSESSMENTS
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
-from papers.rejection.assessments import assess, write_assessments
-from papers.rejection.frames import ASSESSMENTS
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS

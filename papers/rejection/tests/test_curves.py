@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from papers.rejection.curves import curve, kept, measures, threshold
+
 from entropy_sentinel.statistics.bootstrap import percentile_interval, resamples
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "rejection.json").read_text())["cases"]

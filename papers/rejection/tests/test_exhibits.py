@@ -20,8 +20,6 @@ from assessed import (
     observed,
     scores,
 )
-
-from entropy_sentinel.analyses.headings import training_group
 from papers.rejection.catalogue import FIGURES, QUESTION_ONLY, TABLES
 from papers.rejection.curves import curve
 from papers.rejection.figures import figure_curves_by_domain, write_figures
@@ -38,6 +36,8 @@ from papers.rejection.tables import (
     table_coverage,
     write_tables,
 )
+
+from entropy_sentinel.analyses.headings import training_group
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 
 NO_LABELS = "puzzles is excluded for tiny-a, tiny-b: no response with a label and features."

@@ -6,11 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 from assessed import ASSESSORS, BASELINE, EXTREMES, FOREST, SETTINGS, UNLABELLED, observed, scores
-
 from papers.rejection.catalogue import QUESTION_ONLY
 from papers.rejection.frames import ASSESSMENTS, MEASURES
 from papers.rejection.measures import measure, write_measures
 from papers.rejection.rows import read_scores, slices
+
 from entropy_sentinel.frames.errors import ContractError
 from entropy_sentinel.frames.estimate import SCORES
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS

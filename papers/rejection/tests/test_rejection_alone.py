@@ -3,10 +3,10 @@
 import polars as pl
 import pytest
 import yaml
+from papers.rejection.frames import ASSESSMENTS, MEASURES
 from tiny import TINY
 from workflow_runs import Project
 
-from papers.rejection.frames import ASSESSMENTS, MEASURES
 from entropy_sentinel.frames.estimate import SCORES
 
 pytestmark = pytest.mark.long

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from papers.selection.choosing import CandidateFiles
+
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.generation import GENERATIONS
 from entropy_sentinel.frames.label import LABELS

@@ -8,12 +8,12 @@ from typing import Any
 
 import polars as pl
 import pytest
-from selectable import ANSWERS, write_study_files
-
 from papers.selection.choosing import CandidateFiles, Selected, read_candidates, select
 from papers.selection.frames import CANDIDATES
 from papers.selection.making import read_solutions, training_rows
 from papers.selection.tables import domains, overlaps, profiles
+from selectable import ANSWERS, write_study_files
+
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
 

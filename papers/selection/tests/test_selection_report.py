@@ -7,12 +7,12 @@ from typing import Any
 
 import polars as pl
 import pytest
-from selectable import write_study_files
-from study_trees import small_study
-
 from papers.selection.catalogue import FIGURES, STRATEGIES, TABLES
 from papers.selection.making import write_selections
 from papers.selection.report import write_report
+from selectable import write_study_files
+from study_trees import small_study
+
 from entropy_sentinel.config.config import load_config
 from entropy_sentinel.frames.errors import ConfigError
 

@@ -22,6 +22,9 @@ _STAGES = "stages"
 # Kinds of declarations whose code runs in the jobs that import their catalogue. Signals have jobs of their own, and a
 # version stands for the code of models, judges and formats.
 _RUN_WITH_CATALOGUE = {"features", "estimators", "statistics", "outputs"}
+# What no job's code reads: rules, which Snakemake follows itself, texts, and an extension's tests and example data.
+_NOT_READ = {".smk", ".yaml", ".md", ".toml"}
+_NOT_CODE = {"tests", "example"}
 _NOP = bytes([dis.opmap["NOP"], 0])
 
 
@@ -108,9 +111,10 @@ def _files(place: Path) -> Iterator[Path]:
         yield place
         return
     for path in sorted(place.iterdir()):
-        if path.is_dir() and not path.name.startswith(("_", ".")) and not any(path.glob("*.py")):
-            yield from _files(path)
-        elif path.is_file() and path.suffix != ".smk":
+        if path.is_dir():
+            if path.name not in _NOT_CODE and not path.name.startswith(("_", ".")) and not any(path.glob("*.py")):
+                yield from _files(path)
+        elif path.suffix not in _NOT_READ:
             yield path
 
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import polars as pl
 
-from papers.ambiguity.signals.beam_search.frames import BEAMS
 from entropy_sentinel.engines.engine import AskedByTokens, Beams, in_order
 from entropy_sentinel.engines.generation import AskedSettings
 from entropy_sentinel.frames.response import RESPONSE
+from papers.ambiguity.signals.beam_search.frames import BEAMS
 
 
 def ask(

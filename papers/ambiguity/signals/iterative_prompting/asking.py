@@ -6,13 +6,13 @@ from typing import Any
 
 import polars as pl
 
-from papers.ambiguity.signals.iterative_prompting.frames import ITERATIVE_PROMPTS
 from entropy_sentinel.chat.settings import PromptTemplate
 from entropy_sentinel.engines.catalogue import PROMPTS
 from entropy_sentinel.engines.engine import Asked, AskedByTokens, Continuation, in_order
 from entropy_sentinel.engines.generation import AskedSettings, PromptSettings
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.stages.generation import filled_prompt
+from papers.ambiguity.signals.iterative_prompting.frames import ITERATIVE_PROMPTS
 
 _QUESTION = "{question}"
 # Marks that a question or an answer may already end with at a place where the template has one.

@@ -43,8 +43,8 @@ def compute(
 
     `benchmark` is the file of the items, `weights` are WeightsSettings.
     """
-    from papers.ambiguity.signals.sar.relevance import make, of_items
     from entropy_sentinel.grouping.settings import WeightsSettings
+    from papers.ambiguity.signals.sar.relevance import make, of_items
 
     similarity = make(cast(WeightsSettings, weights))
     values = of_items(traces, benchmark, similarity, samples)

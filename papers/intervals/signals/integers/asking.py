@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from papers.intervals.signals.integers.frames import INTEGERS
 from entropy_sentinel.engines.engine import AskedByTokens, NextToken, in_order
 from entropy_sentinel.engines.generation import AskedSettings
 from entropy_sentinel.frames.response import RESPONSE
+from papers.intervals.signals.integers.frames import INTEGERS
 
 # As JSON writes it; nine digits fit the column.
 _INTEGER = re.compile(r"\s{0,2}-?(0|[1-9][0-9]{0,8})\s{0,2}")

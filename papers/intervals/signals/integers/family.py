@@ -10,10 +10,10 @@ from types import ModuleType
 import polars as pl
 from pydantic import Field
 
-from papers.intervals.signals.integers.frames import INTEGERS
 from entropy_sentinel.frames.response import RESPONSE, of_responses
 from entropy_sentinel.frames.sections import Number, Settings
 from entropy_sentinel.frames.signals import EnginePass, Family, Signal
+from papers.intervals.signals.integers.frames import INTEGERS
 
 
 class Integers(Settings):
