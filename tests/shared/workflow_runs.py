@@ -18,8 +18,8 @@ ROOT = Path(__file__).parents[2]
 class Project:
     """A copy of the tracked and new files in `folder`, with a study to run.
 
-    The large files in `examples/` and in examples of papers, which nothing writes to, are links. Bytecode comes along: it
-    is that of the copies.
+    The large files in `examples/` and in examples of papers, which nothing writes to, are links. Bytecode comes along:
+    it is that of the copies.
     """
 
     prepare: Callable[[], None] | None = None  # what is called in the process of each run before it begins
