@@ -40,9 +40,9 @@ def load_config(raw: Mapping[str, Any], source: str = "config", own: Mapping[str
     """
     # Names are checked where they are free; here they may be names of models.
     wrong = problems(raw) or [f"{path}: {LOOKS}" for path in secret_keys(raw, by_name=False)]
+    wrong = wrong or _unusable_extensions(raw)
     try:
         if not wrong:
-            extensions.use(raw.get("extensions") or [])
             config = fitted(Config.model_validate(with_benchmarks(_with_own_sources(raw, own or {}))))
             wrong = [missing] if (missing := missing_file(config)) else list(unfit_rows(config))
     except ValidationError as error:
@@ -54,6 +54,17 @@ def load_config(raw: Mapping[str, Any], source: str = "config", own: Mapping[str
     if own is not None:
         config._left_out = [line for line in config.left_out if _is_set(line.partition(":")[0], own)]
     return config
+
+
+def _unusable_extensions(raw: Mapping[str, Any]) -> list[str]:
+    """Use the config's extensions, and return the error if that is impossible; raise TooLateError as `use` does."""
+    try:
+        extensions.use(raw.get("extensions") or [])
+    except extensions.TooLateError:
+        raise
+    except ConfigError as error:
+        return [str(error)]
+    return []
 
 
 def _with_own_sources(raw: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
