@@ -157,8 +157,9 @@ def family_settings(config: Config, family: str) -> dict[str, Any]:
 
 def comparing_families(config: Config) -> dict[str, TextModel]:
     """Return the sections of the study's families that compare texts, by name."""
-    sections = {name: getattr(config.signals, name, None) for name in config.run.further_families}
-    return {name: section for name, section in sections.items() if isinstance(section, TextModel)}
+    return {
+        name: getattr(config.signals, name) for name in config.run.further_families if FAMILIES[name].compares_texts
+    }
 
 
 def comparing_settings(config: Config, family: str) -> dict[str, Any]:

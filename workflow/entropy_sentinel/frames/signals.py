@@ -81,6 +81,8 @@ class Family:
     per_item: bool = False
     asks: EnginePass | None = None
     settings: type[Settings] | None = None
+    # Whether it compares texts by the weights that its settings name: a subclass of `grouping.settings.TextModel`.
+    compares_texts: bool = field(default=False, repr=False, kw_only=True)
 
 
 def contract_of(family: Family) -> Contract:

@@ -56,5 +56,6 @@ FAMILY = Family(
     (Signal("sar", "SAR", _SAR, "nats"),),
     per_item=True,
     settings=Sar,
+    compares_texts=True,
     compute=compute,
 )

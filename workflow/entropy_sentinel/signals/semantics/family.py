@@ -59,5 +59,6 @@ FAMILY = Family(
     ),
     per_item=True,
     settings=Semantics,
+    compares_texts=True,
     compute=compute,
 )
