@@ -4,23 +4,26 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
-from extended import extension, ran
+from extended import extension, printed, ran
 
 from entropy_sentinel.frames.extensions import KINDS, VARIABLE
 
-# What a process finds. The package declares no benchmarks, so this imports nothing.
+# What a process finds outside this repository. The package declares no benchmarks, so this imports nothing.
 FOUND = """
 import json
+from pathlib import Path
 from entropy_sentinel.frames import extensions
 
+here = Path(extensions.__file__).parents[3]
 print(json.dumps({
     "names": list(extensions.declared("benchmarks")),
-    "roots": {name: str(path) for name, path in extensions.roots().items() if name != extensions.PACKAGE},
-    "failures": extensions.failures(),
+    "roots": {name: str(file) for name, file in extensions.roots().items() if here not in file.parents},
+    "failures": [line for line in extensions.failures() if f"extension '{here}" not in line],
 }))
 """
 NOTHING: dict[str, Any] = {"names": [], "roots": {}}
@@ -251,3 +254,109 @@ def test_a_wrong_key_of_a_config_is_refused(tmp_path: Path, names: object, facts
     error = refused(work, names)
     for fact in facts:
         assert fact in error
+
+
+# Errors of all kinds of declarations in one process.
+TWICE = """
+import json
+from entropy_sentinel.frames import extensions
+
+errors = {}
+for kind in extensions.KINDS:
+    try:
+        extensions.declared(kind)
+    except extensions.ConfigError as error:
+        errors[kind] = str(error)
+print(json.dumps(errors))
+"""
+# A name of the package's by kind; it declares no benchmarks.
+BUILT_IN = {
+    "analyses": "accuracy",
+    "signals": "digits",
+    "features": "ppl",
+    "estimators": "forest",
+    "judges": "llm",
+    "models": "api",
+    "formats": "openai",
+    "statistics": "ambiguous_share",
+    "outputs": "webhook",
+    "prompts": "solve-step-by-step",
+    "judge_prompts": "corresponds",
+    "commands": "plan",
+}
+
+
+@pytest.fixture(scope="module")
+def twice(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The error of two extensions that declare the same name, by kind."""
+    return errors_of(tmp_path_factory.mktemp("twice"), dict.fromkeys(KINDS, "twin"), "one", "two")
+
+
+@pytest.fixture(scope="module")
+def taken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The error of an extension that declares a name of the package's, by kind."""
+    return errors_of(tmp_path_factory.mktemp("taken"), BUILT_IN, "one")
+
+
+def errors_of(folder: Path, names: Mapping[str, str], *extensions: str) -> dict[str, str]:
+    """The errors of extensions that declare a name of each kind; some kinds need the catalogues of others."""
+    found: dict[str, str] = {}
+    for needing in (True, False):
+        kinds = [kind for kind in names if (kind in ("estimators", "commands")) == needing]
+        init = "".join(f"def {kind}():\n    return {{{names[kind]!r}: 1}}\n" for kind in kinds)
+        (folder / str(needing)).mkdir()
+        made = [extension(folder / str(needing) / name, init) for name in extensions]
+        errors = printed(folder, TWICE, *made)
+        found |= {kind: errors[kind] for kind in kinds}
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_extensions_that_declare_one_name_are_both_named(twice: dict[str, str], kind: str) -> None:
+    for fact in (
+        f"'twin' in {kind}()",
+        *(f"{name} (" for name in ("one", "two")),
+        "one/__init__.py",
+        "two/__init__.py",
+    ):
+        assert fact in twice[kind]
+
+
+@pytest.mark.parametrize("kind", BUILT_IN)
+def test_an_extension_that_declares_a_name_of_the_packages_is_named(taken: dict[str, str], kind: str) -> None:
+    for fact in (
+        f"'{BUILT_IN[kind]}' in {kind}()",
+        "entropy_sentinel.",
+        "entropy_sentinel/",
+        "one (",
+        "one/__init__.py",
+    ):
+        assert fact in taken[kind]
+
+
+CATALOGUES = {
+    "analyses": "config.sections",
+    "signals": "signals.catalogue",
+    "features": "features.catalogue",
+    "estimators": "estimators.catalogue",
+    "judges": "judges.catalogue",
+    "models": "engines.catalogue",
+    "formats": "sources.logs.catalogue",
+    "statistics": "monitor.catalogue",
+    "outputs": "monitor.showing.catalogue",
+    "prompts": "engines.catalogue",
+    "judge_prompts": "judges.catalogue",
+    "benchmarks": "config.config as one; one.with_benchmarks({})",
+    "commands": "commands.main",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("value", ["3", "int"])
+def test_a_declaration_of_another_type_is_named_with_its_file(tmp_path: Path, kind: str, value: str) -> None:
+    folder = extension(tmp_path / "mine", f"def {kind}():\n    return {{'wrong': {value}}}\n")
+    done = ran(tmp_path, f"import entropy_sentinel.{CATALOGUES[kind]}", folder)
+    *_, error = done.stderr.splitlines()
+    assert error.startswith("entropy_sentinel.frames.errors.ConfigError: ")
+    assert f"mine ({folder / '__init__.py'}): {kind}(): 'wrong' must be " in error

@@ -5,9 +5,11 @@ In a notebook: `import entropy_sentinel as es`, then `es.read_logs`, `es.feature
 """
 
 import sys
+from functools import cache
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+from warnings import warn
 
 if TYPE_CHECKING:
     from inspect import Signature
@@ -53,7 +55,17 @@ class Room(ModuleType):
 
 
 def _verb(name: str) -> Any:
-    return getattr(import_module(f"{__name__}.{_VERBS[name]}"), name)
+    verb = getattr(import_module(f"{__name__}.{_VERBS[name]}"), name)
+    if extensions := sys.modules.get(f"{__name__}.frames.extensions"):
+        for line in extensions.failures():
+            _warn(line)
+    return verb
+
+
+@cache
+def _warn(line: str) -> None:
+    """Warn once, with the line that uses a verb."""
+    warn(line, stacklevel=4)
 
 
 def __getattr__(name: str) -> Any:

@@ -21,7 +21,6 @@ from entropy_sentinel.frames.secrets import without_keys
 
 # Sections of the help, and the subcommands of the first; all others are of the second.
 _LOGS, _STUDIES = "Logs of a deployed model", "Studies"
-_USAGE = 2  # the exit status for a wrong option or subcommand
 _OF_LOGS = {"features", "fit", "estimate", "compare", "score", "monitor", "sample"}
 # The function of each subcommand by name, or the app if it has subcommands; first those of this folder.
 _DECLARED: dict[str, Callable[..., None] | typer.Typer] = extensions.declared("commands")
@@ -40,7 +39,7 @@ app = typer.Typer(
 )
 for name, command in COMMANDS.items():
     section = _LOGS if name in _OF_LOGS else _STUDIES
-    if not callable(command):
+    if not callable(command) or isinstance(command, type):
         raise ConfigError(f"{place_of('commands', name)} must be a function or a typer.Typer, was {command!r:.100}")
     if isinstance(command, typer.Typer):
         app.add_typer(command, name=name, rich_help_panel=section)
@@ -66,9 +65,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _take_any_text()
     try:
         app(arguments, prog_name=app.info.name)
-    except SystemExit as ended:
-        if ended.code == _USAGE and extensions.failures():
-            _say(extensions.with_failures("")[1:])
+    except SystemExit:
+        if failures := extensions.failures():
+            _say("\n".join(failures))
         raise
     except (EntropySentinelError, OSError) as error:
         if isinstance(error, extensions.TooLateError) and arguments is None:

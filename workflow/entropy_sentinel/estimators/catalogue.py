@@ -96,12 +96,13 @@ def family_of(name: str) -> Family:
     if name not in _FAMILY_OF:
         shares = [f"doc-{signal}" for signal, entry in SIGNALS.items() if entry.share]
         further = [name for family in FAMILIES if not entries.is_own(_KIND, family.name) for name in family.titles]
-        raise ConfigError(
-            f"unknown estimator '{name}'; known: classifier-features-balancing-calibration "
-            f"({configurations()}), baseline-SIGNAL, atc-SIGNAL, log-FEATURE, log-SET, atc-log-..., doc-ESTIMATOR, "
-            f"{', '.join((*shares, *COMBINATIONS, RECOMMENDED, 'group-accuracy', *further))}; "
-            f"signals: {', '.join(SIGNALS)}"
+        known = (
+            f"classifier-features-balancing-calibration ({configurations()}), baseline-SIGNAL, atc-SIGNAL, "
+            "log-FEATURE, log-SET, atc-log-..., doc-ESTIMATOR, "
+            f"{', '.join((*shares, *COMBINATIONS, RECOMMENDED, 'group-accuracy', *further))}"
         )
+        error = f"unknown estimator '{name}'; known: {known}; signals: {', '.join(SIGNALS)}"
+        raise ConfigError(extensions.with_failures(error))
     return _FAMILY_OF[name]
 
 

@@ -37,7 +37,7 @@ def declared_values(kind: str, expected: type[Value]) -> dict[str, Value]:
     for name, value in found.items():
         if not isinstance(value, expected):
             must = f"{expected.__module__}.{expected.__qualname__}"
-            raise ConfigError(f"{place_of(kind, name)} must be a {must}, was of type {type(value).__name__}")
+            raise ConfigError(f"{place_of(kind, name)} must be of type {must}, was of type {type(value).__name__}")
     return found
 
 

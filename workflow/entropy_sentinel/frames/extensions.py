@@ -99,8 +99,8 @@ def declaring(kind: str) -> list[str]:
 
 
 def failures() -> list[str]:
-    """Return a line for each extension that could not be imported, or whose declarations are wrong."""
-    return list(dict.fromkeys(_loaded().failures))
+    """Return a line for each extension that failed when this process imported it or read its declarations."""
+    return list(dict.fromkeys(_loaded().failures)) if _loaded.cache_info().currsize else []
 
 
 def with_failures(error: str) -> str:

@@ -37,7 +37,7 @@ _OWN = ("drop", "unfamiliar", "contradicted", "support", "truncated", "stale", "
 
 def _of_extensions() -> dict[str, str]:
     """Return the kinds of alerts of extensions' statistics, each with its part of the help text."""
-    if len(extensions.roots()) == 1:
+    if not extensions.declaring("statistics"):
         return {}
     from entropy_sentinel.monitor.catalogue import STATISTICS
 
