@@ -23,14 +23,14 @@ from transformers import BertConfig, BertForSequenceClassification
 
 from entropy_sentinel.grouping.backend import Question
 from entropy_sentinel.grouping.clustering import Answered, classes
-from entropy_sentinel.grouping.encoders import Classifier, Weights
+from entropy_sentinel.grouping.encoders import PairClassifier, Weights
 from entropy_sentinel.grouping.nli import NliBackend
 from entropy_sentinel.grouping.scores import TextPair
 
 WORDS = [f"{kind}{number}" for kind in ("meaning", "wording", "question") for number in range(200)]
 
 
-class ByMeaning(Classifier):
+class ByMeaning(PairClassifier):
     """Runs the model, but returns "entailment" if the first words of the answers, which mark the meaning, are equal."""
 
     def logits(self, pairs: Sequence[TextPair]) -> np.ndarray:

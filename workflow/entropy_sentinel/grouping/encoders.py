@@ -48,7 +48,7 @@ def located(settings: WeightsSettings) -> Weights:
 log = logging.getLogger(__name__)
 
 
-class _Reader:
+class _TextModel:
     """A loaded model with its tokenizer, on the GPU if there is one."""
 
     def __init__(self, folder: str, kind: Any, name: str) -> None:
@@ -81,7 +81,7 @@ class _Reader:
             return self._model(**batch.to(self._device)), batch["attention_mask"]
 
 
-class Classifier(_Reader):
+class PairClassifier(_TextModel):
     """A sequence classifier that reads pairs of texts."""
 
     def __init__(self, folder: str, name: str) -> None:
@@ -96,7 +96,7 @@ class Classifier(_Reader):
         return logits
 
 
-class Encoder(_Reader):
+class Encoder(_TextModel):
     """A sentence encoder: the mean of a text's last hidden states, as in sentence-transformers."""
 
     def __init__(self, folder: str, name: str) -> None:

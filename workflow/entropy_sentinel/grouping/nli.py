@@ -11,7 +11,7 @@ import numpy as np
 
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.grouping.backend import Pair
-from entropy_sentinel.grouping.encoders import Classifier, Weights, located
+from entropy_sentinel.grouping.encoders import PairClassifier, Weights, located
 from entropy_sentinel.grouping.scores import KeptScores, TextPair
 from entropy_sentinel.grouping.settings import GroupingSettings
 
@@ -23,7 +23,7 @@ class NliBackend:
 
     def __init__(self, weights: Weights, batch_size: int) -> None:
         """Load the classifier. Raises InputError if it is not a classifier or has no label for entailment."""
-        self._classifier, self._weights = Classifier(weights.folder, weights.name), weights
+        self._classifier, self._weights = PairClassifier(weights.folder, weights.name), weights
         self._label = _entailment(self._classifier.labels, weights.name)
         self._entails = KeptScores(self._entailed, [weights.revision, _ENTAILMENT], batch_size)
 

@@ -11,7 +11,7 @@ _ROOM = "entropy_sentinel.grouping"
 
 
 @dataclass(frozen=True)
-class Backend:
+class BackendEntry:
     """Decides whether two answers mean the same; `weights` is its default model on the hub."""
 
     name: str
@@ -20,21 +20,21 @@ class Backend:
     weights: str | None = None
 
 
-BACKENDS: dict[str, Backend] = {
+BACKENDS: dict[str, BackendEntry] = {
     backend.name: backend
     for backend in (
-        Backend(
+        BackendEntry(
             "exact",
             "the same text up to case, punctuation, articles and space, or names of one right answer; needs no weights",
             f"{_ROOM}.exact",
         ),
-        Backend(
+        BackendEntry(
             "nli",
             "each entails the other, by a classifier of natural language inference (Kuhn et al., 2023)",
             f"{_ROOM}.nli",
             "microsoft/deberta-v2-xlarge-mnli",
         ),
-        Backend(
+        BackendEntry(
             "embedding",
             "the cosine of their sentence embeddings is at least `threshold`",
             f"{_ROOM}.embedding",

@@ -18,7 +18,7 @@ from entropy_sentinel.features.tokens import ZERO_PROBABILITY
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import WAS_REFUSED
 from entropy_sentinel.grouping.backend import questions_of, tell_fewer
-from entropy_sentinel.grouping.encoders import Classifier, Weights, located
+from entropy_sentinel.grouping.encoders import PairClassifier, Weights, located
 from entropy_sentinel.grouping.scores import KeptScores, TextPair
 from entropy_sentinel.grouping.settings import WeightsSettings
 from entropy_sentinel.statistics.numbers import Numbers
@@ -29,7 +29,7 @@ class Similarity:
 
     def __init__(self, weights: Weights, batch_size: int) -> None:
         """Load the cross-encoder; raise InputError if the weights are not one."""
-        self._classifier, self._weights = Classifier(weights.folder, weights.name), weights
+        self._classifier, self._weights = PairClassifier(weights.folder, weights.name), weights
         if (n_labels := len(self._classifier.labels)) != 1:
             raise InputError(
                 f"{weights.name}: a cross-encoder of similarity must have one output, has {n_labels}: "
