@@ -13,7 +13,7 @@ from fake_api import Answer, FakeApi, completion, fake_api, ok, refusal, step, u
 from openai import AsyncOpenAI, OpenAI
 
 import entropy_sentinel as es
-from entropy_sentinel.capturing.asking import Asking, Kind, limit_in
+from entropy_sentinel.capturing.asking import Asking, RequestKind, limit_in
 
 STEPS = [step("4", -0.1), step("2", -0.7), step("!", -1.3)]
 TOOLS: Any = [{"type": "function", "function": {"name": "f", "parameters": {}}}]
@@ -96,7 +96,7 @@ def test_an_error_of_another_reason_reaches_the_service_and_switches_nothing_off
 
 
 def test_after_a_random_error_they_are_requested_again_and_ever_more_rarely() -> None:
-    now, kind = [0.0], Kind.of("host", "/v1/chat/completions", {"model": "m"})
+    now, kind = [0.0], RequestKind.of("host", "/v1/chat/completions", {"model": "m"})
     asking = Asking(20, clock=lambda: now[0])
     asked = []
     for second in range(0, 3000, 10):

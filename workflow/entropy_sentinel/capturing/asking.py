@@ -24,7 +24,7 @@ _LONGEST_WORDS = 200
 _NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.]*\w)")
 
 
-class Kind(NamedTuple):
+class RequestKind(NamedTuple):
     """The requests that a server is assumed to answer alike."""
 
     server: str
@@ -34,7 +34,7 @@ class Kind(NamedTuple):
     tools: bool
 
     @classmethod
-    def of(cls, server: str, path: str, body: Mapping[str, Any]) -> "Kind":
+    def of(cls, server: str, path: str, body: Mapping[str, Any]) -> "RequestKind":
         """Return the kind of a request with this body."""
         tools = bool(body.get("tools") or body.get("functions"))
         return cls(server, path, str(body.get("model")), bool(body.get("stream")), tools)
@@ -45,7 +45,7 @@ class Kind(NamedTuple):
 
 
 @dataclass
-class _Known:
+class _ServerReaction:
     """What a server did with a kind of request.
 
     `most` is its limit of alternatives, `until` a monotonic time, and `failed` the number of requests with added
@@ -66,22 +66,22 @@ class Asking:
 
     top_logprobs: int
     clock: Callable[[], float] = time.monotonic
-    known: dict[Kind, _Known] = field(default_factory=dict)
+    known: dict[RequestKind, _ServerReaction] = field(default_factory=dict)
 
-    def turn(self, kind: Kind, body: dict[str, Any], retry: bool) -> "Turn":
+    def turn(self, kind: RequestKind, body: dict[str, Any], retry: bool) -> "Turn":
         """Return what to send for a request with this body; `retry` says that the client repeats a request."""
         return Turn(self, kind, body, retry)
 
-    def of(self, kind: Kind) -> _Known:
+    def of(self, kind: RequestKind) -> _ServerReaction:
         """Return what is known of a kind of request."""
-        return self.known.setdefault(kind, _Known())
+        return self.known.setdefault(kind, _ServerReaction())
 
-    def top(self, kind: Kind) -> int:
+    def top(self, kind: RequestKind) -> int:
         """Return the number of alternatives to request; 0 while log-probabilities are not requested."""
         known = self.of(kind)
         return 0 if self.clock() < known.until else min(self.top_logprobs, known.most or self.top_logprobs)
 
-    def refuse(self, kind: Kind, why: str) -> None:
+    def refuse(self, kind: RequestKind, why: str) -> None:
         """Record that a server refuses log-probabilities, so that they are not requested for some time."""
         known = self.of(kind)
         wait = min(AGAIN_S * 4**known.refusals, LONGEST_S)
@@ -89,7 +89,7 @@ class Asking:
         message = "%s: its server refuses log-probabilities (%s); they are requested again in %d s"
         log.warning(message, kind, why, wait)
 
-    def limit(self, kind: Kind, most: int) -> None:
+    def limit(self, kind: RequestKind, most: int) -> None:
         """Record that a server gives at most so many alternatives."""
         self.of(kind).most = most
         log.warning("%s: its server gives at most %d alternatives per token", kind, most)
@@ -103,7 +103,7 @@ class Turn:
         why: Why it has no log-probabilities that capture would have requested; else "".
     """
 
-    def __init__(self, asking: Asking, kind: Kind, body: dict[str, Any], retry: bool) -> None:
+    def __init__(self, asking: Asking, kind: RequestKind, body: dict[str, Any], retry: bool) -> None:
         """Begin with the log-probabilities that the server is known to give, or else all."""
         self._asking, self._kind, self._plain = asking, kind, body
         self._known = known = asking.of(kind)

@@ -13,7 +13,7 @@ from typing import Any
 import litellm
 from litellm.integrations.custom_logger import CustomLogger
 
-from entropy_sentinel.capturing.asking import Asking, Kind, limit_in
+from entropy_sentinel.capturing.asking import Asking, RequestKind, limit_in
 from entropy_sentinel.capturing.records import Keep, ending, kept
 from entropy_sentinel.capturing.requests import MOST_LOGPROBS, TOP_LOGPROBS, checked_top, with_logprobs
 from entropy_sentinel.capturing.writer import LogWriter
@@ -63,7 +63,7 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
         self._keep = keep or os.environ.get(KEEP, "texts")
         name = "keep" if keep else f"${KEEP}"
         self.writer = LogWriter.of(folder or os.environ.get(FOLDER, "logs"), ending(self._keep, name))
-        self._added: set[Kind] = set()
+        self._added: set[RequestKind] = set()
 
     async def async_pre_call_deployment_hook(self, kwargs: dict[str, Any], call_type: Any) -> dict[str, Any] | None:
         """Add log-probabilities to a request if the provider has them."""
@@ -96,7 +96,7 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
     ) -> None:
         """Stop adding log-probabilities for some time to requests of a kind that a server refused."""
         body = {**(kwargs.get("optional_params") or {}), **{name: kwargs.get(name) for name in ("model", "stream")}}
-        asked = {kind for kind in self._added if kind[2:] == Kind.of("", "", body)[2:]}
+        asked = {kind for kind in self._added if kind[2:] == RequestKind.of("", "", body)[2:]}
         asked = {kind for kind in asked if kind.server == str(kwargs.get("custom_llm_provider"))}
         words = str(kwargs.get("exception"))
         if not asked or "logprob" not in words:
@@ -119,7 +119,7 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
             supported = litellm.get_supported_openai_params(model, provider) or ()
             if call not in CALLS or "logprobs" not in supported:
                 return None
-            kind = Kind.of(str(provider), CALLS[call], {**kwargs, "model": model})
+            kind = RequestKind.of(str(provider), CALLS[call], {**kwargs, "model": model})
             if not (top := self._asking.top(kind)):
                 return None
             wanted = with_logprobs(kwargs, CALLS[call], top)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import openai
 
-from entropy_sentinel.capturing.asking import Asking, Kind, Turn
+from entropy_sentinel.capturing.asking import Asking, RequestKind, Turn
 from entropy_sentinel.capturing.columns import check_columns, columns_now
 from entropy_sentinel.capturing.quick_json import is_finite, line_of, loads
 from entropy_sentinel.capturing.records import Keep, ending, kept
@@ -145,7 +145,7 @@ class _Capturing:
             return None
         if not isinstance(body, dict):
             return None
-        kind = Kind.of(request.url.netloc.decode(), request.url.path, body)
+        kind = RequestKind.of(request.url.netloc.decode(), request.url.path, body)
         retry = request.headers.get(RETRY, "0") != "0"
         return _Turn(request, body, self.asking.turn(kind, body, retry), {**self.metadata, **columns_now()})
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from entropy_sentinel.capturing.elsewhere import Elsewhere
+from entropy_sentinel.capturing.elsewhere import OtherProcess
 from entropy_sentinel.features.files import CAPTURED
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.urls import url_of
@@ -75,7 +75,7 @@ class LogWriter:
             raise InputError(f"{folder}: the folder for logs cannot be created: {error.strerror}") from None
         self.written, self.dropped = 0, 0
         self._most, self._warned = queued_bytes, -BETWEEN_WARNINGS_S
-        self._elsewhere: Elsewhere | None = None
+        self._elsewhere: OtherProcess | None = None
         self._start()
         # For servers that fork their workers: threads and their locks do not survive a fork.
         os.register_at_fork(after_in_child=self._start_in_child)
@@ -95,7 +95,7 @@ class LogWriter:
         if self._file >= 0:
             os.close(self._file)
         # Only features need a library with threads.
-        self._elsewhere = Elsewhere() if self._ending == CAPTURED else None
+        self._elsewhere = OtherProcess() if self._ending == CAPTURED else None
         self._start()
 
     def put(self, make: Make, size: int) -> None:
