@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from itertools import chain, groupby
 from pathlib import Path
 
-from entropy_sentinel.frames.database import Kind, begin
+from entropy_sentinel.frames.database import DatabaseKind, begin
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.rows import local_rows, text_lines
 
@@ -96,7 +96,7 @@ CREATE TABLE IF NOT EXISTS files (path TEXT PRIMARY KEY, bytes INTEGER, modified
 CREATE VIRTUAL TABLE IF NOT EXISTS chunks USING fts5 (text, tokenize = 'porter unicode61 remove_diacritics 2');
 """
 # Increase the version by hand when the same corpus would give different chunks or words.
-INDEX = Kind("the index of a corpus", 0x45536978, 1, _TABLES)
+INDEX = DatabaseKind("the index of a corpus", 0x45536978, 1, _TABLES)
 
 
 class Index:

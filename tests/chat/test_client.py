@@ -14,7 +14,7 @@ import pytest
 from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm, refusal
 
 from entropy_sentinel.chat.client import ChatClient
-from entropy_sentinel.chat.reply import Refusal, Reply, UnusableReply
+from entropy_sentinel.chat.reply import Refusal, ServerReply, UnusableReply
 from entropy_sentinel.chat.sending import Sender
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
 
@@ -47,7 +47,7 @@ def questions(n: int) -> list[dict[str, Any]]:
     return [{"messages": [{"role": "user", "content": f"question {i}"}], "temperature": 0} for i in range(n)]
 
 
-def text(reply: Reply) -> dict[str, Any]:
+def text(reply: ServerReply) -> dict[str, Any]:
     return {"text": reply.text, "reason": reply.finish_reason}
 
 
@@ -193,7 +193,7 @@ def test_a_reply_that_cannot_be_used_is_paid_once_put_aside_and_never_an_answer(
         assert answers(client(api, model))[0]["text"] == "good"
 
 
-def verdict(reply: Reply) -> dict[str, Any]:
+def verdict(reply: ServerReply) -> dict[str, Any]:
     raise UnusableReply(f"'{reply.text}' is no verdict")
 
 
@@ -309,7 +309,7 @@ def test_files_and_folders_are_private(tmp_path: Path) -> None:
 
 
 def test_an_error_of_the_caller_ends_everything() -> None:
-    def keep(reply: Reply) -> Any:
+    def keep(reply: ServerReply) -> Any:
         raise ConfigError("needs another server")
 
     with fake_api(lambda *_: ok(completion())) as api, pytest.raises(ConfigError, match="needs another server"):

@@ -12,7 +12,7 @@ import pytest
 from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm
 
 from entropy_sentinel.chat.client import ChatClient
-from entropy_sentinel.chat.ledger import Ledger, OverBudget, Sums, Terms
+from entropy_sentinel.chat.ledger import Ledger, OverBudget, Spending, Terms
 from entropy_sentinel.chat.sending import Sender
 from entropy_sentinel.frames.errors import EntropySentinelError
 
@@ -58,12 +58,12 @@ def test_calls_cost_what_they_took_and_at_most_what_was_reserved_where_no_reply_
     """500 in and 20 out: 0.0005 + 0.0002; 1,000 in and 100 out: 0.001 + 0.001."""
     ledger = Ledger(tmp_path / "l.sqlite", Terms(**PRICES, budget_usd=0.01))
     first, second, third = (ledger.reserve("m/a", 1000, 100) for _ in range(3))
-    assert ledger.sums() == Sums(0, pytest.approx(0.006), 0)
+    assert ledger.sums() == Spending(0, pytest.approx(0.006), 0)
     ledger.settle(first, 500, 20)
     ledger.release(second)
     ledger.count_cached("m/c", 7)
     ledger.count_cached("m/c", 2)
-    assert ledger.sums() == Sums(pytest.approx(0.0007), pytest.approx(0.002), 0)
+    assert ledger.sums() == Spending(pytest.approx(0.0007), pytest.approx(0.002), 0)
     again = Ledger(tmp_path / "l.sqlite", Terms(**PRICES, budget_usd=0.01))
     nothing = {"calls": 0, "unanswered_calls": 0, "prompt_tokens": 0, "completion_tokens": 0}
     nothing |= {"usd": 0, "unanswered_usd": 0}
@@ -75,7 +75,7 @@ def test_calls_cost_what_they_took_and_at_most_what_was_reserved_where_no_reply_
     assert third is not None
     # A server that counts no tokens: what was reserved is what it took.
     again.settle(third, 0, 0)
-    assert (again.accounts()[0]["calls"], again.sums()) == (2, Sums(pytest.approx(0.0027), 0, 0))
+    assert (again.accounts()[0]["calls"], again.sums()) == (2, Spending(pytest.approx(0.0027), 0, 0))
 
 
 def test_a_budget_has_room_for_as_many_calls_as_it_pays_for_however_many_ask(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_process_that_is_killed_leaves_what_it_reserved(tmp_path: Path) -> Non
     three_calls = "for _ in range(3): ledger.reserve('m/a', 1000, 100)\n"
     kill_after(f"{three_calls}ledger._file.execute('BEGIN IMMEDIATE'); ledger._file.execute('DELETE FROM calls')", path)
     ledger = Ledger(path, Terms(**PRICES))
-    assert ledger.sums() == Sums(0, pytest.approx(0.006), 0)
+    assert ledger.sums() == Spending(0, pytest.approx(0.006), 0)
     assert ledger.reserve("m/a", 1000, 100) is not None
 
 
@@ -142,7 +142,7 @@ def test_a_budget_ends_the_round_before_it_is_exceeded_and_more_budget_continues
             ask(first, 40)
         # So many until what is left is smaller than what one more may cost.
         assert len(api.requests) == 10
-        assert first.ledger.sums() == Sums(pytest.approx(10 * 0.001011), 0, 0)
+        assert first.ledger.sums() == Spending(pytest.approx(10 * 0.001011), 0, 0)
         # Of the 40, ten are on disk.
         second = client(api, tmp_path, **PRICES, budget_usd=1.0)
         assert len(ask(second, 40)) == len(api.requests) == 40
@@ -193,7 +193,7 @@ def test_two_processes_with_one_ledger_keep_to_one_budget(tmp_path: Path) -> Non
         for process in processes:
             assert "of budget_usd 0.03, 0.0" in process.communicate(timeout=60)[1]
     sums = Ledger(tmp_path / "l.sqlite", Terms()).sums()
-    assert sums == Sums(pytest.approx(len(api.requests) * 0.001011), 0, 0)
+    assert sums == Spending(pytest.approx(len(api.requests) * 0.001011), 0, 0)
     # Less than one more request is left: nobody stops for what another has reserved and does not need.
     assert 0.03 - 0.0104 < sums.spent <= 0.03
 
@@ -236,4 +236,4 @@ def test_what_is_reserved_is_waited_for_as_long_as_its_process_lives(tmp_path: P
     with pytest.raises(OverBudget):
         Ledger(other, Terms(**PRICES, budget_usd=0.003)).reserve("m/a", 1000, 100)
     assert not list(tmp_path.glob("o.sqlite.*"))
-    assert Ledger(other, Terms()).sums() == Sums(0, pytest.approx(0.002), 0)
+    assert Ledger(other, Terms()).sums() == Spending(0, pytest.approx(0.002), 0)

@@ -17,7 +17,7 @@ from entropy_sentinel.judges.settings import Llm
 
 PACKAGE = Path(entropy_sentinel.__file__).parent
 KINDS = {kind.__name__ for kind in (*engines.KINDS.values(), *judges.KINDS.values())}
-KINDS |= {"Model", "Weights", "Kind"}
+KINDS |= {"Model", "VllmModel", "Kind"}
 
 
 def checked_classes(path: Path) -> set[str]:

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from entropy_sentinel.engines.beams import BeamSearch
+from entropy_sentinel.engines.beams import BeamSearcher
 from entropy_sentinel.engines.engine import Beam, NextToken, refused_context
 
 END = 0
@@ -20,7 +20,7 @@ def logprobs(context: Sequence[int], n: int) -> np.ndarray:
     return np.log(p)
 
 
-def ask(n: int, longest: int = 99) -> BeamSearch:
+def ask(n: int, longest: int = 99) -> BeamSearcher:
     """A search among `n` tokens, letters by their number, without limits yet."""
 
     def next_tokens(contexts: Iterable[Sequence[int]]) -> Iterator[tuple[int, NextToken]]:
@@ -33,12 +33,12 @@ def ask(n: int, longest: int = 99) -> BeamSearch:
     def texts(sequences: Sequence[Sequence[int]]) -> list[list[str]]:
         return [[chr(ord("a") + id_) for id_ in ids] for ids in sequences]
 
-    return BeamSearch(next_tokens, texts, frozenset({END}), 1, 1)
+    return BeamSearcher(next_tokens, texts, frozenset({END}), 1, 1)
 
 
 def search(n: int, context: Sequence[int], width: int, max_tokens: int, stop: tuple[str, ...] = ()) -> list[Beam]:
     plain = ask(n)
-    ((number, result),) = BeamSearch(plain.ask, plain.texts, plain.ends, width, max_tokens, stop).search([context])
+    ((number, result),) = BeamSearcher(plain.ask, plain.texts, plain.ends, width, max_tokens, stop).search([context])
     assert (number, result.refused) == (0, "")
     return list(result.beams)
 
@@ -104,7 +104,7 @@ def test_a_text_ends_a_beam_and_is_not_in_its_own() -> None:
 
 def test_a_context_without_room_is_refused_and_a_beam_ends_where_there_is_none_left() -> None:
     plain = ask(3, longest=3)
-    result = dict(BeamSearch(plain.ask, plain.texts, plain.ends, 2, 9).search([[1, 1, 1, 1], [1, 2]]))
+    result = dict(BeamSearcher(plain.ask, plain.texts, plain.ends, 2, 9).search([[1, 1, 1, 1], [1, 2]]))
     assert (result[0].beams, result[0].refused) == ((), "too long")
     assert result[1].refused == ""
     assert max(len(one.token_ids) for one in result[1].beams) <= 2

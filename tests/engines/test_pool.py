@@ -17,7 +17,7 @@ import pytest
 from entropy_sentinel.engines import pool
 from entropy_sentinel.engines.client import SharedEngine
 from entropy_sentinel.engines.devices import LISTED
-from entropy_sentinel.engines.run import RUN, Run, announce_run
+from entropy_sentinel.engines.run import RUN, EngineRun, announce_run
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
 
 pytestmark = pytest.mark.slow
@@ -50,10 +50,12 @@ def without_model(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Iterator[Run]:
+def run(tmp_path: Path) -> Iterator[EngineRun]:
     """A run of this process, whose engines end with the test."""
-    result = Run.of_this_process(20)
-    run = Run(result.folder.with_name(f"{result.folder.name}{tmp_path.name[-1]}"), result.process, result.started, 20)
+    result = EngineRun.of_this_process(20)
+    run = EngineRun(
+        result.folder.with_name(f"{result.folder.name}{tmp_path.name[-1]}"), result.process, result.started, 20
+    )
     yield run
 
     def ended() -> bool:
@@ -74,7 +76,7 @@ def process(engine: SharedEngine) -> int:
     return int(text.split()[0])
 
 
-def job(run: Run, *chats: str, **changes: Any) -> list[str]:
+def job(run: EngineRun, *chats: str, **changes: Any) -> list[str]:
     """What a job is answered that asks and ends."""
     return asked(SharedEngine({**SETTINGS, **changes}, 1, run), *(chats or ("who",)))
 
@@ -106,7 +108,7 @@ def line(other: subprocess.Popen[str]) -> str:
     return other.stdout.readline().strip()
 
 
-def test_jobs_of_a_model_ask_one_engine_each_in_its_own_way(run: Run) -> None:
+def test_jobs_of_a_model_ask_one_engine_each_in_its_own_way(run: EngineRun) -> None:
     first, second = job(run, "a", "b"), job(run, "c", sampling={"temperature": 1})
     assert engine_of(first) == engine_of(second)
     assert [text.split(" ", 1)[1] for text in first] == [" {'temperature': 0.5} a 0", " {'temperature': 0.5} b 1"]
@@ -116,11 +118,11 @@ def test_jobs_of_a_model_ask_one_engine_each_in_its_own_way(run: Run) -> None:
 
 
 @pytest.mark.parametrize("change", [{"weights": "b"}, {"revision": "2"}, {"seed": 2}, {"engine_args": {"dtype": "x"}}])
-def test_another_loading_has_another_engine(run: Run, change: dict[str, Any]) -> None:
+def test_another_loading_has_another_engine(run: EngineRun, change: dict[str, Any]) -> None:
     assert engine_of(job(run)) != engine_of(job(run, **change))
 
 
-def test_everything_that_an_engine_is_asked_comes_back(run: Run) -> None:
+def test_everything_that_an_engine_is_asked_comes_back(run: EngineRun) -> None:
     engine = SharedEngine(SETTINGS, 1, run)
     assert engine.provenance["engine"] == "none"
     assert engine.vocabulary == 7
@@ -128,7 +130,7 @@ def test_everything_that_an_engine_is_asked_comes_back(run: Run) -> None:
     assert list(engine.next_tokens(iter([[1, 2], [3]]))) == [(0, [1, 2]), (1, [3])]
 
 
-def test_an_engine_keeps_nothing_open_of_the_job_that_started_it(run: Run) -> None:
+def test_an_engine_keeps_nothing_open_of_the_job_that_started_it(run: EngineRun) -> None:
     """Whoever reads from a pipe until its end would wait for the engine's."""
     read, write = os.pipe()
     os.set_inheritable(write, True)
@@ -138,14 +140,14 @@ def test_an_engine_keeps_nothing_open_of_the_job_that_started_it(run: Run) -> No
     os.close(read)
 
 
-def test_two_jobs_at_once_ask_an_engine_each(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_jobs_at_once_ask_an_engine_each(run: EngineRun, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool.cpu, "cores", lambda: 8)
     first, second = SharedEngine(SETTINGS, 1, run), SharedEngine(SETTINGS, 1, run)
     assert process(first) != process(second)
 
 
-def test_an_engine_ends_after_its_time_without_a_job(run: Run) -> None:
-    short = Run(run.folder, run.process, run.started, 1)
+def test_an_engine_ends_after_its_time_without_a_job(run: EngineRun) -> None:
+    short = EngineRun(run.folder, run.process, run.started, 1)
     engine = SharedEngine(SETTINGS, 1, short)
     number = process(engine)
     time.sleep(2)
@@ -183,7 +185,7 @@ def test_engines_end_with_their_run_however_it_ends(chats: list[str], load_s: fl
     wait_for(lambda: gone(engine.pid) and not folder.exists(), 5)
 
 
-def test_the_next_run_clears_away_what_a_killed_engine_left(run: Run) -> None:
+def test_the_next_run_clears_away_what_a_killed_engine_left(run: EngineRun) -> None:
     other, folder = running("who")
     engine = int(line(other).split()[0])
     os.kill(engine, signal.SIGKILL)
@@ -194,7 +196,7 @@ def test_the_next_run_clears_away_what_a_killed_engine_left(run: Run) -> None:
     assert not folder.exists()
 
 
-def test_a_killed_engine_of_the_same_run_is_replaced(run: Run) -> None:
+def test_a_killed_engine_of_the_same_run_is_replaced(run: EngineRun) -> None:
     engine = engine_of(job(run))
     os.kill(engine, signal.SIGKILL)
     wait_for(lambda: gone(engine))
@@ -203,7 +205,7 @@ def test_a_killed_engine_of_the_same_run_is_replaced(run: Run) -> None:
 
 
 def test_what_an_engine_has_answered_before_it_dies_is_not_asked_again(
-    run: Run, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    run: EngineRun, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     count, died = tmp_path / "count", tmp_path / "died"
     texts = job(run, f"count {count}", f"die {died}", f"count {count}")
@@ -213,7 +215,7 @@ def test_what_an_engine_has_answered_before_it_dies_is_not_asked_again(
     assert "models.tiny: the engine ended" in caplog.text
 
 
-def test_answers_keep_their_positions_when_two_engines_die(run: Run, tmp_path: Path) -> None:
+def test_answers_keep_their_positions_when_two_engines_die(run: EngineRun, tmp_path: Path) -> None:
     """The third engine is asked only the last two of four questions."""
     count, first, second = (tmp_path / name for name in ("count", "first", "second"))
     texts = job(run, f"count {count}", f"die {first}", f"die {second}", f"count {count}")
@@ -224,25 +226,25 @@ def test_answers_keep_their_positions_when_two_engines_die(run: Run, tmp_path: P
     assert len({engine_of([text]) for text in texts}) == 3
 
 
-def test_a_job_continues_after_its_engine_died_between_two_questions(run: Run) -> None:
+def test_a_job_continues_after_its_engine_died_between_two_questions(run: EngineRun) -> None:
     engine = SharedEngine(SETTINGS, 1, run)
     os.kill(number := process(engine), signal.SIGKILL)
     wait_for(lambda: gone(number))
     assert process(engine) != number
 
 
-def test_an_engine_that_cannot_begin_is_tried_three_times(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_that_cannot_begin_is_tried_three_times(run: EngineRun, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/bin/false")
     with pytest.raises(EntropySentinelError, match=r"models\.tiny: the engine ended 3 times"):
         job(run)
 
 
-def test_a_job_gives_up_after_three_engines(run: Run) -> None:
+def test_a_job_gives_up_after_three_engines(run: EngineRun) -> None:
     with pytest.raises(EntropySentinelError, match=r"models\.tiny: the engine ended 3 times"):
         job(run, "always-die")
 
 
-def test_errors_of_the_engine_are_those_of_the_job(run: Run, capfd: pytest.CaptureFixture[str]) -> None:
+def test_errors_of_the_engine_are_those_of_the_job(run: EngineRun, capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(ConfigError, match=r"models\.tiny: no such weights"):
         job(run, weights="refused")
     with pytest.raises(EntropySentinelError, match=r"models\.tiny: vLLM cannot load it: RuntimeError: no memory;"):
@@ -257,7 +259,7 @@ def test_errors_of_the_engine_are_those_of_the_job(run: Run, capfd: pytest.Captu
         job(run, "refuse too hot")
 
 
-def test_a_question_that_is_given_up_holds_nobody_up(run: Run) -> None:
+def test_a_question_that_is_given_up_holds_nobody_up(run: EngineRun) -> None:
     engine = SharedEngine(SETTINGS, 1, run)
     answers = engine.answer(["who", "sleep 50", "who"], [0, 1, 2])
     number = int(next(answers)[1].text.split()[0])
@@ -265,7 +267,7 @@ def test_a_question_that_is_given_up_holds_nobody_up(run: Run) -> None:
     assert process(engine) != number
 
 
-def test_progress_of_responses_under_way_is_reported(run: Run) -> None:
+def test_progress_of_responses_under_way_is_reported(run: EngineRun) -> None:
     engine = SharedEngine(SETTINGS, 1, run)
     answers = engine.answer(["who", "sleep 6"], [0, 1])
     next(answers)
@@ -274,7 +276,7 @@ def test_progress_of_responses_under_way_is_reported(run: Run) -> None:
     assert engine.under_way() == [3, 4]
 
 
-def test_an_engine_owns_its_gpus_until_it_ends(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_engine_owns_its_gpus_until_it_ends(run: EngineRun, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"GPU-{os.getpid()}-{name}" for name in "abc"]
     monkeypatch.setenv(LISTED, ",".join(names))
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,0")  # of Slurm, or the user
@@ -291,7 +293,7 @@ def test_an_engine_owns_its_gpus_until_it_ends(run: Run, monkeypatch: pytest.Mon
 
 
 def test_gpus_of_another_run_are_waited_for(
-    run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    run: EngineRun, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     name = f"GPU-{os.getpid()}-x"
     monkeypatch.setenv(LISTED, name)
@@ -307,7 +309,7 @@ def test_gpus_of_another_run_are_waited_for(
     other.communicate()
 
 
-def test_a_folder_of_another_user_is_refused(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_of_another_user_is_refused(run: EngineRun, monkeypatch: pytest.MonkeyPatch) -> None:
     run.folder.mkdir()
     monkeypatch.setattr(os, "getuid", lambda: 4242)
     with pytest.raises(EntropySentinelError, match="must be this user's own folder"):
@@ -321,7 +323,7 @@ def test_a_temporary_folder_without_room_for_sockets_is_passed_over(
     long = tmp_path / ("x" * 80)
     long.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(long))
-    assert Run.of_this_process(1).folder.parent == Path("/tmp")
+    assert EngineRun.of_this_process(1).folder.parent == Path("/tmp")
 
 
 def test_a_run_within_another_shares_its_engines(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,7 +334,7 @@ def test_a_run_within_another_shares_its_engines(monkeypatch: pytest.MonkeyPatch
     gone = json.dumps({"folder": "/gone", "process": 2**22 + 1, "started": 0, "idle_s": 5})
     monkeypatch.setenv(RUN, gone)
     announce_run(60, True)
-    assert Run.announced().process == os.getpid()
+    assert EngineRun.announced().process == os.getpid()
 
 
 def test_the_steps_of_a_slurm_job_share_engines_that_its_first_process_starts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -346,7 +348,7 @@ def test_the_steps_of_a_slurm_job_share_engines_that_its_first_process_starts(mo
     # What a step finds, a child of the first process.
     monkeypatch.setenv(RUN, line(first))
     announce_run(30, False)
-    step = Run.announced()
+    step = EngineRun.announced()
     assert (step.process, step.slurm) == (first.pid, "7")
     assert str(step.folder) not in on_the_login_node
     engine = engine_of(asked(SharedEngine(SETTINGS, 1), "who"))

@@ -22,7 +22,7 @@ from entropy_sentinel.engines import connections, pool
 from entropy_sentinel.engines import run as runs
 from entropy_sentinel.engines.client import SharedEngine
 from entropy_sentinel.engines.connections import OthersProcessError, accepted, connected
-from entropy_sentinel.engines.run import Run
+from entropy_sentinel.engines.run import EngineRun
 from entropy_sentinel.frames.errors import EntropySentinelError, InputError
 
 SETTINGS: Any = {
@@ -43,9 +43,9 @@ class Touching:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    own = Run.of_this_process(20)
-    return Run(tmp_path / f"{NAME}0a", own.process, own.started, 20)
+def run(tmp_path: Path) -> EngineRun:
+    own = EngineRun.of_this_process(20)
+    return EngineRun(tmp_path / f"{NAME}0a", own.process, own.started, 20)
 
 
 @contextmanager
@@ -68,7 +68,7 @@ def sending(path: Path, message: bytes) -> Iterator[None]:
     listener.close()
 
 
-def planted_engine(run: Run, mode: int) -> Path:
+def planted_engine(run: EngineRun, mode: int) -> Path:
     folder = run.folder / f"{pool._key(SETTINGS, 1)}-x"
     run.folder.mkdir()
     run.folder.chmod(mode)
@@ -78,7 +78,7 @@ def planted_engine(run: Run, mode: int) -> Path:
 
 
 @pytest.mark.parametrize("mode", [0o755, 0o770, 0o777])
-def test_no_engine_of_a_folder_that_others_can_use_is_asked(run: Run, tmp_path: Path, mode: int) -> None:
+def test_no_engine_of_a_folder_that_others_can_use_is_asked(run: EngineRun, tmp_path: Path, mode: int) -> None:
     with (
         sending(planted_engine(run, mode), pickle.dumps(Touching(tmp_path / "ran"))),
         pytest.raises(InputError, match=rf"must be this user's own folder .*with mode {mode:o}; delete it"),
@@ -87,7 +87,7 @@ def test_no_engine_of_a_folder_that_others_can_use_is_asked(run: Run, tmp_path: 
     assert not (tmp_path / "ran").exists()
 
 
-def test_no_engine_behind_a_link_is_asked(run: Run, tmp_path: Path) -> None:
+def test_no_engine_behind_a_link_is_asked(run: EngineRun, tmp_path: Path) -> None:
     real = tmp_path / "real"
     real.mkdir(mode=0o700)
     run.folder.symlink_to(real)
@@ -95,7 +95,7 @@ def test_no_engine_behind_a_link_is_asked(run: Run, tmp_path: Path) -> None:
         list(pool._engines(run))
 
 
-def test_nothing_is_unpickled_that_a_process_without_the_secret_sends(run: Run, tmp_path: Path) -> None:
+def test_nothing_is_unpickled_that_a_process_without_the_secret_sends(run: EngineRun, tmp_path: Path) -> None:
     with (
         sending(planted_engine(run, 0o700), pickle.dumps(Touching(tmp_path / "ran"))),
         pytest.raises(OthersProcessError, match="must be of this run"),
@@ -167,7 +167,7 @@ def test_a_silent_process_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.
         assert isinstance(result[0], OSError)
 
 
-def test_of_runs_only_dead_ones_of_this_user_are_deleted(run: Run, tmp_path: Path) -> None:
+def test_of_runs_only_dead_ones_of_this_user_are_deleted(run: EngineRun, tmp_path: Path) -> None:
     """`held` is the run of another container: no process of this machine's has its id, but its engine has its lock."""
     names = ["dead", "linked", "held", "leased", "others", "of-another-name", "a-file"]
     paths = dict(
@@ -194,8 +194,8 @@ def test_of_runs_only_dead_ones_of_this_user_are_deleted(run: Run, tmp_path: Pat
         assert (paths[name] / "engine" / pool.LOCK).exists(), name
 
 
-def test_a_kept_folder_is_this_users_alone_and_stays(run: Run) -> None:
-    another = Run(run.folder.with_name(f"{NAME}0b"), run.process, run.started, 20)
+def test_a_kept_folder_is_this_users_alone_and_stays(run: EngineRun) -> None:
+    another = EngineRun(run.folder.with_name(f"{NAME}0b"), run.process, run.started, 20)
     held = run.hold_folder()
     assert run.folder.stat().st_mode & 0o777 == 0o700
     pool._clear_dead_runs(another)
@@ -206,7 +206,7 @@ def test_a_kept_folder_is_this_users_alone_and_stays(run: Run) -> None:
 
 
 def test_runs_have_names_that_nobody_guesses_and_secrets_that_are_not_shown() -> None:
-    first, second = Run.of_this_process(1), Run.of_this_process(1)
+    first, second = EngineRun.of_this_process(1), EngineRun.of_this_process(1)
     assert first == second, "jobs of one process share engines"
     assert f"{os.getpid():x}" not in first.folder.name.split("-")
     assert len(first.secret) >= 32
@@ -215,7 +215,7 @@ def test_runs_have_names_that_nobody_guesses_and_secrets_that_are_not_shown() ->
 
 
 @pytest.mark.parametrize("failing", ["mkdir", "write_text"])
-def test_a_full_disk_is_reported(run: Run, monkeypatch: pytest.MonkeyPatch, failing: str) -> None:
+def test_a_full_disk_is_reported(run: EngineRun, monkeypatch: pytest.MonkeyPatch, failing: str) -> None:
     def full(path: Path, *_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
 
@@ -224,7 +224,7 @@ def test_a_full_disk_is_reported(run: Run, monkeypatch: pytest.MonkeyPatch, fail
         SharedEngine(SETTINGS, 1, run).provenance  # noqa: B018
 
 
-def test_engines_come_in_the_order_of_their_last_use(run: Run) -> None:
+def test_engines_come_in_the_order_of_their_last_use(run: EngineRun) -> None:
     held = run.hold_folder()
     for number, name in enumerate(("b", "c", "a")):
         (run.folder / name).mkdir()
@@ -239,7 +239,7 @@ def test_engines_come_in_the_order_of_their_last_use(run: Run) -> None:
 
 
 def test_a_job_that_breaks_off_or_stops_holds_up_no_other(
-    run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    run: EngineRun, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Of the jobs of a Slurm job, for which its first process starts engines."""
     started: list[tuple[str, int]] = []
@@ -264,7 +264,7 @@ def test_a_job_that_breaks_off_or_stops_holds_up_no_other(
         connection.close()
 
 
-def test_a_process_that_starts_no_engines_is_an_error_of_the_job(run: Run) -> None:
+def test_a_process_that_starts_no_engines_is_an_error_of_the_job(run: EngineRun) -> None:
     held = run.hold_folder()
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(run.folder / runs.KEEPER))

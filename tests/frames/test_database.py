@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from entropy_sentinel.chat.ledger import Ledger, Terms
-from entropy_sentinel.frames.database import Kind, begin
+from entropy_sentinel.frames.database import DatabaseKind, begin
 from entropy_sentinel.frames.errors import InputError
 
-INDEX = Kind("the index of a corpus", 0x12345678, 1, "CREATE TABLE IF NOT EXISTS files (path TEXT);")
+INDEX = DatabaseKind("the index of a corpus", 0x12345678, 1, "CREATE TABLE IF NOT EXISTS files (path TEXT);")
 
 
 def index(path: Path) -> None:

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from entropy_sentinel.engines.beams import BeamSearch
+from entropy_sentinel.engines.beams import BeamSearcher
 from entropy_sentinel.engines.engine import (
     Beams,
     Continuation,
     NextToken,
-    Prompt,
+    RenderedPrompt,
     refused_context,
     refused_continuation,
 )
@@ -63,15 +63,15 @@ class FakeEngine:
     def beams(
         self, contexts: Iterable[Sequence[int]], width: int, max_tokens: int, stop: Sequence[str] = ()
     ) -> Iterator[tuple[int, Beams]]:
-        search = BeamSearch(self.next_tokens, self.token_texts, frozenset({0}), width, max_tokens, tuple(stop))
+        search = BeamSearcher(self.next_tokens, self.token_texts, frozenset({0}), width, max_tokens, tuple(stop))
         return search.search(contexts)
 
     def under_way(self) -> list[int]:
         return []
 
-    def prompts(self, chats: Sequence[Any]) -> list[Prompt]:
+    def prompts(self, chats: Sequence[Any]) -> list[RenderedPrompt]:
         message = [chat if isinstance(chat, str) else chat[-1]["content"] for chat in chats]
-        return [Prompt(ids := [ord(one) for one in text[: self.prompt]], prompt_hash(ids)) for text in message]
+        return [RenderedPrompt(ids := [ord(one) for one in text[: self.prompt]], prompt_hash(ids)) for text in message]
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int] | None]:
         return [None if set(text) & set(self.unknown) or not text else self._ids(text) for text in texts]

@@ -26,7 +26,7 @@ _NO_PROMISES = (errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS)
 _CLOSED = -1
 
 
-class Claim:
+class ReplyClaim:
     """The locked file of a future reply: its holder sends the request, and all others wait for the reply.
 
     The lock ends with the process. A file without a reply, as a killed process leaves it, is ignored.
@@ -118,7 +118,7 @@ class ReplyCache:
         kept = _read(self._path(request))
         return kept["reply"] if kept and kept["request"] == json.loads(json.dumps(request)) else None
 
-    def claim(self, request: Mapping[str, Any], room: int) -> Claim | None:
+    def claim(self, request: Mapping[str, Any], room: int) -> ReplyClaim | None:
         """Return the exclusive right to request a reply, with `room` bytes of disk space reserved for it.
 
         None if another process or thread has the right, or has just stored the reply: look again. Raises
@@ -128,7 +128,7 @@ class ReplyCache:
         try:
             for folder in dict.fromkeys((self.folder, path.parent)):
                 private_folder(folder)
-            claim = Claim(path, request)
+            claim = ReplyClaim(path, request)
             try:
                 if claim.taken and self.get(request) is None:
                     claim.reserve(room)

@@ -17,10 +17,10 @@ import anyio
 import anyio.to_thread
 from anyio.from_thread import BlockingPortal, BlockingPortalProvider
 
-from entropy_sentinel.chat.cache import Claim, ReplyCache
+from entropy_sentinel.chat.cache import ReplyCache, ReplyClaim
 from entropy_sentinel.chat.ledger import Ledger, Terms
-from entropy_sentinel.chat.reply import Refusal, Reply, UnusableReply, message_of, storable
-from entropy_sentinel.chat.sending import Sender, Sent, Stopped, sleep
+from entropy_sentinel.chat.reply import Refusal, ServerReply, UnusableReply, message_of, storable
+from entropy_sentinel.chat.sending import AnsweredRequest, Sender, Stopped, sleep
 from entropy_sentinel.chat.settings import address_of
 from entropy_sentinel.frames.errors import EntropySentinelError
 
@@ -67,7 +67,7 @@ class _Round:
     """The values that the requests of one call of `ask` share."""
 
     account: str
-    keep: Callable[[Reply], Any]
+    keep: Callable[[ServerReply], Any]
     shows_enough: Callable[[Any], bool]
     places: anyio.Semaphore
     stop: anyio.Event
@@ -121,7 +121,7 @@ class ChatClient:
     def ask(
         self,
         requests: Sequence[Mapping[str, Any]],
-        keep: Callable[[Reply], Any],
+        keep: Callable[[ServerReply], Any],
         shows_enough: Callable[[Any], bool] = lambda kept: True,
         account: str = "",
     ) -> Generator[tuple[int, Any], None, None]:
@@ -209,7 +209,7 @@ class ChatClient:
             await anyio.to_thread.run_sync(claim.end)
 
     async def _asked(
-        self, position: int, request: Mapping[str, Any], identity: Mapping[str, Any], claim: Claim, turn: _Round
+        self, position: int, request: Mapping[str, Any], identity: Mapping[str, Any], claim: ReplyClaim, turn: _Round
     ) -> tuple[Any, BaseException | None]:
         """Return the server's reply to a claimed request, as it is kept."""
         try:
@@ -225,7 +225,7 @@ class ChatClient:
             raise
         return outcome[0], await self._settled(sent) or outcome[1]
 
-    async def _settled(self, sent: Sent) -> EntropySentinelError | None:
+    async def _settled(self, sent: AnsweredRequest) -> EntropySentinelError | None:
         """Record the cost of a request. Return the error if that fails, so that the reply is not lost."""
         try:
             await self._sender.settle(sent)
@@ -234,7 +234,7 @@ class ChatClient:
         return None
 
     def _store(
-        self, position: int, identity: Mapping[str, Any], claim: Claim, reply: Reply, turn: _Round
+        self, position: int, identity: Mapping[str, Any], claim: ReplyClaim, reply: ServerReply, turn: _Round
     ) -> tuple[Any, BaseException | None]:
         """Store what the caller needs of a reply. Runs in a thread, because a long trace takes a while."""
         raw = reply.raw or str(reply.parsed)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from entropy_sentinel.frames.database import Kind, begin
+from entropy_sentinel.frames.database import DatabaseKind, begin
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.frames.locks import take
 
@@ -83,7 +83,7 @@ CREATE TABLE IF NOT EXISTS cached (account TEXT PRIMARY KEY, calls INTEGER NOT N
 CREATE TABLE IF NOT EXISTS pace (what TEXT PRIMARY KEY, free_at REAL NOT NULL);
 CREATE TABLE IF NOT EXISTS excess (id INTEGER PRIMARY KEY CHECK (id = 0), usd REAL NOT NULL);
 """
-LEDGER = Kind("a ledger of calls to a server", 0x45536C65, 1, _TABLES)
+LEDGER = DatabaseKind("a ledger of calls to a server", 0x45536C65, 1, _TABLES)
 # Longest wait for another process's transaction, seconds; each takes milliseconds.
 _TURN_S = 60.0
 
@@ -109,7 +109,7 @@ class OverBudget(Exception):
 
 
 @dataclass(frozen=True)
-class Sums:
+class Spending:
     """US dollars: `spent` on answered calls, and `unanswered`, the limit for calls under way or without a reply.
 
     `excess` is the most by which a call exceeded its limit.
@@ -229,13 +229,13 @@ class Ledger:
                     (tokens * 60 / self.terms.tokens_per_minute,),
                 )
 
-    def sums(self) -> Sums:
+    def sums(self) -> Spending:
         """Return the sums over all calls, US dollars."""
         with self._turn() as file:
             answered, unanswered = file.execute(
                 "SELECT coalesce(sum(answered * usd), 0), coalesce(sum((1 - answered) * usd), 0) FROM calls"
             ).fetchone()
-            return Sums(answered, unanswered, _excess(file))
+            return Spending(answered, unanswered, _excess(file))
 
     def accounts(self) -> list[dict[str, Any]]:
         """Return a row for each account, sorted by name.

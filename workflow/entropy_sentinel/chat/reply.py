@@ -177,7 +177,7 @@ class Refusal:
 
 
 @dataclass(frozen=True)
-class Reply:
+class ServerReply:
     """A reply as LiteLLM parses it, and the server's text (None if LiteLLM does not show it)."""
 
     parsed: Any

@@ -21,7 +21,7 @@ import tenacity
 from entropy_sentinel.chat.ledger import Ledger, OverBudget
 from entropy_sentinel.chat.reply import (
     Refusal,
-    Reply,
+    ServerReply,
     UnusableReply,
     brief,
     costs_nothing,
@@ -48,10 +48,10 @@ class Stopped(Exception):
 
 
 @dataclass(frozen=True)
-class Sent:
+class AnsweredRequest:
     """An answered request: its reply, its number in the ledger, and its estimated tokens."""
 
-    reply: Reply
+    reply: ServerReply
     call: int
     likely_tokens: int
 
@@ -80,7 +80,9 @@ class Sender:
         self._litellm: Any = litellm  # does not declare its exports
         self._texts: Any = None
 
-    async def send(self, position: int, request: Mapping[str, Any], account: str, stop: anyio.Event) -> Sent | Refusal:
+    async def send(
+        self, position: int, request: Mapping[str, Any], account: str, stop: anyio.Event
+    ) -> AnsweredRequest | Refusal:
         """Return the server's reply, for `settle` after it is stored, or the server's refusal.
 
         Errors that may pass are retried until `stop` is set.
@@ -131,7 +133,7 @@ class Sender:
             return ""
         return f"; base_url has no path, servers answer below /v1: {str(self.base_url).rstrip('/')}/v1"
 
-    async def settle(self, sent: Sent) -> None:
+    async def settle(self, sent: AnsweredRequest) -> None:
         """Record the cost of a request, after its reply is stored: a killed request keeps its largest possible cost."""
         used = sent.reply.prompt_tokens, sent.reply.completion_tokens
         excess = await anyio.to_thread.run_sync(self.ledger.settle, sent.call, *used)
@@ -156,14 +158,16 @@ class Sender:
         await self._litellm.close_litellm_async_clients()
         self._litellm.in_memory_llm_clients_cache.flush_cache()
 
-    async def _send_in_turn(self, request: Mapping[str, Any], raw: list[str], account: str, stop: anyio.Event) -> Sent:
+    async def _send_in_turn(
+        self, request: Mapping[str, Any], raw: list[str], account: str, stop: anyio.Event
+    ) -> AnsweredRequest:
         """Try once, at the ledger's rate; the call is recorded there before it is sent."""
         longest, likely = self._tokens(request)
         await self._wait(await anyio.to_thread.run_sync(self.ledger.pause_s, likely), stop)
         await self._wait(self._not_before - time.monotonic(), stop)
         call = await self._reserved(longest, request, account, stop)
         try:
-            return Sent(await self._send_once(request, raw), call, likely)
+            return AnsweredRequest(await self._send_once(request, raw), call, likely)
         except BaseException as error:
             ended = self.ledger.release if costs_nothing(error) else self.ledger.give_up
             await anyio.to_thread.run_sync(ended, call)
@@ -196,7 +200,7 @@ class Sender:
             if stop.is_set():
                 raise Stopped
 
-    async def _send_once(self, request: Mapping[str, Any], raw: list[str]) -> Reply:
+    async def _send_once(self, request: Mapping[str, Any], raw: list[str]) -> ServerReply:
         """Try once; `raw` gets the text of the reply, if one comes."""
 
         def look(details: Mapping[str, Any]) -> None:
@@ -220,7 +224,7 @@ class Sender:
                 num_retries=0,
                 logger_fn=look,
             )
-            return Reply(parsed, _last(raw))
+            return ServerReply(parsed, _last(raw))
         raise TimeoutError(f"no whole reply within {self.timeout_s:g} s")
 
     @cached_property

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from entropy_sentinel.chat.client import ChatClient
-from entropy_sentinel.chat.reply import Refusal, Reply, masked
+from entropy_sentinel.chat.reply import Refusal, ServerReply, masked
 from entropy_sentinel.chat.settings import address_of, announced_server
-from entropy_sentinel.engines.api_contexts import ByTokenIds
+from entropy_sentinel.engines.api_contexts import ApiContexts
 from entropy_sentinel.engines.api_servers import (
-    Kind,
+    ServerKind,
     Steps,
     drawn_otherwise,
     ids_of,
@@ -28,8 +28,8 @@ from entropy_sentinel.engines.api_servers import (
     top_texts,
     unmet,
 )
-from entropy_sentinel.engines.beams import BeamSearch
-from entropy_sentinel.engines.engine import Asked, Beams, Prompt, Response, refused, spoken
+from entropy_sentinel.engines.beams import BeamSearcher
+from entropy_sentinel.engines.engine import Asked, Beams, RenderedPrompt, Response, refused, spoken
 from entropy_sentinel.engines.generation import ApiSettings
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import NO_LOGPROBS, TOP_K
@@ -37,7 +37,7 @@ from entropy_sentinel.frames.generation import NO_LOGPROBS, TOP_K
 log = logging.getLogger(__name__)
 
 
-class LitellmEngine(ByTokenIds):
+class LitellmEngine(ApiContexts):
     """A model behind an API; answers chats, and continues plain text.
 
     It requests log-probabilities unless `api.logprobs` is false; then responses have no trace.
@@ -103,15 +103,15 @@ class LitellmEngine(ByTokenIds):
                 "that end a response of this model; servers do not report them"
             )
         ask = self.next_tokens
-        yield from BeamSearch(ask, self.token_texts, frozenset(ends), width, max_tokens, tuple(stop)).search(contexts)
+        yield from BeamSearcher(ask, self.token_texts, frozenset(ends), width, max_tokens, tuple(stop)).search(contexts)
 
-    def prompts(self, chats: Sequence[Asked]) -> list[Prompt]:
+    def prompts(self, chats: Sequence[Asked]) -> list[RenderedPrompt]:
         """Return each prompt as the server tokenizes it; raise ConfigError for chats, which servers do not tokenize."""
         texts = [chat for chat in chats if isinstance(chat, str)]
         known = self.token_ids(texts, special=True)
         if len(texts) < len(chats) or None in known:
             raise ConfigError(f"models.{self._settings['model']}: servers do not return the token ids of chat prompts")
-        return [Prompt(ids or [], self._hash(text)) for text, ids in zip(texts, known, strict=True)]
+        return [RenderedPrompt(ids or [], self._hash(text)) for text, ids in zip(texts, known, strict=True)]
 
     def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
         """Yield (position in `chats`, response) for each chat or text with its own seed, as they finish.
@@ -146,7 +146,7 @@ class LitellmEngine(ByTokenIds):
             request["extra_body"] = {"chat_template_kwargs": variables}
         return request
 
-    def _keep(self, reply: Reply) -> dict[str, Any]:
+    def _keep(self, reply: ServerReply) -> dict[str, Any]:
         """Return the content of a reply that a response needs; raise ConfigError if it cannot be used (`_check`)."""
         steps = of_chat(reply.choice) if reply.is_chat else of_text(reply.choice)
         if not self._logprobs:
@@ -170,7 +170,7 @@ class LitellmEngine(ByTokenIds):
             **({"top_tokens": steps.top_tokens} if self._settings.get("keep_top_tokens") else {}),
         }
 
-    def _check(self, kind: Kind, steps: Steps, is_chat: bool) -> None:
+    def _check(self, kind: ServerKind, steps: Steps, is_chat: bool) -> None:
         """Raise ConfigError if this kind of server, or a reply with these steps, cannot be used."""
         sampling, api = self._settings["sampling"], self._settings["api"]
         problem = unmet(kind, sampling, is_chat)

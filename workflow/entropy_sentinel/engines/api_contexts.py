@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from entropy_sentinel.chat.client import ChatClient
-from entropy_sentinel.chat.reply import Refusal, Reply
+from entropy_sentinel.chat.reply import Refusal, ServerReply
 from entropy_sentinel.engines.api_servers import ids_of
 from entropy_sentinel.engines.engine import Continuation, NextToken, refused_context, refused_continuation
 from entropy_sentinel.frames.errors import ConfigError
@@ -25,7 +25,7 @@ _Thing = TypeVar("_Thing")
 _AT_A_TIME = 1024
 
 
-class ByTokenIds:
+class ApiContexts:
     """Requests by token ids to a model behind a server; the ledger has its calls under `account`.
 
     Raises ConfigError if the server does not take token ids, or does not return them.
@@ -92,7 +92,7 @@ def _request(prompt: str | Sequence[int], logprobs: int, echo: bool = False, **e
     return {**request, "logprobs": logprobs, **({"echo": True} if echo else {}), "extra_body": body}
 
 
-def _kept(reply: Reply) -> dict[str, Any]:
+def _kept(reply: ServerReply) -> dict[str, Any]:
     """Return the tokens of a reply, including an echoed prompt, and the alternatives to the last token."""
     logprobs: Any = getattr(reply.choice, "logprobs", None)
     tokens, top = getattr(logprobs, "tokens", None) or [], getattr(logprobs, "top_logprobs", None) or [{}]

@@ -133,7 +133,7 @@ def _short(value: float) -> float:
 
 
 @dataclass(frozen=True)
-class Kind:
+class ServerKind:
     """A kind of server: its name, its fingerprint, and the remedy if it returns too few log-probabilities.
 
     `ignored` has the keys of `sampling` that it ignores, with the remedies. `plain_text` says why it cannot continue
@@ -148,14 +148,14 @@ class Kind:
     tells_sampling: bool = False
 
 
-_OTHERS = Kind(
+_OTHERS = ServerKind(
     "server",
     re.compile(""),
     f"start vLLM with --max-logprobs {TOP_K}, or choose a provider that returns top_logprobs={TOP_K}; one that gives "
     "none can still be used for text only, with api.logprobs: false",
 )
 _KINDS = (
-    Kind(
+    ServerKind(
         "llama.cpp",
         re.compile(r"b\d+-\S+"),
         "llama-server returns them in versions from 2025 on, and not for tokens of a draft model: update it, and start "
@@ -163,7 +163,7 @@ _KINDS = (
         {"repetition_penalty": "serve the model with vLLM if you need it: llama.cpp's repeat_penalty is different"},
         tells_sampling=True,
     ),
-    Kind(
+    ServerKind(
         "Ollama",
         re.compile("fp_ollama"),
         "Ollama returns them from version 0.12.11 on: update it",
@@ -173,12 +173,12 @@ _KINDS = (
 )
 
 
-def kind_of(fingerprint: object) -> Kind:
+def kind_of(fingerprint: object) -> ServerKind:
     """Return the kind of server with this fingerprint."""
     return next((kind for kind in _KINDS if kind.fingerprint.fullmatch(str(fingerprint or ""))), _OTHERS)
 
 
-def unmet(kind: Kind, sampling: Mapping[str, object], is_chat: bool) -> str | None:
+def unmet(kind: ServerKind, sampling: Mapping[str, object], is_chat: bool) -> str | None:
     """Return why a server of this kind cannot answer as the study asks, with the remedy; None if it can."""
     if kind.plain_text and not is_chat:
         return f"{kind.name} cannot continue plain text: {kind.plain_text}"
@@ -191,7 +191,7 @@ def unmet(kind: Kind, sampling: Mapping[str, object], is_chat: bool) -> str | No
     return None
 
 
-def too_few(kind: Kind, steps: Steps) -> str | None:
+def too_few(kind: ServerKind, steps: Steps) -> str | None:
     """Return why replies like this one cannot be used, with the remedy; None if they can."""
     fewest = min(map(len, steps.top), default=0)
     if fewest < TOP_K:

@@ -57,7 +57,7 @@ class _Hypotheses:
 
 
 @dataclass(frozen=True)
-class BeamSearch:
+class BeamSearcher:
     """A search of one engine: `ask` is its `next_tokens`, `texts` its `token_texts`, `ends` its end tokens."""
 
     ask: Callable[[Iterable[Sequence[int]]], Iterable[tuple[int, NextToken]]]

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from entropy_sentinel.engines.engine import Asked, Beams, Continuation, NextToken, Prompt, Response
+from entropy_sentinel.engines.engine import Asked, Beams, Continuation, NextToken, RenderedPrompt, Response
 from entropy_sentinel.engines.generation import VllmSettings
 from entropy_sentinel.engines.pool import EngineEnded, Lease, lease_engine
-from entropy_sentinel.engines.run import Run
+from entropy_sentinel.engines.run import EngineRun
 from entropy_sentinel.frames.errors import EntropySentinelError
 
 log = logging.getLogger(__name__)
@@ -26,9 +26,9 @@ MOST_ENDS = 2
 class SharedEngine:
     """An engine process that jobs share: see `engines.engine.Engine`."""
 
-    def __init__(self, settings: VllmSettings, threads: int, run: Run | None = None) -> None:
+    def __init__(self, settings: VllmSettings, threads: int, run: EngineRun | None = None) -> None:
         """Prepare an engine on `threads` CPU cores for the settings' model; `run` is the announced run by default."""
-        self._settings, self._threads, self._run = settings, threads, run or Run.announced()
+        self._settings, self._threads, self._run = settings, threads, run or EngineRun.announced()
         self._lease: Lease | None = None
         self._counts: Sequence[int] = ()
         self._ends = 0
@@ -73,9 +73,9 @@ class SharedEngine:
         ids = [_ids(context) for context in contexts]
         return self._stream("beams", len(ids), lambda left: ([ids[n] for n in left], width, max_tokens, stop))
 
-    def prompts(self, chats: Sequence[Asked]) -> list[Prompt]:
+    def prompts(self, chats: Sequence[Asked]) -> list[RenderedPrompt]:
         """See `Engine.prompts`."""
-        prompts: list[Prompt] = self._value("prompts", chats)
+        prompts: list[RenderedPrompt] = self._value("prompts", chats)
         return prompts
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int] | None]:

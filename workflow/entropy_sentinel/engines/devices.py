@@ -27,7 +27,7 @@ _UUID = re.compile(r"\(UUID: ((?:GPU|MIG)-[^)]+)\)")
 
 
 @dataclass(frozen=True)
-class Claim:
+class DeviceClaim:
     """Devices that this process owns until `release`, or until it ends; none on a CPU."""
 
     devices: tuple[str, ...] = ()
@@ -73,14 +73,14 @@ def usable(settings: ServedSettings) -> list[str] | None:
     return devices
 
 
-def claim(count: int, devices: Sequence[str]) -> Claim | None:
+def claim(count: int, devices: Sequence[str]) -> DeviceClaim | None:
     """Return a claim to `count` of the devices; None if fewer are free."""
     owned: dict[str, socket.socket] = {}
     for device, lock in _free(devices):
         owned[device] = lock
         if len(owned) == count:
-            return Claim(tuple(owned), tuple(owned.values()))
-    Claim(tuple(owned), tuple(owned.values())).release()
+            return DeviceClaim(tuple(owned), tuple(owned.values()))
+    DeviceClaim(tuple(owned), tuple(owned.values())).release()
     return None
 
 

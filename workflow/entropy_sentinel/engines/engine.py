@@ -64,7 +64,7 @@ def refused(reason: str, prompt_hash: str, prompt_tokens: int = 0) -> Response:
 
 
 @dataclass(frozen=True)
-class Prompt:
+class RenderedPrompt:
     """A rendered prompt: its token ids, and its `prompt_hash` in the traces of this engine."""
 
     token_ids: Sequence[int]
@@ -161,7 +161,7 @@ class Engine(Protocol):
         ...
 
 
-class AskedByTokens(Engine, Protocol):
+class TokenIdEngine(Engine, Protocol):
     """An engine whose model can be asked again about its responses, by token ids (`Model.ASKED_BY_TOKENS`).
 
     - `next_tokens`: the distribution of the token after given contexts.
@@ -204,7 +204,7 @@ class AskedByTokens(Engine, Protocol):
         """
         ...
 
-    def prompts(self, chats: Sequence[Asked]) -> list[Prompt]:
+    def prompts(self, chats: Sequence[Asked]) -> list[RenderedPrompt]:
         """Return each prompt as `answer` would send it."""
         ...
 

@@ -25,7 +25,7 @@ from typing import Any
 
 from entropy_sentinel.engines.connections import OthersProcessError, accepted
 from entropy_sentinel.engines.pool import LOCK, SETTINGS, SOCKET, clear
-from entropy_sentinel.engines.run import Run
+from entropy_sentinel.engines.run import EngineRun
 from entropy_sentinel.engines.vllm import VllmEngine
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.frames.locks import take
@@ -37,7 +37,7 @@ WATCH_S, REPORT_S = 1.0, 5.0
 class Host:
     """A loaded engine and the socket on which jobs reach it."""
 
-    def __init__(self, folder: Path, run: Run) -> None:
+    def __init__(self, folder: Path, run: EngineRun) -> None:
         self.folder, self.run = folder, run
         self._listener = socket.socket(socket.AF_UNIX)
         starting = folder / f".{SOCKET}"
@@ -156,7 +156,7 @@ def _redirect_output(descriptor: int) -> None:
     os.close(descriptor)
 
 
-def _end_with(run: Run, folder: Path) -> None:
+def _end_with(run: EngineRun, folder: Path) -> None:
     """End this process within a second of the end of its run."""
     while run.goes_on:
         time.sleep(WATCH_S)
@@ -183,7 +183,7 @@ def _close_in_forks(lock: int) -> None:
 
 def main() -> None:
     """Serve the engine of a folder."""
-    folder, run = Path(sys.argv[1]), Run.announced()
+    folder, run = Path(sys.argv[1]), EngineRun.announced()
     run_lock, *device_locks = map(int, sys.argv[2:])
     for lock in (run_lock, *device_locks):
         os.set_inheritable(lock, False)

@@ -28,7 +28,7 @@ from typing import IO, Any
 from entropy_sentinel.engines import cpu, devices
 from entropy_sentinel.engines.connections import connected
 from entropy_sentinel.engines.generation import ServedSettings, VllmSettings, loaded
-from entropy_sentinel.engines.run import STANDARD_ERROR, Run, folder_prefix, start
+from entropy_sentinel.engines.run import STANDARD_ERROR, EngineRun, folder_prefix, start
 from entropy_sentinel.frames.errors import EntropySentinelError, InputError
 from entropy_sentinel.frames.folders import own_folder
 from entropy_sentinel.frames.locks import WAITING, is_at, take
@@ -55,7 +55,7 @@ class Lease:
         self._process = 0
         self._is_shown = False
 
-    def connect(self, run: Run, starting: int | None = None) -> None:
+    def connect(self, run: EngineRun, starting: int | None = None) -> None:
         """Connect to the engine of the run; wait while its process `starting` starts, or loads the model.
 
         Raises EngineEnded if it is gone, and OthersProcessError if it is not of this run.
@@ -109,7 +109,7 @@ class Lease:
         self.close()
 
 
-def lease_engine(run: Run, settings: VllmSettings, threads: int) -> Lease:
+def lease_engine(run: EngineRun, settings: VllmSettings, threads: int) -> Lease:
     """Return an engine with these settings that no other job uses: an idle one of the run, or a new one.
 
     Raises ConfigError if there are too few GPUs, and EntropySentinelError if the run has ended.
@@ -136,7 +136,7 @@ def lease_engine(run: Run, settings: VllmSettings, threads: int) -> Lease:
     return lease
 
 
-def claim_devices(run: Run, settings: ServedSettings, threads: int) -> devices.Claim:
+def claim_devices(run: EngineRun, settings: ServedSettings, threads: int) -> devices.DeviceClaim:
     """Wait for GPUs of this machine that no other engine owns, and claim them; idle engines of the run make room.
 
     On a CPU there are no devices to claim: idle engines end if all together would need more cores than there are.
@@ -145,7 +145,7 @@ def claim_devices(run: Run, settings: ServedSettings, threads: int) -> devices.C
     if usable is None:
         while (len(list(_engines(run))) + 1) * threads > cpu.cores() and _end_an_idle_engine(run):
             pass
-        return devices.Claim()
+        return devices.DeviceClaim()
     while (claim := devices.claim(devices.needed(settings), usable)) is None:
         if not _end_an_idle_engine(run):
             if not is_shown:
@@ -191,7 +191,7 @@ def _is_stopped(process: int) -> bool:
     return False
 
 
-def _engines(run: Run) -> list[Path]:
+def _engines(run: EngineRun) -> list[Path]:
     """Return the folders of a run's engines, least recently used first.
 
     Raises InputError if the run's folder is not this user's alone.
@@ -204,7 +204,7 @@ def _engines(run: Run) -> list[Path]:
     return [folder for _, folder in sorted(folders)]
 
 
-def _idle(run: Run, key: str = "") -> Iterator[Lease]:
+def _idle(run: EngineRun, key: str = "") -> Iterator[Lease]:
     """Yield leases of the idle engines with this key."""
     for folder in _engines(run):
         if folder.name.startswith(key) and (lease := _locked(folder)):
@@ -224,7 +224,7 @@ def _locked(folder: Path) -> Lease | None:
     return None
 
 
-def _end_an_idle_engine(run: Run) -> bool:
+def _end_an_idle_engine(run: EngineRun) -> bool:
     """End an idle engine of the run; return whether there was one."""
     lease = next(_idle(run), None)
     if lease:
@@ -232,7 +232,9 @@ def _end_an_idle_engine(run: Run) -> bool:
     return lease is not None
 
 
-def _start(run: Run, key: str, settings: VllmSettings, threads: int, claim: devices.Claim) -> tuple[Lease, int]:
+def _start(
+    run: EngineRun, key: str, settings: VllmSettings, threads: int, claim: devices.DeviceClaim
+) -> tuple[Lease, int]:
     """Start an engine that owns these devices; return its lease and process id."""
     _clear_dead_runs(run)
     held = run.hold_folder()
@@ -245,7 +247,7 @@ def _start(run: Run, key: str, settings: VllmSettings, threads: int, claim: devi
         os.close(held)  # the engine has inherited it
 
 
-def _new_engine(run: Run, key: str, settings: dict[str, Any]) -> Lease:
+def _new_engine(run: EngineRun, key: str, settings: dict[str, Any]) -> Lease:
     """Return the lease of a new engine's folder."""
     folder = run.folder / f"{key}-{uuid.uuid4().hex[:4]}"
     # Under another name until it is locked, because any job may end an idle engine.
@@ -259,7 +261,7 @@ def _new_engine(run: Run, key: str, settings: dict[str, Any]) -> Lease:
     return Lease(folder, lock)
 
 
-def _environment(run: Run, folder: Path, claim: devices.Claim) -> dict[str, str]:
+def _environment(run: EngineRun, folder: Path, claim: devices.DeviceClaim) -> dict[str, str]:
     """Return the environment of the engine of a folder."""
     package = str(Path(__file__).parents[2])
     return {
@@ -273,7 +275,7 @@ def _environment(run: Run, folder: Path, claim: devices.Claim) -> dict[str, str]
     }
 
 
-def _clear_dead_runs(run: Run) -> None:
+def _clear_dead_runs(run: EngineRun) -> None:
     """Delete the leftovers of this user's killed runs: own folders beside that of `run`, without a held lock.
 
     Process ids do not show whether a run has ended: it may be in another container, with ids of its own.

@@ -37,7 +37,7 @@ KEEPER_S, _MOST_BYTES, _MOST_LOCKS = 60.0, 1 << 24, 64
 _SPAWNING = Lock()
 
 
-def start(run: "Run", engine: Path, environment: Mapping[str, str], locks: Sequence[int]) -> int:
+def start(run: "EngineRun", engine: Path, environment: Mapping[str, str], locks: Sequence[int]) -> int:
     """Start the engine of a folder, and return the id of its process.
 
     It inherits the descriptors `locks`, and writes to the standard error of this process. Raises EntropySentinelError
@@ -58,7 +58,7 @@ def start(run: "Run", engine: Path, environment: Mapping[str, str], locks: Seque
         ) from None
 
 
-def keep(run: "Run") -> None:
+def keep(run: "EngineRun") -> None:
     """Start engines for the jobs of a run from now on, in a thread of this process."""
     run.hold_folder()  # until this process ends
     atexit.register(shutil.rmtree, run.folder, ignore_errors=True)
@@ -140,7 +140,7 @@ SAME_S = 60
 
 
 @dataclass(frozen=True)
-class Run:
+class EngineRun:
     """Jobs that share engines: their folder, and the process with which the engines end."""
 
     folder: Path
@@ -152,7 +152,7 @@ class Run:
     secret: str = field(default_factory=lambda: secrets.token_hex(32), repr=False)
 
     @classmethod
-    def of_this_process(cls, idle_s: float) -> "Run":
+    def of_this_process(cls, idle_s: float) -> "EngineRun":
         """Return a run that ends with this process; the first engine creates its folder."""
         import psutil
 
@@ -162,7 +162,7 @@ class Run:
         return cls(folder, os.getpid(), started, idle_s, os.environ.get("SLURM_JOB_ID"), secret)
 
     @classmethod
-    def announced(cls) -> "Run":
+    def announced(cls) -> "EngineRun":
         """Return the run that the environment names; else one of this process, whose engines do not wait for jobs."""
         if announced := os.environ.get(RUN):
             run = json.loads(announced)
@@ -261,8 +261,10 @@ def announce_run(idle_s: float, main_process: bool) -> None:
     slurm = os.environ.get("SLURM_JOB_ID")
     if not idle_s:
         os.environ.pop(RUN, None)
-    elif not (RUN in os.environ and (main_process or Run.announced().slurm == slurm) and Run.announced().goes_on):
-        run = Run.of_this_process(idle_s)
+    elif not (
+        RUN in os.environ and (main_process or EngineRun.announced().slurm == slurm) and EngineRun.announced().goes_on
+    ):
+        run = EngineRun.of_this_process(idle_s)
         os.environ |= run.announcement
         if slurm and not main_process:
             keep(run)

@@ -19,7 +19,7 @@ from typing import Any
 from entropy_sentinel.engines import cpu
 from entropy_sentinel.engines.generation import ServedSettings
 from entropy_sentinel.engines.pool import claim_devices
-from entropy_sentinel.engines.run import Run
+from entropy_sentinel.engines.run import EngineRun
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.frames.generation import TOP_K
 
@@ -86,7 +86,7 @@ def running_server(settings: ServedSettings, threads: int) -> Iterator[str]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     begin = time.monotonic()
-    claim = claim_devices(Run.announced(), settings, threads)
+    claim = claim_devices(EngineRun.announced(), settings, threads)
     server = subprocess.Popen(
         [*server_command(settings, "127.0.0.1", port), "--disable-uvicorn-access-log"],
         env=os.environ | server_environment(settings, threads) | claim.environment,

@@ -51,7 +51,7 @@ class Api(Server):
         return model
 
 
-class Weights(Model):
+class VllmModel(Model):
     """A model that vLLM loads."""
 
     ENGINE: ClassVar[str] = "vllm"
@@ -95,7 +95,7 @@ def _hub_id(name: str) -> str:
     return name
 
 
-class HubModel(Weights):
+class HubModel(VllmModel):
     """A model of the Hugging Face hub, run on vLLM."""
 
     kind: ClassVar[Literal["id"]] = "id"
@@ -117,7 +117,7 @@ class HubModel(Weights):
 _NO_REVISION = "is a key of 'id' and 'api' models; leave it out, or set it to null"
 
 
-class LocalModel(Weights):
+class LocalModel(VllmModel):
     """A model in a local folder, run on vLLM."""
 
     kind: ClassVar[Literal["path"]] = "path"

@@ -15,10 +15,19 @@ from typing import Any
 import numpy as np
 
 from entropy_sentinel.engines import cpu
-from entropy_sentinel.engines.beams import BeamSearch
-from entropy_sentinel.engines.engine import Asked, Beams, Continuation, NextToken, Prompt, Response, refused, spoken
+from entropy_sentinel.engines.beams import BeamSearcher
+from entropy_sentinel.engines.engine import (
+    Asked,
+    Beams,
+    Continuation,
+    NextToken,
+    RenderedPrompt,
+    Response,
+    refused,
+    spoken,
+)
 from entropy_sentinel.engines.generation import VllmSettings
-from entropy_sentinel.engines.vllm_contexts import ByTokenIds, own_id
+from entropy_sentinel.engines.vllm_contexts import VllmContexts, own_id
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import TOP_K
 
@@ -110,10 +119,10 @@ class VllmEngine:
         """See `Engine.beams`. Prefixes that beams share come from the engine's cache."""
         self._engine.reset_prefix_cache()
         ask = self._by_ids().next_tokens
-        yield from BeamSearch(ask, self.token_texts, self._ends(), width, max_tokens, tuple(stop)).search(contexts)
+        yield from BeamSearcher(ask, self.token_texts, self._ends(), width, max_tokens, tuple(stop)).search(contexts)
 
-    def _by_ids(self) -> ByTokenIds:
-        return ByTokenIds(self._engine, self._vllm.sampling_params, self._lora())
+    def _by_ids(self) -> VllmContexts:
+        return VllmContexts(self._engine, self._vllm.sampling_params, self._lora())
 
     def _ends(self) -> frozenset[int]:
         """Return the tokens that end a response: the tokenizer's, and those of the model's generation config."""
@@ -121,7 +130,7 @@ class VllmEngine:
         own = self._engine.get_tokenizer().eos_token_id
         return frozenset([known] if isinstance(known, int) else known) | ({own} if own is not None else set())
 
-    def prompts(self, chats: Sequence[Asked]) -> list[Prompt]:
+    def prompts(self, chats: Sequence[Asked]) -> list[RenderedPrompt]:
         """Return each prompt as `answer` would send it."""
         tokenizer, variables = self._engine.get_tokenizer(), self._template_variables()
         rendered = [
@@ -132,7 +141,7 @@ class VllmEngine:
             )
             for chat in chats
         ]
-        return [Prompt(ids, _hash(np.asarray(ids, dtype="<u4").tobytes())) for ids in rendered]
+        return [RenderedPrompt(ids, _hash(np.asarray(ids, dtype="<u4").tobytes())) for ids in rendered]
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int] | None]:
         """Return the token ids of each text; None if the vocabulary lacks a part of it."""

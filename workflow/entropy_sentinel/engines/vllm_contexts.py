@@ -20,7 +20,7 @@ _WAITING = 1024
 _Found = TypeVar("_Found")
 
 
-class ByTokenIds:
+class VllmContexts:
     """Requests to a loaded model whose prompts are token ids."""
 
     def __init__(self, engine: Any, parameters: Any, lora: Any) -> None:

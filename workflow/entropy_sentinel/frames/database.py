@@ -8,7 +8,7 @@ from entropy_sentinel.frames.errors import InputError
 
 
 @dataclass(frozen=True)
-class Kind:
+class DatabaseKind:
     """A kind of SQLite file: its name in messages, its `application_id`, and the version and SQL of its tables."""
 
     name: str
@@ -17,7 +17,7 @@ class Kind:
     tables: str
 
 
-def begin(file: sqlite3.Connection, path: str | Path, kind: Kind) -> None:
+def begin(file: sqlite3.Connection, path: str | Path, kind: DatabaseKind) -> None:
     """Check that an open file is of this kind; create the tables of an empty one.
 
     Raises InputError for a file of another kind or version, before anything is written.

@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from entropy_sentinel.chat.client import ChatClient
-from entropy_sentinel.chat.reply import Refusal, Reply, masked
+from entropy_sentinel.chat.reply import Refusal, ServerReply, masked
 from entropy_sentinel.chat.settings import announced_server, filled
 from entropy_sentinel.judges.answers import last_boxed
 from entropy_sentinel.judges.judge import Case, Verdict
@@ -227,7 +227,7 @@ def final_answer(text: str) -> str:
     return boxed if boxed else lines[-1] if lines else ""
 
 
-def _keep(reply: Reply) -> dict[str, Any]:
+def _keep(reply: ServerReply) -> dict[str, Any]:
     return {
         "model": masked(str(getattr(reply.parsed, "model", None) or "")),
         "text": reply.text,

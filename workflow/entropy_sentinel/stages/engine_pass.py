@@ -22,7 +22,7 @@ import polars as pl
 
 from entropy_sentinel.config.layout import parts_folder
 from entropy_sentinel.engines.catalogue import make_engine
-from entropy_sentinel.engines.engine import AskedByTokens
+from entropy_sentinel.engines.engine import TokenIdEngine
 from entropy_sentinel.engines.generation import AskedSettings
 from entropy_sentinel.frames.arrow import flat
 from entropy_sentinel.frames.benchmark import BENCHMARKS
@@ -131,7 +131,7 @@ def _ask_all(responses: pl.DataFrame, settings: PassSettings, threads: int, part
         if not left:
             break
         # The config names no other engine for a pass (`config.settings.unaskable`).
-        engine = engine or cast(AskedByTokens, make_engine(settings["asked_with"], threads))
+        engine = engine or cast(TokenIdEngine, make_engine(settings["asked_with"], threads))
         for part in left:
             rows = _asked(part, engine, settings, asking)
             parts.append(rows, engine.provenance)
@@ -148,7 +148,7 @@ def _ask_all(responses: pl.DataFrame, settings: PassSettings, threads: int, part
     return order.join(rows_so_far, on=RESPONSE, how="left", maintain_order="left_right").select(rows_so_far.columns)
 
 
-def _asked(part: pl.DataFrame, engine: AskedByTokens, settings: PassSettings, asking: Any) -> pl.DataFrame:
+def _asked(part: pl.DataFrame, engine: TokenIdEngine, settings: PassSettings, asking: Any) -> pl.DataFrame:
     """Return the family's rows of one part; responses to prompts other than those rendered here have no trajectory."""
     prompts = engine.prompts([filled_prompt(settings["asked_with"], question) for question in part["question"]])
     # Imported traces may lack the prompt.

@@ -5,14 +5,14 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.engines.engine import AskedByTokens, Beams, in_order
+from entropy_sentinel.engines.engine import Beams, TokenIdEngine, in_order
 from entropy_sentinel.engines.generation import AskedSettings
 from entropy_sentinel.frames.response import RESPONSE
 from papers.ambiguity.signals.beam_search.frames import BEAMS
 
 
 def ask(
-    part: pl.DataFrame, engine: AskedByTokens, settings: Mapping[str, Any], asked_with: AskedSettings
+    part: pl.DataFrame, engine: TokenIdEngine, settings: Mapping[str, Any], asked_with: AskedSettings
 ) -> pl.DataFrame:
     """Return rows of BEAMS for responses (traces with `prompt_ids`), from one search for each item."""
     prompts = dict(part.select("item_id", "prompt_ids").iter_rows())

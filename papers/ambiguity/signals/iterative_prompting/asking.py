@@ -8,7 +8,7 @@ import polars as pl
 
 from entropy_sentinel.chat.settings import PromptTemplate
 from entropy_sentinel.engines.catalogue import PROMPTS
-from entropy_sentinel.engines.engine import Asked, AskedByTokens, Continuation, in_order
+from entropy_sentinel.engines.engine import Asked, Continuation, TokenIdEngine, in_order
 from entropy_sentinel.engines.generation import AskedSettings, PromptSettings
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.stages.generation import filled_prompt
@@ -66,7 +66,7 @@ class _Item:
 
 
 def ask(
-    part: pl.DataFrame, engine: AskedByTokens, settings: Mapping[str, Any], asked_with: AskedSettings
+    part: pl.DataFrame, engine: TokenIdEngine, settings: Mapping[str, Any], asked_with: AskedSettings
 ) -> pl.DataFrame:
     """Return rows of ITERATIVE_PROMPTS for responses: traces with `prompt_ids` and `question`."""
     rows, items = list[Row](), list[_Item]()

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.engines.engine import AskedByTokens, NextToken, in_order
+from entropy_sentinel.engines.engine import NextToken, TokenIdEngine, in_order
 from entropy_sentinel.engines.generation import AskedSettings
 from entropy_sentinel.frames.response import RESPONSE
 from papers.intervals.signals.integers.frames import INTEGERS
@@ -48,7 +48,7 @@ class Said:
 
 
 def search(
-    prompts: Sequence[Sequence[int]], engine: AskedByTokens, ends: Collection[int], prune_below: float
+    prompts: Sequence[Sequence[int]], engine: TokenIdEngine, ends: Collection[int], prune_below: float
 ) -> list[Found]:
     """Return the integers after each prompt, in order.
 
@@ -77,14 +77,14 @@ def search(
     return results
 
 
-def _steps(open_ones: Sequence[Said], prompts: Sequence[Sequence[int]], engine: AskedByTokens) -> list[NextToken]:
+def _steps(open_ones: Sequence[Said], prompts: Sequence[Sequence[int]], engine: TokenIdEngine) -> list[NextToken]:
     """Return the continuations of each open prefix."""
     contexts = ([*prompts[prefix.prompt], *prefix.token_ids] for prefix in open_ones)
     return in_order(engine.next_tokens(contexts), len(open_ones), "contexts")
 
 
 def _longer(
-    open_ones: Sequence[Said], steps: Sequence[NextToken], engine: AskedByTokens
+    open_ones: Sequence[Said], steps: Sequence[NextToken], engine: TokenIdEngine
 ) -> Iterator[tuple[Said, Said]]:
     """Extend each open prefix by each of its likely next tokens; yield it before and after."""
     tokens = [
@@ -98,7 +98,7 @@ def _longer(
         yield before, Said(before.prompt, ids, texts[ids], logprob)
 
 
-def _texts(sequences: Iterable[tuple[int, ...]], engine: AskedByTokens) -> dict[tuple[int, ...], str]:
+def _texts(sequences: Iterable[tuple[int, ...]], engine: TokenIdEngine) -> dict[tuple[int, ...], str]:
     """Return the text of each whole sequence of tokens, because a token's text may differ at the beginning."""
     different = list(dict.fromkeys(sequences))
     return {ids: "".join(texts) for ids, texts in zip(different, engine.token_texts(different), strict=True)}
@@ -115,7 +115,7 @@ _NONE = "none of the model's likely answers is an integer alone"
 
 
 def ask(
-    part: pl.DataFrame, engine: AskedByTokens, settings: Mapping[str, Any], asked_with: AskedSettings
+    part: pl.DataFrame, engine: TokenIdEngine, settings: Mapping[str, Any], asked_with: AskedSettings
 ) -> pl.DataFrame:
     """Return rows of INTEGERS for responses: traces with `prompt_ids`.
 

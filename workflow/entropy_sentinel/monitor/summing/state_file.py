@@ -21,7 +21,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.database import Kind, begin
+from entropy_sentinel.frames.database import DatabaseKind, begin
 from entropy_sentinel.frames.errors import ConfigError, DamagedFileError, EntropySentinelError
 from entropy_sentinel.frames.locks import WAITING
 
@@ -34,7 +34,7 @@ CREATE TABLE IF NOT EXISTS places (path TEXT PRIMARY KEY, size INTEGER, changed_
 """
 # Later than the other tables, so files of earlier versions lack it.
 _TOLD = "CREATE TABLE IF NOT EXISTS told (kind TEXT, slice TEXT, content TEXT, PRIMARY KEY (kind, slice))"
-STATE = Kind("a state of the monitor", 0x45536D73, 1, _TABLES)
+STATE = DatabaseKind("a state of the monitor", 0x45536D73, 1, _TABLES)
 # The first bytes of every SQLite file, and the position of its application id.
 _MAGIC, _APPLICATION = b"SQLite format 3\0", slice(68, 72)
 # Time between attempts of a waiting process, seconds.

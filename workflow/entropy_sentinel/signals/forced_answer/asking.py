@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.engines.engine import AskedByTokens
+from entropy_sentinel.engines.engine import TokenIdEngine
 from entropy_sentinel.engines.generation import AskedSettings
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.frames.generation import CUT_OFF
@@ -57,7 +57,7 @@ class Row:
 
 
 def ask(
-    part: pl.DataFrame, engine: AskedByTokens, settings: Mapping[str, Any], asked_with: AskedSettings
+    part: pl.DataFrame, engine: TokenIdEngine, settings: Mapping[str, Any], asked_with: AskedSettings
 ) -> pl.DataFrame:
     """Return rows of FORCED_ANSWERS for responses: traces with `prompt_ids`, `question` and `reference`.
 
@@ -140,7 +140,7 @@ def _bare(text: str | None, options: Sequence[str]) -> str | None:
     return letter if letter in options else text.strip().strip("$").strip()
 
 
-def _follow(tracks: Sequence[Track], engine: AskedByTokens) -> None:
+def _follow(tracks: Sequence[Track], engine: TokenIdEngine) -> None:
     """Ask about all positions of all tracks, SIDE_BY_SIDE tracks at a time, each in order of t."""
     wanted = [
         (track, track.positions[place])

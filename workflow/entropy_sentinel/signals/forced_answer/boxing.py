@@ -6,7 +6,7 @@ Token ids, not text: tokenising the text again could join the response's last to
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from entropy_sentinel.engines.engine import AskedByTokens
+from entropy_sentinel.engines.engine import TokenIdEngine
 from entropy_sentinel.frames.errors import ConfigError
 
 OPENING = "\\boxed{"
@@ -23,7 +23,7 @@ class Boxed:
 class Boxes:
     """Converts answers to token ids with an engine's tokenizer."""
 
-    def __init__(self, engine: AskedByTokens, name: str) -> None:
+    def __init__(self, engine: TokenIdEngine, name: str) -> None:
         r"""Errors begin with `name`, a key of the config.
 
         Raises ConfigError if the tokenizer has no tokens for `\boxed{`. A tokenizer that falls back to bytes has tokens
