@@ -21,7 +21,7 @@ import entropy_sentinel as es
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.sources.logs.json_values import END
-from entropy_sentinel.sources.logs.record import Found
+from entropy_sentinel.sources.logs.record import PlacedRecord
 from entropy_sentinel.sources.logs.records import records
 from entropy_sentinel.sources.logs.summary import Summary
 
@@ -200,7 +200,11 @@ def test_an_invalid_id_ends_the_reading_of_its_file(tmp_path: Path, monkeypatch:
 @cache
 def sample(path: Path) -> list[Any]:
     """The records of a format's sample."""
-    return [record.content for record in records(str(path)) if isinstance(record, Found) and record.content is not END]
+    return [
+        record.content
+        for record in records(str(path))
+        if isinstance(record, PlacedRecord) and record.content is not END
+    ]
 
 
 def readable(line: Any) -> str | None:

@@ -30,7 +30,7 @@ UNLIKE = 0.2
 _GRID = (np.arange(1000) + 0.5) / 1000
 
 
-class Combined(NamedTuple):
+class CombinedEstimate(NamedTuple):
     """The most probable accuracy and the shortest interval; `surprise` is the p of the labels under the estimate."""
 
     estimate: float
@@ -44,7 +44,9 @@ class Combined(NamedTuple):
         return self.surprise < CONTRADICTION
 
 
-def combined(spread: Spread, estimate: float, variance: float, share: float, n: float, level: float) -> Combined:
+def combined(
+    spread: Spread, estimate: float, variance: float, share: float, n: float, level: float
+) -> CombinedEstimate:
     """Combine an `estimate` with `n` labels of which `share` are correct; n may be a fraction.
 
     `variance` is the sampling variance of the slice's accuracy.
@@ -57,7 +59,7 @@ def combined(spread: Spread, estimate: float, variance: float, share: float, n: 
     after = np.exp(logarithm - logarithm.max())
     after /= after.sum()
     lower, upper = _shortest(after, level)
-    return Combined(float(_GRID[after.argmax()]), lower, upper, _surprise(before, correct, n))
+    return CombinedEstimate(float(_GRID[after.argmax()]), lower, upper, _surprise(before, correct, n))
 
 
 def _shortest(weights: np.ndarray, level: float) -> tuple[float, float]:

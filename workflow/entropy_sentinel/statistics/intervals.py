@@ -45,7 +45,7 @@ NOTES = {
 ONE_DOMAIN = 1.64
 
 
-class Intervals(NamedTuple):
+class SliceIntervals(NamedTuple):
     """Lower and upper limits in [0, 1], (n_slices,), NaN for slices without an estimate, and their basis."""
 
     lower: np.ndarray
@@ -98,13 +98,13 @@ class Residuals:
         prior = self._prior(self.n_training - 1)
         return list(Spread.without_each(self.errors, self.variances, prior, self.groups))
 
-    def intervals(self, estimates: Numbers, n: Numbers, level: float) -> Intervals:
+    def intervals(self, estimates: Numbers, n: Numbers, level: float) -> SliceIntervals:
         """Return predictive intervals for slices of `n` responses with these estimates, (n_slices,) each."""
         _check_level(level)
         half = self.spread.half_widths(sampling_variance(estimates, n), level)
         return _around(estimates, half, PREDICTIVE if len(self) else PRIOR)
 
-    def conformal(self, estimates: Numbers, n: Numbers, level: float) -> Intervals:
+    def conformal(self, estimates: Numbers, n: Numbers, level: float) -> SliceIntervals:
         """Return conformal intervals; all NaN if the level is above the highest that this many domains reach.
 
         If a slice has more sampling variance than a domain, the domain's error is increased accordingly: squares of the
@@ -138,7 +138,7 @@ class Residuals:
         groups = None if self.groups is None else units[others]
         return Residuals(estimated, true, n, self.n_training - 1, self.prior, groups)
 
-    def held_out(self, level: float) -> Intervals:
+    def held_out(self, level: float) -> SliceIntervals:
         """Return the predictive interval of each domain, from the errors on the other domains, or other groups.
 
         It is that of `without`, at the cost of one posterior in place of one per domain.
@@ -164,9 +164,9 @@ def _check_level(level: float) -> None:
         raise ValueError(f"level must be above 0 and below 1, was {level}")
 
 
-def _around(estimates: Numbers, half: np.ndarray | float, basis: str) -> Intervals:
+def _around(estimates: Numbers, half: np.ndarray | float, basis: str) -> SliceIntervals:
     estimates = np.asarray(estimates, dtype=float)
-    return Intervals(np.clip(estimates - half, 0, 1), np.clip(estimates + half, 0, 1), basis)
+    return SliceIntervals(np.clip(estimates - half, 0, 1), np.clip(estimates + half, 0, 1), basis)
 
 
 def sampling_variance(accuracy: Numbers, n: Numbers) -> np.ndarray:

@@ -12,7 +12,7 @@ from entropy_sentinel.sources.logs.chunks import is_chunk
 from entropy_sentinel.sources.logs.envelopes import ENVELOPES, PAIRS
 from entropy_sentinel.sources.logs.format import Container, Format, envelope_reader, of_envelope, of_layout
 from entropy_sentinel.sources.logs.layouts import LAYOUTS
-from entropy_sentinel.sources.logs.record import BadRecord, Found
+from entropy_sentinel.sources.logs.record import BadRecord, PlacedRecord
 from entropy_sentinel.sources.opening import Stream
 
 if TYPE_CHECKING:
@@ -55,13 +55,13 @@ def _table_reader() -> "Callable[..., Reader]":
     return TableReader
 
 
-def _archived_samples(stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
+def _archived_samples(stream: Stream, name: str, longest: int) -> Iterator[PlacedRecord | BadRecord]:
     from entropy_sentinel.sources.logs.inspect_samples import archived_samples
 
     return archived_samples(stream, name, longest)
 
 
-def _listed_samples(stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
+def _listed_samples(stream: Stream, name: str, longest: int) -> Iterator[PlacedRecord | BadRecord]:
     from entropy_sentinel.sources.logs.inspect_samples import listed_samples
 
     return listed_samples(stream, name, longest)

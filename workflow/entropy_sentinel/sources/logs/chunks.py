@@ -114,7 +114,7 @@ class _Choice:
 
 
 @dataclass
-class Joined:
+class PartialReply:
     """The fields of a reply so far, and its choices by index."""
 
     fields: dict[str, Any] = field(default_factory=dict)
@@ -152,7 +152,7 @@ class Joiner:
 
     def __init__(self) -> None:
         """Start a file."""
-        self._open: dict[Any, Joined] = {}
+        self._open: dict[Any, PartialReply] = {}
         self._ended: dict[Any, None] = {}
         # Log-probabilities of texts of the Responses API, by item and part.
         self._steps: dict[tuple[Any, Any], list[Any]] = {}
@@ -161,12 +161,12 @@ class Joiner:
         """Return whether a reply with this record's id has begun."""
         return record.get("id") in self._open
 
-    def add(self, chunk: Mapping[str, Any]) -> list[Joined]:
+    def add(self, chunk: Mapping[str, Any]) -> list[PartialReply]:
         """Add a chunk; return the replies that end before it.
 
         Raises InputError for a chunk of an ended reply, or of another form.
         """
-        key, ended = chunk.get("id") or None, list[Joined]()
+        key, ended = chunk.get("id") or None, list[PartialReply]()
         parts = [part for part in chunk["choices"] if _has_content(part)]
         if not parts:  # such as the usage at the end, or the results of a content filter
             if (reply := self._open.get(key)) is not None:
@@ -178,7 +178,7 @@ class Joiner:
             ended += [self._close(other) for other in list(self._open) if self._open[other].finished]
         elif any(self._begins(self._open[key], part, key) for part in parts):
             ended.append(self._close(key))
-        reply = self._open.setdefault(key, Joined())
+        reply = self._open.setdefault(key, PartialReply())
         reply.fields = _fields(chunk) | {name: value for name, value in reply.fields.items() if name != "usage"}
         for part in parts:
             choice = reply.choices.setdefault(part.get("index", 0), _Choice())
@@ -191,12 +191,12 @@ class Joiner:
             choice.broken -= 1
         return ended
 
-    def done(self) -> list[Joined]:
+    def done(self) -> list[PartialReply]:
         """Return the replies that end with `[DONE]`: all that have a finish reason, or the only one."""
         ended = [key for key, reply in self._open.items() if reply.finished or len(self._open) == 1]
         return list(map(self._close, ended))
 
-    def rest(self) -> list[Joined]:
+    def rest(self) -> list[PartialReply]:
         """Return the replies that the file's end ends."""
         return list(map(self._close, list(self._open)))
 
@@ -224,7 +224,7 @@ class Joiner:
         ]
         return {**item, "content": parts}
 
-    def _begins(self, reply: Joined, part: Mapping[str, Any], key: Any) -> bool:
+    def _begins(self, reply: PartialReply, part: Mapping[str, Any], key: Any) -> bool:
         """Return whether a chunk with the id of an open reply begins another one."""
         choice = reply.choices.get(part.get("index", 0))
         if choice is None or choice.whole.get("finish_reason") is None:
@@ -234,7 +234,7 @@ class Joiner:
         # Without an id and a role, only the finish reason separates two replies.
         return (_has_role(part) and not choice.always_has_role) or (key is None and not choice.roles)
 
-    def _close(self, key: Any) -> Joined:
+    def _close(self, key: Any) -> PartialReply:
         if key is not None:
             self._ended[key] = None
             if len(self._ended) > _ENDED:

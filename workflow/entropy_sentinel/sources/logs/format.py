@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from entropy_sentinel.sources.logs.envelopes import Envelope
 from entropy_sentinel.sources.logs.layouts import Layout
-from entropy_sentinel.sources.logs.record import BadRecord, Found, Record
+from entropy_sentinel.sources.logs.record import BadRecord, PlacedRecord, Record
 from entropy_sentinel.sources.opening import Stream
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class Container:
     """
 
     recognises: Callable[[bytes], bool]
-    records: Callable[[Stream, str, int], Iterator[Found | BadRecord]]
+    records: Callable[[Stream, str, int], Iterator[PlacedRecord | BadRecord]]
     suffix: str
 
 

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from entropy_sentinel.frames.errors import IncompleteFileError, InputError
 from entropy_sentinel.sources.logs.openai import message_choice
 from entropy_sentinel.sources.logs.reader import Reader, metadata_columns, request_columns
-from entropy_sentinel.sources.logs.record import BadRecord, Found, too_long
+from entropy_sentinel.sources.logs.record import BadRecord, PlacedRecord, too_long
 from entropy_sentinel.sources.logs.reply import Reply, finish, refused, storable
 from entropy_sentinel.sources.opening import Stream
 
@@ -29,7 +29,7 @@ _Kind = TypeVar("_Kind")
 _CUT_OFF = ("max_tokens", "model_length")
 
 
-def archived_samples(stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
+def archived_samples(stream: Stream, name: str, longest: int) -> Iterator[PlacedRecord | BadRecord]:
     """Yield the samples of a `.eval` file, each with the facts of its evaluation as `eval`."""
     zipfile = _zipfile(name)
     try:
@@ -46,11 +46,13 @@ def archived_samples(stream: Stream, name: str, longest: int) -> Iterator[Found 
     if header is None:
         raise InputError(f"{name}: is a zip archive without {_HEADERS[0]}, so it is not a log of inspect_ai")
 
-    def content(member: Any, where: str) -> Found | BadRecord:
+    def content(member: Any, where: str) -> PlacedRecord | BadRecord:
         try:
             document = _unpacked(archive, member, longest)
             return (
-                BadRecord(where, too_long(longest)) if len(document) > longest else Found(where, json.loads(document))
+                BadRecord(where, too_long(longest))
+                if len(document) > longest
+                else PlacedRecord(where, json.loads(document))
             )
         except Exception as error:  # of JSON, of the archive, or of its compression
             return BadRecord(where, f"must be a JSON object: {error}")
@@ -74,7 +76,7 @@ def _unpacked(archive: Any, member: Any, longest: int) -> bytes:
     return bytes(document)
 
 
-def listed_samples(stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
+def listed_samples(stream: Stream, name: str, longest: int) -> Iterator[PlacedRecord | BadRecord]:
     """Yield the samples of a `.json` log, which is read as a whole."""
     document = stream.read(longest + 1)
     if len(document) > longest:
@@ -109,10 +111,10 @@ def _of_type(kind: type[_Kind], value: Any, name: str, where: str) -> _Kind:
     return value
 
 
-def _record(run: Mapping[str, Any], sample: Any, where: str) -> Found | BadRecord:
+def _record(run: Mapping[str, Any], sample: Any, where: str) -> PlacedRecord | BadRecord:
     if not isinstance(sample, dict):
         return BadRecord(where, f"must be a JSON object, is {type(sample).__name__}")
-    return Found(where, {**sample, "eval": run})
+    return PlacedRecord(where, {**sample, "eval": run})
 
 
 def _zipfile(name: str) -> Any:

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Any
 
-from entropy_sentinel.sources.logs.record import BadRecord, Found, checked, too_long
+from entropy_sentinel.sources.logs.record import BadRecord, PlacedRecord, checked, too_long
 from entropy_sentinel.sources.opening import Stream
 
 _BLOCK = 1 << 20
@@ -28,7 +28,7 @@ _SERVER_LOG = ("Generated response ", "Received request ")
 END: dict[str, Any] = {_DONE: True}
 
 
-def json_records(stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
+def json_records(stream: Stream, name: str, longest: int) -> Iterator[PlacedRecord | BadRecord]:
     """Yield the objects among the JSON values of a stream: objects and arrays (of arrays) of objects, on any lines.
 
     Values may be the `data:` fields of server-sent events. What cannot be read is a bad record, and reading continues
@@ -53,7 +53,7 @@ class _Values:
         # The line of each array around the place, and the number of its entries so far.
         self._arrays: list[list[int]] = []
 
-    def records(self) -> Iterator[Found | BadRecord]:
+    def records(self) -> Iterator[PlacedRecord | BadRecord]:
         while self._skip_between():
             here = self._text[self._at]
             if here == "]":
@@ -65,7 +65,7 @@ class _Values:
                 self._at += 1
             elif here in "deir:[" and (field := next(filter(self._begins, _FIELDS), None)):
                 if field == _DONE:
-                    yield Found(self._where(), END)
+                    yield PlacedRecord(self._where(), END)
                 self._at += len(field)
                 if field != "data:":
                     self._to_next_line(self._at)
@@ -77,7 +77,7 @@ class _Values:
             self._arrays[-1][1] += 1
             yield BadRecord(self._where(), "the file ends within an array, so it may be truncated")
 
-    def _value(self) -> Found | BadRecord:
+    def _value(self) -> PlacedRecord | BadRecord:
         """Return the value that begins here, and go to its end; after an error, to the next line."""
         where, begin = self._where(), self._at
         while True:

@@ -12,7 +12,7 @@ from typing import Any
 from entropy_sentinel.sources.logs.openai import error_reply, responses_in
 from entropy_sentinel.sources.logs.paths import from_json
 from entropy_sentinel.sources.logs.reader import Reader, request_columns, time_column, usual_columns
-from entropy_sentinel.sources.logs.reply import Ignored, Reply
+from entropy_sentinel.sources.logs.reply import NotAResponse, Reply
 
 _KEPT = ("call_type", "model_group", "custom_llm_provider", "end_user", "request_tags", "cache_hit", "session_id")
 _KEPT_METADATA = ("user_api_key_alias", "user_api_key_team_alias")
@@ -28,7 +28,7 @@ class LiteLLMReader(Reader):
         payload = record.get("standard_logging_object") or record
         call = str(payload.get("call_type") or "")
         if not any(kind in call for kind in _COMPLETIONS):
-            raise Ignored(f"calls of {call or 'no type'}")
+            raise NotAResponse(f"calls of {call or 'no type'}")
         if payload.get("status") == "failure":
             responses, facts = [error_reply(_error(payload), {})], dict[str, Any]()
         else:

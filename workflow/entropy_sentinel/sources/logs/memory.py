@@ -31,7 +31,7 @@ class ClientReply(Protocol):
 Replies = pl.DataFrame | pl.LazyFrame | Mapping[str, Any] | ClientReply | Iterable[Any]
 
 
-class Held:
+class MemoryRecords:
     """Records in memory, used like a file; its path is only a name."""
 
     def __init__(self, rows: Iterable[Any]) -> None:
@@ -51,27 +51,27 @@ class Held:
             yield f"{NAME}: entry {number + 1}", _without_missing(content) if isinstance(content, dict) else content
 
 
-def held(logs: Any) -> Held | None:
+def held(logs: Any) -> MemoryRecords | None:
     """Return replies in memory, or None for files; raise InputError for a mixture or any other value."""
-    if isinstance(logs, Held):
+    if isinstance(logs, MemoryRecords):
         return logs
     if isinstance(logs, str | PathLike):
         return None
     if isinstance(logs, pl.DataFrame | pl.LazyFrame):
-        return Held(logs.lazy().collect().iter_rows(named=True))
+        return MemoryRecords(logs.lazy().collect().iter_rows(named=True))
     if isinstance(logs, Mapping) or hasattr(logs, "model_dump"):
-        return Held([logs])
+        return MemoryRecords([logs])
     if hasattr(logs, "to_pylist"):  # a table of Arrow
-        return Held(logs.to_pylist())
+        return MemoryRecords(logs.to_pylist())
     if hasattr(logs, "to_dict") and hasattr(logs, "columns"):  # a frame of pandas
-        return Held(logs.to_dict("records"))
+        return MemoryRecords(logs.to_dict("records"))
     if not isinstance(logs, Iterable):
         raise InputError(f"logs: must be {_FORMS}; was {type(logs).__name__}")
     given = list(logs)
     n_paths = sum(isinstance(item, str | PathLike) for item in given)
     if 0 < n_paths < len(given):
         raise InputError(f"logs: must be {_FORMS}; was a list of {n_paths} paths and {len(given) - n_paths} others")
-    return None if n_paths == len(given) else Held(given)
+    return None if n_paths == len(given) else MemoryRecords(given)
 
 
 def plain(value: Any) -> Any:

@@ -16,12 +16,12 @@ from functools import partial
 from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.sources.logs.chunks import Joined, Joiner, is_chunk, is_stream, joined
+from entropy_sentinel.sources.logs.chunks import Joiner, PartialReply, is_chunk, is_stream, joined
 from entropy_sentinel.sources.logs.layout_reader import responses as layout_responses
 from entropy_sentinel.sources.logs.layouts import LAYOUTS, layout_of
 from entropy_sentinel.sources.logs.reader import Reader, request_columns, time_column, usual_columns
 from entropy_sentinel.sources.logs.reply import (
-    Ignored,
+    NotAResponse,
     Reply,
     Trace,
     entries_of,
@@ -45,7 +45,7 @@ class OpenAIReader(Reader):
         if "choices" not in record and str(record.get("type", "")).startswith("response."):
             closing = self._joiner.add_event(record)
             if closing is None:
-                raise Ignored("events within a stream")
+                raise NotAResponse("events within a stream")
             yield self._of_response(closing)
         elif record.get("object") == "response":
             yield self._of_response(record)
@@ -63,7 +63,7 @@ class OpenAIReader(Reader):
         yield from (partial(_the, reply) for reply in self._whole(self._joiner.rest()))
         yield from (partial(_fail, error) for error in self._broken)
 
-    def _whole(self, ended: Iterable[Joined]) -> Iterator[Reply]:
+    def _whole(self, ended: Iterable[PartialReply]) -> Iterator[Reply]:
         for stream in ended:
             try:
                 replies = list(self._of_reply(stream.whole()))
@@ -288,7 +288,7 @@ def parsed(body: Any) -> Any:
 
 
 def responses_in(body: Any, status: Any = None) -> tuple[list[Reply], dict[str, Any]]:
-    """Return the responses in a body, and the columns that may define slices; raise Ignored for lists.
+    """Return the responses in a body, and the columns that may define slices; raise NotAResponse for lists.
 
     A body that is no reply is the error of a refused request if the server's `status` says so.
     """
@@ -299,7 +299,7 @@ def responses_in(body: Any, status: Any = None) -> tuple[list[Reply], dict[str, 
         if not failed:
             raise
     if isinstance(body, Mapping) and body.get("object") == "list":
-        raise Ignored("lists, for example of embeddings")
+        raise NotAResponse("lists, for example of embeddings")
     if not isinstance(body, Mapping) or not {"choices", "output"} & set(body):
         if isinstance(body, Mapping) and (name := layout_of(body)):
             return layout_responses(LAYOUTS[name], body)

@@ -126,7 +126,7 @@ class Reader:
     scorer: str | None = None
 
     def replies(self, record: Mapping[str, Any]) -> Iterable[Reply]:
-        """Return the responses in a record; raise InputError if it is unusable, or Ignored if it has no responses."""
+        """Return the responses in a record; raise InputError if it is unusable, or NotAResponse if it has none."""
         raise NotImplementedError
 
     def done(self) -> Iterable[Reply]:

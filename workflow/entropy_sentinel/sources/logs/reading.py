@@ -18,17 +18,17 @@ from entropy_sentinel.sources.logs import table
 from entropy_sentinel.sources.logs.catalogue import FORMATS, nearest, recognise
 from entropy_sentinel.sources.logs.envelopes import PAIRS, Envelope
 from entropy_sentinel.sources.logs.json_values import END
-from entropy_sentinel.sources.logs.memory import Held, held
+from entropy_sentinel.sources.logs.memory import MemoryRecords, held
 from entropy_sentinel.sources.logs.models import without_provider
 from entropy_sentinel.sources.logs.numbers import UNNAMED, Numbers
 from entropy_sentinel.sources.logs.reader import Reader
-from entropy_sentinel.sources.logs.record import BadRecord, Found
+from entropy_sentinel.sources.logs.record import BadRecord, PlacedRecord
 from entropy_sentinel.sources.logs.records import records
-from entropy_sentinel.sources.logs.reply import Ignored, Reply, storable
-from entropy_sentinel.sources.logs.selection import PLACE, Selection, own_name
+from entropy_sentinel.sources.logs.reply import NotAResponse, Reply, storable
+from entropy_sentinel.sources.logs.selection import PLACE, ResponseSelection, own_name
 from entropy_sentinel.sources.logs.settings import ReadOptions
 from entropy_sentinel.sources.logs.summary import ANY_ERROR, Summary, WholeFileError, frames, reason_of
-from entropy_sentinel.sources.logs.traces import LABELLED, Responses, combined, gathered, to_frame
+from entropy_sentinel.sources.logs.traces import LABELLED, ResponseBatch, combined, gathered, to_frame
 from entropy_sentinel.sources.opening import STANDARD_INPUT
 
 # Limits of a frame, which is then about 10 MB for traces with 20 alternatives.
@@ -46,12 +46,12 @@ class Logs:
     `summary` counts what was read so far.
     """
 
-    def __init__(self, paths: Sequence[str | Path | Held], options: ReadOptions) -> None:
+    def __init__(self, paths: Sequence[str | Path | MemoryRecords], options: ReadOptions) -> None:
         """Prepare to read `paths` in their order; `-` is standard input."""
-        self._paths = _newest_attempts_first([path if isinstance(path, Held) else str(path) for path in paths])
+        self._paths = _newest_attempts_first([path if isinstance(path, MemoryRecords) else str(path) for path in paths])
         # Finished attempts: task, id and sample of evaluations.
         self._finished: set[tuple[str, str | None, int | None]] = set()
-        self._options, self.selection = options, Selection(options)
+        self._options, self.selection = options, ResponseSelection(options)
         self.summary = Summary(left_out=self.selection.left_out)
         further = self.selection.read_for(options.further)
         self._columns = None if options.columns is None else self.selection.read_for((*options.columns, *further))
@@ -74,8 +74,8 @@ class Logs:
             except WholeFileError as error:
                 raise InputError(f"{path}: {error}") from None
 
-    def _file(self, path: str | Held) -> Iterator[pl.DataFrame]:
-        if isinstance(path, Held) or Path(path).suffix != ".parquet":
+    def _file(self, path: str | MemoryRecords) -> Iterator[pl.DataFrame]:
+        if isinstance(path, MemoryRecords) or Path(path).suffix != ".parquet":
             yield from self._records(path)
             return
         with given(path):
@@ -132,7 +132,7 @@ class Logs:
         """Return the column PLACE of `rows` of a file, if it is requested."""
         return {PLACE: pl.format("{}: row {}", pl.lit(path), pl.Series(rows))} if self._options.places else {}
 
-    def _records(self, path: str | Held) -> Iterator[pl.DataFrame]:
+    def _records(self, path: str | MemoryRecords) -> Iterator[pl.DataFrame]:
         """Yield frames of records; the format of each record is detected unless the user names one."""
         build, waiting, tokens, ending = partial(self._gathered, _name(path)), list[Reply](), 0, None
         try:
@@ -158,7 +158,7 @@ class Logs:
     def _bad_reply(self, replies: list[Reply], error: BaseException) -> None:
         self._bad(BadRecord(replies[0].place, reason_of(error)))
 
-    def _replies(self, path: str | Held) -> Iterator[Reply]:
+    def _replies(self, path: str | MemoryRecords) -> Iterator[Reply]:
         """Yield the responses in a file, and count bad records."""
         readers, where = Readers(), str(path)
         for record in records(path, self._options.max_record_mb):
@@ -168,7 +168,7 @@ class Logs:
                 continue
             try:
                 replies = self._done(readers, where) if record.content is END else self._of_record(record, readers)
-            except Ignored as other:
+            except NotAResponse as other:
                 self.summary.ignored[storable(str(other))] += 1
             except ANY_ERROR as error:
                 self._bad(BadRecord(where, reason_of(error)))
@@ -186,7 +186,7 @@ class Logs:
     def _done(self, readers: Readers, where: str) -> list[Reply]:
         return [_known(reply, name, where) for name, reader in readers.values() for reply in reader.done()]
 
-    def _of_record(self, record: Found, readers: Readers) -> list[Reply]:
+    def _of_record(self, record: PlacedRecord, readers: Readers) -> list[Reply]:
         name = self._format_of(record)
         format = FORMATS[name]
         form = self._given_form or format.form
@@ -210,7 +210,7 @@ class Logs:
             self._finished.add(key)
         return replaced
 
-    def _format_of(self, record: Found) -> str:
+    def _format_of(self, record: PlacedRecord) -> str:
         if self._given_form is not None:
             return "openai-pairs"
         if self._options.format is not None:
@@ -226,7 +226,7 @@ class Logs:
             raise InputError(f"{record.where}: {record.problem}")
         self.summary.add_bad(record)
 
-    def _frame(self, responses: Responses, file: str) -> pl.DataFrame:
+    def _frame(self, responses: ResponseBatch, file: str) -> pl.DataFrame:
         """Return a batch as a complete frame and count it; if this fails, nothing is counted."""
         frame, counted = to_frame(responses, self._options.top_k)
         # Some formats also keep the log's own column, under the second name.
@@ -274,7 +274,7 @@ def of_replies(replies: Any) -> pl.DataFrame:
     return read_strictly(given, "features: the replies contain no response")
 
 
-def read_strictly(source: str | Held, empty: str) -> pl.DataFrame:
+def read_strictly(source: str | MemoryRecords, empty: str) -> pl.DataFrame:
     """Return a log's responses as one frame; raise InputError for a bad record, or with the text `empty` if none."""
     frames = list(Logs([source], ReadOptions(strict=True)))
     if not frames:
@@ -286,7 +286,7 @@ def read_strictly(source: str | Held, empty: str) -> pl.DataFrame:
 _STARTED = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d")
 
 
-def _newest_attempts_first(paths: list[str | Held]) -> list[str | Held]:
+def _newest_attempts_first(paths: list[str | MemoryRecords]) -> list[str | MemoryRecords]:
     """Return the paths with the logs of inspect_ai in the places of such logs, the newest first.
 
     A retried evaluation has a log for each attempt, and samples of the newest one count.
@@ -338,6 +338,6 @@ def _known(reply: Reply, format: str, place: str) -> Reply:
     return reply.checked()
 
 
-def _name(path: str | Held) -> str:
+def _name(path: str | MemoryRecords) -> str:
     """Return the default benchmark of a file's responses: the file's name without its suffixes."""
     return "log" if path == STANDARD_INPUT else Path(path).name.split(".")[0] or "log"

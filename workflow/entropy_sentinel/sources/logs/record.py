@@ -7,7 +7,7 @@ MB = 1_000_000
 Record = Mapping[str, Any]
 
 
-class Found(NamedTuple):
+class PlacedRecord(NamedTuple):
     """A record with its place: the file, and the line, entry or row."""
 
     where: str
@@ -21,10 +21,10 @@ class BadRecord(NamedTuple):
     problem: str
 
 
-def checked(content: Any, where: str) -> Found | BadRecord:
+def checked(content: Any, where: str) -> PlacedRecord | BadRecord:
     if not isinstance(content, dict):
         return BadRecord(where, f"must be a JSON object, is {type(content).__name__}: {content!r}"[:200])
-    return Found(where, content)
+    return PlacedRecord(where, content)
 
 
 def too_long(longest: int) -> str:

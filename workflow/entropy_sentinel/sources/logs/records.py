@@ -18,8 +18,8 @@ from entropy_sentinel.frames.contract import given
 from entropy_sentinel.frames.errors import EntropySentinelError, IncompleteFileError, InputError
 from entropy_sentinel.sources.logs.catalogue import container, recognise
 from entropy_sentinel.sources.logs.json_values import json_records
-from entropy_sentinel.sources.logs.memory import Held
-from entropy_sentinel.sources.logs.record import MB, BadRecord, Found, checked, too_long
+from entropy_sentinel.sources.logs.memory import MemoryRecords
+from entropy_sentinel.sources.logs.record import MB, BadRecord, PlacedRecord, checked, too_long
 from entropy_sentinel.sources.logs.settings import LONGEST_MB
 from entropy_sentinel.sources.logs.table import TRACES
 from entropy_sentinel.sources.opening import STANDARD_INPUT, Stream, opened
@@ -31,7 +31,7 @@ _LONGEST_HEAD = 1 << 20
 _DELIMITERS = (",", ";", "\t")
 
 
-def _csv(stream: Stream, name: str, longest: int) -> Iterator[Found | BadRecord]:
+def _csv(stream: Stream, name: str, longest: int) -> Iterator[PlacedRecord | BadRecord]:
     """Yield the rows of a CSV file, numbered from 1, up to a line that is too long; an empty cell is null.
 
     Raises InputError if the columns of traces are missing, because then no row can be read.
@@ -80,7 +80,7 @@ def _head(line: str) -> tuple[list[str], str]:
         return [], delimiter
 
 
-def _csv_rows(reader: Any, names: list[str], file: str) -> Iterator[Found | BadRecord]:
+def _csv_rows(reader: Any, names: list[str], file: str) -> Iterator[PlacedRecord | BadRecord]:
     for number in count(1):
         where = f"{file}: row {number}"
         try:
@@ -96,7 +96,7 @@ def _csv_rows(reader: Any, names: list[str], file: str) -> Iterator[Found | BadR
             yield BadRecord(where, f"must have {len(names)} cells like the first line, has {len(cells)}")
 
 
-def _csv_record(cells: dict[str, str], where: str) -> Found | BadRecord:
+def _csv_record(cells: dict[str, str], where: str) -> PlacedRecord | BadRecord:
     record: dict[str, Any] = {name: value or None for name, value in cells.items()}
     for name in _JSON_CELLS:
         if record.get(name) is not None:
@@ -107,16 +107,16 @@ def _csv_record(cells: dict[str, str], where: str) -> Found | BadRecord:
     for name in _WHOLE_CELLS:
         if (value := record.get(name)) is not None and value.removeprefix("-").isdecimal():
             record[name] = int(value)
-    return Found(where, record)
+    return PlacedRecord(where, record)
 
 
-def records(path: str | Held, max_record_mb: float = LONGEST_MB) -> Iterator[Found | BadRecord]:
+def records(path: str | MemoryRecords, max_record_mb: float = LONGEST_MB) -> Iterator[PlacedRecord | BadRecord]:
     """Yield the records of a file, also `.gz`, of standard input (`-`), or of replies in memory.
 
     JSON is read value by value, and arrays entry by entry. A record larger than `max_record_mb` is bad, and only
     that much of it is kept in memory. Raises IncompleteFileError if the file cannot be read or unpacked.
     """
-    if isinstance(path, Held):
+    if isinstance(path, MemoryRecords):
         yield from (checked(content, where) for where, content in path.records())
         return
     name = "standard input" if path == STANDARD_INPUT else path
@@ -130,7 +130,7 @@ def records(path: str | Held, max_record_mb: float = LONGEST_MB) -> Iterator[Fou
         raise IncompleteFileError(f"{name}: is damaged; only its beginning could be read: {error}") from None
 
 
-def _reader(stream: Stream, name: str) -> Callable[[Stream, str, int], Iterator[Found | BadRecord]]:
+def _reader(stream: Stream, name: str) -> Callable[[Stream, str, int], Iterator[PlacedRecord | BadRecord]]:
     """Return the function that yields the records of a stream, by its first bytes and its name."""
     if kind := container(stream.peek(1)):
         return kind[1].records
@@ -148,13 +148,13 @@ def brings_labels(path: str | Path) -> bool:
             first = next(_reader(stream, str(path))(stream, str(path), LONGEST_MB * MB), None)
     except (OSError, EOFError, zlib.error, EntropySentinelError):
         return False  # reading it raises the error
-    format = recognise(first.content) if isinstance(first, Found) else None
+    format = recognise(first.content) if isinstance(first, PlacedRecord) else None
     return format is not None and format.labels
 
 
-def _parquet_rows(path: str) -> Iterator[Found]:
+def _parquet_rows(path: str) -> Iterator[PlacedRecord]:
     """Yield the rows of a Parquet file, numbered from 0."""
     with given(path):
         rows = (row for batch in read_batches(path) for row in batch.iter_rows(named=True))
         for number, row in enumerate(rows):
-            yield Found(f"{path}: row {number}", row)
+            yield PlacedRecord(f"{path}: row {number}", row)

@@ -23,7 +23,7 @@ _LENGTHS = {"length", "max_tokens", "max_output_tokens", "max_length"}
 STOPS = {"stop", *(word.lower() for word in OTHER_STOPS)}
 
 
-class Ignored(Exception):
+class NotAResponse(Exception):
     """A record that is not a model's response to text; the message says what it is instead."""
 
 

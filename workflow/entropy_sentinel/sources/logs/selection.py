@@ -32,7 +32,7 @@ _ALSO = {"time": ("timestamp",)}
 _MOST_KINDS = 20
 
 
-class Selection:
+class ResponseSelection:
     """Applies the options `column` and `where` to frames of responses.
 
     `left_out` counts the responses that `where` excludes, by reason; `seen` are the columns of `where` with a value.

@@ -30,7 +30,7 @@ from entropy_sentinel.sources.logs.reply import (
     trace,
     why_unusable,
 )
-from entropy_sentinel.sources.logs.traces import ROWS, Responses
+from entropy_sentinel.sources.logs.traces import ROWS, ResponseBatch
 
 TEXTS = ("text", "response", "completion", "output", "answer")
 OWN = (*TEXTS, "finish_reason", "model", "sample", "tokens", "token_ids", "prompt_tokens", "seed", "trace_start")
@@ -123,7 +123,7 @@ def bad_rows(batch: pl.DataFrame) -> Iterator[tuple[int, str]]:
         yield row, problems[row]
 
 
-def responses(batch: pl.DataFrame, wanted: Sequence[str] | None) -> Responses:
+def responses(batch: pl.DataFrame, wanted: Sequence[str] | None) -> ResponseBatch:
     """Return the responses of valid rows; null among alternatives is probability 0, and padding in a fixed width."""
     if batch["token_logprobs"].null_count():  # alternatives without a token
         batch = batch.with_columns(pl.when(pl.col("token_logprobs").is_not_null()).then("top_logprobs"))
@@ -140,7 +140,7 @@ def responses(batch: pl.DataFrame, wanted: Sequence[str] | None) -> Responses:
     trace = Trace(
         sampled.cast(pl.Float32).to_numpy(), counts, top.explode(empty_as_null=False, keep_nulls=False).to_numpy()
     )
-    return Responses(
+    return ResponseBatch(
         batch.select(*_known(batch.schema), *_slices(batch.schema, wanted)),
         lengths,
         trace,

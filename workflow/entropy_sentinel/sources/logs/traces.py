@@ -36,7 +36,7 @@ LABELLED = {"label": pl.Boolean, "label_reason": pl.String}
 
 
 @dataclass(frozen=True)
-class Responses:
+class ResponseBatch:
     """Responses of a batch: a frame of everything except the traces, and the concatenated traces.
 
     `rows` (n,) has the columns of ROWS, and the log's columns as `column.NAME`. `lengths` are the numbers of tokens,
@@ -51,7 +51,7 @@ class Responses:
     displaces: np.ndarray  # (n,)
 
 
-def gathered(replies: Sequence[Reply], trace_after: str | None, place: str | None = None) -> Responses:
+def gathered(replies: Sequence[Reply], trace_after: str | None, place: str | None = None) -> ResponseBatch:
     """Return replies as a batch; features will use each reply's tokens after the last `trace_after`.
 
     `place` is the name of an optional column with the place of each reply.
@@ -82,7 +82,7 @@ def gathered(replies: Sequence[Reply], trace_after: str | None, place: str | Non
         slices.append(pl.Series(place, [reply.place for reply in replies], dtype=pl.String))
     none = Trace(np.zeros(0, np.float32), np.zeros(0, np.int64), np.zeros(0, np.float32))
     traces = [reply.trace or none for reply in replies]
-    return Responses(
+    return ResponseBatch(
         pl.DataFrame([pl.Series(name, columns[name], dtype=dtype) for name, dtype in ROWS.items()] + slices),
         np.array([len(reply.sampled) for reply in traces], dtype=np.int64),
         Trace(*map(np.concatenate, zip(*(traces or [none]), strict=True))),
@@ -117,7 +117,7 @@ def _column(name: str, values: list[Any]) -> pl.Series:
     return pl.Series(name, values, strict=False)
 
 
-def _widths(responses: Responses, lengths: np.ndarray, counts: np.ndarray) -> np.ndarray:
+def _widths(responses: ResponseBatch, lengths: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Return the k of each response, (n,)."""
     if len(counts) and (counts == counts[0]).all():
         return np.where(responses.k >= 0, responses.k, np.where(lengths > 0, counts[0], 0))
@@ -168,7 +168,7 @@ def _array_of_none(width: int) -> pl.Series:
     return pl.Series([], dtype=pl.Array(pl.Float32, width))
 
 
-class Counted(NamedTuple):
+class StepCounts(NamedTuple):
     """Numbers of steps that were unsorted, of steps with too few entries, and of responses in half precision."""
 
     unsorted_steps: int
@@ -176,7 +176,7 @@ class Counted(NamedTuple):
     rounded: dict[str, int]
 
 
-def to_frame(responses: Responses, cut: int | None) -> tuple[pl.DataFrame, Counted]:
+def to_frame(responses: ResponseBatch, cut: int | None) -> tuple[pl.DataFrame, StepCounts]:
     """Return the batch as a frame: GENERATIONS with `model`, `top_k_returned`, `unusable` and the log's columns.
 
     Each step is truncated to `cut` entries; a response with fewer entries per step is unusable.
@@ -210,7 +210,7 @@ def to_frame(responses: Responses, cut: int | None) -> tuple[pl.DataFrame, Count
     )
     errors = rounding_error(sampled, matrix, lengths)
     rounded = {name: n for name, error in HALF.items() if (n := int((errors == error).sum()))}
-    return _judged(frame, few, cut), Counted(n_unsorted, n_short, rounded)
+    return _judged(frame, few, cut), StepCounts(n_unsorted, n_short, rounded)
 
 
 def _judged(frame: pl.DataFrame, few: np.ndarray, cut: int | None) -> pl.DataFrame:
