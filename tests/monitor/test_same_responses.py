@@ -13,7 +13,7 @@ import pytest
 from production import line, log_file, saved, traffic, written
 
 import entropy_sentinel as es
-from entropy_sentinel.monitor.reading.identity import ID, PLACED, RESPONSE, Overlap, Seen, _mixed, numbers
+from entropy_sentinel.monitor.reading.identity import ID, PLACED, RESPONSE, NumberSet, Overlap, _mixed, numbers
 from entropy_sentinel.monitor.result import Monitored
 
 SAME = "responses that are also in another file and count once"
@@ -170,7 +170,7 @@ def number_of(text: str) -> int:
 def test_what_was_seen() -> None:
     rng = np.random.default_rng(0)
     drawn = rng.integers(0, 2**63, 10_000).astype(np.uint64)
-    seen = Seen()
+    seen = NumberSet()
     assert not seen.has(drawn).any()
     for start in range(0, 5000, 37):
         seen.add(drawn[:5000][start : start + 37])

@@ -10,7 +10,7 @@ from collections import Counter
 from entropy_sentinel.frames import extensions
 from entropy_sentinel.frames.entries import declared
 from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.monitor.column import Column, Statistic
+from entropy_sentinel.monitor.column import SliceColumn, Statistic
 
 # Columns that reading adds for the statistics.
 MADE = ("excluded", "overridden")
@@ -21,77 +21,77 @@ _DECLARED = declared("statistics", Statistic)
 _PLACED = ("n_responses", "n_estimated", "n_overridden", "cut_off_share", "n_questions", "ambiguous_share")
 _OTHERS = [statistic for name, statistic in _DECLARED.items() if name not in _PLACED]
 
-_COLUMNS: tuple[Column, ...] = (
-    Column("window", "Start of the window; null for responses without a time.", "time"),
-    Column("window_from", "Start of the first pooled window.", "time"),
-    Column("n_windows", "Number of windows that the slice's numbers cover.", "windows", "pooled_windows"),
+_COLUMNS: tuple[SliceColumn, ...] = (
+    SliceColumn("window", "Start of the window; null for responses without a time.", "time"),
+    SliceColumn("window_from", "Start of the first pooled window.", "time"),
+    SliceColumn("n_windows", "Number of windows that the slice's numbers cover.", "windows", "pooled_windows"),
     _DECLARED["n_responses"],
     _DECLARED["n_estimated"],
-    Column("n_excluded", "Responses that could not be estimated.", "responses", "excluded_responses"),
+    SliceColumn("n_excluded", "Responses that could not be estimated.", "responses", "excluded_responses"),
     _DECLARED["n_overridden"],
     _DECLARED["cut_off_share"],
     *_OTHERS,
     _DECLARED["n_questions"],
     _DECLARED["ambiguous_share"],
-    Column("ambiguous_lower", "Lower 95 % limit of ambiguous_share.", "1", "ambiguous_lower"),
-    Column("ambiguous_upper", "Upper 95 % limit of ambiguous_share.", "1", "ambiguous_upper"),
-    Column("estimated_accuracy", "Estimated share of correct responses.", "1", "estimated_accuracy"),
-    Column("lower", "Lower limit of the interval for the accuracy.", "1", "accuracy_lower"),
-    Column("upper", "Upper limit of the interval for the accuracy.", "1", "accuracy_upper"),
-    Column("level", "Level of the intervals.", "1"),
-    Column("basis", "Basis of the interval: predictive or prior.", ""),
-    Column(
+    SliceColumn("ambiguous_lower", "Lower 95 % limit of ambiguous_share.", "1", "ambiguous_lower"),
+    SliceColumn("ambiguous_upper", "Upper 95 % limit of ambiguous_share.", "1", "ambiguous_upper"),
+    SliceColumn("estimated_accuracy", "Estimated share of correct responses.", "1", "estimated_accuracy"),
+    SliceColumn("lower", "Lower limit of the interval for the accuracy.", "1", "accuracy_lower"),
+    SliceColumn("upper", "Upper limit of the interval for the accuracy.", "1", "accuracy_upper"),
+    SliceColumn("level", "Level of the intervals.", "1"),
+    SliceColumn("basis", "Basis of the interval: predictive or prior.", ""),
+    SliceColumn(
         "conformal_lower", "Lower limit from the validation errors only; null if the level needs more domains.", "1"
     ),
-    Column(
+    SliceColumn(
         "conformal_upper", "Upper limit from the validation errors only; null if the level needs more domains.", "1"
     ),
-    Column(
+    SliceColumn(
         "estimate_worth",
         "Number of labels that tell as much about the accuracy as the estimate does.",
         "labels",
         "estimate_worth_labels",
     ),
-    Column("expected_errors", "Expected number of incorrect responses.", "responses", "expected_errors"),
-    Column("expected_errors_lower", "Expected errors at the upper limit of the accuracy.", "responses"),
-    Column("expected_errors_upper", "Expected errors at the lower limit of the accuracy.", "responses"),
-    Column("change", "Change of the estimated accuracy since the reference.", "1", "change"),
-    Column("change_p", "Probability of at least this change by chance.", "1"),
-    Column(
+    SliceColumn("expected_errors", "Expected number of incorrect responses.", "responses", "expected_errors"),
+    SliceColumn("expected_errors_lower", "Expected errors at the upper limit of the accuracy.", "responses"),
+    SliceColumn("expected_errors_upper", "Expected errors at the lower limit of the accuracy.", "responses"),
+    SliceColumn("change", "Change of the estimated accuracy since the reference.", "1", "change"),
+    SliceColumn("change_p", "Probability of at least this change by chance.", "1"),
+    SliceColumn(
         "change_q",
         "Smallest false discovery rate at which the change is significant (Benjamini-Hochberg).",
         "1",
         "change_q",
     ),
-    Column("n_labelled", "Responses with a label.", "responses"),
-    Column("labelled_accuracy", "Weighted accuracy from the labels only.", "1"),
-    Column("improved_accuracy", "Accuracy from labels and predictions together.", "1"),
-    Column("improved_lower", "Lower limit of improved_accuracy.", "1"),
-    Column("improved_upper", "Upper limit of improved_accuracy.", "1"),
-    Column("labels_worth", "Number of labels that give the same precision without predictions.", "labels"),
-    Column("n_judged", "Responses with a verdict of the judge (`--judged`).", "responses"),
-    Column("last_labelled", "Start of the newest window (day without windows) with a label.", "time"),
-    Column("use_accuracy", "The accuracy to use, from what is known.", "1", "use_accuracy"),
-    Column("use_lower", "Lower limit of use_accuracy.", "1", "use_accuracy_lower"),
-    Column("use_upper", "Upper limit of use_accuracy.", "1", "use_accuracy_upper"),
-    Column("rests_on", "What that accuracy rests on: estimate, labels, or both.", ""),
-    Column("note", "Note about that accuracy; null if there is none.", ""),
-    Column("rank", "Rank by expected errors (within a window); 1 for the most.", ""),
-    Column("flags", "Warnings about the numbers.", ""),
-    Column("reasons", "The reason for each flag.", ""),
+    SliceColumn("n_labelled", "Responses with a label.", "responses"),
+    SliceColumn("labelled_accuracy", "Weighted accuracy from the labels only.", "1"),
+    SliceColumn("improved_accuracy", "Accuracy from labels and predictions together.", "1"),
+    SliceColumn("improved_lower", "Lower limit of improved_accuracy.", "1"),
+    SliceColumn("improved_upper", "Upper limit of improved_accuracy.", "1"),
+    SliceColumn("labels_worth", "Number of labels that give the same precision without predictions.", "labels"),
+    SliceColumn("n_judged", "Responses with a verdict of the judge (`--judged`).", "responses"),
+    SliceColumn("last_labelled", "Start of the newest window (day without windows) with a label.", "time"),
+    SliceColumn("use_accuracy", "The accuracy to use, from what is known.", "1", "use_accuracy"),
+    SliceColumn("use_lower", "Lower limit of use_accuracy.", "1", "use_accuracy_lower"),
+    SliceColumn("use_upper", "Upper limit of use_accuracy.", "1", "use_accuracy_upper"),
+    SliceColumn("rests_on", "What that accuracy rests on: estimate, labels, or both.", ""),
+    SliceColumn("note", "Note about that accuracy; null if there is none.", ""),
+    SliceColumn("rank", "Rank by expected errors (within a window); 1 for the most.", ""),
+    SliceColumn("flags", "Warnings about the numbers.", ""),
+    SliceColumn("reasons", "The reason for each flag.", ""),
 )
 # Columns that `estimate` adds after `n_labelled` if it gets labels.
-COMPARED: dict[str, Column] = {
+COMPARED: dict[str, SliceColumn] = {
     column.name: column
     for column in (
-        Column("estimated_on_labelled", "Estimated accuracy of the responses with a label.", "1"),
-        Column("true_accuracy", "Share of correct responses among those with a label.", "1"),
-        Column("error", "estimated_on_labelled minus true_accuracy.", "1"),
+        SliceColumn("estimated_on_labelled", "Estimated accuracy of the responses with a label.", "1"),
+        SliceColumn("true_accuracy", "Share of correct responses among those with a label.", "1"),
+        SliceColumn("error", "estimated_on_labelled minus true_accuracy.", "1"),
     )
 }
 
 
-def _checked() -> dict[str, Column]:
+def _checked() -> dict[str, SliceColumn]:
     """Return the columns by name; raise ConfigError for a statistic with an unusable name or denominator."""
     others = {column.name for column in (*_COLUMNS, *COMPARED.values()) if not isinstance(column, Statistic)}
     taken = {*others, *LISTS, "grain"}

@@ -6,7 +6,7 @@ import polars as pl
 
 
 @dataclass(frozen=True)
-class Column:
+class SliceColumn:
     """A column of the rows; `metric` is its name in the metrics file, empty if the file omits it."""
 
     name: str
@@ -16,7 +16,7 @@ class Column:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Statistic(Column):
+class Statistic(SliceColumn):
     """A sum over a slice's responses.
 
     Attributes:

@@ -26,7 +26,7 @@ Shown = tuple[str, Callable[[Row], str]]
 
 
 @dataclass(frozen=True)
-class Response:
+class LoggedResponse:
     """A response from its log; `p` is the estimator's prediction, and `tokens` are the tokens shown on the page."""
 
     item_id: str
@@ -51,12 +51,12 @@ class Response:
 
 
 @dataclass(frozen=True)
-class Behind:
+class AlertResponses:
     """The least certain responses behind an alert of a slice and window; `note` says why some are missing."""
 
     slice: dict[str, Any]
     window: str | None
-    responses: tuple[Response, ...]
+    responses: tuple[LoggedResponse, ...]
     note: str
 
     def is_of(self, alert: Mapping[str, Any]) -> bool:
@@ -101,7 +101,7 @@ class Monitored:
     newest: list[datetime] = field(default_factory=list)
     recent: pl.DataFrame | None = None
     last_usable: pl.DataFrame | None = None
-    behind: list[Behind] = field(default_factory=list)
+    behind: list[AlertResponses] = field(default_factory=list)
     drops: list[dict[str, Any]] = field(default_factory=list)
     told: dict[Path, list[tuple[str, str, str]]] = field(default_factory=dict)
 

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from entropy_sentinel.monitor.alerting.spells import Spell
-from entropy_sentinel.monitor.alerting.told import Acknowledged, Key, Told
+from entropy_sentinel.monitor.alerting.told import Acknowledgement, Key, ReportedAlert
 from entropy_sentinel.monitor.result import slice_name
 from entropy_sentinel.monitor.settings import CONTINUES, DROP, NEW, OVER, STALE, WORSE
 
@@ -29,8 +29,8 @@ class Memory:
     """
 
     newest: Sequence[datetime] = ()
-    told: Mapping[Key, Told] | None = None
-    acknowledged: Sequence[Acknowledged] = ()
+    told: Mapping[Key, ReportedAlert] | None = None
+    acknowledged: Sequence[Acknowledgement] = ()
     remind: bool = False
 
 
@@ -39,7 +39,7 @@ class Alerts:
     """The alerts of a run, JSON-serialisable, and what is to be remembered once they are told."""
 
     alerts: list[dict[str, Any]] = field(default_factory=list)
-    told: dict[Key, Told] = field(default_factory=dict)
+    told: dict[Key, ReportedAlert] = field(default_factory=dict)
 
 
 def alerts_of(
@@ -61,7 +61,7 @@ def alerts_of(
             made.alerts.append(_alert(spell, by, status, since, memory))
         if status is not None or before is not None:
             newest = memory.newest[-1] if memory.newest else None
-            made.told[key] = Told(since, newest, len(spell.worse), over=spell.until is not None)
+            made.told[key] = ReportedAlert(since, newest, len(spell.worse), over=spell.until is not None)
     _end_others(made, by, memory, rows)
     return made
 
@@ -70,7 +70,7 @@ def _key(spell: Spell, by: Sequence[str]) -> Key:
     return spell.kind, tuple(spell.row[name] for name in by)
 
 
-def _status(spell: Spell, before: Told | None, memory: Memory) -> str | None:
+def _status(spell: Spell, before: ReportedAlert | None, memory: Memory) -> str | None:
     """Return the status of a spell; null if it is over and that is no news."""
     newest = memory.newest
     if memory.told is None:

@@ -15,7 +15,7 @@ Key = tuple[str, tuple[Any, ...]]
 
 
 @dataclass(frozen=True)
-class Told:
+class ReportedAlert:
     """An alert that somebody was told about.
 
     Attributes:
@@ -37,7 +37,7 @@ class Told:
         return since is None or self.newest is None or since <= self.newest
 
 
-def as_rows(told: Mapping[Key, Told]) -> list[tuple[str, str, str]]:
+def as_rows(told: Mapping[Key, ReportedAlert]) -> list[tuple[str, str, str]]:
     """Return rows of texts for a state: the kind, the slice's values, and the rest."""
     return [
         (
@@ -49,12 +49,12 @@ def as_rows(told: Mapping[Key, Told]) -> list[tuple[str, str, str]]:
     ]
 
 
-def of_rows(rows: Iterable[Sequence[str]]) -> dict[Key, Told]:
+def of_rows(rows: Iterable[Sequence[str]]) -> dict[Key, ReportedAlert]:
     """Return what `as_rows` wrote."""
     told = {}
     for kind, values, rest in rows:
         since, newest, *others = json.loads(rest)
-        told[kind, tuple(json.loads(values))] = Told(_time(since), _time(newest), *others)
+        told[kind, tuple(json.loads(values))] = ReportedAlert(_time(since), _time(newest), *others)
     return told
 
 
@@ -67,7 +67,7 @@ def _time(text: str | None) -> datetime | None:
 
 
 @dataclass(frozen=True)
-class Acknowledged:
+class Acknowledgement:
     """A line of the file of acknowledged alerts: alerts of this kind and slice that began until `day`."""
 
     kind: str
@@ -80,7 +80,7 @@ class Acknowledged:
         return (kind, name) == (self.kind, self.slice) and latest <= self.day
 
 
-def acknowledged(path: Path | None) -> list[Acknowledged]:
+def acknowledged(path: Path | None) -> list[Acknowledgement]:
     """Read the acknowledged alerts: lines such as `drop homework 2026-11-09`; raise InputError for any other line."""
     if path is None:
         return []
@@ -96,13 +96,13 @@ def acknowledged(path: Path | None) -> list[Acknowledged]:
     return found
 
 
-def _line(text: str, place: str) -> Acknowledged:
+def _line(text: str, place: str) -> Acknowledgement:
     kind, _, rest = text.partition(" ")
     name, _, day = rest.strip().rpartition(" ")
     kinds = (BELOW, *ALERTS)
     try:
         if kind in kinds and name.strip():
-            return Acknowledged(kind, name.strip(), date.fromisoformat(day))
+            return Acknowledgement(kind, name.strip(), date.fromisoformat(day))
     except ValueError:
         pass
     raise InputError(

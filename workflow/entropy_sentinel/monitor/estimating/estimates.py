@@ -13,7 +13,7 @@ from entropy_sentinel.monitor.estimating.flags import Flags, notes_of, notes_of_
 from entropy_sentinel.monitor.labelling.labelled import Labelled
 from entropy_sentinel.monitor.labelling.using import relies_on, with_use
 from entropy_sentinel.monitor.settings import Reference
-from entropy_sentinel.monitor.summing.merging import ONLY_TESTED, Merged, Recent
+from entropy_sentinel.monitor.summing.merging import ONLY_TESTED, Merged, RecentWindows
 from entropy_sentinel.monitor.summing.sums import Sums
 from entropy_sentinel.statistics.ambiguity import ambiguous_share
 from entropy_sentinel.statistics.intervals import Residuals
@@ -52,7 +52,9 @@ class Estimates:
         """Return the flags that all slices have, with their reasons, from the sums of `every` slice."""
         return self._flags.of_all(every)
 
-    def of_slices(self, merged: Merged, labelled: Labelled | None = None, recent: Recent | None = None) -> pl.DataFrame:
+    def of_slices(
+        self, merged: Merged, labelled: Labelled | None = None, recent: RecentWindows | None = None
+    ) -> pl.DataFrame:
         """Return one row per slice, sorted by rank; `change` is from the reference to the responses after it."""
         notes = notes_of_slices(merged, recent, self._few)
         frame = pl.concat([merged.slices, self._rows(merged.total, notes)], how="horizontal")

@@ -23,7 +23,7 @@ from entropy_sentinel.monitor.labelling.prospects import probability_of_usable, 
 from entropy_sentinel.monitor.reading.inputs import BY, Given, features_in, format_of
 from entropy_sentinel.monitor.settings import TIME, SampleOptions
 from entropy_sentinel.sources.logs.reader import QUESTION
-from entropy_sentinel.sources.logs.selection import Selection, as_text, first_of
+from entropy_sentinel.sources.logs.selection import ResponseSelection, as_text, first_of
 from entropy_sentinel.statistics.allocation import apportion
 from entropy_sentinel.verbs.domains import other_domains, remedy
 from entropy_sentinel.verbs.inputs import WEIGHT, is_table, only_value, slice_values
@@ -109,7 +109,7 @@ def _slices(by: Sequence[str], n: int, least: int) -> str:
 def _responses(logs: Given, options: SampleOptions) -> pl.DataFrame:
     """Return the responses with features, with slice columns as text; raise InputError for several models or kinds."""
     if is_table(logs):
-        rows = Selection(options).of(features_in(logs, options, (TIME, QUESTION)))
+        rows = ResponseSelection(options).of(features_in(logs, options, (TIME, QUESTION)))
     else:
         rows = read_features(logs, texts=True, further=(*options.by, TIME, QUESTION), **format_of(options))
     rows = rows.filter(pl.col("reason").is_null())

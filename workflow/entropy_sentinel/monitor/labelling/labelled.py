@@ -48,7 +48,7 @@ WITHOUT = "labels without an estimated response"
 
 
 @dataclass(frozen=True)
-class Improved:
+class ImprovedAccuracy:
     """The accuracy of a slice from its labels only, and from labels and predictions together."""
 
     n_labelled: int
@@ -62,7 +62,7 @@ def improved(
     predicted_on_all: Numbers,
     weights: Sequence[float] | None = None,
     level: float = 0.9,
-) -> Improved | None:
+) -> ImprovedAccuracy | None:
     """Estimate a slice's accuracy from labels of some responses and predictions for all; None without labels.
 
     `labels`, `predicted_on_labelled` and `weights` are (n,), `predicted_on_all` is (N,) and includes these n;
@@ -82,7 +82,7 @@ def improved(
                 f"weight: must be set for all labelled responses of a slice, but {np.isnan(w).sum()} have none"
             )
         w = None
-    return Improved(len(y), labelled_mean(y, level, w), prediction_powered_mean(y, p, everywhere, level, w))
+    return ImprovedAccuracy(len(y), labelled_mean(y, level, w), prediction_powered_mean(y, p, everywhere, level, w))
 
 
 class Labelled:

@@ -110,7 +110,7 @@ class Span:
         return self.first - HORIZON <= other.last and other.first - HORIZON <= self.last
 
 
-class Seen:
+class NumberSet:
     """A set of 64-bit numbers, kept in sorted arrays, each more than twice as long as the next."""
 
     def __init__(self, parts: Sequence[np.ndarray] = ()) -> None:
@@ -136,10 +136,10 @@ class Seen:
         return seen
 
 
-class Others:
+class OtherFiles:
     """Compares the responses of one file with all other files, and counts the responses in common."""
 
-    def __init__(self, near: Callable[[Span], tuple[Seen, Seen]], replaced: Seen) -> None:
+    def __init__(self, near: Callable[[Span], tuple[NumberSet, NumberSet]], replaced: NumberSet) -> None:
         """`near` returns the hashes of responses and of ids of the files near a span.
 
         `replaced` are those of responses of files that this file replaces.
@@ -197,10 +197,10 @@ class Overlap:
         self._files, self._numbers, self._span = files, numbers, span
         self.forget()
 
-    def others(self, replaced: Iterable[str]) -> Others:
+    def others(self, replaced: Iterable[str]) -> OtherFiles:
         """Return the responses of all files except those that a new one replaces."""
         old = [self._numbers(key)[RESPONSE].to_numpy() for key in replaced if key in self._files]
-        return Others(self._near, Seen(old))
+        return OtherFiles(self._near, NumberSet(old))
 
     def add(self, key: str) -> None:
         """Add the responses of a new file; it contains all responses of the files that it replaces."""
@@ -209,9 +209,9 @@ class Overlap:
     def forget(self) -> None:
         """Discard the hashes, so that they are read again from the files that count."""
         self._loaded: dict[str, int] = {}
-        self._seen = Seen(), Seen()
+        self._seen = NumberSet(), NumberSet()
 
-    def _near(self, span: Span) -> tuple[Seen, Seen]:
+    def _near(self, span: Span) -> tuple[NumberSet, NumberSet]:
         """Return the hashes of the responses and of the ids of all files near a span."""
         near = [key for key in self._files if self._span(key).near(span)]
         if sum(self._loaded.values()) > _MOST_HELD and not set(self._loaded) <= set(near):
@@ -229,7 +229,7 @@ class Overlap:
 
     def within(self, new: pl.DataFrame) -> Iterator[str]:
         """Yield the keys of files whose responses are all in `new`."""
-        there = Seen([new[RESPONSE].to_numpy()])
+        there = NumberSet([new[RESPONSE].to_numpy()])
         for key in self._files:
             mine = self._numbers(key)[RESPONSE].to_numpy()
             if len(mine) and there.has(mine).all():

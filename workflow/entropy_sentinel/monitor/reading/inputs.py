@@ -20,14 +20,14 @@ from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.signals import with_reasons
 from entropy_sentinel.frames.urls import url_of
 from entropy_sentinel.monitor.catalogue import MADE, made_of
-from entropy_sentinel.monitor.reading.identity import NUMBERS, Others
-from entropy_sentinel.monitor.reading.problems import LEFT_OUT, Excluding, Problems
+from entropy_sentinel.monitor.reading.identity import NUMBERS, OtherFiles
+from entropy_sentinel.monitor.reading.problems import LEFT_OUT, Problems, TrainingDataFilter
 from entropy_sentinel.monitor.reading.times import DTYPE, Clock
 from entropy_sentinel.monitor.settings import TIME, Slicing
 from entropy_sentinel.sources.logs.numbers import UNNAMED
 from entropy_sentinel.sources.logs.reader import QUESTION
 from entropy_sentinel.sources.logs.reading import Logs
-from entropy_sentinel.sources.logs.selection import PLACE, Selection, as_text, first_of
+from entropy_sentinel.sources.logs.selection import PLACE, ResponseSelection, as_text, first_of
 from entropy_sentinel.sources.logs.settings import FormatOptions
 from entropy_sentinel.sources.logs.summary import Summary
 from entropy_sentinel.verbs.estimation import saved_estimator
@@ -160,7 +160,7 @@ class Inputs:
         about: dict[str, Any],
         reading: Slicing,
         problems: Problems,
-        others: Others | None = None,
+        others: OtherFiles | None = None,
         texts: bool = False,
     ) -> None:
         """With `others`, drop responses that are in other files, and add the columns NUMBERS to frames.
@@ -172,7 +172,7 @@ class Inputs:
         self._signals = [name for name in about.get("signals") or () if name not in FEATURES]
         self._reading, self._problems, self._others = reading, problems, others
         self.seen: set[str] = set()
-        self.excluding = Excluding(about, reading, problems)
+        self.excluding = TrainingDataFilter(about, reading, problems)
 
     def frames(self, source: str | pl.DataFrame) -> Iterator[pl.DataFrame]:
         """Yield frames of signals, RESPONSE, the columns of statistics, MADE, `grain`, and `by.COLUMN` as text.
@@ -206,7 +206,7 @@ class Inputs:
             yield from self._logs(source)
 
     def _placed(self, batches: Iterator[pl.DataFrame], name: str) -> Iterator[pl.DataFrame]:
-        start, selection = 0, Selection(self._reading)
+        start, selection = 0, ResponseSelection(self._reading)
         for batch in batches:
             for column in (*FEATURES, *self._signals, *RESPONSE, *_OF_FEATURES, "reason"):
                 if column not in batch.columns:
@@ -242,7 +242,7 @@ class Inputs:
             self._problems.note(kind, [], count)
         self._problems.of_logs |= {_BAD, *notes}
 
-    def _count_left_out(self, selection: Selection) -> None:
+    def _count_left_out(self, selection: ResponseSelection) -> None:
         self.seen |= selection.seen
         for kind, count in selection.left_out.items():
             self._problems.note(f"{LEFT_OUT}{kind}", [], count)

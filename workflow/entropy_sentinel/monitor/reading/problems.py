@@ -96,7 +96,7 @@ def _words(count: int, kind: str) -> str:
     return f"{count:,} {things.removesuffix('s') if count == 1 else things}{space}{rest}"
 
 
-class Excluding:
+class TrainingDataFilter:
     """Compares responses with an estimator's training data, according to the provenance `about` of the estimator.
 
     `rejected` counts the responses that differ, by kind, and `taken` the responses that differ but are used anyway.

@@ -16,7 +16,7 @@ from entropy_sentinel.frames.contract import PROVENANCE_KEY, read_provenance
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.monitor.reading.inputs import BY, opened_log
 from entropy_sentinel.monitor.reading.times import starts
-from entropy_sentinel.monitor.result import Behind, Response
+from entropy_sentinel.monitor.result import AlertResponses, LoggedResponse
 from entropy_sentinel.monitor.settings import OVER, STALE, Reading
 from entropy_sentinel.monitor.summing.state import State
 from entropy_sentinel.report.tokens import read_tokens
@@ -31,7 +31,7 @@ _WHO = ("benchmark", "item_id", "sample")
 
 def behind(
     alerts: Sequence[Mapping[str, Any]], window: str | None, state: State, reading: Reading, most: int
-) -> list[Behind]:
+) -> list[AlertResponses]:
     """Return at most `most` responses for each slice and window with an alert, the least likely correct ones first.
 
     At most MOST_SLICES slices and windows are covered. `note` names logs that were moved or contain only features.
@@ -44,7 +44,7 @@ def behind(
     made = []
     for alert, rows in zip(wanted, chosen, strict=True):
         there = tuple(responses[who] for who in rows.select("key", *_WHO).iter_rows() if who in responses)
-        made.append(Behind(alert["slice"], alert.get("window"), there, _note(rows, len(there), missing)))
+        made.append(AlertResponses(alert["slice"], alert.get("window"), there, _note(rows, len(there), missing)))
     return made
 
 
@@ -66,9 +66,9 @@ def _chosen(alert: Mapping[str, Any], window: str | None, state: State, reading:
 
 def _read_all(
     chosen: Sequence[pl.DataFrame], state: State, reading: Reading
-) -> tuple[dict[tuple[Any, ...], Response], dict[str, str]]:
+) -> tuple[dict[tuple[Any, ...], LoggedResponse], dict[str, str]]:
     """Return the responses by file and id, and why files could not be read, by file (empty if they were)."""
-    responses: dict[tuple[Any, ...], Response] = {}
+    responses: dict[tuple[Any, ...], LoggedResponse] = {}
     missing: dict[str, str] = {}
     rows = pl.concat(chosen).unique(["key", *_WHO], maintain_order=True) if chosen else pl.DataFrame()
     for (key,), part in rows.group_by("key", maintain_order=True) if len(rows) else ():
@@ -92,7 +92,7 @@ def _why_not(path: str) -> str:
 
 def _read(
     path: str, reading: Reading, wanted: Mapping[tuple[Any, ...], float]
-) -> Iterator[tuple[tuple[Any, ...], Response]]:
+) -> Iterator[tuple[tuple[Any, ...], LoggedResponse]]:
     """Yield the `wanted` responses of a log with their ids; stop when all are found."""
     own = Path(path).suffix == ".parquet" and PROVENANCE_KEY in pl.read_parquet_metadata(path)
     texts, left = TokenTexts(read_provenance(path) if own else {}), dict(wanted)
@@ -106,9 +106,9 @@ def _read(
             return
 
 
-def _response(row: Mapping[str, Any], p: float, texts: TokenTexts) -> Response:
+def _response(row: Mapping[str, Any], p: float, texts: TokenTexts) -> LoggedResponse:
     question = row.get(QUESTION)
-    return Response(
+    return LoggedResponse(
         item_id=row["item_id"],
         sample=row["sample"],
         p=p,

@@ -146,7 +146,7 @@ def _labelled_rows(result: Monitored) -> tuple[pl.DataFrame, str]:
 
 
 @dataclass(frozen=True)
-class Panel:
+class SlicePanel:
     """Estimates of one slice, in units of a box of WIDTH x HEIGHT.
 
     `points` are x, y, whether the window is part of a drop, and the text. For each run of consecutive windows, `bands`
@@ -163,16 +163,16 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class OverTime:
+class AccuracyOverTime:
     """A panel for each slice shown, and the positions on the accuracy axis."""
 
-    panels: tuple[Panel, ...]
+    panels: tuple[SlicePanel, ...]
     caption: str
     box = {"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": RIGHT, "top": TOP, "bottom": BOTTOM}
     levels = tuple((round(BOTTOM - share * (BOTTOM - TOP), 1), f"{share:g}") for share in (0, 0.5, 1))
 
 
-def over_time(result: Monitored) -> OverTime | None:
+def over_time(result: Monitored) -> AccuracyOverTime | None:
     """Return the slices with the most expected errors, by window; null with fewer than two windows.
 
     Slices and windows that are unlike all labelled domains are left out: their accuracy is not known.
@@ -192,7 +192,7 @@ def over_time(result: Monitored) -> OverTime | None:
         fallen = [drop for drop in result.drops if all(drop["slice"][name] == row[name] for name in result.by)]
         panels.append(_panel(name_of(result, row), windows.filter(same), axis, grey, fallen))
     zone = result.provenance["timezone"]
-    return OverTime(
+    return AccuracyOverTime(
         tuple(panels),
         (
             f"Estimated accuracy by {result.provenance['window']} (start in {zone}), with {first['level'][0]:.0%} "
@@ -250,7 +250,7 @@ class _Axis:
 
 def _panel(
     name: str, rows: pl.DataFrame, axis: _Axis, reference: Point | None, drops: Sequence[Mapping[str, Any]]
-) -> Panel:
+) -> SlicePanel:
     """Return a panel, with points in the middle of windows; a window without an estimate breaks the line."""
     points, runs, last = [], list[list[tuple[float, float, float, float]]](), None
     for row in rows.iter_rows(named=True):
@@ -263,7 +263,7 @@ def _panel(
         runs[-1].append((axis.middle(number), _y(value), _y(lower), _y(upper)))
         points.append((*runs[-1][-1][:2], fallen, words))
         last = number
-    return Panel(
+    return SlicePanel(
         name,
         tuple(points),
         # The outline of the intervals of consecutive windows: along the upper limits, and back along the lower ones.

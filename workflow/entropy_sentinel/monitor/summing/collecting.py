@@ -15,7 +15,7 @@ from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.training import one_thread
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.monitor.catalogue import STATISTICS
-from entropy_sentinel.monitor.reading.identity import NUMBERS, Others, content
+from entropy_sentinel.monitor.reading.identity import NUMBERS, OtherFiles, content
 from entropy_sentinel.monitor.reading.inputs import Inputs, Source, check_columns
 from entropy_sentinel.monitor.reading.problems import Problems, nothing_fits
 from entropy_sentinel.monitor.settings import Reading
@@ -50,7 +50,7 @@ def check_use(
         raise nothing_fits(rejected, about)
 
 
-class _Changed(Exception):
+class _FileChanged(Exception):
     """A file changed while it was being read."""
 
 
@@ -122,7 +122,7 @@ class Collector:
             look = on_disk(path)
             try:
                 self._add_content(path, path, look)
-            except _Changed:
+            except _FileChanged:
                 log.warning("%s: is growing, so a copy of its current content is read", path)
                 self._add_copy(path)
 
@@ -174,7 +174,7 @@ class Collector:
             if rest := sums.rest():
                 writer.write(SUMS, rest.frame())
             if look is not None and on_disk(str(source)) != look:
-                raise _Changed
+                raise _FileChanged
             about.seen = sorted(inputs.seen)
             about.rejected, about.taken = dict(inputs.excluding.rejected), dict(inputs.excluding.taken)
             if others is not None:
@@ -201,7 +201,7 @@ class Collector:
         self.given[about.key] = about
 
     @staticmethod
-    def _note_same(problems: Problems, others: Others, path: str) -> None:
+    def _note_same(problems: Problems, others: OtherFiles, path: str) -> None:
         if others.n_same:
             problems.note("responses that are also in another file and count once", [path], others.n_same)
         if others.n_other:

@@ -137,7 +137,7 @@ def _keys(keys: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
 
 def _sizes(state: State, columns: Sequence[str], window: str | None) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return all slices with their numbers of responses `n`, the largest first; and all windows."""
-    sizes, windows = _Distinct([*columns], pl.col("n").sum()), _Distinct(["window"])
+    sizes, windows = _DistinctRows([*columns], pl.col("n").sum()), _DistinctRows(["window"])
     for part in state.all_sums():
         keys = _keys(part.keys, columns)
         sizes.add(keys.select(*columns, n=pl.Series(part.sums.n_responses)))
@@ -148,7 +148,7 @@ def _sizes(state: State, columns: Sequence[str], window: str | None) -> tuple[pl
     return slices, windows.rows()
 
 
-class _Distinct:
+class _DistinctRows:
     """Collects the distinct rows of many frames in linear time, because it merges only when they have doubled."""
 
     def __init__(self, by: Sequence[str], *sums: pl.Expr) -> None:
@@ -210,7 +210,7 @@ ONLY_TESTED = "only_tested"
 
 
 @dataclass(frozen=True)
-class Recent:
+class RecentWindows:
     """The newest windows of slices.
 
     `rows` (n,) has `slice`, a row number of `Merged.slices`; `window`, the newest pooled window; `window_from`, the
@@ -256,7 +256,7 @@ def recent(
     most_windows: int,
     reference: Reference | None,
     newest: Sequence[datetime],
-) -> Recent:
+) -> RecentWindows:
     """Pool at most `most_windows` of each slice's windows up to each of `newest` until they have `least` responses."""
     n, place = pl.Series(windows.sums.n_estimated), pl.int_range(pl.len())
     counts = windows.rows.with_columns(n=n, place=place).drop_nulls("window")
@@ -284,7 +284,7 @@ def recent(
         sums = Sums(*(total + part for total, part in zip(sums, windows.sums.grouped(groups, n_rows), strict=True)))
     n_windows = pl.datetime_ranges("window_from", "window", WINDOWS[window]).list.len().cast(pl.Int64)
     last = _last_usable(counts, span, least, n_slices, reference)
-    return Recent(
+    return RecentWindows(
         rows.select("slice", "window", "window_from", pl.col(ONLY_TESTED).fill_null(False), n_windows=n_windows),
         sums,
         newest,

@@ -23,7 +23,7 @@ import polars as pl
 
 from entropy_sentinel.frames.errors import ProvenanceError
 from entropy_sentinel.monitor.catalogue import STATISTICS, VERSIONS
-from entropy_sentinel.monitor.reading.identity import NUMBERS, Content, Others, Overlap, Span
+from entropy_sentinel.monitor.reading.identity import NUMBERS, Content, OtherFiles, Overlap, Span
 from entropy_sentinel.monitor.reading.times import DTYPE
 from entropy_sentinel.monitor.summing.state_file import StateFile, Writer, opened
 from entropy_sentinel.monitor.summing.sums import Partial
@@ -176,7 +176,7 @@ class State:
                 writer.write(RESPONSES, frame)
             writer.write(HASHES, new)
 
-    def others(self, about: FileSums) -> Others:
+    def others(self, about: FileSums) -> OtherFiles:
         """Return the responses of all files except the files that this file replaces."""
         return self.overlap.others(about.replaces)
 
