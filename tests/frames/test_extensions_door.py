@@ -311,6 +311,7 @@ def errors_of(folder: Path, names: Mapping[str, str], *extensions: str) -> dict[
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_two_extensions_that_declare_one_name_are_both_named(twice: dict[str, str], kind: str) -> None:
     for fact in (
@@ -322,6 +323,7 @@ def test_two_extensions_that_declare_one_name_are_both_named(twice: dict[str, st
         assert fact in twice[kind]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", BUILT_IN)
 def test_an_extension_that_declares_a_name_of_the_packages_is_named(taken: dict[str, str], kind: str) -> None:
     for fact in (

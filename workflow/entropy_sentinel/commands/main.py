@@ -8,13 +8,14 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import typer
 
 from entropy_sentinel import __version__, commands
 from entropy_sentinel.commands.help import Command, Group
 from entropy_sentinel.frames import extensions
-from entropy_sentinel.frames.entries import place_of
+from entropy_sentinel.frames.entries import is_own, place_of
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
 from entropy_sentinel.frames.printable import printable
 from entropy_sentinel.frames.secrets import without_keys
@@ -37,14 +38,32 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for name, command in COMMANDS.items():
+
+
+def _add(to: typer.Typer, name: str, command: Callable[..., None] | typer.Typer) -> None:
     section = _LOGS if name in _OF_LOGS else _STUDIES
-    if not callable(command) or isinstance(command, type):
-        raise ConfigError(f"{place_of('commands', name)} must be a function or a typer.Typer, was {command!r:.100}")
     if isinstance(command, typer.Typer):
-        app.add_typer(command, name=name, rich_help_panel=section)
+        to.add_typer(command, name=name, rich_help_panel=section)
     else:
-        app.command(name, cls=Command, rich_help_panel=section)(command)
+        to.command(name, cls=Command, rich_help_panel=section)(command)
+
+
+def _check(name: str, command: Any) -> None:
+    """Raise ConfigError if Typer cannot take a subcommand of an extension."""
+    where, trial = place_of("commands", name), typer.Typer()
+    if not callable(command) or isinstance(command, type):
+        raise ConfigError(f"{where} must be a function or a typer.Typer, was {command!r:.100}")
+    try:
+        _add(trial, name, command)
+        typer.main.get_command(trial)
+    except Exception as error:
+        raise ConfigError(f"{where}: {type(error).__name__}: {error}") from error
+
+
+for name, command in COMMANDS.items():
+    if not is_own("commands", name):
+        _check(name, command)
+    _add(app, name, command)
 
 
 def _show_version(wanted: bool) -> None:

@@ -170,8 +170,9 @@ def _imported_by_extension(code: CodeType, package: str) -> Iterator[str]:
     for level, names, step in zip(steps, steps[1:], steps[2:], strict=False):
         if step.opname == "IMPORT_NAME":
             module = resolve_name("." * level.argval + step.argval, package)
-            yield from (f"{module}.{name}" for name in names.argval or ())
-            if module != _ROOT.name:
+            inner = [f"{module}.{name}" for name in names.argval or ()]
+            yield from inner
+            if module != _ROOT.name and not (inner and all(map(_found, inner))):
                 yield module
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
