@@ -19,7 +19,9 @@ def floors() -> dict[str, int]:
     known: dict[str, int] = {}
     for floor, layer in enumerate(layers):
         for module in layer.split(" | "):
-            known.setdefault(module.split(".")[1], floor)
+            package, _, room = module.partition(".")
+            if package == PACKAGE.name:
+                known.setdefault(room.split(".")[0], floor)
     return known
 
 

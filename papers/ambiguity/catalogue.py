@@ -24,7 +24,7 @@ PRINTED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 @dataclass(frozen=True)
-class Estimator:
+class UncertaintyEstimator:
     """A number per item that should measure how unsure the model is: a `signal` from a `family` of signals."""
 
     title: str
@@ -34,11 +34,11 @@ class Estimator:
 
 
 # The paper's estimators, in its order; for all of them, a larger value means less certainty.
-ESTIMATORS: dict[str, Estimator] = {
-    "se": Estimator("SE", "semantic entropy", "semantics", "semantic_entropy"),
-    "msp": Estimator("MSP", "1 - maximum sequence probability, by beam search", "beam_search", "msp"),
-    "sar": Estimator("SAR", "shifting attention to relevance", "sar", "sar"),
-    "ip": Estimator("IP", "mutual information of iterative prompting", "iterative_prompting", "ip"),
+ESTIMATORS: dict[str, UncertaintyEstimator] = {
+    "se": UncertaintyEstimator("SE", "semantic entropy", "semantics", "semantic_entropy"),
+    "msp": UncertaintyEstimator("MSP", "1 - maximum sequence probability, by beam search", "beam_search", "msp"),
+    "sar": UncertaintyEstimator("SAR", "shifting attention to relevance", "sar", "sar"),
+    "ip": UncertaintyEstimator("IP", "mutual information of iterative prompting", "iterative_prompting", "ip"),
 }
 # Added here for servers without log-probabilities: SE with class probabilities from the shares of the samples.
 BY_FREQUENCY = "se_frequencies"

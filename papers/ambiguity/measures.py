@@ -55,7 +55,7 @@ class MeasureFiles(TypedDict):
     aligned: Sequence[str]
 
 
-class MeasureSettings(TypedDict):
+class AmbiguityMeasureSettings(TypedDict):
     """`source` is the name of the benchmarks' own p*; items with at least the log of a threshold are uncertain."""
 
     source: str
@@ -65,7 +65,7 @@ class MeasureSettings(TypedDict):
 def write_measures(
     files: MeasureFiles,
     models: Sequence[str],
-    settings: MeasureSettings,
+    settings: AmbiguityMeasureSettings,
     concordances_output: str,
     aurocs_output: str,
     p_stars_output: str,
@@ -102,7 +102,7 @@ def concordances(rows: pl.DataFrame) -> Iterator[dict[str, Any]]:
             yield about | {"estimator": name, "reason": reason} | result
 
 
-def aurocs(rows: pl.DataFrame, settings: MeasureSettings) -> Iterator[dict[str, Any]]:
+def aurocs(rows: pl.DataFrame, settings: AmbiguityMeasureSettings) -> Iterator[dict[str, Any]]:
     """Return the rows of AUROCS from the `joined` rows with the paper's form and the benchmarks' own p*."""
     own = rows.filter(form=KL, source=settings["source"])
     for about, part, compared in _parts(own, ("model", "benchmark")):

@@ -32,7 +32,7 @@ _MANY = 0.2
 
 
 @dataclass(frozen=True)
-class Summary:
+class AmbiguitySummary:
     """How well each estimator ranks a model's items of a benchmark with one answer, or with several."""
 
     model: str
@@ -82,15 +82,15 @@ def interval(row: Mapping[str, Any]) -> str:
     return "" if row["lower"] is None else f" ({span(row)})"
 
 
-def summaries(concordances: pl.DataFrame, source: str) -> Iterator[Summary]:
+def summaries(concordances: pl.DataFrame, source: str) -> Iterator[AmbiguitySummary]:
     """Return summaries by model, kind of items and benchmark, for the paper's form and the benchmarks' own p*."""
     rows = concordances.filter(pl.col("estimator").is_in(list(ESTIMATORS)), form=KL, source=source)
     for (model, answers, benchmark), own in rows.group_by("model", "answers", "benchmark", maintain_order=True):
         by_estimator = {row["estimator"]: row for row in own.iter_rows(named=True)}
-        yield Summary(str(model), str(benchmark), str(answers), own["n_items"][0], by_estimator)
+        yield AmbiguitySummary(str(model), str(benchmark), str(answers), own["n_items"][0], by_estimator)
 
 
-def answer(summaries: Sequence[Summary]) -> str:
+def answer(summaries: Sequence[AmbiguitySummary]) -> str:
     """Return the answer over all models and benchmarks, from the medians of the semantic entropy's AUC_c."""
     parts = []
     for kind, where in (("one", "where questions have one answer"), ("several", "where they have several")):
@@ -125,7 +125,7 @@ def _capital(parts: Sequence[str]) -> list[str]:
     return [parts[0][0].upper() + parts[0][1:], *parts[1:]]
 
 
-def summarise(shown: Sequence[Summary], frequencies: str) -> str:
+def summarise(shown: Sequence[AmbiguitySummary], frequencies: str) -> str:
     """Return plain text: the answer, `by_frequency` too, then AUC_c of every estimator by model, benchmark and kind."""
     lines = [answer(shown), frequencies, ""] if shown else ["There are no items."]
     rows = [
@@ -143,7 +143,7 @@ def summarise(shown: Sequence[Summary], frequencies: str) -> str:
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 
 
-class ReportFiles(TypedDict):
+class AmbiguityReportFiles(TypedDict):
     """Files of the page: concordances, what p* is like, and exhibits' .html files."""
 
     concordances: str
@@ -152,7 +152,7 @@ class ReportFiles(TypedDict):
     figures: Sequence[str]
 
 
-def write_report(files: ReportFiles, settings: AmbiguityShown, page: str, summary: str) -> None:
+def write_report(files: AmbiguityReportFiles, settings: AmbiguityShown, page: str, summary: str) -> None:
     """Write the page and the summary."""
     concordances, source = CONCORDANCES.read(files["concordances"]), settings["source"]
     shown, frequencies = list(summaries(concordances, source)), by_frequency(concordances, source)

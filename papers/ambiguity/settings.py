@@ -4,7 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from entropy_sentinel.frames.analysis import Analysis, Studied
+from entropy_sentinel.frames.analysis import Analysis, StudyNames
 from entropy_sentinel.frames.sections import DISTINCT, Name, Names, Number, Text
 from papers.ambiguity import catalogue
 
@@ -48,7 +48,7 @@ class Ambiguity(Analysis):
             raise ValueError(f"sources: '{self.source}' is the name of the benchmarks' own counts; choose another")
         return self
 
-    def obstacle(self, studied: Studied) -> str | None:
+    def obstacle(self, studied: StudyNames) -> str | None:
         """See `Analysis.obstacle`."""
         if NEEDS not in studied.families:
             return f"run.features has no {NEEDS}, which groups the answers"
@@ -56,7 +56,7 @@ class Ambiguity(Analysis):
             return "it needs several responses to each item; set generation.samples, 30 in the paper"
         return None if studied.answered else "no benchmark that is run has `answers`"
 
-    def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
+    def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
         named, lines = self.named(studied, {"benchmarks": "answered"})
         sources = {}

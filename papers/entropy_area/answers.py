@@ -80,7 +80,9 @@ def _wrong_classes(rows: pl.DataFrame, judge: Judge) -> dict[tuple[str, str], in
     for item_id, answer in rows.select("item_id", "answer").iter_rows():
         texts.setdefault(item_id, {}).setdefault(normalised(answer), answer)
     questions = dict(rows.select("item_id", "question").iter_rows())
-    classes = grouped([(Question(questions[item]), list(own.values())) for item, own in texts.items()], _ByJudge(judge))
+    classes = grouped(
+        [(Question(questions[item]), list(own.values())) for item, own in texts.items()], _JudgeBackend(judge)
+    )
     return {
         (item, text): number
         for (item, own), numbers in zip(texts.items(), classes, strict=True)
@@ -88,7 +90,7 @@ def _wrong_classes(rows: pl.DataFrame, judge: Judge) -> dict[tuple[str, str], in
     }
 
 
-class _ByJudge:
+class _JudgeBackend:
     """A backend that shows a judge one answer in a box, and the other as the reference."""
 
     def __init__(self, judge: Judge) -> None:

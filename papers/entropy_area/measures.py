@@ -22,7 +22,7 @@ RANGES: Mapping[str, tuple[str, pl.Expr]] = {
 }
 
 
-class MeasureSettings(TypedDict):
+class AreaMeasureSettings(TypedDict):
     """Settings: sets of benchmarks by name, kinds of answers, number of bootstrap samples and their seed."""
 
     sets: Sets
@@ -35,7 +35,7 @@ def write_measures(
     by_item: Sequence[str],
     by_response: Sequence[str],
     models: Sequence[str],
-    settings: MeasureSettings,
+    settings: AreaMeasureSettings,
     correlations_output: str,
     spread_output: str,
 ) -> None:
@@ -58,7 +58,7 @@ def common(items: pl.DataFrame, names: Sequence[str], target: str) -> pl.DataFra
     return items.drop_nulls([*there, target])
 
 
-def correlations(items: pl.DataFrame, settings: MeasureSettings) -> Iterator[dict[str, Any]]:
+def correlations(items: pl.DataFrame, settings: AreaMeasureSettings) -> Iterator[dict[str, Any]]:
     """Yield rows of CORRELATIONS from a frame ITEMS. All measures are compared on the same items."""
     names = measures(settings["answers"])
     for model in items["model"].unique(maintain_order=True):
@@ -71,7 +71,7 @@ def correlations(items: pl.DataFrame, settings: MeasureSettings) -> Iterator[dic
                     yield about | {"n_items": len(rows)} | _correlation(rows, measure, target, settings)
 
 
-def _correlation(rows: pl.DataFrame, measure: str, target: str, settings: MeasureSettings) -> dict[str, Any]:
+def _correlation(rows: pl.DataFrame, measure: str, target: str, settings: AreaMeasureSettings) -> dict[str, Any]:
     empty = dict.fromkeys(("r", "p", "lower", "upper", "rho", "rho_p", "reason"))
     if len(rows) and rows[measure].null_count():
         return empty | {"reason": "no response has it"}
@@ -81,7 +81,7 @@ def _correlation(rows: pl.DataFrame, measure: str, target: str, settings: Measur
     return empty | vars(correlate(x, y, settings["resamples"], settings["seed"]))
 
 
-def spread(items: pl.DataFrame, responses: pl.DataFrame, settings: MeasureSettings) -> Iterator[dict[str, Any]]:
+def spread(items: pl.DataFrame, responses: pl.DataFrame, settings: AreaMeasureSettings) -> Iterator[dict[str, Any]]:
     """Yield rows of SPREAD, the differences in EAS between an item's samples, from frames ITEMS and RESPONSES."""
     for model in items["model"].unique(maintain_order=True):
         for name, benchmarks in settings["sets"].items():

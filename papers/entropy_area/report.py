@@ -16,7 +16,7 @@ from papers.entropy_area.frames import CORRELATIONS
 
 
 @dataclass(frozen=True)
-class Summary:
+class AreaSummary:
     """Correlations of the first responses' measures with the answer entropy, for a model and a set of benchmarks."""
 
     model: str
@@ -53,15 +53,15 @@ def interval(row: Mapping[str, Any]) -> str:
     return span(row, "+.2f")
 
 
-def summaries(correlations: pl.DataFrame) -> Iterator[Summary]:
+def summaries(correlations: pl.DataFrame) -> Iterator[AreaSummary]:
     """Yield a summary for each model and set of benchmarks, in order."""
     rows = correlations.filter(target="answer_entropy")
     for (model, benchmark), own in rows.group_by("model", "benchmark", maintain_order=True):
         by_measure = {row["measure"]: row for row in own.iter_rows(named=True)}
-        yield Summary(str(model), str(benchmark), own["n_items"][0], by_measure)
+        yield AreaSummary(str(model), str(benchmark), own["n_items"][0], by_measure)
 
 
-def summarise(shown: Sequence[Summary]) -> str:
+def summarise(shown: Sequence[AreaSummary]) -> str:
     """Return plain text: r of every measure with the answer entropy, by model and benchmark, each with a sentence."""
     parts = ["Correlation of one response's uncertainty with the variety of many answers: Pearson's r, 95 % interval"]
     for summary in shown:
@@ -74,7 +74,7 @@ def summarise(shown: Sequence[Summary]) -> str:
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 
 
-class ReportFiles(TypedDict):
+class AreaReportFiles(TypedDict):
     """Files of the page: correlations, and exhibits' .html files."""
 
     correlations: str
@@ -82,7 +82,7 @@ class ReportFiles(TypedDict):
     figures: Sequence[str]
 
 
-def write_report(files: ReportFiles, settings: AreaShown, page: str, summary: str) -> None:
+def write_report(files: AreaReportFiles, settings: AreaShown, page: str, summary: str) -> None:
     """Write the page and the summary."""
     shown = list(summaries(CORRELATIONS.read(files["correlations"])))
     save_page(

@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from entropy_sentinel.frames.analysis import Analysis, Studied
+from entropy_sentinel.frames.analysis import Analysis, StudyNames
 from entropy_sentinel.frames.sections import DISTINCT, Name, Names, Number, Whole
 from papers.entropy_area import catalogue
 
@@ -39,13 +39,13 @@ class EntropyArea(Analysis):
     )
     resamples: Whole = Field(10_000, ge=10, le=100_000, description="bootstrap samples of the items per interval")
 
-    def obstacle(self, studied: Studied) -> str | None:
+    def obstacle(self, studied: StudyNames) -> str | None:
         """See `Analysis.obstacle`."""
         if NEEDS not in studied.families:
             return f"run.features has no {NEEDS}, which asks the model again"
         return None if studied.labelled else "no benchmark has references, and without them judges read no answers"
 
-    def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
+    def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
         axes = {"judges": "judges", "figure_model": "models", "figure_benchmark": "labelled"}
         named, lines = self.named(studied, axes)
@@ -63,7 +63,7 @@ class EntropyArea(Analysis):
         }
         return self.model_copy(update=chosen), lines
 
-    def _check_each_once(self, studied: Studied) -> None:
+    def _check_each_once(self, studied: StudyNames) -> None:
         seen: dict[str, str] = {}
         for name, benchmarks in self.together.items():
             if name in studied.benchmarks:

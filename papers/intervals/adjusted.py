@@ -15,7 +15,7 @@ from entropy_sentinel.analyses.exhibits import read_all
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from papers.intervals import adjusting
-from papers.intervals.adjusting import TooFew
+from papers.intervals.adjusting import TooFewQuestions
 from papers.intervals.catalogue import ADJUSTMENTS, CALIBRATION, METHODS, TEST, alpha_of
 from papers.intervals.frames import ADJUSTED, BELIEFS, INTEGER_ANSWERS, STATED
 from papers.intervals.questions import Ends, Questions, alike, gather
@@ -26,7 +26,7 @@ from papers.intervals.tunnel import empirical_interval, quantiles_of_quantiles, 
 TEMPERATURES = tuple(float(at) for at in np.round(1.1 ** np.arange(-16, 25), 4))
 
 
-class Adjusted(NamedTuple):
+class AdjustedIntervals(NamedTuple):
     """Lower and upper limits, (n,) each, NaN for a question without an interval; and the chosen temperature, if any.
 
     `end` says whether this temperature is the smallest or largest candidate; a better one may then lie beyond it.
@@ -49,54 +49,54 @@ def available(known: Questions, level: float) -> list[str]:
     return [name for name, method in METHODS.items() if there[method.source] and not lacking.get(name)]
 
 
-class Fitted:
+class FittedMethods:
     """Methods fitted on the questions `known`; `undercoverage` is lambda of the temperature search."""
 
     def __init__(self, known: Questions, undercoverage: float) -> None:
         self.known, self.undercoverage = known, undercoverage
 
-    def apply(self, method: str, level: float, to: Questions) -> Adjusted:
+    def apply(self, method: str, level: float, to: Questions) -> AdjustedIntervals:
         """Return the intervals of an available method at a stated level; raise TooFew if it cannot be fitted."""
         if method in ADJUSTMENTS:
             return self._adjusted(method, level, to)
-        adjusted: Adjusted = getattr(self, f"_{method}")(level, to)
+        adjusted: AdjustedIntervals = getattr(self, f"_{method}")(level, to)
         return adjusted
 
-    def _adjusted(self, method: str, level: float, to: Questions) -> Adjusted:
+    def _adjusted(self, method: str, level: float, to: Questions) -> AdjustedIntervals:
         known, there = (~np.isnan(of.first(level)[0]) for of in (self.known, to))
         calibration, ends = _stated(self.known.take(known), level), np.full((2, len(to)), np.nan)
         fitted = adjusting.fit(method, calibration, self.known.true[known], alpha_of(level))
         if there.any():
             ends[:, there] = fitted.apply(_stated(to.take(there), level))
-        return Adjusted((ends[0], ends[1]))
+        return AdjustedIntervals((ends[0], ends[1]))
 
-    def _tunnel(self, level: float, to: Questions) -> Adjusted:
-        return Adjusted(quantiles_of_quantiles(*to.stated[level], alpha_of(level)))
+    def _tunnel(self, level: float, to: Questions) -> AdjustedIntervals:
+        return AdjustedIntervals(quantiles_of_quantiles(*to.stated[level], alpha_of(level)))
 
-    def _sampling(self, level: float, to: Questions) -> Adjusted:
-        return Adjusted(empirical_interval(to.samples[self._plain], alpha_of(level)))
+    def _sampling(self, level: float, to: Questions) -> AdjustedIntervals:
+        return AdjustedIntervals(empirical_interval(to.samples[self._plain], alpha_of(level)))
 
-    def _self_consistency(self, level: float, to: Questions) -> Adjusted:
+    def _self_consistency(self, level: float, to: Questions) -> AdjustedIntervals:
         ends = np.full((2, len(to)), np.nan)
         for place, drawn in enumerate(to.samples[self._plain]):
             values, counts = np.unique(drawn[~np.isnan(drawn)], return_counts=True)
             if len(values):
                 ends[:, place] = smallest_set(values, counts / counts.sum(), 1 - alpha_of(level))[[0, -1]]
-        return Adjusted((ends[0], ends[1]))
+        return AdjustedIntervals((ends[0], ends[1]))
 
-    def _temperature_search(self, level: float, to: Questions) -> Adjusted:
+    def _temperature_search(self, level: float, to: Questions) -> AdjustedIntervals:
         drawn = self.known.samples
         readable = np.all([~np.isnan(draws).all(axis=1) for draws in drawn.values()], axis=0)
         if not readable.any():
-            raise adjusting.TooFew(1, 0, "questions with a readable answer at each temperature")
+            raise adjusting.TooFewQuestions(1, 0, "questions with a readable answer at each temperature")
         at = temperature_search(drawn, self.known.true, alpha_of(level), self.undercoverage)[0].temperature
-        return Adjusted(empirical_interval(to.samples[at], alpha_of(level)), at, end_of(at, drawn))
+        return AdjustedIntervals(empirical_interval(to.samples[at], alpha_of(level)), at, end_of(at, drawn))
 
-    def _logprob(self, level: float, to: Questions) -> Adjusted:
-        return Adjusted(_smallest(to, level, 1.0))
+    def _logprob(self, level: float, to: Questions) -> AdjustedIntervals:
+        return AdjustedIntervals(_smallest(to, level, 1.0))
 
-    def _logprob_scaled(self, level: float, to: Questions) -> Adjusted:
-        return Adjusted(_smallest(to, level, self._best), self._best, end_of(self._best, TEMPERATURES))
+    def _logprob_scaled(self, level: float, to: Questions) -> AdjustedIntervals:
+        return AdjustedIntervals(_smallest(to, level, self._best), self._best, end_of(self._best, TEMPERATURES))
 
     @property
     def _plain(self) -> float:
@@ -107,7 +107,7 @@ class Fitted:
     def _best(self) -> float:
         """Return T*, the same temperature for all levels."""
         if not self.known.believed.any():
-            raise adjusting.TooFew(1, 0, "distributions")
+            raise adjusting.TooFewQuestions(1, 0, "distributions")
         beliefs = [belief for belief in self.known.beliefs if belief is not None]
         alphas = [alpha_of(level) for level in self.known.stated]
         return best_temperature(beliefs, self.known.true[self.known.believed], alphas, TEMPERATURES)
@@ -132,7 +132,7 @@ def _smallest(to: Questions, level: float, temperature: float) -> Ends:
 FOLDS = 5
 Rows = Iterator[dict[str, Any]]
 # The questions to fit on, the questions to apply to, and the half that the latter belong to.
-Part = tuple[Fitted, Questions, str]
+Part = tuple[FittedMethods, Questions, str]
 
 
 class AdjustedFiles(TypedDict):
@@ -184,9 +184,9 @@ def of_model(known: Questions, new: Questions, undercoverage: float, seed: int) 
     """Return rows of ADJUSTED for one model. If a method fails on any fold, its rows state the reason."""
     known, new = alike(known, new)
     folds = np.random.default_rng(seed).permutation(len(known)) % FOLDS
-    parts: list[Part] = [(Fitted(known, undercoverage), new, TEST)]
+    parts: list[Part] = [(FittedMethods(known, undercoverage), new, TEST)]
     for fold in range(min(FOLDS, len(known))):
-        parts.append((Fitted(known.take(folds != fold), undercoverage), known.take(folds == fold), CALIBRATION))
+        parts.append((FittedMethods(known.take(folds != fold), undercoverage), known.take(folds == fold), CALIBRATION))
     methods = [(level, method) for level in known.stated for method in available(known, level)]
     by_method = {about: _on_all(parts, *about) for about in methods}
     for place, (_, to, half) in enumerate(parts):
@@ -195,15 +195,17 @@ def of_model(known: Questions, new: Questions, undercoverage: float, seed: int) 
             yield from _rows(facts, intervals[place], to)
 
 
-def _on_all(parts: Sequence[Part], level: float, method: str) -> tuple[list[Adjusted], str | None]:
+def _on_all(parts: Sequence[Part], level: float, method: str) -> tuple[list[AdjustedIntervals], str | None]:
     """Return the intervals of a method on each part, or the reason why it cannot be fitted."""
     try:
         return [fitted.apply(method, level, to) for fitted, to, _ in parts], None
-    except TooFew as error:
-        return [Adjusted((np.full(len(to), np.nan), np.full(len(to), np.nan))) for _, to, _ in parts], str(error)
+    except TooFewQuestions as error:
+        return [AdjustedIntervals((np.full(len(to), np.nan), np.full(len(to), np.nan))) for _, to, _ in parts], str(
+            error
+        )
 
 
-def _rows(about: dict[str, Any], adjusted: Adjusted, to: Questions) -> Rows:
+def _rows(about: dict[str, Any], adjusted: AdjustedIntervals, to: Questions) -> Rows:
     for item, true, lower, upper in zip(to.item_id, to.true, *adjusted.ends, strict=True):
         there = not np.isnan(lower)
         yield about | {

@@ -34,7 +34,7 @@ _DECIMALS = 9
 _FEWEST = {"base": 0, "cqr": 2}
 
 
-class TooFew(ValueError):
+class TooFewQuestions(ValueError):
     """Raised if there are too few questions to fit a method; the message says how many it needs and how many it got."""
 
     def __init__(self, needed: int, there: int, of: str = "readable intervals") -> None:
@@ -123,7 +123,7 @@ def fit(name: str, calibration: Stated, true: Numbers, alpha: float) -> Adjustme
     if len(true) != len(calibration):
         raise ValueError(f"each interval must have one true answer, there are {len(calibration)} and {len(true)}")
     if len(true) < (fewest := _FEWEST.get(name, 1)):
-        raise TooFew(fewest, len(true))
+        raise TooFewQuestions(fewest, len(true))
     return _FITS[name](calibration, true, 1 - alpha)
 
 

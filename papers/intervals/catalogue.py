@@ -25,7 +25,7 @@ Source = Literal["stated", "repeats", "samples", "distribution"]
 
 
 @dataclass(frozen=True)
-class Method:
+class IntervalMethod:
     """A method for intervals: its title, its source, whether it is in the paper, and a description."""
 
     title: str
@@ -43,26 +43,30 @@ _MEANINGS: dict[str, str] = {
 }
 _OF_PAPER = ("base", "conformal")
 
-METHODS: dict[str, Method] = {
-    **{name: Method(title, "stated", name in _OF_PAPER, _MEANINGS[name]) for name, title in ADJUSTMENTS.items()},
-    "tunnel": Method("Tunnel, repeated queries", "repeats", True, "quantiles of the ends that repeated queries state"),
-    "sampling": Method("Sampling", "samples", True, "quantiles of sampled answers"),
-    "temperature_search": Method(
+METHODS: dict[str, IntervalMethod] = {
+    **{
+        name: IntervalMethod(title, "stated", name in _OF_PAPER, _MEANINGS[name]) for name, title in ADJUSTMENTS.items()
+    },
+    "tunnel": IntervalMethod(
+        "Tunnel, repeated queries", "repeats", True, "quantiles of the ends that repeated queries state"
+    ),
+    "sampling": IntervalMethod("Sampling", "samples", True, "quantiles of sampled answers"),
+    "temperature_search": IntervalMethod(
         "Sampling, T*",
         "samples",
         True,
         "quantiles of sampled answers at the temperature that the calibration half chooses",
     ),
-    "self_consistency": Method(
+    "self_consistency": IntervalMethod(
         "Self-consistency", "samples", True, "the smallest set of sampled answers that has the level, as an interval"
     ),
-    "logprob": Method(
+    "logprob": IntervalMethod(
         "Log-probabilities",
         "distribution",
         True,
         "the smallest set of likely answers that has the level, as an interval",
     ),
-    "logprob_scaled": Method(
+    "logprob_scaled": IntervalMethod(
         "Log-probabilities, T*",
         "distribution",
         True,

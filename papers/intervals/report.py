@@ -29,7 +29,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Summary:
+class IntervalsSummary:
     """A model at a level on the test half: rows of SCORES and of DIFFERENCES by method.
 
     `chosen` is the recommendation of the calibration half (see `choice`), `best` the method with the lowest score on
@@ -105,14 +105,14 @@ def _share(row: Row) -> str:
     return f"{row['coverage']:.0%} ({row['coverage_lower']:.0%} to {row['coverage_upper']:.0%})"
 
 
-def summaries(scores: pl.DataFrame, differences: pl.DataFrame) -> list[Summary]:
+def summaries(scores: pl.DataFrame, differences: pl.DataFrame) -> list[IntervalsSummary]:
     """Return a summary for each model and level, in order."""
     rows = []
     for (model, level), own in scores.filter(half=TEST).group_by("model", "level", maintain_order=True):
         compared = differences.filter(model=model, level=level)
         test = compared.filter(half=TEST)
         rows.append(
-            Summary(
+            IntervalsSummary(
                 str(model),
                 float(str(level)),
                 _by_method(own),
@@ -142,9 +142,9 @@ def _lowest(differences: pl.DataFrame) -> str | None:
     return finite["method"][0] if len(finite) else None
 
 
-def headline(shown: Sequence[Summary]) -> list[Summary]:
+def headline(shown: Sequence[IntervalsSummary]) -> list[IntervalsSummary]:
     """Return for each model the summary at the top of the page."""
-    nearest: dict[str, Summary] = {}
+    nearest: dict[str, IntervalsSummary] = {}
     for summary in sorted(shown, key=lambda summary: abs(summary.level - HEADLINE)):
         nearest.setdefault(summary.model, summary)
     return [nearest[model] for model in dict.fromkeys(summary.model for summary in shown)]
@@ -154,7 +154,7 @@ def _by_method(rows: pl.DataFrame) -> dict[str, Row]:
     return {row["method"]: row for row in rows.iter_rows(named=True)}
 
 
-def summarise(shown: Sequence[Summary]) -> str:
+def summarise(shown: Sequence[IntervalsSummary]) -> str:
     """Return plain text: coverage and recommendation by model, and scores of every method at the headline level."""
     parts = ["Intervals that a model states, and adjusted intervals: scores are Winkler's, lower is better"]
     for summary in headline(shown):
@@ -173,7 +173,7 @@ def summarise(shown: Sequence[Summary]) -> str:
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 
 
-class ReportFiles(TypedDict):
+class IntervalsReportFiles(TypedDict):
     """Files of the page: scores, differences, and exhibits' .html files."""
 
     scores: str
@@ -182,7 +182,7 @@ class ReportFiles(TypedDict):
     figures: Sequence[str]
 
 
-def write_report(files: ReportFiles, settings: IntervalsShown, page: str, summary: str) -> None:
+def write_report(files: IntervalsReportFiles, settings: IntervalsShown, page: str, summary: str) -> None:
     """Write the page and the summary."""
     shown = summaries(SCORES.read(files["scores"]), DIFFERENCES.read(files["differences"]))
     save_page(

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from entropy_sentinel.features.catalogue import EXTRAS, FEATURES
-from entropy_sentinel.frames.analysis import Analysis, Studied
+from entropy_sentinel.frames.analysis import Analysis, StudyNames
 from entropy_sentinel.frames.sections import DISTINCT, Name, Number, Positive, Settings, Whole, check_names
 from papers.intervals import catalogue
 
@@ -101,7 +101,7 @@ class Intervals(Analysis):
                     raise ValueError(f"models: '{variant}' belongs to both {seen[variant]} and {name}; name it once")
         return self
 
-    def obstacle(self, studied: Studied) -> str | None:
+    def obstacle(self, studied: StudyNames) -> str | None:
         """See `Analysis.obstacle`."""
         for key, benchmark in {"calibration": self.calibration, "test": self.test}.items():
             if benchmark not in studied.labelled:
@@ -111,7 +111,7 @@ class Intervals(Analysis):
             return "analyses.intervals.models names no variant that is run and states an interval"
         return None
 
-    def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
+    def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
         left, lines = {}, []
         for name, model in self.models.items():

@@ -30,7 +30,7 @@ from papers.intervals.frames import INTEGER_ANSWERS, STATED
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 
 
-class Stated(NamedTuple):
+class StatedInterval(NamedTuple):
     """The limits of an interval, powers of ten; or null, and a reason from the catalogue's REASONS."""
 
     lower: int | None
@@ -45,24 +45,24 @@ class Integer(NamedTuple):
     reason: str | None
 
 
-def stated_interval(text: str, finish_reason: str, farthest: int | None = None) -> Stated:
+def stated_interval(text: str, finish_reason: str, farthest: int | None = None) -> StatedInterval:
     """Read the interval that a response states; with `farthest`, neither end may be farther from 0."""
     if reason := _not_whole(finish_reason):
-        return Stated(None, None, reason)
+        return StatedInterval(None, None, reason)
     pairs = _last_object(text)
     if pairs is None:
-        return Stated(None, None, "no_json")
+        return StatedInterval(None, None, "no_json")
     if sorted(key for key, _ in pairs) != ["L", "U"]:
-        return Stated(None, None, "keys")
+        return StatedInterval(None, None, "keys")
     ends = dict(pairs)
     lower, upper = ends["L"], ends["U"]
     if type(lower) is not int or type(upper) is not int:  # `true` is a bool
-        return Stated(None, None, "no_integers")
+        return StatedInterval(None, None, "no_integers")
     if lower > upper:
-        return Stated(None, None, "reversed")
+        return StatedInterval(None, None, "reversed")
     if farthest is not None and max(-lower, upper) > farthest:
-        return Stated(None, None, "too_far")
-    return Stated(lower, upper, None)
+        return StatedInterval(None, None, "too_far")
+    return StatedInterval(lower, upper, None)
 
 
 def integer_alone(text: str, finish_reason: str, farthest: int | None = None) -> Integer:

@@ -42,7 +42,7 @@ def empirical_interval(samples: np.ndarray, alpha: float) -> tuple[np.ndarray, n
     return empirical_quantile(samples, alpha / 2), empirical_quantile(samples, 1 - alpha / 2)
 
 
-class Searched(NamedTuple):
+class TemperatureSearch(NamedTuple):
     """The result of a temperature on the calibration questions: mean score, coverage, and the minimised value."""
 
     temperature: float
@@ -53,7 +53,7 @@ class Searched(NamedTuple):
 
 def temperature_search(
     samples: Mapping[float, np.ndarray], true: Numbers, alpha: float, penalty: float
-) -> list[Searched]:
+) -> list[TemperatureSearch]:
     """Return all temperatures, the best first, from samples of n questions at each, (n, m).
 
     The minimised value is the mean interval score plus `penalty` (the paper's lambda, whose value it does not give)
@@ -69,7 +69,7 @@ def temperature_search(
         ends = lower[known], upper[known]
         score, coverage = float(winkler(*ends, true, alpha).mean()), float(covered(*ends, true).mean())
         short = max(0.0, 1 - alpha - coverage)
-        searched.append(Searched(temperature, score, coverage, score + penalty * short**2))
+        searched.append(TemperatureSearch(temperature, score, coverage, score + penalty * short**2))
     return sorted(searched, key=lambda candidate: candidate.objective)
 
 

@@ -28,7 +28,7 @@ NO_RESPONSE = "no response with a label and features"
 _COLUMNS = [*RESPONSE, "split", "label", "feature_reason"]
 
 
-class MeasureSettings(TypedDict):
+class RejectionMeasureSettings(TypedDict):
     """Settings of the measures: assessors by training group (`a+b`), number of bootstrap samples."""
 
     assessors: Mapping[str, Sequence[str]]
@@ -38,14 +38,14 @@ class MeasureSettings(TypedDict):
 
 
 def write_measures(
-    observations: str, scores: Sequence[str], questions: str, settings: MeasureSettings, output: str
+    observations: str, scores: Sequence[str], questions: str, settings: RejectionMeasureSettings, output: str
 ) -> None:
     """Write the measures of one model, from its observations and the scores of its named groups."""
     rows = measure(OBSERVATIONS.read(observations, _COLUMNS), read_scores(scores, [questions]), settings)
     MEASURES.write(rows, output, {"settings": dict(settings)})
 
 
-def measure(observations: pl.DataFrame, scores: pl.DataFrame, settings: MeasureSettings) -> pl.DataFrame:
+def measure(observations: pl.DataFrame, scores: pl.DataFrame, settings: RejectionMeasureSettings) -> pl.DataFrame:
     """Return a frame of contract MEASURES from the observations of one model and a frame ASSESSMENTS.
 
     An assessor that gives no scores, or could not be fitted, has no rows.
@@ -80,7 +80,7 @@ def _thresholds(slice_: Slice, names: Sequence[str], accuracies: Sequence[float]
     }
 
 
-def _at_thresholds(slice_: Slice, chosen: Thresholds, settings: MeasureSettings) -> Iterator[dict[str, Any]]:
+def _at_thresholds(slice_: Slice, chosen: Thresholds, settings: RejectionMeasureSettings) -> Iterator[dict[str, Any]]:
     """Return the thresholds on the slice that chose them; on an unseen domain, the share kept and its accuracy."""
     if slice_.role == "training":
         for (name, accuracy), limit in chosen.items() if slice_.benchmark == EVERY else ():
@@ -108,7 +108,7 @@ def _no_threshold(accuracy: float) -> str:
     return f"no threshold reaches {accuracy:g} on the training group"
 
 
-def _of_slice(slice_: Slice, names: Sequence[str], settings: MeasureSettings) -> Iterator[dict[str, Any]]:
+def _of_slice(slice_: Slice, names: Sequence[str], settings: RejectionMeasureSettings) -> Iterator[dict[str, Any]]:
     """Return all measures of all assessors on one slice. All use the same bootstrap samples, so gains are paired."""
     label, n = slice_.rows["label"].to_numpy(), len(slice_.rows)
     accuracies, parts = settings["accuracies"], _samples(slice_, settings)
@@ -129,7 +129,7 @@ def _of_slice(slice_: Slice, names: Sequence[str], settings: MeasureSettings) ->
             yield {"assessor": name, "measure": what, **_row(values, one_class)}
 
 
-def _samples(slice_: Slice, settings: MeasureSettings) -> list[np.ndarray]:
+def _samples(slice_: Slice, settings: RejectionMeasureSettings) -> list[np.ndarray]:
     """Return the weights of each response in the sample, then in bootstrap samples; the same for every call."""
     n = len(slice_.rows)
     drawn = resamples(slice_.rows["item_id"].to_list(), settings["resamples"], settings["seed"]) if n else []

@@ -30,7 +30,7 @@ from papers.rejection.rows import EVERY
 
 
 @dataclass(frozen=True)
-class Summary:
+class RejectionSummary:
     """One model's assessors on all domains of a distribution: rows of MEASURES by assessor and measure."""
 
     model: str
@@ -59,7 +59,7 @@ class Summary:
         return f"There is no clear gain of the trace over the question-only assessor ({size})."
 
 
-def summaries(measures: pl.DataFrame, group: TrainingGroup, assessors: Sequence[str]) -> list[Summary]:
+def summaries(measures: pl.DataFrame, group: TrainingGroup, assessors: Sequence[str]) -> list[RejectionSummary]:
     """Return one summary per model and distribution that has labelled responses, out of distribution first."""
     rows = measures.filter(
         pl.col("group") == group.group,
@@ -76,7 +76,7 @@ def summaries(measures: pl.DataFrame, group: TrainingGroup, assessors: Sequence[
                 for row in part.iter_rows(named=True):
                     by_name.setdefault(row["assessor"], {})[row["measure"]] = row
                 shown.append(
-                    Summary(model, role, part["n_responses"][0], part["accuracy"][0], by_name, group.estimator)
+                    RejectionSummary(model, role, part["n_responses"][0], part["accuracy"][0], by_name, group.estimator)
                 )
     return shown
 
@@ -133,7 +133,7 @@ _OF_ACCURACY = {
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 
 
-class ReportFiles(TypedDict):
+class RejectionReportFiles(TypedDict):
     """Files of the page: MEASURES of each model and the exhibits' .html files."""
 
     measures: Sequence[str]
@@ -141,7 +141,9 @@ class ReportFiles(TypedDict):
     figures: Sequence[str]
 
 
-def write_report(files: ReportFiles, settings: RejectionShown, models: Sequence[str], page: str, summary: str) -> None:
+def write_report(
+    files: RejectionReportFiles, settings: RejectionShown, models: Sequence[str], page: str, summary: str
+) -> None:
     """Write the page and the summary."""
     measures = read_several(MEASURES, files["measures"], {"model": models})
     group = training_group(settings["groups"], settings["headline_group"])

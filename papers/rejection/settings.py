@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from entropy_sentinel.estimators.catalogue import ESTIMATORS
 from entropy_sentinel.estimators.settings import OWN
-from entropy_sentinel.frames.analysis import Analysis, Studied
+from entropy_sentinel.frames.analysis import Analysis, StudyNames
 from entropy_sentinel.frames.sections import DISTINCT, Names, Number, Whole, check_names
 from papers.rejection import catalogue
 
@@ -42,13 +42,13 @@ class Rejection(Analysis):
         check_names("estimator in estimators:", self.estimators or [], [OWN, *ESTIMATORS])
         return self
 
-    def obstacle(self, studied: Studied) -> str | None:
+    def obstacle(self, studied: StudyNames) -> str | None:
         """See `Analysis.obstacle`."""
         if self._named(studied):
             return None
         return "no named group is run, and only named groups keep estimators"
 
-    def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
+    def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
         axes = {"judges": "judges", "groups": "groups", "headline_group": "groups", "estimators": "kept"}
         chosen_names, lines = self.named(studied, axes)
@@ -63,5 +63,5 @@ class Rejection(Analysis):
         }
         return self.model_copy(update=chosen), lines
 
-    def _named(self, studied: Studied) -> list[str]:
+    def _named(self, studied: StudyNames) -> list[str]:
         return [name for name in studied.groups if name in studied.known["groups"]]

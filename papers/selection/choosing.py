@@ -114,7 +114,7 @@ ALL_ALIKE = "all tries are {}"
 
 
 @dataclass(frozen=True)
-class Selected:
+class StrategySelection:
     """A strategy's selection from a model's candidates, best first.
 
     `rows` have the columns of SELECTIONS; `left_out` counts for each reason the items that were not candidates.
@@ -138,7 +138,7 @@ class Selected:
         return [short] * (self.n_candidates < self.size) + [out] * bool(self.left_out)
 
 
-def select(candidates: pl.DataFrame, strategy: str, size: int, seed: int, tries: int, answer: str) -> Selected:
+def select(candidates: pl.DataFrame, strategy: str, size: int, seed: int, tries: int, answer: str) -> StrategySelection:
     """Select the first `size` items by a strategy, or all if there are fewer; `candidates` are of one model.
 
     `tries` and `answer` are those with which the candidates were read; the reasons name them.
@@ -153,7 +153,9 @@ def select(candidates: pl.DataFrame, strategy: str, size: int, seed: int, tries:
         strategy=pl.lit(strategy), rank=pl.int_range(1, pl.len() + 1, dtype=pl.UInt32), score=score
     )
     rows = rows.with_columns(reason=_reason(strategy, len(pool), seed, tries, answer))
-    return Selected(strategy, SELECTIONS.check(rows.select(SELECTIONS.schema.names())), len(pool), size, left_out)
+    return StrategySelection(
+        strategy, SELECTIONS.check(rows.select(SELECTIONS.schema.names())), len(pool), size, left_out
+    )
 
 
 def _in_random_order(candidates: pl.DataFrame, seed: int) -> pl.DataFrame:

@@ -36,7 +36,7 @@ def command(model: Model, output: Output, configfile: ConfigFiles = [], judge: J
     """
     from entropy_sentinel.commands.options import check_table_path
     from entropy_sentinel.config.generations import prompt_settings
-    from entropy_sentinel.config.layout import Layout
+    from entropy_sentinel.config.layout import StudyLayout
     from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.report.terminal import show
     from papers.selection.choosing import read_candidates, select
@@ -48,7 +48,7 @@ def command(model: Model, output: Output, configfile: ConfigFiles = [], judge: J
     for axis, name in (("models", model), ("judges", judge)):
         _check(config, axis, name)
     check_table_path(output, SUFFIXES)
-    check_outputs({"--output": output}, [BASE, *configfile, *chosen.solutions, Layout(config.study).results])
+    check_outputs({"--output": output}, [BASE, *configfile, *chosen.solutions, StudyLayout(config.study).results])
     files = _files(config, model, judge, chosen)
     candidates = read_candidates(model, files, chosen.tries, chosen.answer)
     selection = select(candidates, **chosen.model_dump(exclude={"solutions"}))
@@ -68,13 +68,13 @@ def _check(config: "Config", axis: str, name: str) -> None:
 
 def _files(config: "Config", model: str, judge: str, options: SelectOptions) -> "list[CandidateFiles]":
     """Return the files of benchmarks with references; raises ConfigError for a strategy whose data the study lacks."""
-    from entropy_sentinel.config.layout import Layout
+    from entropy_sentinel.config.layout import StudyLayout
     from papers.selection.choosing import CandidateFiles
     from papers.selection.settings import FORCED_ANSWER, lacks
 
     if why := lacks(options.strategy, options.tries, config.samples_of(model), config.run.features):
         raise ConfigError(f"--strategy: {options.strategy} {why}, and run the study")
-    layout, files = Layout(config.study), []
+    layout, files = StudyLayout(config.study), []
     for benchmark in config.labelled:
         names = {"model": model, "benchmark": benchmark, "judge": judge, "family": FORCED_ANSWER}
         labels = layout.labels.format(**names)

@@ -15,14 +15,14 @@ from papers.selection.frames import CANDIDATES, SELECTIONS
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 
 
-class ReportFiles(TypedDict):
+class SelectionReportFiles(TypedDict):
     """Files of the page, one of each for each model."""
 
     candidates: Sequence[str]
     selections: Sequence[str]
 
 
-class ReportSettings(TypedDict):
+class SelectionReportSettings(TypedDict):
     """Settings of the page and its exhibits, by their names in the catalogue."""
 
     label: str
@@ -33,7 +33,9 @@ class ReportSettings(TypedDict):
     tries: int
 
 
-def write_report(files: ReportFiles, models: Sequence[str], settings: ReportSettings, page: str, summary: str) -> None:
+def write_report(
+    files: SelectionReportFiles, models: Sequence[str], settings: SelectionReportSettings, page: str, summary: str
+) -> None:
     """Write the page, with `tables/` and `figures/` beside it, and the summary."""
     expected = {"model": models}
     inputs = {

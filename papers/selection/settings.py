@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from entropy_sentinel.frames.analysis import Analysis, Studied
+from entropy_sentinel.frames.analysis import Analysis, StudyNames
 from entropy_sentinel.frames.options import Options, Panel, Shown
 from entropy_sentinel.frames.sections import DISTINCT, Names, Seed, Text, Whole, check_names
 from papers.selection import catalogue
@@ -89,11 +89,11 @@ class Selection(Analysis):
         check_names("strategy", self.strategies or [], STRATEGIES)
         return self
 
-    def obstacle(self, studied: Studied) -> str | None:
+    def obstacle(self, studied: StudyNames) -> str | None:
         """See `Analysis.obstacle`."""
         return None if studied.labelled else "no benchmark that is run has references"
 
-    def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
+    def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
         chosen_judges, lines = self.named(studied, {"judges": "judges"})
         needs = {name: lacks(name, self.tries, studied.samples, studied.families) for name in STRATEGIES}

@@ -7,9 +7,7 @@ import polars as pl
 import pytest
 from sklearn.metrics import roc_auc_score
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
-REAL = EXAMPLES / "real"
-FERMI = EXAMPLES / "fermi"
+REAL = Path(__file__).parents[2] / "examples" / "real"
 
 
 @pytest.mark.parametrize(
@@ -25,8 +23,8 @@ def test_the_entropy_area_has_the_auroc_of_the_page(benchmark: str, auroc: float
 
 
 def test_no_machine_is_named() -> None:
-    files = [*REAL.glob("passes/*/*/*.parquet"), *FERMI.glob("passes/*/*/*.parquet")]
-    assert len(files) == 9
+    files = list(REAL.glob("passes/*/*/*.parquet"))
+    assert len(files) == 7
     for path in files:
         about = json.loads(pl.read_parquet_metadata(path)["entropy_sentinel"])
         assert about["pass"]["asked_with"]["weights"] == about["weights"] == "weights/Qwen2.5-Coder-0.5B-Instruct"

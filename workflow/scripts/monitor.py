@@ -1,12 +1,13 @@
-from pathlib import Path
-
 from entropy_sentinel.jobs.logs import job_log
 
 with job_log(snakemake.log[0]):
-    from entropy_sentinel.monitor.running import monitor
+    from pathlib import Path
+
+    from entropy_sentinel.monitor.running import monitored
+    from entropy_sentinel.monitor.settings import MonitorOptions
     from entropy_sentinel.monitor.showing.catalogue import OUTPUTS
 
-    result = monitor(snakemake.input.estimator, snakemake.input.parts, **snakemake.params.options)
+    result = monitored(snakemake.input.estimator, snakemake.input.parts, MonitorOptions.of(snakemake.params.options))
     for name, paths in snakemake.output.items():
         for path in paths if isinstance(paths, list) else [paths]:
             OUTPUTS[name].write(result, Path(path))

@@ -10,7 +10,7 @@ from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.sources.fields import normalised
 from entropy_sentinel.verbs.reading import read_logs
 
-EXAMPLE = Path(__file__).parents[3] / "examples" / "ambigqa"
+EXAMPLE = Path(__file__).parents[3] / "papers" / "ambiguity" / "example"
 
 
 def read_trivia(model: str, folder: Path = EXAMPLE) -> pl.DataFrame:

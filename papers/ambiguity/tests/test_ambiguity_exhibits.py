@@ -14,7 +14,7 @@ from papers.ambiguity.comparison import printed
 from papers.ambiguity.figures import write_figures
 from papers.ambiguity.frames import ALIGNED, ESTIMATES, UNCERTAINTIES
 from papers.ambiguity.measures import write_measures
-from papers.ambiguity.report import Summary, answer, write_report
+from papers.ambiguity.report import AmbiguitySummary, answer, write_report
 from papers.ambiguity.tables import write_tables
 
 MODELS, BENCHMARKS, N_ITEMS = ["gemma-3-12b", "other"], ["triviaqa", "maqa"], 60
@@ -173,9 +173,9 @@ def test_page_and_summary_begin_with_the_answer(made: dict[str, Any], tables: Pa
 
 
 def test_the_answer_says_what_cannot_be_said() -> None:
-    def of(kind: str, value: float | None, lower: float | None, alike: float = 0.0) -> Summary:
+    def of(kind: str, value: float | None, lower: float | None, alike: float = 0.0) -> AmbiguitySummary:
         row = {"auc_c": value, "lower": lower, "upper": 0.95, "reason": "few", "tied": 0.0, "alike": alike}
-        return Summary("m", "b", kind, 9, {"se": row})
+        return AmbiguitySummary("m", "b", kind, 9, {"se": row})
 
     one = answer([of("one", 0.9, 0.8)])
     assert "one answer, yes: the median AUC_c of semantic entropy is 0.90, and in 1 of 1 cases" in one
@@ -190,7 +190,7 @@ def test_the_answer_says_what_cannot_be_said() -> None:
 def test_pairs_that_show_nothing_are_reported_where_they_are_many() -> None:
     def caveats(tied: float, alike: float) -> str:
         row = {"auc_c": 0.5, "lower": 0.47, "upper": 0.53, "tied": tied, "alike": alike}
-        return " ".join(Summary("m", "b", "one", 9, {"se": row}).caveats)
+        return " ".join(AmbiguitySummary("m", "b", "one", 9, {"se": row}).caveats)
 
     assert caveats(0.19, 0.19) == ""
     assert caveats(0.2, 0.1).startswith("It is equal for 20% of the pairs")

@@ -12,7 +12,7 @@ from papers.ambiguity.concordance import concordance, separation
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
-GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "semantics.json").read_text())
+GOLDEN = json.loads((Path(__file__).parents[3] / "tests" / "golden" / "semantics.json").read_text())
 
 
 def slow(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> float:

@@ -10,7 +10,7 @@ from papers.ambiguity.signals.iterative_prompting.family import mutual_informati
 from papers.ambiguity.signals.sar.relevance import sar
 from scipy import stats
 
-GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "semantics.json").read_text())
+GOLDEN = json.loads((Path(__file__).parents[3] / "tests" / "golden" / "semantics.json").read_text())
 
 
 @pytest.mark.parametrize("case", GOLDEN["sar"], ids=lambda case: str(len(case["token_logprobs"])))

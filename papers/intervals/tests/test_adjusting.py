@@ -12,7 +12,7 @@ from papers.intervals.catalogue import ADJUSTMENTS
 
 from entropy_sentinel.statistics.conformal import covered
 
-GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "adjustments.json").read_text())
+GOLDEN = json.loads((Path(__file__).parent / "golden" / "adjustments.json").read_text())
 FOUND = [
     pytest.param(case, name, one["level"], one[name], id=f"{name}-{case['n']}-{one['level']}")
     for case in GOLDEN["cases"]

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-FERMI = Path(__file__).parents[3] / "examples" / "fermi"
+FERMI = Path(__file__).parents[1] / "example"
 LEVELS = (0.9, 0.95, 0.99, 0.998)
 
 
@@ -43,3 +43,12 @@ def test_intervals_by_log_probabilities_score_what_the_page_says() -> None:
     best = min(candidates, key=lambda t: np.mean([mean_score(*known, level, t) for level in LEVELS]))
     assert [round(mean_score(*new, level, best)) for level in LEVELS] == [82, 126, 487, 2291]
     assert np.mean([1 - p.sum() for _, p in new[0]]) == pytest.approx(0.45, abs=0.005)
+
+
+def test_no_machine_is_named_in_the_passes() -> None:
+    files = list(FERMI.glob("passes/*/*/*.parquet"))
+    assert len(files) == 2
+    for path in files:
+        about = json.loads(pl.read_parquet_metadata(path)["entropy_sentinel"])
+        assert about["pass"]["asked_with"]["weights"] == about["weights"] == "weights/Qwen2.5-Coder-0.5B-Instruct"
+        assert not any(text.startswith("/") for text in json.dumps(about).split('"'))

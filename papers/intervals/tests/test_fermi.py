@@ -84,7 +84,7 @@ def test_the_integers_to_learn_from_spread_less_than_the_answers() -> None:
 
 
 def test_the_study_asks_as_the_model_was_trained() -> None:
-    study = yaml.safe_load((DEMO / "fermi.yaml").read_text())
+    study = yaml.safe_load(Path(__file__).parents[1].joinpath("demo.yaml").read_text())
     assert {name: prompt["user"] for name, prompt in study["prompts"].items()} == PROMPTS
     stated = study["analyses"]["intervals"]["models"]["tiny-fermi"]["stated"]
     assert {level: study["models"][name]["prompt_variables"]["level"] for level, name in stated.items()} == {

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from papers.intervals.adjusted import Fitted, available, end_of, of_model
+from papers.intervals.adjusted import FittedMethods, available, end_of, of_model
 from papers.intervals.beliefs import of_pass, of_samples, of_tokens
 from papers.intervals.frames import ADJUSTED, DIFFERENCES, INTEGER_ANSWERS
 from papers.intervals.questions import Questions
@@ -49,25 +49,25 @@ def test_methods_need_what_they_are_made_of() -> None:
 
 def test_conformal_shrinks_intervals_that_are_too_wide() -> None:
     """Of ten questions whose answers are in the middle of [y - 1, y + 1] every score is -1, and so is the quantile."""
-    lower, upper = Fitted(questions(10), 0).apply("conformal", LEVEL, questions(2)).ends
+    lower, upper = FittedMethods(questions(10), 0).apply("conformal", LEVEL, questions(2)).ends
     assert (lower.tolist(), upper.tolist()) == ([0, 1], [0, 1])
 
 
 def test_the_first_query_is_what_is_stated_even_where_it_cannot_be_read() -> None:
     asked = questions(2, repeats=3)
     asked.stated[LEVEL][0][0, 0] = asked.stated[LEVEL][1][0, 0] = np.nan
-    lower, _ = Fitted(asked, 0).apply("base", LEVEL, asked).ends
+    lower, _ = FittedMethods(asked, 0).apply("base", LEVEL, asked).ends
     assert np.isnan(lower[0])
     assert lower[1] == 0
     # The other two queries are the tunnel's.
-    assert Fitted(asked, 0).apply("tunnel", LEVEL, asked).ends[0].tolist() == [-1, 0]
+    assert FittedMethods(asked, 0).apply("tunnel", LEVEL, asked).ends[0].tolist() == [-1, 0]
 
 
 def test_self_consistency_is_the_hull_of_what_was_stated_often() -> None:
     """Of ten answers 3 is nine tenths, which does not exceed 90 %; so the next likely one is taken too."""
     drawn = np.array([[3.0] * 9 + [5.0], [3.0] * 10, [np.nan] * 10])
     asked = replace(questions(3), samples={1.0: drawn})
-    lower, upper = Fitted(asked, 0).apply("self_consistency", LEVEL, asked).ends
+    lower, upper = FittedMethods(asked, 0).apply("self_consistency", LEVEL, asked).ends
     assert lower[:2].tolist() == [3, 3]
     assert upper[:2].tolist() == [5, 3]
     assert np.isnan(lower[2])
@@ -79,7 +79,7 @@ def test_a_temperature_is_chosen_on_the_known_questions() -> None:
         questions(4),
         samples={1.0: np.full((4, 2), 4.0) + np.arange(4)[:, None], 0.5: np.tile(np.arange(4.0)[:, None], 2)},
     )
-    result = Fitted(known, 100).apply("temperature_search", LEVEL, known)
+    result = FittedMethods(known, 100).apply("temperature_search", LEVEL, known)
     assert result.temperature == 0.5
     assert result.ends[0].tolist() == [0, 1, 2, 3]
 

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 from papers.intervals.tunnel import (
-    Searched,
+    TemperatureSearch,
     asymptotic_covariance,
     empirical_interval,
     empirical_quantile,
@@ -48,7 +48,7 @@ def test_the_search_by_hand() -> None:
     cold, warm = np.array([[0, 0], [2, 2]]), np.array([[-2, 0], [1, 4]])
     result = temperature_search({0.2: cold, 1.0: warm}, [0, 3], alpha=0.2, penalty=0)
     # Cold: 0, and 10 for a distance of 1. Warm: widths of 2 and 3.
-    assert result == [Searched(1.0, 2.5, 1.0, 2.5), Searched(0.2, 5.0, 0.5, 5.0)]
+    assert result == [TemperatureSearch(1.0, 2.5, 1.0, 2.5), TemperatureSearch(0.2, 5.0, 0.5, 5.0)]
     # At 50 %, distance costs 4 and the interval is the same: cold is better but for its coverage of 0.5 being enough.
     assert [one.temperature for one in temperature_search({0.2: cold, 1.0: warm}, [0, 3], 0.5, 1000)] == [0.2, 1.0]
     # At 60 %, 5 for the distance: 2.5 each; the coverage is 0.1 short, which costs 7 * 0.01.

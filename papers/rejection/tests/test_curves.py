@@ -11,7 +11,7 @@ from papers.rejection.curves import curve, kept, measures, threshold
 
 from entropy_sentinel.statistics.bootstrap import percentile_interval, resamples
 
-GOLDEN = json.loads((Path(__file__).parents[2] / "golden" / "rejection.json").read_text())["cases"]
+GOLDEN = json.loads((Path(__file__).parent / "golden" / "rejection.json").read_text())["cases"]
 SCORES, CORRECT = [0.9, 0.8, 0.7, 0.6, 0.5], [True, True, False, True, False]
 # Accuracies of the first 1 to 5: 1, 1, 2/3, 3/4, 3/5.
 CURVE = [Fraction(1), Fraction(1), Fraction(2, 3), Fraction(3, 4), Fraction(3, 5)]

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from papers.selection.choosing import CandidateFiles, Selected, read_candidates, select
+from papers.selection.choosing import CandidateFiles, StrategySelection, read_candidates, select
 from papers.selection.frames import CANDIDATES
 from papers.selection.making import read_solutions, training_rows
 from papers.selection.tables import domains, overlaps, profiles
@@ -28,11 +28,11 @@ def candidates(files: list[CandidateFiles]) -> pl.DataFrame:
     return read_candidates("m", files, 4, "own")
 
 
-def chosen(candidates: pl.DataFrame, strategy: str, size: int = 100, seed: int = 0) -> Selected:
+def chosen(candidates: pl.DataFrame, strategy: str, size: int = 100, seed: int = 0) -> StrategySelection:
     return select(candidates, strategy, size, seed, 4, "own")
 
 
-def ids(selected: Selected) -> list[str]:
+def ids(selected: StrategySelection) -> list[str]:
     return selected.rows["item_id"].to_list()
 
 

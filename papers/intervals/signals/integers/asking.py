@@ -24,7 +24,7 @@ _BEGINNING = re.compile(rf"\s{{0,2}}-?|{_INTEGER.pattern}")
 
 
 @dataclass
-class Found:
+class IntegerLogprobs:
     """Log-probabilities, in nats, of the `whole` integers after a prompt, and of integers among the `first` tokens."""
 
     whole: dict[int, float] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Said:
+class TokenSequence:
     """Tokens after the prompt with the number `prompt`, their text, and their total log-probability, in nats."""
 
     prompt: int
@@ -49,14 +49,14 @@ class Said:
 
 def search(
     prompts: Sequence[Sequence[int]], engine: TokenIdEngine, ends: Collection[int], prune_below: float
-) -> list[Found]:
+) -> list[IntegerLogprobs]:
     """Return the integers after each prompt, in order.
 
     `ends` are the tokens that end the model's turn, never digits. Prefixes of integers with a probability below
     `prune_below` are not followed.
     """
-    results = [Found() for _ in prompts]
-    open_ones = [Said(number) for number in range(len(prompts))]
+    results = [IntegerLogprobs() for _ in prompts]
+    open_ones = [TokenSequence(number) for number in range(len(prompts))]
     while open_ones:
         steps = _steps(open_ones, prompts, engine)
         for before, step in zip(open_ones, steps, strict=True):
@@ -77,15 +77,17 @@ def search(
     return results
 
 
-def _steps(open_ones: Sequence[Said], prompts: Sequence[Sequence[int]], engine: TokenIdEngine) -> list[NextToken]:
+def _steps(
+    open_ones: Sequence[TokenSequence], prompts: Sequence[Sequence[int]], engine: TokenIdEngine
+) -> list[NextToken]:
     """Return the continuations of each open prefix."""
     contexts = ([*prompts[prefix.prompt], *prefix.token_ids] for prefix in open_ones)
     return in_order(engine.next_tokens(contexts), len(open_ones), "contexts")
 
 
 def _longer(
-    open_ones: Sequence[Said], steps: Sequence[NextToken], engine: TokenIdEngine
-) -> Iterator[tuple[Said, Said]]:
+    open_ones: Sequence[TokenSequence], steps: Sequence[NextToken], engine: TokenIdEngine
+) -> Iterator[tuple[TokenSequence, TokenSequence]]:
     """Extend each open prefix by each of its likely next tokens; yield it before and after."""
     tokens = [
         (before, (*before.token_ids, int(token)), before.logprob + float(logprob))
@@ -95,7 +97,7 @@ def _longer(
     ]
     texts = _texts((ids for _, ids, _ in tokens), engine)
     for before, ids, logprob in tokens:
-        yield before, Said(before.prompt, ids, texts[ids], logprob)
+        yield before, TokenSequence(before.prompt, ids, texts[ids], logprob)
 
 
 def _texts(sequences: Iterable[tuple[int, ...]], engine: TokenIdEngine) -> dict[tuple[int, ...], str]:
@@ -138,7 +140,7 @@ def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
     return _without(part, pl.col("unusable"))
 
 
-def _row(result: Found) -> dict[str, Any]:
+def _row(result: IntegerLogprobs) -> dict[str, Any]:
     """Return the columns of a response from the pass."""
     if result.refused or not result.whole:
         return {"reason": f"refused: {result.refused}" if result.refused else _NONE}

@@ -4,7 +4,7 @@ Where scores are tied, the area is the mean of theirs over every order of the ti
 its own (Python 3.11); of requirements.txt beside this file two packages are enough:
 
     python -m venv golden-venv && golden-venv/bin/pip install --no-deps lm-polygraph==0.7.0 numpy==1.26.4
-    golden-venv/bin/python tests/golden/make_rejection.py
+    golden-venv/bin/python papers/rejection/tests/golden/make_rejection.py
 """
 
 import json
