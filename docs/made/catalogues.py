@@ -10,6 +10,7 @@ from entropy_sentinel.engines.catalogue import PROMPTS as GENERATION_PROMPTS
 from entropy_sentinel.estimators.catalogue import COMBINATIONS, FAMILIES
 from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS, FEATURE_SETS
 from entropy_sentinel.frames.analysis import Analysis, sections
+from entropy_sentinel.frames.extensions import module_of
 from entropy_sentinel.frames.signals import Signal
 from entropy_sentinel.judges.catalogue import KINDS
 from entropy_sentinel.judges.catalogue import PROMPTS as JUDGE_PROMPTS
@@ -176,8 +177,8 @@ def exhibits() -> str:
     """Return the page of analyses, with their tables and figures."""
     parts = ["# Analyses, tables and figures\n", "Names for `run.analyses`, and for `tables` and `figures` of each.\n"]
     for name, settings in sections().items():
-        room = f"entropy_sentinel.analyses.{name}"
-        parts += [f"## {name}\n", f"{paragraphs(import_module(room).__doc__)}\n", f"{paragraphs(settings.__doc__)}\n"]
+        text = import_module(module_of("analyses", name)).__doc__
+        parts += [f"## {name}\n", f"{paragraphs(text)}\n", f"{paragraphs(settings.__doc__)}\n"]
         parts += _shown(settings)
     return "\n".join(parts)
 
