@@ -36,3 +36,12 @@ def test_public_verbs_list_their_parameters_as_tools_read_them(name: str) -> Non
     names = re.findall(r"^    \**(\w+): ", listed[1], re.MULTILINE) if listed else []
     assert names == list(inspect.signature(verb).parameters)
     assert ("Returns:" in said) == (name != "save")
+
+
+def test_type_checkers_see_every_verb() -> None:
+    imports = re.findall(
+        r"^    from (entropy_sentinel\.[\w.]+) import (\w+) as \2$", Path(es.__file__).read_text(), re.M
+    )
+    assert {name: module for module, name in imports} == {
+        name: f"entropy_sentinel.{es._VERBS[name]}" for name in es._VERBS
+    }

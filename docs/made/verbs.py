@@ -6,8 +6,6 @@ from types import FunctionType
 from typing import Any, get_args, get_type_hints
 
 import entropy_sentinel as es
-from entropy_sentinel.frames.options import in_order, meaning
-from made.markdown import code, plain, table
 
 HEAD = """# Every verb
 
@@ -23,7 +21,7 @@ def page() -> str:
     classes = dict.fromkeys(result for verb in verbs.values() for result in _given_back(verb))
     parts = []
     for name, verb in verbs.items():
-        parts += [_block(verb, heading=f"es.{name}", toc_label=name), *_options(name, verb)]
+        parts.append(_block(verb, heading=f"es.{name}", toc_label=name))
     parts += ["## Return types\n"]
     parts += [_block(class_, heading_level=3, members=_members(class_)) for class_ in classes]
     return HEAD + "\n".join(parts)
@@ -33,15 +31,6 @@ def _block(thing: Any, **options: Any) -> str:
     """Return the `:::` block that requests the documentation of an object."""
     lines = [f"::: {thing.__module__}.{thing.__qualname__}", "    options:"]
     return "\n".join([*lines, *(f"      {name}: {value}" for name, value in options.items())]) + "\n"
-
-
-def _options(name: str, verb: Any) -> Iterator[str]:
-    """Yield a table of the options that a verb takes from a class, without those in its own signature."""
-    if not hasattr(verb, "takes"):
-        return
-    fields = {one: field for one, field in in_order(verb.takes).items() if one not in verb.__annotations__}
-    rows = [[code(one), code(repr(field.default)), plain(meaning(field))] for one, field in fields.items()]
-    yield f"**The options of `es.{name}`**\n\n" + table(["option", "default", "meaning"], rows)
 
 
 def _given_back(verb: Any) -> Iterator[type]:

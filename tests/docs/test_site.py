@@ -1,6 +1,5 @@
 """The pages of the site that are made from the package, and what looks over the built site; `make docs` builds it."""
 
-import inspect
 import re
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from entropy_sentinel.commands.main import COMMANDS, app
 from entropy_sentinel.engines.generation import Sampling
 from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS
 from entropy_sentinel.sources.logs.catalogue import FORMATS
-from made import catalogues, commands, config_keys, contracts, links, markdown, rooms, verbs
+from made import catalogues, commands, config_keys, contracts, links, markdown, rooms, signatures, verbs
 
 ROOT = Path(__file__).parents[2]
 
@@ -81,15 +80,18 @@ def test_every_verb_is_documented_once() -> None:
     assert "::: entropy_sentinel.estimators.saved.SavedEstimator\n" in page
 
 
-@pytest.mark.parametrize("name", ["monitor", "sample", "open_logs", "read_logs", "read_features"])
-def test_every_option_of_a_verb_is_in_its_table(name: str) -> None:
-    table = verbs.page().partition(f"**The options of `es.{name}`**\n")[2].partition(":::")[0]
-    result = inspect.signature(getattr(es, name)).parameters
-    listed = re.findall(r"^\| <code>(\w+)</code> \|", table, re.MULTILINE)
-    assert listed == list(result)[-len(listed) :]
-    assert "strict" in listed
-    for option in listed:
-        assert row(table, option)[1] == f"<code>{result[option].default!r}</code>"
+@pytest.mark.parametrize("module", signatures.modules())
+def test_signatures_and_docstrings_have_the_options_of_their_classes(module: str) -> None:
+    text = signatures.file_of(module).read_text()
+    assert signatures.rewritten(module, text) == text, "run: PYTHONPATH=docs:workflow python -m made.signatures"
+
+
+def test_an_option_that_changes_is_written_again() -> None:
+    text = signatures.file_of("entropy_sentinel.monitor.running").read_text()
+    older = text.replace("min_drop: float = 0.02,\n", "min_fall: int = 3,\n")
+    older = older.replace("min_drop: Ignore", "min_fall: Skip")
+    assert older.count("min_fall") == 2
+    assert signatures.rewritten("entropy_sentinel.monitor.running", older) == text
 
 
 def test_every_signal_is_documented() -> None:

@@ -10,7 +10,7 @@ from rows import rows
 
 import entropy_sentinel as es
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.monitor.once import BY_DEFAULT, estimated
+from entropy_sentinel.monitor.once import BY_DEFAULT, estimated, options_of
 from entropy_sentinel.verbs.domains import are_parts
 
 
@@ -85,10 +85,10 @@ def test_numbered_files_are_parts_and_numbered_topics_are_offered() -> None:
 def test_estimates_by_the_days_of_a_log_name_the_other_columns() -> None:
     features, labels = captured()
     estimator = es.fit(features, labels, "atc-max", domain="metadata.topic")
-    [line] = estimated(estimator, features, by=BY_DEFAULT).problems.lines()
+    [line] = estimated(estimator, features, options_of({"by": BY_DEFAULT})).problems.lines()
     assert line.startswith("4 slices that are files of one log, such as its days, rather than kinds of questions")
     assert "metadata.topic" in line
-    assert not estimated(estimator, features, by=["metadata.topic"]).problems.lines()
+    assert not estimated(estimator, features, options_of({"by": ["metadata.topic"]})).problems.lines()
 
 
 def test_a_first_sample_does_not_offer_days() -> None:

@@ -12,7 +12,26 @@ from typing import TYPE_CHECKING, Any
 from warnings import warn
 
 if TYPE_CHECKING:
+    # What editors and type checkers see of the verbs; a test compares it with _VERBS.
     from inspect import Signature
+
+    from entropy_sentinel.capturing.columns import tagged as tagged
+    from entropy_sentinel.capturing.openai import capture as capture
+    from entropy_sentinel.monitor.comparing import compare as compare
+    from entropy_sentinel.monitor.labelling.sampling import sample as sample
+    from entropy_sentinel.monitor.once import estimate as estimate
+    from entropy_sentinel.monitor.once import score as score
+    from entropy_sentinel.monitor.running import monitor as monitor
+    from entropy_sentinel.monitor.showing.plot import plot as plot
+    from entropy_sentinel.verbs.estimation import fit as fit
+    from entropy_sentinel.verbs.estimation import load as load
+    from entropy_sentinel.verbs.estimation import save as save
+    from entropy_sentinel.verbs.labels import read_labels as read_labels
+    from entropy_sentinel.verbs.reading import example as example
+    from entropy_sentinel.verbs.reading import features as features
+    from entropy_sentinel.verbs.reading import open_logs as open_logs
+    from entropy_sentinel.verbs.reading import read_features as read_features
+    from entropy_sentinel.verbs.reading import read_logs as read_logs
 
 __version__ = "0.2.0"
 

@@ -75,7 +75,7 @@ def command(estimator: Estimator, logs: Logs, state: State = None, json: Json = 
     """
     from entropy_sentinel.estimators.saved import is_estimator
     from entropy_sentinel.frames.printable import one_line
-    from entropy_sentinel.monitor.running import monitor, remember
+    from entropy_sentinel.monitor.running import monitored, remember
     from entropy_sentinel.monitor.showing.files import as_json
     from entropy_sentinel.monitor.showing.terminal import parts
     from entropy_sentinel.report.terminal import show
@@ -89,7 +89,7 @@ def command(estimator: Estimator, logs: Logs, state: State = None, json: Json = 
     if targets["page"] is None:
         options["responses"] = 0
     with working("reading the logs"):
-        result = monitor(tuple(estimators) if others else estimator, sources, state=state, **options)
+        result = monitored(tuple(estimators) if others else estimator, sources, MonitorOptions.of(options), state)
     if json:
         print_json(as_json(result))
     else:

@@ -101,7 +101,7 @@ def estimate(
     The exit status is 3 if some responses could not be used.
     """
     from entropy_sentinel.frames.files import check_outputs
-    from entropy_sentinel.monitor.once import estimated
+    from entropy_sentinel.monitor.once import estimated, options_of
     from entropy_sentinel.monitor.showing.files import as_json, check_rows_path, write_rows
     from entropy_sentinel.monitor.showing.terminal import parts
     from entropy_sentinel.report.terminal import show
@@ -115,7 +115,7 @@ def estimate(
     check_outputs({"--output": output}, [estimator, *logs, *label_files(labels)])
     known = read_labels(labels, options["scorer"]) if labels else None
     with working("reading the logs"):
-        result = estimated(load(estimator), logs, known, **options)
+        result = estimated(load(estimator), logs, options_of(options), known)
     if output is not None:
         write_rows(result, output)
     if json:
@@ -145,7 +145,7 @@ def compare(
 
     from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.frames.printable import one_line, write_table
-    from entropy_sentinel.monitor.comparing import compare
+    from entropy_sentinel.monitor.comparing import compared
     from entropy_sentinel.report.terminal import show, table
     from entropy_sentinel.verbs.inputs import log_files
 
@@ -154,7 +154,7 @@ def compare(
     logs = log_files(files)
     check_outputs({"--output": output}, [first, second, *logs])
     with working("reading the logs"):
-        result = compare(first, second, logs, **options)
+        result = compared(first, second, logs, EstimateOptions.of(options))
     if output is not None:
         flat = result.rows.with_columns(pl.col("flags").list.join("; "))
         write_table(flat if output.suffix == ".csv" else result.rows, output)
@@ -263,7 +263,7 @@ def sample(
     from entropy_sentinel.estimators.saved import is_estimator
     from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.monitor.estimating.flags import general_flags
-    from entropy_sentinel.monitor.labelling.sampling import sample
+    from entropy_sentinel.monitor.labelling.sampling import sampled
     from entropy_sentinel.monitor.labelling.to_label import SUFFIXES, write_page, write_to_label
     from entropy_sentinel.monitor.showing.langfuse import check_keys, send_to_queue
     from entropy_sentinel.verbs.estimation import load
@@ -280,7 +280,7 @@ def sample(
     check_outputs({"--output": output, "--html": html}, [*files[:given], *logs])
     saved = load(files[0]) if given else None
     with working("reading the logs"):
-        chosen = sample(saved, logs, **options)
+        chosen = sampled(saved, logs, SampleOptions.of(options))
     if html is not None:
         write_page(chosen, html)
     if langfuse_queue is not None:

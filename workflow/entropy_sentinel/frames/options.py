@@ -1,17 +1,13 @@
 """Options that a verb, a command and a config section share: a class with a field for each option.
 
-A field gives an option's name, default, bounds and meaning once. `taking` adds them to a verb's signature and
-docstring, `commands.options.taking` to a command. Both, and config files, check values with `Options.of`, so errors
-are the same everywhere.
+A field gives an option's name, default, bounds and meaning once. `docs/made/signatures.py` writes them into a verb's
+signature and docstring, and `commands.options.taking` adds them to a command. Both, and config files, check values with
+`Options.of`, so errors are the same everywhere.
 """
 
-import functools
 import inspect
-import operator
-import re
-import types
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, Self, TypeVar
@@ -25,7 +21,6 @@ from entropy_sentinel.frames.secrets import without_keys
 from entropy_sentinel.frames.sections import Settings
 
 Section = TypeVar("Section", bound=Settings)
-Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 # Requirements on values, by the types of Pydantic's errors.
 _KINDS = {
@@ -73,6 +68,11 @@ class Options(Settings):
         for name, value in given.items():
             _check_text(name, value)
         return checked(cls, given)
+
+    @classmethod
+    def of_arguments(cls, arguments: Mapping[str, Any]) -> Self:
+        """Return the options among the arguments of a verb, its `locals()`; raise ConfigError for an invalid value."""
+        return cls.of({name: arguments[name] for name in cls.model_fields if name in arguments})
 
     @classmethod
     def value(cls, name: str, text: str) -> Any:
@@ -193,46 +193,6 @@ def meaning(field: FieldInfo) -> str:
     """Return the description of an option with its limits."""
     must = bounds(field)
     return f"{str(field.description).rstrip('.')} ({must})." if must else str(field.description)
-
-
-def taking(options: type[Options]) -> Callable[[Verb], Verb]:
-    """Return a decorator that replaces a verb's `**options` by the options of the class in signature and docstring.
-
-    A parameter that the verb names itself may be positional. In the docstring the options replace the entry
-    `**options`.
-    """
-
-    def listed(verb: Verb) -> Verb:
-        own = inspect.signature(verb)
-        parameters = [
-            parameter for parameter in own.parameters.values() if parameter.kind is not inspect.Parameter.VAR_KEYWORD
-        ]
-        fields = {name: field for name, field in in_order(options).items() if name not in own.parameters}
-        made = [
-            inspect.Parameter(
-                name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=_plain(field.annotation)
-            )
-            for name, field in fields.items()
-        ]
-        verb.takes = options  # type: ignore[attr-defined]
-        verb.__signature__ = own.replace(parameters=[*parameters, *made])  # type: ignore[attr-defined]
-        lines = "".join(f"    {name}: {meaning(field)}\n" for name, field in fields.items())
-        # Before Python 3.13 a docstring keeps its function's indentation.
-        text = inspect.cleandoc(verb.__doc__ or "")
-        verb.__doc__ = re.sub(r"    \*\*options: .*\n(?:     +.*\n)*", lambda _: lines, text)
-        return verb
-
-    return listed
-
-
-def _plain(annotation: Any) -> Any:
-    """Return a type for `help`, without Pydantic's checks."""
-    kind, inner = typing.get_origin(annotation), typing.get_args(annotation)
-    if kind is Annotated:
-        return _plain(inner[0])
-    if kind in (typing.Union, types.UnionType):
-        return functools.reduce(operator.or_, map(_plain, inner))
-    return kind[tuple(map(_plain, inner))] if kind in (tuple, list) else annotation
 
 
 def columns_by(by: Any) -> list[str]:

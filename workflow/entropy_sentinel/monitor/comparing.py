@@ -1,9 +1,9 @@
 """The verb `compare`: the difference of two models' accuracies on each slice, without labels."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -11,14 +11,13 @@ import polars as pl
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.verdict import USABLE
 from entropy_sentinel.frames.errors import ConfigError, InputError
-from entropy_sentinel.frames.options import columns_by, taking
 from entropy_sentinel.frames.printable import counted, number
 from entropy_sentinel.monitor.estimating.flags import OVERRIDDEN
-from entropy_sentinel.monitor.once import MOST_SLICES
+from entropy_sentinel.monitor.once import every_slice
 from entropy_sentinel.monitor.reading.inputs import Given
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.result import slice_name
-from entropy_sentinel.monitor.running import monitor
+from entropy_sentinel.monitor.running import monitored
 from entropy_sentinel.monitor.settings import MODEL, UNFAMILIAR, EstimateOptions
 from entropy_sentinel.monitor.summing.merging import EVERYTHING
 from entropy_sentinel.statistics.differences import (
@@ -74,13 +73,27 @@ class Comparison:
         return self.models[1] if lower > 0 else self.models[0] if upper < 0 else "cannot be told"
 
 
-@taking(EstimateOptions)
 def compare(
     first: SavedEstimator | str | Path,
     second: SavedEstimator | str | Path,
     logs: Given,
     by: Sequence[str] = (),
-    **options: Any,
+    *,
+    # The fields of `EstimateOptions`, by made.signatures
+    level: float = 0.9,
+    min_responses: int = 30,
+    top_k: int | None = None,
+    logprobs_mode: Literal["raw_logprobs", "processed_logprobs"] | None = None,
+    trace_after: str | None = None,
+    model: str | None = None,
+    column: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
+    where: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
+    scorer: str | None = None,
+    reply: str | None = None,
+    request: str | None = None,
+    strict: bool = False,
+    any_model: bool = False,
+    any_logprobs: bool = False,
 ) -> Comparison:
     """Estimate the difference of two models' accuracies on every slice, with intervals, without labels.
 
@@ -94,7 +107,25 @@ def compare(
         logs: Responses of both models: logs, traces or features, as files, or a frame of features. They may be answers
             to the same questions or to different ones of the same slices.
         by: The columns whose values define slices, combined; without any, all responses are one slice.
-        **options: The fields of `EstimateOptions`, by name: the level, and options for reading logs.
+        level: Level of the intervals (above 0 and below 1).
+        min_responses: Flag slices with fewer responses (1 or more).
+        top_k: Keep only this many alternatives per token (1 or more).
+        logprobs_mode: Kind of log-probabilities: raw_logprobs (the default) or processed_logprobs.
+        trace_after: The token that ends the thinking, such as </think>; features then use only the tokens after it.
+        model: The model, if the log does not name it.
+        column: A new name for a column, such as route=metadata.route, so that logs in several formats share the name.
+            If a name has several columns, the first with a value is used.
+        where: Use only responses with this value, such as model=qwen3-4b. If a column has several values, any of them
+            must match; if there are several columns, all of them must match.
+        scorer: The scorer whose scores are the labels, if the log of an evaluation has several.
+        reply: The column that has the server's whole reply, as JSON text or as an object, such as a.b[0].c: for records
+            of an unknown format.
+        request: The column that has the request of `reply`, for the question and the metadata.
+        strict: Stop at the first unusable record instead of skipping and counting it.
+        any_model: Also use responses of models other than the one that the estimator was fitted on. Otherwise they are
+            skipped, and it is an error if no response matches.
+        any_logprobs: Also use responses whose number or kind of log-probabilities differs from the estimator's training
+            data.
 
     Returns:
         The differences by slice.
@@ -112,12 +143,17 @@ def compare(
         >>> es.compare(small, large, both).rows.select("n_first", "n_second", "difference", "basis").rows()
         [(150, 150, 0.0, 'paired')]
     """
-    settings = EstimateOptions.of({**options, "by": tuple(columns_by(by))})
+    return compared(first, second, logs, EstimateOptions.of_arguments(locals()))
+
+
+def compared(
+    first: SavedEstimator | str | Path, second: SavedEstimator | str | Path, logs: Given, settings: EstimateOptions
+) -> Comparison:
+    """Return the result of `compare`."""
     if MODEL in settings.by:
         raise ConfigError(f"by: must not have '{MODEL}', because two models are compared in each slice")
     saved = (saved_estimator(first), saved_estimator(second))
-    given = {name: getattr(settings, name) for name in EstimateOptions.model_fields}
-    result = monitor(saved, logs, **given, max_slices=MOST_SLICES)
+    result = monitored(saved, logs, every_slice(settings))
     models = (str(saved[0].about["model"]), str(saved[1].about["model"]))
     own = [name for name in result.by if name != MODEL]
     slices = [result.slices.filter(pl.col(MODEL) == model) for model in models]

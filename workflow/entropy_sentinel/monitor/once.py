@@ -1,9 +1,9 @@
 """The verbs `estimate` and `score`: read responses once, without windows or state, and compare with labels."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -15,14 +15,14 @@ from entropy_sentinel.estimators.training import one_thread
 from entropy_sentinel.features.buckets import SCHEMA
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.options import columns_by, taking
+from entropy_sentinel.frames.options import columns_by
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.catalogue import COMPARED
 from entropy_sentinel.monitor.reading.inputs import BY, Given, Read, columns_of, features_in, read_whole, sources
 from entropy_sentinel.monitor.reading.problems import overridden
 from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.running import monitor
-from entropy_sentinel.monitor.settings import NOT_VALIDATED, TIME, UNFAMILIAR, EstimateOptions, Slicing
+from entropy_sentinel.monitor.running import monitored
+from entropy_sentinel.monitor.settings import NOT_VALIDATED, TIME, UNFAMILIAR, EstimateOptions, MonitorOptions, Slicing
 from entropy_sentinel.monitor.summing.merging import EVERYTHING
 from entropy_sentinel.signals.catalogue import SIGNALS
 from entropy_sentinel.verbs.domains import FILE, are_parts
@@ -40,13 +40,27 @@ _OF_PARTS = "slices that are files of one log, such as its days, rather than kin
 _GIVING = "log-3d, recommended or forest-10d-balanced-isotonic"
 
 
-@taking(EstimateOptions)
 def estimate(
     estimator: SavedEstimator | str | Path,
     features: Given,
     by: Sequence[str] = BY_DEFAULT,
     labels: pl.DataFrame | None = None,
-    **options: Any,
+    *,
+    # The fields of `EstimateOptions`, by made.signatures
+    level: float = 0.9,
+    min_responses: int = 30,
+    top_k: int | None = None,
+    logprobs_mode: Literal["raw_logprobs", "processed_logprobs"] | None = None,
+    trace_after: str | None = None,
+    model: str | None = None,
+    column: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
+    where: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
+    scorer: str | None = None,
+    reply: str | None = None,
+    request: str | None = None,
+    strict: bool = False,
+    any_model: bool = False,
+    any_logprobs: bool = False,
 ) -> pl.DataFrame:
     """Estimate the accuracy of every slice of responses, with intervals and warnings.
 
@@ -56,7 +70,25 @@ def estimate(
         by: The columns whose values define slices, combined; without any, all responses are one slice.
         labels: Labels of some responses, from `read_labels`. By default, the labels in the given files: scores of
             evaluations, or a column `label` of the features.
-        **options: The fields of `EstimateOptions`, by name: the level, and options for reading logs.
+        level: Level of the intervals (above 0 and below 1).
+        min_responses: Flag slices with fewer responses (1 or more).
+        top_k: Keep only this many alternatives per token (1 or more).
+        logprobs_mode: Kind of log-probabilities: raw_logprobs (the default) or processed_logprobs.
+        trace_after: The token that ends the thinking, such as </think>; features then use only the tokens after it.
+        model: The model, if the log does not name it.
+        column: A new name for a column, such as route=metadata.route, so that logs in several formats share the name.
+            If a name has several columns, the first with a value is used.
+        where: Use only responses with this value, such as model=qwen3-4b. If a column has several values, any of them
+            must match; if there are several columns, all of them must match.
+        scorer: The scorer whose scores are the labels, if the log of an evaluation has several.
+        reply: The column that has the server's whole reply, as JSON text or as an object, such as a.b[0].c: for records
+            of an unknown format.
+        request: The column that has the request of `reply`, for the question and the metadata.
+        strict: Stop at the first unusable record instead of skipping and counting it.
+        any_model: Also use responses of models other than the one that the estimator was fitted on. Otherwise they are
+            skipped, and it is an error if no response matches.
+        any_logprobs: Also use responses whose number or kind of log-probabilities differs from the estimator's training
+            data.
 
     Returns:
         One row per combination of the columns `by` (as text), the most expected errors first. It has the monitor's
@@ -81,14 +113,19 @@ def estimate(
         >>> slices["flags"].to_list()
         [['truncated', 'too few domains to say'], ['too few domains to say']]
     """
-    return estimated(saved_estimator(estimator), features, labels, by=by, **options).slices
+    return estimated(saved_estimator(estimator), features, options_of(locals()), labels).slices
 
 
-def estimated(estimator: SavedEstimator, logs: Given, labels: pl.DataFrame | None = None, **options: Any) -> Monitored:
+def options_of(arguments: Mapping[str, Any]) -> EstimateOptions:
+    """Return the options among the arguments of `estimate`; a column that `by` repeats counts once."""
+    return EstimateOptions.of_arguments({**arguments, "by": tuple(dict.fromkeys(columns_by(arguments["by"])))})
+
+
+def estimated(
+    estimator: SavedEstimator, logs: Given, settings: EstimateOptions, labels: pl.DataFrame | None = None
+) -> Monitored:
     """Return the result of `estimate`, with its provenance and problems."""
-    settings = EstimateOptions.of({**options, "by": tuple(dict.fromkeys(columns_by(options["by"])))})
-    options = {name: getattr(settings, name) for name in EstimateOptions.model_fields}
-    result = monitor(estimator, logs, **options, max_slices=MOST_SLICES)
+    result = monitored(estimator, logs, every_slice(settings))
     if FILE in settings.by and are_parts(result.slices[FILE]):
         others = [name for name in columns_of(sources(logs, settings)) if name not in (*settings.by, TIME)]
         result.problems.note(f"{_OF_PARTS}: {', '.join(others[:_NAMED]) or 'none'}", [], len(result.slices))
@@ -101,6 +138,12 @@ def estimated(estimator: SavedEstimator, logs: Given, labels: pl.DataFrame | Non
     keys = [pl.col(f"{BY}{name}") for name in settings.by] or [pl.lit(EVERYTHING)]
     rows = rows.select(*FEATURES, *estimator.signals, "label", **dict(zip(result.by, keys, strict=True)))
     return replace(result, slices=_compared(result, estimator, rows.filter(pl.col("label").is_not_null())))
+
+
+def every_slice(options: EstimateOptions) -> MonitorOptions:
+    """Return the options of a monitor that pools no slices, up to MOST_SLICES."""
+    given = {name: getattr(options, name) for name in EstimateOptions.model_fields}
+    return MonitorOptions.of(given | {"max_slices": MOST_SLICES})
 
 
 def _compared(result: Monitored, estimator: SavedEstimator, labelled: pl.DataFrame) -> pl.DataFrame:

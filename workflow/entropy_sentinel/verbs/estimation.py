@@ -22,7 +22,6 @@ from entropy_sentinel.features.buckets import COLUMN, SCHEMA
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.generation import LOGPROBS
-from entropy_sentinel.frames.options import taking
 from entropy_sentinel.frames.printable import counted
 from entropy_sentinel.frames.remote import local
 from entropy_sentinel.frames.response import item_numbers
@@ -41,7 +40,6 @@ _REASONS = 3
 log = logging.getLogger(__name__)
 
 
-@taking(Limits)
 def fit(
     features: Any,
     labels: pl.DataFrame | None = None,
@@ -49,7 +47,11 @@ def fit(
     settings: Mapping[str, Any] | None = None,
     domain: str | None = None,
     group: str | None = None,
-    **options: Any,
+    *,
+    # The fields of `Limits`, by made.signatures
+    usable_error: float = 0.1,
+    far_off: float = 0.25,
+    confidence: float = 0.9,
 ) -> SavedEstimator:
     """Fit an estimator on the responses that have features and a label.
 
@@ -64,7 +66,9 @@ def fit(
         group: A column whose values are groups of similar domains, such as the benchmark of its subjects. The
             validation then also holds out each whole group. A domain is a value of `domain` within a group, named
             GROUP/DOMAIN, or GROUP if it has no value.
-        **options: The limits of the verdict `usable`, which are the fields of `Limits`.
+        usable_error: Largest mean error on new domains of a usable estimator (above 0 and below 1).
+        far_off: An estimator is not usable if more than 5% of new domains have a larger error (above 0 and below 1).
+        confidence: Probability that the verdict `usable` needs, for each of these limits (0.5 or more and below 1).
 
     Returns:
         The estimator, with its validation and what it was fitted on.
@@ -84,7 +88,8 @@ def fit(
     """
     if not isinstance(estimator, str):
         raise ConfigError(f"estimator: must be a name such as '{_DEFAULT}', was {type(estimator).__name__}")
-    signals, limits = further_signals(estimator), Limits.of(options)
+    signals = further_signals(estimator)
+    limits = Limits.of_arguments(locals())
     asked = [QUESTION] if is_table(labels) and ASKED in table(labels, "labels").columns else []
     features = features_from(features, signals=signals, further=[name for name in (domain, group, *asked) if name])
     if domain is None:

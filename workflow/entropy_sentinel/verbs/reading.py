@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -14,7 +14,6 @@ from entropy_sentinel.features.files import feature_batches, holds_features
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import check_outputs
 from entropy_sentinel.frames.generation import LOGPROBS
-from entropy_sentinel.frames.options import taking
 from entropy_sentinel.frames.printable import one_line
 from entropy_sentinel.signals.computing import with_signals
 from entropy_sentinel.sources.logs.memory import Replies, held
@@ -66,15 +65,53 @@ def example() -> Example:
     return Example(*(folder / name for name in names))
 
 
-@taking(ReadOptions)
-def open_logs(paths: Paths | Replies, **options: Any) -> Logs:
+def open_logs(
+    paths: Paths | Replies,
+    *,
+    # The fields of `ReadOptions`, by made.signatures
+    top_k: int | None = None,
+    logprobs_mode: Literal["raw_logprobs", "processed_logprobs"] | None = None,
+    trace_after: str | None = None,
+    model: str | None = None,
+    column: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
+    where: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
+    scorer: str | None = None,
+    reply: str | None = None,
+    request: str | None = None,
+    strict: bool = False,
+    format: str | None = None,
+    max_record_mb: float = 256,
+    columns: Sequence[str] | None = None,
+    places: bool = False,
+    further: Sequence[str] = (),
+) -> Logs:
     """Open logs, to iterate once over their responses in frames of bounded size.
 
     Args:
         paths: Files, patterns, folders, or `-` for standard input, in any format of `sources.logs.catalogue`, or traces
             of this pipeline. Or replies in memory: a dict, an object from an OpenAI or LiteLLM client, a list of
             these, or a Polars, pandas or Arrow table of them.
-        **options: The fields of `ReadOptions`, by name: the format, columns, alternatives to a token.
+        top_k: Keep only this many alternatives per token (1 or more).
+        logprobs_mode: Kind of log-probabilities: raw_logprobs (the default) or processed_logprobs.
+        trace_after: The token that ends the thinking, such as </think>; features then use only the tokens after it.
+        model: The model, if the log does not name it.
+        column: A new name for a column, such as route=metadata.route, so that logs in several formats share the name.
+            If a name has several columns, the first with a value is used.
+        where: Use only responses with this value, such as model=qwen3-4b. If a column has several values, any of them
+            must match; if there are several columns, all of them must match.
+        scorer: The scorer whose scores are the labels, if the log of an evaluation has several.
+        reply: The column that has the server's whole reply, as JSON text or as an object, such as a.b[0].c: for records
+            of an unknown format.
+        request: The column that has the request of `reply`, for the question and the metadata.
+        strict: Stop at the first unusable record instead of skipping and counting it.
+        format: The format of the logs, if it is not detected: inspect, litellm, openai-batch, openai-pairs,
+            openinference, mlflow, weave, langsmith, gateway, raw-response, langchain-dump, langchain-data,
+            openai-stream, openai-responses, openai, gemini, ollama, tgi, sglang, llama-cpp, langchain, nemo, vllm,
+            table.
+        max_record_mb: Skip larger records (in megabytes), to limit memory (above 0).
+        columns: Names of the columns to keep, such as metadata.route; by default the usual columns.
+        places: Add a column with the file and line of each response.
+        further: Names of additional columns to keep as signals, if the log has them.
 
     Returns:
         An iterable of frames, whose `summary` describes what was read.
@@ -88,18 +125,59 @@ def open_logs(paths: Paths | Replies, **options: Any) -> Logs:
         >>> sum(frame.height for frame in logs), logs.summary.top_k
         (15, Counter({5: 15}))
     """
-    settings = ReadOptions.of(options)
+    return _opened(paths, ReadOptions.of_arguments(locals()))
+
+
+def _opened(paths: Paths | Replies, options: ReadOptions) -> Logs:
     replies = held(paths)
-    return Logs(log_files(paths) if replies is None else [replies], settings)
+    return Logs(log_files(paths) if replies is None else [replies], options)
 
 
-@taking(ReadOptions)
-def read_logs(paths: Paths | Replies, **options: Any) -> pl.DataFrame:
+def read_logs(
+    paths: Paths | Replies,
+    *,
+    # The fields of `ReadOptions`, by made.signatures
+    top_k: int | None = None,
+    logprobs_mode: Literal["raw_logprobs", "processed_logprobs"] | None = None,
+    trace_after: str | None = None,
+    model: str | None = None,
+    column: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
+    where: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
+    scorer: str | None = None,
+    reply: str | None = None,
+    request: str | None = None,
+    strict: bool = False,
+    format: str | None = None,
+    max_record_mb: float = 256,
+    columns: Sequence[str] | None = None,
+    places: bool = False,
+    further: Sequence[str] = (),
+) -> pl.DataFrame:
     """Read the responses of logs, with their log-probabilities, into one frame; warn of unreadable records.
 
     Args:
         paths: As for `open_logs`: files, patterns, folders, or replies in memory.
-        **options: The fields of `ReadOptions`, as for `open_logs`.
+        top_k: Keep only this many alternatives per token (1 or more).
+        logprobs_mode: Kind of log-probabilities: raw_logprobs (the default) or processed_logprobs.
+        trace_after: The token that ends the thinking, such as </think>; features then use only the tokens after it.
+        model: The model, if the log does not name it.
+        column: A new name for a column, such as route=metadata.route, so that logs in several formats share the name.
+            If a name has several columns, the first with a value is used.
+        where: Use only responses with this value, such as model=qwen3-4b. If a column has several values, any of them
+            must match; if there are several columns, all of them must match.
+        scorer: The scorer whose scores are the labels, if the log of an evaluation has several.
+        reply: The column that has the server's whole reply, as JSON text or as an object, such as a.b[0].c: for records
+            of an unknown format.
+        request: The column that has the request of `reply`, for the question and the metadata.
+        strict: Stop at the first unusable record instead of skipping and counting it.
+        format: The format of the logs, if it is not detected: inspect, litellm, openai-batch, openai-pairs,
+            openinference, mlflow, weave, langsmith, gateway, raw-response, langchain-dump, langchain-data,
+            openai-stream, openai-responses, openai, gemini, ollama, tgi, sglang, llama-cpp, langchain, nemo, vllm,
+            table.
+        max_record_mb: Skip larger records (in megabytes), to limit memory (above 0).
+        columns: Names of the columns to keep, such as metadata.route; by default the usual columns.
+        places: Add a column with the file and line of each response.
+        further: Names of additional columns to keep as signals, if the log has them.
 
     Returns:
         One row per response, with the columns of GENERATIONS, `model`, `benchmark` (the name of a log's file),
@@ -119,15 +197,33 @@ def read_logs(paths: Paths | Replies, **options: Any) -> pl.DataFrame:
         >>> read_logs({"id": "a-reply", "model": "m", "choices": [choice]}).select("item_id", "text").row(0)
         ('a-reply', '4')
     """
-    logs = open_logs(paths, **options)
+    logs = _opened(paths, ReadOptions.of_arguments(locals()))
     frames = _some(list(logs), logs.summary)
     _warn(logs.summary)
     return combined(frames)
 
 
-@taking(ReadOptions)
 def read_features(
-    paths: Paths | Replies, texts: bool = False, signals: Sequence[str] = (), **options: Any
+    paths: Paths | Replies,
+    texts: bool = False,
+    signals: Sequence[str] = (),
+    *,
+    # The fields of `ReadOptions`, by made.signatures
+    top_k: int | None = None,
+    logprobs_mode: Literal["raw_logprobs", "processed_logprobs"] | None = None,
+    trace_after: str | None = None,
+    model: str | None = None,
+    column: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
+    where: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
+    scorer: str | None = None,
+    reply: str | None = None,
+    request: str | None = None,
+    strict: bool = False,
+    format: str | None = None,
+    max_record_mb: float = 256,
+    columns: Sequence[str] | None = None,
+    places: bool = False,
+    further: Sequence[str] = (),
 ) -> pl.DataFrame:
     """Read features from files of stage `features`, or compute them from logs or replies in memory.
 
@@ -138,7 +234,27 @@ def read_features(
         texts: Add the responses' texts in the column `response`.
         signals: Names of further signals, for estimators that need them. They are read from a log's column of that
             name, or else computed if a response's trace is enough. Files of features must have them.
-        **options: The fields of `ReadOptions`, as for `open_logs`.
+        top_k: Keep only this many alternatives per token (1 or more).
+        logprobs_mode: Kind of log-probabilities: raw_logprobs (the default) or processed_logprobs.
+        trace_after: The token that ends the thinking, such as </think>; features then use only the tokens after it.
+        model: The model, if the log does not name it.
+        column: A new name for a column, such as route=metadata.route, so that logs in several formats share the name.
+            If a name has several columns, the first with a value is used.
+        where: Use only responses with this value, such as model=qwen3-4b. If a column has several values, any of them
+            must match; if there are several columns, all of them must match.
+        scorer: The scorer whose scores are the labels, if the log of an evaluation has several.
+        reply: The column that has the server's whole reply, as JSON text or as an object, such as a.b[0].c: for records
+            of an unknown format.
+        request: The column that has the request of `reply`, for the question and the metadata.
+        strict: Stop at the first unusable record instead of skipping and counting it.
+        format: The format of the logs, if it is not detected: inspect, litellm, openai-batch, openai-pairs,
+            openinference, mlflow, weave, langsmith, gateway, raw-response, langchain-dump, langchain-data,
+            openai-stream, openai-responses, openai, gemini, ollama, tgi, sglang, llama-cpp, langchain, nemo, vllm,
+            table.
+        max_record_mb: Skip larger records (in megabytes), to limit memory (above 0).
+        columns: Names of the columns to keep, such as metadata.route; by default the usual columns.
+        places: Add a column with the file and line of each response.
+        further: Names of additional columns to keep as signals, if the log has them.
 
     Returns:
         One row per response, with the columns of FEATURE_FRAME, of the log-probabilities and of the log.
@@ -152,7 +268,7 @@ def read_features(
         >>> read_features(es.example().log, columns=["metadata.route"])["metadata.route"].unique().sort().to_list()
         ['gsm8k', 'math', 'scibench', 'svamp', 'theoremqa']
     """
-    settings = ReadOptions.of({**options, "further": (*options.get("further", ()), *signals)})
+    settings = ReadOptions.of_arguments(locals() | {"further": (*further, *signals)})
     replies = held(paths)
     given_files = log_files(paths) if replies is None else []
     if replies is None and not given_files:

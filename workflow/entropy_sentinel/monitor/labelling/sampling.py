@@ -7,7 +7,7 @@ times the standard deviation of a label (Neyman 1934), which is largest if P(cor
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -15,7 +15,6 @@ import polars as pl
 from entropy_sentinel.estimators.familiarity import familiarity_of, residuals_if_unfamiliar
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.frames.options import taking
 from entropy_sentinel.monitor.labelling.chosen import Sample, identity, order_of, slice_columns
 from entropy_sentinel.monitor.labelling.first import first_sample
 from entropy_sentinel.monitor.labelling.using import relies_on
@@ -146,13 +145,30 @@ def width_alone(p: np.ndarray, n: int, level: float) -> float | None:
     return upper - lower
 
 
-@taking(SampleOptions)
 def sample(
     estimator: SavedEstimator | str | Path | None,
     logs: Given,
     by: Sequence[str] = (),
     budget: int = 100,
-    **options: Any,
+    *,
+    # The fields of `SampleOptions`, by made.signatures
+    per_slice: int | None = None,
+    seed: int = 42,
+    level: float = 0.9,
+    top_k: int | None = None,
+    logprobs_mode: Literal["raw_logprobs", "processed_logprobs"] | None = None,
+    trace_after: str | None = None,
+    model: str | None = None,
+    column: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
+    where: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
+    scorer: str | None = None,
+    reply: str | None = None,
+    request: str | None = None,
+    strict: bool = False,
+    any_model: bool = False,
+    any_logprobs: bool = False,
+    format: str | None = None,
+    max_record_mb: float = 256,
 ) -> Sample:
     """Choose the responses whose labels are most informative about the accuracy of the slices.
 
@@ -167,7 +183,32 @@ def sample(
         by: The columns whose values define slices, combined. Without any, all responses are one slice. For a first
             `fit` they are the domains.
         budget: The number of responses to choose.
-        **options: The other fields of `SampleOptions`, by name: `per_slice`, `seed`, `level`, and options for reading.
+        per_slice: Minimum number of labels per slice: by default 5 with an estimator, otherwise 20 to 40 (0 or more and
+            at most 1,000,000,000).
+        seed: A different seed chooses other responses (0 or more and below 4,294,967,296).
+        level: Level of the intervals (above 0 and below 1).
+        top_k: Keep only this many alternatives per token (1 or more).
+        logprobs_mode: Kind of log-probabilities: raw_logprobs (the default) or processed_logprobs.
+        trace_after: The token that ends the thinking, such as </think>; features then use only the tokens after it.
+        model: The model, if the log does not name it.
+        column: A new name for a column, such as route=metadata.route, so that logs in several formats share the name.
+            If a name has several columns, the first with a value is used.
+        where: Use only responses with this value, such as model=qwen3-4b. If a column has several values, any of them
+            must match; if there are several columns, all of them must match.
+        scorer: The scorer whose scores are the labels, if the log of an evaluation has several.
+        reply: The column that has the server's whole reply, as JSON text or as an object, such as a.b[0].c: for records
+            of an unknown format.
+        request: The column that has the request of `reply`, for the question and the metadata.
+        strict: Stop at the first unusable record instead of skipping and counting it.
+        any_model: Also use responses of models other than the one that the estimator was fitted on. Otherwise they are
+            skipped, and it is an error if no response matches.
+        any_logprobs: Also use responses whose number or kind of log-probabilities differs from the estimator's training
+            data.
+        format: The format of the logs, if it is not detected: inspect, litellm, openai-batch, openai-pairs,
+            openinference, mlflow, weave, langsmith, gateway, raw-response, langchain-dump, langchain-data,
+            openai-stream, openai-responses, openai, gemini, ollama, tgi, sglang, llama-cpp, langchain, nemo, vllm,
+            table.
+        max_record_mb: Skip larger records (in megabytes), to limit memory (above 0).
 
     Returns:
         The responses to label, with their weights, and what to expect of the slices.
@@ -183,7 +224,11 @@ def sample(
         >>> len(chosen.responses), chosen.slices["n_to_label"].sum(), round(chosen.responses["weight"].sum(), 6)
         (40, 40, 150.0)
     """
-    settings = SampleOptions.of({"by": by, "budget": budget, **options})
+    return sampled(estimator, logs, SampleOptions.of_arguments(locals()))
+
+
+def sampled(estimator: SavedEstimator | str | Path | None, logs: Given, settings: SampleOptions) -> Sample:
+    """Return the result of `sample`."""
     if estimator is None:
         return first_sample(logs, settings)
     saved = saved_estimator(estimator)
