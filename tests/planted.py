@@ -32,8 +32,9 @@ PLANTED = [Planted(**row) for row in yaml.safe_load(Path(__file__).with_suffix("
 
 def place_of(planted: Planted, folder: Path) -> Path:
     """The one file of the package, or of the papers, with the text that is replaced."""
-    rooms = [*(folder / PACKAGE).rglob("*.py"), *(folder / "papers").rglob("*.py")]
-    files = [path for path in sorted(rooms) if "tests" not in path.relative_to(folder).parts and planted.old in path.read_text()]
+    found = sorted([*(folder / PACKAGE).rglob("*.py"), *(folder / "papers").rglob("*.py")])
+    code = [path for path in found if "tests" not in path.relative_to(folder).parts]
+    files = [path for path in code if planted.old in path.read_text()]
     if len(files) != 1 or files[0].read_text().count(planted.old) != 1:
         raise LookupError(
             f"{planted.name}: must occur once in the package, occurs in {len(files)} files: {planted.old!r}"

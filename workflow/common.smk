@@ -20,7 +20,7 @@ except extensions.ConfigError as error:
 
 from entropy_sentinel.config import estimates, generations, judging
 from entropy_sentinel.config.config import load_config
-from entropy_sentinel.config.layout import Layout, parts_folder
+from entropy_sentinel.config.layout import StudyLayout, parts_folder
 from entropy_sentinel.engines.devices import visible
 from entropy_sentinel.engines.run import announce_run
 from entropy_sentinel.estimators.settings import group_file
@@ -87,7 +87,7 @@ if not workflow.subprocess_exec:
 ESTIMATORS_OF = {file: GROUPS[group] for file, group in GROUP_FILES.items()}
 JOB_LINES = show_jobs(workflow, Work(CONFIG, ESTIMATORS_OF, ESTIMATE_BATCHES))
 
-LAYOUT = Layout(CONFIG.study)
+LAYOUT = StudyLayout(CONFIG.study)
 RESULTS, LOGS = LAYOUT.results, LAYOUT.logs
 ITEMS, GENERATIONS, LABELS, FEATURES = LAYOUT.items, LAYOUT.generations, LAYOUT.labels, LAYOUT.features
 # Families of signals other than the features, and their declarations. Jobs that use signals depend on these and on the

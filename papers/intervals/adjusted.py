@@ -56,7 +56,7 @@ class FittedMethods:
         self.known, self.undercoverage = known, undercoverage
 
     def apply(self, method: str, level: float, to: Questions) -> AdjustedIntervals:
-        """Return the intervals of an available method at a stated level; raise TooFew if it cannot be fitted."""
+        """Return the intervals of an available method at a level; raise TooFewQuestions if it cannot be fitted."""
         if method in ADJUSTMENTS:
             return self._adjusted(method, level, to)
         adjusted: AdjustedIntervals = getattr(self, f"_{method}")(level, to)

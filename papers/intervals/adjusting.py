@@ -113,7 +113,7 @@ def fit(name: str, calibration: Stated, true: Numbers, alpha: float) -> Adjustme
     """Return the adjustment of this name (`catalogue.ADJUSTMENTS`), fitted to a level of 1 - alpha.
 
     `true` are the true answers of the calibration questions, (n,), in the unit of the bounds. Raises ValueError for an
-    invalid level, or if the questions lack data that the adjustment needs; TooFew for too few questions.
+    invalid level, or if the questions lack data that the adjustment needs; TooFewQuestions for too few questions.
     """
     true = np.asarray(true, dtype=float)
     if name not in _FITS:

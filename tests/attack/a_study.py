@@ -11,7 +11,7 @@ from attack_cases import ROOT
 from entropy_sentinel.config.config import Config, load_config, read_config
 from entropy_sentinel.config.generations import benchmark_settings, generation_settings
 from entropy_sentinel.config.judging import judge_settings, labels_files
-from entropy_sentinel.config.layout import Layout
+from entropy_sentinel.config.layout import StudyLayout
 from entropy_sentinel.stages.benchmark import write_benchmark
 from entropy_sentinel.stages.feature import write_features
 from entropy_sentinel.stages.generation import write_generations
@@ -41,7 +41,7 @@ class Study:
         }
         (folder / "study.yaml").write_text(yaml.safe_dump(over))
         self.config: Config = load_config(read_config([ROOT / "config.yaml", folder / "study.yaml"]))
-        layout, names = Layout(self.config.study), {"model": MODEL, "benchmark": BENCHMARK, "judge": JUDGE}
+        layout, names = StudyLayout(self.config.study), {"model": MODEL, "benchmark": BENCHMARK, "judge": JUDGE}
         self.items, self.generations = (path.format(**names) for path in (layout.items, layout.generations))
         self.features, self.labels = (path.format(**names) for path in (layout.features, layout.labels))
         self.observations = layout.observations.format(**names)

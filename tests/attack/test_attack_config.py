@@ -14,7 +14,7 @@ from attack_cases import PLANTED, ROOT, Case, at, attack, cases, expand, text
 
 from entropy_sentinel.config import estimates, generations, judging
 from entropy_sentinel.config.config import Config, load_config, read_config
-from entropy_sentinel.config.layout import Layout
+from entropy_sentinel.config.layout import StudyLayout
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +40,7 @@ def files(case: Case, folder: Path) -> list[str]:
 
 def usable(config: Config) -> None:
     """A config that is accepted gives settings that can be written down, without a key, and names of possible files."""
-    run, layout, groups = config.run, Layout(config.study), estimates.group_files(config)
+    run, layout, groups = config.run, StudyLayout(config.study), estimates.group_files(config)
     settings: list[Any] = [judging.judge_settings(config, judge) for judge in run.judges]
     settings += [generations.benchmark_settings(config, benchmark) for benchmark in run.benchmarks]
     settings += [generations.generation_settings(config, *both) for both in product(run.models, run.benchmarks)]

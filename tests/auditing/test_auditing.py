@@ -26,10 +26,10 @@ from entropy_sentinel.auditing.answers import (
     write_page,
 )
 from entropy_sentinel.auditing.measuring import audit, parts
-from entropy_sentinel.auditing.sample import Sample, draw, material, read_sample
+from entropy_sentinel.auditing.sample import AuditSample, draw, material, read_sample
 from entropy_sentinel.commands.main import main
 from entropy_sentinel.config.config import load_config, read_config
-from entropy_sentinel.config.layout import Layout
+from entropy_sentinel.config.layout import StudyLayout
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import GENERATIONS
@@ -98,7 +98,7 @@ def study_of(folder: Path) -> None:
     }
     (folder / "config.yaml").write_text((ROOT / "config.yaml").read_text())
     (folder / "study.yaml").write_text(yaml.safe_dump(over))
-    layout = Layout("audited")
+    layout = StudyLayout("audited")
     fixed = {"seed": 0, "run": 0, "prompt_hash": "", "prompt_tokens": 1, "n_tokens": 0, "trace_start": 0}
     empty = {"token_ids": None, "token_logprobs": [], "top_logprobs": [], "top_token_ids": None, "displaced_steps": 0}
     for name, labels, reference in (("a", message, "4"), ("b", [None] * 3, None)):
@@ -146,7 +146,7 @@ def run(*arguments: str, code: int = 0) -> None:
     assert (ended.value.code or 0) == code
 
 
-def drawn(folder: Path, *arguments: str) -> tuple[Sample, pl.DataFrame]:
+def drawn(folder: Path, *arguments: str) -> tuple[AuditSample, pl.DataFrame]:
     """The sample of the study, drawn by writing the page, and what a person is shown."""
     run("-c", "study.yaml", "--html", "page.html", *arguments)
     sample = read_sample("audited", "math-verify")
@@ -338,7 +338,7 @@ def test_bad_answers_are_named(text: str | bytes, expected: str, tmp_path: Path)
 
 def test_earlier_answers_are_imported(tmp_path: Path) -> None:
     rows, strata = draw(people(20), 10, 1)
-    sample = Sample(rows, {"strata": strata})
+    sample = AuditSample(rows, {"strata": strata})
     one, two = rows.select("model", "benchmark", "item_id", "sample").rows()[:2]
     write_answers({one: "correct", two: "unsure"}, tmp_path / "kept.csv")
     write_answers({two: "incorrect", ("z", "a", "a-1", 0): "correct"}, tmp_path / "given.csv")
@@ -422,7 +422,7 @@ def test_two_terminals_share_answers_and_report_disagreements(study: Path) -> No
     assert (results[order[3]], len(replaced_file(path).read_text().splitlines())) == ("correct", 2)
 
 
-def sample_of(strata: dict[str, tuple[int, str]]) -> tuple[Sample, dict]:
+def sample_of(strata: dict[str, tuple[int, str]]) -> tuple[AuditSample, dict]:
     """One model and benchmark: by verdict the size of the stratum, and a person's answers, a letter each."""
     rows, answers, about = [], {}, []
     by_letter = {answer[0]: answer for answer in terminal.ANSWERS.values()}
@@ -434,7 +434,7 @@ def sample_of(strata: dict[str, tuple[int, str]]) -> tuple[Sample, dict]:
                 answers[rows[-1][:4]] = by_letter[letter]
     columns = ["model", "benchmark", "item_id", "sample", "verdict", "response_hash"]
     frame = pl.DataFrame(rows, schema=columns, orient="row")
-    return Sample(frame, {"study": "s", "judge": "j", "size": 1, "seed": 1, "strata": about}), answers
+    return AuditSample(frame, {"study": "s", "judge": "j", "size": 1, "seed": 1, "strata": about}), answers
 
 
 def test_strata_are_weighted_by_size() -> None:
@@ -511,7 +511,7 @@ def test_the_report(study: Path, capsys: pytest.CaptureFixture) -> None:
     assert pl.read_csv(folder / "agreement.csv")["by"].to_list()[0] == "all"
     assert pl.read_csv(folder / "domains.csv")["n_labelled"].to_list() == [10]
     # A response that is another now is found.
-    path = study / Layout("audited").generations.format(model="m", benchmark="a")
+    path = study / StudyLayout("audited").generations.format(model="m", benchmark="a")
     GENERATIONS.write(GENERATIONS.read(path).with_columns(text=pl.lit("new")), path, {"model": "m", "benchmark": "a"})
     run("-c", "study.yaml", "report", code=1)
     assert "has changed since the sample was drawn; draw again with --new" in capsys.readouterr().err

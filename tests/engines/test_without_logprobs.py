@@ -12,7 +12,7 @@ import yaml
 from fake_api import completion, fake_api, ok, quiet_litellm
 
 from entropy_sentinel.analyses.responses.page import write_page
-from entropy_sentinel.analyses.responses.terminal import StudyFiles, one_response
+from entropy_sentinel.analyses.responses.terminal import ModelFiles, one_response
 from entropy_sentinel.chat.sending import Sender
 from entropy_sentinel.chat.settings import SERVERS
 from entropy_sentinel.config.config import load_config
@@ -110,7 +110,7 @@ def test_from_request_to_page(answered: tuple[Path, list[dict[str, Any]]]) -> No
         assert text in shown
     assert "left out" not in shown
     parts = one_response(
-        StudyFiles(*(str(folder / f"{file}.parquet") for file in ("items", "traces", "labels", "seen")), None, None),
+        ModelFiles(*(str(folder / f"{file}.parquet") for file in ("items", "traces", "labels", "seen")), None, None),
         *("gsm8k", ("gsm8k-00001", 0), "entropy", 5),
     )
     assert r"\boxed{4}" in [str(part) for part in parts]

@@ -175,7 +175,7 @@ BEGIN = "def estimators():\n    from entropy_sentinel.estimators.family import F
 @pytest.mark.parametrize(
     ("families", "facts"),
     [
-        ('{"own": 7}', ("'own'", "entropy_sentinel.estimators.family.Family", "int")),
+        ('{"own": 7}', ("'own'", "entropy_sentinel.estimators.family.EstimatorFamily", "int")),
         ('{"own": Family("other", "o", print, {"own": "Own"})}', ("'own'", "'other'", "estimators()")),
         ('{"own": Family("own", "o", print, {"atc-max": "A"})}', ("'atc-max'", "'atc'", "entropy_sentinel.estimators")),
         ('{"own": Family("own", "o", print, {"an/other": "A"})}', ("'an/other'", "a-name")),

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from scipy.stats import ks_2samp, kstwobign
 
 from entropy_sentinel.estimators.about import about
-from entropy_sentinel.estimators.support import NOISE, QUANTILES, Compared, Support
+from entropy_sentinel.estimators.support import NOISE, QUANTILES, Support, SupportComparison
 from entropy_sentinel.estimators.training import TrainingRows
 
 # Features and labels of a tiny model (tests/shared/support_data.py).
@@ -27,7 +27,7 @@ def counts(support: Support, features: pl.DataFrame) -> np.ndarray:
     return support.counts(features, np.zeros(len(features), dtype=int), 1)[0]
 
 
-def compare(support: Support, *slices: pl.DataFrame) -> Compared:
+def compare(support: Support, *slices: pl.DataFrame) -> SupportComparison:
     return support.compare(np.stack([counts(support, slice_) for slice_ in slices]))
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from entropy_sentinel.config.layout import STAGE_FOLDERS, Layout
+from entropy_sentinel.config.layout import STAGE_FOLDERS, StudyLayout
 from entropy_sentinel.estimators.settings import group_file
 from entropy_sentinel.frames.contract import Contract
 from entropy_sentinel.frames.errors import ContractError
@@ -28,7 +28,7 @@ def write(path: str, **message: str) -> str:
 
 
 def test_paths_match_the_layout() -> None:
-    layout = Layout("my.study")
+    layout = StudyLayout("my.study")
     assert place(layout.estimates.format(**NAMES)) == {"judge": "j", "model": "m", "group": "a+b"}
     assert place(layout.features.format(**NAMES)) == {"model": "m", "benchmark": "gsm8k"}
     assert place(layout.observations.format(**NAMES)) == {"judge": "j", "model": "m"}
@@ -37,7 +37,7 @@ def test_paths_match_the_layout() -> None:
 
 
 def test_the_layout_has_files_of_stages_only() -> None:
-    layout = {name: template for name, template in vars(Layout("s")).items() if name not in ("results", "logs")}
+    layout = {name: template for name, template in vars(StudyLayout("s")).items() if name not in ("results", "logs")}
     assert layout.pop("costs") == "results/s/{judge}/costs.csv"
     assert {Path(template).parts[2] for template in layout.values()} <= set(STAGE_FOLDERS)
 
@@ -54,7 +54,7 @@ def test_the_layout_has_files_of_stages_only() -> None:
     ],
 )
 def test_the_provenance_of_a_file_must_match_its_path(template: str, message: dict[str, str], refused: str) -> None:
-    path = getattr(Layout("s"), template).format(**NAMES)
+    path = getattr(StudyLayout("s"), template).format(**NAMES)
     right = {name: NAMES[name] for name in message}
     check_inputs([write(path, **right)])
     write(path, **message)
@@ -64,7 +64,7 @@ def test_the_provenance_of_a_file_must_match_its_path(template: str, message: di
 
 def test_files_of_groups_with_shortened_names_are_accepted() -> None:
     group = "+".join(f"benchmark-number-{n:03d}" for n in range(20))
-    path = Layout("s").estimates.format(**NAMES | {"group": group_file(group)})
+    path = StudyLayout("s").estimates.format(**NAMES | {"group": group_file(group)})
     assert group not in path
     check_inputs([write(path, group=group)])
     with pytest.raises(ContractError, match="must be of group"):
@@ -72,6 +72,6 @@ def test_files_of_groups_with_shortened_names_are_accepted() -> None:
 
 
 def test_labels_of_another_benchmark_are_reported_by_their_item_ids() -> None:
-    path = Layout("s").labels.format(**NAMES | {"benchmark": "math"})
+    path = StudyLayout("s").labels.format(**NAMES | {"benchmark": "math"})
     with pytest.raises(ContractError, match="must be of benchmark 'math', is of 'gsm8k'"):
         check_inputs([write(path, judge="j")])

@@ -10,7 +10,7 @@ from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm
 from entropy_sentinel.chat.settings import Prompt
 from entropy_sentinel.judges.catalogue import PROMPTS
 from entropy_sentinel.judges.judge import Case, Verdict
-from entropy_sentinel.judges.llm import LlmJudge, Shown, headings_of, quoted, without_special_tokens
+from entropy_sentinel.judges.llm import LlmJudge, VisibleText, headings_of, quoted, without_special_tokens
 
 pytestmark = quiet_litellm
 
@@ -26,7 +26,7 @@ def apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOSTED_VLLM_API_KEY", "a-key-of-no-provider")
 
 
-def shown(response: str, headings: frozenset[str] = PAPER) -> Shown:
+def shown(response: str, headings: frozenset[str] = PAPER) -> VisibleText:
     return quoted(without_special_tokens(response), headings)
 
 
@@ -52,7 +52,7 @@ def shown(response: str, headings: frozenset[str] = PAPER) -> Shown:
     ],
 )
 def test_special_tokens_are_left_out_until_none_is_left(response: str, text: str) -> None:
-    assert shown(response) == Shown(text, INSIDE)
+    assert shown(response) == VisibleText(text, INSIDE)
 
 
 def test_nests_of_any_depth_are_taken_apart_quickly() -> None:
@@ -128,7 +128,7 @@ def test_headings_of_the_prompt_are_quoted_with_every_line(response: str) -> Non
     ],
 )
 def test_a_judgement_is_quoted(response: str) -> None:
-    assert shown(response) == Shown(f"> {response}", JUDGEMENT)
+    assert shown(response) == VisibleText(f"> {response}", JUDGEMENT)
 
 
 @pytest.mark.parametrize(
@@ -152,12 +152,12 @@ def test_a_judgement_is_quoted(response: str) -> None:
 )
 def test_text_without_headings_is_shown_unchanged(response: str) -> None:
     """Or else it would be asked, and paid for, once more."""
-    assert shown(response) == Shown(response)
+    assert shown(response) == VisibleText(response)
 
 
 def test_tokens_at_the_ends_are_of_the_format_and_no_caution() -> None:
-    assert shown("<bos>It is 4.<|end|><|endoftext|>\n") == Shown("It is 4.")
-    assert shown("<|end|>\n") == Shown("")
+    assert shown("<bos>It is 4.<|end|><|endoftext|>\n") == VisibleText("It is 4.")
+    assert shown("<|end|>\n") == VisibleText("")
 
 
 @pytest.mark.parametrize(

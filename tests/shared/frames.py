@@ -11,7 +11,7 @@ from observations import BESIDE
 
 from entropy_sentinel.analyses.accuracy import figures, panels
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, REPEATS, SWEEP
-from entropy_sentinel.analyses.accuracy.validation import Domain, Method, ModelValidation
+from entropy_sentinel.analyses.accuracy.validation import DomainResult, Method, ModelValidation
 from entropy_sentinel.analyses.exhibits import draw
 from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS
 from entropy_sentinel.features.catalogue import FEATURES
@@ -124,10 +124,10 @@ def validation(
     return ModelValidation(model=model, **(told | changes))
 
 
-def _domain(name: str, estimated: float | None, true: float | None) -> Domain:
+def _domain(name: str, estimated: float | None, true: float | None) -> DomainResult:
     if estimated is None:
-        return Domain(name, 100, None, None, None, None, true, "all training rows are correct")
-    return Domain(name, 100, estimated, estimated - 0.1, estimated + 0.1, "predictive", true, None)
+        return DomainResult(name, 100, None, None, None, None, true, "all training rows are correct")
+    return DomainResult(name, 100, estimated, estimated - 0.1, estimated + 0.1, "predictive", true, None)
 
 
 class SyntheticStudy:

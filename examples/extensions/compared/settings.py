@@ -4,7 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import Field
 
-from entropy_sentinel.frames.analysis import Analysis, Reads, Studied
+from entropy_sentinel.frames.analysis import Analysis, Reads, StudyNames
 from entropy_sentinel.frames.sections import DISTINCT, Name
 
 
@@ -23,13 +23,13 @@ class Compared(Analysis):
         None, description="estimator, a name of estimation.estimators; null for the group's own"
     )
 
-    def obstacle(self, studied: Studied) -> str | None:
+    def obstacle(self, studied: StudyNames) -> str | None:
         """See `Analysis.obstacle`."""
         run, _ = studied.run("models", "analyses.compared.models", self.models or studied.models)
         key = "analyses.compared.models" if self.models else "run.models"
         return f"it compares two models, but of {key} only {run or 'none'} is run" if len(run) < 2 else None
 
-    def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
+    def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
         named, lines = self.named(studied, {"group": "groups", "estimator": "estimated"})
         chosen = {

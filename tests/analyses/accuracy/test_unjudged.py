@@ -7,7 +7,7 @@ import pytest
 from frames import GROUPS, estimate_rows, sweep_rows, validation
 
 from entropy_sentinel.analyses.accuracy.report import Study
-from entropy_sentinel.analyses.accuracy.summary import Unjudged, summarise, unjudged
+from entropy_sentinel.analyses.accuracy.summary import UnjudgedBenchmark, summarise, unjudged
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.label import LABELS, NO_REFERENCE
 from entropy_sentinel.judges.structure import kind_for
@@ -37,7 +37,7 @@ def written(tmp_path: Path) -> Any:
 def test_sixty_nulls_of_sixty_name_judge_reason_and_the_kind_that_could(written: Any) -> None:
     nulls = [(None, "no final answer")] * 7 + [(None, TEXT)] * 53 + [(None, NO_REFERENCE)]
     items = [(OPTIONS, "Hydrogen, H_2")] * 60 + [(OPTIONS, None)]
-    assert written(nulls, items) == [Unjudged("a", "gases", "mine", 60, TEXT, 53, "choice", False)]
+    assert written(nulls, items) == [UnjudgedBenchmark("a", "gases", "mine", 60, TEXT, 53, "choice", False)]
     (one,) = written(nulls, items)
     assert one.text == (
         "a, gases: mine gave no label to any of 60 responses (53 times reference is text, not an expression). To have "

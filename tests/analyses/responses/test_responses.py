@@ -260,9 +260,9 @@ def test_the_preferred_estimator_gives_p_correct_or_else_the_first(tmp_path):
     assert estimator_of(None, FOREST) is None
 
 
-def study(paths: dict[str, str]) -> terminal.StudyFiles:
+def study(paths: dict[str, str]) -> terminal.ModelFiles:
     names = ("benchmarks", "generations", "labels", "observations", "scores")
-    return terminal.StudyFiles(*(paths[name] for name in names), FOREST)
+    return terminal.ModelFiles(*(paths[name] for name in names), FOREST)
 
 
 def said(parts: list[terminal.Part]) -> str:

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from entropy_sentinel.analyses.responses.page import render_page
-from entropy_sentinel.analyses.responses.reading import Response, Trajectory, read_trajectories
+from entropy_sentinel.analyses.responses.reading import AnnotatedResponse, EntropyCurve, read_trajectories
 from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
 
 
-def curve(entropies: list[float], **changes: Any) -> Trajectory:
+def curve(entropies: list[float], **changes: Any) -> EntropyCurve:
     values = {"answer": "own", "text": "42", "eas": sum(entropies), "tokens_to_answer": len(entropies) + 1}
     values |= {"positions": tuple(range(1, len(entropies) + 1)), "entropies": tuple(entropies)}
-    return Trajectory(**values | changes)
+    return EntropyCurve(**values | changes)
 
 
 def points(outline: str) -> list[tuple[float, float]]:
@@ -45,13 +45,13 @@ def test_curves_of_the_items_that_are_requested(tmp_path: Path) -> None:
     ]
     FORCED_ANSWERS.write(FORCED_ANSWERS.frame(rows), tmp_path / "asked.parquet", {})
     result = read_trajectories(tmp_path / "asked.parquet", ["x"])
-    assert result == {("x", 0): [Trajectory("own", "4", 1.5, 3, (1, 2), (0.5, 1.0))]}
+    assert result == {("x", 0): [EntropyCurve("own", "4", 1.5, 3, (1, 2), (0.5, 1.0))]}
     assert read_trajectories(None, ["x"]) == {}
 
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script>", "x" * 10_000])
 def test_the_page_shows_it_with_its_area(text: str) -> None:
-    response = Response(
+    response = AnnotatedResponse(
         "b-0", 0, "?", "4", "so 4", 2, "stop", True, None, "4", 0.5, (), (curve([0.5, 1.0], text=text),)
     )
     page = render_page("l", "m", None, [("b", [(response, ["most certain"])])], "no texts", 0)

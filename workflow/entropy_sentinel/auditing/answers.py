@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
 
-from entropy_sentinel.auditing.sample import Sample, folder_of
+from entropy_sentinel.auditing.sample import AuditSample, folder_of
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.frames.locks import locked
@@ -104,7 +104,7 @@ def _write(rows: Iterable[Sequence[object]], path: Path) -> None:
     write_whole(path, text.getvalue())
 
 
-def add_answers(sample: Sample, given: Path, kept: Path) -> tuple[int, int, int]:
+def add_answers(sample: AuditSample, given: Path, kept: Path) -> tuple[int, int, int]:
     """Add the answers in the file `given` to the file `kept`.
 
     Returns how many are for responses of the sample, how many for others, and how many replace another answer. Raises
@@ -118,7 +118,7 @@ def add_answers(sample: Sample, given: Path, kept: Path) -> tuple[int, int, int]
     return len(used), len(new) - len(used), len(replaced)
 
 
-def write_page(sample: Sample, shown: pl.DataFrame, answers: Answers, path: Path, command: str) -> None:
+def write_page(sample: AuditSample, shown: pl.DataFrame, answers: Answers, path: Path, command: str) -> None:
     """Write the page for labelling `shown`, the sample's material, with the existing `answers`.
 
     The page omits the judge's verdicts. It names `command`, which reads the saved file.

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.auditing.answers import LABELS, Answers
-from entropy_sentinel.auditing.sample import STRATUM, Drawn, Sample
+from entropy_sentinel.auditing.sample import STRATUM, AuditSample, SampleOrigin
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.frames.printable import number, write_table
@@ -39,7 +39,7 @@ class Audit:
     in strata with an answer; all shares are over these.
     """
 
-    about: Drawn
+    about: SampleOrigin
     counts: dict[str, int]
     covered: float
     agreement: pl.DataFrame
@@ -50,7 +50,7 @@ class Audit:
     domains: pl.DataFrame
 
 
-def audit(sample: Sample, answers: Answers) -> Audit:
+def audit(sample: AuditSample, answers: Answers) -> Audit:
     """Compute the figures of `answers`; raise InputError if none is for a response that the judge has labelled."""
     about = sample.about
     labels = [answers.get(response) for response in sample.rows.select(RESPONSE).rows()]
@@ -66,7 +66,7 @@ def audit(sample: Sample, answers: Answers) -> Audit:
     labelled = strata.filter(pl.col("verdict").is_in(_SAYS))
     covered = _sum(labelled.join(judged, on=STRATUM, how="semi")["n"]) / _sum(labelled["n"])
     return Audit(
-        about=Drawn(study=about["study"], judge=about["judge"], size=about["size"], seed=about["seed"]),
+        about=SampleOrigin(study=about["study"], judge=about["judge"], size=about["size"], seed=about["seed"]),
         counts={label: labels.count(label) for label in LABELS} | {"not_answered": labels.count(None)},
         covered=covered,
         agreement=pl.DataFrame(list(_agreement_rows(judged, strata)), infer_schema_length=None),

@@ -11,7 +11,7 @@ from typing import TypedDict, cast
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.config.layout import Layout
+from entropy_sentinel.config.layout import StudyLayout
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import Column, Contract, given, read_provenance
@@ -44,7 +44,7 @@ class Stratum(TypedDict):
     drawn: int
 
 
-class Drawn(TypedDict):
+class SampleOrigin(TypedDict):
     """The study and judge of a sample, and how it was drawn."""
 
     study: str
@@ -53,18 +53,18 @@ class Drawn(TypedDict):
     seed: int
 
 
-class About(Drawn):
+class SampleProvenance(SampleOrigin):
     """The provenance of a sample."""
 
     strata: list[Stratum]
 
 
 @dataclass(frozen=True)
-class Sample:
+class AuditSample:
     """Rows of AUDIT_SAMPLE in the order of labelling, and their provenance."""
 
     rows: pl.DataFrame
-    about: About
+    about: SampleProvenance
 
 
 def folder_of(study: str, judge: str) -> Path:
@@ -97,20 +97,20 @@ def draw(population: pl.DataFrame, size: int, seed: int) -> tuple[pl.DataFrame, 
     return rows[random.permutation(len(rows))], about
 
 
-def draw_sample(population: pl.DataFrame, study: str, judge: str, size: int, seed: int) -> Sample:
+def draw_sample(population: pl.DataFrame, study: str, judge: str, size: int, seed: int) -> AuditSample:
     """Draw the sample of an audit from `population` and write its file."""
     rows, strata = draw(population, size, seed)
-    about = About(study=study, judge=judge, size=size, seed=seed, strata=strata)
+    about = SampleProvenance(study=study, judge=judge, size=size, seed=seed, strata=strata)
     AUDIT_SAMPLE.write(rows, sample_file(study, judge), about)
-    return Sample(rows, about)
+    return AuditSample(rows, about)
 
 
-def read_sample(study: str, judge: str) -> Sample:
+def read_sample(study: str, judge: str) -> AuditSample:
     """Read the sample of an audit; raise IncompleteFileError if it cannot be read."""
     path = sample_file(study, judge)
     # It must not be drawn again, because people's answers belong to this sample.
     with given(path):
-        return Sample(AUDIT_SAMPLE.read(path), cast(About, read_provenance(path)))
+        return AuditSample(AUDIT_SAMPLE.read(path), cast(SampleProvenance, read_provenance(path)))
 
 
 def population(config: Config, judge: str) -> pl.DataFrame:
@@ -128,7 +128,7 @@ def population(config: Config, judge: str) -> pl.DataFrame:
 
 def _of(config: Config, judge: str, model: str, benchmark: str) -> pl.DataFrame:
     names = {"judge": judge, "model": model, "benchmark": benchmark}
-    labels = LABELS.read(Layout(config.study).labels.format(**names), ["item_id", "sample", "label"])
+    labels = LABELS.read(StudyLayout(config.study).labels.format(**names), ["item_id", "sample", "label"])
     rows = labels.join(material_of(config, model, benchmark), on=SAMPLE, how="inner")
     verdict = pl.when("label").then(pl.lit("correct")).otherwise(pl.lit("incorrect"))
     hashes = [response_hash(text) for text in rows["response"]]
@@ -146,7 +146,7 @@ def _of(config: Config, judge: str, model: str, benchmark: str) -> pl.DataFrame:
 
 def material_of(config: Config, model: str, benchmark: str) -> pl.DataFrame:
     """Return what people see: columns item_id, sample, question, reference (or null), response, cut_off."""
-    layout, names = Layout(config.study), {"model": model, "benchmark": benchmark}
+    layout, names = StudyLayout(config.study), {"model": model, "benchmark": benchmark}
     responses = GENERATIONS.read(layout.generations.format(**names), ["item_id", "sample", "text", "finish_reason"])
     responses = responses.with_columns(cut_off=CUT_OFF).drop("finish_reason")
     items = BENCHMARKS.read(layout.items.format(**names), ["item_id", "question", "reference"])
@@ -154,11 +154,11 @@ def material_of(config: Config, model: str, benchmark: str) -> pl.DataFrame:
 
 
 def _cautions(config: Config, judge: str, model: str, benchmark: str) -> pl.DataFrame:
-    path = Layout(config.study).labels.format(judge=judge, model=model, benchmark=benchmark)
+    path = StudyLayout(config.study).labels.format(judge=judge, model=model, benchmark=benchmark)
     return LABELS.read(path, ["item_id", "sample", "caution"])
 
 
-def material(config: Config, sample: Sample) -> pl.DataFrame:
+def material(config: Config, sample: AuditSample) -> pl.DataFrame:
     """Return the sample with what people see and a label's `caution`, without the judge's verdicts.
 
     Raises InputError if a response has changed since the sample was drawn.

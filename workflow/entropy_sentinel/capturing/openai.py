@@ -105,7 +105,7 @@ def capture(
         raise InputError(f"capture: `client` must be an OpenAI or AsyncOpenAI client, was {type(client).__name__}")
     check_columns(metadata or {}, "metadata")
     shared = (Asking(checked_top(top_logprobs)), LogWriter.of(folder, ending(keep)), dict(metadata or {}), keep)
-    if isinstance(inner._transport, _Capturing):
+    if isinstance(inner._transport, _CapturingTransport):
         there = inner._transport
         if (there.asking.top_logprobs, there.writer, there.metadata, there.keep) != (top_logprobs, *shared[1:]):
             raise InputError(
@@ -126,7 +126,7 @@ def capture(
 
 
 @dataclass
-class _Capturing:
+class _CapturingTransport:
     """The common part of the two transports."""
 
     inner: Any
@@ -183,7 +183,7 @@ class _Turn:
         )
 
 
-class _Transport(_Capturing, httpx.BaseTransport):
+class _Transport(_CapturingTransport, httpx.BaseTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         if (turn := self.turn(request)) is None:
             return cast(httpx.Response, self.inner.handle_request(request))
@@ -200,7 +200,7 @@ class _Transport(_Capturing, httpx.BaseTransport):
         self.inner.close()
 
 
-class _AsyncTransport(_Capturing, httpx.AsyncBaseTransport):
+class _AsyncTransport(_CapturingTransport, httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         if (turn := self.turn(request)) is None:
             return cast(httpx.Response, await self.inner.handle_async_request(request))

@@ -20,7 +20,7 @@ from anyio.from_thread import BlockingPortal, BlockingPortalProvider
 from entropy_sentinel.chat.cache import ReplyCache, ReplyClaim
 from entropy_sentinel.chat.ledger import Ledger, Terms
 from entropy_sentinel.chat.reply import Refusal, ServerReply, UnusableReply, message_of, storable
-from entropy_sentinel.chat.sending import AnsweredRequest, Sender, Stopped, sleep
+from entropy_sentinel.chat.sending import AnsweredRequest, RoundEnded, Sender, sleep
 from entropy_sentinel.chat.settings import address_of
 from entropy_sentinel.frames.errors import EntropySentinelError
 
@@ -185,7 +185,7 @@ class ChatClient:
             if outcome[0] is _LATER:
                 await sleep(_LOOK_AGAIN_S, turn.stop)
             return outcome
-        except Stopped:
+        except RoundEnded:
             return None, None
         except Exception as error:
             return None, error

@@ -43,7 +43,7 @@ _RETRIES_TO_REACH = 2
 _LOOK_AGAIN_S = 0.1
 
 
-class Stopped(Exception):
+class RoundEnded(Exception):
     """The round ended before this request was sent."""
 
 
@@ -88,7 +88,7 @@ class Sender:
         Errors that may pass are retried until `stop` is set.
 
         Raises:
-            Stopped: If `stop` was set before the request was sent.
+            RoundEnded: If `stop` was set before the request was sent.
             UnusableReply: If LiteLLM cannot read the reply.
             EntropySentinelError: If no reply came, or if the budget is used up; it names request `position`.
         """
@@ -114,7 +114,7 @@ class Sender:
             return Refusal(message_of(error), too_long=True)
         except self._litellm.ContentPolicyViolationError as error:
             return Refusal(message_of(error))
-        except (EntropySentinelError, Stopped):
+        except (EntropySentinelError, RoundEnded):
             raise
         except Exception as error:
             if made_of_a_reply(error, _last(raw)):
@@ -188,7 +188,7 @@ class Sender:
         try:
             while (call := await anyio.to_thread.run_sync(self.ledger.reserve, account, *most)) is None:
                 if stop.is_set():
-                    raise Stopped
+                    raise RoundEnded
                 await sleep(_LOOK_AGAIN_S, stop)
         except OverBudget:
             raise self._over_budget(self.ledger.terms.usd(*most)) from None
@@ -198,7 +198,7 @@ class Sender:
         if seconds > 0:
             await sleep(seconds, stop)
             if stop.is_set():
-                raise Stopped
+                raise RoundEnded
 
     async def _send_once(self, request: Mapping[str, Any], raw: list[str]) -> ServerReply:
         """Try once; `raw` gets the text of the reply, if one comes."""

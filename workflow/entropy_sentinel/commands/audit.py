@@ -11,7 +11,7 @@ from entropy_sentinel.commands.options import BASE, ConfigFiles, load_made_study
 from entropy_sentinel.frames.errors import ConfigError, InputError
 
 if TYPE_CHECKING:
-    from entropy_sentinel.auditing.sample import Sample
+    from entropy_sentinel.auditing.sample import AuditSample
     from entropy_sentinel.config.sections import Config
 
 SIZE, SEED = 300, 42
@@ -47,13 +47,13 @@ def command(
         return
     from entropy_sentinel.auditing.answers import add_answers, answers_file, read_answers, replaced_file
     from entropy_sentinel.auditing.sample import material, sample_file
-    from entropy_sentinel.config.layout import Layout
+    from entropy_sentinel.config.layout import StudyLayout
     from entropy_sentinel.frames.files import check_outputs
 
     config, judge = _judged(configfile, judge)
     call = _call(configfile, config, judge)
     kept, drawn = answers_file(config.study, judge), sample_file(config.study, judge)
-    inputs: list[str | Path] = [BASE, *configfile, kept, replaced_file(kept), drawn, Layout(config.study).results]
+    inputs: list[str | Path] = [BASE, *configfile, kept, replaced_file(kept), drawn, StudyLayout(config.study).results]
     check_outputs({"--html": html}, inputs)
     sample = _sample(config, judge, size, seed, new)
     if answers is not None:
@@ -122,7 +122,7 @@ def _call(files: list[Path], config: "Config", judge: str) -> str:
     return shlex.join(["entropy-sentinel", "audit", *options])
 
 
-def _sample(config: "Config", judge: str, size: int | None, seed: int | None, new: bool) -> "Sample":
+def _sample(config: "Config", judge: str, size: int | None, seed: int | None, new: bool) -> "AuditSample":
     """Return the existing or a new sample; raise InputError if the existing one has another size or seed."""
     from entropy_sentinel.auditing.sample import draw_sample, population, read_sample, sample_file
 

@@ -11,7 +11,7 @@ from entropy_sentinel.config.sections import Config
 from entropy_sentinel.config.settings import SweepSize
 from entropy_sentinel.estimators.catalogue import ESTIMATORS
 from entropy_sentinel.estimators.settings import OWN
-from entropy_sentinel.frames.analysis import Analysis, Studied
+from entropy_sentinel.frames.analysis import Analysis, StudyNames
 
 # Snakemake can plan this many within minutes; each makes a job per model.
 MOST_GROUPS = 20_000
@@ -38,7 +38,7 @@ def fitted(config: Config) -> Config:
                 "that need no estimates, as in run.analyses: [responses]"
             )
     config = config.model_copy(update={"run": config.run.model_copy(update={"groups": groups, "sizes": sizes})})
-    studied = Studied(
+    studied = StudyNames(
         models=config.run.models,
         benchmarks=config.run.benchmarks,
         judges=config.run.judges,
@@ -69,7 +69,7 @@ def fitted(config: Config) -> Config:
     return config
 
 
-def _analyses(config: Config, studied: Studied) -> tuple[dict[str, Analysis], list[str]]:
+def _analyses(config: Config, studied: StudyNames) -> tuple[dict[str, Analysis], list[str]]:
     """Return the sections of the possible analyses by name, and a line for each part left out."""
     made: dict[str, Analysis] = {}
     lines = []

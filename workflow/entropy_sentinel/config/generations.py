@@ -5,7 +5,7 @@ import os
 from typing import Any, cast
 
 from entropy_sentinel.chat.settings import SERVERS
-from entropy_sentinel.config.layout import Layout
+from entropy_sentinel.config.layout import StudyLayout
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.engines import generation
 from entropy_sentinel.engines.catalogue import PROMPTS
@@ -168,7 +168,7 @@ def comparing_settings(config: Config, family: str) -> dict[str, Any]:
     settings = {
         **section.model_dump(),
         "model": section.weights,
-        "revisions": f"{Layout(config.study).results}/revisions",
+        "revisions": f"{StudyLayout(config.study).results}/revisions",
     }
     return settings | ({"revision": folder_fingerprint(section.path)} if section.path else {})
 
@@ -194,7 +194,7 @@ def server_settings(config: Config) -> dict[str, dict[str, Any]]:
 
 def ledger(config: Config, server: str) -> str:
     """Return the file with the costs of the study's calls to a server; `server` is `models.NAME` or `judges.NAME`."""
-    return Layout(config.study).spending.format(server=server)
+    return StudyLayout(config.study).spending.format(server=server)
 
 
 def benchmark_settings(config: Config, benchmark: str) -> ItemsSettings:

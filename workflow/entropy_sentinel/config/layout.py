@@ -18,7 +18,7 @@ STAGE_FOLDERS = (
 )
 
 
-class Layout:
+class StudyLayout:
     """The files of one study, as templates for `str.format` (and Snakemake) over `{model}`, `{benchmark}`,
     `{judge}`, `{group}`, `{family}` of signals, and `{name}` of a named group.
     """

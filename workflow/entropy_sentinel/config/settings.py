@@ -92,14 +92,14 @@ class Run(Settings):
 
 
 @dataclass(frozen=True)
-class Unaskable:
+class AskingObstacle:
     """The reason why a model's responses cannot be asked about, and the remedy."""
 
     why: str
     remedy: str
 
 
-def unaskable(models: Mapping[str, Model], name: str, family: str, plain: Collection[str]) -> Unaskable | None:
+def unaskable(models: Mapping[str, Model], name: str, family: str, plain: Collection[str]) -> AskingObstacle | None:
     """Return why a family cannot ask about the responses of `name`; None if it can, or its pass is imported.
 
     `plain` are the models whose responses continue plain text, without a chat template.
@@ -108,22 +108,22 @@ def unaskable(models: Mapping[str, Model], name: str, family: str, plain: Collec
     if model.given_passes(family):
         return None
     if models[asked_model].ENGINE and not models[asked_model].ASKED_BY_TOKENS:
-        return Unaskable(
+        return AskingObstacle(
             f"the engine of '{models[asked_model].kind}' models cannot be asked by token ids",
             "leave the family or the model out",
         )
     if any(models[either].server is not None and either not in plain for either in (name, asked_model)):
         how = "run it by 'id' or 'path', ask it with a prompt of plain text, or leave the family out"
-        return Unaskable("a server does not return the token ids of a chat's prompt", how)
+        return AskingObstacle("a server does not return the token ids of a chat's prompt", how)
     if not models[asked_model].ENGINE:
         how = (
             f"name a model with its weights in models.{name}.same_as, or a folder with {family}/ in "
             f"models.{name}.source_passes, or leave the family out"
         )
-        return Unaskable("imported traces ('source') have no engine", how)
+        return AskingObstacle("imported traces ('source') have no engine", how)
     if key := models[asked_model].no_logprobs:
         why = f"it gives no log-probabilities (models.{asked_model}.{key})"
-        return Unaskable(why, "leave the family or the model out")
+        return AskingObstacle(why, "leave the family or the model out")
     return None
 
 

@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from entropy_sentinel.estimators.family import Family
+    from entropy_sentinel.estimators.family import EstimatorFamily
 
 
-def estimators() -> "dict[str, Family]":
+def estimators() -> "dict[str, EstimatorFamily]":
     """Return the built-in families."""
     from entropy_sentinel.estimators.built_in import FAMILIES
 

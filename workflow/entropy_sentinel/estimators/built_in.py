@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from types import ModuleType
 
 from entropy_sentinel.estimators.composition import CANDIDATES, COMBINATIONS, CONFIGURATIONS, LOG_SETS, RECOMMENDED
-from entropy_sentinel.estimators.family import Family
+from entropy_sentinel.estimators.family import EstimatorFamily
 from entropy_sentinel.features.catalogue import CATALOGUE, FEATURE_SETS
 from entropy_sentinel.signals.catalogue import SIGNALS
 
@@ -51,55 +51,57 @@ def _confidence() -> ModuleType:
     return confidence
 
 
-def _classifier(name: str, meaning: str, load: Callable[[], ModuleType]) -> Family:
+def _classifier(name: str, meaning: str, load: Callable[[], ModuleType]) -> EstimatorFamily:
     own = [configuration for configuration in CONFIGURATIONS if configuration.classifier == name]
     signals = {configuration.name: FEATURE_SETS[configuration.features] for configuration in own}
-    return Family(name, meaning, load, {configuration.name: configuration.title for configuration in own}, signals)
+    return EstimatorFamily(
+        name, meaning, load, {configuration.name: configuration.title for configuration in own}, signals
+    )
 
 
 def _of_each(prefix: str, names: Iterable[str]) -> dict[str, tuple[str, ...]]:
     return {f"{prefix}-{name}": (name,) for name in names}
 
 
-FAMILIES: tuple[Family, ...] = (
+FAMILIES: tuple[EstimatorFamily, ...] = (
     _classifier("logistic", "logistic regression of the labels on a feature set", _logistic),
     _classifier("forest", "random forest on a feature set", _forest),
     _classifier("mlp", "multi-layer perceptron on a feature set", _mlp),
-    Family(
+    EstimatorFamily(
         "baseline",
         "logistic regression on a single signal (Platt scaling)",
         _logistic,
         {f"baseline-{signal}": title for signal, title in _ALONE.items()},
         signals=_of_each("baseline", _ALONE),
     ),
-    Family(
+    EstimatorFamily(
         "log",
         "logistic regression on the logarithms of features",
         _logistic,
         _LOGS,
         signals=_of_each("log", _LOGGED) | {f"log-{name}": features for name, features in LOG_SETS.items()},
     ),
-    Family(
+    EstimatorFamily(
         "combination",
         "the mean or median of several estimators",
         _combination,
         {name: entry.title for name, entry in COMBINATIONS.items()},
         members={name: (*entry.members, *entry.rankers) for name, entry in COMBINATIONS.items()},
     ),
-    Family(
+    EstimatorFamily(
         RECOMMENDED,
         "the method that does best on the labelled domains, each held out in turn",
         _combination,
         {RECOMMENDED: "Recommended"},
         members={RECOMMENDED: CANDIDATES},
     ),
-    Family(
+    EstimatorFamily(
         "group-accuracy",
         "the training group's own accuracy for every domain: the floor that every estimator must beat",
         _combination,
         {"group-accuracy": "Training accuracy"},
     ),
-    Family(
+    EstimatorFamily(
         "atc",
         "average thresholded confidence: the share of responses beyond a threshold on one signal, or on P(correct) of "
         "a regression on logarithms (Garg et al. 2022)",
@@ -108,7 +110,7 @@ FAMILIES: tuple[Family, ...] = (
         signals=_of_each("atc", _ALONE),
         members=_of_each("atc", _LOGS),
     ),
-    Family(
+    EstimatorFamily(
         "doc",
         "difference of confidences: training accuracy plus the change of the mean confidence (Guillory et al. 2021)",
         _confidence,

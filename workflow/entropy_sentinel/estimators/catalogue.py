@@ -18,12 +18,12 @@ from entropy_sentinel.estimators.composition import (
     FEWEST_TO_CHOOSE,
     LOG_SETS,
     RECOMMENDED,
-    Combined,
+    CombinationEntry,
     Configuration,
     configurations,
     parse,
 )
-from entropy_sentinel.estimators.family import Family
+from entropy_sentinel.estimators.family import EstimatorFamily
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames import entries, extensions
 from entropy_sentinel.frames.errors import ConfigError
@@ -42,9 +42,9 @@ __all__ = [
     "FEWEST_TO_CHOOSE",
     "LOG_SETS",
     "RECOMMENDED",
-    "Combined",
+    "CombinationEntry",
     "Configuration",
-    "Family",
+    "EstimatorFamily",
     "family_of",
     "further_signals",
     "in_order",
@@ -59,8 +59,8 @@ __all__ = [
 _KIND = "estimators"
 
 
-def _by_estimator(families: Iterable[Family]) -> dict[str, Family]:
-    by_estimator: dict[str, Family] = {}
+def _by_estimator(families: Iterable[EstimatorFamily]) -> dict[str, EstimatorFamily]:
+    by_estimator: dict[str, EstimatorFamily] = {}
     for family in families:
         where = _declared_in(family)
         for name in family.titles:
@@ -77,11 +77,11 @@ def _by_estimator(families: Iterable[Family]) -> dict[str, Family]:
     return by_estimator
 
 
-def _declared_in(family: Family) -> str:
+def _declared_in(family: EstimatorFamily) -> str:
     return extensions.module_of(_KIND, family.name)
 
 
-FAMILIES: tuple[Family, ...] = tuple(entries.declared(_KIND, Family).values())
+FAMILIES: tuple[EstimatorFamily, ...] = tuple(entries.declared(_KIND, EstimatorFamily).values())
 _FAMILY_OF = _by_estimator(FAMILIES)
 ESTIMATORS: tuple[str, ...] = tuple(_FAMILY_OF)
 
@@ -91,7 +91,7 @@ def is_known(name: str) -> bool:
     return name in _FAMILY_OF
 
 
-def family_of(name: str) -> Family:
+def family_of(name: str) -> EstimatorFamily:
     """Return the family of an estimator; raise ConfigError for an unknown name."""
     if name not in _FAMILY_OF:
         shares = [f"doc-{signal}" for signal, entry in SIGNALS.items() if entry.share]

@@ -26,7 +26,7 @@ class Classifier(Protocol):
         """Return P(incorrect) and P(correct), (n_rows, 2)."""
 
 
-class Fitted(Protocol):
+class FittedGrid(Protocol):
     """Classifiers of one kind, fitted on the same rows with each setting of a grid."""
 
     def probabilities(self, x: np.ndarray) -> np.ndarray:
@@ -37,11 +37,11 @@ class Fitted(Protocol):
 
 
 # x (n_rows, n_features), y (n_rows,), balanced, grid
-FitGrid = Callable[[np.ndarray, np.ndarray, bool, Sequence[dict[str, Any]]], Fitted]
+FitGrid = Callable[[np.ndarray, np.ndarray, bool, Sequence[dict[str, Any]]], FittedGrid]
 
 
 @dataclass(frozen=True)
-class Separate:
+class SeparateClassifiers:
     """Independent classifiers, one per setting."""
 
     classifiers: Sequence[Classifier]

@@ -55,7 +55,7 @@ LOG_SETS: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Combined:
+class CombinationEntry:
     """A combination: its members, how their estimates are combined, and the estimators that rank responses."""
 
     title: str
@@ -64,14 +64,14 @@ class Combined:
     rankers: tuple[str, ...]
 
 
-COMBINATIONS: dict[str, Combined] = {
-    "consensus": Combined(
+COMBINATIONS: dict[str, CombinationEntry] = {
+    "consensus": CombinationEntry(
         "Consensus of 3 ATC",
         "mean",
         members=("atc-max", "atc-nll_max", "atc-nll_sum"),
         rankers=("log-max", "log-nll_max", "log-nll_sum"),
     ),
-    "median-of-seven": Combined(
+    "median-of-seven": CombinationEntry(
         "Median of seven",
         "median",
         members=("log-3d", "atc-log-2d", "atc-max", "atc-nll_max", "atc-nll_sum", "baseline-mtp", "log-nll_sum"),

@@ -6,7 +6,7 @@ from types import ModuleType
 
 
 @dataclass(frozen=True)
-class Family:
+class EstimatorFamily:
     """Estimators of one kind: their description, the module that fits them, and their titles by name.
 
     `load` imports and returns the module. It has a function `fit(name, rows)`, which returns the fitted estimator, and

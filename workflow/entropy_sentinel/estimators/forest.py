@@ -47,7 +47,7 @@ class Forest:
 
 
 @dataclass(frozen=True)
-class Nested:
+class NestedForests:
     """The forests of a grid, derived from the widest forest by truncating its trees at each setting's limits.
 
     A tree stops at nodes that are too deep or have too few rows; above them its splits do not depend on these limits.
@@ -91,7 +91,7 @@ def fit(name: str, rows: TrainingRows) -> ProbabilityEstimator:
     return fit_configuration(name, rows, grid, partial(fit_grid, seed=rows.settings.seed))
 
 
-def fit_grid(x: np.ndarray, y: np.ndarray, balanced: bool, grid: Sequence[Setting], *, seed: int) -> Nested:
+def fit_grid(x: np.ndarray, y: np.ndarray, balanced: bool, grid: Sequence[Setting], *, seed: int) -> NestedForests:
     """Grow the widest forest of a grid, whose settings all have the same number of trees.
 
     x: (n_rows, n_features), y: (n_rows,) bool; balanced by class weights within the sample of each tree.
@@ -107,7 +107,7 @@ def fit_grid(x: np.ndarray, y: np.ndarray, balanced: bool, grid: Sequence[Settin
     limits = (max_depth, min_split, n_tried)
     n_nodes = grow(columns, order, y, counts, balanced, *limits, seeds, nodes, values, levels, sizes, roots)
     nodes, values, levels, sizes = (of_node[:n_nodes].copy() for of_node in (nodes, values, levels, sizes))
-    return Nested(Forest(nodes, values, roots, int(levels.max())), levels, sizes, grid)
+    return NestedForests(Forest(nodes, values, roots, int(levels.max())), levels, sizes, grid)
 
 
 def _float32(x: np.ndarray) -> np.ndarray:

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from entropy_sentinel.estimators.catalogue import LOG_SETS
 from entropy_sentinel.estimators.classifier import SAVED as CONFIGURATION
-from entropy_sentinel.estimators.classifier import ProbabilityEstimator, Separate, fit_configuration
+from entropy_sentinel.estimators.classifier import ProbabilityEstimator, SeparateClassifiers, fit_configuration
 from entropy_sentinel.estimators.training import Scaling, TrainingRows
 
 # Smaller values are rounding errors of log-probabilities in single precision, and 0 has no logarithm.
@@ -48,10 +48,10 @@ class Logistic:
         return np.column_stack([1 - p, p])
 
 
-def fit_grid(x: np.ndarray, y: np.ndarray, balanced: bool, grid: Sequence[dict[str, Any]]) -> Separate:
+def fit_grid(x: np.ndarray, y: np.ndarray, balanced: bool, grid: Sequence[dict[str, Any]]) -> SeparateClassifiers:
     """Fit the single setting of the logistic regression; balanced by class weights."""
     weights = "balanced" if balanced else None
-    return Separate([Logistic.of(x, y, class_weight=weights, max_iter=1000, **setting) for setting in grid])
+    return SeparateClassifiers([Logistic.of(x, y, class_weight=weights, max_iter=1000, **setting) for setting in grid])
 
 
 @dataclass(frozen=True)

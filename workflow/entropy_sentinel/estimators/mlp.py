@@ -19,7 +19,7 @@ from scipy.special import expit
 from sklearn.model_selection import StratifiedShuffleSplit
 
 from entropy_sentinel.estimators.classifier import SAVED as CONFIGURATION
-from entropy_sentinel.estimators.classifier import ProbabilityEstimator, Separate, fit_configuration
+from entropy_sentinel.estimators.classifier import ProbabilityEstimator, SeparateClassifiers, fit_configuration
 from entropy_sentinel.estimators.estimator import CannotFit
 from entropy_sentinel.estimators.machine_code import compiled
 from entropy_sentinel.estimators.training import TrainingRows
@@ -177,11 +177,13 @@ def _require_early_stopping(rows: TrainingRows) -> None:
         raise CannotFit(f"{len(rows)} training rows are too few for the MLP's early stopping")
 
 
-def fit_grid(x: np.ndarray, y: np.ndarray, balanced: bool, grid: Sequence[dict[str, Any]], *, seed: int) -> Separate:
+def fit_grid(
+    x: np.ndarray, y: np.ndarray, balanced: bool, grid: Sequence[dict[str, Any]], *, seed: int
+) -> SeparateClassifiers:
     """Train one network per setting on x (n_rows, n_features), y (n_rows,); balanced by copies of the rarer class."""
     if balanced:
         x, y = oversampled(x, y, seed)
-    return Separate([train(x, y, setting["hidden_layer_sizes"], seed) for setting in grid])
+    return SeparateClassifiers([train(x, y, setting["hidden_layer_sizes"], seed) for setting in grid])
 
 
 def oversampled(x: np.ndarray, y: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:

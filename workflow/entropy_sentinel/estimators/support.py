@@ -40,7 +40,7 @@ LEAST_RISK = 0.2
 _HEAVY = 1e3
 
 
-class Compared(NamedTuple):
+class SupportComparison(NamedTuple):
     """Slices compared with the nearest mixture of training domains; (n_slices,) each, NaN for a slice without rows.
 
     `distance` is 0 for equal distributions and 1 for disjoint ones; it is negative if the slice has smaller entropies.
@@ -70,7 +70,7 @@ class Support:
         """Return the states of slices, (n_slices, N_BINS); `slices` (n_rows,) gives the slice of each row, from 0."""
         return _counts(self.edges, features, slices, n_slices)
 
-    def compare(self, counts: np.ndarray) -> Compared:
+    def compare(self, counts: np.ndarray) -> SupportComparison:
         """Return how far slices lie from the nearest mixture of training domains, from their states (n_slices, N_BINS).
 
         The distance is that of Kolmogorov and Smirnov at the edges of the bins: the largest difference of the
@@ -78,7 +78,7 @@ class Support:
         """
         known, n_of = _below(self.domains), self.domains.sum(axis=1)
         rows = [_compare(known, n_of, below, n) for below, n in zip(_below(counts), counts.sum(axis=-1), strict=True)]
-        return Compared(*np.array(rows, dtype=float).reshape(-1, 2).T)
+        return SupportComparison(*np.array(rows, dtype=float).reshape(-1, 2).T)
 
     def flags(self, counts: np.ndarray, estimated: np.ndarray) -> list[str | None]:
         """Return why each slice is outside the support; None for a slice inside it or without rows.
@@ -119,7 +119,7 @@ def _below(counts: np.ndarray) -> np.ndarray:
 
 
 def _compare(domains: np.ndarray, n_of: np.ndarray, below: np.ndarray, n: int) -> tuple[float, float]:
-    """Return a row of Compared from distribution functions, (n_domains, N_BINS) and (N_BINS,), and numbers of rows."""
+    """Return a row of SupportComparison from distributions, (n_domains, N_BINS) and (N_BINS,), and numbers of rows."""
     if not n:
         return np.nan, np.nan
     # The last bin's equation is 1 for each domain and the slice: the shares add up to 1.

@@ -16,7 +16,14 @@ import numpy as np
 from entropy_sentinel.estimators.estimator import Unfitted
 from entropy_sentinel.estimators.limits import DEFAULT, Limits
 from entropy_sentinel.estimators.training import TrainingRows, one_thread
-from entropy_sentinel.estimators.verdict import FEWEST_DOMAINS, FEWEST_LABELS, LEVELS, TOO_FEW, Verdict, verdict_of
+from entropy_sentinel.estimators.verdict import (
+    FEWEST_DOMAINS,
+    FEWEST_LABELS,
+    LEVELS,
+    TOO_FEW,
+    UsabilityVerdict,
+    verdict_of,
+)
 from entropy_sentinel.frames.printable import counted, html, number, one_line
 from entropy_sentinel.statistics.calibration import Calibration, calibration, sums_of
 from entropy_sentinel.statistics.conformal import coverage
@@ -115,7 +122,7 @@ class Validation:
         levels: tuple[Coverage, ...] = ()
         if residuals.n_units < FEWEST_DOMAINS or errors.aee is None or bias is None:
             there = residuals.n_units if domains else n_groups or n_domains
-            outcome = Verdict(TOO_FEW, (_too_few_units(there, "group" if n_groups else "domain"),))
+            outcome = UsabilityVerdict(TOO_FEW, (_too_few_units(there, "group" if n_groups else "domain"),))
         else:
             names = [domain.domain for domain in known]
             outcome = verdict_of(names, residuals, errors.aee, errors.rho, bias, limits)

@@ -110,7 +110,7 @@ LEVELS = (0.8, 0.9, 0.95)
 
 
 @dataclass(frozen=True)
-class Verdict:
+class UsabilityVerdict:
     """The verdict, its `reasons` as sentences with the numbers, and the limits of the mean error.
 
     The mean error on new domains is at least `error_at_least` with a probability of `Limits.confidence`, and at most
@@ -140,7 +140,7 @@ def verdict_of(
     rho: float | None,
     bias: float,
     limits: Limits = DEFAULT,
-) -> Verdict:
+) -> UsabilityVerdict:
     """Return the verdict on the estimates of k domains, each without it or its group; `names`, (k,), are the domains'.
 
     `aee`, `rho` and `bias` are over these domains.
@@ -157,7 +157,7 @@ def verdict_of(
     ]
     if verdict == TOO_FEW:
         reasons += [_more_domains(evidence, residuals), _intervals(residuals, most)]
-    return Verdict(verdict, tuple(reasons), least, most)
+    return UsabilityVerdict(verdict, tuple(reasons), least, most)
 
 
 def _held_out(residuals: Residuals) -> str:

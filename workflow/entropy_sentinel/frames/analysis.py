@@ -12,7 +12,7 @@ from entropy_sentinel.frames.sections import DISTINCT, Name, Settings, check_nam
 
 
 @dataclass(frozen=True)
-class Studied:
+class StudyNames:
     """The names that a study runs, and the names in its config, which an analysis may use."""
 
     models: list[str]
@@ -64,7 +64,7 @@ class Reads(Enum):
 
 
 @dataclass(frozen=True)
-class Made:
+class StageFiles:
     """The files of a stage, for `planning`: a template of their paths, and the stages that they are built from."""
 
     file: str
@@ -92,7 +92,7 @@ class Analysis(Settings):
     FIGURES: ClassVar[Mapping[str, str]] = {}
     # Its own stages, by name, for `entropy-sentinel progress`, with files as in PAGE. They are built from stages of the
     # pipeline and from earlier ones here.
-    STAGES: ClassVar[Mapping[str, Made]] = {}
+    STAGES: ClassVar[Mapping[str, StageFiles]] = {}
 
     labels: dict[Name, str] = Field(
         {}, description="title by study, shown with every table and figure; by default the study's name"
@@ -121,11 +121,11 @@ class Analysis(Settings):
         """Return the text shown with every table and figure of a study."""
         return self.labels.get(study, study)
 
-    def obstacle(self, studied: Studied) -> str | None:
+    def obstacle(self, studied: StudyNames) -> str | None:
         """Return why the analysis is impossible with what is run; None if it is possible."""
         return None
 
-    def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
+    def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
         """Return the section with defaults filled in from what is run, and a line for each name left out.
 
         Raises ValueError for an unknown name, and if none of the settings' names is run.
@@ -139,7 +139,7 @@ class Analysis(Settings):
             "figures": list(self.FIGURES) if self.figures is None else self.figures,
         }
 
-    def named(self, studied: Studied, axes: Mapping[str, str]) -> tuple[dict[str, list[str]], list[str]]:
+    def named(self, studied: StudyNames, axes: Mapping[str, str]) -> tuple[dict[str, list[str]], list[str]]:
         """Return the names under each of these keys that are run on its axis, and a line for each key with others."""
         section = next(name for name, section in sections().items() if isinstance(self, section))
         run, lines = dict[str, list[str]](), list[str]()

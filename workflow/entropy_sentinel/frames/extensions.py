@@ -44,7 +44,7 @@ KINDS: Mapping[str, str] = {
     "analyses": "analysis: a subclass of frames.analysis.Analysis, with rules.smk beside the module",
     "signals": "family of signals: a frames.signals.Family",
     "features": "feature: a features.feature.Feature",
-    "estimators": "family of estimators: an estimators.family.Family",
+    "estimators": "family of estimators: an estimators.family.EstimatorFamily",
     "judges": "kind of judge: a subclass of judges.kind.Kind",
     "models": "kind of model: a subclass of engines.model.Model",
     "formats": "log format: a sources.logs.format.Format",

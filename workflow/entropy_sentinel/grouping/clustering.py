@@ -26,7 +26,8 @@ def classes(answered: Sequence[Answered], backend: Backend) -> list[list[int]]:
     class of their own, because an empty answer is an outcome, too.
     """
     open_ = [
-        _Open(question, list(dict.fromkeys(answer.strip() for answer in answers))) for question, answers in answered
+        _OpenQuestion(question, list(dict.fromkeys(answer.strip() for answer in answers)))
+        for question, answers in answered
     ]
     n_pairs = 0
     # Compares the first answer without a class with all others, for all questions at once: a few large batches.
@@ -44,7 +45,7 @@ def classes(answered: Sequence[Answered], backend: Backend) -> list[list[int]]:
 
 
 @dataclass
-class _Open:
+class _OpenQuestion:
     """The distinct answers to a question: those `left` have no class yet, those `compared` may join the last class."""
 
     question: Question

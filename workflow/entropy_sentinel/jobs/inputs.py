@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from entropy_sentinel.config.layout import STAGE_FOLDERS, Layout
+from entropy_sentinel.config.layout import STAGE_FOLDERS, StudyLayout
 from entropy_sentinel.estimators.settings import group_file
 from entropy_sentinel.frames.contract import whose
 from entropy_sentinel.frames.errors import ContractError
@@ -30,7 +30,7 @@ def place(path: str) -> dict[str, str]:
     folders = Path(path).parts
     if len(folders) < 3 or folders[0] != "results":
         return {}
-    for template in vars(Layout(folders[1])).values():
+    for template in vars(StudyLayout(folders[1])).values():
         pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(template))
         if template.endswith(".parquet") and (match := re.fullmatch(pattern, path)):
             return match.groupdict()

@@ -20,7 +20,7 @@ _LONGEST = 1000
 _TAIL_BYTES = 100_000
 
 
-class _OnTerminal(logging.Handler):
+class _TerminalHandler(logging.Handler):
     """Shows records with `frames.locks.WAITING` on the terminal, beside the log."""
 
     def __init__(self, terminal: int) -> None:
@@ -46,7 +46,7 @@ def job_log(path: str, inputs: Iterable[str] = ()) -> Iterator[None]:
         os.dup2(log.fileno(), 2)
     faulthandler.enable()  # if a C library crashes, the log shows the calling line
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
-    logging.getLogger().addHandler(_OnTerminal(terminal))
+    logging.getLogger().addHandler(_TerminalHandler(terminal))
     try:
         check_versions()
         if inputs:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from entropy_sentinel.config.layout import Layout
+from entropy_sentinel.config.layout import StudyLayout
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.frames.errors import DamagedFileError
 from entropy_sentinel.jobs.logs import note_cause, read_cause
@@ -228,7 +228,7 @@ class Work:
         `batches` is `config.estimates.estimate_batches`: the groups of a job, by its rule.
         """
         self._batches = batches
-        self._items, self._samples = Layout(config.study).items, config.samples_of
+        self._items, self._samples = StudyLayout(config.study).items, config.samples_of
         self._benchmarks, self._groups = config.run.benchmarks, groups
 
     def __call__(self, rule: str, wildcards: Mapping[str, str]) -> Amount | None:

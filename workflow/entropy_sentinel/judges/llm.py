@@ -46,14 +46,14 @@ _NAME_ENDS = re.compile(r"[:=|\t–—]")
 
 
 @dataclass(frozen=True)
-class Shown:
+class VisibleText:
     """The text of a response as a judge sees it; `caution` names any part that addressed the judge."""
 
     text: str
     caution: str | None = None
 
 
-def without_special_tokens(text: str) -> Shown:
+def without_special_tokens(text: str) -> VisibleText:
     """Return a text without special tokens at any depth, stripped. Tokens at its ends are chat format: no caution."""
     rest, passes = _SPECIAL.sub("", text), 1
     while (again := _SPECIAL.sub("", rest)) != rest and passes < _PASSES:
@@ -62,10 +62,10 @@ def without_special_tokens(text: str) -> Shown:
         rest = rest.replace("<", "< ").replace("[", "[ ")
     rest = rest.strip()
     # If only tokens at the ends were removed, nothing inside was omitted.
-    return Shown(rest, None if passes == 1 and rest in text else "special tokens inside it are left out")
+    return VisibleText(rest, None if passes == 1 and rest in text else "special tokens inside it are left out")
 
 
-def quoted(shown: Shown, headings: frozenset[str]) -> Shown:
+def quoted(shown: VisibleText, headings: frozenset[str]) -> VisibleText:
     """Return the text, quoted if it has one of the prompt's `headings` or looks like a reply of the judge."""
     quotations = []
     if any(_is_heading(line, headings) for line in _lines(shown.text)):
@@ -75,7 +75,7 @@ def quoted(shown: Shown, headings: frozenset[str]) -> Shown:
     if not quotations:
         return shown
     cautions = [shown.caution, *quotations] if shown.caution else quotations
-    return Shown("\n".join(f"> {line}" for line in shown.text.splitlines()), "; ".join(cautions))
+    return VisibleText("\n".join(f"> {line}" for line in shown.text.splitlines()), "; ".join(cautions))
 
 
 def headings_of(messages: Iterable[Mapping[str, str]]) -> frozenset[str]:
@@ -186,7 +186,7 @@ class LlmJudge:
         log.info("%d calls, %d cached, %d refused", counts["answered"], counts["cached"], counts["refused"])
         return verdicts
 
-    def _shown(self, case: Case) -> Shown:
+    def _shown(self, case: Case) -> VisibleText:
         """Return what the judge sees: the response or only its final answer, without special tokens."""
         whole = without_special_tokens(case.response)
         return replace(whole, text=final_answer(whole.text)) if self._asked["shown"] == "answer" else whole
@@ -201,7 +201,7 @@ class LlmJudge:
             request["response_format"] = {"type": "json_schema", "json_schema": schema}
         return request
 
-    def _verdict(self, request: Mapping[str, Any], shown: Shown, reply: Mapping[str, Any] | Refusal) -> Verdict:
+    def _verdict(self, request: Mapping[str, Any], shown: VisibleText, reply: Mapping[str, Any] | Refusal) -> Verdict:
         answer = shown.text if self._asked["shown"] == "answer" else None
         caution = quoted(shown, self._headings).caution
         if isinstance(reply, Refusal):

@@ -22,9 +22,9 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.config.estimates import group_files, groups_of_judge, kept_estimators
-from entropy_sentinel.config.layout import Layout
+from entropy_sentinel.config.layout import StudyLayout
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.frames.analysis import Made
+from entropy_sentinel.frames.analysis import StageFiles
 from entropy_sentinel.jobs.content import LARGEST_BYTES, checksum
 from entropy_sentinel.signals.catalogue import FAMILIES
 
@@ -133,24 +133,28 @@ def study_files(config: Config) -> StudyFiles:
     return StudyFiles(stages, axes, {stage: made.gathers for stage, made in declared.items() if made.gathers})
 
 
-def _declared(config: Config) -> dict[str, Made]:
+def _declared(config: Config) -> dict[str, StageFiles]:
     """Return the stages of the pipeline, then those that the analyses of the study declare, in their order."""
-    layout, families, asking = Layout(config.study), config.run.further_families, config.run.asking_families
+    layout, families, asking = StudyLayout(config.study), config.run.further_families, config.run.asking_families
     return {
-        "benchmarks": Made(layout.items),
-        "generations": Made(layout.generations, ("benchmarks",)),
-        "labels": Made(layout.labels, ("benchmarks", "generations")),
-        "features": Made(layout.features, ("generations",)),
-        **({"passes": Made(layout.passes, ("benchmarks", "generations"))} if asking else {}),
-        **({"signals": Made(layout.signals, ("generations", *(["passes"] if asking else [])))} if families else {}),
-        "observations": Made(
+        "benchmarks": StageFiles(layout.items),
+        "generations": StageFiles(layout.generations, ("benchmarks",)),
+        "labels": StageFiles(layout.labels, ("benchmarks", "generations")),
+        "features": StageFiles(layout.features, ("generations",)),
+        **({"passes": StageFiles(layout.passes, ("benchmarks", "generations"))} if asking else {}),
+        **(
+            {"signals": StageFiles(layout.signals, ("generations", *(["passes"] if asking else [])))}
+            if families
+            else {}
+        ),
+        "observations": StageFiles(
             layout.observations,
             ("benchmarks", "labels", "features", *(["signals"] if families else [])),
             {"benchmark": "benchmark"},
         ),
-        "estimates": Made(layout.estimates, ("observations",)),
+        "estimates": StageFiles(layout.estimates, ("observations",)),
         # Their job writes the scores last.
-        "estimators": Made(layout.scores, ("observations",)),
+        "estimators": StageFiles(layout.scores, ("observations",)),
         **{
             stage: replace(made, file=f"{layout.results}/{made.file}")
             for section in config.shown.values()
@@ -185,7 +189,7 @@ def _fixed(values: Mapping[str, str]) -> dict[str, Sequence[str]]:
 
 def generations_file(config: Config, model: str, benchmark: str) -> Path:
     """Return the file of a model's responses to a benchmark."""
-    return Path(Layout(config.study).generations.format(model=model, benchmark=benchmark))
+    return Path(StudyLayout(config.study).generations.format(model=model, benchmark=benchmark))
 
 
 def modified(path: Path) -> float | None:

@@ -5,7 +5,7 @@ from dataclasses import astuple, dataclass
 
 from entropy_sentinel.config.estimates import group_files, training_groups
 from entropy_sentinel.config.generations import gpus
-from entropy_sentinel.config.layout import Layout
+from entropy_sentinel.config.layout import StudyLayout
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.estimators.catalogue import CONFIGURATION_NAMES
 from entropy_sentinel.frames.printable import counted, millions
@@ -65,7 +65,7 @@ def _labels_left(outlook: Outlook, model: str) -> int:
         outlook.responses[model, benchmark].total or 0
         for judge in config.run.judges
         for benchmark in config.run.benchmarks
-        if outlook.is_to_make(Layout(config.study).labels, judge=judge, model=model, benchmark=benchmark)
+        if outlook.is_to_make(StudyLayout(config.study).labels, judge=judge, model=model, benchmark=benchmark)
         and any(not config.judges[name].IMPORTED for name in config.basic_judges(judge, benchmark))
         and not _has_prices(config, config.judge_of(judge, benchmark))
         and config.benchmarks[benchmark].reference
@@ -84,7 +84,7 @@ def _searches_left(outlook: Outlook, model: str) -> float:
         len(names & set(estimators[group_id])) / len(names)
         for judge in config.run.judges
         for group, group_id in group_files(config).items()
-        if outlook.is_to_make(Layout(config.study).estimates, judge=judge, model=model, group=group)
+        if outlook.is_to_make(StudyLayout(config.study).estimates, judge=judge, model=model, group=group)
     )
 
 

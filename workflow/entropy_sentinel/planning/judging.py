@@ -7,7 +7,7 @@ from pathlib import Path
 from entropy_sentinel.chat.ledger import Ledger, Terms
 from entropy_sentinel.config.generations import ledger
 from entropy_sentinel.config.judging import judge_settings, paid_judges
-from entropy_sentinel.config.layout import Layout
+from entropy_sentinel.config.layout import StudyLayout
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.frames.printable import millions
 from entropy_sentinel.judges.kind import account
@@ -49,7 +49,7 @@ def judging(outlook: Outlook) -> list[Judging]:
                 responses = outlook.responses[model, benchmark].total or 0
                 total += responses
                 # All of them if the judge is one of several in turn, because the others' decisions are not known yet.
-                template, names = Layout(config.study).labels, {"model": model, "benchmark": benchmark}
+                template, names = StudyLayout(config.study).labels, {"model": model, "benchmark": benchmark}
                 if any(outlook.is_to_make(template, judge=name, **names) for name in asking):
                     paid = accounts.get(account(asked_with, model, benchmark), {}).get("calls", 0)
                     left += max(0, responses - int(paid))

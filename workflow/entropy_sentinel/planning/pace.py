@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.planning.files import StudyFiles
-from entropy_sentinel.planning.responses import Event, Responses, responses
+from entropy_sentinel.planning.responses import Event, ResponseCount, responses
 from entropy_sentinel.report.terminal import Part, table
 
 # Speed is that of the last ten minutes,
@@ -41,7 +41,7 @@ def jobs(files: StudyFiles, now: float) -> dict[str, Amount]:
     return amounts
 
 
-def all_responses(counts: Iterable[Responses], now: float) -> Amount:
+def all_responses(counts: Iterable[ResponseCount], now: float) -> Amount:
     """Return the number of responses generated at time `now`, including those in the parts of running jobs."""
     parts = list(counts)
     total = None if any(part.total is None for part in parts) else sum(part.total or 0 for part in parts)

@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from entropy_sentinel.config.generations import family_settings, pass_gpus
-from entropy_sentinel.config.layout import Layout, parts_folder
+from entropy_sentinel.config.layout import StudyLayout, parts_folder
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.planning.files import read
@@ -37,7 +37,7 @@ def passes(outlook: Outlook) -> list[Passes]:
 def _of(outlook: Outlook, family: str, model: str) -> Passes:
     config, (rates, _), declared = outlook.config, outlook.rates[model], FAMILIES[family].asks
     assert declared is not None  # only such families have passes
-    template = Layout(config.study).passes
+    template = StudyLayout(config.study).passes
     left = [
         max((outlook.responses[model, benchmark].total or 0) - _in_parts(path), 0)
         for benchmark in config.run.benchmarks

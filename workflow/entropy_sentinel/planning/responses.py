@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from entropy_sentinel.config.generations import item_limit, sampling_of
-from entropy_sentinel.config.layout import Layout, parts_folder
+from entropy_sentinel.config.layout import StudyLayout, parts_folder
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.engines.generation import Rates
 from entropy_sentinel.frames.contract import read_provenance
@@ -22,7 +22,7 @@ Event = tuple[float, int]  # when a file was last changed, seconds since the epo
 
 
 @dataclass(frozen=True)
-class Responses:
+class ResponseCount:
     """Responses of one model to one benchmark; `total` is None if the number of items is unknown."""
 
     total: int | None
@@ -40,7 +40,7 @@ class Responses:
         return max((self.total or 0) - self.done, 0)
 
 
-def responses(config: Config, files: StudyFiles) -> dict[tuple[str, str], Responses]:
+def responses(config: Config, files: StudyFiles) -> dict[tuple[str, str], ResponseCount]:
     """Return the responses of each model and benchmark that is run."""
     items = item_counts(config)
     return {
@@ -52,13 +52,13 @@ def responses(config: Config, files: StudyFiles) -> dict[tuple[str, str], Respon
     }
 
 
-def _responses(path: Path, files: StudyFiles, planned: int | None) -> Responses:
+def _responses(path: Path, files: StudyFiles, planned: int | None) -> ResponseCount:
     if path in files.to_make:
-        return Responses(planned, tuple(_part_events(path)), finished=False)
+        return ResponseCount(planned, tuple(_part_events(path)), finished=False)
     if path not in files.modified:  # deleted, and no other file needs it
-        return Responses(planned, (), finished=True)
+        return ResponseCount(planned, (), finished=True)
     rows = row_count(path)
-    return Responses(rows, ((files.modified[path], rows),), finished=True)
+    return ResponseCount(rows, ((files.modified[path], rows),), finished=True)
 
 
 def _part_events(output: Path) -> Iterator[Event]:
@@ -91,7 +91,7 @@ def item_counts(config: Config) -> dict[str, int | None]:
 
 def _items(config: Config, benchmark: str) -> int | None:
     settings = config.benchmarks[benchmark]
-    count = _items_made(Path(Layout(config.study).items.format(benchmark=benchmark)))
+    count = _items_made(Path(StudyLayout(config.study).items.format(benchmark=benchmark)))
     if count is None and settings.path is not None:
         count = sum(1 for _ in local_rows(settings.path))
     if count is None:

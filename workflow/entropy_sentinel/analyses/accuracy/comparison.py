@@ -110,7 +110,7 @@ _HEADINGS = {
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedTable:
     """A published table: its key columns, this study's counterpart, and the numbers of its `tables` in the file.
 
     `ours` takes some of the tables' inputs and returns a frame with the same columns as the file.
@@ -198,17 +198,17 @@ def _key(values: pl.Series) -> pl.Series:
 
 
 _ESTIMATION = (SCOPE, LATER_CODE)
-PUBLISHED: dict[str, Published] = {
-    "1_auroc": Published(("model", "statistic"), ours_of.first_auroc, (TABLE_1,)),
-    "2_by_model": Published(("model", "configuration"), ours_of.named_groups, _ESTIMATION, (2,)),
-    "3_simple_estimators": Published(("method",), ours_of.methods_over_models, _ESTIMATION),
-    "4_by_size": Published(("model", "k"), ours_of.by_size, _ESTIMATION),
-    "5_design_choices": Published(("factor", "setting"), ours_of.by_design, _ESTIMATION),
-    "6_auroc_further_models": Published(("model", "statistic"), ours_of.further_auroc, (TABLE_1,)),
-    "7_by_model_further_groups": Published(
+PUBLISHED: dict[str, PublishedTable] = {
+    "1_auroc": PublishedTable(("model", "statistic"), ours_of.first_auroc, (TABLE_1,)),
+    "2_by_model": PublishedTable(("model", "configuration"), ours_of.named_groups, _ESTIMATION, (2,)),
+    "3_simple_estimators": PublishedTable(("method",), ours_of.methods_over_models, _ESTIMATION),
+    "4_by_size": PublishedTable(("model", "k"), ours_of.by_size, _ESTIMATION),
+    "5_design_choices": PublishedTable(("factor", "setting"), ours_of.by_design, _ESTIMATION),
+    "6_auroc_further_models": PublishedTable(("model", "statistic"), ours_of.further_auroc, (TABLE_1,)),
+    "7_by_model_further_groups": PublishedTable(
         ("model", "configuration"), ours_of.named_groups, (TABLE_7, *_ESTIMATION), (7,)
     ),
-    "8_simple_estimators_by_model": Published(("model", "method"), ours_of.methods, _ESTIMATION),
-    "9_best_and_worst_groups": Published(("rank", "k", "group"), ours_of.by_group, (TABLE_9, *_ESTIMATION)),
-    "10_leave_one_out": Published(("model",), ours_of.leave_one_out, _ESTIMATION),
+    "8_simple_estimators_by_model": PublishedTable(("model", "method"), ours_of.methods, _ESTIMATION),
+    "9_best_and_worst_groups": PublishedTable(("rank", "k", "group"), ours_of.by_group, (TABLE_9, *_ESTIMATION)),
+    "10_leave_one_out": PublishedTable(("model",), ours_of.leave_one_out, _ESTIMATION),
 }

@@ -9,7 +9,7 @@ from typing import Any
 
 from entropy_sentinel.analyses.accuracy.advice import Advice
 from entropy_sentinel.analyses.accuracy.headline import Headline, Score
-from entropy_sentinel.analyses.accuracy.validation import LEVEL, Domain, Method, ModelValidation
+from entropy_sentinel.analyses.accuracy.validation import LEVEL, DomainResult, Method, ModelValidation
 from entropy_sentinel.analyses.headings import TrainingGroup
 from entropy_sentinel.estimators.limits import CONFIDENCE
 
@@ -91,7 +91,7 @@ def _numbers(method: Method) -> dict[str, Any]:
     return {name: value for name, value in asdict(method).items() if name != "errors"}
 
 
-def _domain(domain: Domain) -> dict[str, Any]:
+def _domain(domain: DomainResult) -> dict[str, Any]:
     return asdict(domain) | {"error": domain.error}
 
 

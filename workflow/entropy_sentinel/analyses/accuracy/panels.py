@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 
 from entropy_sentinel.analyses.accuracy.headline import Headline, headlines
-from entropy_sentinel.analyses.accuracy.validation import LEVEL, Domain, ModelValidation
+from entropy_sentinel.analyses.accuracy.validation import LEVEL, DomainResult, ModelValidation
 from entropy_sentinel.analyses.headings import ROLES, Groups, TrainingGroup, training_group
 from entropy_sentinel.frames.printable import number
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, new_figure, nothing, wrapped
@@ -33,7 +33,7 @@ _BESIDE_TITLE, _BESIDE_LEGEND, _LEGEND = 0.5, 0.2, 0.5
 
 
 @dataclass(frozen=True)
-class Panel:
+class ModelPanel:
     """One model's panel: its title, a function that draws its points, and the points (true, estimated) by their names.
 
     `bars` are the bars that names must not cover: their position and both ends.
@@ -45,7 +45,7 @@ class Panel:
     bars: Sequence[tuple[float, float, float]] = ()
 
 
-def panels_drawing(panels: Sequence[Panel], legend_title: str, label: str, caption: str) -> Drawing:
+def panels_drawing(panels: Sequence[ModelPanel], legend_title: str, label: str, caption: str) -> Drawing:
     """Draw at least one panel: up to three in a row, or one below another on a narrow page."""
     columns = min(3, len(panels))
     width = 5.4 if len(panels) == 1 else 4.4 if columns == 2 else 3.8
@@ -53,7 +53,7 @@ def panels_drawing(panels: Sequence[Panel], legend_title: str, label: str, capti
     return Drawing(wide, caption, narrow=_figure(panels, legend_title, label, 1, _NARROW))
 
 
-def _figure(panels: Sequence[Panel], legend_title: str, label: str, columns: int, width: float) -> Figure:
+def _figure(panels: Sequence[ModelPanel], legend_title: str, label: str, columns: int, width: float) -> Figure:
     """Draw panels of this width in inches, `columns` in a row."""
     rows = math.ceil(len(panels) / columns)
     height = (width + 0.2) * rows + 0.7
@@ -98,7 +98,7 @@ def _legend_columns(n_entries: int, narrow: bool) -> int:
     return 4 if n_entries > 4 else 3 if n_entries == 3 else 2
 
 
-def _limits(panels: Sequence[Panel]) -> tuple[float, float, bool]:
+def _limits(panels: Sequence[ModelPanel]) -> tuple[float, float, bool]:
     """Return the common lower and upper limit of all panels, and whether a domain has no true accuracy.
 
     The lower limit is zero or the lower end of a bar below it; the upper one a multiple of 0.1, less than 1 if nothing
@@ -112,7 +112,7 @@ def _limits(panels: Sequence[Panel]) -> tuple[float, float, bool]:
     return min([0.0, *heights]), min(1.0, max(NEAREST_END, tenths / 10)), UNLABELLED_X in xs
 
 
-def _frame(axes: Axes, panel: Panel, start: float, end: float, has_strip: bool) -> None:
+def _frame(axes: Axes, panel: ModelPanel, start: float, end: float, has_strip: bool) -> None:
     axes.plot([0, end], [0, end], color="0.5", linestyle="--", linewidth=1, label="estimated = true", zorder=1)
     panel.draw(axes)
     limits = (start - BELOW, end * (1 + BEYOND))
@@ -156,7 +156,9 @@ def figure_3_accuracies_by_model(
 def _drawing(headlines: Sequence[Headline], group: TrainingGroup, label: str) -> Drawing:
     if not headlines:
         return nothing("No results for this training group", label)
-    panels = [Panel(_title(headline), partial(_draw, headline=headline), _named(headline)) for headline in headlines]
+    panels = [
+        ModelPanel(_title(headline), partial(_draw, headline=headline), _named(headline)) for headline in headlines
+    ]
     return panels_drawing(panels, f"Estimator trained on {group.benchmarks}", label, _caption(headlines))
 
 
@@ -227,7 +229,9 @@ def figure_validation(validations: Sequence[ModelValidation], label: str) -> Dra
     if not shown:
         return nothing("No labelled domain was held out and estimated", label)
     panels = [
-        Panel(_heading(validation), partial(_draw_ends, validation=validation), _points(validation), _bars(validation))
+        ModelPanel(
+            _heading(validation), partial(_draw_ends, validation=validation), _points(validation), _bars(validation)
+        )
         for validation in shown
     ]
     return panels_drawing(panels, "The recommended estimator, without a domain's labels", label, _caption_of(shown))
@@ -252,7 +256,7 @@ def _draw_ends(axes: Axes, validation: ModelValidation) -> None:
         axes.scatter(x, y, label=what, **_POINT | look)
 
 
-def _labelled(validation: ModelValidation) -> Iterator[tuple[Sequence[Domain], dict[str, Any], str]]:
+def _labelled(validation: ModelValidation) -> Iterator[tuple[Sequence[DomainResult], dict[str, Any], str]]:
     """Return the labelled domains, those of each benchmark if these have kinds, with their look and their name."""
     if validation.new_groups is None:
         yield validation.left_out, _LABELLED, "labelled domain, left out"
@@ -281,7 +285,7 @@ class _Point(NamedTuple):
     upper: float
 
 
-def _known(domains: Iterable[Domain]) -> list[_Point]:
+def _known(domains: Iterable[DomainResult]) -> list[_Point]:
     return [
         _Point(
             domain.domain,

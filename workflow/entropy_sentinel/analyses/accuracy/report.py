@@ -15,7 +15,7 @@ from entropy_sentinel.analyses.accuracy.catalogue import TABLES
 from entropy_sentinel.analyses.accuracy.frames import DOMAINS, SWEEP, StudyFiles
 from entropy_sentinel.analyses.accuracy.headline import Headline, ambiguous, comparison, headlines
 from entropy_sentinel.analyses.accuracy.machine_summary import machine_summary
-from entropy_sentinel.analyses.accuracy.summary import Unjudged, estimate, interval, summarise, unjudged
+from entropy_sentinel.analyses.accuracy.summary import UnjudgedBenchmark, estimate, interval, summarise, unjudged
 from entropy_sentinel.analyses.accuracy.summary import labels as label_count
 from entropy_sentinel.analyses.accuracy.validation import LEVEL, ModelValidation, interval_notes, read_validations
 from entropy_sentinel.analyses.exhibits import read_all
@@ -86,7 +86,7 @@ class Study:
     validations: Sequence[ModelValidation]
     groups: Groups
     headline_group: str
-    unjudged: Sequence[Unjudged] = ()
+    unjudged: Sequence[UnjudgedBenchmark] = ()
 
     @cached_property
     def group(self) -> TrainingGroup:
@@ -136,7 +136,7 @@ PICTURE = Exhibit("figure", "validation", "").file
 NUMBERS = {"domains": Exhibit("table", "validation", "").file, "methods": Exhibit("table", "methods", "").file}
 
 
-class ReportFiles(StudyFiles):
+class AccuracyReportFiles(StudyFiles):
     """Files of the page; `estimates` are those of the headline group, `tables` and `figures` exhibits' .html files.
 
     The provenance of `generations`, `benchmarks` and `labels` is shown.
@@ -149,7 +149,7 @@ class ReportFiles(StudyFiles):
     figures: Sequence[str]
 
 
-class ReportSettings(Shown):
+class AccuracyReportSettings(Shown):
     """Settings of the page: the published counts by benchmark, and links to other pages (`config.study.pages`)."""
 
     default: str
@@ -157,7 +157,9 @@ class ReportSettings(Shown):
     pages: Mapping[str, Mapping[str, str]]
 
 
-def write_report(files: ReportFiles, settings: ReportSettings, page: str, summary: str, machine: str) -> None:
+def write_report(
+    files: AccuracyReportFiles, settings: AccuracyReportSettings, page: str, summary: str, machine: str
+) -> None:
     """Write the page, the summary, and the summary for programs, `machine`."""
     study = Study(
         estimates=read_all(ESTIMATES, files["estimates"]),

@@ -6,7 +6,7 @@ from typing import ClassVar, Self
 from pydantic import Field
 
 from entropy_sentinel.analyses.accuracy import catalogue
-from entropy_sentinel.frames.analysis import Analysis, Made, Reads, Studied
+from entropy_sentinel.frames.analysis import Analysis, Reads, StageFiles, StudyNames
 from entropy_sentinel.frames.sections import Names, Whole
 
 # Models and benchmarks in the paper's Table 1; further models go to Table 6, further benchmarks are not shown.
@@ -20,9 +20,9 @@ class Accuracy(Analysis):
     TELLS = "how accurate each domain is"
     READS = Reads.ALL
     TABLES, FIGURES = catalogue.TABLES, catalogue.FIGURES
-    STAGES: ClassVar[Mapping[str, Made]] = {
-        "sweep": Made("{judge}/sweep.parquet", ("estimates",), gathers={"model": "model", "group": "group_id"}),
-        "report": Made(PAGE, ("benchmarks", "generations", "observations", "sweep")),
+    STAGES: ClassVar[Mapping[str, StageFiles]] = {
+        "sweep": StageFiles("{judge}/sweep.parquet", ("estimates",), gathers={"model": "model", "group": "group_id"}),
+        "report": StageFiles(PAGE, ("benchmarks", "generations", "observations", "sweep")),
     }
     ELSEWHERE: ClassVar[Mapping[str, str]] = {"label": "is now labels, by study: {my-study: text}"}
 
@@ -53,7 +53,7 @@ class Accuracy(Analysis):
         "how much the seed changes the errors; 1 fits them once",
     )
 
-    def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
+    def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
         several = {"auroc_models": "models", "auroc_benchmarks": "labelled"}
         single = {"figure_model": "models", "figure_benchmark": "labelled", "headline_group": "groups"}

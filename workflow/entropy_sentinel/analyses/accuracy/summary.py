@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.analyses.accuracy.headline import Headline, Score, headlines
-from entropy_sentinel.analyses.accuracy.validation import LEVEL, Domain, ModelValidation
+from entropy_sentinel.analyses.accuracy.validation import LEVEL, DomainResult, ModelValidation
 from entropy_sentinel.analyses.headings import ROLES, SCOPES, Groups, training_group
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
@@ -17,7 +17,7 @@ from entropy_sentinel.report.plain_text import below, text_table
 
 
 @dataclass(frozen=True)
-class Unjudged:
+class UnjudgedBenchmark:
     """A benchmark where the judge labelled none of the `n` responses of one model that it was shown.
 
     `reason` is the most frequent reason, given for `n_reason` responses. `fitting` is the kind of judge that suits the
@@ -45,13 +45,13 @@ class Unjudged:
         return f"{self.model}, {self.benchmark}: {what}. To have labels, {remedy}."
 
 
-def unjudged(labels: Sequence[str], benchmarks: Sequence[str]) -> list[Unjudged]:
-    """Return one `Unjudged` for each file LABELS without any label; `benchmarks` are the study's files BENCHMARKS."""
+def unjudged(labels: Sequence[str], benchmarks: Sequence[str]) -> list[UnjudgedBenchmark]:
+    """Return an `UnjudgedBenchmark` for each file LABELS without a label; `benchmarks` are the study's files BENCHMARKS."""
     items = {read_provenance(path)["benchmark"]: path for path in benchmarks}
     return [gap for path in labels for gap in _of(path, items)]
 
 
-def _of(path: str, items: Mapping[str, str]) -> Iterator[Unjudged]:
+def _of(path: str, items: Mapping[str, str]) -> Iterator[UnjudgedBenchmark]:
     labels = LABELS.read(path, ["label", "reason"])
     shown = labels.filter(pl.col("reason").ne_missing(NO_REFERENCE))
     if shown.is_empty() or shown["label"].null_count() < len(shown):
@@ -62,7 +62,7 @@ def _of(path: str, items: Mapping[str, str]) -> Iterator[Unjudged]:
     fitting = _fitting(items[told["benchmark"]])
     judge = told.get("labelled_by", told["judge"])
     is_fitting = fitting in _kinds(told)
-    yield Unjudged(told["model"], told["benchmark"], judge, len(shown), reason, count, fitting, is_fitting)
+    yield UnjudgedBenchmark(told["model"], told["benchmark"], judge, len(shown), reason, count, fitting, is_fitting)
 
 
 def _fitting(path: str) -> str:
@@ -84,7 +84,7 @@ def summarise(
     sweep: pl.DataFrame,
     groups: Groups,
     headline_group: str,
-    unjudged: Sequence[Unjudged] = (),
+    unjudged: Sequence[UnjudgedBenchmark] = (),
     ambiguous: Sequence[str] = (),
 ) -> str:
     """Return the summary as text: whether to trust the estimates, unlabelled domains, the headline group.
@@ -133,18 +133,18 @@ def _unlabelled(validations: Sequence[ModelValidation]) -> list[str]:
     return [below("Domains without labels: estimated accuracy", text_table(headings, rows, "llrrrl"))]
 
 
-def _unjudged(unjudged: Sequence[Unjudged]) -> list[str]:
+def _unjudged(unjudged: Sequence[UnjudgedBenchmark]) -> list[str]:
     """Name the judges that could not label any response to a benchmark with references, and why."""
     return ["\n".join(["No label from the judge", *(f"  {gap.text}" for gap in unjudged)])] if unjudged else []
 
 
-def estimate(domain: Domain) -> str:
+def estimate(domain: DomainResult) -> str:
     """Return a domain's estimate as text, in brackets if the domain is unlike all labelled ones."""
     shown = number(domain.estimated, ".2f")
     return f"({shown})" if domain.unfamiliar else shown
 
 
-def interval(domain: Domain) -> str:
+def interval(domain: DomainResult) -> str:
     """Return the interval of a domain's estimate as text; "-" if it has no interval."""
     return "-" if domain.lower is None else f"{number(domain.lower, '.2f')} to {number(domain.upper, '.2f')}"
 

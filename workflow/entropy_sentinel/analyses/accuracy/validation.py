@@ -33,7 +33,7 @@ LEVEL = 0.9
 
 
 @dataclass(frozen=True)
-class Domain:
+class DomainResult:
     """A domain of `n` items with responses that have features, estimated by an estimator fitted on other domains.
 
     `true` is null if the domain is unlabelled. `estimated` and its interval, `lower` to `upper`, are null without an
@@ -110,8 +110,8 @@ class ModelValidation:
     method_reason: str
     methods: tuple[Method, ...]
     coverage: tuple[Mapping[str, Any], ...]
-    left_out: tuple[Domain, ...]
-    unlabelled: tuple[Domain, ...]
+    left_out: tuple[DomainResult, ...]
+    unlabelled: tuple[DomainResult, ...]
     n_training: int
     training_accuracy: float | None
     caution: str | None
@@ -141,7 +141,7 @@ class ModelValidation:
         return title(self.method) if self.method else "-"
 
     @property
-    def worst(self) -> Domain | None:
+    def worst(self) -> DomainResult | None:
         """The domain with the largest error; null if no domain was held out."""
         known = [(abs(domain.error), domain) for domain in self.left_out if domain.error is not None]
         return max(known, key=lambda pair: pair[0])[1] if known else None
@@ -185,8 +185,8 @@ def _read(path: str | Path) -> ModelValidation:
             "reasons": tuple(saved["reasons"]),
             "coverage": tuple(saved["coverage"]),
             "methods": tuple(Method(**method) for method in saved["methods"]),
-            "left_out": tuple(Domain(**domain) for domain in saved["left_out"]),
-            "unlabelled": tuple(Domain(**domain) for domain in saved["unlabelled"]),
+            "left_out": tuple(DomainResult(**domain) for domain in saved["left_out"]),
+            "unlabelled": tuple(DomainResult(**domain) for domain in saved["unlabelled"]),
             "new_groups": saved["new_groups"] and Validation.from_dict(saved["new_groups"]),
         }
         return ModelValidation(**(saved | lists))
@@ -255,13 +255,13 @@ def _method(validation: Validation) -> Method:
     return Method(validation.estimator, validation.n_counted, validation.aee, validation.rho, validation.bias, errors)
 
 
-def _left_out(own: Validation) -> Iterable[Domain]:
+def _left_out(own: Validation) -> Iterable[DomainResult]:
     """Return the labelled domains by falling true accuracy, each with an interval from the errors on the others."""
     residuals, place = own.residuals, 0
     domains = []
     for domain in own.domains:
         if domain.estimated is None:
-            domains.append(Domain(domain.domain, domain.n, None, None, None, None, domain.true, domain.reason))
+            domains.append(DomainResult(domain.domain, domain.n, None, None, None, None, domain.true, domain.reason))
             continue
         domains.append(
             _with_intervals(residuals.without(place), domain.domain, domain.n, domain.estimated, domain.true)
@@ -272,7 +272,7 @@ def _left_out(own: Validation) -> Iterable[Domain]:
 
 def _unlabelled(
     observations: pl.DataFrame, estimator: Estimator | Unfitted, residuals: Residuals, training: TrainingRows
-) -> Iterable[Domain]:
+) -> Iterable[DomainResult]:
     """Return the unlabelled domains, each with its estimate or the reason why it has no estimate."""
     familiarity = None
     if training.buckets is not None:
@@ -287,7 +287,7 @@ def _unlabelled(
             reason = "no row of the domain has features"
             if isinstance(estimator, Unfitted) and not featured.is_empty():
                 reason = estimator.reason
-            yield Domain(name, n, None, None, None, None, None, reason)
+            yield DomainResult(name, n, None, None, None, None, None, reason)
         else:
             why = None
             if familiarity is not None and set(SCHEMA) <= set(featured.columns):
@@ -296,9 +296,9 @@ def _unlabelled(
             yield replace(one, unfamiliar=why)
 
 
-def _with_intervals(residuals: Residuals, name: str, n: int, estimated: float, true: float | None) -> Domain:
+def _with_intervals(residuals: Residuals, name: str, n: int, estimated: float, true: float | None) -> DomainResult:
     """Return the domain with the intervals of its estimate, computed from these errors."""
     lower, upper, basis = residuals.intervals([estimated], [n], LEVEL)
     ends = residuals.conformal([estimated], [n], LEVEL)
     lowest, highest = (None if np.isnan(end[0]) else float(end[0]) for end in (ends.lower, ends.upper))
-    return Domain(name, n, estimated, float(lower[0]), float(upper[0]), basis, true, None, lowest, highest)
+    return DomainResult(name, n, estimated, float(lower[0]), float(upper[0]), basis, true, None, lowest, highest)

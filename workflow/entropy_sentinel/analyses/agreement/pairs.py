@@ -15,7 +15,7 @@ from entropy_sentinel.statistics.agreement import clustered_size, kappa, wilson
 from entropy_sentinel.statistics.errors import evaluate
 
 
-class LabelsFile(TypedDict):
+class JudgeLabelsFile(TypedDict):
     """A file of labels, with its judge, model and benchmark."""
 
     judge: str
@@ -24,7 +24,7 @@ class LabelsFile(TypedDict):
     path: str
 
 
-def write_pairs(files: Sequence[LabelsFile], judges: Sequence[str], output: str) -> None:
+def write_pairs(files: Sequence[JudgeLabelsFile], judges: Sequence[str], output: str) -> None:
     """Compare `judges` by their labels in `files`."""
     labels = pl.concat([_labels(**file) for file in files])
     PAIRS.write(pairs(labels, judges), output, {"judges": list(judges)})

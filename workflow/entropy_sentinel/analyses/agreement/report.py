@@ -18,7 +18,7 @@ TEMPLATE = Path(__file__).with_name("report.html.j2")
 _HEADINGS = ("model", "judge", "domains", "AEE", "best estimator", "its AEE")
 
 
-class ReportFiles(TypedDict):
+class AgreementReportFiles(TypedDict):
     """Files of the page: two frames and the exhibits' .html files."""
 
     pairs: str
@@ -26,13 +26,13 @@ class ReportFiles(TypedDict):
     tables: Sequence[str]
 
 
-class ReportSettings(Shown):
+class AgreementReportSettings(Shown):
     """Settings of the page, including the judge of each benchmark that has its own."""
 
     own_judges: Mapping[str, str]
 
 
-def write_report(files: ReportFiles, settings: ReportSettings, page: str, summary: str) -> None:
+def write_report(files: AgreementReportFiles, settings: AgreementReportSettings, page: str, summary: str) -> None:
     """Write the page and the summary."""
     pairs, errors = PAIRS.read(files["pairs"]), ERRORS.read(files["errors"])
     own = own_judges(settings["own_judges"])

@@ -4,7 +4,7 @@ from typing import Self
 
 from pydantic import Field
 
-from entropy_sentinel.frames.analysis import Analysis, Reads, Studied
+from entropy_sentinel.frames.analysis import Analysis, Reads, StudyNames
 
 
 class Agreement(Analysis):
@@ -23,13 +23,13 @@ class Agreement(Analysis):
         None, description="named group of the accuracies and of the summary; null for the first"
     )
 
-    def obstacle(self, studied: Studied) -> str | None:
+    def obstacle(self, studied: StudyNames) -> str | None:
         """See `Analysis.obstacle`."""
         if len(studied.judges) < 2:
             return f"it compares judges, but run.judges has only one, {studied.judges[0]}"
         return None if studied.compared else "every benchmark has its own judge (benchmarks.NAME.judge)"
 
-    def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
+    def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
         named, lines = self.named(studied, {"headline_group": "groups"})
         chosen = {"headline_group": (named["headline_group"] or studied.groups)[0], **self.exhibits()}

@@ -8,7 +8,7 @@ import polars as pl
 
 from entropy_sentinel.analyses.responses.reading import (
     HEIGHT,
-    Response,
+    AnnotatedResponse,
     ResponseFiles,
     choose,
     estimator_of,
@@ -86,7 +86,7 @@ def render_page(
     label: str,
     model: str,
     estimator: str | None,
-    domains: Sequence[tuple[str, Sequence[tuple[Response, Sequence[str]]]]],
+    domains: Sequence[tuple[str, Sequence[tuple[AnnotatedResponse, Sequence[str]]]]],
     no_texts: str | None,
     alternatives: int,
 ) -> str:
@@ -110,6 +110,6 @@ def render_page(
     )
 
 
-def _unnamed(response: Response) -> bool:
+def _unnamed(response: AnnotatedResponse) -> bool:
     """Return whether a likely token has no text although the response's own tokens have."""
     return any(text is None for token in response.tokens for text, _ in token.alternatives)

@@ -25,7 +25,7 @@ _PUT_IN = {"own": "its own answer", "reference": "the reference", "none": "no an
 
 
 @dataclass(frozen=True)
-class Trajectory:
+class EntropyCurve:
     """H(t) in bits at `positions` t of the T - 1 tokens before the answer's last one, and its area."""
 
     answer: str
@@ -62,15 +62,15 @@ class Trajectory:
         return " ".join([f"{shown[0][0]},{HEIGHT:g}", *inner, f"{shown[-1][0]},{HEIGHT:g}"])
 
 
-def read_trajectories(path: str | Path | None, items: Iterable[str]) -> dict[tuple[str, int], list[Trajectory]]:
+def read_trajectories(path: str | Path | None, items: Iterable[str]) -> dict[tuple[str, int], list[EntropyCurve]]:
     """Read the trajectories of responses to `items` from a file of the pass `forced_answer`; empty without a file."""
     if path is None:
         return {}
     columns = [*SAMPLE, "answer", "answer_text", "eas", "tokens_to_answer", "positions", "entropies"]
     rows = FORCED_ANSWERS.read(path, columns).filter(pl.col("item_id").is_in(list(items)), pl.col("eas").is_not_null())
-    trajectories: dict[tuple[str, int], list[Trajectory]] = {}
+    trajectories: dict[tuple[str, int], list[EntropyCurve]] = {}
     for item, sample, answer, text, eas, length, positions, entropies in rows.iter_rows():
-        trajectory = Trajectory(answer, text, eas, length, tuple(positions), tuple(entropies))
+        trajectory = EntropyCurve(answer, text, eas, length, tuple(positions), tuple(entropies))
         trajectories.setdefault((item, sample), []).append(trajectory)
     return trajectories
 
@@ -80,7 +80,7 @@ Which = tuple[str, int]
 
 
 @dataclass(frozen=True)
-class Response:
+class AnnotatedResponse:
     """A response with all that is known about it; `tokens` are those to be shown, with `left_out` in the middle."""
 
     item_id: str
@@ -95,7 +95,7 @@ class Response:
     answer: str | None
     p_correct: float | None
     tokens: tuple[Token, ...]
-    trajectories: tuple[Trajectory, ...] = ()
+    trajectories: tuple[EntropyCurve, ...] = ()
 
     @property
     def left_out(self) -> int:
@@ -124,7 +124,7 @@ class ResponseFiles:
 
 def read_responses(
     files: ResponseFiles, wanted: Iterable[Which], estimator: str | None, most_tokens: int, alternatives: int
-) -> list[Response]:
+) -> list[AnnotatedResponse]:
     """Return the responses `wanted` that exist, in that order.
 
     P(correct) is that of `estimator` (`estimator_of`). Raises DamagedFileError and ContractError, as contracts do.
@@ -143,7 +143,7 @@ def read_responses(
         if which not in by_response:
             continue
         row, item, label = by_response[which], items.get(which[0], {}), labels.get(which, {})
-        response = Response(
+        response = AnnotatedResponse(
             *which,
             question=item.get("question", ""),
             reference=item.get("reference"),

@@ -4,7 +4,7 @@ from typing import Self
 
 from pydantic import Field
 
-from entropy_sentinel.frames.analysis import Analysis, Studied
+from entropy_sentinel.frames.analysis import Analysis, StudyNames
 from entropy_sentinel.frames.sections import Names, Whole
 
 
@@ -37,7 +37,7 @@ class Responses(Analysis):
         "generation.keep_top_tokens or generation.keep_top_token_ids is set",
     )
 
-    def fitted(self, studied: Studied) -> tuple[Self, list[str]]:
+    def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
         named, lines = self.named(studied, {"group": "groups", "judges": "judges"})
         group = next(iter(named["group"] or studied.groups), None)

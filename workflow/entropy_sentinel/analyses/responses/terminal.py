@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from entropy_sentinel.analyses.responses.reading import (
-    Response,
+    AnnotatedResponse,
     ResponseFiles,
     Which,
     choose,
@@ -19,7 +19,7 @@ from entropy_sentinel.analyses.responses.reading import (
     read_responses,
 )
 from entropy_sentinel.config.estimates import kept_estimators, shown_groups
-from entropy_sentinel.config.layout import Layout
+from entropy_sentinel.config.layout import StudyLayout
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.frames.contract import read_provenance
@@ -36,7 +36,7 @@ _ALTERNATIVES = 5
 
 
 @dataclass(frozen=True)
-class StudyFiles:
+class ModelFiles:
     """Paths of one model's files, as templates over `{benchmark}`; null for scores that do not exist."""
 
     items: str
@@ -55,14 +55,14 @@ class StudyFiles:
         return ResponseFiles(self.items.format(benchmark=benchmark), traces, there, self.scores)
 
 
-def study_files(config: Config, judge: str, model: str) -> StudyFiles:
+def study_files(config: Config, judge: str, model: str) -> ModelFiles:
     """Return the files of a model of the study; P(correct) is from the group that `analyses.responses` names."""
-    layout, groups = Layout(config.study), shown_groups(config)
+    layout, groups = StudyLayout(config.study), shown_groups(config)
     group_name = dict(config.analyses)["responses"].group
     name = group_name if group_name in groups else next(iter(groups), None)
     known = {"judge": judge, "model": model, "name": name, "benchmark": "{benchmark}"}
     scores = layout.scores.format(**known)
-    return StudyFiles(
+    return ModelFiles(
         items=layout.items.format(**known),
         generations=layout.generations.format(**known),
         labels=layout.labels.format(**known),
@@ -72,7 +72,7 @@ def study_files(config: Config, judge: str, model: str) -> StudyFiles:
     )
 
 
-def candidates(study: StudyFiles, benchmark: str, per_kind: int) -> list[Part]:
+def candidates(study: ModelFiles, benchmark: str, per_kind: int) -> list[Part]:
     """List a benchmark's most instructive responses in a table."""
     if not Path(study.observations).is_file():
         raise InputError(f"{study.observations}: does not exist yet; name an item, or build it with snakemake")
@@ -96,7 +96,7 @@ def candidates(study: StudyFiles, benchmark: str, per_kind: int) -> list[Part]:
     return [table(("item", "sample", "kind", "P(correct)", "label"), lines), _estimator(estimator)]
 
 
-def one_response(study: StudyFiles, benchmark: str, which: Which, by: str, listed: int) -> list[Part]:
+def one_response(study: ModelFiles, benchmark: str, which: Which, by: str, listed: int) -> list[Part]:
     """Return a response with its tokens coloured by `by` (`entropy`, `surprise`), and the `listed` most uncertain ones.
 
     Raises InputError if there is no such response.
@@ -122,7 +122,7 @@ def one_response(study: StudyFiles, benchmark: str, which: Which, by: str, liste
     return [*parts, _tokens(worst)] if worst else parts
 
 
-def coloured(response: Response, by: str) -> Text:
+def coloured(response: AnnotatedResponse, by: str) -> Text:
     """Colour the tokens of a response: the more uncertain, the more orange, with full colour at 3 nats of `by`."""
     text = Text()
     for token in response.tokens:

@@ -15,7 +15,7 @@ from entropy_sentinel.judges.answers import final_answer
 from entropy_sentinel.judges.exact import offered
 from entropy_sentinel.judges.judge import Unclear
 from entropy_sentinel.judges.words import option
-from entropy_sentinel.signals.forced_answer.boxing import Boxed, Boxes
+from entropy_sentinel.signals.forced_answer.boxing import Boxes, InsertedTokens
 from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
 from entropy_sentinel.signals.forced_answer.trajectory import Step, area, chosen, step, tokens_up_to
 
@@ -117,10 +117,10 @@ def _letters(row: Mapping[str, Any], boxes: Boxes, settings: Mapping[str, Any]) 
     return tokens if len(tokens) == len(letters) else {}
 
 
-def _boxed(kind: str, text: str | None, boxes: Boxes) -> tuple[Boxed | None, str | None]:
+def _boxed(kind: str, text: str | None, boxes: Boxes) -> tuple[InsertedTokens | None, str | None]:
     """Return the inserted tokens for a kind of answer, or the reason why there are none."""
     if kind == "none":
-        return Boxed(tuple(boxes.opening), 0), None
+        return InsertedTokens(tuple(boxes.opening), 0), None
     if text is None:
         return None, "the item has no reference"
     if not text:

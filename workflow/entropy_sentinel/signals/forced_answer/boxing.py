@@ -13,7 +13,7 @@ OPENING = "\\boxed{"
 
 
 @dataclass(frozen=True)
-class Boxed:
+class InsertedTokens:
     """The token ids inserted after x_t, (n,), and L, the number of the answer's tokens."""
 
     ids: tuple[int, ...]
@@ -38,7 +38,7 @@ class Boxes:
             )
         self.opening, self._closing = opening, closed[-1]
 
-    def of(self, answers: Sequence[str]) -> dict[str, Boxed | None]:
+    def of(self, answers: Sequence[str]) -> dict[str, InsertedTokens | None]:
         """Return each answer as inserted tokens; None for an answer without tokens in this vocabulary."""
         texts = list(dict.fromkeys(answers))
         wholes = self._engine.token_ids([f"{OPENING}{text}}}" for text in texts])
@@ -54,7 +54,7 @@ class Boxes:
             if boxed and boxed.answer_tokens == 1 and boxed.ids == tuple(self.opening) and (whole := wholes[letter])
         }
 
-    def _split(self, whole: Sequence[int]) -> Boxed:
+    def _split(self, whole: Sequence[int]) -> InsertedTokens:
         r"""Return the tokens of `\boxed{answer}` without the last brace and the answer's last token.
 
         A token that joins the brace with the answer, such as `{\` in `\boxed{\frac12}`, belongs to the answer; so does
@@ -66,5 +66,5 @@ class Boxes:
         )
         end = len(whole) - (whole[-1] == self._closing)
         if end - before == 1 and before < len(self.opening):  # one token with the brace: the box may be empty
-            return Boxed(tuple(self.opening), 1)
-        return Boxed(tuple(whole[: max(end - 1, before)]), end - before)
+            return InsertedTokens(tuple(self.opening), 1)
+        return InsertedTokens(tuple(whole[: max(end - 1, before)]), end - before)
