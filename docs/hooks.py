@@ -11,7 +11,7 @@ sys.path[:0] = [str(DOCS), str(ROOT / "workflow")]
 from mkdocs.plugins import event_priority  # noqa: E402
 from mkdocs.structure.files import File, Files  # noqa: E402
 
-from made import architecture, catalogues, commands, config_keys, contracts, prospects, rooms, verbs  # noqa: E402
+from made import architecture, catalogues, commands, config_keys, contracts, extensions, prospects, rooms, verbs  # noqa: E402
 from made.links import COPIES, ROOT_PAGES, copies, in_site, with_full_size  # noqa: E402
 
 # Generated files of the site: their paths, and the functions that return their content.
@@ -45,7 +45,7 @@ def on_files(files: Files, config: Any) -> Files:
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Return the page's text with links that work in the site."""
-    return in_site(architecture.filled(markdown), page.file.src_uri)
+    return in_site(extensions.filled(architecture.filled(markdown)), page.file.src_uri)
 
 
 def on_page_content(html: str, **_: Any) -> str:
