@@ -9,7 +9,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from scipy.special import entr
 
-from entropy_sentinel.analyses.exhibits import DrawnFigure, read_several, save_figures
+from entropy_sentinel.analyses.exhibits import DrawnFigure, Functions, read_several, save_figures
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, message, new_figure, plain
 from papers.ambiguity.catalogue import ANSWERS, ESTIMATORS, KL, AmbiguityShown
 from papers.ambiguity.concordance import separation
@@ -243,4 +243,13 @@ def write_figures(
         "settings": settings,
         "label": settings["label"],
     }
-    save_figures(exhibits, globals(), inputs, folder)
+    save_figures(exhibits, FIGURE_FUNCTIONS, inputs, folder)
+
+
+FIGURE_FUNCTIONS: Functions = {
+    "3_relationship": figure_3_relationship,
+    "4_collapse": figure_4_collapse,
+    "2_p_star": figure_2_p_star,
+    "5_divergence": figure_5_divergence,
+    "1_bounds": figure_1_bounds,
+}

@@ -6,7 +6,7 @@ from typing import Any, TypedDict
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.analyses.exhibits import read_several, save_tables
+from entropy_sentinel.analyses.exhibits import Functions, read_several, save_tables
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.printable import number
 from entropy_sentinel.report.tables import Table, headed, missing_notes
@@ -272,4 +272,16 @@ def write_tables(files: TableFiles, settings: AmbiguityShown, titles: Mapping[st
         "aurocs": AUROCS.read(files["aurocs"]),
         "p_stars": P_STARS.read(files["p_stars"]),
     }
-    save_tables(titles, globals(), inputs, settings["label"], folder)
+    save_tables(titles, TABLE_FUNCTIONS, inputs, settings["label"], folder)
+
+
+TABLE_FUNCTIONS: Functions = {
+    "2_concordance": table_2_concordance,
+    "3_dirichlet": table_3_dirichlet,
+    "4_sources": table_4_sources,
+    "7_auroc": table_7_auroc,
+    "forms": table_forms,
+    "intervals": table_intervals,
+    "1_examples": table_1_examples,
+    "8_p_star": table_8_p_star,
+}

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
-from entropy_sentinel.analyses.exhibits import DrawnFigure, read_several, save_figures
+from entropy_sentinel.analyses.exhibits import DrawnFigure, Functions, read_several, save_figures
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.printable import counted
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, new_figure, nothing, plain
@@ -205,4 +205,11 @@ def write_figures(
         "passes": passes,
         "settings": settings,
     }
-    save_figures(exhibits, globals(), inputs, folder)
+    save_figures(exhibits, FIGURE_FUNCTIONS, inputs, folder)
+
+
+FIGURE_FUNCTIONS: Functions = {
+    "2_correlations": figure_2_correlations,
+    "1_trajectory": figure_1_trajectory,
+    "3_ranges": figure_3_ranges,
+}

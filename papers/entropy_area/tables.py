@@ -5,7 +5,7 @@ from typing import TypedDict
 
 import polars as pl
 
-from entropy_sentinel.analyses.exhibits import read_several, save_tables
+from entropy_sentinel.analyses.exhibits import Functions, read_several, save_tables
 from entropy_sentinel.report.tables import Table, headed, missing_notes, number_frame
 from papers.entropy_area.catalogue import (
     ANSWERS,
@@ -221,4 +221,12 @@ def write_tables(
         "correlations": CORRELATIONS.read(files["correlations"]),
         "spread": SPREAD.read(files["spread"]),
     }
-    save_tables(titles, globals(), inputs, settings["label"], folder)
+    save_tables(titles, TABLE_FUNCTIONS, inputs, settings["label"], folder)
+
+
+TABLE_FUNCTIONS: Functions = {
+    "1_truncation": table_1_truncation,
+    "ranges": table_ranges,
+    "spread": table_spread,
+    "2_correlation": table_2_correlation,
+}

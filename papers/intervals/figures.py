@@ -8,7 +8,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from scipy.stats import norm
 
-from entropy_sentinel.analyses.exhibits import save_figures
+from entropy_sentinel.analyses.exhibits import Functions, save_figures
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, new_figure, nothing, plain
 from papers.intervals.catalogue import TEST, IntervalsShown, method_title
@@ -192,4 +192,14 @@ def write_figures(files: FigureFiles, settings: IntervalsShown, titles: Mapping[
     """Write the figures of these names and titles to `folder`."""
     answers = [exponent for path in files["benchmarks"] for exponent in exponents(BENCHMARKS.read(path)).values()]
     inputs = {**settings, "scores": SCORES.read(files["scores"]), "answers": np.array(answers)}
-    save_figures(titles, globals(), inputs, folder)
+    save_figures(titles, FIGURE_FUNCTIONS, inputs, folder)
+
+
+FIGURE_FUNCTIONS: Functions = {
+    "1_calibration": figure_1_calibration,
+    "5_open_models": figure_5_open_models,
+    "2_conformal": figure_2_conformal,
+    "6_answers": figure_6_answers,
+    "3_tunnel": figure_3_tunnel,
+    "4_bounds": figure_4_bounds,
+}

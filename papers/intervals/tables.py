@@ -5,7 +5,7 @@ from typing import TypedDict
 
 import polars as pl
 
-from entropy_sentinel.analyses.exhibits import read_all, save_tables
+from entropy_sentinel.analyses.exhibits import Functions, read_all, save_tables
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.report.tables import Table, headed, number_frame
 from papers.intervals import tables_of_scores
@@ -194,4 +194,16 @@ def write_tables(files: TableFiles, settings: IntervalsShown, titles: Mapping[st
         "sets": SETS.read(files["sets"]),
         "tunnel_index": TUNNEL_INDEX.read(files["tunnel_index"]),
     }
-    save_tables(titles, globals() | vars(tables_of_scores), inputs, settings["label"], folder)
+    save_tables(titles, TABLE_FUNCTIONS, inputs, settings["label"], folder)
+
+
+TABLE_FUNCTIONS: Functions = {
+    "1_examples": table_1_examples,
+    "parsing": table_parsing,
+    "3_coverage": table_3_coverage,
+    "perception": table_perception,
+    "tunnel_index": table_tunnel_index,
+    "2_winkler": tables_of_scores.table_2_winkler,
+    "differences": tables_of_scores.table_differences,
+    "reductions": tables_of_scores.table_reductions,
+}

@@ -1,6 +1,6 @@
 """Names and titles of this analysis' tables and figures, and the measures of the curves.
 
-Functions of tables are called `table_<name>` (`tables.py`), those of figures `figure_<name>` (`figures.py`).
+`TABLE_FUNCTIONS` (`tables.py`) and `FIGURE_FUNCTIONS` (`figures.py`) map each name to its function.
 """
 
 # The assessor that sees only the question. The other assessors are estimators, by name.

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
-from entropy_sentinel.analyses.exhibits import DrawnFigure, read_several, save_figures
+from entropy_sentinel.analyses.exhibits import DrawnFigure, Functions, read_several, save_figures
 from entropy_sentinel.analyses.headings import ROLES, TrainingGroup, training_group
 from entropy_sentinel.frames.printable import number
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, new_figure, nothing, plain
@@ -164,4 +164,10 @@ def write_figures(
         "accuracies": settings["accuracies"],
         "label": settings["label"],
     }
-    save_figures(exhibits, globals(), inputs, folder)
+    save_figures(exhibits, FIGURE_FUNCTIONS, inputs, folder)
+
+
+FIGURE_FUNCTIONS: Functions = {
+    "curves_by_domain": figure_curves_by_domain,
+    "curves_by_model": figure_curves_by_model,
+}

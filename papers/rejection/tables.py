@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.analyses.exhibits import read_several, save_tables
+from entropy_sentinel.analyses.exhibits import Functions, read_several, save_tables
 from entropy_sentinel.analyses.headings import Groups, training_group
 from entropy_sentinel.report.tables import Table, missing_notes, number_frame
 from papers.rejection.catalogue import (
@@ -226,4 +226,12 @@ def write_tables(
 ) -> None:
     """Write the tables of these names and titles to `folder`, from files MEASURES, one for each of `models`."""
     inputs = {**settings, "measures": read_several(MEASURES, measures, {"model": models})}
-    save_tables(titles, globals(), inputs, settings["label"], folder)
+    save_tables(titles, TABLE_FUNCTIONS, inputs, settings["label"], folder)
+
+
+TABLE_FUNCTIONS: Functions = {
+    "auarc": table_auarc,
+    "coverage": table_coverage,
+    "areas": table_areas,
+    "best_pairs": table_best_pairs,
+}

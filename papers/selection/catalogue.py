@@ -1,6 +1,6 @@
 """The strategies of this analysis, and its tables and figures: names and titles.
 
-Functions of tables are called `table_<name>` (`tables.py`), those of figures `figure_<name>` (`figures.py`).
+`TABLE_FUNCTIONS` (`tables.py`) and `FIGURE_FUNCTIONS` (`figures.py`) map each name to its function.
 """
 
 from dataclasses import dataclass

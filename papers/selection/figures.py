@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
+from entropy_sentinel.analyses.exhibits import Functions
 from entropy_sentinel.frames.printable import number
 from entropy_sentinel.report.figures import BLUE, ORANGE, Drawing, new_figure, plain
 from entropy_sentinel.statistics.agreement import wilson
@@ -92,3 +93,8 @@ def _draw_length(axes: Axes, rows: pl.DataFrame) -> None:
     axes.set_yticks(places, [strategy_title(name) for name in names])
     axes.set(xlabel="tokens", ylim=(-0.6, len(names) - 0.4), xlim=(0, None))
     plain(axes)
+
+
+FIGURE_FUNCTIONS: Functions = {
+    "selections": figure_selections,
+}

@@ -47,8 +47,8 @@ def write_report(
     folder = Path(page).parent
     table_titles = {name: TABLES[name] for name in settings["tables"]}
     figure_titles = {name: FIGURES[name] for name in settings["figures"]}
-    save_tables(table_titles, vars(tables), inputs, settings["label"], f"{folder}/tables")
-    save_figures(figure_titles, vars(figures), inputs, f"{folder}/figures")
+    save_tables(table_titles, tables.TABLE_FUNCTIONS, inputs, settings["label"], f"{folder}/tables")
+    save_figures(figure_titles, figures.FIGURE_FUNCTIONS, inputs, f"{folder}/figures")
     exhibits = {
         "tables": [f"{folder}/tables/table_{name}.html" for name in table_titles],
         "figures": [f"{folder}/figures/figure_{name}.html" for name in figure_titles],

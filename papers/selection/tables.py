@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from entropy_sentinel.analyses.exhibits import Functions
 from entropy_sentinel.frames.response import ITEM
 from entropy_sentinel.report.tables import Table, headed
 from papers.selection.catalogue import STRATEGIES
@@ -123,3 +124,10 @@ def table_domains(candidates: pl.DataFrame, selections: pl.DataFrame) -> Table:
     rows = domains(candidates, selections)
     names = {name: strategy_title(name) for name in (EVERY, *STRATEGIES) if name in rows.columns}
     return Table("Items by benchmark.", rows.rename({"model": "Model", "benchmark": "Domain", **names}))
+
+
+TABLE_FUNCTIONS: Functions = {
+    "selections": table_selections,
+    "overlap": table_overlap,
+    "domains": table_domains,
+}

@@ -296,4 +296,4 @@ def auroc_frame(models: list[str]) -> pl.DataFrame:
 
 def draw_figure(name: str, inputs: dict[str, Any]) -> Drawing:
     """The figure of the catalogue of this name."""
-    return draw(name, vars(figures) | vars(panels), inputs)
+    return draw(name, figures.FIGURE_FUNCTIONS, inputs)

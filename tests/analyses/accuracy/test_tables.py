@@ -19,7 +19,7 @@ from frames import (
     validation,
 )
 
-from entropy_sentinel.analyses.accuracy import figures, panels, tables, tables_by_model, tables_of_groups
+from entropy_sentinel.analyses.accuracy import figures, tables
 from entropy_sentinel.analyses.accuracy.catalogue import FIGURES, TABLES
 from entropy_sentinel.analyses.accuracy.tables import (
     make_table,
@@ -332,17 +332,13 @@ def test_the_spread_over_seeds_is_median_least_and_largest():
 
 
 def test_a_table_is_its_function_and_a_line_of_the_catalogue(study, monkeypatch):
-    monkeypatch.setattr(tables_by_model, "table_11_mine", lambda sweep: Table("Mine.", sweep.head(1)), raising=False)
+    monkeypatch.setitem(tables.TABLE_FUNCTIONS, "11_mine", lambda sweep: Table("Mine.", sweep.head(1)))
     assert make_table("11_mine", study.inputs(), LABEL).frame.equals(study.sweep.head(1))
 
 
 def test_every_table_and_figure_of_the_catalogue_has_a_function_and_the_reverse():
-    for kind, modules, names in (
-        ("table", (tables, tables_by_model, tables_of_groups), TABLES),
-        ("figure", (figures, panels), FIGURES),
-    ):
-        functions = [name for module in modules for name in vars(module) if name.startswith(f"{kind}_")]
-        assert {name.removeprefix(f"{kind}_") for name in functions} == set(names)
+    assert tables.TABLE_FUNCTIONS.keys() == TABLES.keys()
+    assert figures.FIGURE_FUNCTIONS.keys() == FIGURES.keys()
 
 
 def test_accuracy_with_and_without_truncated_responses(study):

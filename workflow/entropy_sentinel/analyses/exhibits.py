@@ -1,9 +1,9 @@
 """Tables, figures and pages of an analysis: their inputs and the files they are written to.
 
-The function `table_<name>` or `figure_<name>` of an analysis makes an exhibit from the inputs its parameters name.
+An analysis maps the name of each exhibit to the function that makes it from the inputs that its parameters name.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
@@ -20,8 +20,8 @@ from entropy_sentinel.report.tables import Table, write_table
 if TYPE_CHECKING:
     from entropy_sentinel.report.figures import Drawing
 
-# Functions by name, such as the `globals()` of their module.
-Functions = Mapping[str, Any]
+# The functions of tables or figures, by the names in the catalogue.
+Functions = Mapping[str, Callable[..., Any]]
 
 
 class DrawnFigure(TypedDict):
@@ -62,7 +62,7 @@ def read_several(contract: Contract, paths: Sequence[str], expected: Mapping[str
 
 def make_table(name: str, functions: Functions, inputs: Mapping[str, Any], label: str) -> Table:
     """Return a table of the catalogue, with the study's label as last note."""
-    table: Table = _call(functions[f"table_{name}"], inputs)
+    table: Table = _call(functions[name], inputs)
     return replace(table, notes=(*table.notes, f"Study: {label}."))
 
 
@@ -79,7 +79,7 @@ def draw(name: str, functions: Functions, inputs: Mapping[str, Any]) -> "Drawing
     from entropy_sentinel.report.figures import style  # imports matplotlib, which tables and pages do not need
 
     with style():
-        drawing: Drawing = _call(functions[f"figure_{name}"], inputs)
+        drawing: Drawing = _call(functions[name], inputs)
         return drawing
 
 
@@ -104,6 +104,6 @@ def save_page(template: Path, files: Mapping[str, Any], page: str, **content: ob
     write_whole(page, render(template, **content, **parts))
 
 
-def _call(function: Any, inputs: Mapping[str, Any]) -> Any:
+def _call(function: Callable[..., Any], inputs: Mapping[str, Any]) -> Any:
     """Call a function with the `inputs` that it takes."""
     return function(**{name: inputs[name] for name in signature(function).parameters})

@@ -1,7 +1,7 @@
 """Names and titles of this analysis' tables and figures. A number in a name is the paper's.
 
-The function of an exhibit is called `table_<name>` or `figure_<name>` and is in one of the modules that `tables.py`
-and `figures.py` list. To add an exhibit, write its function and add a line here, in the order of the page.
+`TABLE_FUNCTIONS` (`tables.py`) and `FIGURE_FUNCTIONS` (`figures.py`) map each name to its function. To add an exhibit,
+write its function, and add a line there and a line here, in the order of the page.
 """
 
 import csv

@@ -14,7 +14,7 @@ from entropy_sentinel.analyses.accuracy import panels
 from entropy_sentinel.analyses.accuracy.aggregation import LARGEST_K, bin_errors, group_accuracies, names_in, signals_in
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, SWEEP, StudyFiles
 from entropy_sentinel.analyses.accuracy.validation import read_validations
-from entropy_sentinel.analyses.exhibits import read_all, save_figures
+from entropy_sentinel.analyses.exhibits import Functions, read_all, save_figures
 from entropy_sentinel.analyses.headings import Shown
 from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.frames.printable import counted
@@ -191,6 +191,16 @@ def one_class(domain: Mapping[str, Any]) -> str:
     return str(domain["reason"])
 
 
+FIGURE_FUNCTIONS: Functions = {
+    "2_entropy_densities": figure_2_entropy_densities,
+    "4_errors_by_group_accuracy": figure_4_errors_by_group_accuracy,
+    "auroc_by_domain": figure_auroc_by_domain,
+    "1_accuracies": panels.figure_1_accuracies,
+    "3_accuracies_by_model": panels.figure_3_accuracies_by_model,
+    "validation": panels.figure_validation,
+}
+
+
 class FigureFiles(StudyFiles):
     """Files of the figures; `estimates` are those of the headline group, `observations` those of the figure's model."""
 
@@ -217,4 +227,4 @@ def write_figures(files: FigureFiles, settings: FigureSettings, titles: Mapping[
         "validations": read_validations(files["validation"]),
         "observations": OBSERVATIONS.read(files["observations"]),
     }
-    save_figures(titles, globals() | vars(panels), inputs, folder)
+    save_figures(titles, FIGURE_FUNCTIONS, inputs, folder)

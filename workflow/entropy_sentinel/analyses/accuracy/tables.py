@@ -16,7 +16,7 @@ from entropy_sentinel.analyses.accuracy.comparison import compare, rests_on
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, REPEATS, SWEEP, StudyFiles
 from entropy_sentinel.analyses.accuracy.headline import ERROR, ambiguous
 from entropy_sentinel.analyses.accuracy.validation import LEVEL, Method, ModelValidation, read_validations
-from entropy_sentinel.analyses.exhibits import read_all
+from entropy_sentinel.analyses.exhibits import Functions, read_all
 from entropy_sentinel.analyses.headings import ROLES, SCOPE_NOTE, Groups, Shown, training_group
 from entropy_sentinel.estimators.catalogue import CANDIDATES, FEWEST_FOR_FIRST, FEWEST_TO_CHOOSE, RECOMMENDED, title
 from entropy_sentinel.frames.contract import read_provenance
@@ -291,6 +291,26 @@ def _row(part: pl.DataFrame, default: str) -> dict[str, Any]:
     }
 
 
+TABLE_FUNCTIONS: Functions = {
+    "validation": table_validation,
+    "methods": table_methods,
+    "estimates": table_estimates,
+    "cut_off": table_cut_off,
+    "recommended": table_recommended,
+    "repeats": table_repeats,
+    "1_auroc": tables_by_model.table_1_auroc,
+    "6_auroc_further_models": tables_by_model.table_6_auroc_further_models,
+    "2_by_model": tables_by_model.table_2_by_model,
+    "7_by_model_further_groups": tables_by_model.table_7_by_model_further_groups,
+    "8_simple_estimators_by_model": tables_by_model.table_8_simple_estimators_by_model,
+    "3_simple_estimators": tables_of_groups.table_3_simple_estimators,
+    "5_design_choices": tables_of_groups.table_5_design_choices,
+    "4_by_size": tables_of_groups.table_4_by_size,
+    "9_best_and_worst_groups": tables_of_groups.table_9_best_and_worst_groups,
+    "10_leave_one_out": tables_of_groups.table_10_leave_one_out,
+}
+
+
 class TableFiles(StudyFiles):
     """Files of the tables: `estimates` of all named groups, and `repeats` of all models or no model.
 
@@ -311,19 +331,30 @@ class TableSettings(Shown):
     auroc_benchmarks: list[str]
 
 
-def make_table(name: str, inputs: Mapping[str, Any], label: str) -> Table:
+class TableInputs(TableSettings):
+    """The frames and settings of the tables. `rests_on` is a line that names what this study's values are based on."""
+
+    sweep: pl.DataFrame
+    auroc: pl.DataFrame
+    domains: pl.DataFrame
+    estimates: pl.DataFrame
+    repeats: pl.DataFrame
+    validations: Sequence[ModelValidation]
+    rests_on: str
+
+
+def make_table(name: str, inputs: TableInputs, label: str) -> Table:
     """Make the table of this name from the `inputs` that its function names, with the study's label as the last note.
 
-    Published values, if there are any, come with it.
+    Published values, if there are any, come with it; they are compared over `domains`, whatever the function names.
     """
     inputs = {**inputs, "sweep": without_small_rho(inputs["sweep"])}
-    functions = globals() | vars(tables_by_model) | vars(tables_of_groups)
-    return replace(exhibits.make_table(name, functions, inputs, label), published=compare(name, inputs))
+    return replace(exhibits.make_table(name, TABLE_FUNCTIONS, inputs, label), published=compare(name, inputs))
 
 
 def write_tables(files: TableFiles, settings: TableSettings, titles: Mapping[str, str], folder: str) -> None:
     """Write the tables of these names and titles to `folder`."""
-    inputs = {
+    inputs: TableInputs = {
         **settings,
         "sweep": SWEEP.read(files["sweep"]),
         "auroc": AUROC.read(files["auroc"]),

@@ -6,7 +6,7 @@ from typing import TypedDict
 import polars as pl
 
 from entropy_sentinel.analyses.agreement.frames import ERRORS, JUDGED, PAIRS
-from entropy_sentinel.analyses.exhibits import save_tables
+from entropy_sentinel.analyses.exhibits import Functions, save_tables
 from entropy_sentinel.analyses.headings import ROLES, Groups, Shown, training_group
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.report.tables import Table, headed
@@ -50,7 +50,7 @@ def write_tables(files: TableFiles, settings: Shown, titles: Mapping[str, str], 
         "judged": JUDGED.read(files["judged"]),
         "errors": ERRORS.read(files["errors"]),
     }
-    save_tables(titles, globals(), inputs, settings["label"], folder)
+    save_tables(titles, TABLE_FUNCTIONS, inputs, settings["label"], folder)
 
 
 def table_agreement(pairs: pl.DataFrame) -> Table:
@@ -143,3 +143,10 @@ def _ranges(wide: pl.DataFrame, columns: Sequence[str]) -> list[float | None]:
     """Return the largest minus the smallest value of each row; null if fewer than two judges have a value."""
     values = [[value for value in row if value is not None] for row in wide.select(columns).iter_rows()]
     return [max(row) - min(row) if len(row) > 1 else None for row in values]
+
+
+TABLE_FUNCTIONS: Functions = {
+    "agreement": table_agreement,
+    "errors": table_errors,
+    "accuracies": table_accuracies,
+}
