@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from observations import BESIDE
 
-from entropy_sentinel.analyses.accuracy import figures, panels
+from entropy_sentinel.analyses.accuracy import figures
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, REPEATS, SWEEP
 from entropy_sentinel.analyses.accuracy.validation import DomainResult, Method, ModelValidation
 from entropy_sentinel.analyses.exhibits import draw
