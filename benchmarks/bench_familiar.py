@@ -22,7 +22,7 @@ import polars as pl
 from tabulate import tabulate
 
 import entropy_sentinel as es
-from entropy_sentinel.estimators.estimator import Unfitted
+from entropy_sentinel.estimators.estimator import FitFailure
 from entropy_sentinel.estimators.familiarity import Familiarity, residuals_if_unfamiliar
 from entropy_sentinel.estimators.settings import Estimation, Fitting
 from entropy_sentinel.estimators.support import Support
@@ -104,7 +104,7 @@ def measure(job: tuple[str, str, tuple[str, ...], int]) -> list[dict[str, Any]]:
     )
     with one_thread():
         estimator = training.fit("recommended")
-        if isinstance(estimator, Unfitted):
+        if isinstance(estimator, FitFailure):
             return []
         residuals = validate(training, "recommended").residuals
         support, familiarity = Support.of(known, known["domain"]), Familiarity.of(words, known["domain"])

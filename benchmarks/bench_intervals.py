@@ -25,7 +25,7 @@ import polars as pl
 from tabulate import tabulate
 from worlds import world
 
-from entropy_sentinel.estimators.estimator import Unfitted
+from entropy_sentinel.estimators.estimator import FitFailure
 from entropy_sentinel.estimators.settings import Estimation
 from entropy_sentinel.estimators.training import TrainingRows, one_thread
 from entropy_sentinel.estimators.validation import LEVELS, validate
@@ -84,7 +84,7 @@ def measure(case: Case) -> list[dict[str, Any]]:
     rows = TrainingRows(known, known["label"].to_numpy(), _FIT, domains=known["benchmark"])
     with one_thread():
         validation, fitted = validate(rows, estimator), rows.fit(estimator)
-    if isinstance(fitted, Unfitted):
+    if isinstance(fitted, FitFailure):
         return []
     result = []
     for (_,), other in frame.filter(~pl.col("benchmark").is_in(labelled)).group_by("benchmark", maintain_order=True):

@@ -26,7 +26,7 @@ from tabulate import tabulate
 from bench_intervals import winkler
 from entropy_sentinel.estimators.catalogue import CANDIDATES, FEWEST_TO_CHOOSE, RECOMMENDED
 from entropy_sentinel.estimators.combination import choose, leave_one_out_errors
-from entropy_sentinel.estimators.estimator import Unfitted
+from entropy_sentinel.estimators.estimator import FitFailure
 from entropy_sentinel.estimators.settings import Estimation, Fitting
 from entropy_sentinel.estimators.support import LEAST_RISK, Support
 from entropy_sentinel.estimators.training import TrainingRows, one_thread
@@ -140,7 +140,7 @@ def measure(job: tuple[pl.DataFrame, tuple[str, ...]]) -> list[Case]:
     rows = TrainingRows(known, known["label"].to_numpy(), _FIT, known["benchmark"], item_numbers(known))
     with one_thread():
         fitted = {name: rows.fit(name) for name in (*CANDIDATES, RECOMMENDED)}
-        if any(isinstance(one, Unfitted) for one in fitted.values()):
+        if any(isinstance(one, FitFailure) for one in fitted.values()):
             return []
         errors, residuals = leave_one_out_errors(rows), validate(rows, RECOMMENDED).residuals
     support, actual = Support.of(rows.features, rows.domains), []

@@ -118,8 +118,8 @@ def end_of(value: float, candidates: Collection[float]) -> str | None:
     return {max(candidates): "largest", min(candidates): "smallest"}.get(value)
 
 
-def _stated(questions: Questions, level: float) -> adjusting.Stated:
-    return adjusting.Stated(*questions.first(level), questions.covariates[level], questions.group)
+def _stated(questions: Questions, level: float) -> adjusting.StatedIntervals:
+    return adjusting.StatedIntervals(*questions.first(level), questions.covariates[level], questions.group)
 
 
 def _smallest(to: Questions, level: float, temperature: float) -> Ends:

@@ -42,7 +42,7 @@ class TooFewQuestions(ValueError):
 
 
 @dataclass(frozen=True)
-class Stated:
+class StatedIntervals:
     """Intervals that a model stated for n questions: `lower` and `upper`, (n,) each, with lower <= upper.
 
     `covariates`, (n, n_covariates), are further numbers of a question, such as signals of the response; `group`, (n,),
@@ -68,15 +68,15 @@ class Stated:
     def __len__(self) -> int:
         return len(self.lower)
 
-    def rows(self, which: slice | np.ndarray) -> "Stated":
+    def rows(self, which: slice | np.ndarray) -> "StatedIntervals":
         """Return the questions that `which` selects, as in NumPy's row indexing."""
         lower, upper = self.bounds
         covariates = None if self.covariates is None else self.covariates[which]
         group = None if self.group is None else np.asarray(self.group)[which]
-        return Stated(lower[which], upper[which], covariates, group)
+        return StatedIntervals(lower[which], upper[which], covariates, group)
 
 
-def _one(stated: Stated) -> np.ndarray:
+def _one(stated: StatedIntervals) -> np.ndarray:
     return np.ones(len(stated))
 
 
@@ -89,10 +89,10 @@ class Adjustment:
 
     margin: float
     margins: Mapping[str, float] = field(default_factory=dict)
-    scale: Callable[[Stated], np.ndarray] = _one
-    ends: Callable[[Stated], Bounds] = lambda stated: stated.bounds
+    scale: Callable[[StatedIntervals], np.ndarray] = _one
+    ends: Callable[[StatedIntervals], Bounds] = lambda stated: stated.bounds
 
-    def apply(self, stated: Stated) -> Bounds:
+    def apply(self, stated: StatedIntervals) -> Bounds:
         """Return the adjusted intervals, lower and upper, (n,) each.
 
         An interval that would shrink below width 0 becomes its midpoint; the empty set would also be valid.
@@ -109,7 +109,7 @@ class Adjustment:
         return np.round(lower, _DECIMALS), np.round(upper, _DECIMALS)
 
 
-def fit(name: str, calibration: Stated, true: Numbers, alpha: float) -> Adjustment:
+def fit(name: str, calibration: StatedIntervals, true: Numbers, alpha: float) -> Adjustment:
     """Return the adjustment of this name (`catalogue.ADJUSTMENTS`), fitted to a level of 1 - alpha.
 
     `true` are the true answers of the calibration questions, (n,), in the unit of the bounds. Raises ValueError for an
@@ -127,22 +127,22 @@ def fit(name: str, calibration: Stated, true: Numbers, alpha: float) -> Adjustme
     return _FITS[name](calibration, true, 1 - alpha)
 
 
-def _base(calibration: Stated, true: np.ndarray, level: float) -> Adjustment:
+def _base(calibration: StatedIntervals, true: np.ndarray, level: float) -> Adjustment:
     return Adjustment(0.0)
 
 
-def _conformal(calibration: Stated, true: np.ndarray, level: float) -> Adjustment:
+def _conformal(calibration: StatedIntervals, true: np.ndarray, level: float) -> Adjustment:
     return Adjustment(_margin(nonconformity(*calibration.bounds, true), level))
 
 
-def _normalised(calibration: Stated, true: np.ndarray, level: float) -> Adjustment:
-    def scale(stated: Stated) -> np.ndarray:
+def _normalised(calibration: StatedIntervals, true: np.ndarray, level: float) -> Adjustment:
+    def scale(stated: StatedIntervals) -> np.ndarray:
         return stated.width + 1
 
     return Adjustment(_margin(nonconformity(*calibration.bounds, true) / scale(calibration), level), scale=scale)
 
 
-def _mondrian(calibration: Stated, true: np.ndarray, level: float) -> Adjustment:
+def _mondrian(calibration: StatedIntervals, true: np.ndarray, level: float) -> Adjustment:
     scores, group = nonconformity(*calibration.bounds, true), _group(calibration)
     names, sizes = np.unique(group, return_counts=True)
     margins: dict[str, float] = {}
@@ -159,14 +159,14 @@ def _mondrian(calibration: Stated, true: np.ndarray, level: float) -> Adjustment
     return Adjustment(_margin(scores, level), margins)
 
 
-def _cqr(calibration: Stated, true: np.ndarray, level: float) -> Adjustment:
+def _cqr(calibration: StatedIntervals, true: np.ndarray, level: float) -> Adjustment:
     regression, between = slice(0, None, 2), slice(1, None, 2)
     ends = _regressed(calibration.rows(regression), true[regression], level)
     scores = nonconformity(*ends(calibration.rows(between)), true[between])
     return Adjustment(_margin(scores, level), ends=ends)
 
 
-def _regressed(training: Stated, true: np.ndarray, level: float) -> Callable[[Stated], Bounds]:
+def _regressed(training: StatedIntervals, true: np.ndarray, level: float) -> Callable[[StatedIntervals], Bounds]:
     """Return a function that predicts both limits by linear quantile regression (Koenker and Bassett 1978).
 
     Its inputs are the stated limits and the covariates. Stated limits are clipped at ten times the range of the true
@@ -175,7 +175,7 @@ def _regressed(training: Stated, true: np.ndarray, level: float) -> Callable[[St
     reach = 10 * np.ptp(true)
     limits = true.min() - reach, true.max() + reach
 
-    def inputs(stated: Stated) -> np.ndarray:
+    def inputs(stated: StatedIntervals) -> np.ndarray:
         ends = [np.clip(end, *limits) for end in stated.bounds]
         return np.column_stack([*ends, *([] if stated.covariates is None else [stated.covariates])])
 
@@ -186,7 +186,7 @@ def _regressed(training: Stated, true: np.ndarray, level: float) -> Callable[[St
     return lambda stated: (lower.predict(inputs(stated)), upper.predict(inputs(stated)))
 
 
-def _group(stated: Stated) -> np.ndarray:
+def _group(stated: StatedIntervals) -> np.ndarray:
     if stated.group is None:
         raise ValueError("mondrian needs the group of each question, there is none: give `group`")
     return np.asarray(stated.group, dtype=str)
@@ -196,7 +196,7 @@ def _margin(scores: np.ndarray, level: float) -> float:
     return float(quantile(scores, level))
 
 
-_FITS: dict[str, Callable[[Stated, np.ndarray, float], Adjustment]] = {
+_FITS: dict[str, Callable[[StatedIntervals, np.ndarray, float], Adjustment]] = {
     "base": _base,
     "conformal": _conformal,
     "normalised": _normalised,

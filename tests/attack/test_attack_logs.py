@@ -23,7 +23,7 @@ from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.sources.logs.json_values import END
 from entropy_sentinel.sources.logs.record import PlacedRecord
 from entropy_sentinel.sources.logs.records import records
-from entropy_sentinel.sources.logs.summary import Summary
+from entropy_sentinel.sources.logs.summary import LogSummary
 
 pytestmark = pytest.mark.slow
 
@@ -54,7 +54,7 @@ def write(path: Path, *lines: Any) -> Path:
     return path
 
 
-def read(path: Path, **options: Any) -> tuple[pl.DataFrame, Summary]:
+def read(path: Path, **options: Any) -> tuple[pl.DataFrame, LogSummary]:
     """The features of a log, with what was understood of it."""
     logs = es.open_logs(path, **options)
     frames = [es.features(frame.with_columns(response="text")) for frame in logs]

@@ -7,7 +7,7 @@ from rows import SETTINGS, rows
 from sklearn.linear_model import LogisticRegression
 
 from entropy_sentinel.estimators import forest, mlp
-from entropy_sentinel.estimators.estimator import Estimator, Unfitted
+from entropy_sentinel.estimators.estimator import Estimator, FitFailure
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.features.catalogue import FEATURES
 
@@ -100,7 +100,7 @@ def test_one_class_gives_a_reason_for_every_estimator(value: bool) -> None:
     group = TrainingRows(x, np.full(30, value), SETTINGS)
     for estimator in ("baseline-ppl", "logistic-10d-balanced-uncalibrated", "forest-10d-balanced-isotonic"):
         fitted = group.fit(estimator)
-        assert isinstance(fitted, Unfitted)
+        assert isinstance(fitted, FitFailure)
         assert fitted.reason == f"all training rows are {'correct' if value else 'incorrect'}"
 
 

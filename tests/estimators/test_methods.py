@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from entropy_sentinel.estimators.about import about
 from entropy_sentinel.estimators.catalogue import CANDIDATES, COMBINATIONS, ESTIMATORS, made_of
 from entropy_sentinel.estimators.combination import choose, leave_one_out_errors
-from entropy_sentinel.estimators.estimator import Unfitted
+from entropy_sentinel.estimators.estimator import FitFailure
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.features.catalogue import FEATURES
 
@@ -73,7 +73,7 @@ def test_rows_of_one_class_have_a_consensus_that_ranks_nothing() -> None:
     one_class = TrainingRows(X, np.ones(240, dtype=bool), SETTINGS, domains=DOMAINS)
     assert one_class.fit("consensus").accuracy(X) == 1.0
     assert one_class.fit("consensus").p_correct(X) is None
-    assert one_class.fit("median-of-seven") == Unfitted("median-of-seven", "all training rows are correct")
+    assert one_class.fit("median-of-seven") == FitFailure("median-of-seven", "all training rows are correct")
     assert one_class.fit("recommended").chosen["method"] == "consensus"
 
 

@@ -126,7 +126,7 @@ def family(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def add(name: str, **content: Any) -> None:
         module = types.ModuleType(f"own_{name}")
         vars(module).update(content)
-        added = catalogue.Family(name, "a family of one's own", lambda: module, {name: name.title()})
+        added = catalogue.EstimatorFamily(name, "a family of one's own", lambda: module, {name: name.title()})
         monkeypatch.setitem(catalogue._FAMILY_OF, name, added)
 
     return add

@@ -6,7 +6,7 @@ from rows import SETTINGS, frame
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
-from entropy_sentinel.estimators.estimator import CannotFit, Unfitted
+from entropy_sentinel.estimators.estimator import CannotFit, FitFailure
 from entropy_sentinel.estimators.forest import fit_grid
 from entropy_sentinel.estimators.training import TrainingRows
 from entropy_sentinel.estimators.validation import validate
@@ -69,5 +69,5 @@ def test_folds_need_items_of_both_classes_not_answers():
     with pytest.raises(CannotFit, match="3 training items"):
         _ = rows.splits
     result = rows.fit("forest-3d-balanced-isotonic")
-    assert isinstance(result, Unfitted)
+    assert isinstance(result, FitFailure)
     assert "3 training items" in result.reason

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from rows import SETTINGS, frame, rows
 
-from entropy_sentinel.estimators.estimator import Unfitted
+from entropy_sentinel.estimators.estimator import FitFailure
 from entropy_sentinel.estimators.training import TrainingRows, fit, score
 
 # Six training rows, four of them correct. Entropies grow with uncertainty: the confident side is the low one.
@@ -70,8 +70,8 @@ def test_an_estimator_that_cannot_be_fitted_says_why() -> None:
     names = ["baseline-max", "doc-baseline-max", "atc-max"]
     result = fit(one_class, names)
     assert list(result) == names
-    assert result["baseline-max"] == Unfitted("baseline-max", "all training rows are correct")
-    assert result["doc-baseline-max"] == Unfitted("doc-baseline-max", "all training rows are correct")
+    assert result["baseline-max"] == FitFailure("baseline-max", "all training rows are correct")
+    assert result["doc-baseline-max"] == FitFailure("doc-baseline-max", "all training rows are correct")
     none = TrainingRows(frame(max=[]), np.array([], dtype=bool), SETTINGS)
     for name in ("group-accuracy", "atc-max", "doc-mtp", "baseline-max"):
         assert none.fit(name).reason == "the training group has no row with a label and features"
@@ -88,4 +88,4 @@ def test_score_of_slices_is_the_accuracy_of_each() -> None:
         assert result["none"] is None
         assert result["first"] == pytest.approx(estimator.accuracy(features.filter(first)), abs=1e-12)
         assert result["rest"] == pytest.approx(estimator.accuracy(features.filter(~first)), abs=1e-12)
-    assert score(Unfitted("x", "why"), features, slices) == {"first": None, "rest": None, "none": None}
+    assert score(FitFailure("x", "why"), features, slices) == {"first": None, "rest": None, "none": None}

@@ -11,12 +11,12 @@ import pytest
 import entropy_sentinel as es
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.sources.logs.summary import Summary
+from entropy_sentinel.sources.logs.summary import LogSummary
 
 CASES = Path(__file__).parent / "cases"
 
 
-def read(path: Path, **options: Any) -> tuple[pl.DataFrame, Summary]:
+def read(path: Path, **options: Any) -> tuple[pl.DataFrame, LogSummary]:
     logs = es.open_logs(path, **options)
     frames = list(logs)
     return (pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()), logs.summary

@@ -20,7 +20,7 @@ from entropy_sentinel.sources.logs import reading
 from entropy_sentinel.sources.logs.catalogue import FORMATS
 from entropy_sentinel.sources.logs.reading import Logs
 from entropy_sentinel.sources.logs.settings import ReadOptions
-from entropy_sentinel.sources.logs.summary import Summary
+from entropy_sentinel.sources.logs.summary import LogSummary
 from entropy_sentinel.sources.logs.traces import combined
 
 SAMPLES = Path(__file__).parent / "logs"
@@ -37,7 +37,7 @@ def entropy(log_p: list[float]) -> float:
 YES_MEAN, NO_MEAN = (entropy(FIRST) + entropy(YES)) / 2, (entropy(FIRST) + entropy(NO)) / 2
 
 
-def read(*paths: str | Path, **options: Any) -> tuple[pl.DataFrame, Summary]:
+def read(*paths: str | Path, **options: Any) -> tuple[pl.DataFrame, LogSummary]:
     logs = Logs([SAMPLES / path if isinstance(path, str) else path for path in paths], ReadOptions.of(options))
     frames = list(logs)
     return (combined(frames) if frames else pl.DataFrame()), logs.summary

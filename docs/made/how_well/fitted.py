@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.estimators.catalogue import RECOMMENDED
-from entropy_sentinel.estimators.estimator import Estimator, Unfitted
+from entropy_sentinel.estimators.estimator import Estimator, FitFailure
 from entropy_sentinel.estimators.familiarity import Familiarity, residuals_if_unfamiliar
 from entropy_sentinel.estimators.settings import Estimation, Fitting
 from entropy_sentinel.estimators.support import Support
@@ -46,7 +46,7 @@ def chosen_by_benchmarks(observations: pl.DataFrame) -> float:
         for (name,), asked in observations.group_by("benchmark", maintain_order=True):
             others = observations.filter(pl.col("benchmark") != name)
             fitted = training_rows(others.with_columns(kind=pl.lit(None, pl.String))).fit(RECOMMENDED)
-            if not isinstance(fitted, Unfitted):
+            if not isinstance(fitted, FitFailure):
                 known = asked.filter(pl.col("label").is_not_null())
                 errors.append(abs(fitted.accuracy(known) - known["label"].cast(pl.Float64).mean()))
     return float(np.mean(errors))
@@ -76,7 +76,7 @@ def beside_estimates(fitted_on: pl.DataFrame, asked: pl.DataFrame) -> pl.DataFra
 def _of(fitted_on: pl.DataFrame, asked: pl.DataFrame) -> Iterator[dict[str, object]]:
     rows, group = training_rows(fitted_on), fitted_on["benchmark"].unique().sort().to_list()
     estimator = rows.fit(RECOMMENDED)
-    if isinstance(estimator, Unfitted):
+    if isinstance(estimator, FitFailure):
         return
     validation, support, careful = validate(rows, RECOMMENDED), Support.of(rows.features, rows.domains), rows.caution
     familiarity = None if rows.buckets is None else Familiarity.of(rows.buckets, rows.domains, rows.groups)
@@ -118,6 +118,6 @@ def moved(fitted_on: pl.DataFrame, asked: pl.DataFrame, without_domain: bool) ->
             rows = training_rows(known)
             for method in METHODS:
                 estimator = rows.fit(method)
-                if not isinstance(estimator, Unfitted):
+                if not isinstance(estimator, FitFailure):
                     result.append(_case(estimator, part) | {"benchmark": name, "group": "", "k": 0, "method": method})
     return with_errors(pl.DataFrame(result))

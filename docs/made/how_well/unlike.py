@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from entropy_sentinel.estimators.estimator import Unfitted
+from entropy_sentinel.estimators.estimator import FitFailure
 from entropy_sentinel.estimators.familiarity import PRIOR
 from entropy_sentinel.estimators.training import one_thread
 from entropy_sentinel.estimators.validation import validate
@@ -52,7 +52,7 @@ def methods_left_out(kinds: pl.DataFrame, column: str) -> dict[str, float]:
             rows = training_rows(kinds.filter(pl.col(column) != value))
             for name in METHODS:
                 estimator = rows.fit(name)
-                if isinstance(estimator, Unfitted):
+                if isinstance(estimator, FitFailure):
                     continue
                 for _, one in part.group_by("benchmark", maintain_order=True):
                     known = one.filter(pl.col("label").is_not_null())

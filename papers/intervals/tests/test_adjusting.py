@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from papers.intervals.adjusting import Stated, fit
+from papers.intervals.adjusting import StatedIntervals, fit
 from papers.intervals.catalogue import ADJUSTMENTS
 
 from entropy_sentinel.statistics.conformal import covered
@@ -22,12 +22,13 @@ FOUND = [
 ]
 
 
-def calibration_and_new(case: dict, upper: str = "upper") -> tuple[Stated, list, Stated]:
+def calibration_and_new(case: dict, upper: str = "upper") -> tuple[StatedIntervals, list, StatedIntervals]:
     n = case["n"]
     given = [np.array(case[name], dtype=float) for name in ("lower", upper, "covariate")]
     group = np.array(case["group"])
     halves = [
-        Stated(*(one[which] for one in (*given[:2], given[2][:, None], group))) for which in (np.s_[:n], np.s_[n:])
+        StatedIntervals(*(one[which] for one in (*given[:2], given[2][:, None], group)))
+        for which in (np.s_[:n], np.s_[n:])
     ]
     return halves[0], case["true"][:n], halves[1]
 
@@ -45,7 +46,7 @@ def test_intervals_are_those_of_mapie_and_crepes(case: dict, name: str, level: f
 
 
 def test_the_catalogue_names_what_can_be_fitted() -> None:
-    stated = Stated([0, 0, 0], [1, 1, 1], group=["a", "a", "a"])
+    stated = StatedIntervals([0, 0, 0], [1, 1, 1], group=["a", "a", "a"])
     for name in ADJUSTMENTS:
         lower, upper = fit(name, stated, [0, 1, 2], 0.5).apply(stated)
         assert lower.shape == upper.shape == (3,)
@@ -55,8 +56,8 @@ def test_the_catalogue_names_what_can_be_fitted() -> None:
 
 def test_margins_by_hand() -> None:
     """Scores of four questions: -1, 0, 2 and 5. At 60 % the rank is ceil(0.6 * 5) = 3, at 40 % it is 2, at 20 % 1."""
-    stated = Stated([0, 0, 0, 0], [2, 2, 2, 4])
-    true, new = [1, 2, -2, 9], Stated([10], [20])
+    stated = StatedIntervals([0, 0, 0, 0], [2, 2, 2, 4])
+    true, new = [1, 2, -2, 9], StatedIntervals([10], [20])
     for alpha, expected in ((0.4, (8, 22)), (0.6, (10, 20)), (0.8, (11, 19)), (0.2, (5, 25))):
         lower, upper = fit("conformal", stated, true, alpha).apply(new)
         assert (lower[0], upper[0]) == expected
@@ -68,23 +69,23 @@ def test_margins_by_hand() -> None:
 
 
 def test_a_level_that_calibration_does_not_reach_is_infinite() -> None:
-    stated, new = Stated([0] * 9, [1] * 9, group=["a"] * 9), Stated([0], [1], group=["a"])
+    stated, new = StatedIntervals([0] * 9, [1] * 9, group=["a"] * 9), StatedIntervals([0], [1], group=["a"])
     for name in ("conformal", "normalised", "mondrian", "cqr"):
         lower, upper = fit(name, stated, range(9), 0.05).apply(new)
         assert (lower[0], upper[0]) == (-math.inf, math.inf)
     lower, upper = fit("conformal", stated, range(9), 0.1).apply(new)
     assert (lower[0], upper[0]) == (-7, 8)  # nine scores reach 90 %: the largest is 8 - 1
     # 99.8 % of 500 is the last of them, of 498 none.
-    scores = Stated(np.zeros(500), np.zeros(500))
+    scores = StatedIntervals(np.zeros(500), np.zeros(500))
     assert fit("conformal", scores, np.arange(500), 1 - 0.998).margin == 499
     assert fit("conformal", scores.rows(np.s_[:498]), np.arange(498), 1 - 0.998).margin == math.inf
 
 
 def test_an_interval_that_shrinks_to_nothing_is_its_middle() -> None:
-    wide = Stated([0, 0, 0], [10, 10, 10])
+    wide = StatedIntervals([0, 0, 0], [10, 10, 10])
     adjustment = fit("conformal", wide, [5, 5, 5], 0.5)
     assert adjustment.margin == -5
-    lower, upper = adjustment.apply(Stated([0, 2], [20, 5]))
+    lower, upper = adjustment.apply(StatedIntervals([0, 2], [20, 5]))
     assert (lower.tolist(), upper.tolist()) == ([5, 3.5], [15, 3.5])
 
 
@@ -93,7 +94,7 @@ def test_a_truth_on_an_adjusted_end_is_inside() -> None:
     assert 49 * (1 / 49) < 1
     for width in range(10, 60):
         for outside in (1, 2, 3, 5, 7, 11):
-            stated = Stated([0], [width])
+            stated = StatedIntervals([0], [width])
             lower, upper = fit("normalised", stated, [width + outside], 0.5).apply(stated)
             assert covered(lower, upper, [width + outside]).all()
             assert covered(lower, upper, [-outside]).all()
@@ -103,17 +104,17 @@ def test_small_groups_are_put_together_until_they_reach_the_level() -> None:
     """At 80 % a group needs 4: `a` has 8 and its own margin, `b` and `c` with 3 and 2 have one together."""
     group = ["a"] * 8 + ["b"] * 3 + ["c"] * 2
     true = [1, 1, 1, 1, 1, 1, 1, 2, 10, 20, 30, 40, 50]
-    calibration = Stated([0] * 13, [0] * 13, group=group)
+    calibration = StatedIntervals([0] * 13, [0] * 13, group=group)
     result = fit("mondrian", calibration, true, 0.2)
     # ceil(0.8 * 9) = 8 of 8; ceil(0.8 * 6) = 5 of 5; of all, ceil(0.8 * 14) = 12 of 13.
     assert result.margins == {"a": 2, "b": 50, "c": 50}
-    lower, upper = result.apply(Stated([0, 0, 0], [0, 0, 0], group=["c", "new", "a"]))
+    lower, upper = result.apply(StatedIntervals([0, 0, 0], [0, 0, 0], group=["c", "new", "a"]))
     assert upper.tolist() == [50, 40, 2]
     # Two are too few: the next larger group joins them, though it would do by itself.
     result = fit("mondrian", calibration.rows(np.array([*range(8), 11, 12])), [*true[:8], 40, 50], 0.2)
     assert result.margins == {"a": 40, "c": 40}  # ceil(0.8 * 11) = 9 of 10
     with pytest.raises(ValueError, match="mondrian needs the group"):
-        fit("mondrian", Stated([0], [1]), [0], 0.1)
+        fit("mondrian", StatedIntervals([0], [1]), [0], 0.1)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -127,7 +128,9 @@ def test_whatever_the_questions_are(seed: int) -> None:
     for name in ("base", "conformal", "normalised", "mondrian"):
         lower, upper = fit(name, known, true[:n], 0.3).apply(new)
         assert (lower <= upper).all()
-        moved = [Stated(*(end + shift for end in one.bounds), one.covariates, one.group) for one in (known, new)]
+        moved = [
+            StatedIntervals(*(end + shift for end in one.bounds), one.covariates, one.group) for one in (known, new)
+        ]
         for result, expected in zip(
             fit(name, moved[0], true[:n] + shift, 0.3).apply(moved[1]), (lower, upper), strict=True
         ):
@@ -147,19 +150,19 @@ def test_whatever_the_questions_are(seed: int) -> None:
 )
 def test_what_cannot_be_fitted_is_refused(true: list, alpha: float, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        fit("conformal", Stated([0, 0], [1, 1]), true, alpha)
+        fit("conformal", StatedIntervals([0, 0], [1, 1]), true, alpha)
     with pytest.raises(ValueError, match=message):
-        fit("base", Stated([0, 0], [1, 1]), true, alpha)
+        fit("base", StatedIntervals([0, 0], [1, 1]), true, alpha)
 
 
-def drawn(rng: np.random.Generator, size: int, whole: bool) -> tuple[Stated, np.ndarray]:
+def drawn(rng: np.random.Generator, size: int, whole: bool) -> tuple[StatedIntervals, np.ndarray]:
     """Intervals that are too narrow, the more so for group b; `whole` numbers, or any."""
     group = np.where(rng.random(size) < 0.5, "a", "b")
     middle, width = rng.normal(0, 5, size), rng.uniform(0, 4, size)
     true = middle + rng.standard_t(3, size) * np.where(group == "a", 1, 3) * (1 + width) / 2
     ends = [middle - width / 2, middle + width / 2, true]
     lower, upper, true = (np.round(end) for end in ends) if whole else ends
-    return Stated(lower, upper, rng.normal(size=(size, 1)), group), true
+    return StatedIntervals(lower, upper, rng.normal(size=(size, 1)), group), true
 
 
 def coverages(
@@ -220,7 +223,7 @@ def test_an_end_that_is_far_beyond_all_answers_does_not_spoil_the_regression() -
     guess = true + random.normal(0, 2, 200).round()
     upper = guess + 1
     upper[4] = 1e18
-    fitted = fit("cqr", Stated(guess - 1, upper), true, 0.1)
-    low, high = fitted.apply(Stated(guess[5:] - 1, upper[5:]))
+    fitted = fit("cqr", StatedIntervals(guess - 1, upper), true, 0.1)
+    low, high = fitted.apply(StatedIntervals(guess[5:] - 1, upper[5:]))
     assert np.mean((low <= true[5:]) & (true[5:] <= high)) > 0.85
     assert np.mean(high - low) < 15

@@ -17,7 +17,7 @@ class Command(TyperCommand):
         _write(_by_panel(self.get_params(ctx), ctx), formatter)
 
 
-class Group(TyperGroup):
+class CommandGroup(TyperGroup):
     """The command with its subcommands in sections."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

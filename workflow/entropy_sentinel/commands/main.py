@@ -13,7 +13,7 @@ from typing import Any
 import typer
 
 from entropy_sentinel import __version__, commands
-from entropy_sentinel.commands.help import Command, Group
+from entropy_sentinel.commands.help import Command, CommandGroup
 from entropy_sentinel.frames import extensions
 from entropy_sentinel.frames.entries import is_own, place_of
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
@@ -32,7 +32,7 @@ COMMANDS = {
 
 app = typer.Typer(
     name="entropy-sentinel",
-    cls=Group,
+    cls=CommandGroup,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,

@@ -22,7 +22,7 @@ from entropy_sentinel.sources.logs.settings import FormatOptions, LogOptions
 
 if TYPE_CHECKING:
     from entropy_sentinel.estimators.validation import Validation
-    from entropy_sentinel.sources.logs.summary import Summary
+    from entropy_sentinel.sources.logs.summary import LogSummary
 
 FeaturesFile = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The Parquet file to write.")]
 Columns = Annotated[
@@ -130,7 +130,7 @@ def _names(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _show(summary: "Summary") -> None:
+def _show(summary: "LogSummary") -> None:
     from rich.table import Table
 
     from entropy_sentinel.frames.printable import one_line

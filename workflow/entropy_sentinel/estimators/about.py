@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from entropy_sentinel.estimators.catalogue import signals_of
-from entropy_sentinel.estimators.estimator import Estimator, Unfitted
+from entropy_sentinel.estimators.estimator import Estimator, FitFailure
 from entropy_sentinel.estimators.familiarity import Familiarity
 from entropy_sentinel.estimators.limits import DEFAULT, Limits
 from entropy_sentinel.estimators.support import Support
@@ -17,7 +17,7 @@ from entropy_sentinel.signals.catalogue import FAMILY_OF
 _UNFITTED = dict.fromkeys(("chosen", "validation", "support", "familiarity"))
 
 
-def about(estimator: Estimator | Unfitted, rows: TrainingRows, limits: Limits = DEFAULT) -> dict[str, Any]:
+def about(estimator: Estimator | FitFailure, rows: TrainingRows, limits: Limits = DEFAULT) -> dict[str, Any]:
     """Return what a file records about an estimator and its training rows; the caller adds the rest.
 
     `limits` are those of the validation's verdict.

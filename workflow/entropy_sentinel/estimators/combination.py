@@ -28,7 +28,7 @@ from entropy_sentinel.estimators.catalogue import (
     FEWEST_TO_CHOOSE,
     RECOMMENDED,
 )
-from entropy_sentinel.estimators.estimator import Estimator, Unfitted
+from entropy_sentinel.estimators.estimator import Estimator, FitFailure
 from entropy_sentinel.estimators.training import TrainingRows
 
 _SUMMARIES: dict[str, Callable[..., np.ndarray]] = {"mean": np.mean, "median": np.median}
@@ -104,7 +104,7 @@ def leave_one_out_errors(rows: TrainingRows) -> dict[str, np.ndarray]:
         others, features, true = rows.part(~left_out), rows.features.filter(left_out), rows.y[left_out].mean()
         for candidate in CANDIDATES:
             fitted = others.fit(candidate)
-            if isinstance(fitted, Unfitted) or isinstance(rows.fit(candidate), Unfitted):
+            if isinstance(fitted, FitFailure) or isinstance(rows.fit(candidate), FitFailure):
                 errors[candidate].append(math.nan)
             else:
                 errors[candidate].append(abs(fitted.accuracy(features) - true))

@@ -13,7 +13,7 @@ class CannotFit(Exception):
 
 
 @dataclass(frozen=True)
-class Unfitted:
+class FitFailure:
     """An estimator that could not be fitted, and why."""
 
     name: str

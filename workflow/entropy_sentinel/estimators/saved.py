@@ -21,7 +21,7 @@ import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from entropy_sentinel.estimators.catalogue import is_known
-from entropy_sentinel.estimators.estimator import Estimator, Unfitted
+from entropy_sentinel.estimators.estimator import Estimator, FitFailure
 from entropy_sentinel.estimators.parameters import NotPlain, dump, restore
 from entropy_sentinel.estimators.support import N_BINS
 from entropy_sentinel.estimators.validation import Validation
@@ -246,14 +246,14 @@ class SavedEstimator:
         ]
 
 
-def save_estimator(estimator: Estimator | Unfitted, path: str | Path, about: Mapping[str, Any]) -> None:
+def save_estimator(estimator: Estimator | FitFailure, path: str | Path, about: Mapping[str, Any]) -> None:
     """Write an estimator in one step; `about` is JSON-serialisable and has `logprobs`, the facts in LOGPROBS.
 
     The same estimator with the same `about` always gives the same bytes. The file of an estimator that could not be
     fitted has the reason. Raises ContractError if `load_estimator` would refuse the file.
     """
     header, arrays = {"name": estimator.name, **about}, b""
-    if isinstance(estimator, Unfitted):
+    if isinstance(estimator, FitFailure):
         header["reason"] = estimator.reason
     else:
         try:

@@ -11,7 +11,7 @@ import polars as pl
 from threadpoolctl import ThreadpoolController
 
 from entropy_sentinel.estimators.catalogue import module_of
-from entropy_sentinel.estimators.estimator import CannotFit, Estimator, Unfitted
+from entropy_sentinel.estimators.estimator import CannotFit, Estimator, FitFailure
 from entropy_sentinel.estimators.settings import Fitting
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.signals.catalogue import SIGNALS
@@ -73,7 +73,7 @@ class TrainingRows:
         self.n_left_out = 0
         self._several = len(np.unique(self.items)) < len(self.y)
         self._shared: dict[str, Any] = {}
-        self._fitted: dict[str, Estimator | Unfitted] = {}
+        self._fitted: dict[str, Estimator | FitFailure] = {}
 
     def part(self, rows: np.ndarray, left_out: int = 0) -> "TrainingRows":
         """Return some of the rows, by a mask (n_rows,), as a training group.
@@ -188,17 +188,17 @@ class TrainingRows:
     def require(self, name: str) -> Estimator:
         """Return the estimator of this name; raise CannotFit with the reason if it cannot be fitted."""
         fitted = self.fit(name)
-        if isinstance(fitted, Unfitted):
+        if isinstance(fitted, FitFailure):
             raise CannotFit(fitted.reason)
         return fitted
 
-    def fit(self, name: str) -> Estimator | Unfitted:
+    def fit(self, name: str) -> Estimator | FitFailure:
         """Return the estimator of this name, fitted once; or the reason why it cannot be fitted on these rows."""
         if name not in self._fitted:
             try:
                 self._fitted[name] = module_of(name).fit(name, self)
             except CannotFit as error:
-                self._fitted[name] = Unfitted(name, str(error))
+                self._fitted[name] = FitFailure(name, str(error))
         return self._fitted[name]
 
 
@@ -206,20 +206,20 @@ class TrainingRows:
 Slice = TypeVar("Slice")
 
 
-def fit(rows: TrainingRows, names: Iterable[str]) -> dict[str, Estimator | Unfitted]:
+def fit(rows: TrainingRows, names: Iterable[str]) -> dict[str, Estimator | FitFailure]:
     """Return estimators by name, in the order of `names`; for those that cannot be fitted, the reason."""
     with one_thread():
         return {name: rows.fit(name) for name in names}
 
 
 def score(
-    estimator: Estimator | Unfitted, features: pl.DataFrame, slices: Mapping[Slice, np.ndarray]
+    estimator: Estimator | FitFailure, features: pl.DataFrame, slices: Mapping[Slice, np.ndarray]
 ) -> dict[Slice, float | None]:
     """Return each slice's estimated accuracy, in [0, 1]; None without rows, and from an unfitted estimator.
 
     `features` has the features without nulls, (n_rows,); a slice is a mask (n_rows,) of its rows.
     """
-    if isinstance(estimator, Unfitted) or not len(features):
+    if isinstance(estimator, FitFailure) or not len(features):
         return dict.fromkeys(slices)
     with one_thread():
         values = estimator.values(features)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from entropy_sentinel.estimators.estimator import Unfitted
+from entropy_sentinel.estimators.estimator import FitFailure
 from entropy_sentinel.estimators.limits import DEFAULT, Limits
 from entropy_sentinel.estimators.training import TrainingRows, one_thread
 from entropy_sentinel.estimators.verdict import (
@@ -273,7 +273,7 @@ def _estimated(rows: TrainingRows, domain: str, others: TrainingRows, name: str)
         return Domain(domain, n, None, true, _too_few(n), group)
     with one_thread():
         fitted = others.fit(name)
-        if isinstance(fitted, Unfitted):
+        if isinstance(fitted, FitFailure):
             return Domain(domain, n, None, true, fitted.reason, group)
         features = rows.features.filter(here)
         p = fitted.p_correct(features)

@@ -18,7 +18,15 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.options import columns_by
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.catalogue import COMPARED
-from entropy_sentinel.monitor.reading.inputs import BY, Given, Read, columns_of, features_in, read_whole, sources
+from entropy_sentinel.monitor.reading.inputs import (
+    BY,
+    Given,
+    ReadingResult,
+    columns_of,
+    features_in,
+    read_whole,
+    sources,
+)
 from entropy_sentinel.monitor.reading.problems import overridden
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.running import monitored
@@ -210,7 +218,7 @@ def score(
     return scored(estimator, read_whole(estimator, [rows], options))
 
 
-def scored(estimator: SavedEstimator, read: Read) -> pl.DataFrame:
+def scored(estimator: SavedEstimator, read: ReadingResult) -> pl.DataFrame:
     """Return the result of `score` for responses that were already read."""
     usable = read.rows["excluded"].is_null()
     p = np.full(len(read.rows), np.nan)

@@ -21,7 +21,7 @@ from entropy_sentinel.monitor.alerting.spells import spells_of_drops, spells_of_
 from entropy_sentinel.monitor.alerting.told import acknowledged, as_rows, of_rows
 from entropy_sentinel.monitor.estimating.estimates import Estimates
 from entropy_sentinel.monitor.joining import Estimators, Part, joined, parts_of
-from entropy_sentinel.monitor.labelling.labelled import LAST_LABELLED, Labelled
+from entropy_sentinel.monitor.labelling.labelled import LAST_LABELLED, LabelledResponses
 from entropy_sentinel.monitor.reading.inputs import Given, loaded, sources
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.times import DTYPE, in_zone
@@ -29,7 +29,7 @@ from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.settings import DROP, EARLIEST, WINDOWS, MonitorOptions, Reading, shown
 from entropy_sentinel.monitor.showing.behind import behind
 from entropy_sentinel.monitor.summing.collecting import Collector
-from entropy_sentinel.monitor.summing.merging import NEWEST_WINDOWS, Merged, merge, newest_windows, recent
+from entropy_sentinel.monitor.summing.merging import NEWEST_WINDOWS, MergedSums, merge, newest_windows, recent
 from entropy_sentinel.monitor.summing.state import State
 from entropy_sentinel.monitor.summing.state_file import opened
 from entropy_sentinel.verbs.inputs import is_table, labels_table
@@ -225,7 +225,7 @@ def collect(estimator: str | Path, logs: Given, state: str | Path, by: Sequence[
 @contextmanager
 def _collected(
     estimator: SavedEstimator | str | Path, logs: Given, path: str | Path | None, reading: Reading, single: bool
-) -> Iterator["_Run"]:
+) -> Iterator["_EstimatorRun"]:
     """Sum all logs in the state at `path`; with `single`, also keep each response."""
     saved, checksum = loaded(estimator, path)
     given = sources(logs, reading, path, saved.signals)
@@ -234,11 +234,11 @@ def _collected(
         collector = Collector(saved, reading, state, path is not None, single)
         collector.add(given)
         file = "" if isinstance(estimator, SavedEstimator) else file_name(estimator).partition(".")[0]
-        yield _Run(saved, checksum, collector, state, file, None if path is None else Path(path))
+        yield _EstimatorRun(saved, checksum, collector, state, file, None if path is None else Path(path))
 
 
 @dataclass(frozen=True)
-class _Run:
+class _EstimatorRun:
     """An estimator, the `checksum` of its file, the sums of all logs, the name of the estimator's `file`.
 
     `path` is the state's file, null if the state is temporary.
@@ -251,26 +251,26 @@ class _Run:
     file: str
     path: Path | None
 
-    def merged(self, settings: MonitorOptions) -> Merged | None:
+    def merged(self, settings: MonitorOptions) -> MergedSums | None:
         """Return the sums of slices, null without responses; raise InputError for a reference without responses."""
         merged = merge(self.state, settings.by, settings.window, settings.period, settings.max_slices)
         if merged is not None and settings.period is not None and not merged.before.n_estimated.any():
             raise InputError(self._no_reference(settings))
         return merged
 
-    def labelled(self, settings: MonitorOptions, merged: Merged) -> Labelled | None:
+    def labelled(self, settings: MonitorOptions, merged: MergedSums) -> LabelledResponses | None:
         """Return the labelled responses, if the settings name labels."""
         if settings.labels is None:
             return None
         labels = _labels(settings.labels, settings, "labels")
         judged = None if settings.judged is None else _labels(settings.judged, settings, "judged")
-        return Labelled(self.state, labels, merged, settings.window, settings.labels_at_random, judged)
+        return LabelledResponses(self.state, labels, merged, settings.window, settings.labels_at_random, judged)
 
     def monitored(
         self,
         settings: MonitorOptions,
-        merged: Merged,
-        labelled: Labelled | None,
+        merged: MergedSums,
+        labelled: LabelledResponses | None,
         problems: Problems,
         n_tested: int,
         newest: Sequence[datetime] | None = None,
@@ -301,7 +301,7 @@ class _Run:
         )
 
     def _alerts(
-        self, rows: dict[str, Any], drops: Sequence[SliceDrop], merged: Merged, settings: MonitorOptions
+        self, rows: dict[str, Any], drops: Sequence[SliceDrop], merged: MergedSums, settings: MonitorOptions
     ) -> Alerts:
         """Return the alerts about slices, or about their newest windows."""
         by, recent, every = list(rows["by"]), rows.get("recent"), rows["windows"]
@@ -320,7 +320,7 @@ class _Run:
         return alerts_of(spells, by, memory, newest_rows)
 
     @staticmethod
-    def _newest_looks(merged: Merged, settings: MonitorOptions) -> list[datetime]:
+    def _newest_looks(merged: MergedSums, settings: MonitorOptions) -> list[datetime]:
         """Return the newest of the smallest windows, if there is a reference but no window."""
         newest = pl.Series(newest_windows(merged.looks, settings.grain, settings), dtype=DTYPE)
         return pl.select(in_zone(pl.lit(newest), settings.zone)).to_series().to_list()
@@ -348,7 +348,7 @@ class _Run:
         return [start.isoformat(), settings.period.end.isoformat()]
 
     def _provenance(
-        self, settings: MonitorOptions, estimates: Estimates, merged: Merged, taken: Counter[str]
+        self, settings: MonitorOptions, estimates: Estimates, merged: MergedSums, taken: Counter[str]
     ) -> dict[str, Any]:
         about, read, files = self.saved.about, self.collector.read, self.state.files
         estimator = {name: about.get(name) for name in ("model", "group", "logprobs", "training_accuracy")}
@@ -406,9 +406,9 @@ def _with_real_labels(rows: pl.DataFrame, zone: str | None) -> pl.DataFrame:
 
 def _rows(
     estimates: Estimates,
-    merged: Merged,
+    merged: MergedSums,
     settings: MonitorOptions,
-    labelled: Labelled | None,
+    labelled: LabelledResponses | None,
     ends: Sequence[datetime] | None = None,
 ) -> dict[str, Any]:
     """Return the fields of `Monitored` that contain rows or windows, and when slices become stale."""

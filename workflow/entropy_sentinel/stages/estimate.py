@@ -10,7 +10,7 @@ import polars as pl
 
 from entropy_sentinel.estimators.about import about
 from entropy_sentinel.estimators.catalogue import further_signals
-from entropy_sentinel.estimators.estimator import Estimator, Unfitted
+from entropy_sentinel.estimators.estimator import Estimator, FitFailure
 from entropy_sentinel.estimators.saved import save_estimator
 from entropy_sentinel.estimators.settings import EstimationSettings, Fitting
 from entropy_sentinel.estimators.training import TrainingRows, fit, score
@@ -137,11 +137,11 @@ def _slices(scored: pl.DataFrame) -> dict[str, np.ndarray]:
 
 
 def _estimates(
-    estimator: Estimator | Unfitted, accuracies: Mapping[str, float | None], domains: pl.DataFrame
+    estimator: Estimator | FitFailure, accuracies: Mapping[str, float | None], domains: pl.DataFrame
 ) -> pl.DataFrame:
     """Return one estimator's estimates of all domains, null with the reason."""
-    unfitted = estimator.reason if isinstance(estimator, Unfitted) else None
-    chosen = None if isinstance(estimator, Unfitted) else estimator.chosen
+    unfitted = estimator.reason if isinstance(estimator, FitFailure) else None
+    chosen = None if isinstance(estimator, FitFailure) else estimator.chosen
     names = domains["benchmark"]
     reason = pl.when(pl.col("n_rows") == 0).then(pl.lit("no row of the domain has features"))
     return domains.with_columns(
@@ -185,7 +185,7 @@ def write_estimators(
     SCORES.write(pl.concat([SCORES.schema.to_frame(), *parts]), scores, whose)
 
 
-def p_correct(estimators: Iterable[Estimator | Unfitted], observations: pl.DataFrame) -> pl.DataFrame:
+def p_correct(estimators: Iterable[Estimator | FitFailure], observations: pl.DataFrame) -> pl.DataFrame:
     """Return P(correct) of every response with features by every estimator that gives it; contract SCORES."""
     featured = observations.filter(pl.col("feature_reason").is_null())
     probabilities = {

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from entropy_sentinel.config.config import described
 from entropy_sentinel.estimators.about import about
 from entropy_sentinel.estimators.catalogue import FEWEST_TO_CHOOSE, RECOMMENDED, further_signals
-from entropy_sentinel.estimators.estimator import Unfitted
+from entropy_sentinel.estimators.estimator import FitFailure
 from entropy_sentinel.estimators.limits import Limits
 from entropy_sentinel.estimators.saved import SavedEstimator, load_estimator, save_estimator
 from entropy_sentinel.estimators.settings import Estimation, Fitting, group_id
@@ -111,7 +111,7 @@ def fit(
     words = rows.select(pl.col(name).cast(dtype) for name, dtype in SCHEMA.items()) if COLUMN in rows.columns else None
     training = TrainingRows(needed, rows["label"].to_numpy(), how, domains, item_numbers(rows), groups, words)
     fitted = fit_estimators(training, [estimator])[estimator]
-    if isinstance(fitted, Unfitted):
+    if isinstance(fitted, FitFailure):
         raise InputError(f"estimator '{estimator}' cannot be fitted: {fitted.reason}")
     whose = {"model": model, "group": group_id(domains.unique()), "logprobs": logprobs}
     whose["ambiguous"] = ambiguous_shares(rows.with_columns(domains), domains.name)

@@ -19,7 +19,7 @@ from entropy_sentinel.signals.computing import with_signals
 from entropy_sentinel.sources.logs.memory import Replies, held
 from entropy_sentinel.sources.logs.reading import Logs, of_replies
 from entropy_sentinel.sources.logs.settings import ReadOptions
-from entropy_sentinel.sources.logs.summary import Summary
+from entropy_sentinel.sources.logs.summary import LogSummary
 from entropy_sentinel.sources.logs.traces import combined
 from entropy_sentinel.verbs.inputs import Paths, features_table, is_table, log_files, table
 
@@ -319,13 +319,13 @@ def feature_frames(
         yield features.with_columns(frame.select(of_traces)) if of_traces else features
 
 
-def _some(frames: list[pl.DataFrame], summary: Summary) -> list[pl.DataFrame]:
+def _some(frames: list[pl.DataFrame], summary: LogSummary) -> list[pl.DataFrame]:
     if not frames:
         raise InputError(f"the logs contain no usable response: {summary.why_none()}")
     return frames
 
 
-def _warn(summary: Summary) -> None:
+def _warn(summary: LogSummary) -> None:
     """Warn about records that could not be read."""
     for kind, count in summary.notes().items():
         log.warning("%d %s", count, kind)

@@ -46,7 +46,7 @@ class UnjudgedBenchmark:
 
 
 def unjudged(labels: Sequence[str], benchmarks: Sequence[str]) -> list[UnjudgedBenchmark]:
-    """Return an `UnjudgedBenchmark` for each file LABELS without a label; `benchmarks` are the study's files BENCHMARKS."""
+    """Return an `UnjudgedBenchmark` for each file LABELS without a label; `benchmarks` are files BENCHMARKS."""
     items = {read_provenance(path)["benchmark"]: path for path in benchmarks}
     return [gap for path in labels for gap in _of(path, items)]
 

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.estimators.catalogue import RECOMMENDED, title
-from entropy_sentinel.estimators.estimator import Estimator, Unfitted
+from entropy_sentinel.estimators.estimator import Estimator, FitFailure
 from entropy_sentinel.estimators.familiarity import Familiarity, residuals_if_unfamiliar
 from entropy_sentinel.estimators.settings import EstimationSettings
 from entropy_sentinel.estimators.training import TrainingRows, fit, score
@@ -216,7 +216,7 @@ def validation(observations: pl.DataFrame, settings: EstimationSettings) -> Mode
     validations = _validations(observations, settings)
     training = labelled_rows(observations, settings)
     own, recommended = validations[RECOMMENDED], fit(training, [RECOMMENDED])[RECOMMENDED]
-    if isinstance(recommended, Unfitted):
+    if isinstance(recommended, FitFailure):
         chosen: dict[str, Any] = {"method": None, "reason": recommended.reason}
     else:
         chosen = recommended.chosen or {}
@@ -271,7 +271,7 @@ def _left_out(own: Validation) -> Iterable[DomainResult]:
 
 
 def _unlabelled(
-    observations: pl.DataFrame, estimator: Estimator | Unfitted, residuals: Residuals, training: TrainingRows
+    observations: pl.DataFrame, estimator: Estimator | FitFailure, residuals: Residuals, training: TrainingRows
 ) -> Iterable[DomainResult]:
     """Return the unlabelled domains, each with its estimate or the reason why it has no estimate."""
     familiarity = None
@@ -285,7 +285,7 @@ def _unlabelled(
         estimated = score(estimator, featured, {name: featured["feature_reason"].is_null().to_numpy()})[name]
         if estimated is None:
             reason = "no row of the domain has features"
-            if isinstance(estimator, Unfitted) and not featured.is_empty():
+            if isinstance(estimator, FitFailure) and not featured.is_empty():
                 reason = estimator.reason
             yield DomainResult(name, n, None, None, None, None, None, reason)
         else:

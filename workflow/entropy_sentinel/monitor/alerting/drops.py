@@ -11,7 +11,7 @@ import polars as pl
 from entropy_sentinel.estimators.estimator import Estimator
 from entropy_sentinel.monitor.reading.times import in_zone
 from entropy_sentinel.monitor.settings import MonitorOptions, Reference
-from entropy_sentinel.monitor.summing.merging import Merged, Windows
+from entropy_sentinel.monitor.summing.merging import MergedSums, Windows
 from entropy_sentinel.monitor.summing.sums import Sums, pairs
 from entropy_sentinel.statistics.drops import Drop, Rule, Series, drops_of, unit_variances
 
@@ -24,7 +24,7 @@ class SliceDrop:
     """A drop of a slice; times are starts of the smallest windows.
 
     Attributes:
-        slice: The slice's row number in `Merged.slices`.
+        slice: The slice's row number in `MergedSums.slices`.
         since: Start of the drop.
         told: The window that made it an alert.
         before: The accuracy before the drop, back to the reference.
@@ -54,12 +54,12 @@ class SliceDrop:
         }
 
 
-def n_slices_tested(merged: Merged, least: int) -> int:
+def n_slices_tested(merged: MergedSums, least: int) -> int:
     """Return the number of slices with enough responses in the reference; the false alarms are shared among them."""
     return int((merged.before.n_estimated >= least).sum())
 
 
-def slice_drops(estimator: Estimator, merged: Merged, settings: MonitorOptions, n_slices: int) -> list[SliceDrop]:
+def slice_drops(estimator: Estimator, merged: MergedSums, settings: MonitorOptions, n_slices: int) -> list[SliceDrop]:
     """Return the drops of all slices, by slice and time; `n_slices` is the number of slices that are tested."""
     if merged.looks is None or settings.period is None or n_slices == 0:
         return []

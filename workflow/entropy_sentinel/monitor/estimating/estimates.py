@@ -10,10 +10,10 @@ from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.monitor.catalogue import CATALOGUE, STATISTICS
 from entropy_sentinel.monitor.estimating.change import adjusted, p_of_change
 from entropy_sentinel.monitor.estimating.flags import Flags, notes_of, notes_of_slices
-from entropy_sentinel.monitor.labelling.labelled import Labelled
+from entropy_sentinel.monitor.labelling.labelled import LabelledResponses
 from entropy_sentinel.monitor.labelling.using import relies_on, with_use
 from entropy_sentinel.monitor.settings import Reference
-from entropy_sentinel.monitor.summing.merging import ONLY_TESTED, Merged, RecentWindows
+from entropy_sentinel.monitor.summing.merging import ONLY_TESTED, MergedSums, RecentWindows
 from entropy_sentinel.monitor.summing.sums import Sums
 from entropy_sentinel.statistics.ambiguity import ambiguous_share
 from entropy_sentinel.statistics.intervals import Residuals
@@ -53,7 +53,7 @@ class Estimates:
         return self._flags.of_all(every)
 
     def of_slices(
-        self, merged: Merged, labelled: Labelled | None = None, recent: RecentWindows | None = None
+        self, merged: MergedSums, labelled: LabelledResponses | None = None, recent: RecentWindows | None = None
     ) -> pl.DataFrame:
         """Return one row per slice, sorted by rank; `change` is from the reference to the responses after it."""
         notes = notes_of_slices(merged, recent, self._few)
@@ -63,11 +63,16 @@ class Estimates:
         return ranked(self._labelled(frame, more, merged.total))
 
     def of_windows(
-        self, merged: Merged, rows: pl.DataFrame, sums: Sums, reference: Reference | None, labelled: Labelled | None
+        self,
+        merged: MergedSums,
+        rows: pl.DataFrame,
+        sums: Sums,
+        reference: Reference | None,
+        labelled: LabelledResponses | None,
     ) -> pl.DataFrame:
         """Return one row per slice and window, by window and rank; only windows after the reference have a `change`.
 
-        `rows` (n,) has `slice` (a row number of `Merged.slices`) and the first and last window (`window_from` and
+        `rows` (n,) has `slice` (a row number of `MergedSums.slices`) and the first and last window (`window_from` and
         `window`); `sums` (n,) are the sums of these rows.
         """
         slice_ = rows["slice"].to_numpy()

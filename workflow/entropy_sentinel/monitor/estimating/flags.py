@@ -13,7 +13,7 @@ from entropy_sentinel.frames.printable import counted
 from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.reading.problems import overridden
 from entropy_sentinel.monitor.settings import AMBIGUOUS, STALE, UNFAMILIAR
-from entropy_sentinel.monitor.summing.merging import Merged, RecentWindows
+from entropy_sentinel.monitor.summing.merging import MergedSums, RecentWindows
 from entropy_sentinel.monitor.summing.sums import Sums, support_of
 from entropy_sentinel.statistics.ambiguity import why_ambiguous
 
@@ -97,7 +97,7 @@ class Flags:
         return [why if n >= self._few else None for n, why in zip(sums.n_estimated, reasons, strict=True)]
 
 
-def notes_of_slices(merged: Merged, recent: RecentWindows | None, few: int) -> list[Reasons]:
+def notes_of_slices(merged: MergedSums, recent: RecentWindows | None, few: int) -> list[Reasons]:
     """Return the flags that do not depend on numbers: whether a slice pools others, and whether it is stale."""
     notes = notes_of(merged, np.arange(len(merged.slices)))
     if recent is not None:
@@ -109,8 +109,8 @@ def notes_of_slices(merged: Merged, recent: RecentWindows | None, few: int) -> l
     return notes
 
 
-def notes_of(merged: Merged, slices: np.ndarray) -> list[Reasons]:
-    """Return the note of each row, empty unless its slice is pooled; `slices` (n,) are rows of `Merged.slices`."""
+def notes_of(merged: MergedSums, slices: np.ndarray) -> list[Reasons]:
+    """Return the note of each row, empty unless its slice is pooled; `slices` (n,) are rows of `MergedSums.slices`."""
     note = {POOLED: f"contains {merged.n_pooled:,} smaller slices"}
     return [dict(note) if merged.n_pooled and row == len(merged.slices) - 1 else {} for row in slices]
 

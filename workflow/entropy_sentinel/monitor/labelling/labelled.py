@@ -13,7 +13,7 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.times import DTYPE, starts
-from entropy_sentinel.monitor.summing.merging import Merged
+from entropy_sentinel.monitor.summing.merging import MergedSums
 from entropy_sentinel.monitor.summing.state import State
 from entropy_sentinel.statistics.judged import Powers, Verdicts, judged_mean, powers_of
 from entropy_sentinel.statistics.numbers import Numbers
@@ -85,7 +85,7 @@ def improved(
     return ImprovedAccuracy(len(y), labelled_mean(y, level, w), prediction_powered_mean(y, p, everywhere, level, w))
 
 
-class Labelled:
+class LabelledResponses:
     """Labelled responses, and the predictions for all responses in slices with labels.
 
     `labels` has some columns of RESPONSE, `label`, and `weight`. Labels without an estimated response are counted.
@@ -95,7 +95,7 @@ class Labelled:
         self,
         state: State,
         labels: pl.DataFrame,
-        merged: Merged,
+        merged: MergedSums,
         window: str | None,
         at_random: bool = False,
         judged: pl.DataFrame | None = None,

@@ -52,7 +52,7 @@ def candidates(rows: pl.DataFrame, options: SampleOptions) -> pl.DataFrame:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class SliceSample:
     """The responses of one slice to label.
 
     `rows` are their positions in the slice, (n,). `strata` is the stratum of each response of the slice,
@@ -113,7 +113,7 @@ def counts_of(p: np.ndarray, slices: Sequence[np.ndarray], budget: int, per_slic
     return apportion(shares, least, sizes, budget)
 
 
-def draw(p: np.ndarray, order: np.ndarray, n: int) -> Drawn:
+def draw(p: np.ndarray, order: np.ndarray, n: int) -> SliceSample:
     """Draw `n` responses of one slice, the first ones by `order` in each stratum; `p`, `order` are (n_responses,)."""
     strata = _strata(p, n)
     sizes = np.bincount(strata)
@@ -121,7 +121,7 @@ def draw(p: np.ndarray, order: np.ndarray, n: int) -> Drawn:
     counts = apportion(shares, np.minimum(min(FEWEST_IN_STRATUM, n), sizes), sizes, int(n))
     rows = [np.flatnonzero(strata == stratum) for stratum in range(len(sizes))]
     taken = [place[np.argsort(order[place], kind="stable")[:count]] for place, count in zip(rows, counts, strict=True)]
-    return Drawn(np.concatenate(taken), strata, sizes, counts)
+    return SliceSample(np.concatenate(taken), strata, sizes, counts)
 
 
 def _strata(p: np.ndarray, n: int) -> np.ndarray:
@@ -270,7 +270,11 @@ def _unfamiliar(saved: SavedEstimator, rows: pl.DataFrame, n_slices: int) -> np.
 
 
 def _responses(
-    rows: pl.DataFrame, by: Mapping[str, str], places: list[np.ndarray], drawn: list[Drawn], unfamiliar: np.ndarray
+    rows: pl.DataFrame,
+    by: Mapping[str, str],
+    places: list[np.ndarray],
+    drawn: list[SliceSample],
+    unfamiliar: np.ndarray,
 ) -> pl.DataFrame:
     """Return the rows to label by slice, unfamiliar ones first, in an order that does not reveal P(correct)."""
     chosen: list[pl.DataFrame] = [
@@ -297,7 +301,7 @@ def _expected(
     rows: pl.DataFrame,
     p: np.ndarray,
     places: list[np.ndarray],
-    drawn: list[Drawn],
+    drawn: list[SliceSample],
     relied: np.ndarray,
     level: float,
 ) -> dict[str, pl.Series]:
@@ -320,7 +324,9 @@ def _expected(
     return {name: pl.Series(numbers, dtype=pl.Float64) for name, numbers in columns.items()}
 
 
-def _width_combined(saved: SavedEstimator, estimate: float, draw: Drawn, p: np.ndarray, level: float) -> float | None:
+def _width_combined(
+    saved: SavedEstimator, estimate: float, draw: SliceSample, p: np.ndarray, level: float
+) -> float | None:
     """Return the width of the interval from the estimate and these labels, if as many are correct as estimated."""
     worth = draw.expected_worth(p, level)
     if worth is None or saved.validation is None:

@@ -29,7 +29,7 @@ from entropy_sentinel.sources.logs.reader import QUESTION
 from entropy_sentinel.sources.logs.reading import Logs
 from entropy_sentinel.sources.logs.selection import PLACE, ResponseSelection, as_text, first_of
 from entropy_sentinel.sources.logs.settings import FormatOptions
-from entropy_sentinel.sources.logs.summary import Summary
+from entropy_sentinel.sources.logs.summary import LogSummary
 from entropy_sentinel.verbs.estimation import saved_estimator
 from entropy_sentinel.verbs.inputs import is_table, log_files, named
 from entropy_sentinel.verbs.reading import feature_frames, features_from, open_logs
@@ -233,7 +233,7 @@ class Inputs:
             self._count_records(logs.summary)
             self._count_left_out(logs.selection)
 
-    def _count_records(self, summary: Summary) -> None:
+    def _count_records(self, summary: LogSummary) -> None:
         if summary.n_bad:
             places = [f"{bad.where} ({bad.problem})" for bad in summary.bad]
             self._problems.add(_BAD, places, summary.n_bad)
@@ -282,7 +282,7 @@ class Inputs:
         return clock.windows(self._column(batch, self._time), batch[PLACE])
 
 
-class Read(NamedTuple):
+class ReadingResult(NamedTuple):
     """Rows of `Inputs.frames`, the problems, and counts of the responses `taken` that do not match the estimator."""
 
     rows: pl.DataFrame
@@ -290,7 +290,9 @@ class Read(NamedTuple):
     taken: Mapping[str, int]
 
 
-def read_whole(saved: SavedEstimator, sources: Sequence[Source], options: Slicing, texts: bool = False) -> Read:
+def read_whole(
+    saved: SavedEstimator, sources: Sequence[Source], options: Slicing, texts: bool = False
+) -> ReadingResult:
     """Read all responses of files and frames of features for an estimator.
 
     Raises InputError if there are no responses or a requested column is empty, and ProvenanceError if all responses
@@ -305,4 +307,4 @@ def read_whole(saved: SavedEstimator, sources: Sequence[Source], options: Slicin
         raise InputError(f"the logs contain no usable response{''.join(f'; {line}' for line in problems.lines())}")
     rows = pl.concat(frames)
     inputs.excluding.check(len(rows))
-    return Read(rows, problems, inputs.excluding.taken)
+    return ReadingResult(rows, problems, inputs.excluding.taken)

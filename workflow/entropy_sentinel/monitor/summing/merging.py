@@ -35,14 +35,14 @@ NEWEST_WINDOWS = 2
 
 
 class Windows(NamedTuple):
-    """Sums by slice and window: `rows` has `slice`, a row number of `Merged.slices`, and `window`."""
+    """Sums by slice and window: `rows` has `slice`, a row number of `MergedSums.slices`, and `window`."""
 
     rows: pl.DataFrame
     sums: Sums
 
 
 @dataclass(frozen=True)
-class Merged:
+class MergedSums:
     """Sums of n slices and of their windows; the largest slice is first, and OTHERS, if it exists, last.
 
     `slices` (n,) has the slice columns. `total`, `before` (in the reference) and `since` (after the reference) are
@@ -68,7 +68,7 @@ class Merged:
 
 def merge(
     state: State, by: Sequence[str], window: str | None, reference: Reference | None, max_slices: int
-) -> Merged | None:
+) -> MergedSums | None:
     """Add up the sums of all files in two passes; return None without responses.
 
     The `max_slices` slices with the most responses (ties by name) are kept, or fewer if the table by slice and window
@@ -98,7 +98,7 @@ def merge(
             looks.add(rows.select("slice", window="grain"), part.sums.light())
         if window is not None:
             by_window.add(rows.select("slice", window=starts(pl.col("grain"), window)), part.sums)
-    return Merged(
+    return MergedSums(
         slices=slices,
         total=sums["total"],
         before=sums["before"],
@@ -213,7 +213,7 @@ ONLY_TESTED = "only_tested"
 class RecentWindows:
     """The newest windows of slices.
 
-    `rows` (n,) has `slice`, a row number of `Merged.slices`; `window`, the newest pooled window; `window_from`, the
+    `rows` (n,) has `slice`, a row number of `MergedSums.slices`; `window`, the newest pooled window; `window_from`, the
     oldest pooled window with responses of the slice; and `n_windows`, the number of windows between them, inclusive.
     `sums` (n,) are the sums of these rows. A slice has a row for the newest window, and a row for the window before. If
     the newest row pools that window, the earlier row is ONLY_TESTED: its test belongs to the tests of that window,

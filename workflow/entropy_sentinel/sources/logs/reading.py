@@ -27,7 +27,7 @@ from entropy_sentinel.sources.logs.records import records
 from entropy_sentinel.sources.logs.reply import NotAResponse, Reply, storable
 from entropy_sentinel.sources.logs.selection import PLACE, ResponseSelection, own_name
 from entropy_sentinel.sources.logs.settings import ReadOptions
-from entropy_sentinel.sources.logs.summary import ANY_ERROR, Summary, WholeFileError, frames, reason_of
+from entropy_sentinel.sources.logs.summary import ANY_ERROR, LogSummary, WholeFileError, frames, reason_of
 from entropy_sentinel.sources.logs.traces import LABELLED, ResponseBatch, combined, gathered, to_frame
 from entropy_sentinel.sources.opening import STANDARD_INPUT
 
@@ -52,7 +52,7 @@ class Logs:
         # Finished attempts: task, id and sample of evaluations.
         self._finished: set[tuple[str, str | None, int | None]] = set()
         self._options, self.selection = options, ResponseSelection(options)
-        self.summary = Summary(left_out=self.selection.left_out)
+        self.summary = LogSummary(left_out=self.selection.left_out)
         further = self.selection.read_for(options.further)
         self._columns = None if options.columns is None else self.selection.read_for((*options.columns, *further))
         self._further = further

@@ -66,7 +66,7 @@ def reason_of(error: BaseException) -> str:
 
 
 @dataclass
-class Summary:
+class LogSummary:
     """Counts over the files read so far."""
 
     files: int = 0
