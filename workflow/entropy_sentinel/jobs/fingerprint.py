@@ -26,6 +26,7 @@ _RUN_WITH_CATALOGUE = {"features", "estimators", "statistics", "outputs"}
 _NOT_READ = {".smk", ".yaml", ".md", ".toml"}
 _NOT_CODE = {"tests", "example"}
 _NOP = bytes([dis.opmap["NOP"], 0])
+_IMPORT = dis.opmap["IMPORT_NAME"]
 
 
 class _Unit(NamedTuple):
@@ -166,7 +167,8 @@ def _package(file: Path) -> str:
 
 def _imported_by_extension(code: CodeType, package: str) -> Iterator[str]:
     """Yield the modules that compiled code of an extension imports anywhere, and names that may be modules in them."""
-    steps = [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"]
+    imports = _IMPORT in code.co_code[::2]  # most functions import nothing
+    steps = [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"] if imports else []
     for level, names, step in zip(steps, steps[1:], steps[2:], strict=False):
         if step.opname == "IMPORT_NAME":
             module = resolve_name("." * level.argval + step.argval, package)
