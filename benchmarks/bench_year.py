@@ -60,9 +60,9 @@ def simulate(days: int, folder: str) -> None:
                 for part in sums:
                     later = part.with_columns(pl.col("grain") + moved)
                     about.add_times(later["grain"])
-                    writer.write(SUMS, later)
+                    writer.add_frame(SUMS, later)
                 drawn = rng.integers(0, 2**63, (2, len(hashes)), dtype=np.uint64)
-                writer.write(HASHES, hashes.with_columns(pl.Series(RESPONSE, drawn[0]), pl.Series(ID, drawn[1])))
+                writer.add_frame(HASHES, hashes.with_columns(pl.Series(RESPONSE, drawn[0]), pl.Series(ID, drawn[1])))
 
 
 def night(estimator: str, log: str, state: str) -> dict[str, object]:

@@ -116,7 +116,7 @@ def test_what_is_held_while_a_file_is_read_is_bounded_and_nothing_is_lost() -> N
     step = HELD // 4
     for start in range(0, 11 * step, step):
         part = partial([f"user-{number}" for number in range(start, start + step)], np.ones((step, 1)))
-        full += [one for one in [sums.add(part)] if one]
+        full += [one for one in [sums.add_frame(part)] if one]
         assert sums._rows <= HELD
     parts = [*full, sums.rest()]
     assert len(full) == 2

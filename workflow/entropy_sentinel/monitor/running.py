@@ -232,7 +232,7 @@ def _collected(
     whose = {"estimator": saved.estimator.name, "checksum": checksum, "reading": reading.as_dict()}
     with State.opened(None if path is None else Path(path), whose) as state:
         collector = Collector(saved, reading, state, path is not None, single)
-        collector.add(given)
+        collector.read_files(given)
         file = "" if isinstance(estimator, SavedEstimator) else file_name(estimator).partition(".")[0]
         yield _EstimatorRun(saved, checksum, collector, state, file, None if path is None else Path(path))
 

@@ -145,7 +145,7 @@ def _batches(
     try:
         for answer in answers:
             batch.append(answer)
-            progress.add(answer[1].n_tokens)
+            progress.count_response(answer[1].n_tokens)
             now = time.monotonic()
             if len(batch) >= PART_RESPONSES or now - last >= PART_SECONDS or done + len(batch) == total:
                 done, last = done + len(batch), now

@@ -32,7 +32,7 @@ class Progress:
         # At the previous line: all tokens, and the running responses.
         self._made = self._beside = 0
 
-    def add(self, tokens: int) -> None:
+    def count_response(self, tokens: int) -> None:
         """Count a response that has ended."""
         self._done, self._tokens = self._done + 1, self._tokens + tokens
 

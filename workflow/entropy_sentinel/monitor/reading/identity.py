@@ -202,7 +202,7 @@ class Overlap:
         old = [self._numbers(key)[RESPONSE].to_numpy() for key in replaced if key in self._files]
         return OtherFiles(self._near, NumberSet(old))
 
-    def add(self, key: str) -> None:
+    def add_file(self, key: str) -> None:
         """Add the responses of a new file; it contains all responses of the files that it replaces."""
         self._load(key)
 

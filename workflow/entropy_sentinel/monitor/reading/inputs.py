@@ -191,7 +191,7 @@ class Inputs:
         except IncompleteFileError as error:
             if self._problems.strict:
                 raise
-            self._problems.add("files that are damaged and were read only in part", [str(error)])
+            self._problems.record("files that are damaged and were read only in part", [str(error)])
 
     @property
     def _time(self) -> str:
@@ -236,7 +236,7 @@ class Inputs:
     def _count_records(self, summary: LogSummary) -> None:
         if summary.n_bad:
             places = [f"{bad.where} ({bad.problem})" for bad in summary.bad]
-            self._problems.add(_BAD, places, summary.n_bad)
+            self._problems.record(_BAD, places, summary.n_bad)
         notes = summary.notes() | {f"records skipped: {kind}": count for kind, count in summary.ignored.items()}
         for kind, count in notes.items():
             self._problems.note(kind, [], count)

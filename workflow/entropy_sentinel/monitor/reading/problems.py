@@ -40,7 +40,7 @@ class Problems:
     # The kinds that do not depend on the estimator, so that several estimators count the same.
     of_logs: set[str] = field(default_factory=set)
 
-    def add(self, kind: str, places: Sequence[str], count: int | None = None, remedy: str = "") -> None:
+    def record(self, kind: str, places: Sequence[str], count: int | None = None, remedy: str = "") -> None:
         """Count a problem at these places, or `count` times."""
         if self.strict and places:
             raise InputError(f"{places[0]}: {kind}")
@@ -153,10 +153,10 @@ class TrainingDataFilter:
             elif kind.startswith("of "):
                 self.rejected[kind] += count
                 left_out = f"left out: {_why(kind, self._about, some=True)}"
-                self._problems.add(f"responses {kind}", places, count, left_out)
+                self._problems.record(f"responses {kind}", places, count, left_out)
             else:
                 remedy = remedy_of(kind)
-                self._problems.add(
+                self._problems.record(
                     f"responses without features: {kind}", places, count, f"({remedy})" if remedy else ""
                 )
 

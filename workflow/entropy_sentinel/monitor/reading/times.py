@@ -142,7 +142,7 @@ class Clock:
             IMPLAUSIBLE: pl.col("time").is_not_null() & ~pl.col("good"),
         }.items():
             if there := times.filter(which)["place"].to_list():
-                self._problems.add(kind, there)
+                self._problems.record(kind, there)
         self._count_jumps(times.filter("good"))
         return times.select(pl.when("good").then(starts(pl.col("time"), self._grain))).to_series()
 

@@ -73,7 +73,7 @@ class Collector:
         self._sources: list[Source] = []
         self.n_known = 0
 
-    def add(self, sources: Iterable[Source]) -> None:
+    def read_files(self, sources: Iterable[Source]) -> None:
         """Read the files that the state does not know yet; raise InputError for an unreadable file."""
         self._sources = sources = list(sources)
         # For a single file without later runs, no other file can contain the same responses.
@@ -94,7 +94,7 @@ class Collector:
         given = [about for key, about in self.given.items() if key in self._state.files]
         problems = Problems.total(about.problems for about in given)
         if any(about.of_part for about in given) and (twice := self._state.overlap.n_twice()):
-            problems.add(_IN_TWO_PARTS, [], twice)
+            problems.record(_IN_TWO_PARTS, [], twice)
         files = [about for about in self._state.files.values() if about.n_responses]
         for name in STATISTICS:
             if lacking := [about.path for about in files if name in about.unknown]:
@@ -166,13 +166,13 @@ class Collector:
                 about.n_responses += len(frame)
                 about.add_times(frame["grain"])
                 if others is not None:
-                    writer.write(HASHES, frame.select(*NUMBERS))
+                    writer.add_frame(HASHES, frame.select(*NUMBERS))
                 if self._keep_responses:
-                    writer.write(RESPONSES, responses(frame, self._saved.estimator))
-                if full := sums.add(sums_of(frame, self._saved.estimator, self._support, self._familiarity)):
-                    writer.write(SUMS, full.frame())
+                    writer.add_frame(RESPONSES, responses(frame, self._saved.estimator))
+                if full := sums.add_frame(sums_of(frame, self._saved.estimator, self._support, self._familiarity)):
+                    writer.add_frame(SUMS, full.frame())
             if rest := sums.rest():
-                writer.write(SUMS, rest.frame())
+                writer.add_frame(SUMS, rest.frame())
             if look is not None and on_disk(str(source)) != look:
                 raise _FileChanged
             about.seen = sorted(inputs.seen)

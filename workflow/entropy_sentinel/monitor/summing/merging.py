@@ -95,9 +95,9 @@ def merge(
             for name, when in _periods(reference).items():
                 inside = rows.select(when.fill_null(False)).to_series().to_numpy()
                 sums[name].add(np.where(inside, of, -1), part.sums)
-            looks.add(rows.select("slice", window="grain"), part.sums.light())
+            looks.add_sums(rows.select("slice", window="grain"), part.sums.light())
         if window is not None:
-            by_window.add(rows.select("slice", window=starts(pl.col("grain"), window)), part.sums)
+            by_window.add_sums(rows.select("slice", window=starts(pl.col("grain"), window)), part.sums)
     return MergedSums(
         slices=slices,
         total=sums["total"],
@@ -140,8 +140,8 @@ def _sizes(state: State, columns: Sequence[str], window: str | None) -> tuple[pl
     sizes, windows = _DistinctRows([*columns], pl.col("n").sum()), _DistinctRows(["window"])
     for part in state.all_sums():
         keys = _keys(part.keys, columns)
-        sizes.add(keys.select(*columns, n=pl.Series(part.sums.n_responses)))
-        windows.add(keys.select(window=starts(pl.col("grain"), window or "day")))
+        sizes.add_rows(keys.select(*columns, n=pl.Series(part.sums.n_responses)))
+        windows.add_rows(keys.select(window=starts(pl.col("grain"), window or "day")))
     slices = sizes.rows()
     if len(slices):
         slices = slices.sort("n", *columns, descending=[True, *[False] * len(columns)], nulls_last=True)
@@ -156,7 +156,7 @@ class _DistinctRows:
         self._waiting: list[pl.DataFrame] = []
         self._n_waiting, self._n_distinct = 0, 0
 
-    def add(self, frame: pl.DataFrame) -> None:
+    def add_rows(self, frame: pl.DataFrame) -> None:
         self._waiting.append(frame)
         self._n_waiting += len(frame)
         if self._n_waiting > 2 * max(self._n_distinct, HELD):
@@ -191,7 +191,7 @@ class _Grid:
         self._rows = empty
         self._sums: Sums | None = None
 
-    def add(self, rows: pl.DataFrame, part: Sums) -> None:
+    def add_sums(self, rows: pl.DataFrame, part: Sums) -> None:
         new = rows.unique(maintain_order=True).join(self._rows, on=rows.columns, how="anti", nulls_equal=True)
         if self._sums is None or len(new):
             more = Sums.zeros(len(new), part)

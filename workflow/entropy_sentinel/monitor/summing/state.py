@@ -144,7 +144,7 @@ class State:
         self.files[about.key] = about
         for key in about.replaces:
             self.files.pop(key, None)
-        self.overlap.add(about.key)
+        self.overlap.add_file(about.key)
 
     def take_over(self, path: Path) -> list[FileSums]:
         """Add the files of another state with the same estimator and reading; return the files that count.
@@ -171,10 +171,10 @@ class State:
         about.statistics = {name: version for name, version in about.statistics.items() if name in STATISTICS}
         with self.writing(about) as writer:
             for partial in sums:
-                writer.write(SUMS, partial.frame())
+                writer.add_frame(SUMS, partial.frame())
             for frame in responses:
-                writer.write(RESPONSES, frame)
-            writer.write(HASHES, new)
+                writer.add_frame(RESPONSES, frame)
+            writer.add_frame(HASHES, new)
 
     def others(self, about: FileSums) -> OtherFiles:
         """Return the responses of all files except the files that this file replaces."""

@@ -159,7 +159,7 @@ class Writer:
         self._digests: dict[str, hashlib._Hash] = {}
         self._numbers = count()
 
-    def write(self, part: str, frame: pl.DataFrame) -> None:
+    def add_frame(self, part: str, frame: pl.DataFrame) -> None:
         """Add a frame unless it is empty."""
         if len(frame):
             frame.write_parquet(content := BytesIO(), compression="zstd")

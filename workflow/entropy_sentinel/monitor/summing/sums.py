@@ -265,7 +265,7 @@ class Accumulator:
         self._waiting: list[Partial] = []
         self._rows = 0
 
-    def add(self, part: Partial) -> Partial | None:
+    def add_frame(self, part: Partial) -> Partial | None:
         """Add a frame's sums; return the sums so far and start again if they are too many to hold, else None."""
         self._waiting.append(part)
         self._rows += len(part.keys)

@@ -161,7 +161,7 @@ class Joiner:
         """Return whether a reply with this record's id has begun."""
         return record.get("id") in self._open
 
-    def add(self, chunk: Mapping[str, Any]) -> list[PartialReply]:
+    def add_chunk(self, chunk: Mapping[str, Any]) -> list[PartialReply]:
         """Add a chunk; return the replies that end before it.
 
         Raises InputError for a chunk of an ended reply, or of another form.
@@ -250,7 +250,7 @@ def joined(text: str) -> dict[str, Any] | None:
     joiner = Joiner()
     for event in _events(text):
         if isinstance(event.get("choices"), list):
-            joiner.add(event)
+            joiner.add_chunk(event)
         elif (reply := joiner.add_event(event)) is not None:
             return reply
     last = joiner.rest()[-1:]

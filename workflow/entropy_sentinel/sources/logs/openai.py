@@ -50,7 +50,7 @@ class OpenAIReader(Reader):
         elif record.get("object") == "response":
             yield self._of_response(record)
         elif is_chunk(record) or self._joiner.has(record):
-            yield from self._whole(self._joiner.add(record))
+            yield from self._whole(self._joiner.add_chunk(record))
         else:
             yield from self._of_reply(record)
 
