@@ -95,7 +95,7 @@ def compared(table: str, models: Iterable[str], benchmarks: Iterable[str]) -> bo
     return bool({*of_benchmarks} & {*benchmarks}) and (not of_models or bool({*of_models} & {*models}))
 
 
-class AmbiguityShown(TypedDict):
+class AmbiguityExhibitSettings(TypedDict):
     """
 
     `source` is the name of the benchmarks' own counts, `epsilon` the probability of an answer that no sample gave,
@@ -118,7 +118,7 @@ COMMON_NOTE = "All estimators of a row are compared on the same items: those wit
 INTERVAL_NOTE = "from, to: 95 % interval, normal, its variance by the infinitesimal jackknife over items."
 
 
-def made_note(settings: AmbiguityShown) -> str:
+def made_note(settings: AmbiguityExhibitSettings) -> str:
     """Return a note on the computation of the uncertainties."""
     return (
         f"Answers were grouped, and classes found among the right answers, by the backend {settings['grouping']}; an "

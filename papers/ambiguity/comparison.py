@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from entropy_sentinel.report.tables import Table, headed
-from papers.ambiguity.catalogue import COMPARED, PUBLISHED, AmbiguityShown, compared
+from papers.ambiguity.catalogue import COMPARED, PUBLISHED, AmbiguityExhibitSettings, compared
 
 # The benchmarks of the paper's tables, and whether the items of each have one answer or several.
 _ANSWERS = {"triviaqa": "one", "maqa": "several", "ambigqa": "several"}
@@ -34,7 +34,7 @@ def printed(table: str) -> pl.DataFrame:
 
 
 def beside(
-    table: str, ours: pl.DataFrame, settings: AmbiguityShown, value: str, keys: Sequence[str], title: str
+    table: str, ours: pl.DataFrame, settings: AmbiguityExhibitSettings, value: str, keys: Sequence[str], title: str
 ) -> Table | None:
     """Return our estimators' values next to the paper's, by model, benchmark and `keys`; None if none match.
 
@@ -59,7 +59,7 @@ def beside(
     return Table(f"{title}, here and in the paper.", shown, (note,))
 
 
-def beside_statistics(ours: pl.DataFrame, settings: AmbiguityShown) -> Table | None:
+def beside_statistics(ours: pl.DataFrame, settings: AmbiguityExhibitSettings) -> Table | None:
     """Return our statistics of p* next to the paper's, by benchmark and source; None if none match."""
     if not compared("8_p_star", settings["models"], settings["benchmarks"]):
         return None

@@ -11,7 +11,7 @@ from scipy.special import entr
 
 from entropy_sentinel.analyses.exhibits import DrawnFigure, Functions, read_several, save_figures
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, message, new_figure, plain
-from papers.ambiguity.catalogue import ANSWERS, ESTIMATORS, KL, AmbiguityShown
+from papers.ambiguity.catalogue import ANSWERS, ESTIMATORS, KL, AmbiguityExhibitSettings
 from papers.ambiguity.concordance import separation
 from papers.ambiguity.entropy_bounds import (
     alpha_delta,
@@ -120,7 +120,7 @@ def figure_4_collapse(items: pl.DataFrame, label: str) -> Drawing:
 _BINS = 25
 
 
-def figure_2_p_star(p_stars: pl.DataFrame, settings: AmbiguityShown, label: str) -> Drawing:
+def figure_2_p_star(p_stars: pl.DataFrame, settings: AmbiguityExhibitSettings, label: str) -> Drawing:
     """Draw a histogram of H(p*) for each benchmark."""
     return _histograms(
         p_stars.filter(source=settings["source"]),
@@ -132,7 +132,7 @@ def figure_2_p_star(p_stars: pl.DataFrame, settings: AmbiguityShown, label: str)
     )
 
 
-def figure_5_divergence(p_stars: pl.DataFrame, settings: AmbiguityShown, label: str) -> Drawing:
+def figure_5_divergence(p_stars: pl.DataFrame, settings: AmbiguityExhibitSettings, label: str) -> Drawing:
     """Draw a histogram of the divergence between sources for each benchmark and source."""
     return _histograms(
         p_stars.drop_nulls("divergence"),
@@ -222,7 +222,7 @@ def _bounds(axes: Axes) -> None:
     axes.legend(fontsize=7, frameon=False, loc="best")
 
 
-class FigureFiles(TypedDict):
+class AmbiguityFigureFiles(TypedDict):
     """Files of the figures: uncertainties and estimators of each model, and what p* is like."""
 
     uncertainties: Sequence[str]
@@ -231,7 +231,7 @@ class FigureFiles(TypedDict):
 
 
 def write_figures(
-    files: FigureFiles, settings: AmbiguityShown, exhibits: Mapping[str, DrawnFigure], folder: str
+    files: AmbiguityFigureFiles, settings: AmbiguityExhibitSettings, exhibits: Mapping[str, DrawnFigure], folder: str
 ) -> None:
     """Write the figures in `exhibits`, keyed by file name, to `folder`."""
     expected = {"model": settings["models"]}

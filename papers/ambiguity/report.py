@@ -20,7 +20,7 @@ from papers.ambiguity.catalogue import (
     ESTIMATORS,
     FREQUENCIES,
     KL,
-    AmbiguityShown,
+    AmbiguityExhibitSettings,
     made_note,
 )
 from papers.ambiguity.frames import CONCORDANCES, P_STARS
@@ -152,7 +152,7 @@ class AmbiguityReportFiles(TypedDict):
     figures: Sequence[str]
 
 
-def write_report(files: AmbiguityReportFiles, settings: AmbiguityShown, page: str, summary: str) -> None:
+def write_report(files: AmbiguityReportFiles, settings: AmbiguityExhibitSettings, page: str, summary: str) -> None:
     """Write the page and the summary."""
     concordances, source = CONCORDANCES.read(files["concordances"]), settings["source"]
     shown, frequencies = list(summaries(concordances, source)), by_frequency(concordances, source)

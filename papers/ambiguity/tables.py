@@ -19,7 +19,7 @@ from papers.ambiguity.catalogue import (
     ESTIMATORS,
     INTERVAL_NOTE,
     KL,
-    AmbiguityShown,
+    AmbiguityExhibitSettings,
     form_title,
     made_note,
 )
@@ -30,7 +30,7 @@ from papers.ambiguity.measures import joined
 _WHOSE = {"model": "Model", "benchmark": "Benchmark", "answers": "Answers"}
 
 
-def table_2_concordance(concordances: pl.DataFrame, settings: AmbiguityShown) -> Table:
+def table_2_concordance(concordances: pl.DataFrame, settings: AmbiguityExhibitSettings) -> Table:
     """Tabulate AUC_c of every estimator, by model, benchmark, and items with one answer and with several."""
     rows = _own(concordances, settings).filter(form=KL)
     return Table(
@@ -42,7 +42,7 @@ def table_2_concordance(concordances: pl.DataFrame, settings: AmbiguityShown) ->
     )
 
 
-def table_3_dirichlet(concordances: pl.DataFrame, settings: AmbiguityShown) -> Table:
+def table_3_dirichlet(concordances: pl.DataFrame, settings: AmbiguityExhibitSettings) -> Table:
     """Tabulate AUC_c by the weight of the counts (gamma), for items with several answers."""
     posteriors = (pl.col("form") == KL) | pl.col("form").str.starts_with("dirichlet-")
     rows = _own(concordances, settings).filter(posteriors, answers="several")
@@ -56,7 +56,7 @@ def table_3_dirichlet(concordances: pl.DataFrame, settings: AmbiguityShown) -> T
     )
 
 
-def table_4_sources(concordances: pl.DataFrame, settings: AmbiguityShown) -> Table:
+def table_4_sources(concordances: pl.DataFrame, settings: AmbiguityExhibitSettings) -> Table:
     """Tabulate AUC_c by the source of p*, for items with several answers."""
     rows = concordances.filter(pl.col("estimator").is_in(list(ESTIMATORS)), form=KL, answers="several")
     only = rows["source"].n_unique() <= 1
@@ -71,7 +71,7 @@ def table_4_sources(concordances: pl.DataFrame, settings: AmbiguityShown) -> Tab
     )
 
 
-def table_7_auroc(aurocs: pl.DataFrame, settings: AmbiguityShown) -> Table:
+def table_7_auroc(aurocs: pl.DataFrame, settings: AmbiguityExhibitSettings) -> Table:
     """Tabulate AUROC of every estimator for items that are uncertain at each threshold."""
     rows = aurocs.filter(pl.col("estimator").is_in(list(ESTIMATORS)))
     further = {"threshold": "EU at least", "n_uncertain": "Uncertain"}
@@ -84,7 +84,7 @@ def table_7_auroc(aurocs: pl.DataFrame, settings: AmbiguityShown) -> Table:
     )
 
 
-def table_forms(concordances: pl.DataFrame, items: pl.DataFrame, settings: AmbiguityShown) -> Table:
+def table_forms(concordances: pl.DataFrame, items: pl.DataFrame, settings: AmbiguityExhibitSettings) -> Table:
     """Tabulate AUC_c of the semantic entropy and others by the form of p, and how often EU is below 0."""
     rows = concordances.filter(~pl.col("form").str.starts_with("dirichlet-"), source=settings["source"])
     below = (
@@ -104,7 +104,7 @@ def table_forms(concordances: pl.DataFrame, items: pl.DataFrame, settings: Ambig
     )
 
 
-def table_intervals(concordances: pl.DataFrame, settings: AmbiguityShown) -> Table:
+def table_intervals(concordances: pl.DataFrame, settings: AmbiguityExhibitSettings) -> Table:
     """Tabulate AUC_c with its interval and the share of tied pairs: the source of the other tables' columns."""
     headings = {
         **_WHOSE,
@@ -133,7 +133,7 @@ def table_intervals(concordances: pl.DataFrame, settings: AmbiguityShown) -> Tab
     )
 
 
-def _own(concordances: pl.DataFrame, settings: AmbiguityShown) -> pl.DataFrame:
+def _own(concordances: pl.DataFrame, settings: AmbiguityExhibitSettings) -> pl.DataFrame:
     """Return the rows for the paper's estimators with the benchmarks' own p*."""
     return concordances.filter(pl.col("estimator").is_in(list(ESTIMATORS)), source=settings["source"])
 
@@ -164,7 +164,7 @@ _UNIFORM_NOTE = "If a benchmark has no counts, its answers are assumed to be equ
 
 
 def table_1_examples(
-    questions: pl.DataFrame, aligned: pl.DataFrame, p_stars: pl.DataFrame, settings: AmbiguityShown
+    questions: pl.DataFrame, aligned: pl.DataFrame, p_stars: pl.DataFrame, settings: AmbiguityExhibitSettings
 ) -> Table:
     """Tabulate the question of median H(p*) in each benchmark, with its answers, counts, p* and the first model's p."""
     own, rows = p_stars.filter(source=settings["source"]), []
@@ -191,7 +191,7 @@ def table_1_examples(
     )
 
 
-def table_8_p_star(p_stars: pl.DataFrame, settings: AmbiguityShown) -> Table:
+def table_8_p_star(p_stars: pl.DataFrame, settings: AmbiguityExhibitSettings) -> Table:
     """Tabulate items, counts of an answer, and entropy of p*, by benchmark and source."""
     by_benchmark = statistics(p_stars)
     headings = {
@@ -246,7 +246,7 @@ def _listed(values: Sequence[float | None] | pl.Series, form: str) -> str:
     return ", ".join(number(value, form) for value in values)
 
 
-class TableFiles(TypedDict):
+class AmbiguityTableFiles(TypedDict):
     """Files of the tables: items, and the first model's classes of each; of each model the rest; measures of all."""
 
     benchmarks: Sequence[str]
@@ -258,7 +258,9 @@ class TableFiles(TypedDict):
     p_stars: str
 
 
-def write_tables(files: TableFiles, settings: AmbiguityShown, titles: Mapping[str, str], folder: str) -> None:
+def write_tables(
+    files: AmbiguityTableFiles, settings: AmbiguityExhibitSettings, titles: Mapping[str, str], folder: str
+) -> None:
     """Write the tables of these names and titles to `folder`."""
     expected = {"model": settings["models"]}
     uncertainties = read_several(UNCERTAINTIES, files["uncertainties"], expected)

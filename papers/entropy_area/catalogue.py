@@ -75,7 +75,7 @@ def compared(table: str, models: Iterable[str], sets: Iterable[str], answers: It
     return bool(same) and "reference" in answers
 
 
-class AreaShown(TypedDict):
+class AreaExhibitSettings(TypedDict):
     """
 
     `sets` are benchmarks shown as one, by name; `answers` the kinds of inserted answers, and `answer` the kind shown by

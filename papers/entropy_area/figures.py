@@ -11,7 +11,7 @@ from entropy_sentinel.analyses.exhibits import DrawnFigure, Functions, read_seve
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.printable import counted
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, new_figure, nothing, plain
-from papers.entropy_area.catalogue import ANSWERS, AreaShown, measure_title, measures
+from papers.entropy_area.catalogue import ANSWERS, AreaExhibitSettings, measure_title, measures
 from papers.entropy_area.correlation import why_none
 from papers.entropy_area.frames import CORRELATIONS, ITEMS
 from papers.entropy_area.measures import RANGES, common, of_set
@@ -22,14 +22,14 @@ _LINE = "#C00000"
 Passes = Mapping[str, Mapping[str, str]]
 
 
-class FigureSettings(AreaShown):
+class AreaFigureSettings(AreaExhibitSettings):
     """Settings of the figures: also the benchmark of Figures 1 and 3, null for the first with options."""
 
     figure_benchmark: str | None
 
 
 def figure_2_correlations(
-    items: pl.DataFrame, correlations: pl.DataFrame, settings: FigureSettings, model: str, benchmark: str
+    items: pl.DataFrame, correlations: pl.DataFrame, settings: AreaFigureSettings, model: str, benchmark: str
 ) -> Drawing:
     """Draw four panels: z-scores of EAS, mean EAS, perplexity and length, with a regression line."""
     own = of_set(items, model, settings["sets"][benchmark])
@@ -74,7 +74,7 @@ _LINES = (
 _POSITION = "Token t after which the answer is inserted"
 
 
-def figure_1_trajectory(items: pl.DataFrame, passes: Passes, settings: FigureSettings, model: str) -> Drawing:
+def figure_1_trajectory(items: pl.DataFrame, passes: Passes, settings: AreaFigureSettings, model: str) -> Drawing:
     """Draw the entropies of one response with the area under them: the response of median EAS."""
     benchmark, answer, label = _benchmark(passes[model], settings), settings["answer"], settings["label"]
     item = median_item(of_set(items, model, [benchmark]), f"eas_{answer}")
@@ -95,7 +95,7 @@ def figure_1_trajectory(items: pl.DataFrame, passes: Passes, settings: FigureSet
     )
 
 
-def figure_3_ranges(items: pl.DataFrame, passes: Passes, settings: FigureSettings, model: str) -> Drawing:
+def figure_3_ranges(items: pl.DataFrame, passes: Passes, settings: AreaFigureSettings, model: str) -> Drawing:
     """Draw a column for each range of answer entropy: decayed probabilities of the options, and the entropy below."""
     benchmark, answer, label = _benchmark(passes[model], settings), settings["answer"], settings["label"]
     own, path = of_set(items, model, [benchmark]), passes[model][benchmark]
@@ -122,7 +122,7 @@ def figure_3_ranges(items: pl.DataFrame, passes: Passes, settings: FigureSetting
     return Drawing(figure, _caption(model, benchmark, answer, settings["alpha"], options))
 
 
-def _benchmark(passes: Mapping[str, str], settings: FigureSettings) -> str:
+def _benchmark(passes: Mapping[str, str], settings: AreaFigureSettings) -> str:
     """Return the benchmark of the settings, or else the first with options, or else the first."""
     with_options = (benchmark for benchmark, path in passes.items() if has_options(path))
     return settings["figure_benchmark"] or next(with_options, next(iter(passes)))
@@ -179,7 +179,7 @@ def _draw_options(axes: Axes, shown: Trajectory, alpha: float) -> None:
     axes.set_ylim(bottom=0)
 
 
-class FigureFiles(TypedDict):
+class AreaFigureFiles(TypedDict):
     """Files of the figures: items of each model, correlations of all, and the pass of each model and benchmark."""
 
     by_item: Sequence[str]
@@ -188,8 +188,8 @@ class FigureFiles(TypedDict):
 
 
 def write_figures(
-    files: FigureFiles,
-    settings: FigureSettings,
+    files: AreaFigureFiles,
+    settings: AreaFigureSettings,
     exhibits: Mapping[str, DrawnFigure],
     models: Sequence[str],
     folder: str,

@@ -11,7 +11,7 @@ from entropy_sentinel.analyses.exhibits import save_page
 from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.frames.printable import number, span
 from entropy_sentinel.report.plain_text import below, text_table
-from papers.entropy_area.catalogue import AreaShown, answer_note, measure_title
+from papers.entropy_area.catalogue import AreaExhibitSettings, answer_note, measure_title
 from papers.entropy_area.frames import CORRELATIONS
 
 
@@ -82,7 +82,7 @@ class AreaReportFiles(TypedDict):
     figures: Sequence[str]
 
 
-def write_report(files: AreaReportFiles, settings: AreaShown, page: str, summary: str) -> None:
+def write_report(files: AreaReportFiles, settings: AreaExhibitSettings, page: str, summary: str) -> None:
     """Write the page and the summary."""
     shown = list(summaries(CORRELATIONS.read(files["correlations"])))
     save_page(

@@ -16,7 +16,7 @@ from papers.entropy_area.catalogue import (
     INTERVAL_NOTE,
     PUBLISHED,
     TARGETS,
-    AreaShown,
+    AreaExhibitSettings,
     answer_note,
     compared,
     measure_title,
@@ -200,7 +200,7 @@ def _published(correlations: pl.DataFrame) -> Table:
     return Table("Pearson's r of EAS (reference) with the answer entropy, here and in the paper.", shown, (note,))
 
 
-class TableFiles(TypedDict):
+class AreaTableFiles(TypedDict):
     """Files of the tables: items and truncation of each model; correlations and spread of all."""
 
     by_item: Sequence[str]
@@ -210,7 +210,7 @@ class TableFiles(TypedDict):
 
 
 def write_tables(
-    files: TableFiles, settings: AreaShown, titles: Mapping[str, str], models: Sequence[str], folder: str
+    files: AreaTableFiles, settings: AreaExhibitSettings, titles: Mapping[str, str], models: Sequence[str], folder: str
 ) -> None:
     """Write the tables of these names and titles to `folder`."""
     inputs = {

@@ -132,7 +132,7 @@ def level_title(level: float) -> str:
     return f"{level:g} %"
 
 
-class IntervalsShown(TypedDict):
+class IntervalsExhibitSettings(TypedDict):
     """The settings of all exhibits and the page: the study's label, and the models with open weights."""
 
     label: str

@@ -11,7 +11,7 @@ from scipy.stats import norm
 from entropy_sentinel.analyses.exhibits import Functions, save_figures
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, new_figure, nothing, plain
-from papers.intervals.catalogue import TEST, IntervalsShown, method_title
+from papers.intervals.catalogue import TEST, IntervalsExhibitSettings, method_title
 from papers.intervals.frames import SCORES
 from papers.intervals.questions import exponents
 from papers.intervals.tunnel import (
@@ -181,14 +181,16 @@ def _error(beta: float, n_queries: int) -> float:
     return float(np.sqrt(np.mean((edges - norm.ppf(_ALPHA / 2)) ** 2)))
 
 
-class FigureFiles(TypedDict):
+class IntervalsFigureFiles(TypedDict):
     """Files of the figures: items of both halves, scores of all models."""
 
     benchmarks: Sequence[str]
     scores: str
 
 
-def write_figures(files: FigureFiles, settings: IntervalsShown, titles: Mapping[str, str], folder: str) -> None:
+def write_figures(
+    files: IntervalsFigureFiles, settings: IntervalsExhibitSettings, titles: Mapping[str, str], folder: str
+) -> None:
     """Write the figures of these names and titles to `folder`."""
     answers = [exponent for path in files["benchmarks"] for exponent in exponents(BENCHMARKS.read(path)).values()]
     inputs = {**settings, "scores": SCORES.read(files["scores"]), "answers": np.array(answers)}

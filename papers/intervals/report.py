@@ -15,7 +15,7 @@ from entropy_sentinel.report.plain_text import below, text_table
 from papers.intervals.catalogue import (
     CALIBRATION,
     TEST,
-    IntervalsShown,
+    IntervalsExhibitSettings,
     end_note,
     level_title,
     method_title,
@@ -182,7 +182,7 @@ class IntervalsReportFiles(TypedDict):
     figures: Sequence[str]
 
 
-def write_report(files: IntervalsReportFiles, settings: IntervalsShown, page: str, summary: str) -> None:
+def write_report(files: IntervalsReportFiles, settings: IntervalsExhibitSettings, page: str, summary: str) -> None:
     """Write the page and the summary."""
     shown = summaries(SCORES.read(files["scores"]), DIFFERENCES.read(files["differences"]))
     save_page(

@@ -15,7 +15,7 @@ from papers.intervals.catalogue import (
     REASONS,
     TEST,
     WORDS,
-    IntervalsShown,
+    IntervalsExhibitSettings,
     end_note,
     level_title,
 )
@@ -169,7 +169,7 @@ def table_tunnel_index(tunnel_index: pl.DataFrame) -> Table:
     )
 
 
-class TableFiles(TypedDict):
+class IntervalsTableFiles(TypedDict):
     """Files of the tables: items of both halves; statements of variants; intervals, scores and sets of all models."""
 
     benchmarks: Sequence[str]
@@ -182,7 +182,9 @@ class TableFiles(TypedDict):
     tunnel_index: str
 
 
-def write_tables(files: TableFiles, settings: IntervalsShown, titles: Mapping[str, str], folder: str) -> None:
+def write_tables(
+    files: IntervalsTableFiles, settings: IntervalsExhibitSettings, titles: Mapping[str, str], folder: str
+) -> None:
     """Write the tables of these names and titles to `folder`."""
     inputs = {
         "items": pl.concat(BENCHMARKS.read(path, ["item_id", "question", "reference"]) for path in files["benchmarks"]),

@@ -15,7 +15,7 @@ from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from papers.rejection.catalogue import QUESTION_ONLY
 from papers.rejection.curves import curve
-from papers.rejection.headings import DISTRIBUTIONS, RejectionShown, assessor_title
+from papers.rejection.headings import DISTRIBUTIONS, RejectionExhibitSettings, assessor_title
 from papers.rejection.rows import EVERY, Slice, read_scores, scored, slices
 
 # Line styles of the estimators in turn: colours of Okabe and Ito, each with its own dash.
@@ -36,7 +36,7 @@ _CAPTION = (
 )
 
 
-class Panel(NamedTuple):
+class AssessorPanel(NamedTuple):
     """Responses with a column of scores per assessor, and the panel's heading."""
 
     title: str
@@ -53,7 +53,9 @@ def figure_curves_by_domain(
 ) -> Drawing:
     """Draw a panel for each labelled domain of one model, after a panel for all domains of each distribution."""
     panels = [
-        Panel(_TOGETHER[part.role] if part.benchmark == EVERY else f"{part.benchmark} ({ROLES[part.role]})", part.rows)
+        AssessorPanel(
+            _TOGETHER[part.role] if part.benchmark == EVERY else f"{part.benchmark} ({ROLES[part.role]})", part.rows
+        )
         for part in _in_order(by_model[model])
     ]
     return _drawing(panels, names, accuracies, f"{model}, assessors trained on {group.benchmarks}", label)
@@ -68,7 +70,7 @@ def figure_curves_by_model(
 ) -> Drawing:
     """Draw two panels per model: all unseen domains together, and the test splits of all training domains."""
     panels = [
-        Panel(f"{model}: {_TOGETHER[part.role]}", part.rows)
+        AssessorPanel(f"{model}: {_TOGETHER[part.role]}", part.rows)
         for model, slices in by_model.items()
         for part in _in_order(slices)
         if part.benchmark == EVERY
@@ -86,7 +88,7 @@ def _in_order(slices: Sequence[Slice]) -> list[Slice]:
 
 
 def _drawing(
-    panels: Sequence[Panel], names: Sequence[str], accuracies: Sequence[float], title: str, label: str
+    panels: Sequence[AssessorPanel], names: Sequence[str], accuracies: Sequence[float], title: str, label: str
 ) -> Drawing:
     if not panels:
         return nothing("No labelled responses", label)
@@ -118,7 +120,7 @@ def _lines(names: Sequence[str]) -> dict[str, tuple[str, Any]]:
     }
 
 
-def _draw(axes: Axes, panel: Panel, lines: dict[str, tuple[str, Any]], accuracies: Sequence[float]) -> None:
+def _draw(axes: Axes, panel: AssessorPanel, lines: dict[str, tuple[str, Any]], accuracies: Sequence[float]) -> None:
     correct, n = panel.rows["label"].to_numpy(), len(panel.rows)
     for accuracy in accuracies:
         axes.axhline(accuracy, color="0.85", linewidth=0.7, zorder=1)
@@ -134,7 +136,7 @@ def _draw(axes: Axes, panel: Panel, lines: dict[str, tuple[str, Any]], accuracie
     axes.tick_params(labelsize=8)
 
 
-class FigureFiles(TypedDict):
+class RejectionFigureFiles(TypedDict):
     """Files of the figures, those of all models for the headline group."""
 
     observations: Sequence[str]
@@ -143,8 +145,8 @@ class FigureFiles(TypedDict):
 
 
 def write_figures(
-    files: FigureFiles,
-    settings: RejectionShown,
+    files: RejectionFigureFiles,
+    settings: RejectionExhibitSettings,
     exhibits: Mapping[str, DrawnFigure],
     models: Sequence[str],
     folder: str,

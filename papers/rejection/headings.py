@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from entropy_sentinel.analyses.headings import Shown, TrainingGroup
+from entropy_sentinel.analyses.headings import ExhibitSettings, TrainingGroup
 from entropy_sentinel.estimators.catalogue import title
 from papers.rejection.catalogue import QUESTION_ONLY
 from papers.rejection.measures import NO_RESPONSE
@@ -31,7 +31,7 @@ KEPT_NOTES = (
 OWN_TITLE = "Own"
 
 
-class RejectionShown(Shown):
+class RejectionExhibitSettings(ExhibitSettings):
     """Settings of all exhibits and the page of this analysis, including the assessors by training group (`a+b`)."""
 
     assessors: Mapping[str, Sequence[str]]

@@ -21,7 +21,7 @@ from papers.rejection.catalogue import (
 from papers.rejection.frames import MEASURES
 from papers.rejection.headings import (
     DISTRIBUTIONS,
-    RejectionShown,
+    RejectionExhibitSettings,
     absent_notes,
     assessor_title,
     domain_notes,
@@ -142,7 +142,7 @@ class RejectionReportFiles(TypedDict):
 
 
 def write_report(
-    files: RejectionReportFiles, settings: RejectionShown, models: Sequence[str], page: str, summary: str
+    files: RejectionReportFiles, settings: RejectionExhibitSettings, models: Sequence[str], page: str, summary: str
 ) -> None:
     """Write the page and the summary."""
     measures = read_several(MEASURES, files["measures"], {"model": models})

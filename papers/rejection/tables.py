@@ -24,7 +24,7 @@ from papers.rejection.headings import (
     INTERVAL_NOTE,
     KEPT_NOTES,
     OWN_TITLE,
-    RejectionShown,
+    RejectionExhibitSettings,
     absent_notes,
     assessor_title,
     domain_notes,
@@ -215,14 +215,18 @@ def best_pairs(measures: pl.DataFrame, assessors: Sequence[str], accuracy: float
     return order.head(best).rows(named=True)
 
 
-class TableSettings(RejectionShown):
+class RejectionTableSettings(RejectionExhibitSettings):
     """Settings of the tables, including the number of pairs ranked."""
 
     best: int
 
 
 def write_tables(
-    measures: Sequence[str], settings: TableSettings, titles: Mapping[str, str], models: Sequence[str], folder: str
+    measures: Sequence[str],
+    settings: RejectionTableSettings,
+    titles: Mapping[str, str],
+    models: Sequence[str],
+    folder: str,
 ) -> None:
     """Write the tables of these names and titles to `folder`, from files MEASURES, one for each of `models`."""
     inputs = {**settings, "measures": read_several(MEASURES, measures, {"model": models})}

@@ -11,7 +11,7 @@ from observations import BESIDE
 
 from entropy_sentinel.analyses.accuracy import figures
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, REPEATS, SWEEP
-from entropy_sentinel.analyses.accuracy.validation import DomainResult, Method, ModelValidation
+from entropy_sentinel.analyses.accuracy.validation import DomainResult, EstimatorErrors, ModelValidation
 from entropy_sentinel.analyses.exhibits import draw
 from entropy_sentinel.estimators.catalogue import BASELINES, CONFIGURATIONS
 from entropy_sentinel.features.catalogue import FEATURES
@@ -106,9 +106,9 @@ def validation(
         "method": "consensus",
         "method_reason": "no candidate beats it",
         "methods": (
-            Method("recommended", len(known), aee, 0.9 if len(known) > 1 else None, bias, errors),
+            EstimatorErrors("recommended", len(known), aee, 0.9 if len(known) > 1 else None, bias, errors),
             *(
-                Method(name, len(known), other if known else None, None, None, dict.fromkeys(errors, other))
+                EstimatorErrors(name, len(known), other if known else None, None, None, dict.fromkeys(errors, other))
                 for name, other in others.items()
             ),
         ),

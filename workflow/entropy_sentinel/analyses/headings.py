@@ -20,7 +20,7 @@ class NamedGroup(TypedDict):
 Groups = Mapping[str, NamedGroup]
 
 
-class Shown(TypedDict):
+class ExhibitSettings(TypedDict):
     """Settings of all exhibits and pages of an analysis: the study's label, the groups shown and the first of these.
 
     Settings and files of jobs are dicts, which Snakemake compares; classes like this one declare their keys.

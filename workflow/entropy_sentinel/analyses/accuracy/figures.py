@@ -12,10 +12,10 @@ from scipy.stats import gaussian_kde
 
 from entropy_sentinel.analyses.accuracy import panels
 from entropy_sentinel.analyses.accuracy.aggregation import LARGEST_K, bin_errors, group_accuracies, names_in, signals_in
-from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, SWEEP, StudyFiles
+from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, SWEEP, AccuracyFiles
 from entropy_sentinel.analyses.accuracy.validation import read_validations
 from entropy_sentinel.analyses.exhibits import Functions, read_all, save_figures
-from entropy_sentinel.analyses.headings import Shown
+from entropy_sentinel.analyses.headings import ExhibitSettings
 from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.frames.printable import counted
 from entropy_sentinel.report.figures import BLUE, ORANGE, Drawing, new_figure, nothing, plain
@@ -201,14 +201,14 @@ FIGURE_FUNCTIONS: Functions = {
 }
 
 
-class FigureFiles(StudyFiles):
+class AccuracyFigureFiles(AccuracyFiles):
     """Files of the figures; `estimates` are those of the headline group, `observations` those of the figure's model."""
 
     auroc: str
     observations: str
 
 
-class FigureSettings(Shown):
+class AccuracyFigureSettings(ExhibitSettings):
     """Settings of the figures."""
 
     default: str
@@ -216,7 +216,9 @@ class FigureSettings(Shown):
     figure_benchmark: str
 
 
-def write_figures(files: FigureFiles, settings: FigureSettings, titles: Mapping[str, str], folder: str) -> None:
+def write_figures(
+    files: AccuracyFigureFiles, settings: AccuracyFigureSettings, titles: Mapping[str, str], folder: str
+) -> None:
     """Write the figures of these names and titles to `folder`."""
     inputs = {
         **settings,

@@ -108,7 +108,7 @@ DOMAINS = Contract(
 )
 
 
-class StudyFiles(TypedDict):
+class AccuracyFiles(TypedDict):
     """Files from which all exhibits and the page are made; `estimates` and `validation` are those of all models."""
 
     sweep: str

@@ -9,7 +9,7 @@ from typing import Any
 
 from entropy_sentinel.analyses.accuracy.advice import Advice
 from entropy_sentinel.analyses.accuracy.headline import Headline, Score
-from entropy_sentinel.analyses.accuracy.validation import LEVEL, DomainResult, Method, ModelValidation
+from entropy_sentinel.analyses.accuracy.validation import LEVEL, DomainResult, EstimatorErrors, ModelValidation
 from entropy_sentinel.analyses.headings import TrainingGroup
 from entropy_sentinel.estimators.limits import CONFIDENCE
 
@@ -82,11 +82,11 @@ def _model(validation: ModelValidation, default: str) -> dict[str, Any]:
     }
 
 
-def _method(method: Method | None) -> dict[str, Any] | None:
+def _method(method: EstimatorErrors | None) -> dict[str, Any] | None:
     return None if method is None else _numbers(method)
 
 
-def _numbers(method: Method) -> dict[str, Any]:
+def _numbers(method: EstimatorErrors) -> dict[str, Any]:
     """Return the method without its errors, which the validation's file has."""
     return {name: value for name, value in asdict(method).items() if name != "errors"}
 

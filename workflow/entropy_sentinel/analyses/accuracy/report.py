@@ -12,14 +12,14 @@ import polars as pl
 
 from entropy_sentinel.analyses.accuracy.advice import SHARE, Advice, advise, failures, gaps
 from entropy_sentinel.analyses.accuracy.catalogue import TABLES
-from entropy_sentinel.analyses.accuracy.frames import DOMAINS, SWEEP, StudyFiles
+from entropy_sentinel.analyses.accuracy.frames import DOMAINS, SWEEP, AccuracyFiles
 from entropy_sentinel.analyses.accuracy.headline import Headline, ambiguous, comparison, headlines
 from entropy_sentinel.analyses.accuracy.machine_summary import machine_summary
 from entropy_sentinel.analyses.accuracy.summary import UnjudgedBenchmark, estimate, interval, summarise, unjudged
 from entropy_sentinel.analyses.accuracy.summary import labels as label_count
 from entropy_sentinel.analyses.accuracy.validation import LEVEL, ModelValidation, interval_notes, read_validations
 from entropy_sentinel.analyses.exhibits import read_all
-from entropy_sentinel.analyses.headings import SCOPES, Groups, Shown, TrainingGroup, training_group
+from entropy_sentinel.analyses.headings import SCOPES, ExhibitSettings, Groups, TrainingGroup, training_group
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.estimators.limits import CONFIDENCE, FAR_OFF, USABLE_ERROR, USABLE_SHARE
 from entropy_sentinel.features.catalogue import OPEN_MASS
@@ -136,7 +136,7 @@ PICTURE = Exhibit("figure", "validation", "").file
 NUMBERS = {"domains": Exhibit("table", "validation", "").file, "methods": Exhibit("table", "methods", "").file}
 
 
-class AccuracyReportFiles(StudyFiles):
+class AccuracyReportFiles(AccuracyFiles):
     """Files of the page; `estimates` are those of the headline group, `tables` and `figures` exhibits' .html files.
 
     The provenance of `generations`, `benchmarks` and `labels` is shown.
@@ -149,7 +149,7 @@ class AccuracyReportFiles(StudyFiles):
     figures: Sequence[str]
 
 
-class AccuracyReportSettings(Shown):
+class AccuracyReportSettings(ExhibitSettings):
     """Settings of the page: the published counts by benchmark, and links to other pages (`config.study.pages`)."""
 
     default: str

@@ -13,11 +13,11 @@ from entropy_sentinel.analyses import exhibits
 from entropy_sentinel.analyses.accuracy import tables_by_model, tables_of_groups
 from entropy_sentinel.analyses.accuracy.aggregation import MEASURES, names_in, null_notes, without_small_rho
 from entropy_sentinel.analyses.accuracy.comparison import compare, rests_on
-from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, REPEATS, SWEEP, StudyFiles
+from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, REPEATS, SWEEP, AccuracyFiles
 from entropy_sentinel.analyses.accuracy.headline import ERROR, ambiguous
-from entropy_sentinel.analyses.accuracy.validation import LEVEL, Method, ModelValidation, read_validations
+from entropy_sentinel.analyses.accuracy.validation import LEVEL, EstimatorErrors, ModelValidation, read_validations
 from entropy_sentinel.analyses.exhibits import Functions, read_all
-from entropy_sentinel.analyses.headings import ROLES, SCOPE_NOTE, Groups, Shown, training_group
+from entropy_sentinel.analyses.headings import ROLES, SCOPE_NOTE, ExhibitSettings, Groups, training_group
 from entropy_sentinel.estimators.catalogue import CANDIDATES, FEWEST_FOR_FIRST, FEWEST_TO_CHOOSE, RECOMMENDED, title
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.estimate import ESTIMATES
@@ -114,7 +114,7 @@ _MINUS = "Minus recommended"
 _MINUS_ENDS = (f"{_MINUS}: from", f"{_MINUS}: to")
 
 
-def _against(method: Method, recommended: Method) -> dict[str, float | None]:
+def _against(method: EstimatorErrors, recommended: EstimatorErrors) -> dict[str, float | None]:
     difference = None if method is recommended else method.minus(recommended)
     mean, ends = difference or (None, None)
     return {_MINUS: mean} | _interval(_MINUS_ENDS, ends)
@@ -311,7 +311,7 @@ TABLE_FUNCTIONS: Functions = {
 }
 
 
-class TableFiles(StudyFiles):
+class AccuracyTableFiles(AccuracyFiles):
     """Files of the tables: `estimates` of all named groups, and `repeats` of all models or no model.
 
     The provenance of `generations` and `labels` shows what a comparison with the paper is based on.
@@ -323,7 +323,7 @@ class TableFiles(StudyFiles):
     labels: Sequence[str]
 
 
-class TableSettings(Shown):
+class AccuracyTableSettings(ExhibitSettings):
     """Settings of the tables."""
 
     default: str
@@ -331,7 +331,7 @@ class TableSettings(Shown):
     auroc_benchmarks: list[str]
 
 
-class TableInputs(TableSettings):
+class TableInputs(AccuracyTableSettings):
     """The frames and settings of the tables. `rests_on` is a line that names what this study's values are based on."""
 
     sweep: pl.DataFrame
@@ -352,7 +352,9 @@ def make_table(name: str, inputs: TableInputs, label: str) -> Table:
     return replace(exhibits.make_table(name, TABLE_FUNCTIONS, inputs, label), published=compare(name, inputs))
 
 
-def write_tables(files: TableFiles, settings: TableSettings, titles: Mapping[str, str], folder: str) -> None:
+def write_tables(
+    files: AccuracyTableFiles, settings: AccuracyTableSettings, titles: Mapping[str, str], folder: str
+) -> None:
     """Write the tables of these names and titles to `folder`."""
     inputs: TableInputs = {
         **settings,

@@ -61,7 +61,7 @@ class DomainResult:
 
 
 @dataclass(frozen=True)
-class Method:
+class EstimatorErrors:
     """One estimator's errors over the labelled domains, each held out in turn; null if there are none.
 
     `errors` has estimated minus true of each domain with an estimate.
@@ -84,7 +84,7 @@ class Method:
         ends = mean_interval([abs(error) for error in self.errors.values()], LEVEL)
         return ends and (max(ends[0], 0.0), ends[1])
 
-    def minus(self, other: "Method") -> tuple[float, tuple[float, float] | None] | None:
+    def minus(self, other: "EstimatorErrors") -> tuple[float, tuple[float, float] | None] | None:
         """Return its AEE minus another method's over domains that both estimated, with the interval of the pairs."""
         both = [abs(self.errors[name]) - abs(other.errors[name]) for name in self.errors if name in other.errors]
         return (float(np.mean(both)), mean_interval(both, LEVEL)) if both else None
@@ -108,7 +108,7 @@ class ModelValidation:
     reasons: tuple[str, ...]
     method: str | None
     method_reason: str
-    methods: tuple[Method, ...]
+    methods: tuple[EstimatorErrors, ...]
     coverage: tuple[Mapping[str, Any], ...]
     left_out: tuple[DomainResult, ...]
     unlabelled: tuple[DomainResult, ...]
@@ -131,7 +131,7 @@ class ModelValidation:
         ]
 
     @property
-    def recommended(self) -> Method:
+    def recommended(self) -> EstimatorErrors:
         """The errors of the recommended estimator."""
         return next(method for method in self.methods if method.estimator == RECOMMENDED)
 
@@ -151,12 +151,12 @@ class ModelValidation:
         """rho if it covers enough domains for a headline, otherwise null."""
         return self.recommended.rho if self.recommended.n_domains >= FEWEST_FOR_RHO else None
 
-    def of(self, estimator: str) -> Method | None:
+    def of(self, estimator: str) -> EstimatorErrors | None:
         """Return the errors of an estimator; null if it was not run."""
         return next((method for method in self.methods if method.estimator == estimator), None)
 
     @property
-    def best(self) -> Method | None:
+    def best(self) -> EstimatorErrors | None:
         """The method with the lowest AEE, known afterwards: of those with most estimates, without the recommended."""
         others = [
             (method.aee, method)
@@ -184,7 +184,7 @@ def _read(path: str | Path) -> ModelValidation:
         lists = {
             "reasons": tuple(saved["reasons"]),
             "coverage": tuple(saved["coverage"]),
-            "methods": tuple(Method(**method) for method in saved["methods"]),
+            "methods": tuple(EstimatorErrors(**method) for method in saved["methods"]),
             "left_out": tuple(DomainResult(**domain) for domain in saved["left_out"]),
             "unlabelled": tuple(DomainResult(**domain) for domain in saved["unlabelled"]),
             "new_groups": saved["new_groups"] and Validation.from_dict(saved["new_groups"]),
@@ -248,11 +248,13 @@ def _validations(observations: pl.DataFrame, settings: EstimationSettings) -> di
     return {name: validations[name] for name in settings["estimators"]}
 
 
-def _method(validation: Validation) -> Method:
+def _method(validation: Validation) -> EstimatorErrors:
     errors = {
         domain.domain: domain.estimated - domain.true for domain in validation.domains if domain.estimated is not None
     }
-    return Method(validation.estimator, validation.n_counted, validation.aee, validation.rho, validation.bias, errors)
+    return EstimatorErrors(
+        validation.estimator, validation.n_counted, validation.aee, validation.rho, validation.bias, errors
+    )
 
 
 def _left_out(own: Validation) -> Iterable[DomainResult]:

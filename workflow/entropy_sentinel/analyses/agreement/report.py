@@ -8,7 +8,7 @@ import polars as pl
 
 from entropy_sentinel.analyses.agreement.frames import ERRORS, PAIRS
 from entropy_sentinel.analyses.exhibits import save_page
-from entropy_sentinel.analyses.headings import Groups, Shown, training_group
+from entropy_sentinel.analyses.headings import ExhibitSettings, Groups, training_group
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.frames.printable import number
@@ -26,7 +26,7 @@ class AgreementReportFiles(TypedDict):
     tables: Sequence[str]
 
 
-class AgreementReportSettings(Shown):
+class AgreementReportSettings(ExhibitSettings):
     """Settings of the page, including the judge of each benchmark that has its own."""
 
     own_judges: Mapping[str, str]

@@ -7,7 +7,7 @@ import polars as pl
 
 from entropy_sentinel.analyses.agreement.frames import ERRORS, JUDGED, PAIRS
 from entropy_sentinel.analyses.exhibits import Functions, save_tables
-from entropy_sentinel.analyses.headings import ROLES, Groups, Shown, training_group
+from entropy_sentinel.analyses.headings import ROLES, ExhibitSettings, Groups, training_group
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.report.tables import Table, headed
 
@@ -34,7 +34,7 @@ _PAIR = {
 }
 
 
-class TableFiles(TypedDict):
+class AgreementTableFiles(TypedDict):
     """Files of the tables, one of each frame."""
 
     pairs: str
@@ -42,7 +42,7 @@ class TableFiles(TypedDict):
     errors: str
 
 
-def write_tables(files: TableFiles, settings: Shown, titles: Mapping[str, str], folder: str) -> None:
+def write_tables(files: AgreementTableFiles, settings: ExhibitSettings, titles: Mapping[str, str], folder: str) -> None:
     """Write the tables of these names and titles to `folder`."""
     inputs = {
         **settings,
