@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 
 from entropy_sentinel.estimators.catalogue import CONFIGURATIONS, parse
 from entropy_sentinel.estimators.settings import Estimation
-from entropy_sentinel.estimators.training import TrainingRows, fit, score
+from entropy_sentinel.estimators.training import TrainingRows, fit_estimators, score
 from entropy_sentinel.features.catalogue import FEATURE_SETS, FEATURES
 
 SEED, N_DOMAINS, N_SCORED, N_TRAINED_ON = 42, 10, 11_000, 4
@@ -71,7 +71,7 @@ def ours(job: Job, names: Sequence[str], seed: int) -> Result:
     """The job as the workflow runs it."""
     rows = TrainingRows(job.features, job.y, SETTINGS | {"seed": seed})
     rows.folds.random_state = SEED
-    fitted = fit(rows, names)
+    fitted = fit_estimators(rows, names)
     estimates = {name: list(score(fitted[name], job.scored, job.slices).values()) for name in names}
     return estimates, lambda: {name: fitted[name].p_correct(job.scored) for name in names}
 

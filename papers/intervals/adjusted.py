@@ -65,7 +65,7 @@ class FittedMethods:
     def _adjusted(self, method: str, level: float, to: Questions) -> AdjustedIntervals:
         known, there = (~np.isnan(of.first(level)[0]) for of in (self.known, to))
         calibration, ends = _stated(self.known.take(known), level), np.full((2, len(to)), np.nan)
-        fitted = adjusting.fit(method, calibration, self.known.true[known], alpha_of(level))
+        fitted = adjusting.fit_adjustment(method, calibration, self.known.true[known], alpha_of(level))
         if there.any():
             ends[:, there] = fitted.apply(_stated(to.take(there), level))
         return AdjustedIntervals((ends[0], ends[1]))

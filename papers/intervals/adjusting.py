@@ -109,7 +109,7 @@ class Adjustment:
         return np.round(lower, _DECIMALS), np.round(upper, _DECIMALS)
 
 
-def fit(name: str, calibration: StatedIntervals, true: Numbers, alpha: float) -> Adjustment:
+def fit_adjustment(name: str, calibration: StatedIntervals, true: Numbers, alpha: float) -> Adjustment:
     """Return the adjustment of this name (`catalogue.ADJUSTMENTS`), fitted to a level of 1 - alpha.
 
     `true` are the true answers of the calibration questions, (n,), in the unit of the bounds. Raises ValueError for an

@@ -49,13 +49,13 @@ def assess(
             problem = "no training row" if rows.is_empty() else "all training rows are of one class"
             reasons[group] = f"{problem}: nothing to fit a classifier on"
             continue
-        p = predict(fit(rows["question"], rows["label"]), featured["question"])
+        p = predict(fit_assessor(rows["question"], rows["label"]), featured["question"])
         scored = featured.with_columns(group=pl.lit(group), estimator=pl.lit(QUESTION_ONLY), p=p)
         parts.append(scored.select(ASSESSMENTS.schema.names()))
     return pl.concat(parts), reasons
 
 
-def fit(questions: Names, correct: Numbers) -> Pipeline:
+def fit_assessor(questions: Names, correct: Numbers) -> Pipeline:
     """Fit on one question per response and the response's correctness; both classes must occur."""
     terms = TfidfVectorizer(token_pattern=_TOKEN, ngram_range=(1, 2), sublinear_tf=True)
     with threadpool_limits(1):

@@ -5,7 +5,7 @@ import pytest
 from rows import SETTINGS, frame, rows
 
 from entropy_sentinel.estimators.estimator import FitFailure
-from entropy_sentinel.estimators.training import TrainingRows, fit, score
+from entropy_sentinel.estimators.training import TrainingRows, fit_estimators, score
 
 # Six training rows, four of them correct. Entropies grow with uncertainty: the confident side is the low one.
 MAX = [0.1, 0.2, 0.3, 0.3, 0.3, 0.9]
@@ -68,7 +68,7 @@ def test_doc_on_another_estimator_takes_its_p() -> None:
 def test_an_estimator_that_cannot_be_fitted_says_why() -> None:
     one_class = TrainingRows(frame(max=MAX), np.full(6, True), SETTINGS)
     names = ["baseline-max", "doc-baseline-max", "atc-max"]
-    result = fit(one_class, names)
+    result = fit_estimators(one_class, names)
     assert list(result) == names
     assert result["baseline-max"] == FitFailure("baseline-max", "all training rows are correct")
     assert result["doc-baseline-max"] == FitFailure("doc-baseline-max", "all training rows are correct")

@@ -14,7 +14,7 @@ from entropy_sentinel.frames import remote
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.frames.remote import local, remote_files
-from entropy_sentinel.frames.urls import file_name, shown, without_secrets
+from entropy_sentinel.frames.urls import file_name, shown_path, without_secrets
 
 
 @pytest.fixture(autouse=True)
@@ -241,7 +241,7 @@ def test_messages_of_a_server_show_no_secret(status: int) -> None:
     ],
 )
 def test_a_shown_url_has_no_secret(url: str, expected: str) -> None:
-    assert shown(url) == expected
+    assert shown_path(url) == expected
 
 
 def test_words_of_libraries_have_no_secret() -> None:

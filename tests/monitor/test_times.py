@@ -9,7 +9,7 @@ from production import fitted, traffic
 import entropy_sentinel as es
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.monitor.reading.times import moments, plausible, starts
-from entropy_sentinel.monitor.settings import EARLIEST, WINDOWS, reference, shown
+from entropy_sentinel.monitor.settings import EARLIEST, WINDOWS, period_text, reference
 
 NOON = datetime(2026, 11, 4, 12, tzinfo=UTC)  # a Wednesday
 SECONDS = int(NOON.timestamp())
@@ -107,7 +107,7 @@ def test_an_invalid_reference_is_refused(text: str) -> None:
     ],
 )
 def test_a_reference_is_shown_as_it_was_meant(text: str, grain: str, message: str) -> None:
-    assert shown(reference(text, grain)) == message
+    assert period_text(reference(text, grain)) == message
 
 
 def log_of(times: list[object]) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from rows import rows
 from tiny import TINY
 
 import entropy_sentinel as es
-from entropy_sentinel.estimators.training import TrainingRows, fit
+from entropy_sentinel.estimators.training import TrainingRows, fit_estimators
 from entropy_sentinel.frames.errors import ConfigError, ContractError, InputError, ProvenanceError
 from entropy_sentinel.verbs.reading import write_features
 
@@ -33,7 +33,7 @@ def test_fit_and_estimate_agree_with_the_study() -> None:
     fitted = es.fit(features, labels, "forest-3d-balanced-isotonic", {"trees": 10, "seed": 7})
     settings = {**fitted.about["settings"]}
     assert (settings["seed"], settings["trees"], settings["folds"]) == (7, 10, 5)
-    same = fit(TrainingRows(features, labels["label"].to_numpy(), settings), ["forest-3d-balanced-isotonic"])
+    same = fit_estimators(TrainingRows(features, labels["label"].to_numpy(), settings), ["forest-3d-balanced-isotonic"])
     others, their_labels = frame(40, seed=5)
     result = es.estimate(fitted, others, by=["benchmark"], labels=their_labels).sort("benchmark")
     p = same["forest-3d-balanced-isotonic"].p_correct(others)

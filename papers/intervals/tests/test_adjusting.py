@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from papers.intervals.adjusting import StatedIntervals, fit
+from papers.intervals.adjusting import StatedIntervals, fit_adjustment
 from papers.intervals.catalogue import ADJUSTMENTS
 
 from entropy_sentinel.statistics.conformal import covered
@@ -37,7 +37,7 @@ def calibration_and_new(case: dict, upper: str = "upper") -> tuple[StatedInterva
 def test_intervals_are_those_of_mapie_and_crepes(case: dict, name: str, level: float, expected: list) -> None:
     # crepes takes a single number for each question: the lower end here.
     calibration, true, new = calibration_and_new(case, "lower" if name == "mondrian" else "upper")
-    lower, upper = fit(name, calibration, true, 1 - level).apply(new)
+    lower, upper = fit_adjustment(name, calibration, true, 1 - level).apply(new)
     expected_lower, expected_upper = np.array(expected).T
     kept = expected_lower <= expected_upper  # theirs may end before they begin
     assert kept.sum() >= 8
@@ -48,10 +48,10 @@ def test_intervals_are_those_of_mapie_and_crepes(case: dict, name: str, level: f
 def test_the_catalogue_names_what_can_be_fitted() -> None:
     stated = StatedIntervals([0, 0, 0], [1, 1, 1], group=["a", "a", "a"])
     for name in ADJUSTMENTS:
-        lower, upper = fit(name, stated, [0, 1, 2], 0.5).apply(stated)
+        lower, upper = fit_adjustment(name, stated, [0, 1, 2], 0.5).apply(stated)
         assert lower.shape == upper.shape == (3,)
     with pytest.raises(ValueError, match="there is no adjustment platt; choose from base, conformal"):
-        fit("platt", stated, [0, 1, 2], 0.5)
+        fit_adjustment("platt", stated, [0, 1, 2], 0.5)
 
 
 def test_margins_by_hand() -> None:
@@ -59,31 +59,31 @@ def test_margins_by_hand() -> None:
     stated = StatedIntervals([0, 0, 0, 0], [2, 2, 2, 4])
     true, new = [1, 2, -2, 9], StatedIntervals([10], [20])
     for alpha, expected in ((0.4, (8, 22)), (0.6, (10, 20)), (0.8, (11, 19)), (0.2, (5, 25))):
-        lower, upper = fit("conformal", stated, true, alpha).apply(new)
+        lower, upper = fit_adjustment("conformal", stated, true, alpha).apply(new)
         assert (lower[0], upper[0]) == expected
     # Over the width + 1: -1/3, 0, 2/3 and 1. Eleven times 2/3 for the new one.
-    lower, upper = fit("normalised", stated, true, 0.4).apply(new)
+    lower, upper = fit_adjustment("normalised", stated, true, 0.4).apply(new)
     assert (lower[0], upper[0]) == pytest.approx((10 - 22 / 3, 20 + 22 / 3), abs=1e-9)
-    lower, upper = fit("base", stated, true, 0.4).apply(new)
+    lower, upper = fit_adjustment("base", stated, true, 0.4).apply(new)
     assert (lower[0], upper[0]) == (10, 20)
 
 
 def test_a_level_that_calibration_does_not_reach_is_infinite() -> None:
     stated, new = StatedIntervals([0] * 9, [1] * 9, group=["a"] * 9), StatedIntervals([0], [1], group=["a"])
     for name in ("conformal", "normalised", "mondrian", "cqr"):
-        lower, upper = fit(name, stated, range(9), 0.05).apply(new)
+        lower, upper = fit_adjustment(name, stated, range(9), 0.05).apply(new)
         assert (lower[0], upper[0]) == (-math.inf, math.inf)
-    lower, upper = fit("conformal", stated, range(9), 0.1).apply(new)
+    lower, upper = fit_adjustment("conformal", stated, range(9), 0.1).apply(new)
     assert (lower[0], upper[0]) == (-7, 8)  # nine scores reach 90 %: the largest is 8 - 1
     # 99.8 % of 500 is the last of them, of 498 none.
     scores = StatedIntervals(np.zeros(500), np.zeros(500))
-    assert fit("conformal", scores, np.arange(500), 1 - 0.998).margin == 499
-    assert fit("conformal", scores.rows(np.s_[:498]), np.arange(498), 1 - 0.998).margin == math.inf
+    assert fit_adjustment("conformal", scores, np.arange(500), 1 - 0.998).margin == 499
+    assert fit_adjustment("conformal", scores.rows(np.s_[:498]), np.arange(498), 1 - 0.998).margin == math.inf
 
 
 def test_an_interval_that_shrinks_to_nothing_is_its_middle() -> None:
     wide = StatedIntervals([0, 0, 0], [10, 10, 10])
-    adjustment = fit("conformal", wide, [5, 5, 5], 0.5)
+    adjustment = fit_adjustment("conformal", wide, [5, 5, 5], 0.5)
     assert adjustment.margin == -5
     lower, upper = adjustment.apply(StatedIntervals([0, 2], [20, 5]))
     assert (lower.tolist(), upper.tolist()) == ([5, 3.5], [15, 3.5])
@@ -95,7 +95,7 @@ def test_a_truth_on_an_adjusted_end_is_inside() -> None:
     for width in range(10, 60):
         for outside in (1, 2, 3, 5, 7, 11):
             stated = StatedIntervals([0], [width])
-            lower, upper = fit("normalised", stated, [width + outside], 0.5).apply(stated)
+            lower, upper = fit_adjustment("normalised", stated, [width + outside], 0.5).apply(stated)
             assert covered(lower, upper, [width + outside]).all()
             assert covered(lower, upper, [-outside]).all()
 
@@ -105,16 +105,16 @@ def test_small_groups_are_put_together_until_they_reach_the_level() -> None:
     group = ["a"] * 8 + ["b"] * 3 + ["c"] * 2
     true = [1, 1, 1, 1, 1, 1, 1, 2, 10, 20, 30, 40, 50]
     calibration = StatedIntervals([0] * 13, [0] * 13, group=group)
-    result = fit("mondrian", calibration, true, 0.2)
+    result = fit_adjustment("mondrian", calibration, true, 0.2)
     # ceil(0.8 * 9) = 8 of 8; ceil(0.8 * 6) = 5 of 5; of all, ceil(0.8 * 14) = 12 of 13.
     assert result.margins == {"a": 2, "b": 50, "c": 50}
     lower, upper = result.apply(StatedIntervals([0, 0, 0], [0, 0, 0], group=["c", "new", "a"]))
     assert upper.tolist() == [50, 40, 2]
     # Two are too few: the next larger group joins them, though it would do by itself.
-    result = fit("mondrian", calibration.rows(np.array([*range(8), 11, 12])), [*true[:8], 40, 50], 0.2)
+    result = fit_adjustment("mondrian", calibration.rows(np.array([*range(8), 11, 12])), [*true[:8], 40, 50], 0.2)
     assert result.margins == {"a": 40, "c": 40}  # ceil(0.8 * 11) = 9 of 10
     with pytest.raises(ValueError, match="mondrian needs the group"):
-        fit("mondrian", StatedIntervals([0], [1]), [0], 0.1)
+        fit_adjustment("mondrian", StatedIntervals([0], [1]), [0], 0.1)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -126,21 +126,21 @@ def test_whatever_the_questions_are(seed: int) -> None:
     known, new = stated.rows(np.s_[:n]), stated.rows(np.s_[n:])
     shuffled = random.permutation(n)
     for name in ("base", "conformal", "normalised", "mondrian"):
-        lower, upper = fit(name, known, true[:n], 0.3).apply(new)
+        lower, upper = fit_adjustment(name, known, true[:n], 0.3).apply(new)
         assert (lower <= upper).all()
         moved = [
             StatedIntervals(*(end + shift for end in one.bounds), one.covariates, one.group) for one in (known, new)
         ]
         for result, expected in zip(
-            fit(name, moved[0], true[:n] + shift, 0.3).apply(moved[1]), (lower, upper), strict=True
+            fit_adjustment(name, moved[0], true[:n] + shift, 0.3).apply(moved[1]), (lower, upper), strict=True
         ):
             np.testing.assert_allclose(result, expected + shift, atol=2e-9)
         for result, expected in zip(
-            fit(name, known.rows(shuffled), true[:n][shuffled], 0.3).apply(new), (lower, upper), strict=True
+            fit_adjustment(name, known.rows(shuffled), true[:n][shuffled], 0.3).apply(new), (lower, upper), strict=True
         ):
             np.testing.assert_array_equal(result, expected)
         if name != "mondrian":  # which groups are put together depends on the level
-            wider_lower, wider_upper = fit(name, known, true[:n], 0.1).apply(new)
+            wider_lower, wider_upper = fit_adjustment(name, known, true[:n], 0.1).apply(new)
             assert ((wider_lower <= lower) & (upper <= wider_upper)).all()
 
 
@@ -150,9 +150,9 @@ def test_whatever_the_questions_are(seed: int) -> None:
 )
 def test_what_cannot_be_fitted_is_refused(true: list, alpha: float, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        fit("conformal", StatedIntervals([0, 0], [1, 1]), true, alpha)
+        fit_adjustment("conformal", StatedIntervals([0, 0], [1, 1]), true, alpha)
     with pytest.raises(ValueError, match=message):
-        fit("base", StatedIntervals([0, 0], [1, 1]), true, alpha)
+        fit_adjustment("base", StatedIntervals([0, 0], [1, 1]), true, alpha)
 
 
 def drawn(rng: np.random.Generator, size: int, whole: bool) -> tuple[StatedIntervals, np.ndarray]:
@@ -174,7 +174,7 @@ def coverages(
         stated, true = drawn(np.random.default_rng([seed, n]), n + 100, whole)
         new = stated.rows(np.s_[n:])
         for place, level in enumerate(levels):
-            inside = covered(*fit(name, stated.rows(np.s_[:n]), true[:n], 1 - level).apply(new), true[n:])
+            inside = covered(*fit_adjustment(name, stated.rows(np.s_[:n]), true[:n], 1 - level).apply(new), true[n:])
             shares[seed, place] = (inside if group is None else inside[new.group == group]).mean()
     return shares.mean(axis=0)
 
@@ -223,7 +223,7 @@ def test_an_end_that_is_far_beyond_all_answers_does_not_spoil_the_regression() -
     guess = true + random.normal(0, 2, 200).round()
     upper = guess + 1
     upper[4] = 1e18
-    fitted = fit("cqr", StatedIntervals(guess - 1, upper), true, 0.1)
+    fitted = fit_adjustment("cqr", StatedIntervals(guess - 1, upper), true, 0.1)
     low, high = fitted.apply(StatedIntervals(guess[5:] - 1, upper[5:]))
     assert np.mean((low <= true[5:]) & (true[5:] <= high)) > 0.85
     assert np.mean(high - low) < 15

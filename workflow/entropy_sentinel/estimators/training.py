@@ -206,7 +206,7 @@ class TrainingRows:
 Slice = TypeVar("Slice")
 
 
-def fit(rows: TrainingRows, names: Iterable[str]) -> dict[str, Estimator | FitFailure]:
+def fit_estimators(rows: TrainingRows, names: Iterable[str]) -> dict[str, Estimator | FitFailure]:
     """Return estimators by name, in the order of `names`; for those that cannot be fitted, the reason."""
     with one_thread():
         return {name: rows.fit(name) for name in names}

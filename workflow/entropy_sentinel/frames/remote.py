@@ -17,7 +17,7 @@ from typing import Any
 from entropy_sentinel.frames.errors import URLS, InputError
 from entropy_sentinel.frames.folders import private_folder, user_folder
 from entropy_sentinel.frames.locks import locked
-from entropy_sentinel.frames.urls import file_name, shown, url_of, without_secrets
+from entropy_sentinel.frames.urls import file_name, shown_path, url_of, without_secrets
 
 _BLOCK = 1 << 20
 # Longest silence of a server, and longest wait for a connection, in seconds.
@@ -48,7 +48,7 @@ def remote_files(url: str, wanted: Callable[[str], bool]) -> Iterator[str]:
             names = [path] if fs.isfile(path) else list(filter(wanted, fs.find(path)))
         yield from map(fs.unstrip_protocol, sorted(names))
     except Exception as error:  # of any store
-        raise InputError(f"{shown(url)}: cannot be listed: {_words(error, url)}") from None
+        raise InputError(f"{shown_path(url)}: cannot be listed: {_words(error, url)}") from None
 
 
 def send(content: Path, url: str) -> None:
@@ -57,7 +57,7 @@ def send(content: Path, url: str) -> None:
     try:
         fs.put_file(str(content), path)
     except Exception as error:  # of any store
-        raise InputError(f"{shown(url)}: cannot be written: {_words(error, url)}") from None
+        raise InputError(f"{shown_path(url)}: cannot be written: {_words(error, url)}") from None
 
 
 def _store(url: str) -> tuple[Any, str]:
@@ -65,15 +65,15 @@ def _store(url: str) -> tuple[Any, str]:
     try:
         from fsspec.core import url_to_fs
     except ImportError:
-        raise InputError(f"{shown(url)}: needs fsspec: pip install 'entropy-sentinel[cloud]'") from None
+        raise InputError(f"{shown_path(url)}: needs fsspec: pip install 'entropy-sentinel[cloud]'") from None
     try:
         fs, path = url_to_fs(url, **_limits(url.partition(":")[0]))
         # Listings must be current: other programs write logs.
         fs.invalidate_cache()
     except ImportError as error:
-        raise InputError(f"{shown(url)}: {_words(error, url)}; pip install 'entropy-sentinel[cloud]'") from None
+        raise InputError(f"{shown_path(url)}: {_words(error, url)}; pip install 'entropy-sentinel[cloud]'") from None
     except ValueError as error:
-        raise InputError(f"{shown(url)}: must be a URL of a file: {_words(error, url)}") from None
+        raise InputError(f"{shown_path(url)}: must be a URL of a file: {_words(error, url)}") from None
     return fs, path
 
 
@@ -111,13 +111,13 @@ def _copy(url: str) -> Path:
     folder = user_folder() / "remote" / hashlib.sha256(url.encode()).hexdigest()[:16]
     private_folder(folder.parent)
     private_folder(folder)
-    with locked(folder.with_suffix(".lock"), f"{shown(url)}: waiting for another command that downloads it"):
+    with locked(folder.with_suffix(".lock"), f"{shown_path(url)}: waiting for another command that downloads it"):
         return _current(fs, path, url, folder / file_name(url))
 
 
 def _current(fs: Any, path: str, url: str, target: Path) -> Path:
     """Return the copy `target`, downloaded if it is missing, of another version, or changed since."""
-    URLS[str(target)] = shown(url)
+    URLS[str(target)] = shown_path(url)
     facts, partial = (target.parent.with_suffix(suffix) for suffix in (".json", ".partial"))
     try:
         now = _facts(fs, path)
@@ -128,7 +128,7 @@ def _current(fs: Any, path: str, url: str, target: Path) -> Path:
     except Exception as error:  # of any store
         read = partial.stat().st_size if partial.exists() else 0
         begun = f" after {read:,} bytes, the next run continues from there" if read and _facts_of(partial) else ""
-        raise InputError(f"{shown(url)}: cannot be read{begun}: {_words(error, url)}") from None
+        raise InputError(f"{shown_path(url)}: cannot be read{begun}: {_words(error, url)}") from None
     partial.replace(target)
     facts.write_text(json.dumps({**now, "copy": _identity(target)}))
     return target
@@ -203,4 +203,4 @@ def _download(fs: Any, path: str, partial: Path, now: dict[str, Any]) -> None:
 
 def _words(error: BaseException, url: str) -> str:
     words = without_secrets(str(error), url)
-    return type(error).__name__ if words in ("", shown(url)) else words
+    return type(error).__name__ if words in ("", shown_path(url)) else words

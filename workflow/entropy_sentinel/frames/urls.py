@@ -20,7 +20,7 @@ def url_of(path: str | Path) -> str | None:
     return f"{match[1]}://{match[2]}" if match else None
 
 
-def shown(path: str | Path) -> str:
+def shown_path(path: str | Path) -> str:
     """Return a path, or a URL without possible secrets: user, password, query and fragment."""
     url = url_of(path)
     return str(path) if url is None else _without_secrets(url)

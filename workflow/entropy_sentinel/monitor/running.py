@@ -26,7 +26,7 @@ from entropy_sentinel.monitor.reading.inputs import Given, loaded, sources
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.times import DTYPE, in_zone
 from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.settings import DROP, EARLIEST, WINDOWS, MonitorOptions, Reading, shown
+from entropy_sentinel.monitor.settings import DROP, EARLIEST, WINDOWS, MonitorOptions, Reading, period_text
 from entropy_sentinel.monitor.showing.behind import behind
 from entropy_sentinel.monitor.summing.collecting import Collector
 from entropy_sentinel.monitor.summing.merging import NEWEST_WINDOWS, MergedSums, merge, newest_windows, recent
@@ -336,7 +336,7 @@ class _EstimatorRun:
         zone = settings.zone or "UTC"
         there = f"from {min(grains):%Y-%m-%d} to {max(grains):%Y-%m-%d}" if grains else "without a time"
         return (
-            f"reference: {settings.period and shown(settings.period)} ({zone}) has no response with an estimate "
+            f"reference: {settings.period and period_text(settings.period)} ({zone}) has no response with an estimate "
             f"to compare with; the logs have responses {there}"
         )
 

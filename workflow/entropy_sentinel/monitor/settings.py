@@ -240,7 +240,7 @@ def reference(text: str, grain: str = "day") -> Reference:
     return period
 
 
-def shown(period: Reference) -> str:
+def period_text(period: Reference) -> str:
     """Return a period as text: its first and last day, with hours unless it consists of whole days."""
     if any(moment.hour for moment in period):
         first, last = (f"{moment:%Y-%m-%d %H:%M}" for moment in period)

@@ -10,7 +10,7 @@ from entropy_sentinel.config.sections import Config
 from entropy_sentinel.estimators.catalogue import CONFIGURATION_NAMES
 from entropy_sentinel.frames.printable import counted, millions
 from entropy_sentinel.planning.files import study_files
-from entropy_sentinel.planning.judging import Judging, judging, shown
+from entropy_sentinel.planning.judging import Judging, judging, judging_parts
 from entropy_sentinel.planning.passes import Passes, passes, starts
 from entropy_sentinel.planning.passes import shown as shown_passes
 from entropy_sentinel.planning.responses import Outlook
@@ -131,7 +131,7 @@ def plan(config: Config) -> list[Part]:
         "in the config, and are only as accurate; if you use your own machine, set rates.gpu_usd_per_h to 0.",
     ]
     parts += shown_passes(again)
-    parts += shown(config, judged)
+    parts += judging_parts(config, judged)
     unknown = sorted({benchmark for (_, benchmark), count in outlook.responses.items() if count.total is None})
     if unknown:
         parts.append(f"Not included because the number of items is unknown (set expected_items): {', '.join(unknown)}.")

@@ -89,7 +89,7 @@ def _accounts(config: Config, judge: str) -> dict[str, dict[str, float]]:
     return {row["account"]: row for row in Ledger(path, Terms()).accounts()} if Path(path).is_file() else {}
 
 
-def shown(config: Config, judged: list[Judging]) -> list[Part]:
+def judging_parts(config: Config, judged: list[Judging]) -> list[Part]:
     """Return the forecast per judge and model as shown, and the rest of each budget."""
     if not judged:
         return []

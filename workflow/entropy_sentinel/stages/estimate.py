@@ -13,7 +13,7 @@ from entropy_sentinel.estimators.catalogue import further_signals
 from entropy_sentinel.estimators.estimator import Estimator, FitFailure
 from entropy_sentinel.estimators.saved import save_estimator
 from entropy_sentinel.estimators.settings import EstimationSettings, Fitting
-from entropy_sentinel.estimators.training import TrainingRows, fit, score
+from entropy_sentinel.estimators.training import TrainingRows, fit_estimators, score
 from entropy_sentinel.features.buckets import SCHEMA
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ProvenanceError
@@ -97,7 +97,7 @@ def _estimated(
     )
     return {
         name: _estimates(estimator, score(estimator, scored, slices), domains).select(ESTIMATES.schema.names())
-        for name, estimator in fit(training, estimators).items()
+        for name, estimator in fit_estimators(training, estimators).items()
     }
 
 
@@ -178,7 +178,7 @@ def write_estimators(
     paths, parts = dict(zip(settings["estimators"], outputs, strict=True)), []
     for seen, names in by_signals(rows, settings["estimators"]):
         training = training_rows(seen, group, settings)
-        fitted = fit(training, names)
+        fitted = fit_estimators(training, names)
         for name, estimator in fitted.items():
             save_estimator(estimator, paths[name], whose | about(estimator, training))
         parts.append(p_correct(fitted.values(), seen))

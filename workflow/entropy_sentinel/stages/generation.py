@@ -34,7 +34,7 @@ from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
 from entropy_sentinel.frames.generation import GENERATIONS, NO_LOGPROBS, REFUSED, TOP_K, WAS_REFUSED
 from entropy_sentinel.sources.given import import_generations
 from entropy_sentinel.stages.parts import Parts
-from entropy_sentinel.stages.progress import Progress, shown
+from entropy_sentinel.stages.progress import Progress, progress_in_log
 
 log = logging.getLogger(__name__)
 
@@ -111,7 +111,7 @@ def generate(items: pl.DataFrame, keys: Sequence[Key], settings: AskedSettings, 
     progress = Progress(len(keys), settings["sampling"].get("max_tokens"), engine.under_way)
     answers = engine.answer([filled_prompt(settings, questions[item_id]) for item_id, _ in keys], seeds)
     # Always closed: an engine with running requests would keep the process from ending.
-    with shown(progress), closing(answers):
+    with progress_in_log(progress), closing(answers):
         for positions, responses in _batches(answers, len(keys), progress):
             rows = to_frame(
                 [keys[position] for position in positions],

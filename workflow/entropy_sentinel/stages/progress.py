@@ -75,7 +75,7 @@ class Progress:
 
 
 @contextmanager
-def shown(progress: Progress) -> Iterator[None]:
+def progress_in_log(progress: Progress) -> Iterator[None]:
     """Write a line to the log at intervals while the block runs, and a summary at its end unless it fails."""
     ended = threading.Event()
 

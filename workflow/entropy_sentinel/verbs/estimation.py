@@ -15,8 +15,7 @@ from entropy_sentinel.estimators.estimator import FitFailure
 from entropy_sentinel.estimators.limits import Limits
 from entropy_sentinel.estimators.saved import SavedEstimator, load_estimator, save_estimator
 from entropy_sentinel.estimators.settings import Estimation, Fitting, group_id
-from entropy_sentinel.estimators.training import TrainingRows
-from entropy_sentinel.estimators.training import fit as fit_estimators
+from entropy_sentinel.estimators.training import TrainingRows, fit_estimators
 from entropy_sentinel.estimators.verdict import FEWEST_LABELS
 from entropy_sentinel.features.buckets import COLUMN, SCHEMA
 from entropy_sentinel.features.catalogue import FEATURES

@@ -14,7 +14,7 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.remote import local, remote_files
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.signals import with_reasons
-from entropy_sentinel.frames.urls import file_name, shown, url_of
+from entropy_sentinel.frames.urls import file_name, shown_path, url_of
 from entropy_sentinel.sources.label_table import ASKED, OF_LABELS
 from entropy_sentinel.sources.logs.catalogue import SUFFIXES
 from entropy_sentinel.sources.logs.reader import QUESTION
@@ -45,7 +45,7 @@ def files(paths: Paths, suffixes: Sequence[str]) -> list[Path]:
     for path in named(paths):
         matches = list(_matches(path, suffixes))
         if not matches:
-            raise InputError(f"{shown(path)}: {_nothing(path, suffixes)}")
+            raise InputError(f"{shown_path(path)}: {_nothing(path, suffixes)}")
         matched += matches
     return matched
 
@@ -72,9 +72,9 @@ def log_files(paths: Any) -> list[Path]:
             else []
         )
         if others == every:
-            raise InputError(f"{shown(path)}: {_nothing(path, SUFFIXES)}; {_passed_over(others)}")
+            raise InputError(f"{shown_path(path)}: {_nothing(path, SUFFIXES)}; {_passed_over(others)}")
         if others:
-            log.warning("%s: %s", shown(path), _passed_over(others))
+            log.warning("%s: %s", shown_path(path), _passed_over(others))
         logs += [file for file in every if file not in others]
     return logs
 

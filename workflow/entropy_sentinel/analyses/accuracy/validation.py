@@ -18,7 +18,7 @@ from entropy_sentinel.estimators.catalogue import RECOMMENDED, title
 from entropy_sentinel.estimators.estimator import Estimator, FitFailure
 from entropy_sentinel.estimators.familiarity import Familiarity, residuals_if_unfamiliar
 from entropy_sentinel.estimators.settings import EstimationSettings
-from entropy_sentinel.estimators.training import TrainingRows, fit, score
+from entropy_sentinel.estimators.training import TrainingRows, fit_estimators, score
 from entropy_sentinel.estimators.validation import Validation, validate
 from entropy_sentinel.features.buckets import SCHEMA
 from entropy_sentinel.frames.errors import DamagedFileError
@@ -215,7 +215,7 @@ def validation(observations: pl.DataFrame, settings: EstimationSettings) -> Mode
     """Validate the recommended estimator on the observations of one model."""
     validations = _validations(observations, settings)
     training = labelled_rows(observations, settings)
-    own, recommended = validations[RECOMMENDED], fit(training, [RECOMMENDED])[RECOMMENDED]
+    own, recommended = validations[RECOMMENDED], fit_estimators(training, [RECOMMENDED])[RECOMMENDED]
     if isinstance(recommended, FitFailure):
         chosen: dict[str, Any] = {"method": None, "reason": recommended.reason}
     else:

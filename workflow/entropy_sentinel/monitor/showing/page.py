@@ -23,7 +23,7 @@ from entropy_sentinel.monitor.result import (
     verdicts_of,
     without_row,
 )
-from entropy_sentinel.monitor.settings import UNFAMILIAR, Reference, shown
+from entropy_sentinel.monitor.settings import UNFAMILIAR, Reference, period_text
 from entropy_sentinel.monitor.showing.pictures import labelled, over_time, ranked
 from entropy_sentinel.monitor.showing.terminal import (
     absent,
@@ -174,7 +174,7 @@ def _facts(result: Monitored) -> dict[str, str]:
         }
     return facts | {
         "files": f"{files['in_all']:,}, {files['read_now']:,} of them read now",
-        "reference": shown(Reference(*map(datetime.fromisoformat, about["reference"])))
+        "reference": period_text(Reference(*map(datetime.fromisoformat, about["reference"])))
         if about["reference"]
         else "none",
         "unfamiliar slices": "are flagged" if about["recognises_unfamiliar"] else NO_WORDS,
