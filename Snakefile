@@ -33,7 +33,7 @@ include: "workflow/rules/prefetch.smk"
 TARGETS = []
 for name in CONFIG.run.analyses:
 
-    include: extensions.folder_of("analyses", name) / "rules.smk"
+    include: rules_of_analysis(name)
 
 
 onstart:

@@ -25,6 +25,7 @@ from entropy_sentinel.engines.devices import visible
 from entropy_sentinel.engines.run import announce_run
 from entropy_sentinel.estimators.settings import group_file
 from entropy_sentinel.frames.errors import ConfigError, InputError
+from entropy_sentinel.jobs.calls import check as check_function
 from entropy_sentinel.jobs.content import as_made, as_recorded, with_content
 from entropy_sentinel.jobs.fingerprint import fingerprint
 from entropy_sentinel.jobs.outputs import check_folders, keep
@@ -71,6 +72,17 @@ except ConfigError as error:
 if workflow.is_main_process:
     for line in [*CONFIG.left_out, *extensions.failures()]:
         print(line, file=sys.stderr)
+
+
+def rules_of_analysis(name):
+    """Return the rules beside the module that declares an analysis."""
+    path = extensions.folder_of("analyses", name) / "rules.smk"
+    if not path.is_file():
+        raise WorkflowError(
+            f"analysis '{name}': {path} is missing; an installed package lists *.smk and *.j2 in its package-data"
+        )
+    return path
+
 
 MODELS, BENCHMARKS, JUDGES = CONFIG.run.models, CONFIG.run.benchmarks, CONFIG.run.judges
 GROUPS = estimates.training_groups(CONFIG)
@@ -148,6 +160,10 @@ def calls(function, *modules):
     A function of an extension has its full name, others are named below the package. `modules` are further modules
     whose code counts. An analysis also depends on what the study's signals are declared to be.
     """
+    try:
+        check_function(function)
+    except (ConfigError, ImportError) as error:
+        raise WorkflowError(str(error)) from None
     folders = (line.split() for line in fingerprint(function.rpartition(".")[0], *modules))
     code = {f"code_{folder.replace(os.sep, '_')}": f"{folder} {digest}" for folder, digest in folders}
     declared = {"declared": DECLARED} if not function.startswith("stages.") else {}

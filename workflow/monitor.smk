@@ -8,13 +8,18 @@
 #   estimator: mine.estimator           # a file that `fit` or a study has written
 #   logs: ["logs/*.jsonl.gz"]          # files and patterns
 #   folder: monitor                     # where everything goes
+#   extensions: [mine]                  # your own formats, statistics and outputs (CONTRIBUTING.md)
 #   options:                            # those of the verb `monitor`
 #     {by: [metadata.route], window: day, reference: 2026-11-01..2026-11-07, alert_on: [drop], responses: 5}
 #
 # It writes page.html, rows.csv, rows.parquet, rows.json, metrics.prom and alerts.json. Only new log files, and those
 # that have grown, are read. The parts are files like those of `monitor --state`.
 
-from entropy_sentinel.frames.extensions import declaring
+from entropy_sentinel.frames import extensions
+
+# Before other imports, which read what extensions declare.
+extensions.use(config.pop("extensions", []))
+
 from entropy_sentinel.jobs.fingerprint import fingerprint
 from entropy_sentinel.monitor.partitions import Partitions
 from entropy_sentinel.jobs.versions import announce_versions
@@ -55,7 +60,7 @@ rule monitor_part:
         mem_mb=2000,
         runtime=120,
     params:
-        *fingerprint("monitor.running", *declaring("formats")),
+        *fingerprint("monitor.running", *extensions.declaring("formats")),
         options=PARTITIONS.reading,
     script:
         "scripts/monitor_part.py"

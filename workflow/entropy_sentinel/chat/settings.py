@@ -193,6 +193,6 @@ def announced_server(key: str) -> dict[str, Any]:
     if key not in servers:
         raise ConfigError(
             f"{key}: the server's address has not reached this job; the environment variable {SERVERS}, which the "
-            "workflow sets, must be passed on to jobs"
+            "workflow sets, must be passed on to jobs, and the class must name the address in UNTRACKED"
         )
     return servers[key]

@@ -106,7 +106,9 @@ def command(estimator: Estimator, logs: Logs, state: State = None, json: Json = 
 
 def _failures(result: "Monitored", targets: dict[str, Any]) -> Iterator[str]:
     """Write or send the result to all targets; yield an error for each that failed, and continue with the next."""
+    from entropy_sentinel.frames.entries import is_own, place_of
     from entropy_sentinel.frames.errors import EntropySentinelError
+    from entropy_sentinel.frames.loading import failed
     from entropy_sentinel.frames.printable import one_line
 
     for name, target in targets.items():
@@ -116,6 +118,11 @@ def _failures(result: "Monitored", targets: dict[str, Any]) -> Iterator[str]:
             except (EntropySentinelError, OSError) as error:
                 # Errors about a file name the file.
                 yield one_line(f"{'' if OUTPUTS[name].is_file else f'--{name}: '}{type(error).__name__}: {error}")
+            except Exception as error:
+                # A mistake in an extension's output must not hide an alert.
+                if is_own("outputs", name):
+                    raise
+                yield one_line(failed(f"--{name}", error, place_of("outputs", name)))
 
 
 def _checked(

@@ -105,6 +105,11 @@ class Contract:
     def read(self, path: str | Path, columns: list[str] | None = None) -> pl.DataFrame:
         """Read all rows of a file of this stage, all columns or some; raises DamagedFileError and ContractError."""
         lazy = self.scan(path)
+        if unknown := [name for name in columns or () if name not in lazy.collect_schema()]:
+            known = ", ".join(lazy.collect_schema())
+            raise ContractError(
+                f"{path}: files of stage '{self.stage}' have no column '{unknown[0]}'; columns: {known}"
+            )
         with readable(path, self.stage):
             frame = lazy.select(columns or list(self.schema)).collect()
         if set(self.key) <= set(frame.columns):

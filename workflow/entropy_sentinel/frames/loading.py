@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
 from inspect import isfunction
+from itertools import dropwhile
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
@@ -79,6 +80,9 @@ def failed(what: str, error: BaseException, place: str) -> str:
         trace = trace.tb_next
     # Without the import system and the modules of this folder.
     rest = [(path, line) for path, line in lines if path not in _IMPORTING and not path.startswith("<frozen")]
+    # The package's own lines come first where it calls a function of the extension.
+    called = list(dropwhile(lambda step: step[0].startswith(f"{_PACKAGE}{os.sep}"), rest))
+    rest = called or rest
     home = f"{os.path.dirname(rest[0][0])}{os.sep}" if rest else ""
     own = [f"{path}:{line}" for path, line in rest if path.startswith(home)]
     if isinstance(error, SyntaxError) and error.filename:

@@ -98,6 +98,12 @@ class Settings(BaseModel):
     # Keys on which no result depends, such as addresses and limits: a change of one rebuilds nothing.
     UNTRACKED: ClassVar[Set[str]] = frozenset()
 
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        if misspelt := sorted(cls.UNTRACKED - set(cls.model_fields)):
+            keys = ", ".join(cls.model_fields)
+            raise TypeError(f"{cls.__name__}.UNTRACKED: '{misspelt[0]}' is not a key of the class; keys: {keys}")
+
     @model_validator(mode="before")
     @classmethod
     def _refuse_unknown_keys(cls, data: Any) -> Any:

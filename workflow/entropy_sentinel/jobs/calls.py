@@ -1,10 +1,27 @@
 """The function of the package, or of an extension, that a job calls."""
 
+import ast
+from difflib import get_close_matches
+from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from entropy_sentinel.frames import extensions
+from entropy_sentinel.frames.errors import ConfigError
+
+
+def check(function: str) -> None:
+    """Raise ConfigError if the function that a rule names does not exist; its module is not imported."""
+    module, _, name = function.rpartition(".")
+    found = find_spec(extensions.full_name(module)) if module else None
+    if found is None or not found.origin:
+        raise ConfigError(f"calls(\"{function}\"): there is no module '{module}'")
+    tree = ast.parse(Path(found.origin).read_text("utf-8"))
+    known = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    if name not in known:
+        near = "".join(f"; did you mean '{one}'?" for one in get_close_matches(name, known, n=1))
+        raise ConfigError(f"calls(\"{function}\"): {found.origin} has no function '{name}'{near}")
 
 
 def call(job: Any) -> None:

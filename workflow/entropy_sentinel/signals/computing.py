@@ -5,7 +5,9 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.errors import ConfigError, InputError
+from entropy_sentinel.frames.entries import is_own, place_of
+from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError, InputError
+from entropy_sentinel.frames.loading import failed
 from entropy_sentinel.signals.catalogue import FAMILIES, FAMILY_OF, SIGNALS, TOKENS, rules_of
 
 
@@ -17,7 +19,12 @@ def compute_signals(family: str, traces: pl.LazyFrame, **settings: Any) -> tuple
     """
     compute = FAMILIES[family].compute
     assert compute is not None  # only `tokens` has none
-    made = compute(traces, **settings)
+    try:
+        made = compute(traces, **settings)
+    except Exception as error:
+        if is_own("signals", family) or isinstance(error, EntropySentinelError):
+            raise
+        raise InputError(failed(f"signals/{family}: compute failed", error, place_of("signals", family))) from error
     values, told = made if isinstance(made, tuple) else (made, {})
     n_rows = traces.select(pl.len()).collect().item()
     if len(values) != n_rows:

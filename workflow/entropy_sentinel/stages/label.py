@@ -13,6 +13,7 @@ from entropy_sentinel.chat.settings import announce_address
 from entropy_sentinel.engines.server import running_server
 from entropy_sentinel.frames.benchmark import BENCHMARKS
 from entropy_sentinel.frames.contract import read_provenance
+from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.frames.generation import CUT_OFF, GENERATIONS
 from entropy_sentinel.frames.label import LABELS, NO_REFERENCE
@@ -146,7 +147,13 @@ def label(
         for row in joined.filter(referenced).iter_rows(named=True)
     ]
     verdicts = [Verdict(None, reason=NO_REFERENCE)] * len(joined)
-    for position, verdict in zip(referenced.arg_true(), judge.judge(cases) if judge else [], strict=True):
+    judged = judge.judge(cases) if judge else []
+    if len(judged) != len(cases) or not all(isinstance(verdict, Verdict) for verdict in judged):
+        raise InputError(
+            f"judge {judge and judge.software}: must return a Verdict for each of {len(cases)} cases, returned "
+            f"{len(judged)}: {judged[:1]!r:.100}"
+        )
+    for position, verdict in zip(referenced.arg_true(), judged, strict=True):
         verdicts[position] = verdict
     frame = LABELS.frame(
         {

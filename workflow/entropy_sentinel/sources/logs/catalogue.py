@@ -4,10 +4,16 @@ The first format that recognises a record reads it. Formats of extensions come f
 log that a built-in format also recognises may have further fields that only the extension's format knows.
 """
 
-from entropy_sentinel.frames.entries import declared, is_own
+import logging
+from functools import cache
+
+from entropy_sentinel.frames.entries import declared, is_own, place_of
+from entropy_sentinel.frames.loading import failed
 from entropy_sentinel.sources.logs.format import Container, Format
 from entropy_sentinel.sources.logs.paths import look_up
 from entropy_sentinel.sources.logs.record import Record
+
+log = logging.getLogger(__name__)
 
 _DECLARED = declared("formats", Format)
 FORMATS: dict[str, Format] = {
@@ -25,7 +31,23 @@ def container(begin: bytes) -> tuple[Format, Container] | None:
 
 def recognise(record: Record) -> Format | None:
     """Return the format of a record; None if no format matches."""
-    return next((format for format in FORMATS.values() if format.recognises(record)), None)
+    return next((format for format in FORMATS.values() if _recognises(format, record)), None)
+
+
+def _recognises(format: Format, record: Record) -> bool:
+    """Return whether a format recognises a record; a mistake in an extension's format must not hide the others."""
+    try:
+        return format.recognises(record)
+    except Exception as error:
+        if is_own("formats", format.name):
+            raise
+        _tell_once(failed(f"format '{format.name}': recognises failed", error, place_of("formats", format.name)))
+        return False
+
+
+@cache
+def _tell_once(line: str) -> None:
+    log.warning(line)
 
 
 def nearest(record: Record) -> tuple[Format, list[str]] | None:
