@@ -12,6 +12,7 @@ import entropy_sentinel as es
 from entropy_sentinel.estimators.familiarity import PRIOR
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.monitor.once import estimated
+from entropy_sentinel.monitor.settings import EstimateOptions
 from entropy_sentinel.monitor.result import table_of
 from entropy_sentinel.monitor.showing.page import write_page
 from entropy_sentinel.monitor.showing.terminal import parts
@@ -82,7 +83,7 @@ def test_no_limit_is_passed_by_an_unfamiliar_slice(estimator, log) -> None:
 
 
 def test_its_numbers_are_in_brackets_and_the_page_does_not_tell_them(estimator, log, tmp_path: Path) -> None:
-    result = estimated(estimator, log, by=["route"])
+    result = estimated(estimator, log, EstimateOptions(by=("route",)))
     head, lines = table_of(result, result.slices, 10)
     column = head.index("estimated") + 1
     assert {line[0]: line[column].startswith("(") for line in lines} == {"shop": False, "school": False, "trivia": True}
@@ -96,7 +97,7 @@ def test_its_numbers_are_in_brackets_and_the_page_does_not_tell_them(estimator, 
 def test_an_estimator_without_words_says_that_it_cannot_tell(log) -> None:
     features = traffic(400)
     plain = es.fit(features, features.select("item_id", label=pl.Series(rows(400, 0)[1])), "log-3d")
-    lines = [part for part in parts(estimated(plain, log, by=["route"])) if isinstance(part, str)]
+    lines = [part for part in parts(estimated(plain, log, EstimateOptions(by=("route",)))) if isinstance(part, str)]
     assert any(line.startswith("familiarity: unknown") for line in lines)
     assert not any("unfamiliar" in flags for flags in es.estimate(plain, log, ["route"])["flags"].to_list())
 
