@@ -12,8 +12,8 @@ import entropy_sentinel as es
 from entropy_sentinel.estimators.familiarity import PRIOR
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.monitor.once import estimated
-from entropy_sentinel.monitor.settings import EstimateOptions
 from entropy_sentinel.monitor.result import table_of
+from entropy_sentinel.monitor.settings import EstimateOptions
 from entropy_sentinel.monitor.showing.page import write_page
 from entropy_sentinel.monitor.showing.terminal import parts
 from entropy_sentinel.statistics.intervals import Residuals
