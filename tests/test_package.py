@@ -53,16 +53,27 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of commands of an environment with the wheel, beside the packages of this one."""
+def wheel_of_papers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The further papers' wheel, likewise."""
+    tree = tmp_path_factory.mktemp("papers")
+    shutil.copytree(ROOT / "papers", tree, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__", "example"))
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", tree, tree]
+    subprocess.run(command, check=True)
+    (built,) = tree.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def environment(wheel: Path, wheel_of_papers: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of commands of an environment with both wheels, beside the packages of this one."""
     folder = tmp_path_factory.mktemp("environment")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
     python = folder / "bin" / "python"
     (site,) = folder.glob("lib/python*/site-packages")
     # A folder named here is looked through after the environment's own, and its .pth files are not followed.
     (site / "others.pth").write_text(sysconfig.get_paths()["purelib"])
-    command = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index", wheel]
-    subprocess.run(command, check=True)
+    command = [sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index"]
+    subprocess.run([*command, wheel, wheel_of_papers], check=True)
     return python.parent
 
 
@@ -102,6 +113,16 @@ def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
     assert any(name.endswith("LICENSE") for name in packed)
 
 
+def test_the_wheel_of_the_papers_holds_what_their_rules_need(wheel_of_papers: Path) -> None:
+    packed = set(zipfile.ZipFile(wheel_of_papers).namelist())
+    papers = ROOT / "papers"
+    files = [path for kind in ("py", "smk", "j2", "csv") for path in papers.rglob(f"*.{kind}")]
+    inside = [path.relative_to(papers) for path in files]
+    needed = {f"papers/{path}" for path in inside if not {"tests", "example"} & {*path.parts}}
+    assert needed - packed <= {"papers/setup.py"}
+    assert not any("/tests/" in name or "/example/" in name for name in packed)
+
+
 def test_what_a_package_index_shows_has_no_link_that_leads_nowhere(wheel: Path) -> None:
     (name,) = (name for name in zipfile.ZipFile(wheel).namelist() if name.endswith("/METADATA"))
     about = message_from_bytes(zipfile.ZipFile(wheel).read(name))
@@ -129,6 +150,21 @@ def test_links_of_readme_lead_to_the_repository_or_are_text(repository: str | No
     elsewhere = runpy.run_path(str(ROOT / "setup.py"))["readme_elsewhere"]
     assert elsewhere("see [how well](docs/a.md#b) ([web](https://x.org), [part](#part))", repository) == link
     assert elsewhere("![Alt](docs/f.png)", repository) == picture
+
+
+def test_a_study_in_a_clone_finds_the_papers_beside_its_config(wheel: Path, tmp_path: Path) -> None:
+    """The package alone is installed, as by `pip install .`."""
+    site = tmp_path / "site"
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", site, wheel]
+    subprocess.run(command, check=True)
+    clone = tmp_path / "clone"
+    clone.mkdir()
+    shutil.copy(ROOT / "config.yaml", clone)
+    (clone / "papers").symlink_to(ROOT / "papers")
+    environment = os.environ | {"PYTHONPATH": str(site)}
+    command = [sys.executable, "-m", "entropy_sentinel", "plan"]
+    done = subprocess.run(command, cwd=clone, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_it_is_the_wheel_that_is_imported(environment: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 from pydantic.fields import FieldInfo
 
+from entropy_sentinel.frames import extensions
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError, InputError
 from entropy_sentinel.frames.options import Options, Panel, choices, in_order, is_list, meaning, shown
 from entropy_sentinel.frames.printable import one_line
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., None])
 
 BASE = "config.yaml"
+PAPERS = "papers"
 # Exit status if some records or responses could not be used.
 INCOMPLETE = 3
 # Seconds without output after which a command says on a terminal what it is doing.
@@ -157,11 +159,14 @@ def check_table_path(path: Path, suffixes: Sequence[str]) -> None:
 
 
 def check_folder() -> None:
-    """Raise ConfigError if the working folder has no config.yaml."""
+    """Raise ConfigError if the working folder has no config.yaml; use its further papers if they are not loaded."""
     if not Path(BASE).is_file():
         raise ConfigError(
             f"{BASE}: not found in {Path.cwd()}; run this command in the folder that contains the Snakefile"
         )
+    # The package may be installed without them; the study's config.yaml needs them.
+    if (Path(PAPERS) / "__init__.py").is_file() and PAPERS not in extensions.roots():
+        extensions.use([PAPERS])
 
 
 def load_study(files: Iterable[Path]) -> "Config":
