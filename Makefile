@@ -78,9 +78,9 @@ study-fermi: $(INSTALLED)
 	@cat results/fermi-example/intervals/summary.txt
 	@echo 'The whole report: results/fermi-example/intervals/report.html'
 
-# Runs the analysis of study-ambiguity on real models' answers in papers/ambiguity/example: no engine, no network.
+# Runs the analysis of study-ambiguity on real models' answers in examples/ambigqa: no engine, no network.
 study-ambigqa: $(INSTALLED)
-	$(call run-demo,--configfile papers/ambiguity/example/study.yaml)
+	$(call run-demo,--configfile examples/ambigqa/study.yaml)
 	@cat results/ambigqa/ambiguity/summary.txt
 	@echo 'The whole report: results/ambigqa/ambiguity/report.html'
 

@@ -33,7 +33,7 @@ FIRST_HOUR, LAST_HOUR = 7, 22
 
 # Questions of general knowledge with one answer, which are unlike all others.
 TRIVIA, TRIVIA_FILE = "trivia/one answer", "ambigqa-single"
-TRIVIA_FOLDER = HERE.parents[1] / "papers" / "ambiguity" / "example"
+TRIVIA_FOLDER = HERE.parent / "ambigqa"
 
 # Questions of each topic on a route, in the first week and in the second.
 ROUTES: dict[str, dict[int, dict[str, int]]] = {

@@ -50,7 +50,7 @@ def other_kind(cases: Mapping[tuple[str, str], Cases]) -> str:
         "## Another kind of question\n\n"
         "Estimators fitted with `recommended` on mathematics and applied to trivia, and the reverse. The trivia are\n"
         "AmbigQA's questions with one answer and with several, thirty short answers each\n"
-        "([papers/ambiguity/example](ambiguity.md#what-a-real-model-shows)). An answer is correct if it names a right\n"
+        "([examples/ambigqa](ambiguity.md#what-a-real-model-shows)). An answer is correct if it names a right\n"
         "answer. Means over domains; for intervals and flags, the share of the domains.\n\n"
         f"{table([*head, '90% intervals that hold', 'their width', *FLAGS], rows)}\n"
         f"{_unwarned(next(iter(cases.values())))}"

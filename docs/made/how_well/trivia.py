@@ -1,4 +1,4 @@
-"""Answers to questions of general knowledge, from papers/ambiguity/example, as observations."""
+"""Answers to questions of general knowledge, from examples/ambigqa, as observations."""
 
 import json
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.sources.fields import normalised
 from entropy_sentinel.verbs.reading import read_logs
 
-EXAMPLE = Path(__file__).parents[3] / "papers" / "ambiguity" / "example"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "ambigqa"
 
 
 def read_trivia(model: str, folder: Path = EXAMPLE) -> pl.DataFrame:

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-ROOM = Path(__file__).parents[1] / "example"
+ROOM = Path(__file__).parents[3] / "examples" / "ambigqa"
 # As the backend `exact` has it: the sign and the point of a number stay.
 MARKS = re.compile(rf"((?<!\w)-(?=\d)|(?<=\d)\.(?=\d))|[{re.escape(string.punctuation)}]")
 # By model and kind: questions to which a sample gave a right answer, AUC_c of semantic entropy, and that by shares.
