@@ -29,13 +29,13 @@ def _both():
 
 
 def estimators():
-    from entropy_sentinel.estimators.family import Family
+    from entropy_sentinel.estimators.family import EstimatorFamily
 
     titles = {f"nearest-{name}": f"Nearest domain, {name}" for name in ("last", "max")}
     members = ("nearest-last", "atc-last")
     return {
-        "nearest": Family("nearest", "the nearest domain", _nearest, titles, {"nearest-last": ("last",)}),
-        "both": Family("both", "the mean of two", _both, {"both": "Both"}, members={"both": members}),
+        "nearest": EstimatorFamily("nearest", "the nearest domain", _nearest, titles, {"nearest-last": ("last",)}),
+        "both": EstimatorFamily("both", "the mean of two", _both, {"both": "Both"}, members={"both": members}),
     }
 """
 NEAREST = '''
@@ -169,17 +169,20 @@ def test_a_declared_family_is_fitted_saved_and_loaded(tmp_path: Path) -> None:
         assert "ENTROPY_SENTINEL_EXTENSIONS" in message
 
 
-BEGIN = "def estimators():\n    from entropy_sentinel.estimators.family import Family\n\n"
+BEGIN = "def estimators():\n    from entropy_sentinel.estimators.family import EstimatorFamily\n\n"
 
 
 @pytest.mark.parametrize(
     ("families", "facts"),
     [
         ('{"own": 7}', ("'own'", "entropy_sentinel.estimators.family.EstimatorFamily", "int")),
-        ('{"own": Family("other", "o", print, {"own": "Own"})}', ("'own'", "'other'", "estimators()")),
-        ('{"own": Family("own", "o", print, {"atc-max": "A"})}', ("'atc-max'", "'atc'", "entropy_sentinel.estimators")),
-        ('{"own": Family("own", "o", print, {"an/other": "A"})}', ("'an/other'", "a-name")),
-        ('{"atc": Family("atc", "o", print, {"own": "Own"})}', ("'atc'", "entropy_sentinel.estimators (")),
+        ('{"own": EstimatorFamily("other", "o", print, {"own": "Own"})}', ("'own'", "'other'", "estimators()")),
+        (
+            '{"own": EstimatorFamily("own", "o", print, {"atc-max": "A"})}',
+            ("'atc-max'", "'atc'", "entropy_sentinel.estimators"),
+        ),
+        ('{"own": EstimatorFamily("own", "o", print, {"an/other": "A"})}', ("'an/other'", "a-name")),
+        ('{"atc": EstimatorFamily("atc", "o", print, {"own": "Own"})}', ("'atc'", "entropy_sentinel.estimators (")),
     ],
 )
 def test_a_wrong_family_is_refused_with_its_module(families: str, facts: tuple[str, ...], tmp_path: Path) -> None:
@@ -198,9 +201,9 @@ def _missing():
 
 {BEGIN}
     return {{
-        "nothing": Family("nothing", "n", lambda: None, {{"nothing": "N"}}),
-        "missing": Family("missing", "m", _missing, {{"missing": "M"}}),
-        "unknown": Family("unknown", "u", lambda: None, {{"unknown": "U"}}, {{"unknown": ("no_signal",)}}),
+        "nothing": EstimatorFamily("nothing", "n", lambda: None, {{"nothing": "N"}}),
+        "missing": EstimatorFamily("missing", "m", _missing, {{"missing": "M"}}),
+        "unknown": EstimatorFamily("unknown", "u", lambda: None, {{"unknown": "U"}}, {{"unknown": ("no_signal",)}}),
     }}
 """
     code = """
