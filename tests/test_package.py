@@ -128,7 +128,7 @@ def test_what_a_package_index_shows_has_no_link_that_leads_nowhere(wheel: Path) 
     about = message_from_bytes(zipfile.ZipFile(wheel).read(name))
     assert about["Description-Content-Type"] == "text/markdown"
     shown = about.get_payload()
-    assert "How accurate is your language model" in shown
+    assert "estimates how accurate your language model is" in shown
     assert re.findall(r"\]\((?!https://)", shown) == []
     assert about["Author"] == "The Entropy Sentinel authors"
     assert about["Keywords"]

@@ -270,7 +270,7 @@ def test_rejection_compares_on_the_responses_that_have_the_signal(project: Proje
 import polars as pl
 from observations import SETTINGS, observations
 from papers.rejection.rows import slices
-from entropy_sentinel.estimators.training import fit
+from entropy_sentinel.estimators.training import fit_estimators
 from entropy_sentinel.frames.errors import ContractError
 from entropy_sentinel.stages.estimate import by_signals, training_rows
 from entropy_sentinel.stages.estimate import p_correct
@@ -279,7 +279,7 @@ frame = pl.concat([observations(name) for name in "ac"])
 known = frame.with_columns(short=pl.when(pl.int_range(pl.len()) >= 20).then("max"))  # 20 of a have none
 names = ["baseline-short", "baseline-max"]
 scores = pl.concat([
-    p_correct(fit(training_rows(seen, "a", SETTINGS), some).values(), seen) for seen, some in by_signals(known, names)
+    p_correct(fit_estimators(training_rows(seen, "a", SETTINGS), some).values(), seen) for seen, some in by_signals(known, names)
 ]).with_columns(group=pl.lit("a"))
 first = next(iter(slices(known, scores, "a", names)))
 try:
