@@ -279,7 +279,8 @@ frame = pl.concat([observations(name) for name in "ac"])
 known = frame.with_columns(short=pl.when(pl.int_range(pl.len()) >= 20).then("max"))  # 20 of a have none
 names = ["baseline-short", "baseline-max"]
 scores = pl.concat([
-    p_correct(fit_estimators(training_rows(seen, "a", SETTINGS), some).values(), seen) for seen, some in by_signals(known, names)
+    p_correct(fit_estimators(training_rows(seen, "a", SETTINGS), some).values(), seen)
+    for seen, some in by_signals(known, names)
 ]).with_columns(group=pl.lit("a"))
 first = next(iter(slices(known, scores, "a", names)))
 try:

@@ -11,7 +11,6 @@ from workflow_runs import Project
 # Pydantic reads no `typing.TypedDict` before Python 3.12. Lists and paths of inputs are Snakemake's own kinds.
 PROGRAM = """
 import typing
-from importlib import import_module
 from pathlib import Path
 
 import typing_extensions
@@ -20,13 +19,15 @@ from pydantic import TypeAdapter
 typing.TypedDict = typing_extensions.TypedDict
 from snakemake.api import ConfigSettings, OutputSettings, ResourceSettings, SnakemakeApi
 
+from entropy_sentinel.frames import extensions
+
 
 
 def check(job):
     module, _, name = job.params.get("call", "").rpartition(".")
-    if not module.startswith("analyses."):
+    if not module.startswith(("analyses.", "papers.")):
         return
-    hints = typing.get_type_hints(getattr(import_module(f"entropy_sentinel.{module}"), name))
+    hints = typing.get_type_hints(getattr(extensions.imported(module), name))
     files = {key: str(value) if isinstance(value, str) else list(map(str, value)) for key, value in job.input.items()}
     given = {"files": files} | dict(job.wildcards.items()) | files | dict(job.params.items())
     for key, hint in hints.items():
