@@ -160,10 +160,11 @@ def calls(function, *modules):
     A function of an extension has its full name, others are named below the package. `modules` are further modules
     whose code counts. An analysis also depends on what the study's signals are declared to be.
     """
-    try:
-        check_function(function)
-    except (ConfigError, ImportError) as error:
-        raise WorkflowError(str(error)) from None
+    if workflow.is_main_process:
+        try:
+            check_function(function)
+        except ConfigError as error:
+            raise WorkflowError(str(error)) from None
     folders = (line.split() for line in fingerprint(function.rpartition(".")[0], *modules))
     code = {f"code_{folder.replace(os.sep, '_')}": f"{folder} {digest}" for folder, digest in folders}
     declared = {"declared": DECLARED} if not function.startswith("stages.") else {}

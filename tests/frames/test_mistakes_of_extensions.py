@@ -43,6 +43,7 @@ def signals():
 """
 
 
+@pytest.mark.slow
 def test_a_mistake_in_an_output_or_a_format_hides_no_alert(tmp_path: Path) -> None:
     mine = extension(tmp_path / "mine", BROKEN)
     log = log_file(tmp_path / "log.jsonl", [line(number, route="shop") for number in range(30)])

@@ -26,15 +26,15 @@ _FIELDS: dict[str, Any] = {name: (section, section()) for name, section in SECTI
 Analyses = create_model(
     "Analyses",
     __base__=Settings,
-    __doc__="A section for each analysis, a folder of `analyses/`. The reference lists the keys of analyses that "
-    "config.yaml leaves out.",
+    __doc__="A section for each analysis, of the package, of `papers/` or of an extension. The reference lists the keys "
+    "of analyses that config.yaml leaves out.",
     **_FIELDS,
 )
 _FAMILIES: dict[str, Any] = {name: (one.settings, one.settings()) for name, one in FAMILIES.items() if one.settings}
 FamilySettings = create_model(
     "FamilySettings",
     __base__=Settings,
-    __doc__="A section for each family of signals that has settings, a folder of `signals/`, here or in an analysis. "
+    __doc__="A section for each family of signals that has settings, of the package, of `papers/` or of an extension. "
     "The reference lists the keys of families that config.yaml leaves out.",
     **_FAMILIES,
 )

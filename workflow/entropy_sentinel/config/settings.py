@@ -54,7 +54,7 @@ class Run(Settings):
     features: Names = Field(
         [TOKENS],
         description="families of signals in the observations that this study's estimators can use: tokens (the "
-        "features) and folders of workflow/entropy_sentinel/signals",
+        "features), and families of the package, of papers/ and of extensions",
     )
     groups: Names = Field(
         [],
@@ -69,8 +69,8 @@ class Run(Settings):
     analyses: Names = Field(
         ["accuracy"],
         min_length=1,
-        description="analyses of the results: folders of workflow/entropy_sentinel/analyses, each with its "
-        "section in `analyses`",
+        description="analyses of the results, of the package, of papers/ and of extensions, each with its section in "
+        "`analyses`",
     )
 
     @model_validator(mode="after")

@@ -85,8 +85,8 @@ class Estimation(Settings):
     estimators: Annotated[list[str], DISTINCT] = Field(
         list(DEFAULT_ESTIMATORS),
         description="estimators of every training group besides its configurations, by the names in "
-        "estimators/catalogue.py. baseline-SIGNAL: a logistic regression on one signal (the paper's nine). "
-        "log-3d: a regression on the logarithms of max, se_sum and nll_sum. group-accuracy: the accuracy of "
+        "estimators/built_in.py and of extensions. baseline-SIGNAL: a logistic regression on one signal (the paper's "
+        "nine). log-3d: a regression on the logarithms of max, se_sum and nll_sum. group-accuracy: the accuracy of "
         "the training rows, the baseline. atc-SIGNAL: the share of responses beyond a threshold on one signal. "
         "consensus: the mean of three ATC estimates. median-of-seven: the median of estimators of several kinds. "
         "recommended: the median of seven, or with six or more training benchmarks a method that is clearly better "

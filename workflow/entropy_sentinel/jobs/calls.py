@@ -14,7 +14,10 @@ from entropy_sentinel.frames.errors import ConfigError
 def check(function: str) -> None:
     """Raise ConfigError if the function that a rule names does not exist; its module is not imported."""
     module, _, name = function.rpartition(".")
-    found = find_spec(extensions.full_name(module)) if module else None
+    try:
+        found = find_spec(extensions.full_name(module)) if module else None
+    except ModuleNotFoundError:
+        found = None
     if found is None or not found.origin:
         raise ConfigError(f"calls(\"{function}\"): there is no module '{module}'")
     tree = ast.parse(Path(found.origin).read_text("utf-8"))
