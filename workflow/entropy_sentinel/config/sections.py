@@ -26,8 +26,8 @@ _FIELDS: dict[str, Any] = {name: (section, section()) for name, section in SECTI
 Analyses = create_model(
     "Analyses",
     __base__=Settings,
-    __doc__="A section for each analysis, of the package, of `papers/` or of an extension. The reference lists the keys "
-    "of analyses that config.yaml leaves out.",
+    __doc__="A section for each analysis, of the package, of `papers/` or of an extension. The reference lists the "
+    "keys of analyses that config.yaml leaves out.",
     **_FIELDS,
 )
 _FAMILIES: dict[str, Any] = {name: (one.settings, one.settings()) for name, one in FAMILIES.items() if one.settings}
