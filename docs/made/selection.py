@@ -28,6 +28,8 @@ ranks first, as a file that a trainer reads:
 entropy-sentinel select MODEL -c mine.yaml --strategy eas --size 5000 --output train.jsonl
 ```
 
+The command is there after `make demo`; after `pip install .`, also run `pip install ./papers`.
+
 A model may learn most from items that it is unsure about. Each strategy ranks items by one measure; a study writes the
 files of all strategies and compares them. The strategies are those of Zhu et al., *Uncertainty Under the Curve* (2025),
 Section 4. **Nothing below shows that one strategy is better than another.**
