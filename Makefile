@@ -132,7 +132,7 @@ test-ci: $(INSTALLED) $(PROGRAMS)
 test-nightly: $(INSTALLED)
 	$(PYTEST) 2 -m nightly $$(grep -rl 'mark\.nightly' tests papers --include='test_*.py')
 
-# Checks whether the tests notice the regressions of tests/planted.yaml: make test-planted ARGS="sign fold"
+# Checks whether the tests notice the regressions of tests/planted: make test-planted ARGS="sign monitor"
 test-planted: $(INSTALLED)
 	PYTHONPATH=workflow:tests/shared $(BIN)/python tests/planted.py $(ARGS)
 

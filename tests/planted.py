@@ -1,43 +1,56 @@
-"""Plants the regressions of planted.yaml one by one in a copy of the project, and runs the tests that must notice each.
+"""Plants the regressions of planted/ one by one in copies of the project, and runs the tests that must notice each.
 
-    make test-planted                     # all; half an hour
-    make test-planted ARGS="sign fold"    # those whose name has one of these words
+    make test-planted                       # all
+    make test-planted ARGS="sign monitor"   # those whose name or file has one of these words
 
-A regression replaces a text that occurs once in the package, in whichever module. Exits with 1 if a regression was not
-noticed, or if its text no longer occurs: then its row in planted.yaml needs another text.
+planted/ has a file for each room. A regression replaces a text that occurs once in the package, in whichever module.
+Exits with 1 if a regression was not noticed. A test sees that each text occurs once.
 """
 
 import os
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 from typing import NamedTuple
 
 import yaml
 from workflow_runs import Project
 
 PACKAGE = Path("workflow", "entropy_sentinel")
+COPIES = os.cpu_count() or 1
 
 
 class Planted(NamedTuple):
+    room: str
     name: str
     old: str
     new: str
     tests: list[str]  # below tests/, or of a paper: papers/NAME/tests/...
 
 
-PLANTED = [Planted(**row) for row in yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text())]
+PLANTED = [
+    Planted(file.stem, **row)
+    for file in sorted(Path(__file__).with_suffix("").glob("*.yaml"))
+    for row in yaml.safe_load(file.read_text())
+]
 
 
-def place_of(planted: Planted, folder: Path) -> Path:
-    """The one file of the package, or of the papers, with the text that is replaced."""
+def code_of(folder: Path) -> dict[Path, str]:
+    """The text of each module of the package and of the papers."""
     found = sorted([*(folder / PACKAGE).rglob("*.py"), *(folder / "papers").rglob("*.py")])
-    code = [path for path in found if "tests" not in path.relative_to(folder).parts]
-    files = [path for path in code if planted.old in path.read_text()]
-    if len(files) != 1 or files[0].read_text().count(planted.old) != 1:
+    return {path: path.read_text() for path in found if "tests" not in path.relative_to(folder).parts}
+
+
+def place_of(planted: Planted, code: dict[Path, str]) -> Path:
+    """The one file with the text that is replaced."""
+    files = [path for path, text in code.items() if planted.old in text]
+    if len(files) != 1 or code[files[0]].count(planted.old) != 1:
         raise LookupError(
-            f"{planted.name}: must occur once in the package, occurs in {len(files)} files: {planted.old!r}"
+            f"{planted.room}.yaml: {planted.name}: must occur once in the package, "
+            f"occurs in {len(files)} files: {planted.old!r}"
         )
     return files[0]
 
@@ -65,21 +78,37 @@ def outcome(folder: Path, tests: list[str]) -> str:
         return "NOT RUN"
 
 
+def outcome_of(planted: Planted, folder: Path) -> str:
+    """Plant one regression in a copy of the project, and return whether its tests notice it."""
+    code = code_of(folder)
+    place = place_of(planted, code)
+    text = code[place]
+    place.write_text(text.replace(planted.old, planted.new))
+    result = outcome(folder, [_path(name) for name in planted.tests])
+    place.write_text(text)
+    print(f"{result:11} {planted.name} ({place.relative_to(folder)})", flush=True)
+    return result
+
+
 def main(words: list[str]) -> int:
-    chosen = [planted for planted in PLANTED if not words or any(word in planted.name for word in words)]
-    noticed = 0
+    chosen = [row for row in PLANTED if not words or any(word in row.name or word == row.room for word in words)]
     with tempfile.TemporaryDirectory() as scratch:
-        folder = Project(Path(scratch), []).folder
-        places = [place_of(planted, folder) for planted in chosen]
-        if before := failures(folder, sorted({_path(name) for planted in chosen for name in planted.tests})):
+        folders = [Project(Path(scratch, f"{copy}"), []).folder for copy in range(COPIES)]
+        if before := failures(folders[0], sorted({_path(name) for planted in chosen for name in planted.tests})):
             sys.exit(f"with nothing planted a test fails:\n{before}")
-        for planted, place in zip(chosen, places, strict=True):
-            text = place.read_text()
-            place.write_text(text.replace(planted.old, planted.new))
-            result = outcome(folder, [_path(name) for name in planted.tests])
-            place.write_text(text)
-            noticed += result == "noticed"
-            print(f"{result:11} {planted.name} ({place.relative_to(folder)})", flush=True)
+        free = SimpleQueue[Path]()
+        for folder in folders:
+            free.put(folder)
+
+        def planted_in_free_copy(planted: Planted) -> bool:
+            folder = free.get()
+            try:
+                return outcome_of(planted, folder) == "noticed"
+            finally:
+                free.put(folder)
+
+        with ThreadPoolExecutor(COPIES) as pool:
+            noticed = sum(pool.map(planted_in_free_copy, chosen))
     print(f"{noticed} of {len(chosen)} noticed")
     return len(chosen) - noticed
 
