@@ -7,7 +7,7 @@ DOCS := $(VENV)/docs-installed
 PROGRAMS := $(VENV)/programs/installed
 
 .PHONY: demo study-demo study-real study-kinds study-entropy-area study-ambiguity study-ambigqa study-selection study-fermi gallery how-well \
-    selection-page example walk-through docs test test-all test-long test-ci test-nightly test-planted test-fast attack check plan progress compare clean
+    selection-page example walk-through alert docs test test-all test-long test-ci test-nightly test-planted test-fast attack check plan progress compare clean
 
 # Snakemake with the demo's profile and further arguments. The lock makes a second `make demo` wait for the first. Its
 # holder is the only Snakemake, so it may remove a killed Snakemake's lock. A new job waits for a job that outlived it.
@@ -108,6 +108,10 @@ walk-through: $(INSTALLED)
 	PYTHONPATH=docs $(BIN)/python -m made.walkthrough docs/quickstart.md
 	PYTHONPATH=docs $(BIN)/python -m made.walkthrough docs/monitor.md --picture docs/monitor.png
 	PYTHONPATH=docs $(BIN)/python -m made.notebook docs/monitor.ipynb
+
+# Draws the alert at the top of README.
+alert: $(INSTALLED)
+	PYTHONPATH=docs:workflow:examples/real $(BIN)/python -m made.alert docs/alert.png
 
 # Each file builds its fixtures once. conftest.py orders the files, the longest first.
 PYTEST := $(BIN)/python -m pytest --dist loadfile --no-loadscope-reorder --numprocesses

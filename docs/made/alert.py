@@ -1,6 +1,6 @@
 """Draw the alert of the walk-through: the estimated accuracy of two routes in the reference week and in the next.
 
-`PYTHONPATH=docs:workflow:examples/real python -m made.alert docs/alert.png` writes the picture of README.
+`make alert` writes the picture of README.
 """
 
 import argparse
