@@ -40,8 +40,12 @@ class RequestKind(NamedTuple):
         return cls(server, path, str(body.get("model")), bool(body.get("stream")), tools)
 
     def __str__(self) -> str:
-        extras = [word for word, there in (("tools", self.tools), ("stream", self.stream)) if there]
-        return self.model + (f" with {' and '.join(extras)}" if extras else "")
+        extras = []
+        if self.tools:
+            extras.append("tools")
+        if self.stream:
+            extras.append("stream")
+        return f"{self.model} with {' and '.join(extras)}" if extras else self.model
 
 
 @dataclass
@@ -162,17 +166,18 @@ def _words(answer: bytes) -> str:
     """Return the message in a server's answer."""
     text = answer.decode(errors="replace")
     try:
-        found = json.loads(text)
+        message = json.loads(text)
     except ValueError:
-        found = text
+        message = text
     for name in ("error", "message", "detail"):
-        if isinstance(found, Mapping) and name in found:
-            found = found[name]
-    return " ".join(str(found).split())[:_LONGEST_WORDS]
+        if isinstance(message, Mapping) and name in message:
+            message = message[name]
+    return " ".join(str(message).split())[:_LONGEST_WORDS]
 
 
 def limit_in(words: str, asked: int) -> int | None:
     """Return the largest number below `asked` in words about log-probabilities, which is the server's limit."""
     if "logprob" not in words.lower():
         return None
-    return max((number for number in map(int, _NUMBER.findall(words)) if 0 < number < asked), default=None)
+    numbers = [int(number) for number in _NUMBER.findall(words)]
+    return max((number for number in numbers if 0 < number < asked), default=None)

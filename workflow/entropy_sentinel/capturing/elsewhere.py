@@ -27,13 +27,13 @@ class OtherProcess:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", __name__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
             )
-        given, made = self._process.stdin, self._process.stdout
-        assert given is not None  # both are pipes
-        assert made is not None
+        requests, answers = self._process.stdin, self._process.stdout
+        assert requests is not None  # both are pipes
+        assert answers is not None
         try:
-            pickle.dump(function, given)
-            given.flush()
-            done, result = pickle.load(made)
+            pickle.dump(function, requests)
+            requests.flush()
+            done, result = pickle.load(answers)
         except (OSError, EOFError) as error:
             self._process.kill()
             raise RuntimeError(f"the process for features ended: {error}") from None
@@ -44,19 +44,19 @@ class OtherProcess:
 
 def main() -> None:
     """Answer until standard input ends."""
-    given, made = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not be among the answers
     while True:
         try:
-            function = pickle.load(given)
+            function = pickle.load(requests)
         except EOFError:
             return
         try:
             answer = (True, function())
         except Exception as error:
             answer = (False, type(error).__name__)
-        pickle.dump(answer, made)
-        made.flush()
+        pickle.dump(answer, answers)
+        answers.flush()
 
 
 if __name__ == "__main__":

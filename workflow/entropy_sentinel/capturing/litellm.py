@@ -22,7 +22,8 @@ from entropy_sentinel.sources.logs.chunks import add_part
 
 log = logging.getLogger(__name__)
 
-FOLDER, TOP, KEEP = (f"ENTROPY_SENTINEL_{name}" for name in ("LOGS", "TOP_LOGPROBS", "KEEP"))
+# Environment variables.
+FOLDER, TOP, KEEP = "ENTROPY_SENTINEL_LOGS", "ENTROPY_SENTINEL_TOP_LOGPROBS", "ENTROPY_SENTINEL_KEEP"
 # Kinds of calls that can return log-probabilities, with the path of OpenAI's API.
 CALLS = {
     "completion": "chat/completions",
@@ -95,14 +96,21 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
         self, kwargs: dict[str, Any], response_obj: Any, start_time: Any, end_time: Any
     ) -> None:
         """Stop adding log-probabilities for some time to requests of a kind that a server refused."""
-        body = {**(kwargs.get("optional_params") or {}), **{name: kwargs.get(name) for name in ("model", "stream")}}
-        asked = {kind for kind in self._added if kind[2:] == RequestKind.of("", "", body)[2:]}
-        asked = {kind for kind in asked if kind.server == str(kwargs.get("custom_llm_provider"))}
         words = str(kwargs.get("exception"))
-        if not asked or "logprob" not in words:
+        if "logprob" not in words:
             return
-        for kind in asked:
-            if (limit := limit_in(words, self._asking.top(kind))) is not None:
+        body = {
+            **(kwargs.get("optional_params") or {}),
+            "model": kwargs.get("model"),
+            "stream": kwargs.get("stream"),
+        }
+        server = str(kwargs.get("custom_llm_provider"))
+        for kind in self._added:
+            # The path of the failed call is not known here.
+            if kind != RequestKind.of(server, kind.path, body):
+                continue
+            limit = limit_in(words, self._asking.top(kind))
+            if limit is not None:
                 self._asking.limit(kind, limit)
             else:
                 self._asking.refuse(kind, " ".join(words.split())[:200])
@@ -122,10 +130,13 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
             kind = RequestKind.of(str(provider), CALLS[call], {**kwargs, "model": model})
             if not (top := self._asking.top(kind)):
                 return None
-            wanted = with_logprobs(kwargs, CALLS[call], top)
-            added = {name for name in wanted if wanted[name] != kwargs.get(name) and name in supported}
-            self._added |= {kind} if added else set()
-            return kwargs | {name: wanted[name] for name in added}
+            added = {}
+            for name, value in with_logprobs(kwargs, CALLS[call], top).items():
+                if value != kwargs.get(name) and name in supported:
+                    added[name] = value
+            if added:
+                self._added.add(kind)
+            return kwargs | added
         except Exception as error:
             log.warning("log-probabilities could not be requested: %s", type(error).__name__)
             return None
@@ -154,10 +165,10 @@ def _records(reply: tuple[dict[str, Any], dict[int, dict[str, Any]]], keep: str)
     payload, streamed = reply
     response = payload.get("response")
     if streamed and isinstance(response, dict):
-        choices = [
-            {**choice, "logprobs": streamed.get(choice.get("index", 0), {}).get("logprobs")}
-            for choice in response.get("choices") or ()
-        ]
+        choices = []
+        for choice in response.get("choices") or ():
+            parts = streamed.get(choice.get("index", 0), {})
+            choices.append({**choice, "logprobs": parts.get("logprobs")})
         payload = {**payload, "response": {**response, "choices": choices}}
     return kept(payload, keep)
 

@@ -51,13 +51,17 @@ class Exchange:
         """Return records in the format `openai-pairs`; none for a stream that ended before its first chunk."""
         headers = httpx.Headers(list(self.headers))
         body = httpx.Response(200, headers=headers, content=self.body).content
-        streamed = headers.get("content-type", "").startswith(STREAM)
-        response, finite = (joined(body.decode(errors="replace")), False) if streamed else loads(body)
+        if headers.get("content-type", "").startswith(STREAM):
+            response, finite = joined(body.decode(errors="replace")), False
+        else:
+            response, finite = loads(body)
         if response is None:
             return []
         metadata = {**self.metadata, **(self.request.get("metadata") or {})}
-        record = {"metadata": metadata, "request": self.request, "response": response}
-        records = kept(record | ({LOGPROBS_REFUSED: self.refused} if self.refused else {}), keep)
+        record: dict[str, Any] = {"metadata": metadata, "request": self.request, "response": response}
+        if self.refused:
+            record[LOGPROBS_REFUSED] = self.refused
+        records = kept(record, keep)
         # A service waits for this: the usual reply is written as fast as possible.
         quick = finite and keep == "texts" and is_finite([metadata, self.request])
         return [line_of(safe) for safe in records] if quick else records
@@ -104,10 +108,12 @@ def capture(
     if not isinstance(inner, httpx.Client | httpx.AsyncClient):
         raise InputError(f"capture: `client` must be an OpenAI or AsyncOpenAI client, was {type(client).__name__}")
     check_columns(metadata or {}, "metadata")
-    shared = (Asking(checked_top(top_logprobs)), LogWriter.of(folder, ending(keep)), dict(metadata or {}), keep)
+    asking, writer = Asking(checked_top(top_logprobs)), LogWriter.of(folder, ending(keep))
+    columns = dict(metadata or {})
     if isinstance(inner._transport, _CapturingTransport):
-        there = inner._transport
-        if (there.asking.top_logprobs, there.writer, there.metadata, there.keep) != (top_logprobs, *shared[1:]):
+        earlier = inner._transport
+        same_top = earlier.asking.top_logprobs == top_logprobs
+        if not same_top or (earlier.writer, earlier.metadata, earlier.keep) != (writer, columns, keep):
             raise InputError(
                 "capture: the connection of this client is captured already, in another way; copies by `with_options` "
                 "share it. Give the client a connection of its own, or set columns with `es.tagged(route=...)`"
@@ -116,8 +122,8 @@ def capture(
 
     def capturing(transport: Any) -> Any:
         if isinstance(transport, httpx.BaseTransport):
-            return _Transport(transport, *shared)
-        return transport and _AsyncTransport(transport, *shared)
+            return _Transport(transport, asking, writer, columns, keep)
+        return transport and _AsyncTransport(transport, asking, writer, columns, keep)
 
     # httpx has no public way to change the transport of a client; OpenTelemetry's instrumentation does the same.
     inner._transport = capturing(inner._transport)

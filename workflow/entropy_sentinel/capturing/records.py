@@ -14,6 +14,7 @@ Keep = Literal["texts", "features"]
 HIDDEN = "***"
 # The fields of tool calls whose text is JSON, and the end of the names of lists of token numbers.
 _ARGUMENTS, _IDS = "arguments", "token_ids"
+_PROMPT_IDS = f"prompt_{_IDS}"
 # What a name hides.
 _NOTHING, _TEXTS, _ALL = 0, 1, 2
 
@@ -42,7 +43,7 @@ def safe_record(record: Mapping[str, Any]) -> dict[str, Any]:
     keys in texts and names. A key in an answer could be put together from its tokens, so tokens of such a choice lose
     their texts and numbers. The numbers of a prompt's tokens are left out.
     """
-    return {name: _safe(name, value) for name, value in record.items() if name != f"prompt_{_IDS}"}
+    return {name: _safe(name, value) for name, value in record.items() if name != _PROMPT_IDS}
 
 
 def _safe(name: str, value: Any, hidden: int = _NOTHING) -> Any:
@@ -62,8 +63,12 @@ def _safe(name: str, value: Any, hidden: int = _NOTHING) -> Any:
 
 
 def _of_names(value: Mapping[str, Any], hidden: int = _NOTHING) -> dict[str, Any]:
-    parts = ((str(inner), below) for inner, below in value.items() if inner != f"prompt_{_IDS}")
-    return {without_keys(inner): _safe(inner, below, hidden) for inner, below in parts}
+    """Return the safe values of a mapping by their names, which may contain keys."""
+    safe = {}
+    for name, below in value.items():
+        if name != _PROMPT_IDS:
+            safe[without_keys(str(name))] = _safe(str(name), below, hidden)
+    return safe
 
 
 def _arguments(text: str) -> str:
@@ -83,14 +88,18 @@ def _choice(choice: Mapping[str, Any]) -> dict[str, Any]:
     hidden = safe != _plain(rest)
     if _IDS in choice and not hidden:
         safe[_IDS] = choice[_IDS]
-    return safe | ({"logprobs": _logprobs(choice["logprobs"], hidden)} if "logprobs" in choice else {})
+    if "logprobs" in choice:
+        safe["logprobs"] = _logprobs(choice["logprobs"], hidden)
+    return safe
 
 
 def _plain(value: Any) -> Any:
     """Return a value in the types that `_safe` returns."""
     if isinstance(value, Mapping):
-        return {str(name): _plain(below) for name, below in value.items() if name != f"prompt_{_IDS}"}
-    return [_plain(below) for below in value] if isinstance(value, list | tuple) else value
+        return {str(name): _plain(below) for name, below in value.items() if name != _PROMPT_IDS}
+    if isinstance(value, list | tuple):
+        return [_plain(below) for below in value]
+    return value
 
 
 def _logprobs(logprobs: Any, hidden: bool) -> Any:
@@ -124,11 +133,14 @@ def _entry(entry: Mapping[str, Any], hidden: bool) -> dict[str, Any]:
 def _of_text_completion(logprobs: Mapping[str, Any], hidden: bool) -> dict[str, Any]:
     if not hidden:
         return dict(logprobs)
-    steps = logprobs.get("top_logprobs") or []
-    # Names must differ: alternatives are a mapping here.
-    nameless = [step and {str(rank): value for rank, value in enumerate(step.values())} for step in steps]
+    alternatives = []
+    for step in logprobs.get("top_logprobs") or []:
+        if step:  # a mapping, so names must differ
+            alternatives.append({str(rank): value for rank, value in enumerate(step.values())})
+        else:
+            alternatives.append(step)
     return {
         **logprobs,
         "tokens": [HIDDEN] * len(logprobs["token_logprobs"]),
-        "top_logprobs": nameless,
+        "top_logprobs": alternatives,
     }

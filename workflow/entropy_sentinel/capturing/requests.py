@@ -32,8 +32,7 @@ def with_logprobs(request: Mapping[str, Any], path: str, top_logprobs: int = TOP
         return _filled(request, {"logprobs": True, "top_logprobs": top_logprobs})
     if path.endswith("responses"):
         included = [*(request.get("include") or ()), "message.output_text.logprobs"]
-        wanted = {"include": list(dict.fromkeys(included)), "top_logprobs": top_logprobs}
-        return {**wanted, **{name: value for name, value in request.items() if name != "include"}}
+        return {"top_logprobs": top_logprobs, **request, "include": list(dict.fromkeys(included))}
     return _filled(request, {"logprobs": min(top_logprobs, TEXT_LOGPROBS)})
 
 

@@ -124,18 +124,21 @@ class LogWriter:
 
     def _run(self) -> None:
         while True:
-            taken = [self._queue.get()]
+            replies = [self._queue.get()]
             with contextlib.suppress(queue.Empty):
-                while len(taken) < TOGETHER:
-                    taken.append(self._queue.get_nowait())
-            for part in _parts(taken):
-                self._write([make for make, _ in part])
+                while len(replies) < TOGETHER:
+                    replies.append(self._queue.get_nowait())
+            for part in _parts(replies):
+                makes, sizes = zip(*part, strict=True)
+                self._write(makes)
                 with self._lock:
                     self._waiting -= len(part)
-                    self._bytes -= sum(size for _, size in part)
+                    self._bytes -= sum(sizes)
 
     def _write(self, makes: Sequence[Make]) -> None:
-        lines = [line for make in makes for line in self._lines(make)]
+        lines: list[bytes] = []
+        for make in makes:
+            lines += self._lines(make)
         if not lines:
             return
         try:
@@ -148,10 +151,7 @@ class LogWriter:
         try:
             with _without_collection():
                 records = self._elsewhere.call(make) if self._elsewhere else make()
-                lines = [
-                    record if isinstance(record, bytes) else f"{json.dumps(record, default=str)}\n".encode()
-                    for record in records
-                ]
+                lines = [_line(record) for record in records]
                 del records
             return lines
         except Exception as error:  # a bad reply must not prevent writing the next one
@@ -197,6 +197,10 @@ class LogWriter:
             log.warning("%s: %d replies have not been written so far (last: %s)", self._folder, self.dropped, why)
 
 
+def _line(record: Record) -> bytes:
+    return record if isinstance(record, bytes) else f"{json.dumps(record, default=str)}\n".encode()
+
+
 @contextlib.contextmanager
 def _without_collection() -> Iterator[None]:
     """Pause Python's cycle collector for a few milliseconds.
@@ -214,13 +218,16 @@ def _without_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _parts(taken: list[tuple[Make, int]]) -> list[list[tuple[Make, int]]]:
+def _parts(replies: list[tuple[Make, int]]) -> list[list[tuple[Make, int]]]:
     """Return replies in parts of about ten megabytes, so that waiting ones are soon on the disk."""
-    parts: list[list[tuple[Make, int]]] = [[]]
-    for entry in taken:
-        if parts[-1] and sum(size for _, size in parts[-1]) + entry[1] > 10 << 20:
+    parts: list[list[tuple[Make, int]]] = []
+    n_bytes = 0
+    for make, size in replies:
+        n_bytes += size
+        if not parts or n_bytes > 10 << 20:
             parts.append([])
-        parts[-1].append(entry)
+            n_bytes = size
+        parts[-1].append((make, size))
     return parts
 
 

@@ -1,6 +1,7 @@
 """Find the columns of a log whose values could be the domains, and how many domains they give."""
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 
 import polars as pl
@@ -43,8 +44,11 @@ def are_parts(names: Iterable[str | None]) -> bool:
     They do if fewer names are left without dates, numbers of parts and ids.
     """
     known = {name for name in names if name is not None}
-    numbered = {name: _NUMBER.sub("", name) for name in known}
-    logs = {_OF_ONE_LOG.sub("", first if first in known else name) for name, first in numbered.items()}
+    logs = set()
+    for name in known:
+        # `app-2` is a further file of `app`, if there is one.
+        first = _NUMBER.sub("", name)
+        logs.add(_OF_ONE_LOG.sub("", first if first in known else name))
     return len(logs) < len(known)
 
 
@@ -64,16 +68,22 @@ def check_kinds(rows: pl.DataFrame, option: str, flag: str) -> None:
 
 def other_domains(rows: pl.DataFrame, columns: Collection[str], there: int) -> dict[str, int]:
     """Return the other columns of a log that give more than `there` domains, with their numbers, the most first."""
-    names = [name for name, dtype in rows.schema.items() if dtype == pl.String and name not in _NO_DOMAINS]
-    kinds = [name for name in names if name not in columns and not are_parts(rows[name].unique())]
-    counts = {name: n_domains(rows, [name]) for name in kinds}
-    return {name: n for name, n in sorted(counts.items(), key=lambda pair: -pair[1]) if n > there}
+    counts = Counter[str]()
+    for name, dtype in rows.schema.items():
+        if dtype != pl.String or name in _NO_DOMAINS or name in columns or are_parts(rows[name].unique()):
+            continue
+        n = n_domains(rows, [name])
+        if n > there:
+            counts[name] = n
+    return dict(counts.most_common())
 
 
 def remedy(others: Mapping[str, int], option: str) -> str:
     """Return advice on how to get more domains: name one of the columns `others` with `option`."""
     if not others:
         return "no column gives more: group the questions by topic, and write the topics to a column of the log"
-    named = ", ".join(f"{name} ({n})" for name, n in list(others.items())[:_SHOWN])
-    first = next(iter(others))
-    return f"columns that give more: {named}. Choose one whose values are kinds of questions, such as {option} {first}"
+    columns = [f"{name} ({n})" for name, n in others.items()]
+    return (
+        f"columns that give more: {', '.join(columns[:_SHOWN])}. Choose one whose values are kinds of questions, such "
+        f"as {option} {next(iter(others))}"
+    )

@@ -89,20 +89,28 @@ def fit(
         raise ConfigError(f"estimator: must be a name such as '{_DEFAULT}', was {type(estimator).__name__}")
     signals = further_signals(estimator)
     limits = Limits.of_arguments(locals())
-    asked = [QUESTION] if is_table(labels) and ASKED in table(labels, "labels").columns else []
-    features = features_from(features, signals=signals, further=[name for name in (domain, group, *asked) if name])
+    further = [name for name in (domain, group) if name]
+    if is_table(labels) and ASKED in table(labels, "labels").columns:
+        further.append(QUESTION)
+    features = features_from(features, signals=signals, further=further)
     if domain is None:
         domain = FILE
         check_kinds(features, "domain", "--domain")
-    for name, column in {"domain": domain, "group": group or domain}.items():
+    for name, column in (("domain", domain), ("group", group or domain)):
         if not isinstance(column, str):
             raise InputError(f"{name}: must be the name of a column, was {column!r}"[:200])
         slice_values(features, column, name)
-    rows = _with_own_labels(features) if labels is None else with_labels(features, labels_table(labels))
+    if labels is not None:
+        rows = with_labels(features, labels_table(labels))
+    elif features.schema.get("label") in (pl.Boolean, pl.Null):
+        rows = features
+    else:
+        raise InputError("labels: must be given (--labels FILE), because the responses do not include any")
     rows = rows.filter(pl.col("label").is_not_null(), pl.col("reason").is_null())
     if rows.is_empty():
         raise InputError(f"labels: no response has features and a label; {_why_unlabelled(features, labels)}")
-    model, logprobs = only_value(rows, "model"), _logprobs(rows)
+    model = only_value(rows, "model")
+    logprobs = {name: only_value(rows, name) for name in LOGPROBS if name in rows.columns}
     domains, groups = _domains(rows, domain, group)
     _warn_of_few(rows, domains, [domain] if group is None else [domain, group])
     how = _training_settings(settings or {})
@@ -174,12 +182,6 @@ def _domains(rows: pl.DataFrame, domain: str, group: str | None) -> tuple[pl.Ser
     return within.fill_null(groups).alias(domains.name), groups
 
 
-def _with_own_labels(features: pl.DataFrame) -> pl.DataFrame:
-    if features.schema.get("label") not in (pl.Boolean, pl.Null):
-        raise InputError("labels: must be given (--labels FILE), because the responses do not include any")
-    return features
-
-
 def _why_unlabelled(features: pl.DataFrame, labels: pl.DataFrame | None) -> str:
     if labels is not None:
         return "item_id must be the same in both"
@@ -191,11 +193,11 @@ def _why_unlabelled(features: pl.DataFrame, labels: pl.DataFrame | None) -> str:
 
 def _warn_of_few(rows: pl.DataFrame, domains: pl.Series, columns: Sequence[str]) -> None:
     """Warn if `domains`, (n_rows,), made of these columns, are few and another column gives more."""
-    there = n_domains(rows.with_columns(domains), [domains.name])
-    if there < FEWEST_TO_CHOOSE and (others := other_domains(rows, columns, there)):
+    n = n_domains(rows.with_columns(domains), [domains.name])
+    if n < FEWEST_TO_CHOOSE and (others := other_domains(rows, columns, n)):
         log.warning(
             "domain: the labels cover %s with at least %d labels, by %s; %s",
-            counted(there, "domain"),
+            counted(n, "domain"),
             FEWEST_LABELS,
             ", ".join(columns),
             remedy(others, "--domain"),
@@ -209,9 +211,3 @@ def _training_settings(given: Mapping[str, Any]) -> Fitting:
     except ValidationError as error:
         raise ConfigError("\n".join(f"settings: {described(problem)}" for problem in error.errors())) from None
     return Fitting.of(settings.model_dump() | {"seed": _SEED if settings.seed is None else settings.seed})
-
-
-def _logprobs(rows: pl.DataFrame) -> dict[str, Any]:
-    """Return the facts that features must share, ignoring responses without features."""
-    with_features = rows.filter(pl.col("reason").is_null())
-    return {name: only_value(with_features, name) for name in LOGPROBS if name in rows.columns}

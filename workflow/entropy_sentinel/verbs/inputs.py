@@ -3,7 +3,7 @@
 import glob
 import logging
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,9 +52,10 @@ def files(paths: Paths, suffixes: Sequence[str]) -> list[Path]:
 
 def named(paths: Any) -> list[str | Path]:
     """Return one path or several as a list; raise InputError for anything else."""
-    given = [paths] if isinstance(paths, str | Path) or not isinstance(paths, list | tuple) else list(paths)
-    if wrong := [path for path in given if not isinstance(path, str | Path)]:
-        raise InputError(f"files: must be paths, folders or patterns, or a list of them; was {type(wrong[0]).__name__}")
+    given = list(paths) if isinstance(paths, list | tuple) else [paths]
+    for path in given:
+        if not isinstance(path, str | Path):
+            raise InputError(f"files: must be paths, folders or patterns, or a list of them; was {type(path).__name__}")
     return given
 
 
@@ -66,16 +67,13 @@ def log_files(paths: Any) -> list[Path]:
     logs: list[Path] = []
     for path in named(paths):
         every = files(path, SUFFIXES)
-        others = (
-            [file for file in every if _ends(file.name, (".csv",)) and not is_log(file)]
-            if _is_folder(path, every)
-            else []
-        )
-        if others == every:
-            raise InputError(f"{shown_path(path)}: {_nothing(path, SUFFIXES)}; {_passed_over(others)}")
-        if others:
-            log.warning("%s: %s", shown_path(path), _passed_over(others))
-        logs += [file for file in every if file not in others]
+        in_folder = _is_folder(path, every)
+        skipped = [file for file in every if in_folder and _ends(file.name, (".csv",)) and not is_log(file)]
+        if skipped == every:
+            raise InputError(f"{shown_path(path)}: {_nothing(path, SUFFIXES)}; {_skipped_files(skipped)}")
+        if skipped:
+            log.warning("%s: %s", shown_path(path), _skipped_files(skipped))
+        logs += [file for file in every if file not in skipped]
     return logs
 
 
@@ -92,9 +90,12 @@ def _matches(path: str | Path, suffixes: Sequence[str]) -> Iterator[Path]:
     elif str(path) == STANDARD_INPUT or Path(path).is_file():
         yield Path(path)
     elif Path(path).is_dir():
-        yield from (file for file in sorted(Path(path).rglob("*")) if _ends(file.name, suffixes) and file.is_file())
+        for file in sorted(Path(path).rglob("*")):
+            if _ends(file.name, suffixes) and file.is_file():
+                yield file
     else:
-        yield from sorted(file for file in map(Path, glob.glob(str(path), recursive=True)) if file.is_file())
+        matches = map(Path, glob.glob(str(path), recursive=True))
+        yield from sorted(filter(Path.is_file, matches))
 
 
 def _nothing(path: str | Path, suffixes: Sequence[str]) -> str:
@@ -104,9 +105,11 @@ def _nothing(path: str | Path, suffixes: Sequence[str]) -> str:
     return "no file matches this pattern" if glob.has_magic(str(path)) else "no such file or folder"
 
 
-def _passed_over(tables: Sequence[Path]) -> str:
-    names = ", ".join(file.name for file in tables[:_SHOWN]) + (", ..." if len(tables) > _SHOWN else "")
-    return f"skipped CSV files without the columns {' and '.join(TRACES)}: {names}"
+def _skipped_files(tables: Sequence[Path]) -> str:
+    names = [file.name for file in tables[:_SHOWN]]
+    if len(tables) > _SHOWN:
+        names.append("...")
+    return f"skipped CSV files without the columns {' and '.join(TRACES)}: {', '.join(names)}"
 
 
 def _ends(name: str, suffixes: Sequence[str]) -> bool:
@@ -125,9 +128,11 @@ def table(given: Any, name: str) -> pl.DataFrame:
     if not is_table(given) or isinstance(given, pl.Series):
         raise InputError(f"{name}: must be a Polars, pandas or Arrow table, was {type(given).__name__}")
     try:
+        if isinstance(given, pl.LazyFrame):
+            return given.collect()
         # For pandas, NaN in numeric columns becomes null, and the index is dropped.
         read = pl.from_pandas if type(given).__module__.startswith("pandas.") else pl.DataFrame
-        return given.collect() if isinstance(given, pl.LazyFrame) else read(given)
+        return read(given)
     except Exception as error:  # of any table library
         raise InputError(f"{name}: cannot be read as a table: {' '.join(str(error).split())[:300]}") from None
 
@@ -145,10 +150,9 @@ def features_table(given: Any, name: str = "features", signals: Sequence[str] = 
         if signal not in frame.columns:
             raise InputError(
                 f"{name}: no column '{signal}', a signal that the estimator needs; read or compute the "
-                f"features with signals=['{signal}']. {_there(frame)}"
+                f"features with signals=['{signal}']. {_columns_text(frame)}"
             )
-    dtypes = {column.name: column.dtype for column in FEATURE_FRAME.columns if column.name in frame.columns}
-    frame = _cast(frame, dtypes | dict.fromkeys(signals, pl.Float64), name)
+    frame = _cast(frame, FEATURE_FRAME.schema | dict.fromkeys(signals, pl.Float64), name)
     for feature in FEATURES:
         wrong = pl.col("reason").is_null() & pl.col(feature).is_finite().not_().fill_null(True)
         rows = frame.select(wrong).to_series().arg_true()
@@ -171,9 +175,8 @@ def labels_table(given: Any, name: str = "labels") -> pl.DataFrame:
     label = frame["label"]
     if label.dtype != pl.Boolean and label.null_count() < len(label):
         raise InputError(f"{name}: column 'label' must be true, false or null, was {label.dtype}")
-    dtypes = {column: FEATURE_FRAME.schema[column] for column in RESPONSE} | {"label": pl.Boolean, WEIGHT: pl.Float64}
-    dtypes |= {ASKED: pl.String}
-    frame = _cast(frame, {column: dtype for column, dtype in dtypes.items() if column in frame.columns}, name)
+    dtypes = {column: FEATURE_FRAME.schema[column] for column in RESPONSE}
+    frame = _cast(frame, dtypes | {"label": pl.Boolean, WEIGHT: pl.Float64, ASKED: pl.String}, name)
     if WEIGHT in frame.columns:
         wrong = frame.filter(pl.col("label").is_not_null(), ~(pl.col(WEIGHT).is_finite() & (pl.col(WEIGHT) > 0)))
         if len(wrong):
@@ -189,28 +192,25 @@ def slice_values(frame: pl.DataFrame, column: str, name: str) -> pl.Series:
     """
     values = first_of(frame, [column])
     if values.null_count() == len(frame):
-        raise InputError(f"{name}: column '{column}' is empty for every response; {_there(frame)}")
+        raise InputError(f"{name}: column '{column}' is empty for every response; {_columns_text(frame)}")
     if values.dtype.is_nested():
         raise InputError(f"{name}: column '{column}' must have one value per response, was {values.dtype}"[:300])
     return values
 
 
 def with_labels(features: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
-    """Return the features with these labels instead of their own; null for responses without one."""
-    if _by_question(features, labels):
+    """Return the features with these labels instead of their own; null for responses without one.
+
+    If no id of a label is that of a response, labels with questions are joined by the question.
+    """
+    has_questions = ASKED in labels.columns and labels[ASKED].null_count() < len(labels)
+    if has_questions and not labels["item_id"].is_in(features["item_id"].unique().implode()).any():
         return _with_labels_of_questions(features, labels)
     key = [name for name in RESPONSE if name in labels.columns and name in features.columns]
     named = labels.select(*key, "label")
     if named.select(key).is_duplicated().any():
         raise InputError(f"labels: {', '.join(key)} must be unique; several labels have the same")
     return features.drop("label", strict=False).join(named, on=key, how="left", maintain_order="left")
-
-
-def _by_question(features: pl.DataFrame, labels: pl.DataFrame) -> bool:
-    """Return whether labels have questions, and none of their ids is that of a response."""
-    if ASKED not in labels.columns or labels[ASKED].null_count() == len(labels):
-        return False
-    return not labels["item_id"].is_in(features["item_id"].unique().implode()).any()
 
 
 def _with_labels_of_questions(features: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
@@ -240,7 +240,7 @@ def only_value(rows: pl.DataFrame, column: str) -> Any:
     """Return the only value of a column; raise InputError if it has several."""
     counts = dict(rows[column].value_counts(sort=True).iter_rows())
     if len(counts) > 1:
-        values = ", ".join(f"{value} ({n:,} responses)" for value, n in list(counts.items())[:5])
+        values = ", ".join([f"{value} ({n:,} responses)" for value, n in counts.items()][:5])
         remedy = f"use one of them, for example --where {shlex.quote(f'{column}={next(iter(counts))}')}"
         if column == "top_k_returned":
             remedy += f", or cut all to the smallest with --top-k {min(counts)}"
@@ -251,19 +251,20 @@ def only_value(rows: pl.DataFrame, column: str) -> Any:
 def _require(frame: pl.DataFrame, columns: Sequence[str], name: str) -> None:
     for column in columns:
         if column not in frame.columns:
-            raise InputError(f"{name}: column '{column}' is missing; {_there(frame)}")
+            raise InputError(f"{name}: column '{column}' is missing; {_columns_text(frame)}")
 
 
-def _there(frame: pl.DataFrame) -> str:
+def _columns_text(frame: pl.DataFrame) -> str:
     return f"columns: {', '.join(frame.columns)[:1000] or 'none'}"
 
 
-def _cast(frame: pl.DataFrame, dtypes: dict[str, Any], name: str) -> pl.DataFrame:
+def _cast(frame: pl.DataFrame, dtypes: Mapping[str, Any], name: str) -> pl.DataFrame:
+    """Return a frame in which these columns, as far as they exist, have these dtypes; raise InputError otherwise."""
     for column, dtype in dtypes.items():
-        dtype_there = frame[column].dtype
-        if dtype_there != dtype:
+        given = frame.schema.get(column, dtype)
+        if given != dtype:
             try:
                 frame = frame.with_columns(pl.col(column).cast(dtype))
             except pl.exceptions.PolarsError:
-                raise InputError(f"{name}: column '{column}' must be {dtype}, was {dtype_there}") from None
+                raise InputError(f"{name}: column '{column}' must be {dtype}, was {given}") from None
     return frame

@@ -42,9 +42,13 @@ def read_labels(paths: Paths, scorer: str | None = None) -> pl.DataFrame:
         >>> labels.height, labels["label"].mean()
         (150, 0...)
     """
-    every = label_files(paths)
-    evaluations = [path for path in every if brings_labels(path)]
-    frames = [labels_of(path, _LABEL_COLUMNS, scorer) for path in every if path not in evaluations]
+    evaluations: list[Path] = []
+    frames: list[pl.DataFrame] = []
+    for path in label_files(paths):
+        if brings_labels(path):
+            evaluations.append(path)
+        else:
+            frames.append(labels_of(path, _LABEL_COLUMNS, scorer))
     if evaluations:  # together, because a newer attempt replaces an older one
         frames.append(_of_evaluations(evaluations, scorer))
     if not frames:
@@ -61,11 +65,15 @@ def labels_within(given: Any, scorer: str | None = None) -> pl.DataFrame | None:
     """Return the labels in a table of features, or in logs given by their paths; null if there are none."""
     if is_table(given):
         frame = table(given, "features")
-        labels = frame.select(_OF_EVALUATIONS) if frame.schema.get("label") == pl.Boolean else None
+        if frame.schema.get("label") != pl.Boolean:
+            return None
+        labels = frame.select(_OF_EVALUATIONS)
     else:
         paths = [path for path in log_files(given) if brings_labels(path)]
-        labels = read_labels(paths, scorer) if paths else None
-    return None if labels is None or labels["label"].null_count() == len(labels) else labels
+        if not paths:
+            return None
+        labels = read_labels(paths, scorer)
+    return None if labels["label"].null_count() == len(labels) else labels
 
 
 def _of_evaluations(paths: Sequence[Path], scorer: str | None) -> pl.DataFrame:

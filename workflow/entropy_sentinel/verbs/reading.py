@@ -61,8 +61,13 @@ def example() -> Example:
         'labels.parquet'
     """
     folder = Path(__file__).parents[1] / "example"
-    names = ("traces", "labels.parquet", "log.jsonl", "features.parquet", "SOURCES.md")
-    return Example(*(folder / name for name in names))
+    return Example(
+        traces=folder / "traces",
+        labels=folder / "labels.parquet",
+        log=folder / "log.jsonl",
+        features=folder / "features.parquet",
+        sources=folder / "SOURCES.md",
+    )
 
 
 def open_logs(
@@ -273,12 +278,17 @@ def read_features(
     given_files = log_files(paths) if replies is None else []
     if replies is None and not given_files:
         raise InputError("features: name at least one file")
-    made = [path for path in given_files if holds_features(path)]
-    if made and settings.top_k:
-        raise InputError(f"{made[0]}: contains features, whose alternatives cannot be cut; give the traces")
-    logs = Logs([path for path in given_files if path not in made] if replies is None else [replies], settings)
-    batches = (batch for path in made for batch in feature_batches(path))
-    frames = [frame for batch in batches if len(frame := logs.selection.of(batch))]
+    feature_files = [path for path in given_files if holds_features(path)]
+    if feature_files and settings.top_k:
+        raise InputError(f"{feature_files[0]}: contains features, whose alternatives cannot be cut; give the traces")
+    log_paths = [path for path in given_files if path not in feature_files]
+    logs = Logs(log_paths if replies is None else [replies], settings)
+    frames = []
+    for path in feature_files:
+        for batch in feature_batches(path):
+            chosen = logs.selection.of(batch)
+            if len(chosen):
+                frames.append(chosen)
     frames += feature_frames(logs, texts=texts, signals=signals)
     _warn(logs.summary)
     return combined(_some(frames, logs.summary))
@@ -289,8 +299,10 @@ def features_from(given: Any, signals: Sequence[str] = (), **options: Any) -> pl
 
     Raises the errors of `features_table` or `read_features`.
     """
-    if is_table(given) and set(FEATURES) & set((rows := table(given, "features")).columns):
-        return features_table(rows, signals=signals)
+    if is_table(given):
+        rows = table(given, "features")
+        if not set(FEATURES).isdisjoint(rows.columns):
+            return features_table(rows, signals=signals)
     return features_table(read_features(given, signals=signals, **options), signals=signals)
 
 
@@ -347,9 +359,8 @@ def write_features(
     """
     kinds = _kinds(features) or [(None, None, 0)]
     if len(kinds) > 1 and not split:
-        several = "; ".join(f"{count:,} responses with {_words(kind)}" for *kind, count in kinds)
         raise InputError(
-            f"features: {' and '.join(LOGPROBS)} must be the same in all rows, but there are {several}; "
+            f"features: {' and '.join(LOGPROBS)} must be the same in all rows, but there are {_counts_text(kinds)}; "
             f"{_remedy(kinds)}"
         )
     targets: dict[str, Path] = {}
@@ -358,10 +369,9 @@ def write_features(
         targets[f"output of {_words(kind)}"] = Path(path).with_stem(f"{Path(path).stem}{suffix}")
     check_outputs(targets, inputs)
     for number, ((*kind, _), target) in enumerate(zip(kinds, targets.values(), strict=True)):
-        origin = dict(zip(LOGPROBS, kind, strict=True))
-        same = pl.all_horizontal(pl.col(name).eq_missing(value) for name, value in origin.items())
         # Responses without features are written to the first file.
-        rows = features.filter(same | (pl.col("reason").is_not_null() & (number == 0)))
+        rows = features.filter(_is_of_kind(kind) | (pl.col("reason").is_not_null() & (number == 0)))
+        origin = dict(zip(LOGPROBS, kind, strict=True))
         known = {**(facts or {}), **origin, "missing_mass": missing_mass(rows)}
         FEATURE_FRAME.write(rows.drop(LOGPROBS), target, known)
     return [*targets.values()]
@@ -375,17 +385,24 @@ def most_common_kind(features: pl.DataFrame) -> tuple[pl.DataFrame, str]:
     kinds = _kinds(features)
     if len(kinds) < 2:
         return features, ""
-    *most, _ = max(kinds, key=lambda kind: kind[-1])
-    same = pl.all_horizontal(pl.col(name).eq_missing(value) for name, value in zip(LOGPROBS, most, strict=True))
-    others = "; ".join(f"{count:,} responses with {_words(kind)}" for *kind, count in kinds if kind != most)
-    line = f"left out, because the others have {_words(most)}: {others}. To use them, {_remedy(kinds)}"
-    return features.filter(same | pl.col("reason").is_not_null()), line
+    largest = max(kinds, key=lambda kind: kind[-1])
+    *kept, _ = largest
+    others = _counts_text([kind for kind in kinds if kind != largest])
+    line = f"left out, because the others have {_words(kept)}: {others}. To use them, {_remedy(kinds)}"
+    return features.filter(_is_of_kind(kept) | pl.col("reason").is_not_null()), line
+
+
+def _is_of_kind(kind: Sequence[Any]) -> pl.Expr:
+    """Return whether a response has this kind of log-probabilities."""
+    same = [pl.col(name).eq_missing(value) for name, value in zip(LOGPROBS, kind, strict=True)]
+    return pl.all_horizontal(same)
 
 
 def _kinds(features: pl.DataFrame) -> list[tuple[Any, ...]]:
-    """Return the kinds of log-probabilities and the number of responses of each."""
+    """Return the kinds of log-probabilities, each with the number of its responses."""
     usable = features.filter(pl.col("reason").is_null())
-    return (usable if len(usable) else features).group_by(LOGPROBS, maintain_order=True).len().rows()
+    counted = usable if len(usable) else features
+    return counted.group_by(LOGPROBS, maintain_order=True).len().rows()
 
 
 def _words(kind: Sequence[Any]) -> str:
@@ -393,9 +410,15 @@ def _words(kind: Sequence[Any]) -> str:
     return f"{top_k} alternatives per token ({mode})"
 
 
+def _counts_text(kinds: Sequence[Sequence[Any]]) -> str:
+    """Return the numbers of responses of several kinds."""
+    return "; ".join(f"{count:,} responses with {_words(kind)}" for *kind, count in kinds)
+
+
 def _remedy(kinds: Sequence[Sequence[Any]]) -> str:
     """Return what to do about responses of several kinds."""
-    widths = sorted({width for kind in kinds if (width := kind[LOGPROBS.index("top_k_returned")])})
+    place = LOGPROBS.index("top_k_returned")
+    widths = sorted({kind[place] for kind in kinds if kind[place]})
     if len(widths) < 2:
         return (
             f"take one kind, for example with --where logprobs_mode={kinds[0][0]}, or write one file for each (--split)"
