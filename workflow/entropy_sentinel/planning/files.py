@@ -1,7 +1,9 @@
 """The files of a study, and which of them are missing or outdated, from names, times and Parquet metadata.
 
-This repeats the dependencies of the rules, because a forecast must take a second and needs no Snakemake. A test
-compares it with the plan of Snakemake itself (tests/planning/test_against_snakemake.py).
+This repeats the dependencies of the rules for three reasons. `progress` also needs the files that are finished, and a
+dry run of Snakemake lists only those to make. For the paper's study it takes a sixth of a dry run's time, each time
+that `progress --watch` looks. It needs no Snakemake. A test compares it with Snakemake's own plan
+(tests/planning/test_against_snakemake.py).
 
 The rules are those of Snakemake. A missing file is made only if another file needs it. A file is outdated if one of its
 inputs is newer and has other content. All files made from an outdated file are outdated too. If an input is newer, for
@@ -15,7 +17,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -41,13 +43,20 @@ class StudyFiles:
     @cached_property
     def inputs(self) -> dict[Path, Sequence[Path]]:
         """Every file with the files that it is made from."""
-        return {path: sources for files in self.stages.values() for path, sources in files.items()}
+        inputs: dict[Path, Sequence[Path]] = {}
+        for files in self.stages.values():
+            inputs.update(files)
+        return inputs
 
     @cached_property
     def modified(self) -> dict[Path, float]:
         """The time of the last change of each existing file, in seconds since the epoch."""
-        times = ((path, modified(path)) for path in self.inputs)
-        return {path: at for path, at in times if at is not None}
+        times = {}
+        for path in self.inputs:
+            changed_at = modified(path)
+            if changed_at is not None:
+                times[path] = changed_at
+        return times
 
     @cached_property
     def damaged(self) -> set[Path]:
@@ -61,10 +70,13 @@ class StudyFiles:
         for path, sources in self.inputs.items():
             for source in sources:
                 used_by[source].append(path)
-        # Files that no other file is made from are the targets.
-        waiting = [path for path, users in used_by.items() if not users and path not in self.modified]
-        waiting += [path for path in self.inputs if path in self.damaged or self._is_outdated(path, used_by[path])]
-        waiting += [path for stage, columns in self.gathered.items() for path in self._incomplete(stage, columns)]
+        waiting = []
+        for path, users in used_by.items():
+            is_missing_target = not users and path not in self.modified  # no other file is made from a target
+            if is_missing_target or path in self.damaged or self._is_outdated(path, users):
+                waiting.append(path)
+        for stage, columns in self.gathered.items():
+            waiting += self._incomplete(stage, columns)
         waiting += self._without_signals()
         outputs: set[Path] = set()
         while waiting:
@@ -80,33 +92,38 @@ class StudyFiles:
 
         A newer input does not count if Snakemake has recorded that the file was made from exactly this content.
         """
-        made = [
-            self.modified[output] for output in ([path] if path in self.modified else users) if output in self.modified
-        ]
-        newer = [source for source in self.inputs[path] if made and self.modified.get(source, 0) > min(made)]
-        return any(not is_as_recorded(source, path) for source in newer)
+        outputs = [path] if path in self.modified else users
+        times = [self.modified[output] for output in outputs if output in self.modified]
+        if not times:
+            return False
+        oldest = min(times)
+        newer = [source for source in self.inputs[path] if self.modified.get(source, 0) > oldest]
+        return not all(is_as_recorded(source, path) for source in newer)
+
+    def _readable(self, stage: str) -> list[Path]:
+        return [path for path in self.stages[stage] if path in self.modified and path not in self.damaged]
 
     def _incomplete(self, stage: str, columns: Mapping[str, str]) -> Iterator[Path]:
         """Yield the files whose models, benchmarks or groups differ from those of the config."""
-        for path in self.stages[stage]:
-            if path in self.modified and path not in self.damaged:
-                held = read(pl.scan_parquet(path).select(pl.col(column).unique().implode() for column in columns))
-                if held is None or any(
-                    set(held[column].item()) != set(self.axes[axis]) for column, axis in columns.items()
-                ):
-                    yield path
+        wanted = {column: set(self.axes[axis]) for column, axis in columns.items()}
+        for path in self._readable(stage):
+            lists = read(pl.scan_parquet(path).select(pl.col(*columns).unique().implode()))
+            if lists is None or {column: set(lists[column].item()) for column in columns} != wanted:
+                yield path
 
     def _without_signals(self) -> Iterator[Path]:
         """Yield the files of observations that lack the signals of a family in run.features."""
-        names = {signal.name for family in self.axes["family"] for signal in FAMILIES[family].signals}
-        for path in self.stages["observations"] if names else []:
-            if path in self.modified and path not in self.damaged and not names <= set(pl.read_parquet_schema(path)):
+        names: set[str] = set()
+        for family in self.axes["family"]:
+            names.update(signal.name for signal in FAMILIES[family].signals)
+        for path in self._readable("observations"):
+            if not names <= set(pl.read_parquet_schema(path)):
                 yield path
 
 
 def study_files(config: Config) -> StudyFiles:
     """Return the files that a study has or will have. Nothing is read yet."""
-    run, declared = config.run, _declared(config)
+    run, stages = config.run, _stages(config)
     axes: dict[str, Sequence[str]] = {
         "model": run.models,
         "benchmark": run.benchmarks,
@@ -116,59 +133,57 @@ def study_files(config: Config) -> StudyFiles:
         "group_id": list(group_files(config).values()),
         "name": list(kept_estimators(config)),
     }
-    estimated = {judge: set(groups_of_judge(config, judge)) for judge in run.judges}
-    stages = {
-        stage: {
-            path: [
-                source
-                for name in made.made_from
-                for source, which in _expand(declared[name].file, axes | _fixed(values))
-                if _is_made(config, estimated, name, which)
-            ]
-            for path, values in _expand(made.file, axes)
-            if _is_made(config, estimated, stage, values)
-        }
-        for stage, made in declared.items()
-    }
-    return StudyFiles(stages, axes, {stage: made.gathers for stage, made in declared.items() if made.gathers})
+    groups_by_judge = {judge: set(groups_of_judge(config, judge)) for judge in run.judges}
+
+    def files_of(stage: str, axes: Mapping[str, Sequence[str]]) -> Iterator[tuple[Path, dict[str, str]]]:
+        for path, values in _expand(stages[stage].file, axes):
+            if _is_made(config, groups_by_judge, stage, values):
+                yield path, values
+
+    files: dict[str, dict[Path, list[Path]]] = {}
+    for stage, declaration in stages.items():
+        files[stage] = {}
+        for path, values in files_of(stage, axes):
+            # A source has the file's own model, benchmark and so on, and every value of its further wildcards.
+            axes_of_sources = axes | {name: [value] for name, value in values.items()}
+            sources = [files_of(name, axes_of_sources) for name in declaration.made_from]
+            files[stage][path] = [source for source, _ in chain(*sources)]
+    gathered = {stage: declaration.gathers for stage, declaration in stages.items() if declaration.gathers}
+    return StudyFiles(files, axes, gathered)
 
 
-def _declared(config: Config) -> dict[str, StageFiles]:
+def _stages(config: Config) -> dict[str, StageFiles]:
     """Return the stages of the pipeline, then those that the analyses of the study declare, in their order."""
-    layout, families, asking = StudyLayout(config.study), config.run.further_families, config.run.asking_families
-    return {
+    layout = StudyLayout(config.study)
+    passes = ("passes",) if config.run.asking_families else ()
+    signals = ("signals",) if config.run.further_families else ()
+    stages = {
         "benchmarks": StageFiles(layout.items),
         "generations": StageFiles(layout.generations, ("benchmarks",)),
         "labels": StageFiles(layout.labels, ("benchmarks", "generations")),
         "features": StageFiles(layout.features, ("generations",)),
-        **({"passes": StageFiles(layout.passes, ("benchmarks", "generations"))} if asking else {}),
-        **(
-            {"signals": StageFiles(layout.signals, ("generations", *(["passes"] if asking else [])))}
-            if families
-            else {}
-        ),
-        "observations": StageFiles(
-            layout.observations,
-            ("benchmarks", "labels", "features", *(["signals"] if families else [])),
-            {"benchmark": "benchmark"},
-        ),
-        "estimates": StageFiles(layout.estimates, ("observations",)),
-        # Their job writes the scores last.
-        "estimators": StageFiles(layout.scores, ("observations",)),
-        **{
-            stage: replace(made, file=f"{layout.results}/{made.file}")
-            for section in config.shown.values()
-            for stage, made in section.STAGES.items()
-        },
     }
+    if passes:
+        stages["passes"] = StageFiles(layout.passes, ("benchmarks", "generations"))
+    if signals:
+        stages["signals"] = StageFiles(layout.signals, ("generations", *passes))
+    sources = ("benchmarks", "labels", "features", *signals)
+    stages["observations"] = StageFiles(layout.observations, sources, {"benchmark": "benchmark"})
+    stages["estimates"] = StageFiles(layout.estimates, ("observations",))
+    # Their job writes the scores last.
+    stages["estimators"] = StageFiles(layout.scores, ("observations",))
+    for section in config.shown.values():
+        for stage, declaration in section.STAGES.items():
+            stages[stage] = replace(declaration, file=f"{layout.results}/{declaration.file}")
+    return stages
 
 
-def _is_made(config: Config, estimated: Mapping[str, set[str]], stage: str, values: Mapping[str, str]) -> bool:
-    """Return whether a file is needed; `estimated` has the groups of each judge, few if no analysis uses the judge."""
+def _is_made(config: Config, groups_by_judge: Mapping[str, set[str]], stage: str, values: Mapping[str, str]) -> bool:
+    """Return whether a file is needed. A judge has few estimated groups if no analysis uses it."""
     if stage == "passes":
         return values["family"] in config.run.asking_families
     if stage == "estimates":
-        return values["group"] in estimated[values["judge"]]
+        return values["group"] in groups_by_judge[values["judge"]]
     if stage in ("labels", "observations") and not config.reads_labels:
         return False
     owners = [section for section in config.shown.values() if stage in section.STAGES]
@@ -181,10 +196,6 @@ def _expand(template: str, axes: Mapping[str, Sequence[str]]) -> Iterator[tuple[
     for values in product(*(axes[name] for name in names)):
         chosen = dict(zip(names, values, strict=True))
         yield Path(template.format(**chosen)), chosen
-
-
-def _fixed(values: Mapping[str, str]) -> dict[str, Sequence[str]]:
-    return {name: [value] for name, value in values.items()}
 
 
 def generations_file(config: Config, model: str, benchmark: str) -> Path:
@@ -210,8 +221,8 @@ def read(frame: pl.LazyFrame) -> pl.DataFrame | None:
 
 def row_count(path: Path) -> int:
     """Return the number of rows of a Parquet file, from its metadata; 0 if it cannot be read."""
-    counted: Any = read(pl.scan_parquet(path).select(pl.len()))
-    return 0 if counted is None else counted.item()
+    count: Any = read(pl.scan_parquet(path).select(pl.len()))
+    return 0 if count is None else count.item()
 
 
 def _is_whole(path: Path) -> bool:
@@ -254,7 +265,8 @@ def _place(name: str) -> Path:
     """Return the path of Snakemake's record of a file: its name in base 64, split into folders if too long."""
     text, longest = urlsafe_b64encode(name.encode()).decode(), _longest_name() - 1
     parts = [text[start : start + longest] for start in range(0, len(text), longest)]
-    return FOLDER.joinpath(*[f"@{part}" for part in parts[:-1]], parts[-1])
+    folders = [f"@{part}" for part in parts[:-1]]
+    return FOLDER.joinpath(*folders, parts[-1])
 
 
 @cache

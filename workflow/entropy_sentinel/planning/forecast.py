@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
+from itertools import product
+from operator import add
 
 from entropy_sentinel.config.estimates import group_files, training_groups
 from entropy_sentinel.config.generations import gpus
@@ -30,7 +32,7 @@ class Cost:
     estimate_cpu_h: float = 0
 
     def __add__(self, other: "Cost") -> "Cost":
-        return Cost(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
+        return Cost(*map(add, astuple(self), astuple(other)))
 
 
 def forecast(outlook: Outlook, judged: Sequence[Judging], again: Sequence[Passes]) -> dict[str, Cost]:
@@ -40,16 +42,21 @@ def forecast(outlook: Outlook, judged: Sequence[Judging], again: Sequence[Passes
 
 def _cost(outlook: Outlook, model: str, judged: Sequence[Judging], again: Sequence[Passes]) -> Cost:
     config, (rates, _) = outlook.config, outlook.rates[model]
-    counts = [outlook.responses[model, benchmark] for benchmark in config.run.benchmarks]
-    left, jobs = sum(count.left for count in counts), sum(count.left > 0 for count in counts)
-    tokens = left * min(rates.tokens_per_response, outlook.longest(model))
-    gpu_h = (tokens / rates.tokens_per_s + starts(config, jobs) * rates.engine_start_s) / 3600 * gpus(config, model)
+    total, left = 0, []
+    for benchmark in config.run.benchmarks:
+        count = outlook.responses[model, benchmark]
+        total += count.total or 0
+        if count.left:
+            left.append(count.left)
+    tokens = sum(left) * min(rates.tokens_per_response, outlook.longest(model))
+    engine_s = tokens / rates.tokens_per_s + starts(config, len(left)) * rates.engine_start_s
+    gpu_h = engine_s / 3600 * gpus(config, model)
     gpu_h += sum(family.gpu_h for family in again if family.model == model)
     labels = _labels_left(outlook, model)
     judged_usd = sum(judge.usd or 0 for judge in judged if judge.model == model)
     return Cost(
-        responses=sum(count.total or 0 for count in counts),
-        left=left,
+        responses=total,
+        left=sum(left),
         tokens=tokens,
         disk_gb=tokens * rates.bytes_per_token / 1e9,
         gpu_h=gpu_h,
@@ -60,32 +67,28 @@ def _cost(outlook: Outlook, model: str, judged: Sequence[Judging], again: Sequen
 
 def _labels_left(outlook: Outlook, model: str) -> int:
     """Return the number of responses left to judge, over all judges that are asked and have no prices of their own."""
-    config = outlook.config
-    return sum(
-        outlook.responses[model, benchmark].total or 0
-        for judge in config.run.judges
-        for benchmark in config.run.benchmarks
-        if outlook.is_to_make(StudyLayout(config.study).labels, judge=judge, model=model, benchmark=benchmark)
-        and any(not config.judges[name].IMPORTED for name in config.basic_judges(judge, benchmark))
-        and not _has_prices(config, config.judge_of(judge, benchmark))
-        and config.benchmarks[benchmark].reference
-    )
-
-
-def _has_prices(config: Config, judge: str) -> bool:
-    return config.judges[judge].prices[0] is not None
+    config, layout = outlook.config, StudyLayout(outlook.config.study)
+    n_left = 0
+    for judge, benchmark in product(config.run.judges, config.run.benchmarks):
+        has_prices = config.judges[config.judge_of(judge, benchmark)].prices[0] is not None
+        if has_prices or not config.benchmarks[benchmark].reference:
+            continue
+        if all(config.judges[name].IMPORTED for name in config.basic_judges(judge, benchmark)):
+            continue
+        if outlook.is_to_make(layout.labels, judge=judge, model=model, benchmark=benchmark):
+            n_left += outlook.responses[model, benchmark].total or 0
+    return n_left
 
 
 def _searches_left(outlook: Outlook, model: str) -> float:
     """Return the number of estimates left for a model; one that runs n of the 48 configurations counts as n / 48."""
-    config, names = outlook.config, set(CONFIGURATION_NAMES)
-    estimators = training_groups(config)
-    return sum(
-        len(names & set(estimators[group_id])) / len(names)
-        for judge in config.run.judges
-        for group, group_id in group_files(config).items()
-        if outlook.is_to_make(StudyLayout(config.study).estimates, judge=judge, model=model, group=group)
-    )
+    config, layout = outlook.config, StudyLayout(outlook.config.study)
+    names, estimators = set(CONFIGURATION_NAMES), training_groups(config)
+    n_left = 0.0
+    for judge, (group, group_id) in product(config.run.judges, group_files(config).items()):
+        if outlook.is_to_make(layout.estimates, judge=judge, model=model, group=group):
+            n_left += len(names & set(estimators[group_id])) / len(names)
+    return n_left
 
 
 _HEADINGS = (
@@ -113,18 +116,19 @@ def plan(config: Config) -> list[Part]:
     outlook = Outlook(config, study_files(config))
     rates, judged, again = outlook.rates, judging(outlook), passes(outlook)
     costs = forecast(outlook, judged, again)
-    rows = [
-        _row(model, cost, f"{rates[model][0].tokens_per_response:,.0f}", rates[model][1])
-        for model, cost in costs.items()
-    ]
+    rows = []
+    for model, cost in costs.items():
+        model_rates, origin = rates[model]
+        rows.append(_row(model, cost, f"{model_rates.tokens_per_response:,.0f}", origin))
     total = sum(costs.values(), Cost())
+    rows.append(_row("total", total, "", ""))
     parts: list[Part] = [
         f"Study '{config.study}': {counted(len(costs), 'model')} x {counted(len(config.run.benchmarks), 'benchmark')}, "
         f"{_samples(config)} per item, {counted(len(config.run.judges), 'judge')}, "
         f"{counted(len(training_groups(config)), 'training group')}",
         f"Responses: {total.responses:,}; {total.responses - total.left:,} are done and {total.left:,} left. "
         "The figures are for what is left.",
-        table(_HEADINGS, [*rows, _row("total", total, "", "")], last_is_total=True),
+        table(_HEADINGS, rows, last_is_total=True),
         "Tokens each: the mean length of a response, from the first of these: the model's finished files, the config's "
         "settings for the model, other models' files, the config's settings for all models.",
         f"Speed, prices ({config.rates.gpu_usd_per_h:g} USD per GPU-hour) and CPU time (estimation) come from `rates` "

@@ -39,29 +39,33 @@ def judging(outlook: Outlook) -> list[Judging]:
     """Return the work of every judge behind a server for every model; cached replies do not count as left."""
     config, judged = outlook.config, []
     for judge, asking in paid_judges(config).items():
-        accounts, settings = _accounts(config, judge), judge_settings(config, judge)
-        asked_with = settings.get("llm", settings)
+        accounts = _accounts(config, judge)
         for model in config.run.models:
-            total = left = 0
-            for benchmark in config.run.benchmarks:
-                if not _is_asked(config, judge, asking, benchmark):
-                    continue
-                responses = outlook.responses[model, benchmark].total or 0
-                total += responses
-                # All of them if the judge is one of several in turn, because the others' decisions are not known yet.
-                template, names = StudyLayout(config.study).labels, {"model": model, "benchmark": benchmark}
-                if any(outlook.is_to_make(template, judge=name, **names) for name in asking):
-                    paid = accounts.get(account(asked_with, model, benchmark), {}).get("calls", 0)
-                    left += max(0, responses - int(paid))
+            total, left = _counts(outlook, accounts, judge, asking, model)
             judged.append(_costs(outlook, accounts, judge, model, total, left))
     return judged
 
 
-def _is_asked(config: Config, judge: str, asking: list[str], benchmark: str) -> bool:
-    """Return whether a judge is shown responses to a benchmark, which needs references and no judge of its own."""
-    return bool(config.benchmarks[benchmark].reference) and any(
-        judge in config.basic_judges(name, benchmark) for name in asking
-    )
+def _counts(
+    outlook: Outlook, accounts: Mapping[str, Mapping[str, float]], judge: str, asking: list[str], model: str
+) -> tuple[int, int]:
+    """Return how many responses of a model a judge is shown by the judges `asking` it, and how many are left.
+
+    All count if the judge is one of several in turn, because the others' decisions are not known yet.
+    """
+    config, settings = outlook.config, judge_settings(outlook.config, judge)
+    template = StudyLayout(config.study).labels
+    total = left = 0
+    for benchmark in config.run.benchmarks:
+        is_shown = any(judge in config.basic_judges(name, benchmark) for name in asking)
+        if not is_shown or not config.benchmarks[benchmark].reference:
+            continue
+        responses = outlook.responses[model, benchmark].total or 0
+        total += responses
+        if any(outlook.is_to_make(template, judge=name, model=model, benchmark=benchmark) for name in asking):
+            paid = accounts.get(account(settings.get("llm", settings), model, benchmark), {})
+            left += max(0, responses - int(paid.get("calls", 0)))
+    return total, left
 
 
 def _costs(
@@ -71,8 +75,9 @@ def _costs(
     prices = settings.prices
     longest = outlook.longest(model)
     prompt, reply = min(rates.tokens_per_response, longest) + _AROUND, rates.tokens_per_judgement
-    if calls := sum(row["calls"] for row in accounts.values()):
-        prompt, reply = (sum(row[name] for row in accounts.values()) / calls for name in _TOKENS)
+    calls = _sum(accounts, "calls")
+    if calls:
+        prompt, reply = _sum(accounts, "prompt_tokens") / calls, _sum(accounts, "completion_tokens") / calls
     reply = min(reply, settings.longest_reply)
     terms = Terms(*prices)
     usd = None if None in prices else left * terms.usd(prompt, reply)
@@ -80,13 +85,16 @@ def _costs(
     return Judging(judge, model, responses, left, left * prompt, left * reply, usd, most)
 
 
-_TOKENS = ("prompt_tokens", "completion_tokens")
-
-
 def _accounts(config: Config, judge: str) -> dict[str, dict[str, float]]:
     """Return the accounts of a judge by name; empty if it has not been asked yet."""
     path = ledger(config, f"judges.{judge}")
-    return {row["account"]: row for row in Ledger(path, Terms()).accounts()} if Path(path).is_file() else {}
+    if not Path(path).is_file():
+        return {}
+    return {row["account"]: row for row in Ledger(path, Terms()).accounts()}
+
+
+def _sum(accounts: Mapping[str, Mapping[str, float]], name: str) -> float:
+    return sum(row[name] for row in accounts.values())
 
 
 def judging_parts(config: Config, judged: list[Judging]) -> list[Part]:
@@ -94,30 +102,35 @@ def judging_parts(config: Config, judged: list[Judging]) -> list[Part]:
     if not judged:
         return []
     headings = ("judge", "model", "responses", "left", "tokens in (M)", "tokens out (M)", "USD", "USD at most")
-    rows = [
-        [row.judge, row.model, f"{row.responses:,}", f"{row.left:,}", *_tokens(row), _usd(row.usd), _usd(row.most_usd)]
-        for row in judged
-    ]
     parts: list[Part] = [
         "Left for judges behind servers. Cached replies cost nothing, but this forecast does not know them.",
-        table(headings, rows),
+        table(headings, [_row(work) for work in judged]),
         "USD: from the mean tokens of this study's calls so far, else from `rates`; at most: if responses and replies "
         "have their maximum length.",
     ]
     for judge in paid_judges(config):
         budget = config.judges[judge].budget
         if budget is not None:
-            accounts = _accounts(config, judge).values()
-            spent, unanswered = (sum(row[name] for row in accounts) for name in ("usd", "unanswered_usd"))
+            accounts = _accounts(config, judge)
+            spent, unanswered = _sum(accounts, "usd"), _sum(accounts, "unanswered_usd")
             reserved = f", {unanswered:,.2f} are reserved for requests without a reply" if unanswered else ""
             parts.append(f"Judge {judge}: budget {budget:,.2f} USD, {spent:,.2f} are spent{reserved}.")
-        elif any(row.usd is None for row in judged if row.judge == judge):
+        elif any(work.judge == judge and work.usd is None for work in judged):
             parts.append(f"Judge {judge} has no prices: set usd_per_million_input_tokens and ..._output_tokens.")
     return parts
 
 
-def _tokens(judged: Judging) -> list[str]:
-    return [millions(tokens) for tokens in (judged.prompt_tokens, judged.completion_tokens)]
+def _row(work: Judging) -> list[str]:
+    return [
+        work.judge,
+        work.model,
+        f"{work.responses:,}",
+        f"{work.left:,}",
+        millions(work.prompt_tokens),
+        millions(work.completion_tokens),
+        _usd(work.usd),
+        _usd(work.most_usd),
+    ]
 
 
 def _usd(value: float | None) -> str:

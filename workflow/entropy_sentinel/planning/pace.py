@@ -36,21 +36,27 @@ def jobs(files: StudyFiles, now: float) -> dict[str, Amount]:
     amounts = {}
     for stage, paths in files.stages.items():
         made = [path for path in paths if path not in files.to_make]
-        events = [(files.modified[path], 1) for path in made if path in files.modified]
-        amounts[stage] = Amount(len(made), len(paths), speed(events, now))
+        times = [files.modified[path] for path in made if path in files.modified]
+        amounts[stage] = Amount(len(made), len(paths), speed([(time_s, 1) for time_s in times], now))
     return amounts
 
 
 def all_responses(counts: Iterable[ResponseCount], now: float) -> Amount:
     """Return the number of responses generated at time `now`, including those in the parts of running jobs."""
-    parts = list(counts)
-    total = None if any(part.total is None for part in parts) else sum(part.total or 0 for part in parts)
-    under_way = [part.events for part in parts if not part.finished and part.events]
-    # Work after a job's last part is not written yet, so its time ends with that part.
-    speeds = [speed(events, now, until=max(events)[0]) for events in under_way]
-    finished = [event for part in parts if part.finished for event in part.events]
-    now_s = sum(filter(None, speeds)) or speed(finished, now)
-    return Amount(sum(part.done for part in parts), total, now_s)
+    done, totals = 0, []
+    finished: list[Event] = []
+    speed_of_running_jobs = 0.0
+    for count in counts:
+        done += count.done
+        totals.append(count.total)
+        if count.finished:
+            finished += count.events
+        elif count.events:
+            # Work after a job's last part is not written yet, so its time ends with that part.
+            last_part, _ = max(count.events)
+            speed_of_running_jobs += speed(count.events, now, until=last_part) or 0
+    total = None if None in totals else sum(filter(None, totals))
+    return Amount(done, total, speed_of_running_jobs or speed(finished, now))
 
 
 def speed(events: Iterable[Event], now: float, until: float | None = None) -> float | None:
@@ -78,13 +84,13 @@ def progress(config: Config, files: StudyFiles, now: float) -> list[Part]:
         if stage == "generations":
             rows.append(_row("  responses", all_responses(responses(config, files).values(), now)))
     at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(now))
-    damaged = sorted(str(path) for path in files.damaged)
-    return [
-        f"Study '{config.study}', {at}",
-        table(("", "done", "per minute", "left"), rows),
-        *(f"{path}: cannot be read; delete it, and the next run rebuilds it" for path in damaged[:SHOWN_FILES]),
-        *([f"and {len(damaged) - SHOWN_FILES} more that cannot be read"] if len(damaged) > SHOWN_FILES else []),
-    ]
+    parts: list[Part] = [f"Study '{config.study}', {at}", table(("", "done", "per minute", "left"), rows)]
+    damaged = sorted(map(str, files.damaged))
+    for path in damaged[:SHOWN_FILES]:
+        parts.append(f"{path}: cannot be read; delete it, and the next run rebuilds it")
+    if len(damaged) > SHOWN_FILES:
+        parts.append(f"and {len(damaged) - SHOWN_FILES} more that cannot be read")
+    return parts
 
 
 def _row(name: str, amount: Amount) -> list[str]:

@@ -1,7 +1,8 @@
 """The remaining passes in which a model is asked again about its responses, and their cost."""
 
 from dataclasses import dataclass
-from itertools import product
+from itertools import groupby, product
+from operator import attrgetter
 from pathlib import Path
 
 import polars as pl
@@ -28,29 +29,32 @@ class Passes:
 
 def passes(outlook: Outlook) -> list[Passes]:
     """Return the passes left per family and model, if any; benchmarks with an unknown number of items are left out."""
-    run = outlook.config.run
-    pairs = product(run.asking_families, run.models)
-    wanted = (_of(outlook, family, model) for family, model in pairs if outlook.config.asked_again(family, model))
-    return [left for left in wanted if left.responses]
+    run, left = outlook.config.run, []
+    for family, model in product(run.asking_families, run.models):
+        if outlook.config.asked_again(family, model):
+            work = _passes_of(outlook, family, model)
+            if work.responses:
+                left.append(work)
+    return left
 
 
-def _of(outlook: Outlook, family: str, model: str) -> Passes:
+def _passes_of(outlook: Outlook, family: str, model: str) -> Passes:
     config, (rates, _), declared = outlook.config, outlook.rates[model], FAMILIES[family].asks
     assert declared is not None  # only such families have passes
     template = StudyLayout(config.study).passes
-    left = [
-        max((outlook.responses[model, benchmark].total or 0) - _in_parts(path), 0)
-        for benchmark in config.run.benchmarks
-        if (path := Path(template.format(family=family, model=model, benchmark=benchmark))) in outlook.files.to_make
-    ]
+    n_left = n_jobs = 0
+    for benchmark in config.run.benchmarks:
+        path = Path(template.format(family=family, model=model, benchmark=benchmark))
+        if path in outlook.files.to_make:
+            left = max((outlook.responses[model, benchmark].total or 0) - _in_parts(path), 0)
+            n_left += left
+            n_jobs += left > 0
     settings = family_settings(config, family)
     samples = config.samples_of(model)
     share = min(declared.first_responses(settings) or samples, samples) / samples
-    responses = round(sum(left) * share)
+    responses = round(n_left * share)
     contexts = responses * rates.tokens_per_response * declared.contexts_per_token(settings)
-    seconds = (
-        contexts / rates.contexts_per_s + starts(config, sum(n_left > 0 for n_left in left)) * rates.engine_start_s
-    )
+    seconds = contexts / rates.contexts_per_s + starts(config, n_jobs) * rates.engine_start_s
     return Passes(family, model, responses, contexts, seconds / 3600 * pass_gpus(config, family, model))
 
 
@@ -61,18 +65,22 @@ def starts(config: Config, jobs: int) -> int:
 
 def _in_parts(output: Path) -> int:
     """Return the number of responses that a running job has asked about."""
-    parts = sorted(Path(parts_folder(str(output))).glob("part-*.parquet"))
-    frames = [read(pl.scan_parquet(part).select(RESPONSE).unique()) for part in parts]
-    return sum(len(frame) for frame in frames if frame is not None)
+    n_responses = 0
+    for part in Path(parts_folder(str(output))).glob("part-*.parquet"):
+        responses = read(pl.scan_parquet(part).select(RESPONSE).unique())
+        n_responses += 0 if responses is None else len(responses)
+    return n_responses
 
 
 def shown(left: list[Passes]) -> list[str]:
     """Return a sentence for each family that has passes left."""
     lines = []
-    for family in dict.fromkeys(part.family for part in left):
-        own = [part for part in left if part.family == family]
-        responses, contexts = sum(part.responses for part in own), sum(part.contexts for part in own)
-        gpu_h = sum(part.gpu_h for part in own)
+    for family, models in groupby(left, attrgetter("family")):  # `passes` sorts by family
+        responses, contexts, gpu_h = 0, 0.0, 0.0
+        for work in models:
+            responses += work.responses
+            contexts += work.contexts
+            gpu_h += work.gpu_h
         lines.append(
             f"The family {family} asks the model again about {responses:,} responses: about {contexts / 1e6:,.2f} "
             f"million contexts, {gpu_h:,.2f} of the GPU-hours."

@@ -4,7 +4,9 @@ Rates are measured in finished files if there are any, and otherwise taken from 
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from itertools import product
+from operator import add
 from pathlib import Path
 
 import polars as pl
@@ -43,13 +45,12 @@ class ResponseCount:
 def responses(config: Config, files: StudyFiles) -> dict[tuple[str, str], ResponseCount]:
     """Return the responses of each model and benchmark that is run."""
     items = item_counts(config)
-    return {
-        (model, benchmark): _responses(
-            generations_file(config, model, benchmark), files, count and count * config.samples_of(model)
-        )
-        for model in config.run.models
-        for benchmark, count in items.items()
-    }
+    counts = {}
+    for model, benchmark in product(config.run.models, items):
+        n_items, path = items[benchmark], generations_file(config, model, benchmark)
+        planned = n_items and n_items * config.samples_of(model)
+        counts[model, benchmark] = _responses(path, files, planned)
+    return counts
 
 
 def _responses(path: Path, files: StudyFiles, planned: int | None) -> ResponseCount:
@@ -63,8 +64,9 @@ def _responses(path: Path, files: StudyFiles, planned: int | None) -> ResponseCo
 
 def _part_events(output: Path) -> Iterator[Event]:
     for path in Path(parts_folder(str(output))).glob("part-*.parquet"):
-        if (at := modified(path)) is not None:
-            yield at, row_count(path)
+        changed_at = modified(path)
+        if changed_at is not None:
+            yield changed_at, row_count(path)
 
 
 class Outlook:
@@ -96,8 +98,10 @@ def _items(config: Config, benchmark: str) -> int | None:
         count = sum(1 for _ in local_rows(settings.path))
     if count is None:
         count = settings.expected_items
-    known = [number for number in (count, item_limit(config, benchmark)) if number is not None]
-    return min(known, default=None)
+    limit = item_limit(config, benchmark)
+    if count is None or limit is None:
+        return limit if count is None else count
+    return min(count, limit)
 
 
 def _items_made(path: Path) -> int | None:
@@ -118,7 +122,7 @@ class Traces:
     size: int = 0
 
     def __add__(self, other: "Traces") -> "Traces":
-        return Traces(*(mine + theirs for mine, theirs in zip(vars(self).values(), vars(other).values(), strict=True)))
+        return Traces(*map(add, astuple(self), astuple(other)))
 
     @property
     def rates(self) -> dict[str, float]:
@@ -155,5 +159,7 @@ def _traces(config: Config, model: str, files: StudyFiles) -> Traces:
 
 
 def _measured(path: Path) -> Traces:
-    held = read(pl.scan_parquet(path).select(pl.len().alias("responses"), pl.col("n_tokens").sum().alias("tokens")))
-    return Traces() if held is None else Traces(held["responses"][0], held["tokens"][0], path.stat().st_size)
+    sums = read(pl.scan_parquet(path).select(responses=pl.len(), tokens=pl.col("n_tokens").sum()))
+    if sums is None:
+        return Traces()
+    return Traces(sums["responses"].item(), sums["tokens"].item(), path.stat().st_size)
