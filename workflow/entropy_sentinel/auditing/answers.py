@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ LABELS = ("correct", "incorrect", "unsure")
 
 Response = tuple[str, str, str, int]
 Answers = dict[Response, str]
-_KEYS = "   ".join([f"{key} {answer}" for key, answer in ANSWERS.items()] + ["b back", "q quit (all is saved)"])
+_KEYS = "   ".join([*map(" ".join, ANSWERS.items()), "b back", "q quit (all is saved)"])
 
 
 def answers_file(study: str, judge: str) -> Path:
@@ -41,8 +42,9 @@ def read_answers(path: Path) -> Answers:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: must be a CSV file of answers, but cannot be read: {error}") from None
     head = table[0] if table else []
-    if absent := [name for name in COLUMNS if name not in head]:
-        raise InputError(f"{path}: column '{absent[0]}' is missing; columns: {', '.join(head) or 'none'}")
+    for name in COLUMNS:
+        if name not in head:
+            raise InputError(f"{path}: column '{name}' is missing; columns: {', '.join(head) or 'none'}")
     answers: Answers = {}
     for number, row in enumerate(table[1:], start=1):
         if len(row) != len(head):
@@ -64,7 +66,8 @@ def _answer(row: Mapping[str, str], where: str) -> tuple[Response, str]:
 
 def write_answers(answers: Answers, path: Path) -> None:
     """Write all answers in one step."""
-    _write([COLUMNS, *((*response, label) for response, label in answers.items())], path)
+    rows = [(*response, label) for response, label in answers.items()]
+    _write([COLUMNS, *rows], path)
 
 
 def save_answers(new: Answers, path: Path, known: Answers | None = None) -> tuple[Answers, Answers]:
@@ -73,13 +76,14 @@ def save_answers(new: Answers, path: Path, known: Answers | None = None) -> tupl
     Returns all answers, and the replaced ones. Replaced answers no longer count; they are kept in `replaced_file`
     unless they are among `known`, the caller's own answers, which were changed on purpose.
     """
+    known = known or {}
     with locked(path.with_name(f".{path.name}.lock")):
         kept = read_answers(path) if path.exists() else {}
-        replaced = {
-            response: kept[response]
-            for response, label in new.items()
-            if kept.get(response, label) != label and (known or {}).get(response) != kept[response]
-        }
+        replaced = {}
+        for response, label in new.items():
+            before = kept.get(response, label)
+            if before not in (label, known.get(response)):
+                replaced[response] = before
         if replaced:
             _keep_replaced(replaced, new, replaced_file(path))
         write_answers(kept | new, path)
@@ -123,15 +127,14 @@ def write_page(sample: AuditSample, shown: pl.DataFrame, answers: Answers, path:
 
     The page omits the judge's verdicts. It names `command`, which reads the saved file.
     """
-    names = (*RESPONSE, "question", "reference", "response", "cut_off", "caution")
-    rows = [{name: row[name] for name in names} for row in shown.iter_rows(named=True)]
+    responses = shown.select(RESPONSE).rows()
     content = labelling_page(
         f"Audit: {sample.about['study']}",
-        rows,
+        shown.select(*RESPONSE, "question", "reference", "response", "cut_off", "caution").to_dicts(),
         RESPONSE,
         COLUMNS,
-        [answers.get(tuple(row[name] for name in RESPONSE)) for row in rows],
-        {label: label for label in LABELS},
+        [answers.get(response) for response in responses],
+        dict(zip(LABELS, LABELS, strict=True)),
         "answers.csv",
         command,
     )
@@ -146,8 +149,7 @@ def label_in_terminal(
     Answers that others save there meanwhile count too. `key` waits for a key. The function ends after the last answer,
     with `q`, and if there are no more keys.
     """
-    rows = shown.rows(named=True)
-    responses = [tuple(row[name] for name in RESPONSE) for row in rows]
+    rows, responses = shown.rows(named=True), shown.select(RESPONSE).rows()
     place = _next(responses, answers, 0)
     while place is not None:
         done = sum(response in answers for response in responses)
@@ -180,8 +182,10 @@ def _pressed(key: Callable[[], str]) -> str:
 
 def _next(responses: Sequence[Response], answers: Answers, start: int) -> int | None:
     """Return the first response without an answer from `start` on, or else before it."""
-    order = [*range(start, len(responses)), *range(min(start, len(responses)))]
-    return next((place for place in order if responses[place] not in answers), None)
+    for place in chain(range(start, len(responses)), range(min(start, len(responses)))):
+        if responses[place] not in answers:
+            return place
+    return None
 
 
 def _show(console: Console, row: dict[str, Any], answer: str | None) -> None:

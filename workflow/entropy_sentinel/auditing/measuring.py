@@ -61,7 +61,7 @@ def audit(sample: AuditSample, answers: Answers) -> Audit:
     judged = decided.filter(pl.col("verdict").is_in(_SAYS)).with_columns(same=pl.col("answer") == pl.col("verdict"))
     if judged.is_empty():
         raise InputError("no answer is for a response that the judge has labelled, so there is nothing to compare yet")
-    right, wrong = (judged.filter(answer=says) for says in _SAYS)
+    right, wrong = judged.filter(answer="correct"), judged.filter(answer="incorrect")
     nulls = decided.filter(verdict="null").with_columns(same=pl.col("answer") == "correct")
     labelled = strata.filter(pl.col("verdict").is_in(_SAYS))
     covered = _sum(labelled.join(judged, on=STRATUM, how="semi")["n"]) / _sum(labelled["n"])
@@ -94,10 +94,12 @@ def _sum(numbers: pl.Series) -> float:
 
 def _kappa(judged: pl.DataFrame) -> Interval:
     scale = effective_size(judged["weight"]) / _sum(judged["weight"])
-    cells = [
-        [_sum(judged.filter(verdict=verdict, answer=other)["weight"]) * scale for other in _SAYS] for verdict in _SAYS
-    ]
-    return kappa(cells)
+
+    def cells(verdict: str) -> list[float]:
+        rows = judged.filter(verdict=verdict)
+        return [_sum(rows.filter(answer=answer)["weight"]) * scale for answer in _SAYS]
+
+    return kappa([cells(verdict) for verdict in _SAYS])
 
 
 def _agreement_rows(judged: pl.DataFrame, strata: pl.DataFrame) -> Iterator[dict[str, Any]]:
@@ -127,15 +129,11 @@ def _agreement_row(by: str, rows: pl.DataFrame, whose: dict[str, str]) -> dict[s
 
 def _domain_rows(labelled: pl.DataFrame, right: pl.DataFrame, wrong: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield each domain's accuracy by the judge's labels, and corrected by its error rates, equal in all domains."""
-    rates = []
-    for rows in (right, wrong):
-        size = effective_size(rows["weight"])
-        rates.append((_weighted(rows) * size if size else 0.0, size))
-    for (model, benchmark), part in labelled.sort("model", "benchmark").group_by(
-        "model", "benchmark", maintain_order=True
-    ):
+    sensitivity, specificity = _same_of(right), _same_of(wrong)
+    domains = labelled.sort("model", "benchmark").group_by("model", "benchmark", maintain_order=True)
+    for (model, benchmark), part in domains:
         n, n_correct = int(part["n"].sum()), int(part.filter(verdict="correct")["n"].sum())
-        share = corrected_share(n_correct, n, sensitivity=rates[0], specificity=rates[1])
+        share = corrected_share(n_correct, n, sensitivity=sensitivity, specificity=specificity)
         yield {
             "model": model,
             "benchmark": benchmark,
@@ -148,17 +146,24 @@ def _domain_rows(labelled: pl.DataFrame, right: pl.DataFrame, wrong: pl.DataFram
         }
 
 
+def _same_of(rows: pl.DataFrame) -> tuple[float, float]:
+    """Return the effective numbers of rows that are the `same`, and of all rows."""
+    size = effective_size(rows["weight"])
+    return (_weighted(rows) * size if size else 0.0), size
+
+
 def write_audit(figures: Audit, folder: Path) -> list[Path]:
     """Write `agreement.csv`, `domains.csv` and `report.json`, which has everything."""
+    rates = {name: getattr(figures, name)._asdict() for name in _RATES}
     whole = {
         "about": figures.about,
         "answers": figures.counts,
         "covered": figures.covered,
-        **{name: getattr(figures, name)._asdict() for name in _RATES},
+        **rates,
         "agreement": figures.agreement.to_dicts(),
         "domains": figures.domains.to_dicts(),
     }
-    agreement, domains, report = (folder / name for name in ("agreement.csv", "domains.csv", "report.json"))
+    agreement, domains, report = folder / "agreement.csv", folder / "domains.csv", folder / "report.json"
     write_table(figures.agreement, agreement)
     write_table(figures.domains, domains)
     write_whole(report, json.dumps(whole, indent=2) + "\n")
@@ -168,43 +173,35 @@ def write_audit(figures: Audit, folder: Path) -> list[Path]:
 def parts(figures: Audit) -> list[Part]:
     """Return the lines and tables for the terminal."""
     counts = ", ".join(f"{count} {label.replace('_', ' ')}" for label, count in figures.counts.items())
-    in_all, *others = figures.agreement.filter(pl.col("by") != "stratum").rows(named=True)
-    rates = [[text, *_cells(getattr(figures, name))] for name, text in _RATES.items()]
-    undefined = {text: getattr(figures, name).reason for name, text in _RATES.items()}
-    unknown = figures.domains.filter(pl.col("reason").is_not_null())["reason"].unique().sort()
+    of_all, *others = figures.agreement.filter(pl.col("by") != "stratum").rows(named=True)
+    rates, undefined = [["agreement with the judge", *_numbers(of_all, "agreement", "lower", "upper")]], []
+    for name, text in _RATES.items():
+        rate = getattr(figures, name)
+        rates.append([text, *_numbers(rate._asdict(), "estimate", "lower", "upper")])
+        if rate.reason:
+            undefined.append(f"{text}: {rate.reason}.")
+    agreement = []
+    for row in others:
+        cells = [f"{row['by']} {row[row['by']]}", str(row["n_answers"]), str(row["n_same"])]
+        agreement.append(cells + _numbers(row, "agreement", "lower", "upper"))
+    domains = []
+    for row in figures.domains.iter_rows(named=True):
+        cells = [f"{row['model']}, {row['benchmark']}", str(row["n_labelled"])]
+        domains.append(cells + _numbers(row, "accuracy", "corrected", "lower", "upper"))
+    uncorrected = figures.domains["reason"].drop_nulls().unique().sort()
     return [
         f"Audit of judge '{figures.about['judge']}' in study '{figures.about['study']}': {counts}.",
         f"Weighted shares with 95 % intervals, over the strata with an answer: {figures.covered:.1%} of the judge's "
         "labels.",
-        table(("share of responses", "estimate", "from", "to"), [["agreement with the judge", *_row(in_all)], *rates]),
-        *(f"{text}: {reason}." for text, reason in undefined.items() if reason),
-        table(
-            ("agreement by", "answers", "the same", "estimate", "from", "to"),
-            [
-                [f"{row['by']} {row[row['by']]}", str(row["n_answers"]), str(row["n_same"]), *_row(row)]
-                for row in others
-            ],
-        ),
+        table(("share of responses", "estimate", "from", "to"), rates),
+        *undefined,
+        table(("agreement by", "answers", "the same", "estimate", "from", "to"), agreement),
         "Accuracy of each domain by the judge's labels, and corrected for its errors (Rogan and Gladen; Lang and "
         "Reiczigel). The correction assumes that errors are equally frequent in all domains:",
-        table(
-            ("model, domain", "labels", "accuracy", "corrected", "from", "to"),
-            [
-                [
-                    f"{row['model']}, {row['benchmark']}",
-                    str(row["n_labelled"]),
-                    *(number(row[name]) for name in ("accuracy", "corrected", "lower", "upper")),
-                ]
-                for row in figures.domains.iter_rows(named=True)
-            ],
-        ),
-        *(f"Not corrected: {reason}." for reason in unknown),
+        table(("model, domain", "labels", "accuracy", "corrected", "from", "to"), domains),
+        *[f"Not corrected: {reason}." for reason in uncorrected],
     ]
 
 
-def _row(row: dict[str, Any]) -> list[str]:
-    return [number(row[name]) for name in ("agreement", "lower", "upper")]
-
-
-def _cells(interval: Interval) -> list[str]:
-    return [number(interval.estimate), number(interval.lower), number(interval.upper)]
+def _numbers(row: dict[str, Any], *names: str) -> list[str]:
+    return [number(row[name]) for name in names]

@@ -5,6 +5,7 @@ A stratum is a model, a benchmark and a verdict of the judge: correct, incorrect
 
 import hashlib
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import TypedDict, cast
 
@@ -87,12 +88,11 @@ def draw(population: pl.DataFrame, size: int, seed: int) -> tuple[pl.DataFrame, 
     strata = population.sort(*STRATUM, *RESPONSE).partition_by(STRATUM, maintain_order=True)
     sizes = [len(part) for part in strata]
     counts = apportion(sizes, [0] * len(sizes), sizes, size).tolist()
-    chosen = [part[np.sort(random.permutation(len(part))[:n])] for part, n in zip(strata, counts, strict=True)]
-    about = [
-        Stratum(model=model, benchmark=benchmark, verdict=verdict, n=len(part), drawn=n)
-        for part, n in zip(strata, counts, strict=True)
-        for model, benchmark, verdict in part.select(STRATUM).head(1).rows()
-    ]
+    chosen, about = [], []
+    for part, n in zip(strata, counts, strict=True):
+        chosen.append(part[np.sort(random.permutation(len(part))[:n])])
+        model, benchmark, verdict = part.select(STRATUM).row(0)
+        about.append(Stratum(model=model, benchmark=benchmark, verdict=verdict, n=len(part), drawn=n))
     rows = pl.concat(chosen)
     return rows[random.permutation(len(rows))], about
 
@@ -119,14 +119,14 @@ def population(config: Config, judge: str) -> pl.DataFrame:
     Unlabelled responses to items without a reference are omitted, because people could not label them either. Raises
     DamagedFileError for a missing file.
     """
-    parts = [_of(config, judge, model, name) for model in config.run.models for name in config.run.benchmarks]
-    rows = pl.concat(parts)
+    domains = product(config.run.models, config.run.benchmarks)
+    rows = pl.concat(_labelled_responses(config, judge, model, benchmark) for model, benchmark in domains)
     if rows.is_empty():
         raise InputError(f"judge '{judge}' has no response with a label or a reference in study '{config.study}'")
     return rows
 
 
-def _of(config: Config, judge: str, model: str, benchmark: str) -> pl.DataFrame:
+def _labelled_responses(config: Config, judge: str, model: str, benchmark: str) -> pl.DataFrame:
     names = {"judge": judge, "model": model, "benchmark": benchmark}
     labels = LABELS.read(StudyLayout(config.study).labels.format(**names), ["item_id", "sample", "label"])
     rows = labels.join(material_of(config, model, benchmark), on=SAMPLE, how="inner")
@@ -153,29 +153,23 @@ def material_of(config: Config, model: str, benchmark: str) -> pl.DataFrame:
     return responses.rename({"text": "response"}).join(items, on="item_id", how="inner", maintain_order="left")
 
 
-def _cautions(config: Config, judge: str, model: str, benchmark: str) -> pl.DataFrame:
-    path = StudyLayout(config.study).labels.format(judge=judge, model=model, benchmark=benchmark)
-    return LABELS.read(path, ["item_id", "sample", "caution"])
-
-
 def material(config: Config, sample: AuditSample) -> pl.DataFrame:
     """Return the sample with what people see and a label's `caution`, without the judge's verdicts.
 
     Raises InputError if a response has changed since the sample was drawn.
     """
-    pairs = sample.rows.select("model", "benchmark").unique(maintain_order=True).rows()
-    texts = pl.concat(
-        material_of(config, model, benchmark)
-        .join(_cautions(config, sample.about["judge"], model, benchmark), on=SAMPLE, how="left", maintain_order="left")
-        .with_columns(model=pl.lit(model), benchmark=pl.lit(benchmark))
-        for model, benchmark in pairs
-    )
-    shown = sample.rows.drop("verdict").join(texts, on=RESPONSE, how="left", maintain_order="left")
+    layout, judge, parts = StudyLayout(config.study), sample.about["judge"], []
+    for model, benchmark in sample.rows.select("model", "benchmark").unique(maintain_order=True).rows():
+        path = layout.labels.format(judge=judge, model=model, benchmark=benchmark)
+        cautions = LABELS.read(path, ["item_id", "sample", "caution"])
+        part = material_of(config, model, benchmark).join(cautions, on=SAMPLE, how="left", maintain_order="left")
+        parts.append(part.with_columns(model=pl.lit(model), benchmark=pl.lit(benchmark)))
+    shown = sample.rows.drop("verdict").join(pl.concat(parts), on=RESPONSE, how="left", maintain_order="left")
     for row in shown.iter_rows(named=True):
         if row["response"] is None or response_hash(row["response"]) != row["response_hash"]:
-            path = sample_file(sample.about["study"], sample.about["judge"])
+            file = sample_file(sample.about["study"], judge)
             raise InputError(
-                f"{path}: the response of {row['model']} to {row['item_id']} has changed since the sample was drawn; "
+                f"{file}: the response of {row['model']} to {row['item_id']} has changed since the sample was drawn; "
                 "draw again with --new; answers for unchanged responses are kept"
             )
     return shown

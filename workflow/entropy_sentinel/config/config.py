@@ -44,13 +44,15 @@ def load_config(raw: Mapping[str, Any], source: str = "config", own: Mapping[str
     try:
         if not wrong:
             config = fitted(Config.model_validate(with_benchmarks(_with_own_sources(raw, own or {}))))
-            wrong = [missing] if (missing := missing_file(config)) else list(unfit_rows(config))
+            missing = missing_file(config)
+            wrong = [missing] if missing else list(unfit_rows(config))
     except ValidationError as error:
         wrong = [described(problem) + _declared_in(problem) for problem in error.errors()]
     except ValueError as error:
         wrong = [str(error)]
     if wrong:
-        raise ConfigError(extensions.with_failures("\n".join(f"{source}: {_one_line(problem)}" for problem in wrong)))
+        lines = [f"{source}: {_one_line(problem)}" for problem in wrong]
+        raise ConfigError(extensions.with_failures("\n".join(lines)))
     if own is not None:
         config._left_out = [line for line in config.left_out if _is_set(line.partition(":")[0], own)]
     return config
@@ -123,8 +125,10 @@ def described(problem: Mapping[str, Any]) -> str:
 def _shown(problem: Mapping[str, Any]) -> str:
     """Return the value if it is short and not a secret, and advice if YAML reads it as something else."""
     value = problem.get("input")
-    secret = any(is_secret_name(str(part)) for part in problem["loc"]) or re.search("://.*@", str(value))
-    if problem["type"] == "missing" or secret or not (isinstance(value, str | int | float | bool) or value is None):
+    is_short = value is None or isinstance(value, str | int | float | bool)
+    if problem["type"] == "missing" or not is_short:
+        return ""
+    if any(is_secret_name(str(part)) for part in problem["loc"]) or re.search("://.*@", str(value)):
         return ""
     text = json.dumps(value, ensure_ascii=False)
     text = text if len(text) <= 100 else f"{text[:97]}..."
@@ -146,9 +150,12 @@ def _partial(schema: Any, definitions: dict[str, Any]) -> Any:
         return schema
     if "oneOf" in schema:
         schema = _any_kind(definitions[part["$ref"].removeprefix("#/$defs/")] for part in schema["oneOf"])
-    # A list has the names of required keys; a config key of this name would be a dict.
-    kept = {key: value for key, value in schema.items() if key != "required" or isinstance(value, dict)}
-    return {key: _partial(value, definitions) for key, value in kept.items()}
+    partial = {}
+    for key, value in schema.items():
+        # A list has the names of required keys; a config key of this name would be a dict.
+        if key != "required" or isinstance(value, dict):
+            partial[key] = _partial(value, definitions)
+    return partial
 
 
 def _any_kind(kinds: Iterable[dict[str, Any]]) -> dict[str, Any]:

@@ -56,11 +56,12 @@ def training_groups(config: Config) -> dict[str, tuple[str, ...]]:
 
 def kept_estimators(config: Config, names: Iterable[str] | None = None) -> dict[str, tuple[str, ...]]:
     """Return the estimators of each named group to keep as files, in the order of `estimation.keep` or of `names`."""
-    wanted = list(config.estimation.keep if names is None else names)
-    return {
-        name: tuple(config.groups[name].estimator if estimator == OWN else estimator for estimator in wanted)
-        for name in config.run.groups
-    }
+    names = list(config.estimation.keep if names is None else names)
+    kept = {}
+    for group in config.run.groups:
+        own = config.groups[group].estimator
+        kept[group] = tuple(own if name == OWN else name for name in names)
+    return kept
 
 
 def group_files(config: Config) -> dict[str, str]:
@@ -76,7 +77,9 @@ def groups_of_judge(config: Config, judge: str) -> list[str]:
     read = {section.READS for section in config.shown.values() if section.is_of(judge)}
     if Reads.ALL in read:
         return list(group_files(config))
-    return [group_file(group.group_id) for group in shown_groups(config).values()] if Reads.SHOWN in read else []
+    if Reads.SHOWN in read:
+        return [group_file(group.group_id) for group in shown_groups(config).values()]
+    return []
 
 
 def first_group(config: Config) -> str | None:
@@ -97,15 +100,14 @@ def pages(config: Config, judge: str, but: str) -> dict[str, dict[str, str]]:
 
     The keys are the texts of the links; below each, the models, or "" for a single page.
     """
-    own = Path(getattr(config.analyses, but).PAGE).parent
-    return {
-        section.TELLS: {
-            model: os.path.relpath(section.PAGE, own).format(judge=judge, model=model)
-            for model in (config.run.models if "{model}" in section.PAGE else [""])
-        }
-        for name, section in config.shown.items()
-        if name != but and section.PAGE and section.is_of(judge)
-    }
+    folder = Path(getattr(config.analyses, but).PAGE).parent
+    links = {}
+    for name, section in config.shown.items():
+        if name != but and section.PAGE and section.is_of(judge):
+            template = os.path.relpath(section.PAGE, folder)
+            models = config.run.models if "{model}" in section.PAGE else [""]
+            links[section.TELLS] = {model: template.format(judge=judge, model=model) for model in models}
+    return links
 
 
 def estimate_batches(config: Config) -> dict[str, list[str]]:
@@ -127,5 +129,8 @@ def _batches(config: Config, rule: str, wildcard: str, *parts: list[str]) -> dic
     size = config.estimation.groups_per_job
     if size == 1:
         return {rule: [wildcard]}
-    batches = [part[start : start + size] for part in parts for start in range(0, len(part), size)]
-    return {f"{rule}_{number}": batch for number, batch in enumerate(batches)}
+    batches: dict[str, list[str]] = {}
+    for part in parts:
+        for start in range(0, len(part), size):
+            batches[f"{rule}_{len(batches)}"] = part[start : start + size]
+    return batches

@@ -1,7 +1,7 @@
 """Checks of the local files that a study names: they exist, and rows have the required columns."""
 
 from collections.abc import Iterator
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 
 from entropy_sentinel.config.generations import benchmark_settings, comparing_families, given_pass
@@ -16,7 +16,11 @@ def missing_file(config: Config) -> str | None:
 
     Only models and benchmarks that are run are checked; the files of others may be added later.
     """
-    return next((problem for path, problem in _needed(config) if not path.is_file()), None)
+    needed = chain(_needed_by_models(config), _needed_by_benchmarks(config), _needed_by_judges(config))
+    for path, problem in needed:
+        if not path.is_file():
+            return problem
+    return None
 
 
 def unfit_rows(config: Config) -> Iterator[str]:
@@ -32,27 +36,36 @@ def unfit_rows(config: Config) -> Iterator[str]:
                 yield f"benchmarks.{name}: {error}"
 
 
-def _needed(config: Config) -> Iterator[tuple[Path, str]]:
-    """Yield every local file of models, benchmarks and judges that are run, and the error if it is missing."""
-    judging = (config.judges[name] for name in config.run.judges)
-    served = [judge.served_by for judge in judging if judge.served_by]
-    for name in dict.fromkeys([*config.run.models, *served]):
-        model, key = config.models[name], f"models.{name}"
-        yield from ((file, f"{key}{problem}") for file, problem in model.needed_files(config.run.benchmarks))
+def _needed_by_models(config: Config) -> Iterator[tuple[Path, str]]:
+    """Yield the local files of models, also of those in judges and signals, and the error if one is missing."""
+    serving = [config.judges[name].served_by for name in config.run.judges]
+    for name in dict.fromkeys([*config.run.models, *filter(None, serving)]):
+        for file, problem in config.models[name].needed_files(config.run.benchmarks):
+            yield file, f"models.{name}{problem}"
+        if name not in config.run.models:
+            continue
         for family, benchmark in product(config.run.asking_families, config.run.benchmarks):
-            if name in config.run.models and (given := given_pass(config, family, name, benchmark)):
-                must = f"{key}.source_passes: must hold {family}/{benchmark}.parquet"
+            given = given_pass(config, family, name, benchmark)
+            if given is not None:
+                must = f"models.{name}.source_passes: must hold {family}/{benchmark}.parquet"
                 yield Path(given), f"{must}; '{Path(given).parents[1]}' does not"
-    for name, section in comparing_families(config).items():
+    for family, section in comparing_families(config).items():
         if section.path is not None:
             file, problem = folder_of_weights(section.path)
-            yield file, f"signals.{name}{problem}"
+            yield file, f"signals.{family}{problem}"
+
+
+def _needed_by_benchmarks(config: Config) -> Iterator[tuple[Path, str]]:
     for name in config.run.benchmarks:
         path = config.benchmarks[name].path
         if path is not None:
             yield Path(path), f"benchmarks.{name}.path: must be a file; there is none at '{path}'"
-    for run, answering, benchmark in product(config.run.judges, config.run.models, config.run.benchmarks):
-        for name in config.basic_judges(run, benchmark):
+
+
+def _needed_by_judges(config: Config) -> Iterator[tuple[Path, str]]:
+    run = config.run
+    for judge, model, benchmark in product(run.judges, run.models, run.benchmarks):
+        for name in config.basic_judges(judge, benchmark):
             if config.has_labels_files(name, benchmark):
-                missing = config.judges[name].missing_file(answering, benchmark)
-                yield from ((file, f"judges.{name}{problem}") for file, problem in missing)
+                for file, problem in config.judges[name].missing_file(model, benchmark):
+                    yield file, f"judges.{name}{problem}"

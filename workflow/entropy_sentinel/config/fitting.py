@@ -23,33 +23,52 @@ def fitted(config: Config) -> Config:
     Raises ValueError if nothing is left to train on, and for unknown names in the sections of the analyses.
     """
     groups, lines = _groups(config)
-    sizes, left_out = _sizes(config)
-    reading = [name for name, section in config.shown.items() if section.READS]
-    if reading and not groups and not sizes:
-        raise ValueError(
-            f"run: nothing to train on, which run.analyses needs ({', '.join(reading)}): name a group of "
-            "`groups` in run.groups, or a size in run.sizes" + "".join(f"; {line}" for line in [*lines, *left_out])
-        )
+    sizes, more_lines = _sizes(config)
+    lines += more_lines
+    _check_training(config, has_groups=bool(groups or sizes), lines=lines)
+    config = config.model_copy(update={"run": config.run.model_copy(update={"groups": groups, "sizes": sizes})})
+    analyses, more_lines = _analyses(config, _study_names(config))
+    lines += more_lines
+    update = {"run": config.run.model_copy(update={"analyses": list(analyses)})}
+    config = config.model_copy(update=update | {"analyses": config.analyses.model_copy(update=analyses)})
+    config._left_out = [*lines, *_unasked(config)]
+    return config
+
+
+def _check_training(config: Config, has_groups: bool, lines: list[str]) -> None:
+    """Raise ValueError if an analysis reads estimates, and none can be made; `lines` are about groups left out."""
+    reading = ", ".join(name for name, section in config.shown.items() if section.READS)
+    if not reading:
+        return
+    if not has_groups:
+        must = "name a group of `groups` in run.groups, or a size in run.sizes"
+        problem = f"run: nothing to train on, which run.analyses needs ({reading}): {must}"
+        raise ValueError("; ".join([problem, *lines]))
     for name in config.run.models:
-        if reading and (key := config.models[name].no_logprobs):
+        key = config.models[name].no_logprobs
+        if key:
             raise ValueError(
                 f"models.{name}.{key}: without log-probabilities nothing can be trained or estimated, which "
-                f"run.analyses needs ({', '.join(reading)}): leave the model out of run.models, or run only analyses "
+                f"run.analyses needs ({reading}): leave the model out of run.models, or run only analyses "
                 "that need no estimates, as in run.analyses: [responses]"
             )
-    config = config.model_copy(update={"run": config.run.model_copy(update={"groups": groups, "sizes": sizes})})
-    studied = StudyNames(
-        models=config.run.models,
-        benchmarks=config.run.benchmarks,
-        judges=config.run.judges,
+
+
+def _study_names(config: Config) -> StudyNames:
+    """Return the names that the sections of analyses may use."""
+    run = config.run
+    return StudyNames(
+        models=run.models,
+        benchmarks=run.benchmarks,
+        judges=run.judges,
         labelled=config.labelled,
-        answered=[name for name in config.run.benchmarks if config.benchmarks[name].answers],
-        compared=[name for name in config.run.benchmarks if config.benchmarks[name].judge is None],
-        groups=groups or list(shown_groups(config)),
+        answered=[name for name in run.benchmarks if config.benchmarks[name].answers],
+        compared=[name for name in run.benchmarks if config.benchmarks[name].judge is None],
+        groups=run.groups or list(shown_groups(config)),
         kept=config.estimation.keep,
         estimated=[config.estimation.default, *config.estimation.estimators],
-        families=config.run.features,
-        samples=min(map(config.samples_of, config.run.models)),
+        families=run.features,
+        samples=min(map(config.samples_of, run.models)),
         known={
             "models": config.models,
             "benchmarks": config.benchmarks,
@@ -61,60 +80,58 @@ def fitted(config: Config) -> Config:
             "estimated": ESTIMATORS,
         },
     )
-    analyses, more = _analyses(config, studied)
-    left_out += more
-    update = {"run": config.run.model_copy(update={"analyses": list(analyses)})}
-    config = config.model_copy(update=update | {"analyses": config.analyses.model_copy(update=analyses)})
-    config._left_out = [*lines, *left_out, *_unasked(config)]
-    return config
 
 
 def _analyses(config: Config, studied: StudyNames) -> tuple[dict[str, Analysis], list[str]]:
     """Return the sections of the possible analyses by name, and a line for each part left out."""
-    made: dict[str, Analysis] = {}
+    analyses: dict[str, Analysis] = {}
     lines = []
     for name in config.run.analyses:
         section: Analysis = getattr(config.analyses, name)
-        if obstacle := section.obstacle(studied):
+        obstacle = section.obstacle(studied)
+        if obstacle:
             lines.append(f"run.analyses: {name} left out because {obstacle}")
         else:
-            made[name], more = section.fitted(studied)
-            lines += more
-    if not made:
+            analyses[name], more_lines = section.fitted(studied)
+            lines += more_lines
+    if not analyses:
         raise ValueError(f"run.analyses: no analysis is possible: {'; '.join(lines)}")
-    return made, lines
+    return analyses, lines
 
 
 def _unasked(config: Config) -> list[str]:
     """Return a line for the models that families cannot ask again: their signals are null, for one reason."""
-    models_by_reason: dict[tuple[str, str], list[str]] = {}
+    models_by_families: dict[tuple[str, str], list[str]] = {}
     for model in config.run.models:
-        reasons = {family: config.unaskable(family, model) for family in config.run.asking_families}
-        for why in dict.fromkeys(filter(None, reasons.values())):
-            families = ", ".join(family for family, reason in reasons.items() if reason == why)
-            models_by_reason.setdefault((families, why), []).append(model)
-    return [
-        f"run.features: signals of {families} are null for {', '.join(models)}, since {why}"
-        for (families, why), models in models_by_reason.items()
-    ]
+        families_by_reason: dict[str, list[str]] = {}
+        for family in config.run.asking_families:
+            why = config.unaskable(family, model)
+            if why is not None:
+                families_by_reason.setdefault(why, []).append(family)
+        for why, families in families_by_reason.items():
+            models_by_families.setdefault((", ".join(families), why), []).append(model)
+    lines = []
+    for (names, why), models in models_by_families.items():
+        lines.append(f"run.features: signals of {names} are null for {', '.join(models)}, since {why}")
+    return lines
 
 
 def _groups(config: Config) -> tuple[list[str], list[str]]:
     """Return the named groups whose benchmarks are all run, and a line for each other group."""
-    run, lines = [], []
+    groups, lines = [], []
     for name in config.run.groups:
         absent = [benchmark for benchmark in config.groups[name].benchmarks if benchmark not in config.run.benchmarks]
         if absent:
             lines.append(f"run.groups: {name} left out because not in run.benchmarks: {', '.join(absent)}")
         else:
-            run.append(name)
-    return run, lines
+            groups.append(name)
+    return groups, lines
 
 
 def _sizes(config: Config) -> tuple[list[SweepSize], list[str]]:
     """Return the distinct sizes, as numbers, that leave a benchmark unseen, and a line for each other size."""
     n_labelled, n_benchmarks = len(config.labelled), len(config.run.benchmarks)
-    run: dict[int, SweepSize] = {}
+    sizes: dict[int, SweepSize] = {}
     lines = []
     for sweep in config.run.sizes:
         size = sweep.number(n_labelled)
@@ -127,6 +144,6 @@ def _sizes(config: Config) -> tuple[list[SweepSize], list[str]]:
                 f"run.sizes: {sweep.size} of {n_labelled} benchmarks makes {n_groups:,} training groups; at most "
                 f"{MOST_GROUPS:,}, choose another size"
             )
-        elif size not in run or sweep.configurations == "all":
-            run[size] = sweep.model_copy(update={"size": size})
-    return list(run.values()), lines
+        elif size not in sizes or sweep.configurations == "all":
+            sizes[size] = sweep.model_copy(update={"size": size})
+    return list(sizes.values()), lines

@@ -108,12 +108,12 @@ def gpus(config: Config, model: str) -> int:
 
 def engines(config: Config) -> dict[str, int]:
     """Return the number of the engine of each model that vLLM loads; models with the same weights share one."""
-    keys: dict[str, int] = {}
+    number_by_weights: dict[str, int] = {}
     numbers = {}
     for model in dict.fromkeys(config.models[name].same_as or name for name in config.run.models):
         if config.models[model].LOADS_WEIGHTS:
-            key = json.dumps(loaded(served_settings(config, model)), sort_keys=True)
-            numbers[model] = keys.setdefault(key, len(keys))
+            weights = json.dumps(loaded(served_settings(config, model)), sort_keys=True)
+            numbers[model] = number_by_weights.setdefault(weights, len(number_by_weights))
     return numbers
 
 
@@ -139,14 +139,14 @@ def pass_settings(config: Config, family: str, model: str, benchmark: str) -> di
         name = config.models[model].same_as or model
         facts = config.models[name].unreported_facts()
         asked = {"asked_with": {**generation_settings(config, name, benchmark), **facts}}
-    why = config.unaskable(family, model)
-    return {
+    settings = {
         "family": family,
         "version": declared.version,
         **asked,
         "settings": family_settings(config, family),
-        **({"unaskable": why} if why else {}),
     }
+    why = config.unaskable(family, model)
+    return settings | {"unaskable": why} if why else settings
 
 
 def family_settings(config: Config, family: str) -> dict[str, Any]:
@@ -157,9 +157,8 @@ def family_settings(config: Config, family: str) -> dict[str, Any]:
 
 def comparing_families(config: Config) -> dict[str, TextModel]:
     """Return the sections of the study's families that compare texts, by name."""
-    return {
-        name: getattr(config.signals, name) for name in config.run.further_families if FAMILIES[name].compares_texts
-    }
+    names = [name for name in config.run.further_families if FAMILIES[name].compares_texts]
+    return {name: getattr(config.signals, name) for name in names}
 
 
 def comparing_settings(config: Config, family: str) -> dict[str, Any]:
@@ -178,18 +177,16 @@ def server_settings(config: Config) -> dict[str, dict[str, Any]]:
 
     Results do not depend on them.
     """
-    models = {
-        f"models.{name}.{model.kind}": model.server.model_dump(include={*model.server.UNTRACKED})
-        | {"ledger": ledger(config, f"models.{name}")}
-        for name, model in config.models.items()
-        if model.server is not None
-    }
-    judges = {
-        f"judges.{name}": judge.model_dump(include={*judge.UNTRACKED}) | {"ledger": ledger(config, f"judges.{name}")}
-        for name, judge in config.judges.items()
-        if judge.UNTRACKED
-    }
-    return models | judges
+    servers: dict[str, dict[str, Any]] = {}
+    for name, model in config.models.items():
+        if model.server is not None:
+            settings = model.server.model_dump(include={*model.server.UNTRACKED})
+            servers[f"models.{name}.{model.kind}"] = settings | {"ledger": ledger(config, f"models.{name}")}
+    for name, judge in config.judges.items():
+        if judge.UNTRACKED:
+            settings = judge.model_dump(include={*judge.UNTRACKED})
+            servers[f"judges.{name}"] = settings | {"ledger": ledger(config, f"judges.{name}")}
+    return servers
 
 
 def ledger(config: Config, server: str) -> str:
@@ -240,7 +237,8 @@ def config_snippet(config: Config, model: str, base_url: str) -> str:
     # Settings of the server's start cannot be set for an API as well.
     given = config.models[model].model_dump(include={"id", "path", "lora", "template_date"})
     lines = [f"    {key}: null" for key, value in given.items() if value is not None]
-    if revision := served_settings(config, model)["revision"]:
+    revision = served_settings(config, model)["revision"]
+    if revision:
         lines.append(f"    revision: '{revision}'  # commit of the server's weights")
     api = f"    api: {{model: hosted_vllm/{model}, base_url: '{base_url}'}}"
     return "\n".join(["# For one more --configfile, once the server is up:", "models:", f"  {model}:", *lines, api])

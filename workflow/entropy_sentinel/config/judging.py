@@ -1,5 +1,6 @@
 """The labels of a judge: the settings they depend on, which judge labels which benchmark, and who serves it."""
 
+from itertools import product
 from typing import Any, cast
 
 from entropy_sentinel.config.generations import served_settings
@@ -30,7 +31,8 @@ def _settings_of(config: Config, judge: str, benchmark: str | None) -> JudgeSett
     tolerance = config.benchmarks[benchmark].tolerance if benchmark and settings.TOLERANT else None
     if tolerance:
         job["tolerance"] = tolerance.model_dump(exclude_defaults=True)
-    if parts := {name: _settings_of(config, name, benchmark) for name in members(settings)}:
+    parts = {name: _settings_of(config, name, benchmark) for name in members(settings)}
+    if parts:
         job["members"] = parts
     return job
 
@@ -46,38 +48,45 @@ def _server(config: Config, model: str) -> ServedSettings:
 
 def labels_files(config: Config, judge: str, model: str, benchmark: str) -> list[str]:
     """Return the files of imported labels that a judge, or one that it combines, uses."""
-    names = (name for name in config.basic_judges(judge, benchmark) if config.has_labels_files(name, benchmark))
-    return [file for name in names if (file := config.judges[name].file(model, benchmark)) is not None]
+    files = []
+    for name in config.basic_judges(judge, benchmark):
+        file = config.judges[name].file(model, benchmark)
+        if file is not None and config.has_labels_files(name, benchmark):
+            files.append(file)
+    return files
 
 
 def served_judges(config: Config) -> list[str]:
     """Return the study's judges whose jobs start a server, one for all benchmarks of a model."""
     if len(own_judges(config)) == len(config.run.benchmarks):
         return []
-    judges = {name: config.judges[name] for name in config.run.judges}
-    return [name for name, judge in judges.items() if judge.served_by]
+    return [name for name in config.run.judges if config.judges[name].served_by]
 
 
 def own_judges(config: Config) -> dict[str, str]:
     """Return the benchmarks that are run with their own judge, by name; no other judge labels them."""
-    own = {name: config.benchmarks[name].judge for name in config.run.benchmarks}
-    return {name: judge for name, judge in own.items() if judge is not None}
+    own = {}
+    for name in config.run.benchmarks:
+        judge = config.benchmarks[name].judge
+        if judge is not None:
+            own[name] = judge
+    return own
 
 
 def paid_judges(config: Config) -> dict[str, list[str]]:
     """Return the judges behind servers that the study uses, each with the judges of `run.judges` that use it."""
     asking: dict[str, list[str]] = {}
-    for run in config.run.judges if config.reads_labels else ():
-        for name in dict.fromkeys(
-            part for benchmark in config.run.benchmarks for part in config.basic_judges(run, benchmark)
-        ):
-            if config.judges[name].HAS_LEDGER:
-                asking.setdefault(name, []).append(run)
+    if not config.reads_labels:
+        return asking
+    for judge, benchmark in product(config.run.judges, config.run.benchmarks):
+        for name in config.basic_judges(judge, benchmark):
+            if config.judges[name].HAS_LEDGER and judge not in asking.setdefault(name, []):
+                asking[name].append(judge)
     return asking
 
 
 def hub_models(config: Config) -> list[str]:
     """Return the models with weights on the hub: those that answer, and those that serve as judges."""
-    judging = (config.judges[name] for name in served_judges(config))
-    judges = [judge.served_by for judge in judging if judge.served_by]
-    return [name for name in dict.fromkeys([*config.run.models, *judges]) if config.models[name].ON_HUB]
+    serving = [config.judges[name].served_by for name in served_judges(config)]
+    names = dict.fromkeys([*config.run.models, *filter(None, serving)])
+    return [name for name in names if config.models[name].ON_HUB]

@@ -8,8 +8,10 @@ are written out by then. The command `entropy-sentinel` is safe from both.
 """
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from entropy_sentinel.frames.errors import ConfigError
 # The paper's study has 500 values and is 8 deep.
 MOST_VALUES, DEEPEST = 100_000, 50
 _LARGEST = 2**63
+_UNSTORABLE = re.compile("[\ud800-\udfff\0]")
 
 
 def read_yaml(path: str | Path) -> dict[str, Any]:
@@ -70,8 +73,9 @@ def _problems(value: Any, where: str) -> Iterator[tuple[str, str]]:
 def _problem(value: Any) -> str | None:
     """Return the error about a single value; None if it is valid."""
     if isinstance(value, str):
-        storable = value.isprintable() or not any("\ud800" <= char <= "\udfff" or char == "\0" for char in value)
-        return None if storable else "must be text without half characters (\\ud800 to \\udfff) and \\0"
+        if value.isprintable() or not _UNSTORABLE.search(value):
+            return None
+        return "must be text without half characters (\\ud800 to \\udfff) and \\0"
     if isinstance(value, float):
         return None if math.isfinite(value) else f"must be a finite number, was {value}"
     if isinstance(value, int):
@@ -90,7 +94,7 @@ def _children(value: Any) -> Iterator[Any]:
 
 def _node_children(node: yaml.Node) -> Iterator[yaml.Node]:
     if isinstance(node, yaml.MappingNode):
-        yield from (part for pair in node.value for part in pair)
+        yield from chain.from_iterable(node.value)  # pairs of key and value
     elif isinstance(node, yaml.SequenceNode):
         yield from node.value
 

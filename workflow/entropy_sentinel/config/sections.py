@@ -30,7 +30,9 @@ Analyses = create_model(
     "keys of analyses that config.yaml leaves out.",
     **_FIELDS,
 )
-_FAMILIES: dict[str, Any] = {name: (one.settings, one.settings()) for name, one in FAMILIES.items() if one.settings}
+_FAMILIES: dict[str, Any] = {
+    name: (family.settings, family.settings()) for name, family in FAMILIES.items() if family.settings
+}
 FamilySettings = create_model(
     "FamilySettings",
     __base__=Settings,
@@ -117,12 +119,14 @@ class Config(Settings):
 
         These are the benchmarks with references, and those whose labels are all imported from files.
         """
-        return [name for name in self.run.benchmarks if self.benchmarks[name].reference or self._are_brought(name)]
+        return [name for name in self.run.benchmarks if self.benchmarks[name].reference or self._are_imported(name)]
 
-    def _are_brought(self, benchmark: str) -> bool:
+    def _are_imported(self, benchmark: str) -> bool:
         """Return whether all judges import their labels, which then need no reference."""
-        names = [name for judge in self.run.judges for name in self.basic_judges(judge, benchmark)]
-        return all(self.has_labels_files(name, benchmark) for name in names)
+        for judge in self.run.judges:
+            if not all(self.has_labels_files(name, benchmark) for name in self.basic_judges(judge, benchmark)):
+                return False
+        return True
 
     def has_labels_files(self, judge: str, benchmark: str) -> bool:
         """Return whether a judge of kind `file` must have a file of labels for each model's responses to a benchmark.
@@ -131,10 +135,10 @@ class Config(Settings):
         judge of its own.
         """
         settings, section = self.judges[judge], self.benchmarks[benchmark]
-        files = (settings.file(model, benchmark) for model in self.run.models)
-        return settings.IMPORTED and bool(
-            section.reference or section.judge or any(file and Path(file).is_file() for file in files)
-        )
+        if not settings.IMPORTED or section.reference or section.judge:
+            return settings.IMPORTED
+        files = [settings.file(model, benchmark) for model in self.run.models]
+        return any(file is not None and Path(file).is_file() for file in files)
 
     def judge_of(self, judge: str, benchmark: str | None) -> str:
         """Return the judge that labels a benchmark if `judge` is run: the benchmark's own judge, if it has one."""
@@ -254,27 +258,33 @@ class Config(Settings):
 
     @model_validator(mode="after")
     def _signals_are_made(self) -> "Config":
-        for key, names in {"estimators": self.estimation.estimators, "keep": self.estimation.keep}.items():
-            for name in names:
-                for signal in () if name == OWN else further_signals(name):
-                    if (family := FAMILY_OF[signal]) not in self.run.features:
-                        raise ValueError(
-                            f"estimation.{key}: '{name}' needs the signal '{signal}' of the family '{family}', which "
-                            "run.features does not name; add it there, or leave the estimator out"
-                        )
+        for name in self.estimation.estimators:
+            self._have_signals("estimators", name)
+        for name in self.estimation.keep:
+            if name != OWN:
+                self._have_signals("keep", name)
         return self
+
+    def _have_signals(self, key: str, estimator: str) -> None:
+        for signal in further_signals(estimator):
+            family = FAMILY_OF[signal]
+            if family not in self.run.features:
+                raise ValueError(
+                    f"estimation.{key}: '{estimator}' needs the signal '{signal}' of the family '{family}', which "
+                    "run.features does not name; add it there, or leave the estimator out"
+                )
 
     @model_validator(mode="after")
     def _names_are_known(self) -> "Config":
         for axis in ("models", "benchmarks", "judges", "groups", "analyses"):
             known = Analyses.model_fields if axis == "analyses" else getattr(self, axis)
             check_names(f"name in run.{axis}:", getattr(self.run, axis), known)
+        folders = [*STAGE_FOLDERS, *(section.folder() for section in SECTIONS.values())]
         for name in self.judges:
-            if name in (*STAGE_FOLDERS, *(section.folder() for section in SECTIONS.values())):
+            if name in folders:
                 raise ValueError(f"judges.{name}: the study already has a folder '{name}'; choose another name")
-            self._starts_no_server(
-                f"judges.{name}.judges", [part for part in basic_judges(name, self.judges) if part != name]
-            )
+            others = [part for part in basic_judges(name, self.judges) if part != name]
+            self._starts_no_server(f"judges.{name}.judges", others)
         for name, benchmark in self.benchmarks.items():
             if benchmark.judge is not None:
                 check_names(f"judge in benchmarks.{name}.judge:", [benchmark.judge], self.judges)

@@ -31,8 +31,9 @@ class SweepSize(Settings):
 
 def _each_size_once(sizes: list[SweepSize]) -> list[SweepSize]:
     given = [sweep.size for sweep in sizes]
-    if twice := [size for size in given if given.count(size) > 1]:
-        raise ValueError(f"size {twice[0]} occurs twice; name each once")
+    for size in given:
+        if given.count(size) > 1:
+            raise ValueError(f"size {size} occurs twice; name each once")
     return sizes
 
 
@@ -104,25 +105,26 @@ def unaskable(models: Mapping[str, Model], name: str, family: str, plain: Collec
 
     `plain` are the models whose responses continue plain text, without a chat template.
     """
-    model, asked_model = models[name], models[name].same_as or name
-    if model.given_passes(family):
+    if models[name].given_passes(family):
         return None
-    if models[asked_model].ENGINE and not models[asked_model].ASKED_BY_TOKENS:
-        return AskingObstacle(
-            f"the engine of '{models[asked_model].kind}' models cannot be asked by token ids",
-            "leave the family or the model out",
-        )
-    if any(models[either].server is not None and either not in plain for either in (name, asked_model)):
-        how = "run it by 'id' or 'path', ask it with a prompt of plain text, or leave the family out"
-        return AskingObstacle("a server does not return the token ids of a chat's prompt", how)
-    if not models[asked_model].ENGINE:
+    asked_name = models[name].same_as or name
+    asked_model = models[asked_name]
+    if asked_model.ENGINE and not asked_model.ASKED_BY_TOKENS:
+        why = f"the engine of '{asked_model.kind}' models cannot be asked by token ids"
+        return AskingObstacle(why, "leave the family or the model out")
+    for either in (name, asked_name):
+        if models[either].server is not None and either not in plain:
+            how = "run it by 'id' or 'path', ask it with a prompt of plain text, or leave the family out"
+            return AskingObstacle("a server does not return the token ids of a chat's prompt", how)
+    if not asked_model.ENGINE:
         how = (
             f"name a model with its weights in models.{name}.same_as, or a folder with {family}/ in "
             f"models.{name}.source_passes, or leave the family out"
         )
         return AskingObstacle("imported traces ('source') have no engine", how)
-    if key := models[asked_model].no_logprobs:
-        why = f"it gives no log-probabilities (models.{asked_model}.{key})"
+    key = asked_model.no_logprobs
+    if key:
+        why = f"it gives no log-probabilities (models.{asked_name}.{key})"
         return AskingObstacle(why, "leave the family or the model out")
     return None
 
@@ -133,12 +135,20 @@ def check_asking(models: Mapping[str, Model], run: Iterable[str], family: str, p
     If only some cannot be asked about, their signals are null, with the reason. Missing facts about a server always
     raise ValueError.
     """
-    obstacles = {name: unaskable(models, name, family, plain) for name in run}
-    reasons = {name: f"{obstacle.why}; {obstacle.remedy}" for name, obstacle in obstacles.items() if obstacle}
-    if len(reasons) < len(obstacles):
-        askable = [name for name in obstacles if name not in reasons and not models[name].given_passes(family)]
-        reasons = {name: why for name in askable if (why := _unset(models, models[name].same_as or name, family))}
-    for name, why in reasons.items():
+    obstacles, askable = {}, []
+    for name in run:
+        obstacle = unaskable(models, name, family, plain)
+        if obstacle is None:
+            askable.append(name)
+        else:
+            obstacles[name] = f"{obstacle.why}; {obstacle.remedy}"
+    if askable:
+        obstacles = {}
+        for name in askable:
+            unset = None if models[name].given_passes(family) else _unset(models, models[name].same_as or name, family)
+            if unset is not None:
+                obstacles[name] = unset
+    for name, why in obstacles.items():
         raise ValueError(
             f"models.{name}: run.features has '{family}', for which the model is asked again about its responses by "
             f"token ids, and {why}"

@@ -7,7 +7,7 @@ a study: questions, traces and labels of each domain.
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -27,21 +27,24 @@ from entropy_sentinel.verbs.reading import read_logs
 # Names that data sets use, the likeliest first; case does not matter.
 QUESTION = ("question", "problem", "prompt", "query", "question_concat", "input", "instruction", "text", "q")
 REFERENCE = (
-    *(
-        "answer",
-        "reference",
-        "reference_answer",
-        "correct_answer",
-        "final_answer",
-        "expected_answer",
-        "expected",
-        "gold",
-    ),
-    *("target", "solution", "label", "output", "a"),
+    "answer",
+    "reference",
+    "reference_answer",
+    "correct_answer",
+    "final_answer",
+    "expected_answer",
+    "expected",
+    "gold",
+    "target",
+    "solution",
+    "label",
+    "output",
+    "a",
 )
 OPTIONS = ("options", "choices")
 # Names of columns with an option each, by its letter.
 LETTERED = ("{}", "option_{}", "option {}", "option{}", "choice_{}")
+LETTERS = "abcdefghij"
 # The mark before the final answer in references with reasoning, as in GSM8K.
 MARK = "####"
 # Number of rows to inspect.
@@ -73,7 +76,7 @@ def look_at(path: str, question: str | None = None, reference: str | None = None
     rows = list(islice(local_rows(path), _ROWS))
     if not rows:
         raise InputError(f"{path}: must have rows, has none")
-    columns = list(dict.fromkeys(name for row in rows for name in row))
+    columns = list(dict.fromkeys(chain.from_iterable(rows)))
     for name in filter(None, (question, reference)):
         if name not in columns:
             raise InputError(f"{path}: has no column '{name}'; columns: {', '.join(columns)}")
@@ -82,19 +85,23 @@ def look_at(path: str, question: str | None = None, reference: str | None = None
         raise InputError(
             f"{path}: which column is the question? Name it with --question; columns: {', '.join(columns)}"
         )
-    offered = _options(rows, _named(columns, OPTIONS)) or _by_letter(columns)
-    taken = {question_column, *([offered] if isinstance(offered, str) else offered or ())}
-    answered = reference or _named([name for name in columns if name not in taken], REFERENCE)
-    texts = [fill_first([f"{{{answered}}}"], row, path) for row in rows if answered in row] if answered else []
-    known = [text for text in texts if text]
+    options = _options(rows, _named(columns, OPTIONS)) or _by_letter(columns)
+    taken = {question_column, *([options] if isinstance(options, str) else options or ())}
+    reference_column = reference or _named([name for name in columns if name not in taken], REFERENCE)
+    references: list[str] = []
+    if reference_column:
+        answered = [row for row in rows if reference_column in row]
+        references = [text for row in answered if (text := fill_first([f"{{{reference_column}}}"], row, path))]
+    if not references:
+        reference_column = None
     return Rows(
         path,
-        len(rows),
-        question_column,
-        answered if known else None,
-        sum(MARK in text for text in known) > len(known) / 2,
-        offered,
-        _reading(rows, offered, answered, path) if offered and answered and known else None,
+        n=len(rows),
+        question=question_column,
+        reference=reference_column,
+        marked=sum(MARK in text for text in references) > len(references) / 2,
+        options=options,
+        reference_is=_reading(rows, options, reference_column, path) if options and reference_column else None,
     )
 
 
@@ -109,20 +116,27 @@ def name_of(path: str) -> str:
 
 def free_name(name: str, taken: Iterable[str]) -> str:
     """Return the name, with a number if it is taken."""
-    names = list(taken)
-    numbered = (name if number == 1 else f"{name}-{number}" for number in range(1, len(names) + 2))
-    return next(candidate for candidate in numbered if candidate not in names)
+    names, candidate, number = set(taken), name, 1
+    while candidate in names:
+        number += 1
+        candidate = f"{name}-{number}"
+    return candidate
 
 
 def _named(columns: Sequence[str], likely: Sequence[str]) -> str | None:
     """Return the column with the likeliest name, except names that a format string cannot contain."""
     by_name = {name.casefold(): name for name in columns if not set(name) & set("{}[].:!")}
-    return next((by_name[name] for name in likely if name in by_name), None)
+    for name in likely:
+        if name in by_name:
+            return by_name[name]
+    return None
 
 
 def _options(rows: Sequence[Mapping[str, Any]], column: str | None) -> str | None:
     """Return the column with the options, or the part of it that is a list."""
-    values = [row.get(column) for row in rows if not is_empty(row.get(column))] if column else []
+    if column is None:
+        return None
+    values = [row.get(column) for row in rows if not is_empty(row.get(column))]
     if not values:
         return None
     if all(isinstance(value, Mapping) and isinstance(value.get("text"), list) for value in values):
@@ -134,11 +148,11 @@ def _by_letter(columns: Sequence[str]) -> tuple[str, ...] | None:
     """Return the columns of a table with a column per option, such as `A`, `B`, `C` or `option_a`; None without."""
     by_name = {name.casefold(): name for name in columns}
     for form in LETTERED:
-        named = [by_name[form.format(letter)] for letter in "abcdefghij" if form.format(letter) in by_name]
-        if len(named) >= 2 and [form.format(letter) for letter in "abcdefghij"[: len(named)]] == [
-            name.casefold() for name in named
-        ]:
-            return tuple(named)
+        names = [form.format(letter) for letter in LETTERS]
+        present = [name for name in names if name in by_name]
+        # Without a gap: `a` and `c` are no options.
+        if len(present) >= 2 and present == names[: len(present)]:
+            return tuple(by_name[name] for name in present)
     return None
 
 
@@ -146,14 +160,17 @@ def _reading(
     rows: Sequence[Mapping[str, Any]], options: str | tuple[str, ...], reference: str, path: str
 ) -> str | None:
     """Return `reference_is`: None if the rows show it; `index`, which the user must check, if several readings fit."""
-    full = [row for row in rows if reference in row]
-    named = [options] if isinstance(options, str) else options
-    offered = [read_options(named, row, path) for row in full]
-    references = [fill_first([f"{{{reference}}}"], row, path) for row in full]
+    columns = [options] if isinstance(options, str) else options
+    offered, references, places = [], [], []
+    for row in rows:
+        if reference in row:
+            offered.append(read_options(columns, row, path))
+            references.append(fill_first([f"{{{reference}}}"], row, path))
+            places.append(path)
     try:
-        right_options(references, offered, None, [path] * len(full))
+        right_options(references, offered, None, places)
     except InputError:
-        right_options(references, offered, "index", [path] * len(full))
+        right_options(references, offered, "index", places)
         return "index"
     return None
 
@@ -173,44 +190,53 @@ def split_log(
     and for a log of several models.
     """
     frame = read_logs(log, columns=[QUESTION_OF_A_LOG, by], scorer=scorer)
-    shown = ", ".join(log)
+    files = ", ".join(log)
     if by not in frame.columns or not frame[by].count():
-        raise InputError(f"{shown}: has no column '{by}', which must have the domains; name another with --by")
+        raise InputError(f"{files}: has no column '{by}', which must have the domains; name another with --by")
     usable = frame.filter(
         pl.col(UNUSABLE).is_null() & pl.col(by).is_not_null() & pl.col(QUESTION_OF_A_LOG).is_not_null()
     )
     if usable.is_empty():
-        raise InputError(f"{shown}: no response has log-probabilities, a value of '{by}' and its question")
+        raise InputError(f"{files}: no response has log-probabilities, a value of '{by}' and its question")
     # A response that failed may lack a name; it counts as one of the others' model.
     models = usable["model"].drop_nulls().unique().sort().to_list()
     models = [name for name in models if name != UNNAMED] or models
     if len(models) != 1:
-        raise InputError(f"{shown}: must have one model, has {len(models)} ({', '.join(models)})")
+        raise InputError(f"{files}: must have one model, has {len(models)} ({', '.join(models)})")
     if labels:
-        known = (
-            read_labels(labels, scorer).select("item_id", "label").unique("item_id", keep="last", maintain_order=True)
-        )
-        usable = usable.drop("label", strict=False).join(known, on="item_id", how="left", maintain_order="left")
+        verdicts = read_labels(labels, scorer).select("item_id", "label")
+        verdicts = verdicts.unique("item_id", keep="last", maintain_order=True)
+        usable = usable.drop("label", strict=False).join(verdicts, on="item_id", how="left", maintain_order="left")
     if usable.schema.get("label") is None:
-        raise InputError(f"{shown}: has no labels; name files of labels with --labels")
+        raise InputError(f"{files}: has no labels; name files of labels with --labels")
     model = free_name(name_of(models[0]), base["models"])
-    named, labelled = dict[str, Rows](), set[str]()
+    domains, labelled = dict[str, Rows](), set[str]()
     for (value,), part in usable.group_by(by, maintain_order=True):
-        name = free_name(name_of(str(value)), [*base["benchmarks"], *named])
-        named[name] = _write(part, name, model, folder)
-        labelled |= {name} if part["label"].count() else set()
-    return model, named, labelled
+        name = free_name(name_of(str(value)), [*base["benchmarks"], *domains])
+        domains[name] = _write_domain(part, name, model, folder)
+        if part["label"].count():
+            labelled.add(name)
+    return model, domains, labelled
 
 
-def _write(part: pl.DataFrame, name: str, model: str, folder: Path) -> Rows:
+def _write_domain(part: pl.DataFrame, name: str, model: str, folder: Path) -> Rows:
     """Write the three files of one domain; items are numbered like in the stage `benchmarks`."""
     rows = folder / "benchmarks" / f"{name}.jsonl"
     traces, labels = folder / "traces" / f"{name}.parquet", folder / "labels" / model / f"{name}.parquet"
     for path in (rows, traces, labels):
         path.parent.mkdir(parents=True, exist_ok=True)
-    questions = part.select(QUESTION_OF_A_LOG, log_id="item_id").iter_rows(named=True)
-    rows.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in questions), encoding="utf-8")
+    with rows.open("w", encoding="utf-8") as lines:
+        for row in part.select(QUESTION_OF_A_LOG, log_id="item_id").iter_rows(named=True):
+            lines.write(json.dumps(row, ensure_ascii=False) + "\n")
     items = part.with_columns(item_id=pl.format("{}-{}", pl.lit(name), pl.int_range(pl.len()).cast(str).str.zfill(5)))
     items.select(_TRACE).write_parquet(traces)
     items.select("item_id", "label").write_parquet(labels)
-    return Rows(str(rows), len(part), QUESTION_OF_A_LOG, None, False, None, None)
+    return Rows(
+        str(rows),
+        n=len(part),
+        question=QUESTION_OF_A_LOG,
+        reference=None,
+        marked=False,
+        options=None,
+        reference_is=None,
+    )

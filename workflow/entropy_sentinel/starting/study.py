@@ -47,36 +47,27 @@ def text_of(start: Start, file: str) -> str:
         f"#   entropy-sentinel plan -c {file}",
         f"#   snakemake --cores 2 --resources gpu=1 --configfile {file}     # --dry-run shows its plan",
         f"study: {scalar(start.name)} # results go to results/{start.name}/",
-        *([] if start.labels else ["limit: 100 # items of each benchmark, for a first look; null for all"]),
-        "",
-        "run:",
-        f"  models: [{_names(start.models)}]",
-        "  benchmarks:",
-        *(
-            f"    - {scalar(name)}{'' if name in start.labelled else ' # no labels: estimated'}"
-            for name in start.benchmarks
-        ),
-        *_judges(start),
-        *_trained(start),
-        "",
-        *_generation(start),
-        *_models(start),
-        *(["judges:", f"  people: {{kind: file, path: {scalar(start.labels)}}}", ""] if start.labels else []),
-        "benchmarks:",
-        *(line for name, rows in start.benchmarks.items() for line in _benchmark(name, rows, start.labels is None)),
     ]
+    if not start.labels:
+        lines.append("limit: 100 # items of each benchmark, for a first look; null for all")
+    lines += ["", "run:", f"  models: [{_names(start.models)}]", "  benchmarks:"]
+    for name in start.benchmarks:
+        lines.append(f"    - {scalar(name)}{'' if name in start.labelled else ' # no labels: estimated'}")
+    if start.labels:
+        lines.append("  judges: [people] # labels in a folder, see below")
+    else:
+        about = "numbers and formulas; for texts name one of kind llm, see `judges` in config.yaml"
+        lines.append(f"  judges: [math-verify] # {about}")
+    lines += [*_training(start), "", *_generation(start), *_models(start)]
+    if start.labels:
+        lines += ["judges:", f"  people: {{kind: file, path: {scalar(start.labels)}}}", ""]
+    lines.append("benchmarks:")
+    for name, rows in start.benchmarks.items():
+        lines += _benchmark(name, rows, start.labels is None)
     return "\n".join(lines) + "\n"
 
 
-def _judges(start: Start) -> list[str]:
-    if start.labels:
-        return ["  judges: [people] # labels in a folder, see below"]
-    return [
-        "  judges: [math-verify] # numbers and formulas; for texts name one of kind llm, see `judges` in config.yaml"
-    ]
-
-
-def _trained(start: Start) -> list[str]:
+def _training(start: Start) -> list[str]:
     """Return the lines about the training groups."""
     first = start.labelled[: max(1, min(3, len(start.labelled) // 2))]
     sizes = [] if start.labels else ["{size: 1, configurations: default}"]
@@ -93,7 +84,7 @@ def _trained(start: Start) -> list[str]:
 
 
 def _generation(start: Start) -> list[str]:
-    if all(line.startswith("source") for lines in start.models.values() for line in lines[:1] or [""]):
+    if all(lines and lines[0].startswith("source") for lines in start.models.values()):
         return []
     lines = ["generation:", "  sampling: {temperature: 0.5, max_tokens: 1024} # longest response, tokens"]
     if is_cpu_build():
@@ -105,9 +96,12 @@ def _generation(start: Start) -> list[str]:
 
 
 def _models(start: Start) -> list[str]:
-    own = {name: lines for name, lines in start.models.items() if lines}
-    shown = [line for name, lines in own.items() for line in (f"  {scalar(name)}:", *(f"    {line}" for line in lines))]
-    return ["models:", *shown, ""] if own else []
+    section = []
+    for name, lines in start.models.items():
+        if lines:
+            section.append(f"  {scalar(name)}:")
+            section += [f"    {line}" for line in lines]
+    return ["models:", *section, ""] if section else []
 
 
 def _benchmark(name: str, rows: Rows, wants_references: bool) -> list[str]:
@@ -167,12 +161,12 @@ def _model(place: str, benchmarks: Sequence[str]) -> list[str]:
         return [f"id: {scalar(place)} # Hugging Face id; revision: pins a commit"]
     if (folder / "config.json").is_file():
         return [f"path: {scalar(place)} # folder with weights"]
-    missing = [name for name in benchmarks if not any((folder / f"{name}{end}").is_file() for end in SOURCE_ENDS)]
-    if missing:
-        raise ConfigError(
-            f"--model {place}: must be a folder with weights (config.json), or with traces of every benchmark; there "
-            f"is no {missing[0]}.parquet and no {missing[0]}.jsonl"
-        )
+    for name in benchmarks:
+        if not any((folder / f"{name}{end}").is_file() for end in SOURCE_ENDS):
+            raise ConfigError(
+                f"--model {place}: must be a folder with weights (config.json), or with traces of every benchmark; "
+                f"there is no {name}.parquet and no {name}.jsonl"
+            )
     return source_lines(place)
 
 
