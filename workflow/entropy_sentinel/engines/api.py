@@ -65,15 +65,19 @@ class LitellmEngine(ApiContexts):
     def __init__(self, settings: ApiSettings) -> None:
         """Prepare for the server in the settings; sends nothing yet."""
         os.environ.update(settings["environment"])  # keys and proxies of LiteLLM, which the client imports
-        self._settings, self._servers, self._lacking = settings, set[str](), list[int]()
+        self._settings = settings
+        # What the servers call themselves, and for each response the number of tokens without log-probabilities.
+        self._servers: set[str] = set()
+        self._lacking: list[int] = []
         self._is_checked = False
         server = dict(settings["api"])
         self._logprobs: bool = server.pop("logprobs", True)
-        # Replies that were cached without these texts cannot serve a job that needs them.
-        kept = {"top_tokens": True} if settings.get("keep_top_tokens") else {}
-        name, identity = f"models.{settings['model']}.api", {"revision": settings["revision"], **kept}
-        account = f"{settings['model']}/{settings.get('benchmark', '')}"
-        super().__init__(ChatClient(name, **server, identity=identity), account)
+        identity: dict[str, Any] = {"revision": settings["revision"]}
+        if settings.get("keep_top_tokens"):
+            # Replies that were cached without these texts cannot serve a job that needs them.
+            identity["top_tokens"] = True
+        client = ChatClient(f"models.{settings['model']}.api", **server, identity=identity)
+        super().__init__(client, f"{settings['model']}/{settings.get('benchmark', '')}")
 
     @property
     def provenance(self) -> dict[str, Any]:
@@ -135,13 +139,15 @@ class LitellmEngine(ApiContexts):
         return [0] * self._client.concurrency
 
     def _request(self, chat: Asked, seed: int) -> dict[str, Any]:
-        sampling = self._settings["sampling"]
+        request: dict[str, Any] = {"seed": seed, **self._settings["sampling"]}
         if isinstance(chat, str):
-            ids = {"extra_body": {"return_tokens_as_token_ids": True}}
-            trace = {"logprobs": TOP_K} if self._logprobs else {}
-            return {"prompt": chat, "seed": seed, **trace, **sampling, **(ids if self._logprobs else {})}
-        trace = {"logprobs": True, "top_logprobs": TOP_K} if self._logprobs else {}
-        request = {"messages": [dict(message) for message in chat], "seed": seed, **trace, **sampling}
+            request["prompt"] = chat
+            if self._logprobs:
+                request |= {"logprobs": TOP_K, "extra_body": {"return_tokens_as_token_ids": True}}
+            return request
+        request["messages"] = [dict(message) for message in chat]
+        if self._logprobs:
+            request |= {"logprobs": True, "top_logprobs": TOP_K}
         if variables := self._settings["chat_template_kwargs"]:
             request["extra_body"] = {"chat_template_kwargs": variables}
         return request
@@ -151,7 +157,8 @@ class LitellmEngine(ApiContexts):
         steps = of_chat(reply.choice) if reply.is_chat else of_text(reply.choice)
         if not self._logprobs:
             steps = Steps([], [], [], [])  # ignores log-probabilities that the server adds unrequested
-        model, fingerprint = (getattr(reply.parsed, name, None) for name in ("model", "system_fingerprint"))
+        model: Any = getattr(reply.parsed, "model", None)
+        fingerprint: Any = getattr(reply.parsed, "system_fingerprint", None)
         empty = not steps.tokens and not reply.text and not reply.completion_tokens
         if not empty:
             self._check(kind_of(fingerprint), steps, reply.is_chat)
@@ -192,14 +199,22 @@ class LitellmEngine(ApiContexts):
         # Replies cached by earlier versions are not masked, and lack the server's token count and ids.
         self._servers.add(masked(" ".join(filter(None, (reply["model"], reply["system_fingerprint"])))))
         if not self._logprobs:
-            facts = reply["prompt_tokens"], reply["text"], reply["finish_reason"]
-            return Response(prompt_hash, *facts, None, None, n_counted=reply["completion_tokens"])
+            return Response(
+                prompt_hash=prompt_hash,
+                prompt_tokens=reply["prompt_tokens"],
+                text=reply["text"],
+                finish_reason=reply["finish_reason"],
+                token_logprobs=None,
+                top_logprobs=None,
+                n_counted=reply["completion_tokens"],
+            )
         top = [sorted(step, reverse=True)[:TOP_K] for step in reply["top_logprobs"]]
         sampled = np.asarray(reply["token_logprobs"], dtype=np.float32)
         top_logprobs = np.asarray(top, dtype=np.float32).reshape(len(top), TOP_K)
-        plain, beside = isinstance(chat, str), reply.get("token_ids")
-        in_place = ids_of(reply["tokens"]) if plain else None
-        ids = in_place or beside
+        is_text = isinstance(chat, str)
+        ids_in_place = ids_of(reply["tokens"]) if is_text else None
+        ids_beside = reply.get("token_ids")
+        ids = ids_in_place or ids_beside
         self._lacking.append(reply.get("completion_tokens", 0) - len(top))
         return Response(
             prompt_hash=prompt_hash,
@@ -208,10 +223,10 @@ class LitellmEngine(ApiContexts):
             finish_reason=reply["finish_reason"],
             token_logprobs=sampled,
             top_logprobs=top_logprobs,
-            tokens=None if in_place else np.array(reply["tokens"], dtype=object),
+            tokens=None if ids_in_place else np.array(reply["tokens"], dtype=object),
             token_ids=np.array(ids, dtype=np.uint32) if ids else None,
-            top_tokens=None if in_place else top_texts(reply),
-            displaced_steps=0 if plain or beside else int((sampled == top_logprobs[:, -1]).sum()),
+            top_tokens=None if ids_in_place else top_texts(reply),
+            displaced_steps=0 if is_text or ids_beside else int((sampled == top_logprobs[:, -1]).sum()),
         )
 
     def _tell_lacking(self) -> None:

@@ -19,7 +19,7 @@ from entropy_sentinel.engines.engine import Continuation, NextToken, refused_con
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.generation import TOP_K
 
-_Thing = TypeVar("_Thing")
+_Question = TypeVar("_Question")
 
 # Contexts per call of the client, which must know their number.
 _AT_A_TIME = 1024
@@ -46,12 +46,16 @@ class ApiContexts:
         self, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]
     ) -> Generator[tuple[int, Continuation], None, None]:
         """See `Engine.continuations`."""
-        whole = (([*context, *tokens], len(tokens)) for context, tokens in pairs)
-        for number, (ids, n), reply in self._replies(whole, lambda pair: _request(pair[0], echo=True, logprobs=1)):
+
+        def request(pair: tuple[Sequence[int], Sequence[int]]) -> dict[str, Any]:
+            context, tokens = pair
+            return _request([*context, *tokens], echo=True, logprobs=1)
+
+        for number, (context, tokens), reply in self._replies(pairs, request):
             if isinstance(reply, Refusal):
                 yield number, refused_continuation(reply.reason)
             else:
-                yield number, _continuation(self._client.name, reply, ids, n)
+                yield number, _continuation(self._client.name, reply, [*context, *tokens], len(tokens))
 
     def token_ids(self, texts: Sequence[str], special: bool = False) -> list[list[int] | None]:
         """See `Engine.token_ids`; `special` adds the special tokens at the beginning of a prompt."""
@@ -64,42 +68,50 @@ class ApiContexts:
 
     def token_texts(self, responses: Sequence[Sequence[int]]) -> list[list[str]]:
         """See `Engine.token_texts`; empty for a response that the server refuses, or that has no tokens."""
-        extra: dict[str, Any] = {"echo": True, "logprobs": 1, "return_tokens_as_token_ids": False}
         texts: list[list[str]] = [[] for _ in responses]
-        given = [number for number, ids in enumerate(responses) if len(ids)]
-        for _, number, reply in self._replies(given, lambda number: _request(responses[number], **extra)):
+        with_tokens = [number for number, ids in enumerate(responses) if len(ids)]
+
+        def request(number: int) -> dict[str, Any]:
+            return _request(responses[number], echo=True, logprobs=1, return_tokens_as_token_ids=False)
+
+        for _, number, reply in self._replies(with_tokens, request):
             if not isinstance(reply, Refusal):
                 texts[number] = reply["tokens"][:-1]
         return texts
 
     def _replies(
-        self, things: Iterable[_Thing], request: Callable[[_Thing], dict[str, Any]]
-    ) -> Generator[tuple[int, _Thing, Mapping[str, Any] | Refusal], None, None]:
-        """Yield (number, thing, reply) for the request of each thing, `_AT_A_TIME` things per call of the client."""
-        waiting, done = iter(things), 0
-        while some := list(islice(waiting, _AT_A_TIME)):
-            requests = [request(thing) for thing in some]
-            with closing(self._client.ask(requests, _kept, account=self._account)) as replies:
+        self, questions: Iterable[_Question], request: Callable[[_Question], dict[str, Any]]
+    ) -> Generator[tuple[int, _Question, Mapping[str, Any] | Refusal], None, None]:
+        """Yield (number, question, reply) for the request of each question, `_AT_A_TIME` per call of the client."""
+        waiting, n_asked = iter(questions), 0
+        while batch := list(islice(waiting, _AT_A_TIME)):
+            requests = [request(question) for question in batch]
+            with closing(self._client.ask(requests, _last_step, account=self._account)) as replies:
                 for position, reply in replies:
-                    yield done + position, some[position], reply
-            done += len(some)
+                    yield n_asked + position, batch[position], reply
+            n_asked += len(batch)
 
 
 def _request(prompt: str | Sequence[int], logprobs: int, echo: bool = False, **extra: Any) -> dict[str, Any]:
     """Return a request for one token after a prompt. Ids are in `extra_body`: LiteLLM refuses them for most servers."""
-    body = {"return_tokens_as_token_ids": True, **extra} | ({} if isinstance(prompt, str) else {"prompt": list(prompt)})
-    request = {"prompt": prompt if isinstance(prompt, str) else "", "max_tokens": 1, "temperature": 0}
-    return {**request, "logprobs": logprobs, **({"echo": True} if echo else {}), "extra_body": body}
+    request: dict[str, Any] = {"prompt": "", "max_tokens": 1, "temperature": 0, "logprobs": logprobs}
+    body = {"return_tokens_as_token_ids": True, **extra}
+    if isinstance(prompt, str):
+        request["prompt"] = prompt
+    else:
+        body["prompt"] = list(prompt)
+    if echo:
+        request["echo"] = True
+    return {**request, "extra_body": body}
 
 
-def _kept(reply: ServerReply) -> dict[str, Any]:
+def _last_step(reply: ServerReply) -> dict[str, Any]:
     """Return the tokens of a reply, including an echoed prompt, and the alternatives to the last token."""
     logprobs: Any = getattr(reply.choice, "logprobs", None)
-    tokens, top = getattr(logprobs, "tokens", None) or [], getattr(logprobs, "top_logprobs", None) or [{}]
-    sampled = list(getattr(logprobs, "token_logprobs", None) or [])
+    top = getattr(logprobs, "top_logprobs", None) or [{}]
     return {
-        "tokens": list(tokens),
-        "logprobs": sampled,
+        "tokens": list(getattr(logprobs, "tokens", None) or []),
+        "logprobs": list(getattr(logprobs, "token_logprobs", None) or []),
         "top": dict(top[-1] or {}),
         "prompt_tokens": reply.prompt_tokens,
     }
@@ -122,10 +134,10 @@ def _next_token(name: str, reply: Mapping[str, Any], length: int) -> NextToken:
     top = sorted(reply["top"].items(), key=lambda entry: -entry[1])[:TOP_K]
     if len(top) < TOP_K:
         raise ConfigError(f"{name}: the server returned {len(top)} log-probabilities per token, {TOP_K} are needed")
-    if (ids := ids_of([token for token, _ in top])) is None:
+    tokens, logprobs = zip(*top, strict=True)
+    if (ids := ids_of(tokens)) is None:
         raise ConfigError(f"{name}: {_NO_IDS}")
-    logprobs = np.array([logprob for _, logprob in top], dtype=np.float32)
-    return NextToken(np.array(ids, dtype=np.uint32), logprobs, context=length)
+    return NextToken(np.array(ids, dtype=np.uint32), np.array(logprobs, dtype=np.float32), context=length)
 
 
 def _continuation(name: str, reply: Mapping[str, Any], ids: Sequence[int], n: int) -> Continuation:

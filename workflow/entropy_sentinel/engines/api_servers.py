@@ -51,35 +51,50 @@ def of_text(choice: Any) -> Steps:
         return _of_content(content)
     tokens = getattr(logprobs, "tokens", None) or []
     top = [step or {} for step in getattr(logprobs, "top_logprobs", None) or [{}] * len(tokens)]
-    sampled = list(logprobs.token_logprobs) if tokens else []
-    return Steps(list(tokens), sampled, [list(step.values()) for step in top], [list(step) for step in top])
+    return Steps(
+        tokens=list(tokens),
+        sampled=list(logprobs.token_logprobs) if tokens else [],
+        top=[list(step.values()) for step in top],
+        top_tokens=[list(step) for step in top],
+    )
 
 
 def ids_of(tokens: Sequence[str]) -> list[int] | None:
     """Return the ids of tokens that a server has written as ids; None if it has written texts."""
-    matches = [_ID.fullmatch(token) for token in tokens]
-    return [int(match[1]) for match in matches if match] if matches and all(matches) else None
+    ids = []
+    for token in tokens:
+        match = _ID.fullmatch(token)
+        if match is None:
+            return None
+        ids.append(int(match[1]))
+    return ids or None
 
 
 def top_texts(kept: Mapping[str, Any]) -> np.ndarray | None:
     """Return the texts of the most likely tokens of a kept reply, (T, TOP_K), likeliest first; None without them."""
     if "top_tokens" not in kept:
         return None
-    steps = zip(kept["top_logprobs"], kept["top_tokens"], strict=True)
-    in_order = [sorted(zip(*step, strict=True), key=itemgetter(0), reverse=True)[:TOP_K] for step in steps]
-    return np.array([[text for _, text in step] for step in in_order], dtype=object).reshape(-1, TOP_K)
+    rows = []
+    for logprobs, texts in zip(kept["top_logprobs"], kept["top_tokens"], strict=True):
+        likeliest = sorted(zip(logprobs, texts, strict=True), key=itemgetter(0), reverse=True)[:TOP_K]
+        rows.append([text for _, text in likeliest])
+    return np.array(rows, dtype=object).reshape(-1, TOP_K)
 
 
 def _of_content(content: Sequence[Any]) -> Steps:
     """Return the steps of `content`, one entry per token: LiteLLM's objects, or the server's dicts."""
+    top, top_tokens = [], []
+    for step in content:
+        entries = _field(step, "top_logprobs") or []
+        top.append([_field(entry, "logprob") for entry in entries])
+        top_tokens.append([_field(entry, "token") for entry in entries])
     ids = [_field(step, "id") for step in content]
-    top = [_field(step, "top_logprobs") or [] for step in content]
     return Steps(
-        [_field(step, "token") for step in content],
-        [_field(step, "logprob") for step in content],
-        [[_field(entry, "logprob") for entry in step] for step in top],
-        [[_field(entry, "token") for entry in step] for step in top],
-        ids if ids and all(type(number) is int and 0 <= number <= _MOST for number in ids) else None,
+        tokens=[_field(step, "token") for step in content],
+        sampled=[_field(step, "logprob") for step in content],
+        top=top,
+        top_tokens=top_tokens,
+        ids=ids if ids and all(type(number) is int and 0 <= number <= _MOST for number in ids) else None,
     )
 
 
@@ -93,7 +108,7 @@ _TIMEOUT_S = 10
 # Values that leave the distribution unchanged after temperature and top_p, which every request sets.
 _NEUTRAL = {"top_k": 0, "min_p": 0, "repeat_penalty": 1, "presence_penalty": 0, "frequency_penalty": 0}
 # The keys of these that a study can set.
-_SAID = ("top_k", "min_p")
+_SETTABLE = ("top_k", "min_p")
 
 
 def drawn_otherwise(address: str, sampling: Mapping[str, object]) -> str | None:
@@ -101,35 +116,40 @@ def drawn_otherwise(address: str, sampling: Mapping[str, object]) -> str | None:
 
     `address` is the base URL, `http://localhost:8080/v1`. If the server does not say, the result is None.
     """
-    own = {name: value for name, value in _own(address).items() if name not in sampling}
-    other = {name: value for name, value in own.items() if value != _NEUTRAL[name]}
+    other = {}
+    for name, value in _own_sampling(address).items():
+        if name not in sampling and value != _NEUTRAL[name]:
+            other[name] = value
     if not other:
         return None
     options = " ".join(f"--{name.replace('_', '-')} {_NEUTRAL[name]}" for name in other)
     values = ", ".join(f"{name} {value}" for name, value in other.items())
-    settable = ", ".join(f"{name}: {value}" for name, value in other.items() if name in _SAID)
-    sets = f", or set it for this model: `sampling: {{{settable}}}`" if other.keys() <= set(_SAID) else ""
-    return f"llama.cpp would sample with {values}, not set by the study; start llama-server with {options}{sets}"
+    remedy = ""
+    if other.keys() <= set(_SETTABLE):
+        settings = ", ".join(f"{name}: {value}" for name, value in other.items())
+        remedy = f", or set it for this model: `sampling: {{{settings}}}`"
+    return f"llama.cpp would sample with {values}, not set by the study; start llama-server with {options}{remedy}"
 
 
-def _own(address: str) -> dict[str, Any]:
+def _own_sampling(address: str) -> dict[str, Any]:
     """Return the server's own values for the keys of `_NEUTRAL`; empty if it does not report them."""
     props = f"{address.removesuffix('/v1')}/props"
     try:
         with urllib.request.urlopen(props, timeout=_TIMEOUT_S) as reply:
             settings = json.loads(reply.read())["default_generation_settings"]
         own = settings.get("params", settings)
-        known = {name: _short(own[name]) for name in _NEUTRAL if isinstance(own.get(name), int | float)}
+        known = {}
+        for name in _NEUTRAL:
+            value = own.get(name)
+            if isinstance(value, int | float):
+                # As it was set, from the server's 32 bits: 0.05 for 0.05000000074505806.
+                known[name] = float(f"{value:.6g}") if isinstance(value, float) else value
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         log.warning("%s does not report its sampling settings (%s); its own top_k and min_p may apply", props, error)
         return {}
-    # A top_k below 0 also keeps all tokens.
-    return {name: max(value, 0) if name == "top_k" else value for name, value in known.items()}
-
-
-def _short(value: float) -> float:
-    """Return a number as it was set, from the server's 32 bits: 0.05 for 0.05000000074505806."""
-    return float(f"{value:.6g}") if isinstance(value, float) else value
+    if "top_k" in known:
+        known["top_k"] = max(known["top_k"], 0)  # below 0 it also keeps all tokens
+    return known
 
 
 @dataclass(frozen=True)

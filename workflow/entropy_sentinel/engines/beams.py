@@ -45,15 +45,12 @@ class _Hypotheses:
 
     def take(self, sequences: Iterable[_Sequence]) -> None:
         """Continue with those of these sequences that can still be among the likeliest."""
-        likeliest = sorted(sequences, key=_order)
-        self.finished = sorted(
-            [*self.finished, *(sequence for sequence in likeliest if sequence.finish_reason)], key=_order
-        )
-        self.finished = self.finished[: self.width]
+        finished, running = list(self.finished), list[_Sequence]()
+        for sequence in sorted(sequences, key=_order):
+            (finished if sequence.finish_reason else running).append(sequence)
+        self.finished = sorted(finished, key=_order)[: self.width]
         least = self.finished[-1].logprob if len(self.finished) == self.width else -np.inf
-        self.running = [sequence for sequence in likeliest if not sequence.finish_reason and sequence.logprob > least][
-            : self.width
-        ]
+        self.running = [sequence for sequence in running if sequence.logprob > least][: self.width]
 
 
 @dataclass(frozen=True)
@@ -74,25 +71,27 @@ class BeamSearcher:
         if not 1 <= self.width <= TOP_K // 2:
             raise ValueError(f"width: must be 1 to {TOP_K // 2}, half of the next tokens known, was {self.width}")
         waiting = enumerate(contexts)
-        while some := [_Hypotheses(*hypotheses, self.width) for hypotheses in islice(waiting, _SIDE_BY_SIDE)]:
+        while batch := [_Hypotheses(*numbered, self.width) for numbered in islice(waiting, _SIDE_BY_SIDE)]:
             for _ in range(self.max_tokens):
-                if not any(hypotheses.running for hypotheses in some):
+                if not any(hypotheses.running for hypotheses in batch):
                     break
-                self._step(some)
-            for hypotheses in some:
+                self._step(batch)
+            for hypotheses in batch:
                 hypotheses.take([replace(left, finish_reason="length") for left in hypotheses.running])
                 yield hypotheses.number, Beams(self._beams(hypotheses.finished), hypotheses.refused)
 
     def _step(self, hypotheses: Sequence[_Hypotheses]) -> None:
         """Extend every unfinished sequence by one token."""
-        running = [(owner, sequence) for owner in hypotheses for sequence in owner.running]
+        running = []
+        for owner in hypotheses:
+            running += [(owner, sequence) for sequence in owner.running]
         next_tokens = dict(self.ask([*owner.context, *sequence.token_ids] for owner, sequence in running))
         if self.stop:
             self._learn(next_tokens.values(), hypotheses[0].context[-1])
         longer: dict[int, list[_Sequence]] = {owner.number: [] for owner in hypotheses}
         for number, (owner, sequence) in enumerate(running):
             if not next_tokens[number].refused:
-                longer[owner.number] += self._continued(sequence, next_tokens[number])
+                longer[owner.number] += self._continuations(sequence, next_tokens[number])
             elif sequence.token_ids:  # the context is full
                 longer[owner.number].append(replace(sequence, finish_reason="length"))
             else:
@@ -100,38 +99,40 @@ class BeamSearcher:
         for owner in hypotheses:
             owner.take(longer[owner.number])
 
-    def _continued(self, sequence: _Sequence, next_token: NextToken) -> list[_Sequence]:
+    def _continuations(self, sequence: _Sequence, next_token: NextToken) -> list[_Sequence]:
         """Return the sequence extended by each of the possible next tokens."""
         longer = []
         for token, logprob in zip(next_token.token_ids.tolist(), next_token.logprobs.tolist(), strict=True):
             text = sequence.text + self._known.get(token, "")
             ended = token in self.ends or any(end in text for end in self.stop)
             together = sequence.logprob + logprob
-            longer.append(_Sequence((*sequence.token_ids, token), together, text, "stop" if ended else ""))
-        return [candidate for candidate in longer if candidate.logprob > -np.inf]
+            if together > -np.inf:
+                longer.append(_Sequence((*sequence.token_ids, token), together, text, "stop" if ended else ""))
+        return longer
 
     def _learn(self, next_tokens: Iterable[NextToken], before: int) -> None:
         """Get the texts of new tokens, each after the token `before`, as a text's first token may lose its space."""
-        new = list(
-            {
-                token: None
-                for next_token in next_tokens
-                for token in next_token.token_ids.tolist()
-                if token not in self._known
-            }
-        )
+        new: dict[int, None] = {}
+        for next_token in next_tokens:
+            for token in next_token.token_ids.tolist():
+                if token not in self._known:
+                    new[token] = None
         texts = self.texts([[before, token] for token in new]) if new else []
-        self._known.update((token, text[-1] if text else "") for token, text in zip(new, texts, strict=True))
+        for token, text in zip(new, texts, strict=True):
+            self._known[token] = text[-1] if text else ""
 
     def _beams(self, sequences: Sequence[_Sequence]) -> tuple[Beam, ...]:
         """Return the sequences with their text, up to the first of `stop`."""
-        bare = [sequence.token_ids[: -1 if sequence.token_ids[-1] in self.ends else None] for sequence in sequences]
-        texts = ["".join(texts) for texts in self.texts(bare)] if bare else []
-        cuts = [min((text.find(end) for end in self.stop if end in text), default=None) for text in texts]
-        return tuple(
-            Beam(sequence.token_ids, text[:cut], sequence.logprob, sequence.finish_reason)
-            for sequence, text, cut in zip(sequences, texts, cuts, strict=True)
-        )
+        without_end = []
+        for sequence in sequences:
+            has_end = sequence.token_ids[-1] in self.ends
+            without_end.append(sequence.token_ids[:-1] if has_end else sequence.token_ids)
+        beams = []
+        for sequence, texts in zip(sequences, self.texts(without_end) if without_end else [], strict=True):
+            text = "".join(texts)
+            cut = min((text.find(end) for end in self.stop if end in text), default=None)
+            beams.append(Beam(sequence.token_ids, text[:cut], sequence.logprob, sequence.finish_reason))
+        return tuple(beams)
 
 
 def _order(sequence: _Sequence) -> tuple[float, tuple[int, ...]]:

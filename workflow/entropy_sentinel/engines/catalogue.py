@@ -61,7 +61,9 @@ def _kind(model: Any) -> str | None:
     """Return Pydantic's tag, in brackets because it is not a key of the config and errors omit it."""
     if isinstance(model, Model):
         return f"[{model.kind}]"
-    return next((f"[{kind}]" for kind in KINDS if kind in model), None) if isinstance(model, Mapping) else None
+    if not isinstance(model, Mapping):
+        return None
+    return next((f"[{kind}]" for kind in KINDS if kind in model), None)
 
 
 if TYPE_CHECKING:

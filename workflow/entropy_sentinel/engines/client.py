@@ -6,7 +6,7 @@ and repeats only the unanswered part.
 
 import logging
 import weakref
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,26 +52,26 @@ class SharedEngine:
 
     def answer(self, chats: Sequence[Asked], seeds: Sequence[int]) -> Generator[tuple[int, Response], None, None]:
         """See `Engine.answer`."""
-        return self._stream("answer", len(chats), lambda left: ([chats[n] for n in left], [seeds[n] for n in left]))
+        return self._stream("answer", [chats, seeds])
 
     def next_tokens(self, contexts: Iterable[Sequence[int]]) -> Generator[tuple[int, NextToken], None, None]:
         """See `Engine.next_tokens`."""
         ids = [_ids(context) for context in contexts]
-        return self._stream("next_tokens", len(ids), lambda left: ([ids[n] for n in left],))
+        return self._stream("next_tokens", [ids])
 
     def continuations(
         self, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]
     ) -> Generator[tuple[int, Continuation], None, None]:
         """See `Engine.continuations`."""
         ids = [(_ids(context), _ids(tokens)) for context, tokens in pairs]
-        return self._stream("continuations", len(ids), lambda left: ([ids[n] for n in left],))
+        return self._stream("continuations", [ids])
 
     def beams(
         self, contexts: Iterable[Sequence[int]], width: int, max_tokens: int, stop: Sequence[str] = ()
     ) -> Generator[tuple[int, Beams], None, None]:
         """See `Engine.beams`."""
         ids = [_ids(context) for context in contexts]
-        return self._stream("beams", len(ids), lambda left: ([ids[n] for n in left], width, max_tokens, stop))
+        return self._stream("beams", [ids], width, max_tokens, stop)
 
     def prompts(self, chats: Sequence[Asked]) -> list[RenderedPrompt]:
         """See `Engine.prompts`."""
@@ -97,14 +97,17 @@ class SharedEngine:
                 self._count_end()
 
     def _stream(
-        self, name: str, count: int, arguments: Callable[[list[int]], tuple[Any, ...]]
+        self, name: str, columns: Sequence[Sequence[Any]], *options: Any
     ) -> Generator[tuple[int, Any], None, None]:
-        """Yield (number, answer) for each question; `arguments` returns a call's arguments for unanswered numbers."""
-        left = list(range(count))
+        """Yield (number, answer) for each question. `columns` has the arguments of which each question has its own."""
+        left = list(range(len(columns[0])))
         while left:
             numbers, answered = left, set[int]()
+            arguments = []
+            for column in columns:
+                arguments.append([column[number] for number in numbers])
             try:
-                for position, answer in self._ask(name, arguments(numbers)):
+                for position, answer in self._ask(name, (*arguments, *options)):
                     answered.add(numbers[position])
                     yield numbers[position], answer
                 return

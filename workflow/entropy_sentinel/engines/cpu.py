@@ -62,7 +62,10 @@ def multiplies_bfloat16(described: Path = _DESCRIBED) -> bool:
     converted to float32 and back.
     """
     lines = described.read_text("utf-8").splitlines() if described.is_file() else []
-    flags = {flag for line in lines if line.lower().startswith(("flags", "features")) for flag in line.split()}
+    flags = set[str]()
+    for line in lines:
+        if line.lower().startswith(("flags", "features")):
+            flags.update(line.split())
     return not _BFLOAT16.isdisjoint(flags)
 
 

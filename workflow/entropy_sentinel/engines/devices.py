@@ -15,6 +15,7 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 
 from entropy_sentinel.engines.cpu import is_cpu_build
 from entropy_sentinel.engines.generation import PARALLEL_SIZES, ServedSettings, gpus
@@ -54,8 +55,9 @@ def visible(environment: Mapping[str, str]) -> list[str] | None:
     if is_cpu_build() and LISTED not in environment:
         return None
     known, chosen = _known(environment.get(LISTED)), environment.get(VISIBLE)
-    devices = _usable(known) if chosen is None else [_uuid(name.strip(), known) for name in chosen.split(",") if name]
-    return devices or None
+    if chosen is None:
+        return _usable(known) or None
+    return [_uuid(name.strip(), known) for name in chosen.split(",") if name] or None
 
 
 def usable(settings: ServedSettings) -> list[str] | None:
@@ -123,11 +125,14 @@ def read_listing(shown: str) -> tuple[tuple[str, ...], ...]:
 
 def _usable(known: Sequence[tuple[str, ...]]) -> list[str]:
     """Return the devices that an engine can use: a GPU, or its MIG devices if it is divided."""
-    return [device for gpu, *parts in known for device in (parts or [gpu])]
+    devices: list[str] = []
+    for gpu, *parts in known:
+        devices += parts or [gpu]
+    return devices
 
 
 def _uuid(name: str, known: Sequence[tuple[str, ...]]) -> str:
     """Return the UUID of a device, given its number or the beginning of its UUID; an unknown name is unchanged."""
     if name.isdecimal() and int(name) < len(known):
         return known[int(name)][0]
-    return next((device for gpu in known for device in gpu if device.startswith(name)), name)
+    return next((device for device in chain.from_iterable(known) if device.startswith(name)), name)

@@ -53,7 +53,7 @@ class Host:
         try:
             self.engine = VllmEngine(settings, threads)
         except Exception as error:
-            failure = self._described(error, settings["model"])
+            failure = self._loading_error(error, settings["model"])
         while connection := self._next_job():
             if failure:
                 with suppress(OSError):
@@ -64,7 +64,7 @@ class Host:
             connection.close()
             _redirect_output(os.open(os.devnull, os.O_WRONLY))
 
-    def _described(self, error: Exception, model: str) -> EntropySentinelError:
+    def _loading_error(self, error: Exception, model: str) -> EntropySentinelError:
         if isinstance(error, EntropySentinelError):
             return error
         traceback.print_exc()
@@ -172,11 +172,11 @@ def leave(folder: Path) -> None:
 
 def _close_in_forks(lock: int) -> None:
     """Close a lock in forked children: the next run ends those that outlive this process, and needs the lock."""
-    held = [lock]
+    locks = [lock]
 
     def close() -> None:
-        if held:  # not again in their own children, whose descriptor of this number is another
-            os.close(held.pop())
+        if locks:  # not again in their own children, whose descriptor of this number is another
+            os.close(locks.pop())
 
     os.register_at_fork(after_in_child=close)
 

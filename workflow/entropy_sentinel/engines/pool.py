@@ -237,14 +237,14 @@ def _start(
 ) -> tuple[Lease, int]:
     """Start an engine that owns these devices; return its lease and process id."""
     _clear_dead_runs(run)
-    held = run.hold_folder()
+    lock_of_folder = run.hold_folder()
     try:
         lease = _new_engine(run, key, {"settings": settings, "threads": threads})
         log.info("starting an engine for models.%s %s", settings["model"], " ".join(claim.devices))
-        locks = [held, *(lock_of_device.fileno() for lock_of_device in claim.locks)]
+        locks = [lock_of_folder, *(lock_of_device.fileno() for lock_of_device in claim.locks)]
         return lease, start(run, lease.folder, _environment(run, lease.folder, claim), locks)
     finally:
-        os.close(held)  # the engine has inherited it
+        os.close(lock_of_folder)  # the engine has inherited it
 
 
 def _new_engine(run: EngineRun, key: str, settings: dict[str, Any]) -> Lease:
@@ -290,13 +290,17 @@ def _clear_dead_runs(run: EngineRun) -> None:
 
 def _clear_dead_run(folder: Path) -> None:
     """Delete the folder of a run whose processes have all ended, unless a job still holds an engine of it."""
-    engines = [engine for engine in folder.iterdir() if engine.is_dir() and not engine.is_symlink()]
-    leases = {engine: _locked(engine) for engine in engines if (engine / LOCK).exists()}
-    if all(leases.values()):
+    engines, leases = [], []
+    for engine in folder.iterdir():
+        if engine.is_dir() and not engine.is_symlink():
+            engines.append(engine)
+            if (engine / LOCK).exists():
+                leases.append(_locked(engine))
+    if all(leases):
         for engine in engines:
             clear(engine)
         shutil.rmtree(folder, ignore_errors=True)
-    for lease in filter(None, leases.values()):
+    for lease in filter(None, leases):
         lease.close()
 
 

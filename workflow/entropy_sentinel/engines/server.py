@@ -32,11 +32,15 @@ _PR_SET_PDEATHSIG = 1  # of prctl(2)
 
 def server_command(settings: ServedSettings, host: str, port: int) -> list[str]:
     """Return the command that serves a model, loaded as the vLLM engine would load it, under its name in the config."""
-    base = settings["model"] if settings["lora"] is None else f"{settings['model']}-base"
+    name, lora = settings["model"], {}
+    if settings["lora"] is not None:
+        # The adapter is served under the model's name.
+        name = f"{settings['model']}-base"
+        lora = {"enable_lora": True, "lora_modules": [f"{settings['model']}={settings['lora']}"]}
     arguments = {
         "model": settings["weights"],
         "revision": None if settings["local"] else settings["revision"],
-        "served_model_name": base,
+        "served_model_name": name,
         "host": host,
         "port": port,
         "max_logprobs": TOP_K,
@@ -44,16 +48,14 @@ def server_command(settings: ServedSettings, host: str, port: int) -> list[str]:
         # Else the server mixes the sampling parameters of the model's authors (top_k, top_p) into every request.
         "generation_config": "vllm",
         "seed": settings["seed"],
-        **(
-            {}
-            if settings["lora"] is None
-            else {"enable_lora": True, "lora_modules": [f"{settings['model']}={settings['lora']}"]}
-        ),
+        **lora,
         **cpu.engine_arguments(settings),
     }
     # The command `vllm` looks for a distribution of that name, which CPU builds do not have.
-    server = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
-    return [*server, *(word for name, value in arguments.items() for word in flag(name, value))]
+    command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server"]
+    for argument, value in arguments.items():
+        command += flag(argument, value)
+    return command
 
 
 def server_environment(settings: ServedSettings, threads: int) -> dict[str, str]:

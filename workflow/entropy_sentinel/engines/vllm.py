@@ -103,7 +103,8 @@ class VllmEngine:
         self._engine.reset_prefix_cache()
         tokens, cached = 0, 0
         for number, next_token in self._by_ids().next_tokens(contexts):
-            tokens, cached = tokens + next_token.context, cached + (next_token.cached or 0)
+            tokens += next_token.context
+            cached += next_token.cached or 0
             yield number, next_token
         log.info("%d tokens of contexts, of which %.0f %% were in the cache", tokens, 100 * cached / (tokens or 1))
 
@@ -126,34 +127,40 @@ class VllmEngine:
 
     def _ends(self) -> frozenset[int]:
         """Return the tokens that end a response: the tokenizer's, and those of the model's generation config."""
-        known = self._engine.model_config.try_get_generation_config().get("eos_token_id") or []
-        own = self._engine.get_tokenizer().eos_token_id
-        return frozenset([known] if isinstance(known, int) else known) | ({own} if own is not None else set())
+        configured = self._engine.model_config.try_get_generation_config().get("eos_token_id") or []
+        ends = {configured} if isinstance(configured, int) else set(configured)
+        of_tokenizer = self._engine.get_tokenizer().eos_token_id
+        if of_tokenizer is not None:
+            ends.add(of_tokenizer)
+        return frozenset(ends)
 
     def prompts(self, chats: Sequence[Asked]) -> list[RenderedPrompt]:
         """Return each prompt as `answer` would send it."""
         tokenizer, variables = self._engine.get_tokenizer(), self._template_variables()
-        rendered = [
-            tokenizer(chat).input_ids
-            if isinstance(chat, str)
-            else tokenizer.apply_chat_template(
-                [dict(message) for message in chat], add_generation_prompt=True, return_dict=False, **variables
-            )
-            for chat in chats
-        ]
-        return [RenderedPrompt(ids, _hash(np.asarray(ids, dtype="<u4").tobytes())) for ids in rendered]
+        prompts = []
+        for chat in chats:
+            if isinstance(chat, str):
+                ids = tokenizer(chat).input_ids
+            else:
+                messages = [dict(message) for message in chat]
+                ids = tokenizer.apply_chat_template(
+                    messages, add_generation_prompt=True, return_dict=False, **variables
+                )
+            prompts.append(RenderedPrompt(ids, _hash(np.asarray(ids, dtype="<u4").tobytes())))
+        return prompts
 
     def token_ids(self, texts: Sequence[str]) -> list[list[int] | None]:
         """Return the token ids of each text; None if the vocabulary lacks a part of it."""
         tokenizer = self._engine.get_tokenizer()
-        unknown, known = tokenizer.unk_token_id, list[list[int] | None]()
+        unknown = tokenizer.unk_token_id
+        ids_of_texts: list[list[int] | None] = []
         for text in texts:
             try:
                 ids = tokenizer.encode(text, add_special_tokens=False)
             except (TypeError, ValueError):  # half of a surrogate pair is not valid text
                 ids = [unknown]
-            known.append(None if not ids or None in ids or unknown in ids else list(ids))
-        return known
+            ids_of_texts.append(None if not ids or None in ids or unknown in ids else list(ids))
+        return ids_of_texts
 
     def token_texts(self, responses: Sequence[Sequence[int]]) -> list[list[str]]:
         """Return the texts of each response's tokens; empty for special tokens, as in the response's text."""
@@ -211,8 +218,9 @@ class VllmEngine:
         shape = (len(token_ids), 1 + TOP_K)
         flat = completion.logprobs if len(token_ids) else None
         logprobs = np.asarray(flat.logprobs if flat else [], dtype=np.float32).reshape(shape)
-        keep = self._settings["keep_top_token_ids"]
-        ids = np.asarray(flat.token_ids if flat else [], dtype=np.uint32).reshape(shape)[:, 1:] if keep else None
+        top_ids = None
+        if self._settings["keep_top_token_ids"]:
+            top_ids = np.asarray(flat.token_ids if flat else [], dtype=np.uint32).reshape(shape)[:, 1:]
         texts = np.array(flat.decoded_tokens if flat else [], dtype=object).reshape(shape)
         prompt = np.asarray(output.prompt_token_ids, dtype="<u4").tobytes()
         return Response(
@@ -224,7 +232,7 @@ class VllmEngine:
             top_logprobs=logprobs[:, 1:],
             tokens=texts[:, 0],
             token_ids=token_ids,
-            top_token_ids=ids,
+            top_token_ids=top_ids,
             top_tokens=texts[:, 1:] if self._settings.get("keep_top_tokens") else None,
         )
 

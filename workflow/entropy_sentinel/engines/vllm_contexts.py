@@ -17,7 +17,7 @@ from entropy_sentinel.frames.generation import TOP_K
 # Requests that wait in the engine: enough for several of its steps.
 _WAITING = 1024
 
-_Found = TypeVar("_Found")
+_Result = TypeVar("_Result")
 
 
 class VllmContexts:
@@ -46,19 +46,18 @@ class VllmContexts:
                 yield [*context, *tokens]
 
         for number, continuation in self._ask(prompts(), {"prompt_logprobs": 0}, _continuation, refused_continuation):
-            whole = continuation.logprobs
-            yield (
-                number,
-                Continuation(whole[len(whole) - lengths[number] :] if len(whole) else whole, continuation.refused),
-            )
+            logprobs = continuation.logprobs
+            if len(logprobs):
+                logprobs = logprobs[len(logprobs) - lengths[number] :]
+            yield number, Continuation(logprobs, continuation.refused)
 
     def _ask(
         self,
         prompts: Iterable[Sequence[int]],
         sampling: dict[str, int],
-        unpack: Callable[[Any], _Found],
-        refused: Callable[[str], _Found],
-    ) -> Generator[tuple[int, _Found], None, None]:
+        unpack: Callable[[Any], _Result],
+        refused: Callable[[str], _Result],
+    ) -> Generator[tuple[int, _Result], None, None]:
         """Yield (number, result) of a request for one token after each prompt, as they finish."""
         longest = self._engine.model_config.max_model_len - 1
         parameters = self._parameters.SamplingParams(
@@ -74,10 +73,13 @@ class VllmContexts:
         numbered, numbers = enumerate(prompts), dict[str, int]()
         while True:
             more = list(islice(numbered, _WAITING - len(numbers)))
+            short_enough = []
             for number, prompt in more:
                 if len(prompt) > longest:
                     yield number, refused(f"context of {len(prompt)} tokens, the model accepts at most {longest}")
-            numbers |= self._enqueue([pair for pair in more if len(pair[1]) <= longest], parameters)
+                else:
+                    short_enough.append((number, prompt))
+            numbers |= self._enqueue(short_enough, parameters)
             if not numbers and not more:
                 return
             for output in self._engine.llm_engine.step() if numbers else []:

@@ -27,7 +27,11 @@ def fill_first(templates: Iterable[str], row: Row, where: str) -> str | None:
     with commas. Raises InputError for a missing column or part, and for a value that is neither text nor a number; the
     message begins with `where` (file and row).
     """
-    return next((text for template in templates if (text := _fill(template, row, where)) is not None), None)
+    for template in templates:
+        text = _fill(template, row, where)
+        if text is not None:
+            return text
+    return None
 
 
 def column(row: Row, name: str, where: str) -> Any:
@@ -93,7 +97,11 @@ def _parts(value: Any) -> str:
 def _text(value: Any, where: str) -> str:
     """Return a non-empty field as text; a list is joined with commas."""
     if isinstance(value, list):
-        return ", ".join(one_text(part, where) for part in value if not is_empty(part))
+        texts = []
+        for part in value:
+            if not is_empty(part):
+                texts.append(one_text(part, where))
+        return ", ".join(texts)
     if isinstance(value, Mapping):
         raise InputError(f"{where} has the parts {_names(value)}; name one, such as {{column[part]}}")
     return one_text(value, where)
@@ -133,11 +141,13 @@ def read_answers(columns: str | Sequence[str], row: Row, where: str) -> list[lis
         values = _several(look_up(columns, row, where), named)
     else:
         named = f"{where}: answers ({', '.join(columns)})"
-        values = [value for name in columns if not is_empty(value := look_up(name, row, where))]
-    return (
-        _distinct(_answer_names(value, f"{named}: answer {number}") for number, value in enumerate(values, start=1))
-        or None
-    )
+        values = []
+        for name in columns:
+            value = look_up(name, row, where)
+            if not is_empty(value):
+                values.append(value)
+    answers = [_answer_names(value, f"{named}: answer {number}") for number, value in enumerate(values, start=1)]
+    return _distinct(answers) or None
 
 
 def read_counts(
@@ -157,12 +167,13 @@ def read_counts(
             f"{named} must be one for each of the {len(answers or [])} answers, were {len(counts)}; answers "
             "that differ only in case, punctuation or an article count as one, so list them once"
         )
-    for name, count in zip((names[0] for names in answers or []), counts, strict=True):
+    for names, count in zip(answers or [], counts, strict=True):
         if isinstance(count, bool) or not isinstance(count, int | float) or not 0 <= count < math.inf:
-            raise InputError(f"{named} must be numbers above 0, was {count!r} for '{name}'; correct the row")
+            raise InputError(f"{named} must be numbers above 0, was {count!r} for '{names[0]}'; correct the row")
         if count == 0 and not zero:
             raise InputError(
-                f"{named} must be above 0, was 0 for '{name}'; correct the row, or drop such rows with only_if_counted"
+                f"{named} must be above 0, was 0 for '{names[0]}'; correct the row, or drop such rows with "
+                "only_if_counted"
             )
     return [float(count) for count in counts]
 

@@ -35,10 +35,11 @@ from entropy_sentinel.sources.settings import SourceSettings
 
 log = logging.getLogger(__name__)
 
-# Columns that a file of traces must have.
-_REQUIRED = dict.fromkeys(("item_id", "text", "finish_reason", "token_logprobs", "top_logprobs"), False)
-# Required columns that are optional in files without log-probabilities.
+# Columns that a file without log-probabilities must have, the further ones of a file of traces, and all of the latter;
+# none may be null.
+_REQUIRED_BARE = dict.fromkeys(("item_id", "text", "finish_reason"), False)
 _STEPS = ("token_logprobs", "top_logprobs")
+_REQUIRED = _REQUIRED_BARE | dict.fromkeys(_STEPS, False)
 # Columns of imported labels; ids such as 007 must stay text.
 _LABEL_COLUMNS = {"item_id": pl.String, "sample": pl.Int64, "reason": pl.String}
 # Settings that the provenance records.
@@ -60,18 +61,17 @@ def import_generations(items: pl.DataFrame, settings: SourceSettings, output: st
     facts = source_provenance(source, settings)
     bare = facts["logprobs_mode"] == NO_LOGPROBS
     if source.endswith(".parquet"):
-        required = {name: False for name in _REQUIRED if not bare or name not in _STEPS}
-        frame = complete_generations(read_columns(source, GENERATIONS, required))
+        frame = complete_generations(read_columns(source, GENERATIONS, _REQUIRED_BARE if bare else _REQUIRED))
         numbered = "sample" in pl.read_parquet_schema(source)
     else:
         frame, numbered = _from_log(source, bare, items), False
     refuse_rows(frame, source, _checks(settings["samples"], numbered))
     if bare:
         must = f"must be null, because models.{settings['model']}.source_logprobs_mode is {NO_LOGPROBS}"
-        refuse_rows(frame, source, {name: (pl.col(name).is_not_null(), must) for name in _STEPS})
-    else:
-        if wrong := impossible_step(frame):
-            raise unusable(source, f"{wrong.row}, step {wrong.step}", wrong.column, wrong.must, wrong.was)
+        for name in _STEPS:
+            refuse_rows(frame, source, {name: (pl.col(name).is_not_null(), must)})
+    elif wrong := impossible_step(frame):
+        raise unusable(source, f"{wrong.row}, step {wrong.step}", wrong.column, wrong.must, wrong.was)
     frame, unused = of_items(frame, items["item_id"], source)
     missing = items.join(frame, on="item_id", how="anti").height
     if missing:
@@ -103,8 +103,8 @@ def _from_log(source: str, bare: bool, items: pl.DataFrame) -> pl.DataFrame:
     if QUESTION in frame.columns and frame.join(items, on="item_id", how="semi").is_empty():
         frame = _by_question(frame, items)
     if bare:
-        without = {name: pl.lit(None, GENERATIONS.schema[name]) for name in (*_STEPS, "tokens")}
-        return frame.select(GENERATIONS.schema.names()).with_columns(**without)
+        nulls = {name: pl.lit(None, GENERATIONS.schema[name]) for name in (*_STEPS, "tokens")}
+        return frame.select(GENERATIONS.schema.names()).with_columns(**nulls)
     unusable = pl.col(UNUSABLE).is_not_null() & ~WAS_REFUSED
     refuse_rows(frame, source, {"text": (unusable, "must have log-probabilities")})
     return frame.select(GENERATIONS.schema.names())
@@ -155,10 +155,12 @@ def source_provenance(source: str, settings: SourceSettings) -> dict[str, Any]:
             f"{source}: does not state whether its log-probabilities are from before temperature; if they "
             f"are, set models.{settings['model']}.source_logprobs_mode: raw_logprobs"
         )
+    from_file = dict(own)
+    from_file.pop("stage", None)
     from_config = {key: value for key, value in settings.items() if key in _FROM_CONFIG}
     return {
         "sampling": "unknown",
-        **{key: value for key, value in own.items() if key != "stage"},
+        **from_file,
         **from_config,
         "logprobs_mode": mode,
         "source_content": settings.get("content"),
@@ -173,20 +175,18 @@ def _checks(samples: int, numbered: bool) -> dict[str, tuple[pl.Expr, str]]:
     too_many = f"must be below generation.samples, {samples}"
     if not numbered:
         too_many = f"must occur once per sample; there are {samples} (generation.samples)"
-    return {
-        "finish_reason": (
-            reason.str.strip_chars().str.to_lowercase().is_in(_OTHER_WORDS) & ~reason.is_in(["stop", "length"]),
-            "must be 'stop', 'length' or the reason for truncation",
-        ),
+    other_word = reason.str.strip_chars().str.to_lowercase().is_in(_OTHER_WORDS) & ~reason.is_in(["stop", "length"])
+    checks = {
+        "finish_reason": (other_word, "must be 'stop', 'length' or the reason for truncation"),
         "token_logprobs": (has_null("token_logprobs"), "must not contain null"),
-        **{
-            name: (pl.col(name).list.len() != steps, "must have as many steps as token_logprobs")
-            for name in ("top_logprobs", "token_ids", "top_token_ids", "top_tokens")
-        },
-        "n_tokens": (pl.col("n_tokens") != steps, "must be the number of steps in token_logprobs"),
-        "trace_start": (pl.col("trace_start") > steps, "must be at most the number of steps in token_logprobs"),
-        "sample" if numbered else "item_id": (pl.col("sample") >= samples, too_many),
     }
+    for name in ("top_logprobs", "token_ids", "top_token_ids", "top_tokens"):
+        checks[name] = (pl.col(name).list.len() != steps, "must have as many steps as token_logprobs")
+    checks["n_tokens"] = (pl.col("n_tokens") != steps, "must be the number of steps in token_logprobs")
+    after_the_end = pl.col("trace_start") > steps
+    checks["trace_start"] = (after_the_end, "must be at most the number of steps in token_logprobs")
+    checks["sample" if numbered else "item_id"] = (pl.col("sample") >= samples, too_many)
+    return checks
 
 
 def import_labels(responses: pl.DataFrame, source: str) -> tuple[pl.DataFrame, dict[str, int]]:
@@ -223,16 +223,17 @@ def import_pass(responses: pl.DataFrame, source: str, asks: EnginePass) -> tuple
     without a response are skipped. Raises InputError for an unusable value.
     """
     contract = asks.contract
-    required = {
-        column.name: column.nullable
-        for column in contract.columns
-        if not column.added and (column.name in SAMPLE or column.name not in RESPONSE)
-    }
+    required = {}
+    for column in contract.columns:
+        known_to_study = column.name in RESPONSE and column.name not in SAMPLE
+        if not column.added and not known_to_study:
+            required[column.name] = column.nullable
     table = read_columns(source, contract, required)
     refuse_rows(table, source, {"sample": (of_none(responses), "must belong to a response of the model")})
     refuse_rows(table, source, dict(_impossible_numbers(contract)))
-    lists = [column.name for column in contract.columns if isinstance(column.dtype, pl.List)]
-    refuse_rows(table, source, {name: (has_null(name), "must not contain null") for name in lists})
+    for column in contract.columns:
+        if isinstance(column.dtype, pl.List):
+            refuse_rows(table, source, {column.name: (has_null(column.name), "must not contain null")})
     refuse_rows(table, source, dict(_other_lengths(asks)))
     table, unused = of_items(table, responses["item_id"], source)
     rows = with_missing(table, contract).drop("model", "benchmark")

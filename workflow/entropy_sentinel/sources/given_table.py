@@ -68,8 +68,9 @@ def impossible_step(traces: pl.DataFrame) -> ImpossibleStep | None:
                 at = int(wrong.argmax())
                 row = int(np.searchsorted(ends, at, side="right"))
                 start = int(ends[row - 1]) if row else 0
-                was = {"token_logprobs": sampled[at], "top_logprobs": None if top[at] is None else top[at].to_list()}
-                return ImpossibleStep(number * RESPONSES_AT_A_TIME + row, at - start, column, must, was[column])
+                was = sampled[at] if column == "token_logprobs" else top[at]
+                was = was.to_list() if isinstance(was, pl.Series) else was
+                return ImpossibleStep(number * RESPONSES_AT_A_TIME + row, at - start, column, must, was)
     return None
 
 
@@ -109,18 +110,16 @@ def read_columns(source: str, contract: Contract, required: Mapping[str, bool]) 
 
 def checked_columns(raw: pl.DataFrame, source: str, contract: Contract, required: Mapping[str, bool]) -> pl.DataFrame:
     """Return the contract's columns of `raw`, the table in the file `source`, as `read_columns` does."""
-    if absent := [name for name in required if name not in raw.columns]:
-        raise InputError(f"{source}: column '{absent[0]}' is missing; columns: {', '.join(raw.columns)}")
+    for name in required:
+        if name not in raw.columns:
+            raise InputError(f"{source}: column '{name}' is missing; columns: {', '.join(raw.columns)}")
     if not len(raw):
         raise InputError(f"{source}: has no rows")
     known = [column for column in contract.columns if column.name in raw.columns]
     frame = pl.DataFrame([_column(raw[column.name], column, source) for column in known])
-    nulls = {
-        column.name: (pl.col(column.name).is_null(), "must not be null")
-        for column in known
-        if not required.get(column.name, column.nullable)
-    }
-    refuse_rows(frame, source, nulls)
+    for column in known:
+        if not required.get(column.name, column.nullable):
+            refuse_rows(frame, source, {column.name: (pl.col(column.name).is_null(), "must not be null")})
     if "sample" not in frame.columns:
         frame = frame.with_columns(sample=pl.int_range(pl.len(), dtype=pl.UInt16).over("item_id"))
     # The study knows the model and the benchmark.
@@ -132,12 +131,12 @@ def checked_columns(raw: pl.DataFrame, source: str, contract: Contract, required
 
 def with_missing(frame: pl.DataFrame, contract: Contract, values: Mapping[str, Any] | None = None) -> pl.DataFrame:
     """Return `frame` with all columns of the contract; missing ones are taken from `values`, or null."""
-    new = {name: (values or {}).get(name) for name in contract.schema if name not in frame.columns}
-    filled = {
-        name: (value if isinstance(value, pl.Expr) else pl.lit(value)).cast(contract.schema[name])
-        for name, value in new.items()
-    }
-    return frame.with_columns(**filled)
+    missing = {}
+    for name, dtype in contract.schema.items():
+        if name not in frame.columns:
+            value = (values or {}).get(name)
+            missing[name] = (value if isinstance(value, pl.Expr) else pl.lit(value)).cast(dtype)
+    return frame.with_columns(**missing)
 
 
 def refuse_rows(frame: pl.DataFrame, source: str, checks: Mapping[str, tuple[pl.Expr, str]]) -> None:
@@ -183,10 +182,10 @@ def _column(given: pl.Series, column: Column, source: str) -> pl.Series:
     """Return a column in the contract's dtype; `top_logprobs` keeps its number of entries."""
     inner = given.dtype.inner if isinstance(given.dtype, pl.List) else None
     if column.name == "top_logprobs" and isinstance(inner, pl.List | pl.Array) and inner.inner.is_numeric():
-        made = of_one_width(given)
-        if isinstance(made, ImpossibleStep):
-            raise unusable(source, f"{made.row}, step {made.step}", made.column, made.must, made.was)
-        return made
+        top = of_one_width(given)
+        if isinstance(top, ImpossibleStep):
+            raise unusable(source, f"{top.row}, step {top.step}", top.column, top.must, top.was)
+        return top
     return _cast(given, column.dtype, source)
 
 

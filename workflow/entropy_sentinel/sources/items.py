@@ -41,14 +41,17 @@ def read_options(columns: Sequence[str], row: Row, where: str) -> list[str]:
     Raises InputError, starting with `where` (file and row), for a single option, for more options than letters, for an
     empty option before others, and for a value that is neither text nor a number.
     """
-    values = [value for name in columns for value in _offered(look_up(name, row, where), f"{where}: '{name}'")]
+    values: list[Any] = []
+    for name in columns:
+        values += _offered(look_up(name, row, where), f"{where}: '{name}'")
     while values and is_empty(values[-1]):
         values.pop()
     named = f"{where}: options ({', '.join(columns)})"
     if values and not 2 <= len(values) <= len(LETTERS):
         raise InputError(f"{named} must be 2 to {len(LETTERS)}, were {len(values)}")
-    if empty := [LETTERS[place] for place, value in enumerate(values) if is_empty(value)]:
-        raise InputError(f"{named} must not have gaps; {empty[0]} is empty")
+    for letter, value in zip(LETTERS, values, strict=False):
+        if is_empty(value):
+            raise InputError(f"{named} must not have gaps; {letter} is empty")
     return [" ".join(one_text(value, named).split()) for value in values]
 
 
@@ -77,27 +80,26 @@ def right_options(
     the item's entry in `places`) for a reference that names no option, and if several readings fit but disagree.
     """
     known_rows = [(place, known) for place, known in enumerate(references) if known is not None and options[place]]
-    readings = [reading] if reading else READINGS
-    named = {way: [_READ[way](known, options[place]) for place, known in known_rows] for way in readings}
+    named = {}
+    for way in [reading] if reading else READINGS:
+        read = _READ[way]
+        named[way] = [read(known, options[place]) for place, known in known_rows]
     fitting = {way: numbers for way, numbers in named.items() if None not in numbers}
     if not fitting:
-        closest = max(named, key=lambda way: sum(place is not None for place in named[way]))
+        closest = min(named, key=lambda way: named[way].count(None))
         misfit, known = known_rows[named[closest].index(None)]
         raise InputError(
-            (
-                f"{places[misfit]}: reference '{known}' is not the {_WORDS[closest]} of one of the "
-                f"{len(options[misfit])} options; correct the row, or set reference_is to how references name "
-                "options: "
-            )
-            + ", ".join(READINGS)
-        )
-    (first, numbers), *others = fitting.items()
-    if differing := [way for way, other in others if other != numbers]:
-        raise InputError(
-            f"{places[known_rows[0][0]]}: in all {len(known_rows)} rows the reference could be either the "
-            f"{_WORDS[first]} or the {_WORDS[differing[0]]} of an option; set reference_is to one of "
+            f"{places[misfit]}: reference '{known}' is not the {_WORDS[closest]} of one of the "
+            f"{len(options[misfit])} options; correct the row, or set reference_is to how references name options: "
             f"{', '.join(READINGS)}"
         )
+    (first, numbers), *others = fitting.items()
+    for way, other in others:
+        if other != numbers:
+            raise InputError(
+                f"{places[known_rows[0][0]]}: in all {len(known_rows)} rows the reference could be either the "
+                f"{_WORDS[first]} or the {_WORDS[way]} of an option; set reference_is to one of {', '.join(READINGS)}"
+            )
     right: list[int | None] = [None] * len(references)
     for (place, _), number in zip(known_rows, numbers, strict=True):
         right[place] = number
@@ -127,8 +129,10 @@ def _number(first: int) -> Callable[[str, Sequence[str]], int | None]:
 
 
 def _text(reference: str, options: Sequence[str]) -> int | None:
-    alike = [place for place, text in enumerate(options) if _plain(text) == _plain(reference)]
-    return alike[0] if alike else None
+    for place, text in enumerate(options):
+        if _plain(text) == _plain(reference):
+            return place
+    return None
 
 
 def _plain(text: str) -> str:
@@ -209,8 +213,9 @@ def _mapped(
 
 def _item(number: int, row: Row, settings: ItemsSettings, where: str) -> Item | str:
     """Return a row as an item, or the reason to drop it."""
-    if any(not is_empty(column(row, name, where)) for name in settings["only_if_empty"]):
-        return "a picture is needed"
+    for name in settings["only_if_empty"]:
+        if not is_empty(column(row, name, where)):
+            return "a picture is needed"
     question = fill_first(settings["question"], row, where)
     if not question:
         return "no question"

@@ -96,26 +96,34 @@ def _csv(path: Path, _: str | None) -> tuple[dict[str, pl.Series], str]:
     with path.open(encoding="utf-8-sig", newline="") as file:
         header = file.readline()
         file.seek(0)
-        separator = max(_SEPARATORS, key=lambda separator: len(set(OF_LABELS) & _names(header, separator)))
+        separator = _separator(header)
         csv.field_size_limit(_LONGEST_FIELD)
         rows = csv.reader(file, delimiter=separator, strict=True)
         names = [name.strip() for name in next(rows, [])]
         columns: list[list[str]] = [[] for _ in names]
-        for number, row in enumerate((row for row in rows if row), 1):
+        for number, row in enumerate(filter(None, rows), 1):
             if len(row) != len(names):
                 raise InputError(
                     f"{path}: row {number}: must have {len(names)} fields like the first line, has {len(row)}"
                 )
             for column, value in zip(columns, row, strict=True):
                 column.append(value)
-    texts = [pl.Series(values, dtype=pl.String).to_frame("text") for values in columns]
     written = pl.when(pl.col("text") != "").then(as_written(pl.col("text")))
-    columns_read = {name: separator.select(written).to_series() for name, separator in zip(names, texts, strict=True)}
+    columns_read = {}
+    for name, values in zip(names, columns, strict=True):
+        texts = pl.Series("text", values, dtype=pl.String).to_frame()
+        columns_read[name] = texts.select(written).to_series()
     return columns_read, "," if separator == ";" else "."
 
 
-def _names(header: str, separator: str) -> set[str]:
-    return {name.strip().strip('"') for name in header.split(separator)}
+def _separator(header: str) -> str:
+    """Return the separator by which the first line has the most of the required columns."""
+
+    def n_required(separator: str) -> int:
+        names = {name.strip().strip('"') for name in header.split(separator)}
+        return len(names.intersection(OF_LABELS))
+
+    return max(_SEPARATORS, key=n_required)
 
 
 def _json_lines(path: Path, scorer: str | None) -> tuple[dict[str, list[Any]], str]:
@@ -131,8 +139,12 @@ def _json_lines(path: Path, scorer: str | None) -> tuple[dict[str, list[Any]], s
             rows.append(row)
     if rows and all(set(row) >= _OF_HARNESS for row in rows):
         rows = _of_harness(rows, scorer, path)
-    names = dict.fromkeys(name for row in rows for name in row)
-    return {name: [row.get(name) for row in rows] for name in names}, "."
+    columns: dict[str, list[Any]] = {}
+    for row in rows:
+        for name in row:
+            if name not in columns:
+                columns[name] = [other.get(name) for other in rows]
+    return columns, "."
 
 
 # The column with the question of a label whose id is of the evaluation's own, not of the log's.
@@ -153,10 +165,14 @@ def _of_harness(samples: Sequence[Mapping[str, Any]], scorer: str | None, path: 
     for number, sample in enumerate(samples, 1):
         if len(filters) > 1 and str(sample.get("filter")) != scorer:
             continue
-        values = {name: sample.get(name) for name in sample["metrics"]}
-        verdicts = {bool(value) for value in values.values() if isinstance(value, int | float) and value in (0, 1)}
+        verdicts = set()
+        for name in sample["metrics"]:
+            value = sample.get(name)
+            if isinstance(value, int | float) and value in (0, 1):
+                verdicts.add(bool(value))
         if len(verdicts) > 1:
-            raise InputError(f"{path}: line {number}: metrics differ ({', '.join(values)}); keep one in the file")
+            metrics = ", ".join(dict.fromkeys(sample["metrics"]))
+            raise InputError(f"{path}: line {number}: metrics differ ({metrics}); keep one in the file")
         label = next(iter(verdicts), None)
         labels.append({"item_id": str(sample["doc_id"]), "label": label, ASKED: _asked(sample["arguments"])})
     return labels
@@ -164,14 +180,20 @@ def _of_harness(samples: Sequence[Mapping[str, Any]], scorer: str | None, path: 
 
 def _asked(arguments: Any) -> str | None:
     """Return the prompt of a sample: a text, or the last message of the user in JSON."""
-    first = next(iter(arguments.values() if isinstance(arguments, Mapping) else arguments), None)
-    text = next(iter(first.values() if isinstance(first, Mapping) else first or ()), None)
+    text = _first_of(_first_of(arguments))
     if isinstance(text, list):  # several texts, or JSON in a list
         text = text[0] if text else None
     if not isinstance(text, str):
         return None
     messages = from_json(text)
     return (question_of({"messages": messages}) if isinstance(messages, list) else None) or text
+
+
+def _first_of(values: Any) -> Any:
+    """Return the first value of a mapping or a list; None without one."""
+    if isinstance(values, Mapping):
+        values = values.values()
+    return next(iter(values or ()), None)
 
 
 def _parquet(path: Path, _: str | None) -> tuple[dict[str, pl.Series], str]:

@@ -44,11 +44,16 @@ def _local_file(path: str) -> str:
 def named_columns(benchmark: "ItemsSettings") -> list[str]:
     """Return the columns that a benchmark's settings name, in format strings and as options, answers and pictures."""
     texts = [*benchmark["question"], *benchmark["reference"], *(benchmark.get("group") or [])]
-    parsed = (part for text in texts for part in _FORMATTER.parse(text))
-    fields: list[str] = [name for _, name, _, _ in parsed if name] + (benchmark.get("options") or [])
+    fields = []
+    for text in texts:
+        fields += [name for _, name, _, _ in _FORMATTER.parse(text) if name]
+    fields += benchmark.get("options") or []
     fields += _columns(benchmark.get("answers")) + _columns(benchmark.get("counts"))
-    columns = [match[1] for match in map(FIELD.fullmatch, fields) if match]
-    return list(dict.fromkeys([*columns, *benchmark["only_if_empty"]]))
+    columns: dict[str, None] = {}
+    for match in map(FIELD.fullmatch, fields):
+        if match:
+            columns[match[1]] = None
+    return list(columns | dict.fromkeys(benchmark["only_if_empty"]))
 
 
 def _columns(named: str | list[str] | None) -> list[str]:
@@ -64,10 +69,15 @@ def with_own_sources(benchmarks: Mapping[str, Any], own: Mapping[str, Any]) -> d
 
 
 def _with_own_source(benchmark: Any, own: Any) -> Any:
-    named = [key for key in _SOURCES if isinstance(own, Mapping) and key in own]
+    if not isinstance(own, Mapping):
+        return benchmark
+    named = [source for source in _SOURCES if source in own]
     if len(named) != 1 or own[named[0]] is None:
         return benchmark
-    replaced = {key for source, keys in _SOURCES.items() if source not in named for key in keys}
+    replaced = set[str]()
+    for source, keys in _SOURCES.items():
+        if source not in named:
+            replaced.update(keys)
     return {key: value for key, value in benchmark.items() if key in own or key not in replaced}
 
 

@@ -16,7 +16,7 @@ from entropy_sentinel.frames.files import check_outputs
 from entropy_sentinel.frames.generation import LOGPROBS
 from entropy_sentinel.frames.printable import one_line
 from entropy_sentinel.signals.computing import with_signals
-from entropy_sentinel.sources.logs.memory import Replies, held
+from entropy_sentinel.sources.logs.memory import Replies, records_in_memory
 from entropy_sentinel.sources.logs.reading import Logs, of_replies
 from entropy_sentinel.sources.logs.settings import ReadOptions
 from entropy_sentinel.sources.logs.summary import LogSummary
@@ -134,7 +134,7 @@ def open_logs(
 
 
 def _opened(paths: Paths | Replies, options: ReadOptions) -> Logs:
-    replies = held(paths)
+    replies = records_in_memory(paths)
     return Logs(log_files(paths) if replies is None else [replies], options)
 
 
@@ -274,7 +274,7 @@ def read_features(
         ['gsm8k', 'math', 'scibench', 'svamp', 'theoremqa']
     """
     settings = ReadOptions.of_arguments(locals() | {"further": (*further, *signals)})
-    replies = held(paths)
+    replies = records_in_memory(paths)
     given_files = log_files(paths) if replies is None else []
     if replies is None and not given_files:
         raise InputError("features: name at least one file")

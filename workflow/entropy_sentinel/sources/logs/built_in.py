@@ -99,101 +99,97 @@ _LAYOUTS = {
 }
 
 
-FORMATS: dict[str, Format] = {
-    format.name: format
-    for format in (
-        Format(
-            "inspect",
-            "samples of an evaluation by inspect_ai, `.eval` and `.json`; their scores are labels",
-            "`inspect eval ... --logprobs --top-logprobs 5`",
-            _inspect_reader,
-            lambda record: {"eval", "epoch"} <= set(record) and isinstance(record["eval"], Mapping),
-            marks=("eval", "epoch", "output"),
-            containers=(
-                Container(lambda begin: begin.startswith(b"PK"), _archived_samples, ".eval"),
-                Container(
-                    lambda begin: (
-                        re.match(rb'\s*{\s*"version":\s*\d+,\s*"status":\s*"\w+",\s*"eval":', begin) is not None
-                    ),
-                    _listed_samples,
-                    ".json",
-                ),
+_BY_PRIORITY = (
+    Format(
+        "inspect",
+        "samples of an evaluation by inspect_ai, `.eval` and `.json`; their scores are labels",
+        "`inspect eval ... --logprobs --top-logprobs 5`",
+        _inspect_reader,
+        lambda record: {"eval", "epoch"} <= set(record) and isinstance(record["eval"], Mapping),
+        marks=("eval", "epoch", "output"),
+        containers=(
+            Container(lambda begin: begin.startswith(b"PK"), _archived_samples, ".eval"),
+            Container(
+                lambda begin: re.match(rb'\s*{\s*"version":\s*\d+,\s*"status":\s*"\w+",\s*"eval":', begin) is not None,
+                _listed_samples,
+                ".json",
             ),
-            labels=True,
         ),
-        Format(
-            "litellm",
-            "LiteLLM's StandardLoggingPayload, from its callbacks, S3 or generic API loggers, and its spend logs",
-            "`logprobs: true, top_logprobs: 5` in the requests; for spend logs also "
-            "`store_prompts_in_spend_logs: true` in the `general_settings` of the proxy",
-            _litellm_reader,
-            lambda record: (
-                "standard_logging_object" in record
-                or ("call_type" in record and bool({"model_parameters", "spend"} & set(record)))
-            ),
-            marks=("call_type", "model_parameters", "response"),
+        labels=True,
+    ),
+    Format(
+        "litellm",
+        "LiteLLM's StandardLoggingPayload, from its callbacks, S3 or generic API loggers, and its spend logs",
+        "`logprobs: true, top_logprobs: 5` in the requests; for spend logs also "
+        "`store_prompts_in_spend_logs: true` in the `general_settings` of the proxy",
+        _litellm_reader,
+        lambda record: (
+            "standard_logging_object" in record
+            or ("call_type" in record and bool({"model_parameters", "spend"} & set(record)))
         ),
-        Format(
-            "openai-batch",
-            "output or error file of OpenAI's batch API and of vLLM's `run-batch`",
-            "`logprobs: true, top_logprobs: 5` in the body of each request",
-            _batch_reader,
-            lambda record: "custom_id" in record and ("response" in record or "error" in record),
-            marks=("custom_id", "response"),
+        marks=("call_type", "model_parameters", "response"),
+    ),
+    Format(
+        "openai-batch",
+        "output or error file of OpenAI's batch API and of vLLM's `run-batch`",
+        "`logprobs: true, top_logprobs: 5` in the body of each request",
+        _batch_reader,
+        lambda record: "custom_id" in record and ("response" in record or "error" in record),
+        marks=("custom_id", "response"),
+    ),
+    Format(
+        "openai-pairs",
+        "requests and replies of an OpenAI-compatible server: `request`, `response`, and any other columns",
+        "`logprobs: true, top_logprobs: 5` in the request; `es.capture` writes these pairs",
+        envelope_reader,
+        lambda record: "request" in record and "response" in record,
+        marks=("request", "response"),
+        form=PAIRS,
+    ),
+    *(of_envelope(name, *texts, ENVELOPES[name]) for name, texts in _ENVELOPES.items()),
+    Format(
+        "openai-stream",
+        "chunks of streamed chat or text completions, one per line or as server-sent events, joined by id",
+        "`stream: true, logprobs: true, top_logprobs: 5`; for text completions `logprobs: 5`",
+        _openai_reader,
+        is_chunk,
+        marks=("object", "choices"),
+    ),
+    Format(
+        "openai-responses",
+        "replies or events of OpenAI's Responses API",
+        "`include: [message.output_text.logprobs], top_logprobs: 5`",
+        _openai_reader,
+        lambda record: record.get("object") == "response" or str(record.get("type", "")).startswith("response."),
+        marks=("object", "output"),
+    ),
+    Format(
+        "openai",
+        "replies of chat or text completions from OpenAI, vLLM and other servers",
+        "`logprobs: true, top_logprobs: 5`; for text completions `logprobs: 5`",
+        _openai_reader,
+        lambda record: "choices" in record or set(record) == {"error"},
+        marks=("choices", "model"),
+    ),
+    *(of_layout(name, *texts, LAYOUTS[name]) for name, texts in _LAYOUTS.items()),
+    Format(
+        "vllm",
+        "vLLM's RequestOutput as JSON, from offline generation, and rows of Ray Data's LLM processor",
+        "`SamplingParams(logprobs=20)`",
+        _vllm_reader,
+        lambda record: (
+            ("outputs" in record and bool({"request_id", "prompt_token_ids"} & set(record)))
+            or {"generated_tokens", "generated_text"} <= set(record)
         ),
-        Format(
-            "openai-pairs",
-            "requests and replies of an OpenAI-compatible server: `request`, `response`, and any other columns",
-            "`logprobs: true, top_logprobs: 5` in the request; `es.capture` writes these pairs",
-            envelope_reader,
-            lambda record: "request" in record and "response" in record,
-            marks=("request", "response"),
-            form=PAIRS,
-        ),
-        *(of_envelope(name, *texts, ENVELOPES[name]) for name, texts in _ENVELOPES.items()),
-        Format(
-            "openai-stream",
-            "chunks of streamed chat or text completions, one per line or as server-sent events, joined by id",
-            "`stream: true, logprobs: true, top_logprobs: 5`; for text completions `logprobs: 5`",
-            _openai_reader,
-            is_chunk,
-            marks=("object", "choices"),
-        ),
-        Format(
-            "openai-responses",
-            "replies or events of OpenAI's Responses API",
-            "`include: [message.output_text.logprobs], top_logprobs: 5`",
-            _openai_reader,
-            lambda record: record.get("object") == "response" or str(record.get("type", "")).startswith("response."),
-            marks=("object", "output"),
-        ),
-        Format(
-            "openai",
-            "replies of chat or text completions from OpenAI, vLLM and other servers",
-            "`logprobs: true, top_logprobs: 5`; for text completions `logprobs: 5`",
-            _openai_reader,
-            lambda record: "choices" in record or set(record) == {"error"},
-            marks=("choices", "model"),
-        ),
-        *(of_layout(name, *texts, LAYOUTS[name]) for name, texts in _LAYOUTS.items()),
-        Format(
-            "vllm",
-            "vLLM's RequestOutput as JSON, from offline generation, and rows of Ray Data's LLM processor",
-            "`SamplingParams(logprobs=20)`",
-            _vllm_reader,
-            lambda record: (
-                ("outputs" in record and bool({"request_id", "prompt_token_ids"} & set(record)))
-                or {"generated_tokens", "generated_text"} <= set(record)
-            ),
-            marks=("outputs", "request_id"),
-        ),
-        Format(
-            "table",
-            "any table: `token_logprobs` and `top_logprobs` per response, and any other columns",
-            "write these columns yourself, as JSON Lines, Parquet or CSV",
-            _table_reader,
-            lambda record: {"token_logprobs", "top_logprobs"} <= set(record),
-            marks=("token_logprobs", "top_logprobs"),
-        ),
-    )
-}
+        marks=("outputs", "request_id"),
+    ),
+    Format(
+        "table",
+        "any table: `token_logprobs` and `top_logprobs` per response, and any other columns",
+        "write these columns yourself, as JSON Lines, Parquet or CSV",
+        _table_reader,
+        lambda record: {"token_logprobs", "top_logprobs"} <= set(record),
+        marks=("token_logprobs", "top_logprobs"),
+    ),
+)
+FORMATS: dict[str, Format] = {format.name: format for format in _BY_PRIORITY}

@@ -5,7 +5,7 @@ log that a built-in format also recognises may have further fields that only the
 """
 
 import logging
-from functools import cache
+from functools import cache, partial
 
 from entropy_sentinel.frames.entries import declared, is_own, place_of
 from entropy_sentinel.frames.loading import failed
@@ -16,17 +16,29 @@ from entropy_sentinel.sources.logs.record import Record
 log = logging.getLogger(__name__)
 
 _DECLARED = declared("formats", Format)
-FORMATS: dict[str, Format] = {
-    name: _DECLARED[name] for name in sorted(_DECLARED, key=lambda name: is_own("formats", name))
-}
-_CONTAINERS = [(format, kind) for format in FORMATS.values() for kind in format.containers]
+_EXTENSIONS_FIRST = sorted(_DECLARED, key=partial(is_own, "formats"))
+FORMATS: dict[str, Format] = {name: _DECLARED[name] for name in _EXTENSIONS_FIRST}
+
+
+def _suffixes() -> tuple[str, ...]:
+    suffixes = dict.fromkeys((".parquet", ".jsonl", ".ndjson", ".json", ".csv"))
+    for format in FORMATS.values():
+        for kind in format.containers:
+            suffixes[kind.suffix] = None
+    return tuple(suffixes)
+
+
 # Suffixes of the files to read in a folder; `.gz` may follow all but Parquet.
-SUFFIXES = (".parquet", ".jsonl", ".ndjson", ".json", ".csv", *({kind.suffix for _, kind in _CONTAINERS} - {".json"}))
+SUFFIXES = _suffixes()
 
 
 def container(begin: bytes) -> tuple[Format, Container] | None:
     """Return the format and the container of a file that begins with these bytes; None if it is not a container."""
-    return next((pair for pair in _CONTAINERS if pair[1].recognises(begin)), None)
+    for format in FORMATS.values():
+        for kind in format.containers:
+            if kind.recognises(begin):
+                return format, kind
+    return None
 
 
 def recognise(record: Record) -> Format | None:
@@ -52,11 +64,10 @@ def _tell_once(line: str) -> None:
 
 def nearest(record: Record) -> tuple[Format, list[str]] | None:
     """Return the format of which a record has the largest share of the marks, and those that it lacks; None if none."""
-    lacking = [
-        (format, [mark for mark in format.marks if look_up(record, mark) is None]) for format in FORMATS.values()
-    ]
-    return min(
-        (pair for pair in lacking if len(pair[1]) < len(pair[0].marks)),
-        key=lambda pair: len(pair[1]) / len(pair[0].marks),
-        default=None,
-    )
+    closest, smallest_share = None, 1.0
+    for format in FORMATS.values():
+        lacking = [mark for mark in format.marks if look_up(record, mark) is None]
+        share = len(lacking) / len(format.marks) if format.marks else 1.0
+        if share < smallest_share:
+            closest, smallest_share = (format, lacking), share
+    return closest

@@ -29,12 +29,13 @@ def is_chunk(record: Mapping[str, Any]) -> bool:
     if record.get("object") == "chat.completion.chunk" or "prompt_filter_results" in record:
         return True
     parts = [part for part in choices if isinstance(part, Mapping)]
-    if any("delta" in part for part in parts):
+    fields = set[str]().union(*parts)
+    if "delta" in fields:
         return True
-    if parts and not any(name in part for part in parts for name in ("message", "text")):
-        return any(name.startswith("content_filter") for part in parts for name in part)
-    text = record.get("object") == "text_completion"
-    return text and any("text" in part and part.get("finish_reason") is None for part in parts)
+    if parts and not fields & {"message", "text"}:
+        return any(name.startswith("content_filter") for name in fields)
+    is_text = record.get("object") == "text_completion"
+    return is_text and any("text" in part and part.get("finish_reason") is None for part in parts)
 
 
 def add_part(choice: dict[str, Any], part: Mapping[str, Any]) -> None:
@@ -79,8 +80,11 @@ def _add_delta(message: dict[str, Any], delta: Mapping[str, Any]) -> None:
 def _add_call(calls: list[dict[str, Any]], part: Mapping[str, Any]) -> None:
     """Add a piece of a tool call to the calls; pieces of one call have one index, or else belong to the last call."""
     index = part.get("index")
-    last = calls[-1] if calls and index is None and not part.get("id") else None
-    call = next((call for call in calls if index is not None and call.get("index") == index), last)
+    call = None
+    if index is not None:
+        call = next((call for call in calls if call.get("index") == index), None)
+    elif calls and not part.get("id"):
+        call = calls[-1]
     if call is None:
         calls.append(call := {})
     function = _longer(call.get("function") or {}, part.get("function") or {})
@@ -133,8 +137,9 @@ class PartialReply:
         choices = self.choices.values()
         if any(choice.broken for choice in choices):
             raise InputError(f"the stream {str(self.fields.get('id'))[:100]!r} has an unreadable chunk")
-        roles = (0 if choice.always_has_role else choice.roles for choice in choices)
-        mixed = max(*roles, *(choice.finishes for choice in choices), 0)
+        mixed = 0
+        for choice in choices:
+            mixed = max(mixed, choice.finishes, 0 if choice.always_has_role else choice.roles)
         if mixed > 1 and not self.fields.get("id"):
             raise InputError(
                 f"{mixed} streams without an id are mixed, so their chunks cannot be told apart; log the id of each "
@@ -142,8 +147,8 @@ class PartialReply:
             )
         whole = []
         for index in sorted(self.choices):
-            choice = {"index": index, **self.choices[index].whole}
-            whole.append(choice if "text" in choice else {"message": {}, **choice})
+            fields = {"index": index, **self.choices[index].whole}
+            whole.append(fields if "text" in fields else {"message": {}, **fields})
         return {**self.fields, "object": str(self.fields.get("object") or "").removesuffix(".chunk"), "choices": whole}
 
 
@@ -166,7 +171,8 @@ class Joiner:
 
         Raises InputError for a chunk of an ended reply, or of another form.
         """
-        key, ended = chunk.get("id") or None, list[PartialReply]()
+        key = chunk.get("id") or None
+        ended: list[PartialReply] = []
         parts = [part for part in chunk["choices"] if _has_content(part)]
         if not parts:  # such as the usage at the end, or the results of a content filter
             if (reply := self._open.get(key)) is not None:
@@ -175,7 +181,9 @@ class Joiner:
         if key not in self._open:
             if key in self._ended:
                 raise InputError(f"a chunk of the reply {str(key)[:100]!r} comes after its end")
-            ended += [self._close(other) for other in list(self._open) if self._open[other].finished]
+            for other, earlier in list(self._open.items()):
+                if earlier.finished:
+                    ended.append(self._close(other))
         elif any(self._begins(self._open[key], part, key) for part in parts):
             ended.append(self._close(key))
         reply = self._open.setdefault(key, PartialReply())
@@ -217,11 +225,11 @@ class Joiner:
     def _with_steps(self, item: Any) -> Any:
         if not isinstance(item, Mapping) or not isinstance(item.get("content"), list):
             return item
-        found = [self._steps.pop((item.get("id"), number), None) for number in range(len(item["content"]))]
-        parts = [
-            {**part, "logprobs": steps} if steps and isinstance(part, Mapping) and not part.get("logprobs") else part
-            for part, steps in zip(item["content"], found, strict=True)
-        ]
+        parts = []
+        for number, part in enumerate(item["content"]):
+            steps = self._steps.pop((item.get("id"), number), None)
+            lacks_steps = isinstance(part, Mapping) and not part.get("logprobs")
+            parts.append({**part, "logprobs": steps} if steps and lacks_steps else part)
         return {**item, "content": parts}
 
     def _begins(self, reply: PartialReply, part: Mapping[str, Any], key: Any) -> bool:

@@ -21,34 +21,35 @@ class EnvelopeReader(Reader):
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
         """Yield the responses to the request."""
         envelope = self._envelope
-        reply, status = first(record, envelope.reply), first(record, envelope.status)
-        if reply is None and type(status) is not int:
+        content, status = first(record, envelope.reply), first(record, envelope.status)
+        if content is None and type(status) is not int:
             raise InputError(f"has no reply in {' or '.join(envelope.reply)}; fields: {', '.join(record)[:200]}")
         request = _body(first(record, envelope.request))
         request = request if isinstance(request, Mapping) else {}
         # In an HTTP log, the body is a field next to the status.
-        response = parsed(reply) if isinstance(reply, str) and _is_json(reply) else reply
+        response = parsed(content) if isinstance(content, str) and _is_json(content) else content
         if isinstance(response, Mapping) and "body" in response and "choices" not in response:
             status = response.get("status_code", response.get("status", status))
             response = response["body"]
-        responses, facts = responses_in(response, status)
+        replies, facts = responses_in(response, status)
         own_id, columns = first(record, envelope.item_id), self._columns(record, request, facts)
-        for each in responses:
-            each.item_id = each.item_id if own_id is None else own_id
-            each.model = each.model or request.get("model") or first(record, envelope.model)
-            each.columns = columns
-            if each.unusable and isinstance(why := record.get(LOGPROBS_REFUSED), str):
-                each.unusable = storable(f"{each.unusable}: {why}")
-            seed = request.get("seed")
-            each.seed = seed if type(seed) is int and 0 <= seed < 2**63 else -1
-            yield each
+        seed = request.get("seed")
+        for reply in replies:
+            reply.item_id = reply.item_id if own_id is None else own_id
+            reply.model = reply.model or request.get("model") or first(record, envelope.model)
+            reply.columns = columns
+            if reply.unusable and isinstance(why := record.get(LOGPROBS_REFUSED), str):
+                reply.unusable = storable(f"{reply.unusable}: {why}")
+            reply.seed = seed if type(seed) is int and 0 <= seed < 2**63 else -1
+            yield reply
 
     def _columns(
         self, record: Mapping[str, Any], request: Mapping[str, Any], facts: Mapping[str, Any]
     ) -> dict[str, Any]:
         envelope = self._envelope
         paths = (*envelope.reply, *envelope.request, *envelope.item_id)
-        own = usual_columns(record, leave_out=(LOGPROBS_REFUSED, *(path.split(".")[0].split("[")[0] for path in paths)))
+        fields_of_parts = {path.split(".")[0].split("[")[0] for path in paths}
+        own = usual_columns(record, leave_out={LOGPROBS_REFUSED, *fields_of_parts})
         time = first(record, envelope.time)
         named = {"time": time} if isinstance(time, str) else time_column(time)
         metadata = first(record, envelope.metadata)

@@ -96,11 +96,9 @@ def _run(log: Any, where: str) -> dict[str, Any]:
     log = _of_type(dict, log, "the log", where)
     run = _of_type(dict, log.get("eval"), "eval", where)
     plan = _of_type(dict, log.get("plan") or {}, "plan", where)
-    settings = (
-        _of_type(dict, of.get(name) or {}, name, where)
-        for of, name in ((run, "model_generate_config"), (plan, "config"))
-    )
-    return {**run, "model_generate_config": {name: value for part in settings for name, value in part.items()}}
+    of_model = _of_type(dict, run.get("model_generate_config") or {}, "model_generate_config", where)
+    of_run = _of_type(dict, plan.get("config") or {}, "config", where)
+    return {**run, "model_generate_config": of_model | of_run}
 
 
 def _of_type(kind: type[_Kind], value: Any, name: str, where: str) -> _Kind:
@@ -136,7 +134,8 @@ class InspectReader(Reader):
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
         """Yield the choices of the sample's output, or a refused or empty response if it has none."""
-        output, choices = record.get("output") or {}, (record.get("output") or {}).get("choices") or ()
+        output = record.get("output") or {}
+        choices = output.get("choices") or ()
         # The question is the sample's input; the messages contain it inside a template.
         asked = {**record, "messages": None}
         kept = self.columns(asked, _usual(record)) | {"benchmark": storable(record["eval"]["task"])}
@@ -196,8 +195,11 @@ def label_of(record: Mapping[str, Any], scorer: str | None) -> tuple[bool | None
     """
     scores = dict[str, Mapping[str, Any]]()
     for name, score in (record.get("scores") or {}).items():
-        several = score["value"] if isinstance(score["value"], Mapping) else None
-        scores |= {name: score} if several is None else {f"{name}.{key}": {"value": several[key]} for key in several}
+        if isinstance(score["value"], Mapping):
+            for key, value in score["value"].items():
+                scores[f"{name}.{key}"] = {"value": value}
+        else:
+            scores[name] = score
     names = ", ".join(scores)
     if not scores:
         return None, "the sample failed before it was scored" if record.get("error") else "the sample has no score"

@@ -25,10 +25,11 @@ _REASONS = {"limit": "length", "word": "stop"}
 def responses(layout: Layout, record: Mapping[str, Any]) -> tuple[list[Reply], dict[str, Any]]:
     """Return the responses in a record, and its time; raise InputError for a list of steps of another form."""
     several = [record] if layout.responses is None else look_up(record, layout.responses)
-    time = _time(first(record, layout.time))
+    time = first(record, layout.time)
+    named = {"time": time} if isinstance(time, str) else time_column(time)
     error = first(record, layout.error)
     if not isinstance(several, list) or not several or (error and layout.responses is None and not layout.has(record)):
-        return [Reply(first(record, layout.item_id), first(record, layout.model), "", refused(error), None)], time
+        return [Reply(first(record, layout.item_id), first(record, layout.model), "", refused(error), None)], named
     replies = [_response(layout, part) for part in several]
     for position, reply in enumerate(replies):
         prompt = first(record, layout.prompt_tokens)
@@ -37,7 +38,7 @@ def responses(layout: Layout, record: Mapping[str, Any]) -> tuple[list[Reply], d
         reply.model = first(record, layout.model)
         reply.prompt_tokens = prompt if isinstance(prompt, int) else 0
         reply.sample = position if len(replies) > 1 else None
-    return replies, time
+    return replies, named
 
 
 def _response(layout: Layout, part: Any) -> Reply:
@@ -70,14 +71,20 @@ def _response(layout: Layout, part: Any) -> Reply:
 
 def _trace(layout: Layout, part: Mapping[str, Any], steps: Sequence[Any]) -> Trace:
     sampled = steps if layout.logprob is None else [_value(step, layout.logprob) for step in steps]
-    if layout.all_top is None:
-        top = [look_up(step, layout.top) if layout.top and isinstance(step, Mapping) else None for step in steps]
-    else:
+    return trace(sampled, [_entries(layout, step) for step in _alternatives(layout, part, steps)])
+
+
+def _alternatives(layout: Layout, part: Mapping[str, Any], steps: Sequence[Any]) -> list[Any]:
+    """Return the alternatives of each step as the server writes them; None if they are missing."""
+    if layout.all_top is not None:
         given = first(part, [layout.all_top])
         top = given if isinstance(given, list) else [None] * len(steps)
         if layout.entries is not None:
             top = [first(entry, [layout.entries]) for entry in top]
-    return trace(sampled, [_entries(layout, step) for step in top])
+        return top
+    if layout.top is None:
+        return [None] * len(steps)
+    return [look_up(step, layout.top) if isinstance(step, Mapping) else None for step in steps]
 
 
 def _entries(layout: Layout, step: Any) -> list[Any]:
@@ -118,10 +125,6 @@ def _text(value: Any, layout: Layout) -> str:
     raise InputError(f"the text must be a string, was {value!r}"[:200])
 
 
-def _time(value: Any) -> dict[str, Any]:
-    return {"time": value} if isinstance(value, str) else time_column(value)
-
-
 class LayoutReader(Reader):
     """Reads the records of a layout, and joins the pieces of its streams."""
 
@@ -137,10 +140,12 @@ class LayoutReader(Reader):
             self._pieces.append(record)
             return
         whole = self._joined(record)
-        found, time = responses(self._layout, whole)
-        own = {name: value for name, value in usual_columns(whole).items() if name not in self._own()}
-        columns = self.columns(whole, time | own)
-        for reply in found:
+        replies, time = responses(self._layout, whole)
+        usual = usual_columns(whole)
+        for name in self._fields_of_parts():
+            usual.pop(name, None)
+        columns = self.columns(whole, time | usual)
+        for reply in replies:
             reply.columns = columns
             yield reply
 
@@ -153,7 +158,7 @@ class LayoutReader(Reader):
         reply.facts = [*reply.facts, "interrupted stream"]
         return reply
 
-    def _own(self) -> set[str]:
+    def _fields_of_parts(self) -> set[str]:
         """Return the top-level names that are parts of a response rather than columns."""
         layout = self._layout
         paths = (*layout.steps, *layout.text, *layout.finish, *layout.item_id, *layout.model, *layout.thinking)
@@ -170,10 +175,14 @@ class LayoutReader(Reader):
             raise InputError("streams of several models are mixed, so their pieces cannot be told apart")
         whole = dict(last)
         for path in (*self._layout.text, *self._layout.thinking):
-            if texts := [text for piece in pieces if isinstance(text := look_up(piece, path), str)]:
-                _set(whole, path, "".join(texts))
+            texts = [look_up(piece, path) for piece in pieces]
+            if any(isinstance(text, str) for text in texts):
+                _set(whole, path, "".join(text for text in texts if isinstance(text, str)))
         for path in self._layout.steps:
-            if steps := [step for piece in pieces for step in look_up(piece, path) or ()]:
+            steps: list[Any] = []
+            for piece in pieces:
+                steps += look_up(piece, path) or ()
+            if steps:
                 _set(whole, path, steps)
         return whole
 

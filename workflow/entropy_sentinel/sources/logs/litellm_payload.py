@@ -30,7 +30,8 @@ class LiteLLMReader(Reader):
         if not any(kind in call for kind in _COMPLETIONS):
             raise NotAResponse(f"calls of {call or 'no type'}")
         if payload.get("status") == "failure":
-            responses, facts = [error_reply(_error(payload), {})], dict[str, Any]()
+            error = payload.get("error_str") or (payload.get("error_information") or {}).get("error_message")
+            responses, facts = [error_reply(error, {})], dict[str, Any]()
         else:
             responses, facts = responses_in(payload.get("response") or None)
         kept = self.columns(payload, facts | _usual(payload))
@@ -40,19 +41,21 @@ class LiteLLMReader(Reader):
             yield reply
 
 
-def _error(payload: Mapping[str, Any]) -> Any:
-    return payload.get("error_str") or (payload.get("error_information") or {}).get("error_message")
-
-
 def _usual(payload: Mapping[str, Any]) -> dict[str, Any]:
     metadata = payload.get("metadata") or {}
     metadata = (from_json(metadata) if isinstance(metadata, str) else metadata) or {}
     start = payload.get("startTime")
-    sent = {name: value for part in _FROM_THE_CLIENT for name, value in (metadata.get(part) or {}).items()}
-    named = {name: metadata[name] for name in _KEPT_METADATA if metadata.get(name)}
+    fields = {name: payload[name] for name in _KEPT if name in payload}
+    of_client: dict[str, Any] = {}
+    for part in _FROM_THE_CLIENT:
+        of_client = {**of_client, **(metadata.get(part) or {})}
+    of_sender = {}
+    for name in _KEPT_METADATA:
+        if metadata.get(name):
+            of_sender[name.removeprefix("user_api_")] = metadata[name]
     return (
         request_columns(payload.get("model_parameters"))
-        | usual_columns({name: payload[name] for name in _KEPT if name in payload} | {"metadata": sent})
-        | {name.removeprefix("user_api_"): value for name, value in named.items()}
+        | usual_columns(fields | {"metadata": of_client})
+        | of_sender
         | ({"time": start} if isinstance(start, str | datetime) else time_column(start))
     )

@@ -51,7 +51,7 @@ class MemoryRecords:
             yield f"{NAME}: entry {number + 1}", _without_missing(content) if isinstance(content, dict) else content
 
 
-def held(logs: Any) -> MemoryRecords | None:
+def records_in_memory(logs: Any) -> MemoryRecords | None:
     """Return replies in memory, or None for files; raise InputError for a mixture or any other value."""
     if isinstance(logs, MemoryRecords):
         return logs

@@ -13,6 +13,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
@@ -60,8 +61,10 @@ class OpenAIReader(Reader):
 
     def rest(self) -> Iterator[Callable[[], Reply]]:
         """Yield the responses whose stream ends with the file, and the errors of streams that cannot be joined."""
-        yield from (partial(_the, reply) for reply in self._whole(self._joiner.rest()))
-        yield from (partial(_fail, error) for error in self._broken)
+        for reply in self._whole(self._joiner.rest()):
+            yield partial(_itself, reply)
+        for error in self._broken:
+            yield partial(_fail, error)
 
     def _whole(self, ended: Iterable[PartialReply]) -> Iterator[Reply]:
         for stream in ended:
@@ -89,7 +92,7 @@ class OpenAIReader(Reader):
         return reply
 
 
-def _the(reply: Reply) -> Reply:
+def _itself(reply: Reply) -> Reply:
     return reply
 
 
@@ -134,32 +137,30 @@ def message_choice(choice: Mapping[str, Any], message: Any) -> Reply:
     """Return the response of a choice whose message may have been joined from a stream's chunks."""
     if not isinstance(message, Mapping):
         raise InputError("a choice must have a `message` or a `text`")
-    facts = [
-        name
-        for name, there in {
-            "refusal": message.get("refusal"),
-            "tool calls": message.get("tool_calls") or message.get("function_call"),
-            "reasoning": message.get("reasoning_content") or message.get("reasoning"),
-        }.items()
-        if there
-    ]
+    facts = []
+    if message.get("refusal"):
+        facts.append("refusal")
+    if message.get("tool_calls") or message.get("function_call"):
+        facts.append("tool calls")
+    if message.get("reasoning_content") or message.get("reasoning"):
+        facts.append("reasoning")
     content = message.get("content")
     if isinstance(content, list):  # some servers send the content in parts
         content = "".join(part.get("text") or "" for part in content)
     text = storable(content or message.get("refusal") or "")
-    found = choice.get("logprobs")
-    logprobs, tokens = steps_of(found)
-    thought = found.get("reasoning_content") if isinstance(found, Mapping) else None
+    logprobs = choice.get("logprobs")
+    response, tokens = steps_of(logprobs)
+    thought = logprobs.get("reasoning_content") if isinstance(logprobs, Mapping) else None
     return Reply(
         item_id=None,
         model=None,
         text=text,
         finish_reason=finish(choice.get("finish_reason")),
-        trace=logprobs,
+        trace=response,
         tokens=tokens,
         token_ids=choice.get("token_ids"),
         displaces=True,
-        unusable=why_unusable(logprobs, text or "tool calls" * ("tool calls" in facts), facts),
+        unusable=why_unusable(response, text or "tool calls" * ("tool calls" in facts), facts),
         facts=facts,
         thinking=len(thought) if thought else None,
     )
@@ -198,7 +199,12 @@ def _steps(logprobs: Any) -> list[Mapping[str, Any]] | None:
     if not isinstance(logprobs, Mapping):
         return None
     parts = [logprobs.get(name) for name in ("reasoning_content", "content", "refusal")]
-    return None if parts == [None] * 3 else [step for part in parts for step in part or ()]
+    if parts == [None] * 3:
+        return None
+    steps: list[Mapping[str, Any]] = []
+    for part in parts:
+        steps += part or ()
+    return steps
 
 
 def _text_choice(choice: Mapping[str, Any], prompt_tokens: int) -> Reply:
@@ -239,14 +245,16 @@ def response_of(body: Any) -> Reply:
         return error_reply(body["error"], body)
     if not isinstance(body, Mapping) or not isinstance(body.get("output"), list):
         raise InputError("a reply of the Responses API must have an `output`")
-    parts = [part for item in body["output"] if item.get("type") == "message" for part in item.get("content") or ()]
+    parts: list[Mapping[str, Any]] = []
+    for item in body["output"]:
+        if item.get("type") == "message":
+            parts += item.get("content") or ()
     texts = [part.get("text") or part.get("refusal") or "" for part in parts]
-    kinds = {item.get("type") for item in body["output"]} | {part.get("type") for part in parts}
-    facts = [name for name, there in _kinds_of(kinds).items() if there]
-    given = [part["logprobs"] for part in parts if part.get("logprobs")]
-    steps = [step for part in given for step in part]
+    facts = _facts_of_items([item.get("type") for item in (*body["output"], *parts)])
+    lists_of_steps = [part["logprobs"] for part in parts if part.get("logprobs")]
+    steps = list(chain.from_iterable(lists_of_steps))
     logprobs, text = (trace_of(steps) if steps else None), storable("".join(texts))
-    if steps and len(given) < sum(map(bool, texts)):
+    if steps and len(lists_of_steps) < sum(map(bool, texts)):
         raise InputError("only part of the text has log-probabilities")
     return Reply(
         item_id=body.get("id"),
@@ -262,9 +270,16 @@ def response_of(body: Any) -> Reply:
     )
 
 
-def _kinds_of(kinds: set[Any]) -> dict[str, bool]:
-    calls = any(str(kind).endswith("_call") for kind in kinds)
-    return {"refusal": "refusal" in kinds, "tool calls": calls, "reasoning": "reasoning" in kinds}
+def _facts_of_items(kinds: Sequence[Any]) -> list[str]:
+    """Return the facts about a reply with items and parts of these kinds."""
+    facts = []
+    if "refusal" in kinds:
+        facts.append("refusal")
+    if any(str(kind).endswith("_call") for kind in kinds):
+        facts.append("tool calls")
+    if "reasoning" in kinds:
+        facts.append("reasoning")
+    return facts
 
 
 def _finish_of(body: Mapping[str, Any]) -> str:

@@ -33,8 +33,12 @@ def look_up(record: Any, path: str) -> Any:
 
 def first(record: Any, paths: Iterable[str]) -> Any:
     """Return the first value at the paths that is not null; a name in camel case may be in snake case."""
-    found = (look_up(record, name) for path in paths for name in dict.fromkeys((path, snake(path))))
-    return next((value for value in found if value is not None), None)
+    for path in paths:
+        for name in dict.fromkeys((path, snake(path))):
+            value = look_up(record, name)
+            if value is not None:
+                return value
+    return None
 
 
 def snake(name: str) -> str:

@@ -39,18 +39,25 @@ def question_of(record: Any) -> str | None:
     """Return the user's last message or the prompt in a record or in its request; None if there is neither."""
     if not isinstance(record, Mapping):
         return None
-    messages: list[Any] = next((record[name] for name in _MESSAGES if isinstance(record.get(name), list)), [])
-    messages_of_user = [
-        message for message in messages if isinstance(message, Mapping) and message.get("role") == "user"
-    ]
-    if messages_of_user:
-        last = messages_of_user[-1]
-        if text := _text(last.get("content") or last.get("parts")):
+    if message := _last_message(record):
+        return message
+    for name in _TEXTS:
+        text = record.get(name)
+        if text and isinstance(text, str):
             return text
-    texts = (record[name] for name in _TEXTS if isinstance(record.get(name), str))
-    if named := next(filter(None, texts), ""):
-        return str(named)
-    return next(filter(None, (question_of(record.get(name)) for name in _REQUESTS)), None)
+    for name in _REQUESTS:
+        if question := question_of(record.get(name)):
+            return question
+    return None
+
+
+def _last_message(record: Mapping[str, Any]) -> str:
+    """Return the text of the user's last message; "" without one."""
+    messages: list[Any] = next((record[name] for name in _MESSAGES if isinstance(record.get(name), list)), [])
+    for message in reversed(messages):
+        if isinstance(message, Mapping) and message.get("role") == "user":
+            return _text(message.get("content") or message.get("parts"))
+    return ""
 
 
 def _text(content: Any) -> str:
@@ -96,20 +103,26 @@ def time_column(seconds: Any) -> dict[str, Any]:
 
 
 def _kept(columns: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: kept for name, value in columns.items() if (kept := _slice(name, value)) is not None}
+    kept = {}
+    for name, value in columns.items():
+        value_of_slice = _value_of_slice(name, value)
+        if value_of_slice is not None:
+            kept[name] = value_of_slice
+    return kept
 
 
-def _slice(name: str, value: Any) -> Any:
+def _value_of_slice(name: str, value: Any) -> Any:
+    """Return a column's value as the value of a slice; None if it is none, such as a secret."""
     if isinstance(value, datetime):
         return value
-    kept = scalar(value)
+    simple = scalar(value)
     if is_private(name):
         return None
-    if isinstance(kept, str) and (not kept or len(kept) > LONGEST_VALUE or is_secret_name(name)):
+    if isinstance(simple, str) and (not simple or len(simple) > LONGEST_VALUE or is_secret_name(name)):
         return None
-    if isinstance(kept, str) and _ADDRESS.fullmatch(kept):
+    if isinstance(simple, str) and _ADDRESS.fullmatch(simple):
         return None
-    return kept
+    return simple
 
 
 class Reader:

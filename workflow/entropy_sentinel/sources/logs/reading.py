@@ -18,7 +18,7 @@ from entropy_sentinel.sources.logs import table
 from entropy_sentinel.sources.logs.catalogue import FORMATS, nearest, recognise
 from entropy_sentinel.sources.logs.envelopes import PAIRS, Envelope
 from entropy_sentinel.sources.logs.json_values import END
-from entropy_sentinel.sources.logs.memory import MemoryRecords, held
+from entropy_sentinel.sources.logs.memory import MemoryRecords, records_in_memory
 from entropy_sentinel.sources.logs.models import without_provider
 from entropy_sentinel.sources.logs.numbers import UNNAMED, Numbers
 from entropy_sentinel.sources.logs.reader import Reader
@@ -134,7 +134,9 @@ class Logs:
 
     def _records(self, path: str | MemoryRecords) -> Iterator[pl.DataFrame]:
         """Yield frames of records; the format of each record is detected unless the user names one."""
-        build, waiting, tokens, ending = partial(self._gathered, _name(path)), list[Reply](), 0, None
+        build = partial(self._frame_of_replies, _name(path))
+        waiting: list[Reply] = []
+        tokens, ending = 0, None
         try:
             for reply in self._replies(path):
                 waiting.append(reply)
@@ -149,10 +151,11 @@ class Logs:
         if ending:
             raise ending
 
-    def _gathered(self, file: str, replies: list[Reply]) -> pl.DataFrame:
+    def _frame_of_replies(self, file: str, replies: list[Reply]) -> pl.DataFrame:
         frame = self._frame(gathered(replies, self._options.trace_after, PLACE if self._options.places else None), file)
-        self.summary.formats.update(reply.format for reply in replies)
-        self.summary.facts.update(fact for reply in replies for fact in reply.facts)
+        for reply in replies:
+            self.summary.formats[reply.format] += 1
+            self.summary.facts.update(reply.facts)
         return frame
 
     def _bad_reply(self, replies: list[Reply], error: BaseException) -> None:
@@ -184,7 +187,11 @@ class Logs:
                     yield reply
 
     def _done(self, readers: Readers, where: str) -> list[Reply]:
-        return [_known(reply, name, where) for name, reader in readers.values() for reply in reader.done()]
+        replies = []
+        for name, reader in readers.values():
+            for reply in reader.done():
+                replies.append(_known(reply, name, where))
+        return replies
 
     def _of_record(self, record: PlacedRecord, readers: Readers) -> list[Reply]:
         name = self._format_of(record)
@@ -193,11 +200,14 @@ class Logs:
         make = format.load()
         kind = (make, None if form is None else name)
         if kind not in readers:
-            made = make() if form is None else make(form)
-            made.wanted, made.further, made.scorer = self._columns, self._further, self._options.scorer
-            readers[kind] = name, made
-        replies = (_known(reply, name, record.where) for reply in readers[kind][1].replies(record.content))
-        return [reply for reply in replies if not self._is_replaced(reply)]
+            reader = make() if form is None else make(form)
+            reader.wanted, reader.further, reader.scorer = self._columns, self._further, self._options.scorer
+            readers[kind] = name, reader
+        replies = []
+        for reply in readers[kind][1].replies(record.content):
+            if not self._is_replaced(_known(reply, name, record.where)):
+                replies.append(reply)
+        return replies
 
     def _is_replaced(self, reply: Reply) -> bool:
         """Return whether a newer log of the same task has a finished response to this sample, and count it."""
@@ -230,7 +240,7 @@ class Logs:
         """Return a batch as a complete frame and count it; if this fails, nothing is counted."""
         frame, counted = to_frame(responses, self._options.top_k)
         # Some formats also keep the log's own column, under the second name.
-        frame = _named(frame).with_columns(
+        frame = _with_own_names(frame).with_columns(
             without_provider(pl.col("^(model|log_model)$").cast(pl.String)),
             run=pl.lit(0, pl.UInt16),
             prompt_hash=pl.lit(""),
@@ -268,10 +278,10 @@ class Logs:
 
 def of_replies(replies: Any) -> pl.DataFrame:
     """Return the responses in replies in memory as one frame; raise InputError for files and unreadable replies."""
-    given = held(replies)
-    if given is None:
+    records_given = records_in_memory(replies)
+    if records_given is None:
         raise InputError("features: must be traces or replies; for files use es.read_features(paths)")
-    return read_strictly(given, "features: the replies contain no response")
+    return read_strictly(records_given, "features: the replies contain no response")
 
 
 def read_strictly(source: str | MemoryRecords, empty: str) -> pl.DataFrame:
@@ -291,7 +301,10 @@ def _newest_attempts_first(paths: list[str | MemoryRecords]) -> list[str | Memor
 
     A retried evaluation has a log for each attempt, and samples of the newest one count.
     """
-    places = [place for place, path in enumerate(paths) if isinstance(path, str) and _STARTED.match(Path(path).name)]
+    places = []
+    for place, path in enumerate(paths):
+        if isinstance(path, str) and _STARTED.match(Path(path).name):
+            places.append(place)
     newest = sorted((paths[place] for place in places), key=lambda path: Path(str(path)).name, reverse=True)
     result = list(paths)
     for place, path in zip(places, newest, strict=True):
@@ -304,8 +317,9 @@ def _unknown(record: Mapping[str, Any]) -> str:
     if {"doc_id", "resps"} <= set(record):
         return "is a sample of lm-evaluation-harness, which has labels but no log-probabilities; give it as --labels"
     near = ""
-    if (found := nearest(record)) is not None:
-        near = f"; nearest is '{found[0].name}', but there is no {' or '.join(found[1])}"
+    if (closest := nearest(record)) is not None:
+        format, lacking = closest
+        near = f"; nearest is '{format.name}', but there is no {' or '.join(lacking)}"
     return (
         f"has no known format{near}; fields: {', '.join(record)[:200] or 'none'}. If a column has the server's reply, "
         "name it with --reply; or write a table with `token_logprobs` and `top_logprobs`: see the page Formats of logs"
@@ -326,10 +340,13 @@ def _cut(frame: pl.DataFrame, top_k: int | None) -> pl.DataFrame:
     )
 
 
-def _named(frame: pl.DataFrame) -> pl.DataFrame:
+def _with_own_names(frame: pl.DataFrame) -> pl.DataFrame:
     """Give the log's columns their names; a name that the frame already uses gets the prefix `log_`."""
-    names = [name for name in frame.columns if name.startswith("column.")]
-    return frame.rename({name: own_name(name.removeprefix("column.")) for name in names})
+    names = {}
+    for name in frame.columns:
+        if name.startswith("column."):
+            names[name] = own_name(name.removeprefix("column."))
+    return frame.rename(names)
 
 
 def _known(reply: Reply, format: str, place: str) -> Reply:

@@ -42,11 +42,12 @@ def _csv(stream: Stream, name: str, longest: int) -> Iterator[PlacedRecord | Bad
         with io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="") as text:
             lines = _bounded(text, name, longest)
             names, delimiter = _head(next(lines, ""))
-            if missing := [column for column in TRACES if column not in names]:
-                raise InputError(
-                    f"{name}: a CSV file of responses must have the columns {' and '.join(TRACES)}, with lists of "
-                    f"numbers as JSON; {missing[0]} is missing, columns: {', '.join(names)[:300] or 'none'}"
-                )
+            for column in TRACES:
+                if column not in names:
+                    raise InputError(
+                        f"{name}: a CSV file of responses must have the columns {' and '.join(TRACES)}, with lists of "
+                        f"numbers as JSON; {column} is missing, columns: {', '.join(names)[:300] or 'none'}"
+                    )
             yield from _csv_rows(csv.reader(lines, delimiter=delimiter, strict=True), names, name)
     finally:
         csv.field_size_limit(before)
@@ -117,7 +118,8 @@ def records(path: str | MemoryRecords, max_record_mb: float = LONGEST_MB) -> Ite
     that much of it is kept in memory. Raises IncompleteFileError if the file cannot be read or unpacked.
     """
     if isinstance(path, MemoryRecords):
-        yield from (checked(content, where) for where, content in path.records())
+        for where, content in path.records():
+            yield checked(content, where)
         return
     name = "standard input" if path == STANDARD_INPUT else path
     if Path(path).suffix == ".parquet":
@@ -132,8 +134,9 @@ def records(path: str | MemoryRecords, max_record_mb: float = LONGEST_MB) -> Ite
 
 def _reader(stream: Stream, name: str) -> Callable[[Stream, str, int], Iterator[PlacedRecord | BadRecord]]:
     """Return the function that yields the records of a stream, by its first bytes and its name."""
-    if kind := container(stream.peek(1)):
-        return kind[1].records
+    if (known := container(stream.peek(1))) is not None:
+        _, kind = known
+        return kind.records
     return _csv if name.removesuffix(".gz").endswith(".csv") else json_records
 
 
@@ -143,8 +146,8 @@ def brings_labels(path: str | Path) -> bool:
         return False
     try:
         with opened(path) as stream:
-            if kind := container(stream.peek(1)):
-                return kind[0].labels
+            if (known := container(stream.peek(1))) is not None:
+                return known[0].labels
             first = next(_reader(stream, str(path))(stream, str(path), LONGEST_MB * MB), None)
     except (OSError, EOFError, zlib.error, EntropySentinelError):
         return False  # reading it raises the error
@@ -155,6 +158,7 @@ def brings_labels(path: str | Path) -> bool:
 def _parquet_rows(path: str) -> Iterator[PlacedRecord]:
     """Yield the rows of a Parquet file, numbered from 0."""
     with given(path):
-        rows = (row for batch in read_batches(path) for row in batch.iter_rows(named=True))
-        for number, row in enumerate(rows):
-            yield PlacedRecord(f"{path}: row {number}", row)
+        numbers = count()
+        for batch in read_batches(path):
+            for row in batch.iter_rows(named=True):
+                yield PlacedRecord(f"{path}: row {next(numbers)}", row)

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -89,15 +90,19 @@ def trace(sampled: Sequence[float], top: Sequence[Sequence[float]]) -> Trace:
             f"there must be as many alternatives as sampled tokens ({len(sampled)}), but there are {len(top)}"
         )
     _check_numbers([[value] for value in sampled])
-    # Null is a probability of 0, whose logarithm JSON cannot have.
-    top = [
-        [-math.inf if value is None else value for value in entries] if None in entries else entries for entries in top
-    ]
+    top = [_without_null(entries) for entries in top]
     _check_numbers(top)
     counts = np.fromiter(map(len, top), dtype=np.int64, count=len(top))
     with np.errstate(over="ignore"):  # -1e300 becomes -inf
-        values = np.array([value for entries in top for value in entries], dtype=np.float32)
+        values = np.array(list(chain.from_iterable(top)), dtype=np.float32)
         return Trace(np.array(sampled, dtype=np.float32), counts, values)
+
+
+def _without_null(entries: Sequence[float]) -> Sequence[float]:
+    """Return the entries with -inf for null: a probability of 0, whose logarithm JSON cannot have."""
+    if None not in entries:
+        return entries
+    return [-math.inf if value is None else value for value in entries]
 
 
 def entries_of(step: Any) -> list[Any]:
@@ -146,7 +151,9 @@ def scalar(value: Any) -> Any:
         return storable(", ".join(map(str, value)))
     if isinstance(value, int) and abs(value) >= 2**63:
         return str(value)
-    return storable(value) if isinstance(value, str) else value if isinstance(value, bool | int | float) else None
+    if isinstance(value, str):
+        return storable(value)
+    return value if isinstance(value, bool | int | float) else None
 
 
 def most_common(counts: np.ndarray) -> int:

@@ -45,9 +45,11 @@ class ResponseSelection:
 
     def read_for(self, names: Iterable[str]) -> list[str]:
         """Return the columns to read from a log so that the columns `names` are available."""
-        wanted = dict.fromkeys((*names, *self._places, *self._values))
-        places = (place for name in wanted for place in (name, *self._places.get(name, ())))
-        return list(dict.fromkeys(column for place in places for column in (place, *_ALSO.get(place, ()))))
+        columns: dict[str, None] = {}
+        for name in (*names, *self._places, *self._values):
+            for place in (name, *self._places.get(name, ())):
+                columns |= dict.fromkeys((place, *_ALSO.get(place, ())))
+        return list(columns)
 
     def of(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the selected responses of a frame, with the renamed columns added."""
@@ -71,15 +73,21 @@ class ResponseSelection:
 
 def columns_called(frame: pl.DataFrame, name: str) -> list[str]:
     """Return the frame's columns for a log's column with this name; the log's own column comes first."""
-    every = (name, *_ALSO.get(name, ()))
-    own = [column for place in every for column in ((own_name(place), place) if _is_taken(place) else (place,))]
-    return [column for column in own if column in frame.columns]
+    columns = []
+    for place in (name, *_ALSO.get(name, ())):
+        if _is_taken(place):
+            columns.append(own_name(place))
+        columns.append(place)
+    return [column for column in columns if column in frame.columns]
 
 
 def first_of(frame: pl.DataFrame, names: Sequence[str]) -> pl.Series:
     """Return each row's value from the first of these columns that has a value, (n,), or null."""
-    there = [frame[column] for name in names for column in columns_called(frame, name)]
-    columns = [column for column in there if column.null_count() < len(frame)]
+    columns = []
+    for name in names:
+        for column in columns_called(frame, name):
+            if frame[column].null_count() < len(frame):
+                columns.append(frame[column])
     if not columns:
         return pl.Series(names[-1], [None] * len(frame), dtype=pl.Null)
     if len({column.dtype for column in columns}) > 1:
@@ -111,6 +119,7 @@ def _is_taken(name: str) -> bool:
 def _grouped(pairs: Iterable[str]) -> dict[str, list[str]]:
     """Return the values of `NAME=VALUE` texts by name; values may contain `=`."""
     values_of: dict[str, list[str]] = {}
-    for name, _, value in (pair.partition("=") for pair in pairs):
+    for pair in pairs:
+        name, _, value = pair.partition("=")
         values_of.setdefault(name, []).append(bare(value) if name == "model" else value)
     return values_of

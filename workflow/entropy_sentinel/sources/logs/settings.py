@@ -18,8 +18,11 @@ def _as_pairs(given: Any) -> Any:
     """Convert a mapping of names to values to `NAME=VALUE` texts, and one text to a list; leave other values as is."""
     if not isinstance(given, Mapping):
         return [given] if isinstance(given, str) else given
-    several = {name: value if isinstance(value, list | tuple) else [value] for name, value in given.items()}
-    return [f"{name}={value}" for name, values in several.items() for value in values]
+    pairs = []
+    for name, value in given.items():
+        values = value if isinstance(value, list | tuple) else [value]
+        pairs += [f"{name}={value}" for value in values]
+    return pairs
 
 
 def _checked_pairs(pairs: tuple[str, ...]) -> tuple[str, ...]:

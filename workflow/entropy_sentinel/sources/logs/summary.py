@@ -31,13 +31,13 @@ def frames(
     WholeFileError is not caught.
     """
     try:
-        made = build(rows)
+        frame = build(rows)
     except WholeFileError:
         raise
     except ANY_ERROR as error:
         problem = error
     else:
-        yield made
+        yield frame
         return
     if len(rows) == 1:
         bad(rows, problem)

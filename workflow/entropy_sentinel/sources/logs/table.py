@@ -43,7 +43,7 @@ class TableReader(Reader):
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
         """Yield the response of the row."""
-        sampled, top = (record[name] for name in TRACES)
+        sampled, top = record["token_logprobs"], record["top_logprobs"]
         tokens, text = record.get("tokens") or (), _first(record, TEXTS)
         text = storable(text if text is not None else "".join(tokens))
         logprobs = None
@@ -86,7 +86,7 @@ def is_flat(schema: Mapping[str, Any], columns: Sequence[str] = (), trace_after:
     """Return whether the columns of traces are lists of numbers, and no option requires reading row by row."""
     if trace_after is not None or any(_is_within(name, schema) for name in columns):
         return False
-    sampled, top = (schema.get(name) for name in TRACES)
+    sampled, top = schema.get("token_logprobs"), schema.get("top_logprobs")
     return (
         isinstance(sampled, pl.List)
         and sampled.inner.is_numeric()
@@ -103,7 +103,7 @@ def _is_within(name: str, schema: Mapping[str, Any]) -> bool:
 
 def bad_rows(batch: pl.DataFrame) -> Iterator[tuple[int, str]]:
     """Yield the position (from 0) of each unusable row, and the reason."""
-    steps, alternatives = (pl.col(name).list.len() for name in TRACES)
+    steps, alternatives = pl.col("token_logprobs").list.len(), pl.col("top_logprobs").list.len()
     nulls = pl.lit(False)
     if flat(batch["token_logprobs"]).null_count():
         nulls = pl.col("token_logprobs").list.eval(pl.element().is_null()).list.any()
@@ -127,7 +127,8 @@ def responses(batch: pl.DataFrame, wanted: Sequence[str] | None) -> ResponseBatc
     """Return the responses of valid rows; null among alternatives is probability 0, and padding in a fixed width."""
     if batch["token_logprobs"].null_count():  # alternatives without a token
         batch = batch.with_columns(pl.when(pl.col("token_logprobs").is_not_null()).then("top_logprobs"))
-    sampled, top = (batch[name].explode(empty_as_null=False, keep_nulls=False) for name in TRACES)
+    sampled = batch["token_logprobs"].explode(empty_as_null=False, keep_nulls=False)
+    top = batch["top_logprobs"].explode(empty_as_null=False, keep_nulls=False)
     padded = isinstance(top.dtype, pl.Array)
     top = (top.arr.to_list() if padded else top).cast(pl.List(pl.Float32))
     if top.explode(empty_as_null=False, keep_nulls=False).null_count():
@@ -153,8 +154,8 @@ def _known(schema: pl.Schema) -> list[pl.Expr]:
     """Return the columns of `ROWS` from the table; missing columns get the values that mean unknown."""
 
     def own(*names: str, otherwise: Any = None) -> pl.Expr:
-        there = [pl.col(name) for name in names if name in schema]
-        return pl.coalesce(*there, pl.lit(otherwise)) if there else pl.lit(otherwise)
+        columns = [pl.col(name) for name in names if name in schema]
+        return pl.coalesce(*columns, pl.lit(otherwise)) if columns else pl.lit(otherwise)
 
     finish, text = own("finish_reason").cast(pl.String), own(*TEXTS, otherwise="").cast(pl.String)
     steps, entries = pl.col("token_logprobs").list.len(), pl.col("top_logprobs").list.len()
@@ -192,9 +193,11 @@ def _whole(name: str) -> pl.Expr:
 def _slices(schema: pl.Schema, wanted: Sequence[str] | None) -> list[pl.Expr]:
     if wanted is not None:
         return [(pl.col(name) if name in schema else pl.lit(None)).alias(f"column.{name}") for name in wanted]
-    return [
-        pl.col(name).alias(f"column.{name}")
-        for name, dtype in schema.items()
-        if not dtype.is_nested() and dtype != pl.Binary and name not in (*own_columns(schema), *TRACES, "trace_start")
-        if not (dtype == pl.String and is_secret_name(name)) and not is_private(name)
-    ]
+    parts = {*own_columns(schema), *TRACES}
+    slices = []
+    for name, dtype in schema.items():
+        has_one_value = not dtype.is_nested() and dtype != pl.Binary
+        is_secret = dtype == pl.String and is_secret_name(name)
+        if has_one_value and name not in parts and not is_secret and not is_private(name):
+            slices.append(pl.col(name).alias(f"column.{name}"))
+    return slices

@@ -56,44 +56,58 @@ def gathered(replies: Sequence[Reply], trace_after: str | None, place: str | Non
 
     `place` is the name of an optional column with the place of each reply.
     """
-    starts = [start_of(reply, trace_after) for reply in replies]
-    if trace_after is not None:
-        for reply in replies:
-            if reply.trace is not None and len(reply.tokens) != len(reply.trace.sampled):
-                reply.unusable = reply.unusable or NO_TOKENS
-    columns: dict[str, list[Any]] = {
-        "item_id": [None if reply.item_id is None else storable(str(reply.item_id)) for reply in replies],
-        "model": [None if reply.model is None else storable(str(reply.model)) for reply in replies],
-        "trace_start": starts,
-        # One text per token, or null: some servers leave reasoning out of the tokens.
-        "tokens": [_texts(reply) for reply in replies],
-        **{
-            name: [getattr(reply, name) for reply in replies]
-            for name in ("sample", "text", "finish_reason", "prompt_tokens", "seed", "token_ids", "unusable")
-        },
-    }
-    names = dict.fromkeys(name for reply in replies for name in reply.columns)
-    slices = [_column(f"column.{storable(name)}", [reply.columns.get(name) for reply in replies]) for name in names]
-    if any(reply.label is not None or reply.label_reason is not None for reply in replies):
-        slices += [
-            pl.Series(name, [getattr(reply, name) for reply in replies], dtype) for name, dtype in LABELLED.items()
-        ]
+    rows = [_row(reply, trace_after) for reply in replies]
+    columns = [pl.Series(name, [row[name] for row in rows], dtype=dtype) for name, dtype in ROWS.items()]
+    columns += _columns_of_log(replies)
     if place is not None:
-        slices.append(pl.Series(place, [reply.place for reply in replies], dtype=pl.String))
-    none = Trace(np.zeros(0, np.float32), np.zeros(0, np.int64), np.zeros(0, np.float32))
-    traces = [reply.trace or none for reply in replies]
+        columns.append(pl.Series(place, [reply.place for reply in replies], dtype=pl.String))
+    empty = Trace(np.zeros(0, np.float32), np.zeros(0, np.int64), np.zeros(0, np.float32))
+    traces = [reply.trace or empty for reply in replies]
     return ResponseBatch(
-        pl.DataFrame([pl.Series(name, columns[name], dtype=dtype) for name, dtype in ROWS.items()] + slices),
-        np.array([len(reply.sampled) for reply in traces], dtype=np.int64),
-        Trace(*map(np.concatenate, zip(*(traces or [none]), strict=True))),
-        np.array([-1 if reply.k is None else reply.k for reply in replies], dtype=np.int64),
-        np.array([reply.displaces for reply in replies], dtype=bool),
+        rows=pl.DataFrame(columns),
+        lengths=np.array([len(part.sampled) for part in traces], dtype=np.int64),
+        trace=Trace(*map(np.concatenate, zip(*(traces or [empty]), strict=True))),
+        k=np.array([-1 if reply.k is None else reply.k for reply in replies], dtype=np.int64),
+        displaces=np.array([reply.displaces for reply in replies], dtype=bool),
     )
 
 
-def _texts(reply: Reply) -> list[str] | None:
-    whole = reply.trace is not None and len(reply.tokens) == len(reply.trace.sampled) > 0
-    return [storable(str(token)) for token in reply.tokens] if whole else None
+def _row(reply: Reply, trace_after: str | None) -> dict[str, Any]:
+    """Return the values of a reply for the columns of ROWS."""
+    n_steps = None if reply.trace is None else len(reply.trace.sampled)
+    # One text per token, or null: some servers leave reasoning out of the tokens.
+    has_texts = n_steps is not None and len(reply.tokens) == n_steps
+    unusable = reply.unusable
+    if trace_after is not None and n_steps is not None and not has_texts:
+        unusable = unusable or NO_TOKENS
+    return {
+        "item_id": None if reply.item_id is None else storable(str(reply.item_id)),
+        "model": None if reply.model is None else storable(str(reply.model)),
+        "sample": reply.sample,
+        "text": reply.text,
+        "finish_reason": reply.finish_reason,
+        "prompt_tokens": reply.prompt_tokens,
+        "seed": reply.seed,
+        "tokens": [storable(str(token)) for token in reply.tokens] if n_steps and has_texts else None,
+        "token_ids": reply.token_ids,
+        "trace_start": start_of(reply, trace_after),
+        "unusable": unusable,
+    }
+
+
+def _columns_of_log(replies: Sequence[Reply]) -> list[pl.Series]:
+    """Return the log's own columns as `column.NAME`, and the labels if it has any."""
+    names: dict[str, None] = {}
+    for reply in replies:
+        names |= dict.fromkeys(reply.columns)
+    columns = []
+    for name in names:
+        values = [reply.columns.get(name) for reply in replies]
+        columns.append(_column(f"column.{storable(name)}", values))
+    if any(reply.label is not None or reply.label_reason is not None for reply in replies):
+        for name, dtype in LABELLED.items():
+            columns.append(pl.Series(name, [getattr(reply, name) for reply in replies], dtype))
+    return columns
 
 
 def start_of(reply: Reply, trace_after: str | None) -> int:
@@ -209,11 +223,15 @@ def to_frame(responses: ResponseBatch, cut: int | None) -> tuple[pl.DataFrame, S
         top_k_returned=pl.Series(k, dtype=pl.Int64),
     )
     errors = rounding_error(sampled, matrix, lengths)
-    rounded = {name: n for name, error in HALF.items() if (n := int((errors == error).sum()))}
-    return _judged(frame, few, cut), StepCounts(n_unsorted, n_short, rounded)
+    rounded = {}
+    for name, error in HALF.items():
+        n_rounded = int((errors == error).sum())
+        if n_rounded:
+            rounded[name] = n_rounded
+    return _with_reasons(frame, few, cut), StepCounts(n_unsorted, n_short, rounded)
 
 
-def _judged(frame: pl.DataFrame, few: np.ndarray, cut: int | None) -> pl.DataFrame:
+def _with_reasons(frame: pl.DataFrame, few: np.ndarray, cut: int | None) -> pl.DataFrame:
     """Add the reasons why responses are unusable; `few` (n,) marks responses with fewer entries than `cut`."""
     too_few = pl.format("the log has {} alternatives per token, {} are needed", "top_k_returned", pl.lit(cut))
     none = (pl.col("n_tokens") > 0) & (pl.col("top_k_returned") == 0)

@@ -47,14 +47,17 @@ def _of_ray(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _reply(output: Mapping[str, Any]) -> Reply:
-    token_ids, steps, logprobs, k = output.get("token_ids"), output.get("logprobs"), None, None
+    token_ids, steps = output.get("token_ids"), output.get("logprobs")
+    logprobs, k = None, None
     text = storable(output.get("text") or "")
     if steps is not None:
         steps = _unflattened(steps) if isinstance(steps, Mapping) else steps
         if token_ids is None or len(token_ids) != len(steps):
             raise InputError("`logprobs` must have one step for each of `token_ids`")
-        top = list(map(entries_of, steps))
-        logprobs = trace([_sampled(*pair, at) for at, pair in enumerate(zip(token_ids, steps, strict=True))], top)
+        sampled = [
+            _sampled(token_id, step, at) for at, (token_id, step) in enumerate(zip(token_ids, steps, strict=True))
+        ]
+        logprobs = trace(sampled, list(map(entries_of, steps)))
         k = int(logprobs.counts.min()) if len(logprobs.counts) else None
     return Reply(
         item_id=None,
@@ -77,16 +80,18 @@ def _unflattened(flat: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _sampled(token_id: int, step: Mapping[str, Any], at: int) -> float:
     if str(token_id) not in step:
         raise InputError(f"`logprobs` of step {at} (from 0) must contain the sampled token, {token_id}")
-    logprob: float = _value(step[str(token_id)])
+    entry = step[str(token_id)]
+    logprob: float = entry["logprob"] if isinstance(entry, Mapping) else entry
     return logprob
-
-
-def _value(entry: Any) -> Any:
-    return entry["logprob"] if isinstance(entry, Mapping) else entry
 
 
 def _tokens(token_ids: Sequence[int] | None, steps: Sequence[Mapping[str, Any]] | None) -> list[str]:
     """Return the sampled tokens as text; [] if any step lacks the text."""
-    entries = [step[str(token_id)] for token_id, step in zip(token_ids or (), steps or (), strict=False)]
-    decoded = [entry.get("decoded_token") if isinstance(entry, Mapping) else None for entry in entries]
-    return [] if None in decoded else [str(text) for text in decoded]
+    texts = []
+    for token_id, step in zip(token_ids or (), steps or (), strict=False):
+        entry = step[str(token_id)]
+        text = entry.get("decoded_token") if isinstance(entry, Mapping) else None
+        if text is None:
+            return []
+        texts.append(str(text))
+    return texts
