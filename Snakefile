@@ -32,8 +32,14 @@ include: "workflow/rules/prefetch.smk"
 # The files of the analyses.
 TARGETS = []
 for name in CONFIG.run.analyses:
+    earlier = [*TARGETS]
 
     include: rules_of_analysis(name)
+
+    check_targets(name, earlier, TARGETS)
+
+
+check_rules()
 
 
 onstart:

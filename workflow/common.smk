@@ -19,13 +19,13 @@ except extensions.ConfigError as error:
     raise WorkflowError(str(error)) from None
 
 from entropy_sentinel.config import estimates, generations, judging
-from entropy_sentinel.config.config import load_config
+from entropy_sentinel.config.config import load_config, unversioned
 from entropy_sentinel.config.layout import StudyLayout, parts_folder
 from entropy_sentinel.engines.devices import visible
 from entropy_sentinel.engines.run import announce_run
 from entropy_sentinel.estimators.settings import group_file
 from entropy_sentinel.frames.errors import ConfigError, InputError
-from entropy_sentinel.jobs.calls import check as check_function
+from entropy_sentinel.jobs.calls import check as check_function, check_rule
 from entropy_sentinel.jobs.content import as_made, as_recorded, with_content
 from entropy_sentinel.jobs.fingerprint import fingerprint
 from entropy_sentinel.jobs.outputs import check_folders, keep
@@ -70,7 +70,7 @@ except ConfigError as error:
 
 # Only once: every job parses this file as well.
 if workflow.is_main_process:
-    for line in [*CONFIG.left_out, *extensions.failures()]:
+    for line in [*CONFIG.left_out, *unversioned(CONFIG), *extensions.failures()]:
         print(line, file=sys.stderr)
 
 
@@ -151,7 +151,12 @@ def named(function):
 
     Snakemake does not record a parameter that depends on a job's inputs.
     """
-    return lambda wildcards, input: function
+
+    def call(wildcards, input):
+        return function
+
+    call.function = function
+    return call
 
 
 def calls(function, *modules):
@@ -169,6 +174,25 @@ def calls(function, *modules):
     code = {f"code_{folder.replace(os.sep, '_')}": f"{folder} {digest}" for folder, digest in folders}
     declared = {"declared": DECLARED} if not function.startswith("stages.") else {}
     return {"call": named(function), **code, **declared}
+
+
+def check_targets(analysis, earlier, targets):
+    """Say that an analysis adds no files to TARGETS, which had `earlier`; refuse one that replaces the others' files."""
+    path = rules_of_analysis(analysis)
+    if targets[: len(earlier)] != earlier:
+        raise WorkflowError(f"analysis '{analysis}': {path} must add its files to TARGETS by `TARGETS += ...`")
+    if targets == earlier and workflow.is_main_process:
+        print(f"analysis '{analysis}': {path} adds no files to TARGETS, so none is made", file=sys.stderr)
+
+
+def check_rules():
+    """Check that rules whose jobs call a function give it the parameters that it takes."""
+    for rule in workflow.rules if workflow.is_main_process else []:
+        if function := getattr(dict(rule.params.items()).get("call"), "function", None):
+            try:
+                check_rule(rule, function)
+            except ConfigError as error:
+                raise WorkflowError(str(error)) from None
 
 
 def shown(section, *keys):

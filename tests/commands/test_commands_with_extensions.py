@@ -32,6 +32,7 @@ from entropy_sentinel.judges.kind import Kind
 class Letter(Kind):
     """letter: right where a letter is in the response."""
 
+    VERSION: ClassVar[int] = 1
     kind: Literal["letter"] = Field(description="letter: right where a letter is in the response")
     letter: str = Field("e", description="letter: the one to look for")
 
@@ -251,6 +252,80 @@ print(json.dumps([failures(), list(declared("judges"))]))
         assert line.startswith(f"extension '{folder / 'early'}' was not loaded: {folder / 'early' / '__init__.py'}:1: ")
         assert "import it inside the functions" in line
         assert "letter" not in judges
+
+
+ANALYSIS = '''
+from entropy_sentinel.frames.analysis import Analysis
+
+
+def analyses():
+    return {"lengths": Lengths}
+
+
+class Lengths(Analysis):
+    """Lengths."""
+
+    TELLS = "how long the responses are"
+'''
+PAGE = "import nothing_there\n\ndef write_page(labels, long, page):\n    pass\n"
+RULES = """
+use rule cpu_job as lengths_page with:
+    input:
+        labels=expand(LABELS, judge=JUDGES, benchmark=BENCHMARKS, allow_missing=True),
+    output:
+        page=f"{RESULTS}/lengths/{{model}}.html",
+    log:
+        f"{LOGS}/lengths/{{model}}.log",
+    params:
+        **calls("mine.page.write_page"),
+        long=5,
+"""
+TARGET = "TARGETS += expand(f'{RESULTS}/lengths/{{model}}.html', model=MODELS)\n"
+
+
+@pytest.mark.parametrize(
+    ("rules", "status", "said"),
+    [
+        (RULES + TARGET, 0, []),
+        (RULES, 0, ["analysis 'lengths': ", "mine/rules.smk adds no files to TARGETS"]),
+        (
+            RULES + TARGET.replace("+=", "="),
+            1,
+            ["analysis 'lengths': ", "mine/rules.smk must add its files to TARGETS"],
+        ),
+        (
+            RULES.replace("long=5", "lonh=5") + TARGET,
+            1,
+            ["rule 'lengths_page'", "mine/rules.smk", "mine.page.write_page(labels, long, page)", "'long'", "'lonh'"],
+        ),
+    ],
+    ids=["as it should be", "no target", "all targets replaced", "another parameter"],
+)
+def test_mistakes_in_the_rules_of_an_analysis_are_told_while_planning(
+    folder: Path, rules: str, status: int, said: list[str]
+) -> None:
+    files = {"__init__.py": ANALYSIS + JUDGES, "page.py": PAGE, "rules.smk": rules}
+    for name, text in files.items():
+        (folder / "mine" / name).write_text(text)
+    analyses = ["responses", "lengths"]
+    planning, output = planned(folder, study(folder, {"run": STUDY["run"] | {"analyses": analyses}}))
+    assert planning == status
+    for fact in said:
+        assert fact in output
+    assert ("mine/rules.smk" in output) == bool(said)
+
+
+def test_a_judge_without_a_version_is_told_by_snakemake_and_the_command(folder: Path) -> None:
+    (folder / "mine" / "letter.py").write_text(LETTER.replace("    VERSION: ClassVar[int] = 1\n", ""))
+    config = study(folder)
+    status, _, errors = command(folder, "plan", "-c", config)
+    assert status == 0
+    [line] = errors.splitlines()
+    assert line.startswith(
+        "judges.mine: edits of its code rebuild no labels, because mine.letter.Letter has no VERSION"
+    )
+    status, output = planned(folder, config)
+    assert (status, output.count(line)) == (0, 1)
 
 
 SUBCOMMAND = """

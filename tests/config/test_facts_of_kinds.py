@@ -2,20 +2,26 @@
 
 import ast
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import pytest
+from pydantic import PrivateAttr
 
 import entropy_sentinel
 from entropy_sentinel.chat.settings import Server
+from entropy_sentinel.config.config import load_config, read_config
+from entropy_sentinel.config.generations import generation_settings
 from entropy_sentinel.engines import catalogue as engines
+from entropy_sentinel.engines.model import Model
 from entropy_sentinel.engines.settings import ApiModel, HubModel, LocalModel, SourceModel
+from entropy_sentinel.frames.entries import lacks_version
 from entropy_sentinel.frames.sections import Text
 from entropy_sentinel.judges import catalogue as judges
 from entropy_sentinel.judges.kind import Kind, account
 from entropy_sentinel.judges.settings import Llm
 
 PACKAGE = Path(entropy_sentinel.__file__).parent
+ROOT = Path(__file__).parents[2]
 KINDS = {kind.__name__ for kind in (*engines.KINDS.values(), *judges.KINDS.values())}
 KINDS |= {"Model", "VllmModel", "Kind"}
 
@@ -54,6 +60,62 @@ def test_a_judge_counts_its_calls_by_settings_that_all_benchmarks_share() -> Non
     settings = {"version": 1, "judge": "web", "kind": "web", "strictness": "low"}
     one = account({**settings, "replaces": "other", "tolerance": {"relative": 0.1}}, "m", "b")
     assert one == account(settings, "m", "b") != account({**settings, "strictness": "high"}, "m", "b")
+
+
+class Echo(Model):
+    """A model of somebody else."""
+
+    kind: ClassVar[str] = "echo"
+    ENGINE: ClassVar[str] = "echo"
+
+    def engine_settings(self) -> dict[str, Any]:
+        return self._settings
+
+    _settings: dict[str, Any] = PrivateAttr({"echo": "loud"})
+
+
+class LaterEcho(Echo):
+    """The same with another protocol."""
+
+    VERSION: ClassVar[int] = 2
+
+
+def test_a_kind_of_model_has_a_version_that_tells_of_its_code() -> None:
+    """The first one is in no settings: no trace that is there is generated again."""
+    config = load_config(read_config([ROOT / "config.yaml"]))
+    name = config.run.models[0]
+
+    def settings(model: Model) -> dict[str, Any]:
+        return dict(generation_settings(config.model_copy(update={"models": {name: model}}), name, "gsm8k"))
+
+    assert "kind_version" not in {**settings(config.models[name]), **settings(Echo())}
+    assert settings(LaterEcho()) == settings(Echo()) | {"kind_version": 2}
+    assert LaterEcho().engine_settings() == {"echo": "loud"}
+
+
+class Stated(WebJudge):
+    VERSION: ClassVar[int] = 1
+
+
+class Derived(Stated):
+    """Whoever derives from an extension's class inherits its version."""
+
+
+class OfThePackage(Llm):
+    """The package's version says nothing about another class's code."""
+
+
+@pytest.mark.parametrize(
+    ("kind", "lacks"),
+    [(WebJudge, True), (Stated, False), (Derived, False), (OfThePackage, True), (Echo, True), (LaterEcho, False)],
+)
+def test_a_class_of_an_extension_states_its_version(kind: type, lacks: bool) -> None:
+    assert lacks_version(kind) == lacks
+
+
+@pytest.mark.parametrize("kind", [*engines.KINDS.values(), *judges.KINDS.values()])
+def test_kinds_of_the_package_may_keep_the_first_version(kind: type) -> None:
+    assert not lacks_version(kind)
 
 
 def test_every_key_of_an_llm_judge_is_tracked_or_not() -> None:

@@ -8,7 +8,7 @@
 
 use rule cpu_job as benchmark with:
     input:
-        file=lambda wildcards: rows_file(wildcards.benchmark),
+        lambda wildcards: rows_file(wildcards.benchmark),
     output:
         ITEMS,
     log:

@@ -11,12 +11,12 @@ for family in PASSES_OF:
         name:
             f"pass_{family}"
         input:
-            benchmark=ITEMS,
-            generations=GENERATIONS,
-            source=lambda wildcards, family=family: generations.given_pass(
+            lambda wildcards, family=family: generations.given_pass(
                 CONFIG, family, wildcards.model, wildcards.benchmark
             )
             or [],
+            benchmark=ITEMS,
+            generations=GENERATIONS,
         output:
             expand(PASSES, family=family, allow_missing=True),
         log:

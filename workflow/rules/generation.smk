@@ -8,8 +8,8 @@
 
 use rule cpu_job as generation with:
     input:
+        lambda wildcards: generations.source_file(CONFIG, wildcards.model, wildcards.benchmark) or [],
         benchmark=ITEMS,
-        source=lambda wildcards: generations.source_file(CONFIG, wildcards.model, wildcards.benchmark) or [],
     output:
         GENERATIONS,
     log:

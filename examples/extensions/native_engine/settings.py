@@ -33,6 +33,7 @@ class LlamaModel(Model):
 
     kind: ClassVar[Literal["llama"]] = "llama"
     ENGINE: ClassVar[str] = "llama"
+    VERSION: ClassVar[int] = 1
 
     llama: LlamaServer = Field(description="a llama.cpp server")
     revision: Text = Field(description="version of the weights, such as the SHA-256 of the file; a change asks again")

@@ -170,17 +170,18 @@ def check_folder() -> None:
 
 
 def load_study(files: Iterable[Path]) -> "Config":
-    """Return the checked config: `files` merged over the working folder's config.yaml. Skipped groups go to stderr.
+    """Return the checked config: `files` merged over the working folder's config.yaml. What is left out,
+    and kinds without a version, go to stderr.
 
     Raises ConfigError for an error in the config, or if the folder has no config.yaml.
     """
-    from entropy_sentinel.config.config import load_config, read_config
+    from entropy_sentinel.config.config import load_config, read_config, unversioned
 
     check_folder()
     paths = [Path(BASE), *files]
     own = read_config(paths[1:]) if paths[1:] else None
     config = load_config(read_config(paths), " + ".join(map(str, paths)), own)
-    for line in config.left_out:
+    for line in [*config.left_out, *unversioned(config)]:
         say(line, err=True)
     return config
 

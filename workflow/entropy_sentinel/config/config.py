@@ -14,7 +14,7 @@ from entropy_sentinel.config.fitting import fitted
 from entropy_sentinel.config.plain import problems, read_yaml
 from entropy_sentinel.config.sections import Config
 from entropy_sentinel.frames import extensions
-from entropy_sentinel.frames.entries import declared_values
+from entropy_sentinel.frames.entries import declared_values, lacks_version
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.secrets import LOOKS, is_secret_name, secret_keys, without_keys
 from entropy_sentinel.frames.sections import merged
@@ -56,6 +56,29 @@ def load_config(raw: Mapping[str, Any], source: str = "config", own: Mapping[str
     if own is not None:
         config._left_out = [line for line in config.left_out if _is_set(line.partition(":")[0], own)]
     return config
+
+
+def unversioned(config: Config) -> list[str]:
+    """Return a line for each kind of an extension that the study uses and that states no VERSION.
+
+    Responses and labels cost GPU time or money, so a version replaces the hash of their code: an edit alone rebuilds
+    nothing.
+    """
+    run = config.run
+    judges = [name for judge in run.judges for one in run.benchmarks for name in config.basic_judges(judge, one)]
+    kinds: dict[type, str] = {}
+    for name in run.models:
+        if config.models[name].ENGINE:
+            kinds.setdefault(type(config.models[name]), f"models.{name}: edits of its code regenerate no responses")
+    for name in judges if config.reads_labels else ():
+        if not config.judges[name].IMPORTED:
+            kinds.setdefault(type(config.judges[name]), f"judges.{name}: edits of its code rebuild no labels")
+    lines = []
+    for kind, effect in kinds.items():
+        if lacks_version(kind):
+            name, line = f"{kind.__module__}.{kind.__qualname__}", "VERSION: ClassVar[int] = 1"
+            lines.append(f"{effect}, because {name} has no VERSION; write `{line}`, and raise it when results change")
+    return lines
 
 
 def _unusable_extensions(raw: Mapping[str, Any]) -> list[str]:

@@ -34,17 +34,20 @@ def generation_settings(config: Config, model: str, benchmark: str) -> Generatio
     """Return the settings that a model's traces on a benchmark depend on, besides the items."""
     settings = config.models[model]
     job: JobSettings = {"version": GENERATION_VERSION, "model": model, "benchmark": benchmark}
+    identity = {**settings.engine_settings()}
+    if settings.VERSION > 1:  # the first one is not in job settings, because traces older than this key lack it
+        identity["kind_version"] = settings.VERSION
     if source := settings.file(benchmark):
         given = {
             **job,
             "engine": "source",
             "source": source,
-            **settings.engine_settings(),
+            **identity,
             "samples": config.samples_of(model),
             "sampling": sampling_of(config, model),
         }
         return cast(SourceSettings, given)
-    depends_on = {**job, "engine": settings.ENGINE, **settings.engine_settings(), **_asking(config, model, settings)}
+    depends_on = {**job, "engine": settings.ENGINE, **identity, **_asking(config, model, settings)}
     return cast(AskedSettings, depends_on)
 
 

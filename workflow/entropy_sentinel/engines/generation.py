@@ -205,7 +205,8 @@ class AskedSettings(JobSettings, AskingSettings):
     Each engine adds the keys that its models return from `engine_settings`.
     """
 
-    engine: str  # a key of `engines.settings.ENGINES`
+    engine: str  # the `ENGINE` of a kind of model
+    kind_version: NotRequired[int]  # the `VERSION` of the kind of model, from 2 on
 
 
 class VllmSettings(AskedSettings):

@@ -18,6 +18,9 @@ class Model(Settings):
     """The keys that all kinds of models share."""
 
     kind: ClassVar[str]
+    # Raise it when responses change, such as with a new protocol: they are then generated again. It replaces a code
+    # hash, because responses cost GPU time or money, and other changes of the code must not generate them again.
+    VERSION: ClassVar[int] = 1
     # The engine's name in job settings; no engine for imported traces.
     ENGINE: ClassVar[str] = ""
     # Whether its engine can be asked again about responses by token ids: passes need it (engines/engine.py).

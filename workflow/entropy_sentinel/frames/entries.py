@@ -60,6 +60,12 @@ def place_of(kind: str, name: str) -> str:
     return f"{extensions.place_of(kind, name)}: {kind}(): '{name}'"
 
 
+def lacks_version(declared: type) -> bool:
+    """Return whether a class of an extension does not state the VERSION that replaces a hash of its code."""
+    outside = [base for base in declared.__mro__ if base.__module__.partition(".")[0] != extensions.PACKAGE]
+    return declared in outside and not any("VERSION" in vars(base) for base in outside)
+
+
 def is_own(kind: str, name: str) -> bool:
     """Return whether this package, and not an extension outside, declares `name`."""
     return extensions.module_of(kind, name).partition(".")[0] == extensions.PACKAGE

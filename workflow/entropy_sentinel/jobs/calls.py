@@ -1,7 +1,9 @@
 """The function of the package, or of an extension, that a job calls."""
 
 import ast
+import re
 from difflib import get_close_matches
+from functools import cache
 from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
@@ -10,9 +12,48 @@ from typing import Any
 from entropy_sentinel.frames import extensions
 from entropy_sentinel.frames.errors import ConfigError
 
+# What each job offers its function, besides what the rule names.
+_OF_EVERY_JOB = {"files", "output", "outputs", "folder", "threads"}
+# Parameters of `calls` (common.smk), which only Snakemake reads.
+_COMPARED = re.compile("call|declared|code_.*")
+
 
 def check(function: str) -> None:
     """Raise ConfigError if the function that a rule names does not exist; its module is not imported."""
+    _definition(function)
+
+
+def check_rule(rule: Any, function: str) -> None:
+    """Raise ConfigError unless a rule of Snakemake gives `function` what it takes, and names nothing else.
+
+    An input without a name is only waited for, a parameter without a name is only compared.
+    """
+    definition = _definition(function)
+    if definition.decorator_list:
+        return  # a decorator may change the parameters
+    takes = definition.args
+    required, optional = _parameters(takes)
+    inputs, outputs, params = list(rule.input.keys()), list(rule.output.keys()), list(rule.params.keys())
+    given = {*_OF_EVERY_JOB, *rule.wildcard_names, *inputs, *params, *outputs, *map(_output_name, outputs)}
+    missing = [name for name in required if name not in given]
+    if any("unpack" in getattr(file, "flags", ()) for file in rule.input):
+        missing = []  # each job names its own inputs
+    taken = {*required, *optional}
+    unknown = [] if takes.kwarg or "files" in taken else [name for name in inputs if name not in taken]
+    unknown += [name for name in params if name not in taken and not _COMPARED.fullmatch(name)]
+    if not taken & {"output", "outputs", "folder"}:
+        unknown += [name for name in outputs if not taken & {name, _output_name(name)}]
+    problems = [f"the rule has no input, output, parameter or wildcard '{name}'" for name in missing]
+    problems += [f"the function has no parameter '{name}'" for name in unknown]
+    if problems:
+        call = f"{function}({', '.join([*required, *optional])})"
+        advice = " (what the job only waits for, or is only compared, needs no name)" if unknown else ""
+        raise ConfigError(
+            f"rule '{rule.name}' ({rule.snakefile}): its job cannot call {call}: {'; '.join(problems)}{advice}"
+        )
+
+
+def _definition(function: str) -> ast.FunctionDef:
     module, _, name = function.rpartition(".")
     try:
         found = find_spec(extensions.full_name(module)) if module else None
@@ -20,11 +61,33 @@ def check(function: str) -> None:
         found = None
     if found is None or not found.origin:
         raise ConfigError(f"calls(\"{function}\"): there is no module '{module}'")
-    tree = ast.parse(Path(found.origin).read_text("utf-8"))
-    known = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
-    if name not in known:
-        near = "".join(f"; did you mean '{one}'?" for one in get_close_matches(name, known, n=1))
+    definitions = _definitions(found.origin)
+    if name not in definitions:
+        near = "".join(f"; did you mean '{known}'?" for known in get_close_matches(name, definitions, n=1))
         raise ConfigError(f"calls(\"{function}\"): {found.origin} has no function '{name}'{near}")
+    return definitions[name]
+
+
+@cache
+def _definitions(file: str) -> dict[str, ast.FunctionDef]:
+    """Return the functions of a module by name."""
+    tree = ast.parse(Path(file).read_text("utf-8"))
+    return {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def _parameters(takes: ast.arguments) -> tuple[list[str], list[str]]:
+    """Return the names of the parameters without a default, and of those with one."""
+    positional = [*takes.posonlyargs, *takes.args]
+    n_required = len(positional) - len(takes.defaults)
+    required, optional = positional[:n_required], positional[n_required:]
+    for argument, default in zip(takes.kwonlyargs, takes.kw_defaults, strict=True):
+        (required if default is None else optional).append(argument)
+    return [argument.arg for argument in required], [argument.arg for argument in optional]
+
+
+def _output_name(name: str) -> str:
+    """Return the name of an output for a function that has an input of the same name."""
+    return f"{name}_output"
 
 
 def call(job: Any) -> None:
@@ -49,7 +112,7 @@ def call(job: Any) -> None:
         **dict(job.wildcards.items()),
         **inputs,
         **outputs,
-        **{f"{name}_output": path for name, path in outputs.items()},
+        **{_output_name(name): path for name, path in outputs.items()},
         **dict(job.params.items()),
     }
     parameters = signature(function).parameters.values()
