@@ -187,10 +187,10 @@ def check_targets(analysis, earlier, targets):
 
 def check_rules():
     """Check that rules whose jobs call a function give it the parameters that it takes."""
-    for rule in workflow.rules if workflow.is_main_process else []:
-        if function := getattr(dict(rule.params.items()).get("call"), "function", None):
+    for calling in workflow.rules if workflow.is_main_process else []:
+        if function := getattr(dict(calling.params.items()).get("call"), "function", None):
             try:
-                check_rule(rule, function)
+                check_rule(calling, function)
             except ConfigError as error:
                 raise WorkflowError(str(error)) from None
 
