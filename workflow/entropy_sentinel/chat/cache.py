@@ -89,9 +89,9 @@ class ReplyClaim:
         self._file = _CLOSED
 
     def _write(self, content: bytes) -> None:
-        left = memoryview(content)
-        while left:
-            left = left[os.pwrite(self._file, left, len(content) - len(left)) :]
+        view, position = memoryview(content), 0
+        while position < len(content):
+            position += os.pwrite(self._file, view[position:], position)
         os.truncate(self._file, len(content))
         os.fsync(self._file)
 
@@ -116,7 +116,9 @@ class ReplyCache:
     def get(self, request: Mapping[str, Any]) -> Any:
         """Return the reply to a request; None without one. A file of another form or request is ignored."""
         kept = _read(self._path(request))
-        return kept["reply"] if kept and kept["request"] == json.loads(json.dumps(request)) else None
+        if kept is None or kept["request"] != json.loads(json.dumps(request)):
+            return None
+        return kept["reply"]
 
     def claim(self, request: Mapping[str, Any], room: int) -> ReplyClaim | None:
         """Return the exclusive right to request a reply, with `room` bytes of disk space reserved for it.

@@ -116,7 +116,10 @@ class ChatClient:
         self._identity = {"base_url": None if own_server else address_of(model, base_url), **identity}
         self._cache, self.ledger = ReplyCache(), Ledger(ledger, Terms(**terms))
         self._sender = Sender(name, model, base_url, timeout_s, retries, self.ledger)
-        self._server_is_known, self._is_waiting, self._too_long = False, False, 0
+        # Whether a reply has shown that the server works, whether a wait for another process was logged, and the number
+        # of requests that were refused as too long.
+        self._server_is_known = self._is_waiting = False
+        self._too_long = 0
 
     def ask(
         self,
@@ -142,7 +145,8 @@ class ChatClient:
             EntropySentinelError: If a request failed for good, a reply cannot be used, the cache cannot be written, or
                 the budget has no room for the next request.
         """
-        waiting, running = deque(enumerate(requests)), dict[Future[tuple[Any, BaseException | None]], int]()
+        waiting = deque(enumerate(requests))
+        running: dict[Future[tuple[Any, BaseException | None]], int] = {}
         failure: BaseException | None = None
         cached_before = self.counts["cached"]
         with shared_loop(self._sender.close) as portal:
@@ -181,7 +185,7 @@ class ChatClient:
             async with turn.places:
                 if turn.stop.is_set():
                     return None, None
-                outcome = await self._kept(position, request, turn)
+                outcome = await self._content(position, request, turn)
             if outcome[0] is _LATER:
                 await sleep(_LOOK_AGAIN_S, turn.stop)
             return outcome
@@ -190,7 +194,9 @@ class ChatClient:
         except Exception as error:
             return None, error
 
-    async def _kept(self, position: int, request: Mapping[str, Any], turn: _Round) -> tuple[Any, BaseException | None]:
+    async def _content(
+        self, position: int, request: Mapping[str, Any], turn: _Round
+    ) -> tuple[Any, BaseException | None]:
         """Return the kept content of a reply, from the cache or the server; `_LATER` if another process requests it."""
         identity = {"model": self.model, **request, **self._identity}
         kept = await anyio.to_thread.run_sync(self._cache.get, identity)
@@ -204,11 +210,11 @@ class ChatClient:
                 self._is_waiting = True
             return _LATER, None
         try:
-            return await self._asked(position, request, identity, claim, turn)
+            return await self._content_from_server(position, request, identity, claim, turn)
         finally:
             await anyio.to_thread.run_sync(claim.end)
 
-    async def _asked(
+    async def _content_from_server(
         self, position: int, request: Mapping[str, Any], identity: Mapping[str, Any], claim: ReplyClaim, turn: _Round
     ) -> tuple[Any, BaseException | None]:
         """Return the server's reply to a claimed request, as it is kept."""
@@ -219,11 +225,13 @@ class ChatClient:
         if isinstance(sent, Refusal):
             return sent, self._too_many_refusals(sent)
         try:
-            outcome = await anyio.to_thread.run_sync(self._store, position, identity, claim, sent.reply, turn)
+            kept, storing_error = await anyio.to_thread.run_sync(
+                self._store, position, identity, claim, sent.reply, turn
+            )
         except Exception:
             await self._sender.settle(sent)
             raise
-        return outcome[0], await self._settled(sent) or outcome[1]
+        return kept, await self._settled(sent) or storing_error
 
     async def _settled(self, sent: AnsweredRequest) -> EntropySentinelError | None:
         """Record the cost of a request. Return the error if that fails, so that the reply is not lost."""
@@ -236,7 +244,10 @@ class ChatClient:
     def _store(
         self, position: int, identity: Mapping[str, Any], claim: ReplyClaim, reply: ServerReply, turn: _Round
     ) -> tuple[Any, BaseException | None]:
-        """Store what the caller needs of a reply. Runs in a thread, because a long trace takes a while."""
+        """Store what the caller needs of a reply; return it, and the error if it could not be stored.
+
+        Runs in a thread, because a long trace takes a while.
+        """
         raw = reply.raw or str(reply.parsed)
         try:
             kept = storable(turn.keep(reply))

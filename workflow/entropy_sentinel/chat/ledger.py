@@ -191,9 +191,13 @@ class Ledger:
     def _under_way(self, file: sqlite3.Connection) -> bool:
         """Return whether any call of a living process is under way; calls of dead processes lose their owner."""
         owners = [owner for (owner,) in file.execute("SELECT DISTINCT owner FROM calls WHERE owner IS NOT NULL")]
-        dead = [owner for owner in owners if not self._owner.lives(owner)]
-        file.executemany("UPDATE calls SET owner = NULL WHERE owner = ?", [(owner,) for owner in dead])
-        return len(dead) < len(owners)
+        any_lives = False
+        for owner in owners:
+            if self._owner.lives(owner):
+                any_lives = True
+            else:
+                file.execute("UPDATE calls SET owner = NULL WHERE owner = ?", (owner,))
+        return any_lives
 
     def count_cached(self, account: str, calls: int) -> None:
         """Count replies that came from the cache."""
@@ -208,16 +212,20 @@ class Ledger:
 
         Requests and tokens are spread evenly over time.
         """
-        wanted = {"requests": (1, self.terms.requests_per_minute), "tokens": (tokens, self.terms.tokens_per_minute)}
-        limited = {what: amount * 60 / rate for what, (amount, rate) in wanted.items() if rate}
-        if not limited:
+        # The seconds that the request takes of each limit.
+        seconds = {}
+        if self.terms.requests_per_minute:
+            seconds["requests"] = 60 / self.terms.requests_per_minute
+        if self.terms.tokens_per_minute:
+            seconds["tokens"] = tokens * 60 / self.terms.tokens_per_minute
+        if not seconds:
             return 0.0
         now = time.time()
         with self._turn() as file:
             free_at: dict[str, float] = dict(file.execute("SELECT what, free_at FROM pace").fetchall())
-            start = max(now, *(free_at.get(what, 0.0) for what in limited))
-            taken = [(what, start + seconds) for what, seconds in limited.items()]
-            file.executemany("INSERT OR REPLACE INTO pace VALUES (?, ?)", taken)
+            start = max(now, *(free_at.get(what, 0.0) for what in seconds))
+            for what in seconds:
+                file.execute("INSERT OR REPLACE INTO pace VALUES (?, ?)", (what, start + seconds[what]))
         return start - now
 
     def correct(self, tokens: int) -> None:
@@ -251,12 +259,13 @@ class Ledger:
             ).fetchall()
             cached: Mapping[str, int] = dict(file.execute("SELECT account, calls FROM cached").fetchall())
         names = ("calls", "unanswered_calls", "prompt_tokens", "completion_tokens", "usd", "unanswered_usd")
-        sums = {account: dict(zip(names, values, strict=True)) for account, *values in rows}
-        nothing = dict.fromkeys(names, 0)
-        return [
-            {"account": account, **(sums.get(account) or nothing), "cached_calls": cached.get(account, 0)}
-            for account in sorted(sums.keys() | cached.keys())
-        ]
+        accounts: dict[str, dict[str, Any]] = {account: dict.fromkeys(names, 0) for account in cached}
+        for account, *sums in rows:
+            accounts[account] = dict(zip(names, sums, strict=True))
+        table = []
+        for account in sorted(accounts):
+            table.append({"account": account, **accounts[account], "cached_calls": cached.get(account, 0)})
+        return table
 
     @contextmanager
     def _turn(self) -> Iterator[sqlite3.Connection]:

@@ -42,9 +42,12 @@ def secrets(shortest: int) -> list[str]:
 
     Paths that exist, as in PWD and SSH_AUTH_SOCK, are left out.
     """
-    values = {value.strip() for name, value in os.environ.items() if is_secret_name(name)}
-    long = (value for value in values if len(value) >= shortest and not os.path.exists(value))
-    return sorted(long, key=len, reverse=True)
+    values = set()
+    for name, value in os.environ.items():
+        text = value.strip()
+        if is_secret_name(name) and len(text) >= shortest and not os.path.exists(text):
+            values.add(text)
+    return sorted(values, key=len, reverse=True)
 
 
 def _storable(value: Any, keys: list[str]) -> Any:
@@ -134,8 +137,8 @@ def brief(error: BaseException) -> str:
     for cause in _chain(error):
         # If no server is there, LiteLLM raises an InternalServerError with status 500.
         if isinstance(cause, OSError) and not isinstance(cause, TimeoutError) and cause.errno:
-            host, port = (getattr(cause, name, None) for name in ("host", "port"))
-            to = f" to {host}:{port}" if host else ""
+            host: Any = getattr(cause, "host", None)
+            to = f" to {host}:{getattr(cause, 'port', None)}" if host else ""
             return f"no connection{to}: {os.strerror(cause.errno) if cause.errno > 0 else cause.strerror}"
     status = getattr(error, "status_code", None)
     return f"{type(error).__name__} {status or ''}".strip() + f": {message_of(error)}"

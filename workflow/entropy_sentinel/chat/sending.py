@@ -68,7 +68,11 @@ class Sender:
         self.name, self.model, self.base_url = name, model, base_url
         self.timeout_s, self.retries, self.ledger = timeout_s, retries, ledger
         self.address = f"{model} at {base_url}" if base_url else model
-        self._not_before, self._reply_lengths, self._excess_is_reported = 0.0, Counter[str](), False
+        # The earliest time of the next request, by the clock that never goes back.
+        self._not_before = 0.0
+        # `replies`, and their `tokens` together.
+        self._reply_lengths: Counter[str] = Counter()
+        self._excess_is_reported = False
         # Without this, the import downloads a table of prices.
         os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
         import litellm
@@ -169,8 +173,8 @@ class Sender:
         try:
             return AnsweredRequest(await self._send_once(request, raw), call, likely)
         except BaseException as error:
-            ended = self.ledger.release if costs_nothing(error) else self.ledger.give_up
-            await anyio.to_thread.run_sync(ended, call)
+            record_end = self.ledger.release if costs_nothing(error) else self.ledger.give_up
+            await anyio.to_thread.run_sync(record_end, call)
             raise
 
     def _tokens(self, request: Mapping[str, Any]) -> tuple[int, int]:

@@ -25,7 +25,12 @@ class Server(Settings):
     """A server of chat models, called through LiteLLM."""
 
     UNTRACKED: ClassVar[Set[str]] = {
-        *("base_url", "concurrency", "timeout_s", "retries", "requests_per_minute", "tokens_per_minute")
+        "base_url",
+        "concurrency",
+        "timeout_s",
+        "retries",
+        "requests_per_minute",
+        "tokens_per_minute",
     }
 
     model: Text = Field(description="LiteLLM's name of the model: `openai/gpt-4o`, `hosted_vllm/name`")
@@ -118,14 +123,21 @@ class Prompt(Settings):
         """The messages as dicts of role and content, with their placeholders."""
         if self.messages:
             return [message.model_dump() for message in self.messages]
-        given = {"system": self.system, "user": self.user}
-        return [{"role": role, "content": content} for role, content in given.items() if content is not None]
+        chat = []
+        if self.system is not None:
+            chat.append({"role": "system", "content": self.system})
+        if self.user is not None:
+            chat.append({"role": "user", "content": self.user})
+        return chat
 
     @property
     def placeholders(self) -> list[str]:
         """The names in braces, with repetitions, in their order."""
         texts = [message["content"] for message in self.chat] if self.text is None else [self.text]
-        return [name for text in texts for name in _PLACEHOLDER.findall(text) if name]
+        names: list[str] = []
+        for text in texts:
+            names += filter(None, _PLACEHOLDER.findall(text))
+        return names
 
     @property
     def template(self) -> PromptTemplate:

@@ -51,7 +51,10 @@ log = logging.getLogger(__name__)
 def questions_of(benchmark: str) -> dict[str, Question]:
     """Return the questions in a file of items by item_id, with their right answers if it has them."""
     rows = BENCHMARKS.read(benchmark, ["item_id", "question", "answers"]).rows()
-    return {item: Question(text, tuple(tuple(names) for names in answers or ())) for item, text, answers in rows}
+    questions = {}
+    for item_id, text, answers in rows:
+        questions[item_id] = Question(text, tuple(map(tuple, answers or ())))
+    return questions
 
 
 def tell_fewer(counts: Sequence[int]) -> None:

@@ -25,27 +25,29 @@ def classes(answered: Sequence[Answered], backend: Backend) -> list[list[int]]:
     Answers with the same text are in one class and are not compared. Empty answers, also of white space only, are a
     class of their own, because an empty answer is an outcome, too.
     """
-    open_ = [
-        _OpenQuestion(question, list(dict.fromkeys(answer.strip() for answer in answers)))
-        for question, answers in answered
-    ]
+    groupings = []
+    for question, answers in answered:
+        distinct = dict.fromkeys(map(str.strip, answers))
+        groupings.append(_Grouping(question, list(distinct)))
     n_pairs = 0
     # Compares the first answer without a class with all others, for all questions at once: a few large batches.
-    while leading := [question for question in open_ if question.left]:
-        pairs = [pair for question in leading for pair in question.lead()]
+    while unfinished := [grouping for grouping in groupings if grouping.left]:
+        pairs: list[Pair] = []
+        for grouping in unfinished:
+            pairs += grouping.lead()
         same = iter(backend.same(pairs))
         n_pairs += len(pairs)
-        for question in leading:
-            question.join(same)
+        for grouping in unfinished:
+            grouping.join(same)
     log.info("%d pairs of answers to %d questions compared", n_pairs, len(answered))
-    return [
-        [question.number[answer.strip()] for answer in answers]
-        for question, (_, answers) in zip(open_, answered, strict=True)
-    ]
+    numbers = []
+    for grouping, (_, answers) in zip(groupings, answered, strict=True):
+        numbers.append([grouping.number[answer.strip()] for answer in answers])
+    return numbers
 
 
 @dataclass
-class _OpenQuestion:
+class _Grouping:
     """The distinct answers to a question: those `left` have no class yet, those `compared` may join the last class."""
 
     question: Question
@@ -57,12 +59,14 @@ class _OpenQuestion:
     def lead(self) -> list[Pair]:
         """Begin a class with the first answer in `left`; return its pairs with each other answer."""
         first = self.left.pop(0)
-        self.number[first], self.n_classes = self.n_classes, self.n_classes + 1
+        self.number[first] = self.n_classes
+        self.n_classes += 1
         self.compared = [answer for answer in self.left if first and answer]
         return [Pair(self.question, first, answer) for answer in self.compared]
 
     def join(self, same: Iterator[bool]) -> None:
         """Put the answers for which the next values of `same` are true into the last class."""
-        joining = {answer for answer in self.compared if next(same)}
-        self.number |= dict.fromkeys(joining, self.n_classes - 1)
-        self.left = [answer for answer in self.left if answer not in joining]
+        for answer in self.compared:
+            if next(same):
+                self.number[answer] = self.n_classes - 1
+        self.left = [answer for answer in self.left if answer not in self.number]

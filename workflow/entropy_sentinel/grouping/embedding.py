@@ -24,8 +24,10 @@ class EmbeddingBackend:
 
     def same(self, pairs: Sequence[Pair]) -> list[bool]:
         """Return whether the two answers of each pair mean the same, in order."""
-        texts = {text for pair in pairs for text in (pair.first, pair.second)} - self._vectors.keys()
-        ordered = sorted(texts, key=lambda text: (len(text), text))
+        texts = set[str]()
+        for pair in pairs:
+            texts |= {pair.first, pair.second}
+        ordered = sorted(texts - self._vectors.keys(), key=lambda text: (len(text), text))
         for start in range(0, len(ordered), self._batch_size):
             batch = ordered[start : start + self._batch_size]
             self._vectors |= dict(zip(batch, self._encoder.vectors(batch), strict=True))

@@ -27,8 +27,11 @@ class ExactBackend:
     def _key(self, question: Question, answer: str) -> str | int:
         """Return the number of the first right answer with this name, or else the normalised text."""
         if question not in self._names:
-            numbered = list(enumerate(question.answers))
-            self._names[question] = {normalised(name): number for number, names in reversed(numbered) for name in names}
+            numbers: dict[str, int] = {}
+            for number, names in enumerate(question.answers):
+                for name in names:
+                    numbers.setdefault(normalised(name), number)
+            self._names[question] = numbers
         text = normalised(answer)
         return self._names[question].get(text, text)
 

@@ -30,9 +30,10 @@ class NliBackend:
     def same(self, pairs: Sequence[Pair]) -> list[bool]:
         """Return whether the two answers of each pair mean the same, in order."""
         texts = [(f"{pair.question.text} {pair.first}", f"{pair.question.text} {pair.second}") for pair in pairs]
-        there = self._entails(texts)
-        back = self._entails((second, first) for first, second in texts if there[first, second])
-        return [bool(there[first, second] and back[second, first]) for first, second in texts]
+        forwards = self._entails(texts)
+        entailed = [pair for pair in texts if forwards[pair]]
+        backwards = self._entails((second, first) for first, second in entailed)
+        return [bool(forwards[first, second] and backwards[second, first]) for first, second in texts]
 
     @property
     def provenance(self) -> dict[str, Any]:

@@ -8,12 +8,11 @@ has no final answer.
 """
 
 import re
-from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
 from entropy_sentinel.judges.judge import Unclear
-from entropy_sentinel.judges.markers import after_thinking, in_other_languages, tagged
+from entropy_sentinel.judges.markers import TextPart, after_thinking, in_other_languages, tagged_answers
 from entropy_sentinel.judges.notation import NUMBER, clean, in_braces, plain_number
 from entropy_sentinel.judges.units import leading_unit
 
@@ -134,7 +133,8 @@ def _after_thinking(response: str, truncated: bool) -> FinalAnswer:
     if (answer := _in_tags(response, truncated)) is not None:
         return answer
     if (boxes := _last_boxes(response)) is not None:
-        return _boxed(response, *boxes)
+        contents, start, end = boxes
+        return _not_denied(response, ", ".join(contents), start, end, len(response[: end - 1].rstrip()))
     if truncated:
         raise Unclear("cut off before a boxed answer")
     text = _without_marks(response)
@@ -158,17 +158,19 @@ def _in_tags(response: str, truncated: bool) -> FinalAnswer | None:
 
     Raises Unclear if other tags, or a box outside of them, have another answer.
     """
-    places = tagged(response)
-    if not places or (places[-1][1] == places[-1][3] and truncated):
+    tags = tagged_answers(response)
+    if not tags or (truncated and not tags[-1].is_closed):
         return None
-    inside = [response[slice(*place[2:])] for place in places]
-    start, end, begin, _ = places[-1]
-    found = final_answer(inside[-1], truncated=False)
-    outside = [last_boxed(part) for part in (response[:start], response[end:]) if _BOX.search(part)]
-    others = [*(last_boxed(text) or text for text in inside[:-1]), *outside]
-    if any(other is None or _bare(other) != _bare(found.text) for other in others):
-        raise Unclear("several final answers")
-    return _not_denied(response, found.text, start, end, begin + found.end)
+    *earlier, last = tags
+    answer = final_answer(last.inside.text, truncated=False)
+    others: list[str | None] = [last_boxed(tag.inside.text) or tag.inside.text for tag in earlier]
+    for outside in (response[: last.start], response[last.end :]):
+        if _BOX.search(outside):
+            others.append(last_boxed(outside))
+    for other in others:
+        if other is None or _bare(other) != _bare(answer.text):
+            raise Unclear("several final answers")
+    return _not_denied(response, answer.text, last.start, last.end, last.inside.start + answer.end)
 
 
 def _last_boxes(response: str) -> tuple[list[str], int, int] | None:
@@ -199,10 +201,6 @@ def _enumerated(between: str) -> bool:
     return one_sentence and bool(_ENUMERATION.search(between)) and not _NEXT_STEP.search(between)
 
 
-def _boxed(response: str, contents: list[str], start: int, end: int) -> FinalAnswer:
-    return _not_denied(response, ", ".join(contents), start, end, len(response[: end - 1].rstrip()))
-
-
 def _not_denied(response: str, answer: str, start: int, end: int, answer_end: int) -> FinalAnswer:
     """Return the answer in the box or tag from `start` to `end`. Raises Unclear if the text around it denies it."""
     before, after = _without_marks(response[:start]), _without_marks(response[end:])
@@ -223,26 +221,29 @@ def _unchanged(answer: str, following: str) -> None:
     if _TAKEN_BACK.search(following):
         raise Unclear("the answer is taken back")
     if anchors := list(_ANCHOR.finditer(following)):
-        clause = next((following[slice(*span)] for span in _sentences(following, anchors[-1].end())), answer)
-        if ("answer" in anchors[-1][0].casefold() or _says(clause)) and _bare(clause) != _bare(answer):
+        sentences = _sentences(following, anchors[-1].end())
+        clause = sentences[0].text if sentences else answer
+        if ("answer" in anchors[-1][0].casefold() or _has_value(clause)) and _bare(clause) != _bare(answer):
             raise Unclear("several final answers")
-    if any(_bare(following[slice(*place)]) != _bare(answer) for place in in_other_languages(following)):
-        raise Unclear("several final answers")
-    numbers, own = _numbers(answer), _SENTENCE_END.search(following)
-    for span in _sentences(following, own.end()) if own else []:
-        sentence = following[slice(*span)]
-        if (others := _numbers(_CALCULATION.sub(" ", sentence))) and not others & numbers:
+    for value in in_other_languages(following):
+        if _bare(value.text) != _bare(answer):
+            raise Unclear("several final answers")
+    numbers, end_of_own = _numbers(answer), _SENTENCE_END.search(following)
+    for sentence in _sentences(following, end_of_own.end()) if end_of_own else []:
+        others = _numbers(_CALCULATION.sub(" ", sentence.text))
+        if others and not others & numbers:
             raise Unclear("another number follows the answer")
 
 
 def _called_the_answer(text: str) -> FinalAnswer | None:
     """Return what the last statement calls the answer; None without one, or if sentences with numbers follow it."""
     anchors = list(_ANCHOR.finditer(text))
-    if not anchors or not (spans := _sentences(text, anchors[-1].end())):
+    sentences = _sentences(text, anchors[-1].end()) if anchors else []
+    if not sentences:
         return None
-    (start, end), following = spans[0], [text[slice(*span)] for span in spans[1:]]
-    answer = text[start:end].rstrip(" .")
-    if any(map(_says, following)) or answer.startswith("that "):
+    answer = sentences[0].text.rstrip(" .")
+    following = [sentence.text for sentence in sentences[1:]]
+    if answer.startswith("that ") or any(map(_has_value, following)):
         return None
     opening = _clause_up_to(text[: anchors[-1].start()]) + anchors[-1][0]
     if _DENIED.search(opening) or _DOUBT.search(f"{opening} {answer}"):
@@ -251,7 +252,7 @@ def _called_the_answer(text: str) -> FinalAnswer | None:
         raise Unclear("last sentence asks or exclaims")
     if _TAKEN_BACK.search("\n".join(following)):
         raise Unclear("the answer is taken back")
-    return FinalAnswer(answer, start + len(answer))
+    return FinalAnswer(answer, sentences[0].start + len(answer))
 
 
 def _in_another_language(text: str) -> FinalAnswer | None:
@@ -259,13 +260,12 @@ def _in_another_language(text: str) -> FinalAnswer | None:
 
     Other words may deny it in that language, so none may follow.
     """
-    places = list(in_other_languages(text))
-    if not places or re.search(r"\w", text[places[-1][1] :]):
+    values = list(in_other_languages(text))
+    if not values or re.search(r"\w", text[values[-1].end :]):
         return None
-    if len({_bare(text[slice(*place)]) for place in places}) > 1:
+    if len({_bare(value.text) for value in values}) > 1:
         raise Unclear("several final answers")
-    start, end = places[-1]
-    return FinalAnswer(text[start:end], end)
+    return FinalAnswer(values[-1].text, values[-1].end)
 
 
 def _letter_first(text: str) -> FinalAnswer | None:
@@ -298,11 +298,12 @@ def _whole(response: str) -> FinalAnswer | None:
 
 def _calculated(text: str) -> FinalAnswer:
     """Return the number in a last sentence that begins with `so` or the like, if the last calculation results in it."""
-    start, end = next((span for span in reversed(_sentences(text)) if _says(text[slice(*span)])), (0, 0))
+    with_value = [sentence for sentence in _sentences(text) if _has_value(sentence.text)]
+    sentence, start, end = with_value[-1] if with_value else TextPart("", 0, 0)
     results = _RESULT.findall(text[:start])
-    if not results or not _CONCLUSION.match(text[start:end]) or _TAKEN_BACK.search(text[end:]):
+    if not results or not _CONCLUSION.match(sentence) or _TAKEN_BACK.search(text[end:]):
         raise Unclear("no final answer")
-    if _DOUBT.search(text[start:end]):
+    if _DOUBT.search(sentence):
         raise Unclear("last sentence says what the answer is not, or guesses")
     for amount in reversed(list(_AMOUNT.finditer(text, start, end))):
         if _same(amount, results[-1]):
@@ -332,7 +333,8 @@ def _clause_up_to(text: str) -> str:
     return re.split(r"[.!?,;:\n]", text)[-1]
 
 
-def _says(sentence: str) -> bool:
+def _has_value(sentence: str) -> bool:
+    """Return whether a sentence has a formula or a digit."""
     return bool(_SPAN.search(sentence) or re.search(r"\d", sentence))
 
 
@@ -344,17 +346,17 @@ def _bare(text: str) -> str:
     return re.sub(r"\s", "", clean(text)).rstrip("!")
 
 
-def _sentences(text: str, begin: int = 0) -> list[tuple[int, int]]:
-    """Return start and end of each sentence or line from `begin` on; formulas are never split."""
+def _sentences(text: str, begin: int = 0) -> list[TextPart]:
+    """Return each sentence or line from `begin` on, without white space around it; formulas are never split."""
     masked = text[:begin] + _SPAN.sub(lambda span: "\x00" * len(span[0]), text[begin:])
-    ends = [match.end() for match in _SENTENCE_END.finditer(masked, begin)]
-    spans: Iterator[tuple[int, int]] = zip([begin, *ends], [*ends, len(text)], strict=True)
-    return [_stripped(text, *span) for span in spans if text[slice(*span)].strip(" .!?\n*#-")]
-
-
-def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
-    part = text[start:end]
-    return start + len(part) - len(part.lstrip()), start + len(part.rstrip())
+    sentences, start = [], begin
+    for end in (*(match.end() for match in _SENTENCE_END.finditer(masked, begin)), len(text)):
+        part = text[start:end]
+        if part.strip(" .!?\n*#-"):
+            sentence_start = start + len(part) - len(part.lstrip())
+            sentences.append(TextPart(part.strip(), sentence_start, start + len(part.rstrip())))
+        start = end
+    return sentences
 
 
 def doubted(text: str) -> bool:

@@ -27,7 +27,9 @@ PROMPTS: dict[str, Prompt] = declared_values("judge_prompts", Prompt)
 
 def _given(judge: Any) -> Any:
     """Remove null keys: a second config file uses null to unset a key of the first."""
-    return {key: value for key, value in judge.items() if value is not None} if isinstance(judge, Mapping) else judge
+    if not isinstance(judge, Mapping):
+        return judge
+    return {key: value for key, value in judge.items() if value is not None}
 
 
 def _kind(judge: Any) -> str | None:
@@ -69,5 +71,7 @@ def _basic_judges(way: list[str], judges: Mapping[str, Settings]) -> list[str]:
     if name in above:
         raise ValueError(f"judges.{way[0]}.judges: a judge must not be part of itself, was {' -> '.join(way)}")
     check_names(f"judge in judges.{above[-1] if above else name}.judges:", [name], judges)
-    parts = members(judges[name])
-    return [judge for part in parts for judge in _basic_judges([*way, part], judges)] or [name]
+    basic: list[str] = []
+    for part in members(judges[name]):
+        basic += _basic_judges([*way, part], judges)
+    return basic or [name]

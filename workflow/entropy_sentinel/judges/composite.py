@@ -34,7 +34,7 @@ def first_of(members: Mapping[str, Member], responses: pl.DataFrame) -> tuple[pl
             else:
                 final[place] = verdict | {"decided_by": name}
         labelled = sum(verdict["label"] is not None for verdict in verdicts)
-        counts[name] = {"asked": _shown(verdicts), "labelled": labelled, "decided": labelled}
+        counts[name] = {"asked": _n_asked(verdicts), "labelled": labelled, "decided": labelled}
         left = [place for place in left if final[place] is None]
     rows = [verdict or _null(verdicts) for verdict, verdicts in zip(final, nulls, strict=True)]
     return _frame(responses, rows), counts
@@ -43,22 +43,21 @@ def first_of(members: Mapping[str, Member], responses: pl.DataFrame) -> tuple[pl
 def majority(members: Mapping[str, Member], responses: pl.DataFrame) -> tuple[pl.DataFrame, Counts]:
     """Return the verdict of more than half of all members; null without such a majority."""
     by_member = {name: member(responses).rows(named=True) for name, member in members.items()}
-    rows = [_elected(dict(zip(by_member, verdicts, strict=True))) for verdicts in zip(*by_member.values(), strict=True)]
-    counts = {
-        name: {
-            "asked": _shown(verdicts),
-            "labelled": sum(verdict["label"] is not None for verdict in verdicts),
-            "decided": sum(
-                row["label"] is not None and row["label"] is verdict["label"]
-                for row, verdict in zip(rows, verdicts, strict=True)
-            ),
-        }
-        for name, verdicts in by_member.items()
-    }
+    rows = []
+    for votes in zip(*by_member.values(), strict=True):
+        rows.append(_elected(dict(zip(by_member, votes, strict=True))))
+    counts = {}
+    for name, verdicts in by_member.items():
+        labelled = decided = 0
+        for row, verdict in zip(rows, verdicts, strict=True):
+            if verdict["label"] is not None:
+                labelled += 1
+                decided += row["label"] is verdict["label"]
+        counts[name] = {"asked": _n_asked(verdicts), "labelled": labelled, "decided": decided}
     return _frame(responses, rows), counts
 
 
-def _shown(verdicts: Sequence[Row]) -> int:
+def _n_asked(verdicts: Sequence[Row]) -> int:
     return sum(verdict["reason"] != NO_REFERENCE for verdict in verdicts)
 
 
@@ -68,26 +67,39 @@ def _elected(votes: Mapping[str, Row]) -> Row:
     for label in (True, False):
         if 2 * labels.count(label) > len(votes):
             voters = {name: vote for name, vote in votes.items() if vote["label"] is label}
-            answer, caution = _first(voters, "answer"), _first(votes, "caution")
-            return dict(zip(_COLUMNS, (label, None, answer, ", ".join(voters), caution), strict=True))
+            return {
+                "label": label,
+                "reason": None,
+                "answer": _first(voters, "answer"),
+                "decided_by": ", ".join(voters),
+                "caution": _first(votes, "caution"),
+            }
     if labels.count(None) == len(votes):
         return _null(votes)
     counted = ", ".join(f"{labels.count(label)} {word}" for label, word in _WORDS.items())
-    reason = f"no majority: {counted}"
-    return dict(zip(_COLUMNS, (None, reason, None, None, _first(votes, "caution")), strict=True))
+    return {
+        "label": None,
+        "reason": f"no majority: {counted}",
+        "answer": None,
+        "decided_by": None,
+        "caution": _first(votes, "caution"),
+    }
 
 
 _WORDS = {True: "correct", False: "incorrect", None: "null"}
-_COLUMNS = ("label", "reason", "answer", "decided_by", "caution")
 
 
 def _null(by_member: Mapping[str, Row]) -> Row:
     """Return a null verdict with the reasons of the members; a reason that all share appears once."""
     reasons = {verdict["reason"] for verdict in by_member.values()}
-    named = "; ".join(f"{name}: {verdict['reason']}" for name, verdict in by_member.items())
-    reason = reasons.pop() if len(reasons) == 1 else named
-    values = (None, reason, _first(by_member, "answer"), None, _first(by_member, "caution"))
-    return dict(zip(_COLUMNS, values, strict=True))
+    by_name = "; ".join(f"{name}: {verdict['reason']}" for name, verdict in by_member.items())
+    return {
+        "label": None,
+        "reason": reasons.pop() if len(reasons) == 1 else by_name,
+        "answer": _first(by_member, "answer"),
+        "decided_by": None,
+        "caution": _first(by_member, "caution"),
+    }
 
 
 def _first(by_member: Mapping[str, Row], column: str) -> str | None:
@@ -96,9 +108,10 @@ def _first(by_member: Mapping[str, Row], column: str) -> str | None:
 
 
 def _frame(responses: pl.DataFrame, rows: list[Row]) -> pl.DataFrame:
-    keys = responses.select(SAMPLE).to_dict(as_series=False)
-    columns = {name: [row[name] for row in rows] for name in _COLUMNS}
-    return LABELS.frame(keys | columns)
+    columns: dict[str, list[Any]] = responses.select(SAMPLE).to_dict(as_series=False)
+    for name in ("label", "reason", "answer", "decided_by", "caution"):
+        columns[name] = [row[name] for row in rows]
+    return LABELS.frame(columns)
 
 
 # By kind, with the names in judges/settings.py.

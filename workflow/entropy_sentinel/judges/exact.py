@@ -81,8 +81,9 @@ def offered(question: str) -> list[tuple[str, str]]:
 
 
 def _chosen(answer: str, options: Mapping[str, str]) -> str | None:
-    if (letter := _with_its_text(answer, options)) is not None or normalised(answer) in options:
-        return letter or options[normalised(answer)]
+    letter = _with_its_text(answer, options) or options.get(normalised(answer))
+    if letter is not None:
+        return letter
     return None if doubted(answer) else _letter(answer, options)
 
 

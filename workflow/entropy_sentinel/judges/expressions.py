@@ -59,8 +59,11 @@ def read(text: str) -> Any:
     )
     if not parsed:
         raise UnreadableError
-    symbols: set[Any] = getattr(parsed[0], "free_symbols", set())
-    return parsed[0].subs(dict.fromkeys(symbols, I)) if [symbol.name for symbol in symbols] == ["i"] else parsed[0]
+    formula = parsed[0]
+    symbols: set[Any] = getattr(formula, "free_symbols", set())
+    if [symbol.name for symbol in symbols] == ["i"]:
+        return formula.subs(dict.fromkeys(symbols, I))
+    return formula
 
 
 def number(expression: Any) -> Number | None:

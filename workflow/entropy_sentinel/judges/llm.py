@@ -95,14 +95,15 @@ def headings_of(messages: Iterable[Mapping[str, str]]) -> frozenset[str]:
 def _is_heading(line: str, headings: frozenset[str]) -> bool:
     """Return whether a line is a heading, begins with one and a colon, has one after `#`, or contains a heading tag."""
     plain = _plain(line)
-    if any(heading in plain for heading in headings if heading.startswith("<")):
-        return True
+    for heading in headings:
+        if heading.startswith("<") and heading in plain:
+            return True
     head, *after_hash = plain.split("#")
     without_prefix = re.sub(r"^[\W\d_]+", "", _COMMANDS.sub("", head))
     names = {_name(plain), _name(_NAME_ENDS.split(without_prefix)[0])}
-    return bool(names & headings) or any(
-        name.startswith(heading) for name in map(_name, after_hash) for heading in headings
-    )
+    if names & headings:
+        return True
+    return any(_name(text).startswith(tuple(headings)) for text in after_hash)
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -175,10 +176,10 @@ class LlmJudge:
                 request = self._request(case, quoted(response, self._headings).text)
                 positions.setdefault(json.dumps(request), []).append(position)
         requests = [json.loads(request) for request in positions]
-        same = list(positions.values())
+        positions_of = list(positions.values())
         whose = account(self._asked, cases[0].model, cases[0].benchmark) if cases else ""
         for done, (number, reply) in enumerate(self._client.ask(requests, _keep, account=whose), start=1):
-            for position in same[number]:
+            for position in positions_of[number]:
                 verdicts[position] = self._verdict(requests[number], shown[position], reply)
             if done % _LOG_EVERY == 0 or done == len(requests):
                 log.info("%d of %d judged", done, len(requests))
@@ -222,9 +223,10 @@ def make(settings: JudgeSettings) -> LlmJudge:
 
 def final_answer(text: str) -> str:
     """Return the last boxed expression, or else the last line; "" for an empty text."""
-    boxed = last_boxed(text)
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return boxed if boxed else lines[-1] if lines else ""
+    if boxed := last_boxed(text):
+        return boxed
+    lines = text.strip().splitlines()
+    return lines[-1].strip() if lines else ""
 
 
 def _keep(reply: ServerReply) -> dict[str, Any]:

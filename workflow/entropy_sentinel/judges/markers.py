@@ -88,25 +88,48 @@ def after_thinking(response: str) -> int | None:
     return ends[-1] if ends else 0
 
 
-def tagged(response: str) -> list[tuple[int, int, int, int]]:
-    """Return the places of `<answer>...</answer>`, in order: start and end of the whole, of the text inside.
+class TextPart(NamedTuple):
+    """A part of a text, and the characters at which it starts and ends."""
 
-    The last tag may lack its end, which servers cut off as a stop string.
+    text: str
+    start: int
+    end: int
+
+
+class TaggedAnswer(NamedTuple):
+    """The part between `<answer>` and `</answer>`, and the characters at which the tags start and end."""
+
+    inside: TextPart
+    start: int
+    end: int
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the closing tag is there."""
+        return self.end > self.inside.end
+
+
+def tagged_answers(response: str) -> list[TaggedAnswer]:
+    """Return the parts in `<answer>...</answer>`, in order.
+
+    The last one may lack its closing tag, which servers cut off as a stop string.
     """
-    places, opened = [], None
+    answers, opening = [], None
     for tag in _TAG.finditer(response):
         if not tag["close"]:
-            opened = tag
-        elif opened is not None:
-            places.append((opened.start(), tag.end(), opened.end(), tag.start()))
-            opened = None
-    if opened is not None:
-        places.append((opened.start(), len(response), opened.end(), len(response)))
-    return places
+            opening = tag
+        elif opening is not None:
+            inside = TextPart(response[opening.end() : tag.start()], opening.end(), tag.start())
+            answers.append(TaggedAnswer(inside, opening.start(), tag.end()))
+            opening = None
+    if opening is not None:
+        inside = TextPart(response[opening.end() :], opening.end(), len(response))
+        answers.append(TaggedAnswer(inside, opening.start(), len(response)))
+    return answers
 
 
-def in_other_languages(text: str) -> Iterator[tuple[int, int]]:
-    """Yield start and end of what a line calls the answer in another language than English: a bare value.
+def in_other_languages(text: str) -> Iterator[TextPart]:
+    """Yield what a line calls the answer in another language than English: a bare value.
 
     The value stands in the marker's line, or in the next one if the marker is a line of its own.
     """
@@ -116,4 +139,4 @@ def in_other_languages(text: str) -> Iterator[tuple[int, int]]:
         end = len(text) if end < 0 else end
         value = text[start:end].rstrip(_LINE_END)
         if _BARE.fullmatch(value):
-            yield start, start + len(value)
+            yield TextPart(value, start, start + len(value))

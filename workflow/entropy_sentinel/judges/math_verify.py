@@ -98,7 +98,9 @@ class _Comparison:
         structure = listed or split(reference)
         if _RELATION.search(reference) or _RELATION.search(answer):
             return self._same_relation(reference, structure, answer)
-        name, expected = (None, reference) if structure and len(structure.parts) > 1 else without_name(reference)
+        name, expected = None, reference
+        if structure is None or len(structure.parts) <= 1:
+            name, expected = without_name(reference)
         if name is not None:
             structure = split(expected)
         if "=" in expected and structure is None:
@@ -110,21 +112,26 @@ class _Comparison:
             raise Unclear("the answer is an equation, but the reference is not")
         if name and "\\frac" in name and any(label and key(label) != key(name) for label, _ in parts):
             return self._same_equation(reference, answer)  # the ratio of two variables, given in another way
-        return any(
-            self._same_value(expected, structure, rest)
-            for label, rest in parts
-            if not (name and label and key(name) != key(label) and "\\text" not in name + label)
-        )
+        for label, rest in parts:
+            has_other_name = name and label and key(name) != key(label) and "\\text" not in name + label
+            if not has_other_name and self._same_value(expected, structure, rest):
+                return True
+        return False
 
     def _same_relation(self, reference: str, structure: Structure | None, answer: str) -> bool:
         """Compare as sets of math-verify; if the reference is a number, a relation only gives a range for it."""
         if not _RELATION.search(reference) and not _is_set(structure) and not _HOLDS_WHEN.match(answer):
             return False
-        if structure is not None and _is_set(structure) and structure.held != "cup" and re.search(r"\bor\b", answer):
+        if (
+            structure is not None
+            and _is_set(structure)
+            and structure.notation != "cup"
+            and re.search(r"\bor\b", answer)
+        ):
             return False  # several ranges instead of one
         if all(len(_RELATION.findall(text)) <= 1 for text in (reference, answer)):
             return self._same_formula(reference, answer)
-        expected, given = (relations.solutions(formula) for formula in _formulas(reference, answer))
+        expected, given = map(relations.solutions, _formulas(reference, answer))
         if expected is None or given is None:
             raise Unclear("inequalities cannot be compared")
         return bool(expected == given)
@@ -145,7 +152,8 @@ class _Comparison:
         if not chained and not implicit:
             return
         [formula] = _formulas(reference)
-        if (relations.solutions if chained else relations.polynomial)(formula) is None:
+        comparable = relations.solutions(formula) if chained else relations.polynomial(formula)
+        if comparable is None:
             raise Unclear(f"{'inequalities' if chained else 'equations'} of this kind cannot be compared")
 
     def _same_value(self, reference: str, structure: Structure | None, answer: str) -> bool:
@@ -155,9 +163,9 @@ class _Comparison:
         other = split(answer)
         if structure is not None:
             return self._same_structure(reference, structure, answer, other)
-        if other is not None and other.held == "" and all(map(_is_measured, other.parts)):
+        if other is not None and other.notation == "" and all(map(_is_measured, other.parts)):
             raise Unclear("several quantities, or one in several units")
-        if other is not None and other.held in ("", r"\{\}"):
+        if other is not None and other.notation in ("", r"\{\}"):
             same = [self.same(reference, part) for part in other.parts]
             return bool(same) and all(same)
         if other is not None and len(other.parts) > 1:
@@ -167,7 +175,7 @@ class _Comparison:
         return self._same_single(reference, answer)
 
     def _same_structure(self, reference: str, structure: Structure, answer: str, other: Structure | None) -> bool:
-        if other is None and len(structure.parts) == 1 and structure.held in (r"\{\}", "list"):
+        if other is None and len(structure.parts) == 1 and structure.notation in (r"\{\}", "list"):
             return self.same(structure.parts[0], answer)
         if other is None:
             if structure.ordered and _UNIT_VECTOR.search(answer):
@@ -175,15 +183,17 @@ class _Comparison:
             return _is_set(structure) and "\\" in answer and self._same_formula(reference, answer)
         if structure.ordered and any(without_name(part)[0] for part in other.parts):
             raise Unclear("names where the reference has an order")
-        if {structure.held, other.held} == {"", "cup"} and self._same_in_any_order(structure.parts, other.parts):
+        if {structure.notation, other.notation} == {"", "cup"} and self._same_in_any_order(
+            structure.parts, other.parts
+        ):
             raise Unclear("several sets, or their union")
-        if other.held not in _ALSO.get(structure.held, ()) and other.held != structure.held:
+        if other.notation not in _ALSO.get(structure.notation, ()) and other.notation != structure.notation:
             # Brackets matter for an interval, which has two ends; a longer list may have any brackets.
-            if len(structure.parts) > 2 and "cup" not in (structure.held, other.held):
+            if len(structure.parts) > 2 and "cup" not in (structure.notation, other.notation):
                 raise Unclear("lists in different brackets")
             return False
         same = self._same_parts(structure, other)
-        both = {structure.held, other.held}
+        both = {structure.notation, other.notation}
         if same and "()" in both and both & {"", r"\{\}"} and len(structure.parts) == 2:
             raise Unclear("a point, an interval or two answers")
         return same
@@ -245,11 +255,11 @@ class _Comparison:
 def _formulas(reference: str, *answers: str) -> list[Any]:
     """Return the SymPy objects of a reference and of answers. Raises Unclear for one that cannot be read."""
     formulas = []
-    for what, text in (("reference", WORDS_AFTER.sub("", reference)), *(("answer", answer) for answer in answers)):
+    for number, text in enumerate([WORDS_AFTER.sub("", reference), *answers]):
         try:
             formulas.append(expressions.read(text))
         except UnreadableError:
-            raise Unclear(f"{what} cannot be read") from None
+            raise Unclear(f"{'answer' if number else 'reference'} cannot be read") from None
     return formulas
 
 
@@ -260,7 +270,9 @@ def _is_measured(text: str) -> bool:
 
 def _is_set(structure: Structure | None) -> bool:
     """Return whether a structure may be an interval or is a union of intervals."""
-    return structure is not None and ("(" in structure.held or "[" in structure.held or structure.held == "cup")
+    return structure is not None and (
+        "(" in structure.notation or "[" in structure.notation or structure.notation == "cup"
+    )
 
 
 def _percent_of_less_than_one(expected: Quantity, given: Quantity) -> bool:

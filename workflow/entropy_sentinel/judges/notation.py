@@ -14,7 +14,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-_SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-", strict=True))
+_SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻"
+_OF_SUPERSCRIPTS = str.maketrans(_SUPERSCRIPTS, "0123456789+-")
 _COMMANDS = {
     "×": "times", "⋅": "cdot", "·": "cdot", "≥": "geq", "≤": "leq", "≠": "neq", "≈": "approx", "∞": "infty", "∪": "cup",
     "∈": "in", "±": "pm", "√": "sqrt", "⟨": "langle", "⟩": "rangle", "Å": "AA", "µ": "mu", "μ": "mu", "Ω": "Omega",
@@ -77,7 +78,7 @@ _WORD = re.compile(
 # A letter of a script that is neither Latin nor Greek nor a mathematical sign.
 _OTHER_SCRIPT = re.compile(r"[^\W\d_\u0000-\u03ff\u1d00-\u1dbf\u1e00-\u1eff\u2070-\u2bff\U0001d400-\U0001d7ff]")
 _TEXT = re.compile(r"\\text\{[^{}]*\}")
-_SUPERSCRIPT = re.compile(f"[{''.join(_SUPERSCRIPTS)}]+")
+_SUPERSCRIPT = re.compile(f"[{_SUPERSCRIPTS}]+")
 _THOUSANDS = re.compile(r"(?<![\d.,])(\d{1,3}(?:[, ]\d{3})+)(?![\d,]|\s\d)(?=\.?\d*)")
 _MATH_DELIMITER = re.compile(r"\\[\[\]()]|(?<!\\)\$")
 
@@ -92,10 +93,9 @@ def clean(text: str) -> str:
 
 def spelled(text: str) -> str:
     """Return `text`, which may be a sentence, with numbers and formulas in one spelling; math delimiters stay."""
-    text = _SUPERSCRIPT.sub(
-        lambda match: "^{" + "".join(_SUPERSCRIPTS[character] for character in match[0]) + "}",
-        unicodedata.normalize("NFC", text),
-    ).translate(_CHARACTERS)
+    text = unicodedata.normalize("NFC", text)
+    text = _SUPERSCRIPT.sub(lambda match: f"^{{{match[0].translate(_OF_SUPERSCRIPTS)}}}", text)
+    text = text.translate(_CHARACTERS)
     for pattern, replacement in _REWRITES:
         text = pattern.sub(replacement, text)
     return text
@@ -114,10 +114,16 @@ def key(text: str) -> str:
 def _lone_dollars(text: str) -> str:
     r"""Write `$` as `\$` if it means money: escaped, alone, after a number, or before a number that no `$` ends."""
     text = re.sub(r"(?<!\\)\$\s*\\\$\s*(?<!\\)\$", r"\\$", text)  # `$\$$`
-    if len(re.findall(r"(?<!\\)\$", text)) % 2:
-        text = re.sub(r"(?<!\\)\$(?=\s*\d)", r"\\$", text, count=1) if re.search(r"(?<!\\)\$\s*\d", text) else text
-        text = re.sub(r"(?<!\\)\$\s*$", r"\\$", text) if len(re.findall(r"(?<!\\)\$", text)) % 2 else text
+    if _has_lone_dollar(text):
+        text = re.sub(r"(?<!\\)\$(?=\s*\d)", r"\\$", text, count=1)
+    if _has_lone_dollar(text):
+        text = re.sub(r"(?<!\\)\$\s*$", r"\\$", text)
     return text
+
+
+def _has_lone_dollar(text: str) -> bool:
+    """Return whether a `$` has no other one with which it could delimit a formula."""
+    return len(re.findall(r"(?<!\\)\$", text)) % 2 == 1
 
 
 def _without_outer_braces(text: str) -> str:

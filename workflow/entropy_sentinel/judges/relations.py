@@ -26,10 +26,10 @@ def polynomial(relation: Any) -> sympy.Poly | None:
     if not symbols or not numerator.is_polynomial(*symbols):
         return None
     try:
-        found = sympy.Poly(numerator, *symbols, domain="QQ").sqf_part().monic()
+        square_free = sympy.Poly(numerator, *symbols, domain="QQ").sqf_part().monic()
     except sympy.PolynomialError:  # coefficients such as the square root of 2
         return None
-    return None if found.total_degree() < 1 else found
+    return None if square_free.total_degree() < 1 else square_free
 
 
 def same_solutions(reference: Any, answer: Any) -> bool | None:
@@ -38,20 +38,23 @@ def same_solutions(reference: Any, answer: Any) -> bool | None:
     It is decided for polynomial equations in the same variables, by their square-free parts. Decimals that differ
     by rounding are not decided.
     """
-    one, other = polynomial(reference), polynomial(answer)
-    if one is None or other is None or one.gens != other.gens:
+    expected, given = polynomial(reference), polynomial(answer)
+    if expected is None or given is None or expected.gens != given.gens:
         return None
-    if one == other:
+    if expected == given:
         return True
     rounded = bool((reference.lhs - reference.rhs - answer.lhs + answer.rhs).atoms(sympy.Float))
-    return None if rounded and _close(one, other) else False
+    return None if rounded and _close(expected, given) else False
 
 
-def _close(one: sympy.Poly, other: sympy.Poly) -> bool:
-    left, right = one.as_dict(), other.as_dict()
-    return left.keys() == right.keys() and all(
-        abs(left[power] - right[power]) <= _ROUNDED * max(abs(left[power]), abs(right[power])) for power in left
-    )
+def _close(expected: sympy.Poly, given: sympy.Poly) -> bool:
+    left, right = expected.as_dict(), given.as_dict()
+    if left.keys() != right.keys():
+        return False
+    for power, coefficient in left.items():
+        if abs(coefficient - right[power]) > _ROUNDED * max(abs(coefficient), abs(right[power])):
+            return False
+    return True
 
 
 def solutions(relation: Any) -> Any:

@@ -114,11 +114,19 @@ class Llm(Kind, Server):
     HAS_LEDGER: ClassVar[bool] = True
     UNTRACKED: ClassVar[Set[str]] = {
         *Server.UNTRACKED,
-        *("usd_per_million_input_tokens", "usd_per_million_output_tokens", "budget_usd"),
+        "usd_per_million_input_tokens",
+        "usd_per_million_output_tokens",
+        "budget_usd",
     }
     # The keys of a request.
     ASKED: ClassVar[set[str]] = {
-        *("model", "revision", "prompt", "shown", "structured_output", "temperature", "max_tokens")
+        "model",
+        "revision",
+        "prompt",
+        "shown",
+        "structured_output",
+        "temperature",
+        "max_tokens",
     }
 
     kind: Literal["llm"] = Field(description="llm: a chat model behind an API, through LiteLLM")

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 
 from entropy_sentinel.judges import expressions, words
 from entropy_sentinel.judges.exact import normalised, offered
@@ -26,13 +27,13 @@ _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|.", re.DOTALL)
 class Structure:
     """The parts of an answer, as text, and the notation that joins them."""
 
-    held: str
+    notation: str
     parts: tuple[str, ...]
 
     @property
     def ordered(self) -> bool:
         """Return whether the order of the parts matters."""
-        return self.held not in ("", r"\{\}", "cup")
+        return self.notation not in ("", r"\{\}", "cup")
 
 
 def split(text: str) -> Structure | None:
@@ -42,21 +43,29 @@ def split(text: str) -> Structure | None:
         cells = [re.split(r"(?<!\\)&", row) for row in rows]
         shape = f"{len(cells)}x{len(cells[0])}"
         vector = 1 in (len(cells), len(cells[0]))
-        return Structure("vector" if vector else shape, tuple(cell.strip() for row in cells for cell in row))
+        return Structure("vector" if vector else shape, tuple(cell.strip() for cell in chain.from_iterable(cells)))
     if not _THOUSANDS.fullmatch(text) and len(parts := at_top_level(text, _SEPARATOR)) > 1:
-        return Structure("", tuple(value for part in parts for value in both_signs(part)))
+        return Structure("", tuple(_with_both_signs(parts)))
     if len(parts := at_top_level(text, re.compile(r"\s*\\cup(?![A-Za-z])\s*"))) > 1:
         return Structure("cup", tuple(parts))
     if (brackets := _brackets(text)) is not None:
-        held, inside = brackets
+        notation, inside = brackets
         parts = at_top_level(inside, _SEPARATOR)
-        if len(parts) == 1 and held == "()":
+        if len(parts) == 1 and notation == "()":
             return None  # a factor in parentheses
-        if held == r"\{\}":
-            parts = [value for part in parts for value in both_signs(part)]
-        return Structure(held, tuple(parts))
+        if notation == r"\{\}":
+            parts = _with_both_signs(parts)
+        return Structure(notation, tuple(parts))
     signs = both_signs(text)
     return Structure("", tuple(signs)) if len(signs) > 1 else None
+
+
+def _with_both_signs(parts: Iterable[str]) -> list[str]:
+    """Return the parts, with the two values of `1 \\pm 2` in place of such a part."""
+    values: list[str] = []
+    for part in parts:
+        values += both_signs(part)
+    return values
 
 
 def at_top_level(text: str, separator: re.Pattern[str]) -> list[str]:
@@ -118,19 +127,22 @@ POINT_NAME = re.compile(r"([A-Z])\s*(?=\(.*,.*\)$)")
 
 def without_name(text: str, keep_lists: bool = False) -> tuple[str | None, str]:
     """Split `x = 5` into `x` and `5`, `3 + 4 = 7` into None and `7`; lists of these and `2x = 10` are unchanged."""
-    if keep_lists and (structure := split(text)) is not None and structure.held == "":
+    if keep_lists and (structure := split(text)) is not None and structure.notation == "":
         return None, text
     if match := _NAMED.fullmatch(text):
         return match["name"].strip(), at_top_level(match["rest"].strip(), re.compile("="))[-1]
     if not keep_lists or "=" not in text:
         return None, text
     *steps, value = at_top_level(text, re.compile("="))
-    return None, text if any(_LETTER.search(_COMMAND.sub(" ", step)) for step in steps) else value
+    for step in steps:
+        if _LETTER.search(_COMMAND.sub(" ", step)):
+            return None, text
+    return None, value
 
 
 def without_point_name(reference: str, answer: str) -> tuple[str, str]:
     """Return both as `(1, 0)` for `A(1, 0)`, unless they name different points."""
-    first, other = (POINT_NAME.match(text) for text in (reference, answer))
+    first, other = POINT_NAME.match(reference), POINT_NAME.match(answer)
     if first and other and first[1] != other[1]:
         return reference, answer
     return POINT_NAME.sub("", reference), POINT_NAME.sub("", answer)

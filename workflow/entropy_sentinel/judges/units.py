@@ -94,7 +94,9 @@ def scales(reference: Unit | None, answer: Unit | None) -> Iterator[float] | Non
     """
     if reference is None and answer is not None and answer.powers is None:
         return None
-    if [unit is not None and unit.is_base for unit in (reference, answer)] in ([True, False], [False, True]):
+    reference_is_base = reference is not None and reference.is_base
+    answer_is_base = answer is not None and answer.is_base
+    if reference_is_base != answer_is_base:
         return None
     if reference is not None and answer is not None:
         if reference.powers is None or answer.powers is None or _is_scale(reference) != _is_scale(answer):
@@ -124,7 +126,10 @@ def parse_unit(text: str) -> Unit | None:
     if factors is None:
         return Unit(re.sub(r"[\s;.,]+", " ", words).strip().casefold())
     size, powers = _product(factors)
-    multiple = math.prod(factor**exponent for name, factor, _, exponent in factors if name in _MULTIPLES)
+    multiple = 1.0
+    for name, factor, _, exponent in factors:
+        if name in _MULTIPLES:
+            multiple *= factor**exponent
     return Unit(words, size, powers, len(factors) == 1 and factors[0][0] in _UNSPOKEN, multiple)
 
 
@@ -185,7 +190,10 @@ def _factors(words: str) -> list[tuple[str, float, Powers, int]] | None:
             if not (known := _look_up(match["name"])):
                 return None
             exponent = int(match["exponent"] or {"squared": 2, "cubed": 3}.get(match["words"], 1)) * sign * power
-            factors += [*((*first, sign) for first in known[:-1]), (*known[-1], exponent)]
+            *others, last = known
+            for other in others:
+                factors.append((*other, sign))
+            factors.append((*last, exponent))
             sign, power = inside or 1, 1
     return factors or None
 
@@ -196,8 +204,11 @@ def _look_up(name: str) -> list[tuple[str, float, Powers]]:
         return [whole]
     if name.islower() or len(name) > 6:
         return []
-    pairs = ((_known(name[:middle]), _known(name[middle:])) for middle in range(1, len(name)))
-    return next(([first, other] for first, other in pairs if first is not None and other is not None), [])
+    for middle in range(1, len(name)):
+        first, second = _known(name[:middle]), _known(name[middle:])
+        if first is not None and second is not None:
+            return [first, second]
+    return []
 
 
 @lru_cache(maxsize=4096)

@@ -36,9 +36,9 @@ _SHORT_WORD = re.compile(r"\b(?:no|if|is|of|to|be|we)\b", re.IGNORECASE)
 
 def truth(text: str) -> bool | None:
     """Return True if `text` says true or yes, False if it says false or no; None if it is unclear."""
-    words = [word for word in _lower_words(text) if word in _TRUTHS]
+    values = {_TRUTHS[word] for word in _lower_words(text) if word in _TRUTHS}
     unsure = doubted(text) or _IN_PART.search(text) or _OR_ELSE.search(text) or in_another_script(text)
-    return _TRUTHS[words[0]] if len({_TRUTHS[word] for word in words}) == 1 and not unsure else None
+    return values.pop() if len(values) == 1 and not unsure else None
 
 
 def same_truth(reference: str, answer: str) -> bool:
@@ -105,7 +105,8 @@ def same_word(reference: str, answer: str) -> bool:
     if (expected := single_word(reference)) is None:
         raise Unclear("reference is text, not an expression")
     word = single_word(answer)
-    if word != expected and expected in re.split(r"[^a-z\\-]+", clean(answer).casefold().replace("\\text{", " ")):
+    words_of_answer = re.split(r"[^a-z\\-]+", clean(answer).casefold().replace("\\text{", " "))
+    if word != expected and expected in words_of_answer:
         raise Unclear("answer says more than the word")
     return word == expected
 
