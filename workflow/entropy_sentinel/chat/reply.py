@@ -219,11 +219,12 @@ class ServerReply:
         separate field; null is only visible in the raw text.
         """
         choice = self.choice
-        own = (getattr(choice, "provider_specific_fields", None) or {}).get("native_finish_reason")
-        if choice.finish_reason != "stop" or own in OTHER_STOPS:
-            reason: str = choice.finish_reason or "unknown"
-            return reason
-        return str(own or "") or ("unknown" if self._reason_is_missing() else "stop")
+        if choice.finish_reason != "stop":
+            return choice.finish_reason or "unknown"
+        own_word = (getattr(choice, "provider_specific_fields", None) or {}).get("native_finish_reason")
+        if own_word:
+            return "stop" if own_word in OTHER_STOPS else str(own_word)
+        return "unknown" if self._reason_is_missing() else "stop"
 
     def _reason_is_missing(self) -> bool:
         """Return whether a reply in OpenAI's form has no finish reason; False for other forms."""

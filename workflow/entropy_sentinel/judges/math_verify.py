@@ -96,8 +96,10 @@ class _Comparison:
             raise Unclear("a point, or the value of a function")
         reference, answer = without_point_name(ELEMENT_OF.sub("", reference), answer)
         structure = listed or split(reference)
+        # Inequalities.
         if _RELATION.search(reference) or _RELATION.search(answer):
             return self._same_relation(reference, structure, answer)
+        # The name of a value, as in `x = 5`; several values, `x = 1, y = 2`, have theirs in their parts.
         name, expected = None, reference
         if structure is None or len(structure.parts) <= 1:
             name, expected = without_name(reference)
@@ -105,6 +107,7 @@ class _Comparison:
             structure = split(expected)
         if "=" in expected and structure is None:
             return self._same_equation(reference, answer)
+        # An answer may give its value twice, `\sqrt{2} \approx 1.41`; either may be the reference's.
         parts = [without_name(part, keep_lists=True) for part in at_top_level(answer, _ALMOST)]
         if any("=" in rest and split(rest) is None for _, rest in parts):
             if "=" in reference:

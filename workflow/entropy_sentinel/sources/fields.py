@@ -50,7 +50,10 @@ def is_empty(value: Any) -> bool:
             waiting.extend(value.values())
         elif isinstance(value, list):
             waiting.extend(value)
-        elif value.strip() if isinstance(value, str) else value is not None and value != b"" and value == value:
+        elif isinstance(value, str):
+            if value.strip():
+                return False
+        elif value is not None and value != b"" and value == value:  # NaN differs from itself
             return False
     return True
 
