@@ -15,6 +15,7 @@ from snakemake.exceptions import WorkflowError
 try:
     # Before other imports: catalogues read the declarations of extensions when they are imported.
     extensions.use(config.get("extensions") or [])
+    extensions.roots()  # imports them
 except extensions.ConfigError as error:
     raise WorkflowError(str(error)) from None
 

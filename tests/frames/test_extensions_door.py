@@ -210,16 +210,38 @@ def test_a_folder_with_the_name_of_another_module_shadows_nothing(tmp_path: Path
     assert ran(tmp_path.parent, code, folder).returncode == 0
 
 
+def hidden(folder: Path, *extensions: object, **options: Any) -> str:
+    """The error about a folder whose name another extension has."""
+    with pytest.raises(AssertionError) as failed:
+        found(folder, *extensions, **options)
+    *_, error = str(failed.value).partition("ConfigError: ")
+    return error
+
+
+def test_a_folder_is_not_replaced_by_an_installed_copy(tmp_path: Path) -> None:
+    """Whoever works on the folder would see the results of the copy."""
+    site = installed(tmp_path / "site", "mine", mine__in____init__=declaring("a"))
+    folder = extension(tmp_path / "mine", declaring("b"))
+    for options in ({"use": ["mine"]}, {"use": ["./mine/"]}):
+        error = hidden(tmp_path, path=(site,), **options)
+        assert error.startswith(
+            f"extensions: the folder {folder} cannot be used, because {site / 'mine' / '__init__.py'} is "
+        )
+        assert "Uninstall" in error
+    assert str(folder) in hidden(tmp_path, folder, path=(site,))
+    # An editable installation leads to the folder.
+    linked = installed(tmp_path / "linked", "mine")
+    assert found(tmp_path, folder, path=(linked, tmp_path))["names"] == ["b"]
+
+
 def test_two_folders_of_one_name_are_told_apart(tmp_path: Path) -> None:
     places = []
     for number, place in enumerate(("one", "two")):
         (tmp_path / place).mkdir()
         places.append(extension(tmp_path / place / "mine", declaring(f"j{number}")))
-    result = found(tmp_path, *places)
-    assert result["names"] == ["j0"]
-    [line] = result["failures"]
-    assert str(places[0] / "__init__.py") in line
-    assert line.startswith(f"extension '{places[1]}' was not loaded: ")
+    assert hidden(tmp_path, *places).startswith(
+        f"extensions: the folder {places[1]} cannot be used, because {places[0] / '__init__.py'} is an extension of "
+    )
 
 
 def test_a_folder_with_the_name_of_a_part_of_the_package_is_refused(tmp_path: Path) -> None:

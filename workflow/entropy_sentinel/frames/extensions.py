@@ -16,7 +16,7 @@ imported, so a module that declares imports them only inside its functions.
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -28,6 +28,7 @@ from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.loading import (
     CIRCLE,
     Extension,
+    NameTakenError,
     PartialError,
     checked,
     failed,
@@ -212,6 +213,7 @@ def _loaded() -> Loaded:
     names = list(dict.fromkeys([*beside, *(entry.value for entry in entry_points(group=PACKAGE)), *_given()]))
     loaded = Loaded([own], names, [])
     seen = {module.__name__ for module, _ in own.modules}
+    hidden = []
     for name in names:
         try:
             top, modules = checked(loaded_from(name, KINDS), KINDS)
@@ -219,12 +221,29 @@ def _loaded() -> Loaded:
             # Its import, which waits for this one, fails with the error.
             raise ImportError(CIRCLE) from None
         except (Exception, SystemExit) as error:
+            if isinstance(error, NameTakenError):
+                hidden.append(Path(name))
             loaded.failures.append(failed(f"extension '{name}' was not loaded", error, name))
             continue
         # An extension may be named twice, by its folder and by an entry point.
         loaded.extensions.append(Extension(top, [one for one in modules if one.module.__name__ not in seen]))
         seen |= {module.__name__ for module, _ in modules}
+    _check_hidden(hidden, loaded)
     return loaded
+
+
+def _check_hidden(folders: Iterable[Path], loaded: Loaded) -> None:
+    """Raise ConfigError for a folder with the name of a loaded extension, whose code would be used in its place."""
+    _, *others = loaded.extensions
+    found = [outermost(extension.top) for extension in others]
+    for folder in folders:
+        for other in found:
+            if other.__name__ == folder.name:
+                raise ConfigError(
+                    f"extensions: the folder {folder} cannot be used, because {file_of(other)} is an extension of the "
+                    "same name, and Python finds that one. Uninstall an installed copy, or install the folder itself "
+                    "with pip install -e; of two folders, name or keep only one"
+                )
 
 
 def _place(module: ModuleType) -> str:

@@ -25,6 +25,10 @@ class PartialError(Exception):
     """The import of an extension has not ended: it imports what needs its declarations."""
 
 
+class NameTakenError(ImportError):
+    """Python finds another module by the name of an extension's folder."""
+
+
 class Declaring(NamedTuple):
     """A module, and its functions named as the kinds of declarations, by name."""
 
@@ -120,7 +124,7 @@ def _name_of(folder: Path) -> str:
         sys.path.append(str(folder.parent))
     found = find_spec(folder.name)
     if found is None or not found.origin or os.path.realpath(found.origin) != os.path.realpath(init):
-        raise ImportError(f"another module has this name: {found and found.origin}; rename the folder")
+        raise NameTakenError(f"another module has this name: {found and found.origin}; rename the folder")
     return folder.name
 
 
