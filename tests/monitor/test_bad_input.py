@@ -139,6 +139,14 @@ def test_no_responses_at_all(estimator: SavedEstimator, tmp_path: Path) -> None:
         es.monitor(estimator, log_file(tmp_path / "bad.jsonl", ["{]", "x"]))
 
 
+def test_a_problem_of_several_records_of_a_file_is_told_once(estimator: SavedEstimator, tmp_path: Path) -> None:
+    path = log_file(tmp_path / "log.jsonl", [line(0), '{"x": 1}', '{"x": 2}', '{"y": 2}'])
+    [[first, second, third]] = es.monitor(estimator, path).problems.places.values()
+    assert first.startswith(f"{path}: line 2 (has no known format; fields: x. ")
+    assert second == f"{path}: line 3"
+    assert third.startswith(f"{path}: line 4 (has no known format; fields: y. ")
+
+
 def test_a_frame_that_holds_no_features(estimator: SavedEstimator) -> None:
     with pytest.raises(InputError, match="replies: entry 1: has no known format; fields: a"):
         es.monitor(estimator, pl.DataFrame({"a": [1]}))

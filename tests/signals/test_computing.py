@@ -3,6 +3,7 @@
 import polars as pl
 import pytest
 
+from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.signals import computing
 
 
@@ -31,3 +32,8 @@ def test_what_cannot_be_computed_stays_null(monkeypatch: pytest.MonkeyPatch) -> 
 def test_signals_that_ask_the_model_are_not_computed_from_a_log() -> None:
     frame = pl.DataFrame({"eas": [0.5, None]})
     assert computing.with_signals(frame, frame, ["eas"])["eas"].to_list() == [0.5, None]
+
+
+def test_a_family_in_place_of_its_signals_is_told_with_their_names() -> None:
+    with pytest.raises(ConfigError, match="'digits' is a family; .*: digit_entropy_sum, digit_entropy_max$"):
+        computing.with_signals(pl.DataFrame(), pl.DataFrame(), ["digits"])

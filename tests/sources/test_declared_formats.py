@@ -100,6 +100,19 @@ print(json.dumps({
     assert found["labels"] == [["a-3", True]]
 
 
+def test_a_declared_layout_is_recognised_within_an_envelope(mine: Path, tmp_path: Path) -> None:
+    pair = {"id": "p-1", "request": {}, "response": {name: PLACED[name] for name in ("words", "stood")}}
+    records = [pair, {"inner": {"reply": json.dumps(PLACED)}}, {"raw_response": PLACED | {"id": "r-1"}}]
+    (tmp_path / "log.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    code = """
+import json
+import entropy_sentinel as es
+
+print(json.dumps(es.read_features("log.jsonl").select("item_id", "n_tokens", "reason").sort("item_id").rows()))
+"""
+    assert printed(tmp_path, code, mine) == [["b-1", 2, None], ["p-1", 2, None], ["r-1", 2, None]]
+
+
 def test_the_help_lists_a_declared_format(mine: Path, tmp_path: Path) -> None:
     code = "from entropy_sentinel.commands.main import main; main(['features', '--help'])"
     words = ran(tmp_path, code, mine).stdout.replace("│", " ").split()

@@ -124,6 +124,18 @@ def test_logs_that_cannot_be_read(tmp_path: Path, caplog: pytest.LogCaptureFixtu
         es.read_logs(path, strict=True)
 
 
+def test_a_problem_of_several_records_is_told_once(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.jsonl").write_text('{"x": 1}\n{"x": 2}\n{"y": 3}\n')
+    with pytest.raises(InputError) as refused:
+        es.read_features(tmp_path)
+    message = str(refused.value)
+    places = ", ".join(f"{tmp_path}/{place}" for place in ("a.jsonl: line 1", "a.jsonl: line 2", "b.jsonl: line 1"))
+    assert f"{places}, {tmp_path}/b.jsonl: line 2: has no known format; fields: x. " in message
+    assert message.count("fields: x") == message.count("fields: y") == 1
+    assert message.endswith("; ... and 1 more")
+
+
 def test_features_of_several_kinds_of_log_probabilities_are_refused() -> None:
     features, labels = frame()
     with pytest.raises(InputError, match="logprobs_mode must be the same"):

@@ -45,6 +45,9 @@ def with_signals(features: pl.DataFrame, traces: pl.DataFrame, names: Sequence[s
     unknown signal.
     """
     for name in names:
+        if name in FAMILIES and name not in SIGNALS:
+            own_signals = ", ".join(signal.name for signal in FAMILIES[name].signals)
+            raise ConfigError(f"signals: '{name}' is a family; name the signals that you need: {own_signals}")
         if name not in SIGNALS:
             raise ConfigError(f"signals: unknown signal '{name}'; known: {', '.join(SIGNALS)}")
     own = {name: _numbers(features, name) for name in names}

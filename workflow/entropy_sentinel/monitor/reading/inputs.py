@@ -235,7 +235,10 @@ class Inputs:
 
     def _count_records(self, summary: LogSummary) -> None:
         if summary.n_bad:
-            places = [f"{bad.where} ({bad.problem})" for bad in summary.bad]
+            places, told = [], set()
+            for bad in summary.bad:
+                places.append(bad.where if bad.problem in told else f"{bad.where} ({bad.problem})")
+                told.add(bad.problem)
             self._problems.record(_BAD, places, summary.n_bad)
         notes = summary.notes() | {f"records skipped: {kind}": count for kind, count in summary.ignored.items()}
         for kind, count in notes.items():

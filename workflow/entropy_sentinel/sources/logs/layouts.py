@@ -180,8 +180,3 @@ LAYOUTS: dict[str, Layout] = {
     "langchain": LANGCHAIN,
     "nemo": NEMO,
 }
-
-
-def layout_of(record: Mapping[str, Any]) -> str | None:
-    """Return the name of the layout of a record; None if no layout has its steps."""
-    return next((name for name, layout in LAYOUTS.items() if layout.recognises(record)), None)

@@ -17,9 +17,9 @@ from itertools import chain
 from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.sources.logs.catalogue import layout_of
 from entropy_sentinel.sources.logs.chunks import Joiner, PartialReply, is_chunk, is_stream, joined
 from entropy_sentinel.sources.logs.layout_reader import responses as layout_responses
-from entropy_sentinel.sources.logs.layouts import LAYOUTS, layout_of
 from entropy_sentinel.sources.logs.reader import Reader, request_columns, time_column, usual_columns
 from entropy_sentinel.sources.logs.reply import (
     NotAResponse,
@@ -316,8 +316,8 @@ def responses_in(body: Any, status: Any = None) -> tuple[list[Reply], dict[str, 
     if isinstance(body, Mapping) and body.get("object") == "list":
         raise NotAResponse("lists, for example of embeddings")
     if not isinstance(body, Mapping) or not {"choices", "output"} & set(body):
-        if isinstance(body, Mapping) and (name := layout_of(body)):
-            return layout_responses(LAYOUTS[name], body)
+        if isinstance(body, Mapping) and (layout := layout_of(body)):
+            return layout_responses(layout, body)
         error = error_in(body) or (body or f"status {status}" if failed else None)
         if error is not None:
             return [error_reply(error, body if isinstance(body, Mapping) else {})], {}

@@ -140,9 +140,14 @@ class LogSummary:
         return [(name, value) for name, value in named.items() if value]
 
     def lines(self) -> list[str]:
-        """Return a line for each of the first bad records."""
-        shown = [with_urls(f"{record.where}: {record.problem}") for record in self.bad]
-        return [*shown, f"... and {self.n_bad - len(shown):,} more"] if self.n_bad > len(shown) else shown
+        """Return a line for each problem of the first bad records, with their places."""
+        places: dict[str, list[str]] = {}
+        for record in self.bad:
+            places.setdefault(record.problem, []).append(record.where)
+        lines = [with_urls(f"{', '.join(where)}: {problem}") for problem, where in places.items()]
+        if self.n_bad > len(self.bad):
+            lines.append(f"... and {self.n_bad - len(self.bad):,} more")
+        return lines
 
     def why_none(self) -> str:
         """Return why there are no responses: all were excluded, none could be read, or the logs are empty."""
