@@ -285,6 +285,8 @@ def test_prompts_that_are_all_too_long_are_a_wrong_limit_on_tokens() -> None:
     # A few are left out instead: a last prompt that is too long must not hold up a study.
     with fake_api(lambda *_: refusal(TOO_LONG)) as api:
         assert [kept.too_long for kept in answers(client(api), 9).values()] == [True] * 9
+    with fake_api(lambda *_: refusal("It was filtered: content_policy_violation", "invalid_request_error")) as api:
+        assert len(answers(client(api), 12)) == 12
 
 
 def test_no_request_is_sent_if_its_reply_cannot_be_kept(tmp_path: Path) -> None:

@@ -192,6 +192,7 @@ def test_a_failed_request_is_asked_again_and_leaves_no_file(tmp_path: Path) -> N
         pytest.param(b"", id="empty"),
         pytest.param(bytes(5000), id="room-that-a-killed-process-had-reserved"),
         pytest.param(b"\x1f\x8b half a file", id="half"),
+        pytest.param(b"x" * 5000, id="longer-than-a-reply"),
         pytest.param(gzip.compress(b"[1]"), id="a-list"),
         pytest.param(gzip.compress(b"{}"), id="no-request"),
     ],
@@ -201,7 +202,11 @@ def test_a_file_that_cannot_be_read_is_not_a_reply(tmp_path: Path, content: byte
     cache.claim({"q": 1}, 100).keep({"a": 2})
     assert cache.get({"q": 1}) == {"a": 2}
     assert cache.get({"q": 2}) is None
-    kept(tmp_path)[0].write_bytes(content)
+    (file,) = kept(tmp_path)
+    cache.claim({"q": 2}, 100).keep({"a": 4})
+    cache._path({"q": 2}).write_bytes(file.read_bytes())
+    assert cache.get({"q": 2}) is None, "the reply to another request"
+    file.write_bytes(content)
     assert cache.get({"q": 1}) is None
     # It is no claim either: whoever asks next may ask, and what is kept then takes its place.
     cache.claim({"q": 1}, 100).keep({"a": 3})

@@ -29,6 +29,11 @@ def test_answers_lose_keys_and_no_numbers() -> None:
     assert masked(f"{KEY} and 1000000, Bearer abc") == "*** and ***, Bearer ***"
 
 
+def test_a_key_that_another_begins_with_leaves_nothing_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHORT_TOKEN", KEY[:8])
+    assert masked(KEY) == "***"
+
+
 def test_paths_are_not_secrets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """PWD is a folder and no password."""
     monkeypatch.setenv("PWD", str(tmp_path))

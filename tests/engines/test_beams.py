@@ -100,6 +100,10 @@ def test_a_text_ends_a_beam_and_is_not_in_its_own() -> None:
         assert one.text == "".join("abcde"[token] for token in one.token_ids[:-1])
         steps = [logprobs([1, *one.token_ids[:place]], 5)[token] for place, token in enumerate(one.token_ids)]
         assert one.logprob == pytest.approx(sum(steps), rel=1e-6)
+    # Of two texts that end it at once, what is before both.
+    both = [one for one in search(5, [1], width=8, max_tokens=6, stop=("c", "bc")) if one.token_ids[-2:] == (1, 2)]
+    assert both
+    assert [len(one.text) for one in both] == [len(one.token_ids) - 2 for one in both]
 
 
 def test_a_context_without_room_is_refused_and_a_beam_ends_where_there_is_none_left() -> None:

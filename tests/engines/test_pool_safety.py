@@ -212,6 +212,8 @@ def test_runs_have_names_that_nobody_guesses_and_secrets_that_are_not_shown() ->
     assert len(first.secret) >= 32
     assert first.secret not in repr(first)
     assert runs._own(os.getpid()) != runs._own(os.getpid() + 1)
+    assert first.goes_on
+    assert not EngineRun(first.folder, first.process, first.started - 2 * runs.SAME_S, 1).goes_on
 
 
 @pytest.mark.parametrize("failing", ["mkdir", "write_text"])

@@ -132,6 +132,8 @@ def test_samples_are_counted_where_the_file_does_not_number_them(tmp_path: Path)
     output = run_import(tmp_path, traces(item_id=[IDS[0], IDS[1], IDS[0]]), samples=2)
     frame = GENERATIONS.read(output, ["item_id", "sample", "text"])
     assert frame.rows() == [(IDS[0], 0, "two"), (IDS[0], 1, ""), (IDS[1], 0, "one")]
+    output = run_import(tmp_path, traces(item_id=[IDS[0], IDS[1], IDS[0]], sample=[1, 0, 0]), samples=2)
+    assert GENERATIONS.read(output, ["sample", "text"]).rows() == [(0, ""), (1, "two"), (0, "one")]
 
 
 STEPS = [[STEP] * n for n in (2, 1, 0)]
@@ -345,7 +347,11 @@ def test_config_asks_for_every_file_before_anything_runs(tmp_path: Path) -> None
         (tmp_path / "theirs" / f"{benchmark}.parquet").touch()
     (tmp_path / "math.parquet").rename(tmp_path / "math.jsonl")
     (tmp_path / "theirs" / "math.parquet").rename(tmp_path / "theirs" / "math.csv")
+    # Of several evaluations of a task the newest counts.
+    newest = (tmp_path / "svamp.parquet").rename(tmp_path / "2026-01-02T00-00-00_svamp_b.eval")
+    newest.with_name("2026-01-01T00-00-00_svamp_a.eval").touch()
     config = study_of_files(tmp_path)
+    assert generation_settings(config, "theirs", "svamp")["source"] == str(newest)
     assert generation_settings(config, "theirs", "math")["source"] == str(tmp_path / "math.jsonl")
     settings = generation_settings(config, "theirs", "gsm8k")
     assert (settings["engine"], settings["source"]) == ("source", str(tmp_path / "gsm8k.parquet"))

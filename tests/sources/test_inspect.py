@@ -214,6 +214,11 @@ def test_samples_of_epochs_and_choices_do_not_collide_and_only_the_first_choice_
     assert labels["label_reason"].to_list() == [None, "only the first choice was scored"] * 2
 
 
+def test_settings_of_the_run_come_before_those_of_its_model(tmp_path: Path) -> None:
+    header = {"eval": {**HEADER["eval"], "model_generate_config": {"seed": 1}}, "plan": {"config": {"seed": 2}}}
+    assert es.read_logs(archive_of(tmp_path / "a.eval", header, SAMPLE))["seed"].to_list() == [2]
+
+
 def test_a_response_that_reached_a_length_is_truncated(tmp_path: Path) -> None:
     steps = [{"token": "a", "logprob": -0.1, "top_logprobs": [{"token": "a", "logprob": -0.1}] * 1}]
     reasons = ["stop", "max_tokens", "model_length"]

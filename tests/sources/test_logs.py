@@ -137,6 +137,12 @@ def test_requests_and_replies_with_the_columns_of_the_log() -> None:
     assert "sk-verysecret" not in str(frame.to_dicts())
 
 
+def test_a_response_without_a_number_gets_the_lowest_that_is_free(tmp_path: Path) -> None:
+    trace = {"item_id": "a", "token_logprobs": [-1], "top_logprobs": [[-1, -2]]}
+    lines = [trace | {"text": "x", "sample": 1}, trace | {"text": "y"}, trace | {"text": "z"}]
+    assert read(log_file(tmp_path / "a.jsonl", lines))[0]["sample"].to_list() == [1, 0, 2]
+
+
 def test_columns_of_several_types(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "RESPONSES_AT_A_TIME", 2)
     trace = {"token_logprobs": [-1], "top_logprobs": [[-1, -2]]}
@@ -304,6 +310,7 @@ def test_files_of_the_same_name_do_not_share_ids(tmp_path: Path) -> None:
     assert (summary.repeated_ids, summary.twice, summary.equal) == (1, 0, 1)
 
 
+STEP = {"token": "a", "logprob": -0.5, "top_logprobs": []}
 BAD = [
     ("{broken", "must be a JSON object: Expecting property name enclosed in double quotes, column 2"),
     ("7", "must be a JSON object, is int: 7"),
@@ -325,6 +332,13 @@ BAD = [
     ({"choices": [3]}, "does not match its format: "),
     ({"object": "response"}, "a reply of the Responses API must have an `output`"),
     ({"type": "response.completed"}, "'response' is missing"),
+    (
+        {
+            "object": "response",
+            "output": [{"type": "message", "content": [{"text": "a", "logprobs": [STEP]}, {"text": "b"}]}],
+        },
+        "only part of the text has log-probabilities",
+    ),
 ]
 
 
@@ -407,6 +421,8 @@ def test_k_is_what_most_steps_have_and_can_be_cut(tmp_path: Path) -> None:
     assert frame["top_k_returned"].to_list() == [3, 2]
     assert frame["top_logprobs"][0].to_list() == [[-0.5, -2, -3]] * 3 + [[-0.5, -2, None]]
     assert (summary.short_steps, summary.top_k) == (1, {3: 1, 2: 1})
+    only, _ = read(log_file(tmp_path / "only.jsonl", [chat((-0.5, [-0.5]))]))
+    assert only["displaced_steps"].to_list() == [0]
     cut, _ = read(path, top_k=2)
     assert cut["top_logprobs"].to_list() == [[[-0.5, -2]] * 4, [[-0.5, -2]] * 2]
     assert compute_features(cut)["mean"].to_list() == pytest.approx([entropy([-0.5, -2])] * 2)
