@@ -315,6 +315,23 @@ def test_mistakes_in_the_rules_of_an_analysis_are_told_while_planning(
     assert ("mine/rules.smk" in output) == bool(said)
 
 
+def test_the_schema_has_the_keys_of_a_studys_extensions(folder: Path) -> None:
+    config = study(folder, {"run": "not a section"})  # a schema helps whoever has such an error
+    plain, own = (command(folder, "schema", *words) for words in ([], ["-c", config]))
+    assert (plain[0], plain[2], own[0], own[2]) == (0, "", 0, "")
+    assert "letter: the one to look for" in own[1]
+    assert "letter: the one to look for" not in plain[1]
+    assert command(folder, "schema", "-c", config, "-o", "schema.json")[0] == 0
+    assert (folder / "schema.json").read_text() == own[1]
+    status, _, errors = command(folder, "schema", "-c", "absent.yaml")
+    assert (status, errors.count("\n")) == (1, 1)
+    # The monitor's config names extensions, too.
+    (folder / "monitor.yaml").write_text("extensions: [mine]")
+    status, output, errors = command(folder, "schema", "monitor", "-c", "monitor.yaml")
+    assert (status, errors) == (0, "")
+    assert "extensions" in json.loads(output)["properties"]
+
+
 def test_a_judge_without_a_version_is_told_by_snakemake_and_the_command(folder: Path) -> None:
     (folder / "mine" / "letter.py").write_text(LETTER.replace("    VERSION: ClassVar[int] = 1\n", ""))
     config = study(folder)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from entropy_sentinel.commands.options import ConfigFiles, load_made_study, load_study
+from entropy_sentinel.commands.options import BASE, ConfigFiles, load_made_study, load_study
+from entropy_sentinel.frames import extensions
 from entropy_sentinel.frames.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -38,6 +39,15 @@ Which = Annotated[
     Kind,
     typer.Argument(
         metavar="WHICH", help="`study` for the config of a study, `monitor` for the config of workflow/monitor.smk."
+    ),
+]
+SchemaFiles = Annotated[
+    list[Path],
+    typer.Option(
+        "--configfile",
+        "-c",
+        metavar="FILE",
+        help="A config whose extensions the schema includes. Repeat it for more files; the last one wins.",
     ),
 ]
 Output = Annotated[
@@ -137,16 +147,18 @@ def serve(
     os.execve(words[0], words, os.environ | environment)
 
 
-def schema(which: Which = Kind.study, output: Output = None) -> None:
+def schema(which: Which = Kind.study, configfile: SchemaFiles = [], output: Output = None) -> None:
     """Print the JSON schema of config files.
 
-    Editors use it to check and complete a config.
+    Editors use it to check and complete a config. With -c it has the keys of the extensions that the file names.
     """
-    from entropy_sentinel.commands.options import BASE
-    from entropy_sentinel.config.config import study_schema
+    from entropy_sentinel.config.config import read_config, study_schema
     from entropy_sentinel.frames.files import check_outputs, write_whole
     from entropy_sentinel.monitor.partitions import monitor_schema
 
+    # The files may have errors, which the schema helps to mend.
+    paths = [BASE] if which is Kind.study and configfile and Path(BASE).is_file() else []
+    extensions.use(read_config([*paths, *configfile]).get("extensions") or [])
     made = study_schema() if which is Kind.study else monitor_schema()
     if output is None:
         typer.echo(made, nl=False)

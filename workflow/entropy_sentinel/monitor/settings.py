@@ -378,4 +378,7 @@ class MonitorFile(Settings):
     estimator: Text = Field(description="a file written by `fit` or by a study")
     logs: Patterns = Field(description="files and patterns of logs; each file is a part")
     folder: Text = Field(description="folder for all outputs")
+    extensions: list[Text] = Field(
+        [], description="your own log formats, statistics and outputs: folders, or names of installed modules"
+    )
     options: MonitorOptions = Field(MonitorOptions(), description="options of the verb `monitor`")
