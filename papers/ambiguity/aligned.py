@@ -5,7 +5,7 @@ comparison that grouped the model's answers also matches the classes to right an
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -50,10 +50,10 @@ class PStar:
 def of_items(benchmark: str) -> dict[str, PStar]:
     """Return p* by item_id, for the items of a benchmark file that have answers."""
     rows = BENCHMARKS.read(benchmark, ["item_id", "question", "answers", "counts"]).drop_nulls("answers")
-    return {
-        item: PStar(question, tuple(map(tuple, answers)), counts and tuple(counts))
-        for item, question, answers, counts in rows.iter_rows()
-    }
+    p_stars = {}
+    for item, question, answers, counts in rows.iter_rows():
+        p_stars[item] = PStar(question, tuple(map(tuple, answers)), counts and tuple(counts))
+    return p_stars
 
 
 def of_file(path: str, benchmark: str) -> dict[str, PStar]:
@@ -66,7 +66,9 @@ def of_file(path: str, benchmark: str) -> dict[str, PStar]:
     items: dict[str, list[tuple[str, PStar]]] = {}
     for item, own in of_items(benchmark).items():
         items.setdefault(own.question, []).append((item, own))
-    p_stars, rows, n_rows, uncounted = dict[str, PStar](), dict[str, int](), 0, 0
+    p_stars: dict[str, PStar] = {}
+    rows: dict[str, int] = {}
+    n_rows = uncounted = 0
     for n_rows, row in enumerate(local_rows(path), start=1):
         where = f"{path}: row {n_rows - 1}"
         question = one_text(look_up(_QUESTION, row, where), f"{where}: '{_QUESTION}'")
@@ -91,7 +93,10 @@ def of_file(path: str, benchmark: str) -> dict[str, PStar]:
 def _with_further_names(names: tuple[str, ...], answers: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     """Return the names, extended by those of the first answer in `answers` that shares a name with them."""
     own = set(map(normalised, names))
-    return (*names, *next((other for other in answers if own & set(map(normalised, other))), ()))
+    for other in answers:
+        if own & set(map(normalised, other)):
+            return (*names, *other)
+    return names
 
 
 class Classes(NamedTuple):
@@ -110,20 +115,32 @@ def matched(classes: Sequence[Classes], backend: Backend) -> list[list[int | Non
     """
     numbers: list[list[int | None]] = [[None] * len(item.texts) for item in classes]
     for comparing, n_texts in ((ExactBackend(), None), (backend, 1)):
-        open_ = [
-            (item, place, number, Pair(of.question, names[0], text))
-            for item, of in enumerate(classes)
-            for place, texts in enumerate(of.texts)
-            if numbers[item][place] is None
-            for number, names in enumerate(of.question.answers)
-            for text in texts[:n_texts]
-            if text
-        ]
-        same = comparing.same([pair for *_, pair in open_])
-        for (item, place, number, _), is_same in zip(open_, same, strict=True):
+        comparisons: list[_Comparison] = []
+        for item, of_item in enumerate(classes):
+            for place, texts in enumerate(of_item.texts):
+                if numbers[item][place] is None:
+                    comparisons += _comparisons(item, place, of_item.question, texts[:n_texts])
+        same = comparing.same([comparison.pair for comparison in comparisons])
+        for (item, place, number, _), is_same in zip(comparisons, same, strict=True):
             if is_same and numbers[item][place] is None:
                 numbers[item][place] = number
     return numbers
+
+
+class _Comparison(NamedTuple):
+    """A text of the class `place` of a question, and the name of its right answer `number`."""
+
+    item: int
+    place: int
+    number: int
+    pair: Pair
+
+
+def _comparisons(item: int, place: int, question: Question, texts: Sequence[str]) -> Iterator[_Comparison]:
+    for number, names in enumerate(question.answers):
+        for text in texts:
+            if text:
+                yield _Comparison(item, place, number, Pair(question, names[0], text))
 
 
 SEMANTICS = contract_of(FAMILIES[ESTIMATORS["se"].family])
@@ -142,13 +159,15 @@ def write_aligned(
     `source` is the name of the benchmark's own counts.
     """
     origin = read_provenance(semantics)
-    whose = {name: origin[name] for name in ("model", "benchmark")}
+    whose = {"model": origin["model"], "benchmark": origin["benchmark"]}
     backend = make_backend(settings)
     groups = class_frame(semantics)
-    known = {source: of_items(benchmark)} | {name: of_file(path, benchmark) for name, path in sources.items()}
-    rows = [
-        {**whose, "source": name} | row for name, p_stars in known.items() for row in aligned(groups, p_stars, backend)
-    ]
+    by_source = {source: of_items(benchmark)}
+    for name, path in sources.items():
+        by_source[name] = of_file(path, benchmark)
+    rows: list[dict[str, Any]] = []
+    for name, p_stars in by_source.items():
+        rows += [{**whose, "source": name} | row for row in aligned(groups, p_stars, backend)]
     ALIGNED.write(ALIGNED.frame(rows), output, {**whose, "grouping": backend.provenance})
 
 
@@ -175,32 +194,28 @@ def aligned(groups: pl.DataFrame, p_stars: Mapping[str, PStar], backend: Backend
     items = {str(item): own for (item,), own in groups.group_by("item_id", maintain_order=True) if item in p_stars}
     if without := len(p_stars) - len(items):
         log.warning("%d items have right answers, but no answer of the model: they are left out", without)
-    classes = [
-        Classes(Question(p_stars[item].question, p_stars[item].answers), own["texts"].to_list())
-        for item, own in items.items()
-    ]
-    matches = matched(classes, backend)
-    return [
-        {"item_id": item} | row
-        for (item, own), numbers in zip(items.items(), matches, strict=True)
-        for row in _rows(p_stars[item], own, numbers)
-    ]
+    classes = []
+    for item, own in items.items():
+        question = Question(p_stars[item].question, p_stars[item].answers)
+        classes.append(Classes(question, own["texts"].to_list()))
+    rows: list[dict[str, Any]] = []
+    for (item, own), numbers in zip(items.items(), matched(classes, backend), strict=True):
+        rows += [{"item_id": item} | row for row in _rows(p_stars[item], own, numbers)]
+    return rows
 
 
 def _rows(known: PStar, own: pl.DataFrame, numbers: Sequence[int | None]) -> list[dict[str, Any]]:
     """Return a row for each right answer with the model's probability, then rows for the model's other classes."""
     groups = own.with_columns(number=pl.Series(numbers, dtype=pl.Int64))
-    given = {
-        number: (p, frequency)
-        for number, p, frequency in groups.group_by("number").agg(pl.col("p", "frequency").sum()).iter_rows()
-    }
+    by_answer = groups.group_by("number").agg(pl.col("p", "frequency").sum())
+    sums = {number: (p, frequency) for number, p, frequency in by_answer.iter_rows()}
     counts = known.counts or [None] * len(known.answers)
-    rows = [
-        {"name": names[0], "right": True, "count": count, "p_star": share}
-        | dict(zip(("p", "frequency"), given.get(number, (None, None)), strict=True))
-        for number, (names, count, share) in enumerate(zip(known.answers, counts, known.probabilities, strict=True))
-    ]
+    rows: list[dict[str, Any]] = []
+    for number, (names, count, share) in enumerate(zip(known.answers, counts, known.probabilities, strict=True)):
+        p, frequency = sums.get(number, (None, None))
+        about = {"name": names[0], "right": True, "count": count, "p_star": share}
+        rows.append(about | {"p": p, "frequency": frequency})
     for texts, p, frequency in groups.filter(pl.col("number").is_null()).select("texts", "p", "frequency").iter_rows():
-        name = {"name": texts[0], "right": False, "count": None, "p_star": 0.0}
-        rows.append(name | {"p": p, "frequency": frequency})
+        about = {"name": texts[0], "right": False, "count": None, "p_star": 0.0}
+        rows.append(about | {"p": p, "frequency": frequency})
     return [{"class": place, "n_samples": own["n_samples"][0]} | row for place, row in enumerate(rows)]

@@ -91,12 +91,14 @@ def form_title(form: str) -> str:
 
 def compared(table: str, models: Iterable[str], benchmarks: Iterable[str]) -> bool:
     """Return whether the paper prints values for a table of these models and benchmarks."""
-    of_models, of_benchmarks = PRINTED.get(table, ((), ()))
-    return bool({*of_benchmarks} & {*benchmarks}) and (not of_models or bool({*of_models} & {*models}))
+    their_models, their_benchmarks = PRINTED.get(table, ((), ()))
+    if not set(their_benchmarks) & set(benchmarks):
+        return False
+    return not their_models or bool(set(their_models) & set(models))
 
 
 class AmbiguityExhibitSettings(TypedDict):
-    """
+    """Settings of all exhibits and the page of this analysis.
 
     `source` is the name of the benchmarks' own counts, `epsilon` the probability of an answer that no sample gave,
     `grouping` the way answers were grouped.

@@ -80,7 +80,10 @@ def command(
     with opened(index_file, corpus, text) as index:
         counts = list(counted(rows, index, columns, str(questions), entailment))
         n_chunks = index.n_chunks
-    kept = [{**row, "counts": of_row} for row, of_row in zip(rows, counts, strict=True) if all(of_row)]
+    kept = []
+    for row, of_row in zip(rows, counts, strict=True):
+        if all(of_row):
+            kept.append({**row, "counts": of_row})
     write_whole(output, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in kept))
     say(f"{output}: {len(kept):,} of {len(rows):,} questions, counted in {n_chunks:,} paragraphs")
     if len(kept) < len(rows):

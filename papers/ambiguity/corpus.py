@@ -38,7 +38,9 @@ def chunks(path: Path, column: str) -> Iterator[str]:
     Blank lines separate paragraphs. Raises InputError with file and line if a line is too long or not UTF-8, and with
     the row if the column is missing.
     """
-    texts = _texts_of_rows(path, column) if ".jsonl" in path.suffixes else [(line for _, line in text_lines(path))]
+    texts: Iterable[Iterable[str]] = [(line for _, line in text_lines(path))]
+    if ".jsonl" in path.suffixes:
+        texts = _texts_of_rows(path, column)
     for text in texts:
         for blank, lines in groupby(text, key=lambda line: not line.strip()):
             if not blank:
@@ -50,7 +52,9 @@ def split(lines: Iterable[str]) -> Iterator[str]:
 
     Sentences are not split. Only one piece is in memory.
     """
-    lines, begun, length = iter(lines), list[str](), -1
+    lines = iter(lines)
+    begun: list[str] = []
+    length = -1
     for line in lines:
         begun.append(line)
         length += 1 + len(line)
@@ -59,14 +63,14 @@ def split(lines: Iterable[str]) -> Iterator[str]:
     else:
         yield " ".join(begun)
         return
-    taken = ""
+    piece = ""
     for sentence in _sentences(chain(begun, lines)):
-        if taken and len(taken) + 1 + len(sentence) > LONGEST:
-            yield taken
-            taken = sentence
+        if piece and len(piece) + 1 + len(sentence) > LONGEST:
+            yield piece
+            piece = sentence
         else:
-            taken = f"{taken} {sentence}".lstrip()
-    yield taken
+            piece = f"{piece} {sentence}".lstrip()
+    yield piece
 
 
 def _sentences(lines: Iterable[str]) -> Iterator[str]:
@@ -85,7 +89,7 @@ def _texts_of_rows(path: Path, column: str) -> Iterator[list[str]]:
     for number, row in enumerate(local_rows(str(path))):
         text = row.get(column)
         if not isinstance(text, str):
-            has = f"has {', '.join(row)}" if column not in row else f"'{column}' was {type(text).__name__}"
+            has = f"'{column}' was {type(text).__name__}" if column in row else f"has {', '.join(row)}"
             raise InputError(f"{path}: row {number} must have a text in column '{column}', {has}; name it with --text")
         yield text.splitlines()
 
@@ -175,9 +179,9 @@ def _state(path: Path) -> tuple[int, int]:
 
 def _sought(together: Iterable[Sequence[str]]) -> str:
     """Return the SQLite query for at least one phrase from each group in `together`."""
-    return " AND ".join(f"({' OR '.join(map(_phrase, phrases))})" for phrases in together)
-
-
-def _phrase(text: str) -> str:
-    """Return a phrase of consecutive words in SQLite's query syntax."""
-    return '"' + text.replace('"', '""') + '"'
+    groups = []
+    for phrases in together:
+        # In quotes, a phrase of consecutive words.
+        quoted = ['"' + phrase.replace('"', '""') + '"' for phrase in phrases]
+        groups.append(f"({' OR '.join(quoted)})")
+    return " AND ".join(groups)

@@ -57,9 +57,11 @@ def counted(
             yield [index.count(*together, names) for names in right]
         else:
             question = one_text(look_up(columns.question, row, where), f"{where}: question ({columns.question})")
-            yield [
-                entailment.count(index.texts(*together, names, most=MOST), f"{question} {names[0]}") for names in right
-            ]
+            counts = []
+            for names in right:
+                texts = index.texts(*together, names, most=MOST)
+                counts.append(entailment.count(texts, f"{question} {names[0]}"))
+            yield counts
 
 
 def _keywords(name: str, row: Row, where: str) -> list[str]:

@@ -31,14 +31,15 @@ class Entailment:
 
     def count(self, texts: Sequence[str], fact: str) -> int:
         """Return how many texts entail the fact according to the model. Raises the errors of `ChatClient.ask`."""
-        requests = [
-            {"messages": PROMPT.render(text=text, fact=fact), "max_tokens": _MAX_TOKENS, "temperature": 0}
-            for text in texts
-        ]
-        replies = [_verdict_of(reply) for _, reply in self._client.ask(requests, lambda reply: {"text": reply.text})]
-        self.n_asked += len(replies)
-        self.unclear += replies.count(None)
-        return replies.count("yes")
+        requests = []
+        for text in texts:
+            messages = PROMPT.render(text=text, fact=fact)
+            requests.append({"messages": messages, "max_tokens": _MAX_TOKENS, "temperature": 0})
+        replies = self._client.ask(requests, lambda reply: {"text": reply.text})
+        verdicts = [_verdict_of(reply) for _, reply in replies]
+        self.n_asked += len(verdicts)
+        self.unclear += verdicts.count(None)
+        return verdicts.count("yes")
 
 
 def _verdict_of(reply: dict[str, Any] | Refusal) -> str | None:

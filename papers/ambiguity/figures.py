@@ -30,8 +30,11 @@ _STEPS = 200
 
 def figure_3_relationship(items: pl.DataFrame, model: str, label: str) -> Drawing:
     """Draw epistemic uncertainty against semantic entropy, and ROC curves, for items with one answer and several."""
-    own = {kind: items.filter(model=model, answers=kind) for kind in ANSWERS}
-    kinds = {kind: rows for kind, rows in own.items() if len(rows.drop_nulls("se"))}
+    kinds = {}
+    for kind in ANSWERS:
+        rows = items.filter(model=model, answers=kind)
+        if len(rows.drop_nulls("se")):
+            kinds[kind] = rows
     if not kinds:
         return Drawing(message(f"{model}: no item has a semantic entropy", label), f"{model}: no semantic entropy.")
     figure = new_figure(11, 3.2 * len(kinds), label)
@@ -174,15 +177,8 @@ def figure_1_bounds(label: str) -> Drawing:
         _simplex(axes)
         axes.set_title(title, fontsize=9)
     single.scatter(*_CORNERS.T, s=40, color=BLUE, zorder=3, label="where p* can be")
-    for share, name, colour in (
-        (gamma_delta(_LOW), "\u03b3", GREEN),
-        (alpha_delta(_HIGH, 3), "\u03b1", ORANGE),
-    ):
-        # The other classes share the rest equally, so the point lies on the line down from the first class's corner.
-        place = np.array([share, (1 - share) / 2, (1 - share) / 2]) @ _CORNERS
-        single.annotate(
-            f"{name} = {share:.2f}", place, fontsize=8, color=colour, textcoords="offset points", xytext=(4, 3)
-        )
+    _mark(single, gamma_delta(_LOW), "\u03b3", GREEN)
+    _mark(single, alpha_delta(_HIGH, 3), "\u03b1", ORANGE)
     several.fill(*_CORNERS.T, color=BLUE, alpha=0.25, zorder=0, label="where p* can be")
     for axes in (single, several):
         axes.legend(fontsize=7, frameon=False, loc="upper left")
@@ -197,6 +193,13 @@ def figure_1_bounds(label: str) -> Drawing:
         "entropy, for K classes, and the upper bound of Theorem 2, which holds if the likeliest class is right; "
         "for two classes they are equal.",
     )
+
+
+def _mark(axes: Axes, share: float, name: str, colour: str) -> None:
+    """Write a share of the first class at the point where the others share the rest equally."""
+    place = np.array([share, (1 - share) / 2, (1 - share) / 2]) @ _CORNERS
+    text = f"{name} = {share:.2f}"
+    axes.annotate(text, place, fontsize=8, color=colour, textcoords="offset points", xytext=(4, 3))
 
 
 def _simplex(axes: Axes) -> None:

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any, TypedDict
 
-import numpy as np
 import polars as pl
 
 from entropy_sentinel.analyses.exhibits import read_several
@@ -44,7 +43,7 @@ def _named(own: pl.DataFrame) -> dict[str, float]:
 
 def _divergence(first: Mapping[str, float], second: Mapping[str, float]) -> float:
     names = dict.fromkeys([*first, *second])
-    return jensen_shannon(*(np.array([known.get(name, 0.0) for name in names]) for known in (first, second)))
+    return jensen_shannon([first.get(name, 0.0) for name in names], [second.get(name, 0.0) for name in names])
 
 
 class MeasureFiles(TypedDict):
@@ -108,18 +107,20 @@ def aurocs(rows: pl.DataFrame, settings: AmbiguityMeasureSettings) -> Iterator[d
     for about, part, compared in _parts(own, ("model", "benchmark")):
         for threshold, name in product(settings["thresholds"], COMPARED):
             least, reason = math.log(threshold), _lacking(part, name)
-            auroc = {} if reason else separation(compared[name], compared["epistemic"], least)._asdict()
             uncertain = (compared["epistemic"] >= least).sum()
             row = {"threshold": threshold, "n_uncertain": uncertain, "estimator": name, "reason": reason}
+            auroc = {} if reason else separation(compared[name], compared["epistemic"], least)._asdict()
             yield about | row | auroc
 
 
 def _parts(rows: pl.DataFrame, keys: Sequence[str]) -> Iterator[tuple[dict[str, Any], pl.DataFrame, pl.DataFrame]]:
     """Yield the key columns, items and comparable items of each group of rows by `keys` and number of answers."""
     for which, own in rows.group_by(keys, maintain_order=True):
+        about = dict(zip(keys, which, strict=True))
         for answers in ANSWERS:
-            if len(part := own.filter(answers=answers)):
-                compared, about = common(part), dict(zip(keys, which, strict=True))
+            part = own.filter(answers=answers)
+            if len(part):
+                compared = common(part)
                 yield about | {"answers": answers, "n_items": len(compared)}, part, compared
 
 

@@ -39,8 +39,8 @@ class AmbiguitySummary:
     benchmark: str
     answers: str
     n_items: int
-    # Rows of CONCORDANCES by estimator.
-    found: Mapping[str, Mapping[str, Any]]
+    # Rows of CONCORDANCES.
+    by_estimator: Mapping[str, Mapping[str, Any]]
 
     @property
     def title(self) -> str:
@@ -49,7 +49,7 @@ class AmbiguitySummary:
     @property
     def verdict(self) -> str:
         """Return how well semantic entropy works, and which caveats apply."""
-        row = self.found["se"]
+        row = self.by_estimator["se"]
         if row["auc_c"] is None:
             return f"Semantic entropy cannot be assessed: {row['reason']}."
         value = f"AUC_c {number(row['auc_c'], '.2f')}{interval(row)}"
@@ -58,7 +58,8 @@ class AmbiguitySummary:
     @property
     def caveats(self) -> list[str]:
         """Return sentences about pairs of items without information on semantic entropy, if there are many."""
-        row, remarks = self.found["se"], []
+        row = self.by_estimator["se"]
+        remarks = []
         if (row["tied"] or 0) >= _MANY:
             remarks.append(f"It is equal for {row['tied']:.0%} of the pairs of items, which are uninformative.")
         if (row["alike"] or 0) >= _MANY:
@@ -94,23 +95,30 @@ def answer(summaries: Sequence[AmbiguitySummary]) -> str:
     """Return the answer over all models and benchmarks, from the medians of the semantic entropy's AUC_c."""
     parts = []
     for kind, where in (("one", "where questions have one answer"), ("several", "where they have several")):
-        rows = [summary.found["se"] for summary in summaries if summary.answers == kind]
+        rows = [summary.by_estimator["se"] for summary in summaries if summary.answers == kind]
         known = [row for row in rows if row["auc_c"] is not None]
-        if not known:
-            parts.append(f"{where}, this study cannot tell")
-            continue
-        middle, alike = (median(row[name] for row in known) for name in ("auc_c", "alike"))
-        beaten = sum((row["lower"] or 0) > 0.5 for row in known)
-        worth = "yes" if middle >= _WELL else "somewhat" if middle >= _SOMEWHAT else "hardly" if middle > 0.5 else "no"
-        if not beaten:
-            worth = "no"
-        if alike >= 0.5:  # such pairs pull AUC_c to chance, however good entropy is
-            worth = f"this study can hardly tell, because in the median {alike:.0%} of the pairs count half"
-        parts.append(
-            f"{where}, {worth}: the median AUC_c of semantic entropy is {middle:.2f}, and in {beaten} of {len(known)} "
-            "cases its interval is above chance, 0.5"
-        )
-    return f"Does entropy find what the model does not know? {'; '.join(_capital(parts))}."
+        parts.append(f"{where}, {_answer_from(known)}" if known else f"{where}, this study cannot tell")
+    text = "; ".join(parts)
+    return f"Does entropy find what the model does not know? {text[0].upper()}{text[1:]}."
+
+
+def _answer_from(known: Sequence[Mapping[str, Any]]) -> str:
+    """Return the answer from the semantic entropy's rows of CONCORDANCES for one kind of items."""
+    middle = median(row["auc_c"] for row in known)
+    alike = median(row["alike"] for row in known)
+    above_chance = sum((row["lower"] or 0) > 0.5 for row in known)
+    if alike >= 0.5:  # such pairs pull AUC_c to chance, however good entropy is
+        worth = f"this study can hardly tell, because in the median {alike:.0%} of the pairs count half"
+    elif not above_chance or middle <= 0.5:
+        worth = "no"
+    elif middle < _SOMEWHAT:
+        worth = "hardly"
+    else:
+        worth = "yes" if middle >= _WELL else "somewhat"
+    return (
+        f"{worth}: the median AUC_c of semantic entropy is {middle:.2f}, and in {above_chance} of {len(known)} "
+        "cases its interval is above chance, 0.5"
+    )
 
 
 def by_frequency(concordances: pl.DataFrame, source: str) -> str:
@@ -121,23 +129,23 @@ def by_frequency(concordances: pl.DataFrame, source: str) -> str:
     return f"With shares of the samples instead of probabilities: {' and '.join(parts)}." if parts else ""
 
 
-def _capital(parts: Sequence[str]) -> list[str]:
-    return [parts[0][0].upper() + parts[0][1:], *parts[1:]]
-
-
 def summarise(shown: Sequence[AmbiguitySummary], frequencies: str) -> str:
     """Return plain text: the answer, `by_frequency` too, then AUC_c of every estimator by model, benchmark and kind."""
-    lines = [answer(shown), frequencies, ""] if shown else ["There are no items."]
-    rows = [
-        [summary.model, summary.benchmark, ANSWERS[summary.answers], str(summary.n_items)]
-        + [number(summary.found[name]["auc_c"], ".2f") + interval(summary.found[name]) for name in ESTIMATORS]
-        for summary in shown
-    ]
+    if not shown:
+        return "There are no items.\n"
+    rows, caveats = [], []
+    for summary in shown:
+        cells = [summary.model, summary.benchmark, ANSWERS[summary.answers], str(summary.n_items)]
+        for name in ESTIMATORS:
+            row = summary.by_estimator[name]
+            cells.append(number(row["auc_c"], ".2f") + interval(row))
+        rows.append(cells)
+        if summary.caveats:
+            caveats.append(" ".join([f"{summary.title}, SE:", *summary.caveats]))
     headings = ["model", "benchmark", "answers", "items", *(estimator.title for estimator in ESTIMATORS.values())]
-    table = text_table(headings, rows)
-    notes = ["", "AUC_c with its 95 % interval: how often the more uncertain of two items has the larger estimator."]
-    notes += [" ".join([f"{summary.title}, SE:", *summary.caveats]) for summary in shown if summary.caveats]
-    return "\n".join([*lines, *([*table, *notes] if shown else [])]) + "\n"
+    lines = [answer(shown), frequencies, "", *text_table(headings, rows), ""]
+    lines.append("AUC_c with its 95 % interval: how often the more uncertain of two items has the larger estimator.")
+    return "\n".join([*lines, *caveats]) + "\n"
 
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")

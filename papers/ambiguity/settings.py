@@ -63,10 +63,11 @@ class Ambiguity(Analysis):
         for name, files in self.sources.items():
             run, left_out = studied.run("answered", f"analyses.ambiguity.sources.{name}", files)
             lines += left_out
-            sources[name] = {benchmark: files[benchmark] for benchmark in run}
-        chosen = {
+            if run:
+                sources[name] = {benchmark: files[benchmark] for benchmark in run}
+        complete = {
             "benchmarks": named["benchmarks"] or studied.answered,
-            "sources": {name: files for name, files in sources.items() if files},
+            "sources": sources,
             **self.exhibits(),
         }
-        return self.model_copy(update=chosen), lines
+        return self.model_copy(update=complete), lines

@@ -59,14 +59,13 @@ def table_3_dirichlet(concordances: pl.DataFrame, settings: AmbiguityExhibitSett
 def table_4_sources(concordances: pl.DataFrame, settings: AmbiguityExhibitSettings) -> Table:
     """Tabulate AUC_c by the source of p*, for items with several answers."""
     rows = concordances.filter(pl.col("estimator").is_in(list(ESTIMATORS)), form=KL, answers="several")
-    only = rows["source"].n_unique() <= 1
+    notes = [AUC_NOTE, "If a source lacks the count of an answer, it lacks the item.", *_reasons(rows)]
+    if rows["source"].n_unique() <= 1:
+        notes.insert(0, "This study has one source of p*; set analyses.ambiguity.sources for more.")
     return Table(
         "AUC_c by the source of p*, for items with several answers.",
         _wide(rows, "auc_c", {"source": "Source"}),
-        (
-            *(["This study has one source of p*; set analyses.ambiguity.sources for more."] if only else []),
-            *(AUC_NOTE, "If a source lacks the count of an answer, it lacks the item.", *_reasons(rows)),
-        ),
+        tuple(notes),
         published=beside("4_sources", rows, settings, "auc_c", ["source"], "AUC_c"),
     )
 
@@ -154,10 +153,11 @@ def _wide(
 
 def _reasons(rows: pl.DataFrame) -> list[str]:
     """Return a line for each estimator and reason for missing values."""
-    return missing_notes(
-        (COMPARED[row["estimator"]], row["reason"], f"{row['model']}, {row['benchmark']}, {row['answers']}")
-        for row in rows.drop_nulls("reason").iter_rows(named=True)
-    )
+    missing = []
+    for row in rows.drop_nulls("reason").iter_rows(named=True):
+        whose = f"{row['model']}, {row['benchmark']}, {row['answers']}"
+        missing.append((COMPARED[row["estimator"]], row["reason"], whose))
+    return missing_notes(missing)
 
 
 _UNIFORM_NOTE = "If a benchmark has no counts, its answers are assumed to be equally likely."
@@ -167,9 +167,10 @@ def table_1_examples(
     questions: pl.DataFrame, aligned: pl.DataFrame, p_stars: pl.DataFrame, settings: AmbiguityExhibitSettings
 ) -> Table:
     """Tabulate the question of median H(p*) in each benchmark, with its answers, counts, p* and the first model's p."""
-    own, rows = p_stars.filter(source=settings["source"]), []
-    for (benchmark,), of in own.group_by("benchmark", maintain_order=True):
-        item = of.sort("entropy", "item_id").row((len(of) - 1) // 2, named=True)
+    own = p_stars.filter(source=settings["source"])
+    rows = []
+    for (benchmark,), items in own.group_by("benchmark", maintain_order=True):
+        item = items.sort("entropy", "item_id").row((len(items) - 1) // 2, named=True)
         right = aligned.filter(pl.col("right"), source=settings["source"], item_id=item["item_id"])
         rows.append(
             {

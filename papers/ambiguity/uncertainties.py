@@ -52,10 +52,8 @@ def uncertainties(aligned: pl.DataFrame, settings: UncertaintySettings) -> Itera
     *keys, _ = UNCERTAINTIES.key
     for which, own in aligned.group_by(keys, maintain_order=True):
         right = own.filter("right")
-        about = dict(zip(keys, which, strict=True)) | {
-            "n_answers": len(right),
-            "n_imputed": right["p"].null_count(),
-        }
+        about = dict(zip(keys, which, strict=True))
+        about |= {"n_answers": len(right), "n_imputed": right["p"].null_count()}
         for form, values in _forms(own, right, settings):
             yield about | {"form": form} | values._asdict()
 
@@ -104,8 +102,8 @@ def _by_item(path: str, family: str, signal: str, name: str) -> pl.DataFrame:
     contract = contract_of(FAMILIES[family])
     with readable(path, contract.stage):
         lazy = contract.scan(path)
-        column = next((name for name in lazy.collect_schema() if name.endswith("_reason")), None)
-        reason = pl.col(column).drop_nulls().first() if column else pl.lit(None, pl.String)
+        reasons = [column for column in lazy.collect_schema() if column.endswith("_reason")]
+        reason = pl.col(reasons[0]).drop_nulls().first() if reasons else pl.lit(None, pl.String)
         value = pl.col(signal).drop_nulls().first()
         rows = lazy.group_by("item_id").agg(value.alias(name), reason.alias("reason")).collect()
     lacking = pl.when(pl.col(name).is_null()).then(pl.col("reason").fill_null(f"no {signal}"))

@@ -42,9 +42,11 @@ def comparing(settings: JudgeSettings) -> JudgeSettings:
     """
     if settings["kind"] in _BY_RULES:
         return settings
-    parts = settings.get("members", {})
-    comparisons = (comparing(parts[name]) for name in settings.get("judges", []))
-    return next((comparison for comparison in comparisons if comparison is not _EXACT), _EXACT)
+    for name in settings.get("judges", []):
+        comparison = comparing(settings["members"][name])
+        if comparison is not _EXACT:
+            return comparison
+    return _EXACT
 
 
 def classes(items: pl.DataFrame, labels: pl.DataFrame, judge: Judge, whose: Mapping[str, str]) -> pl.DataFrame:
@@ -60,9 +62,10 @@ def classes(items: pl.DataFrame, labels: pl.DataFrame, judge: Judge, whose: Mapp
     for item_id, label, answer in rows.select("item_id", "label", "answer").iter_rows():
         if label is None or (answer is None and not label):
             numbers.append(None)
-        else:
-            own = order.setdefault(item_id, {})
-            numbers.append(own.setdefault(None if label else wrong[item_id, normalised(answer)], len(own)))
+            continue
+        own = order.setdefault(item_id, {})
+        of_judge = None if label else wrong[item_id, normalised(answer)]  # None: the correct answers
+        numbers.append(own.setdefault(of_judge, len(own)))
     unread = pl.when(pl.col("label").is_null()).then("reason").otherwise(pl.lit("the judge names no answer"))
     return rows.select(
         *(pl.lit(whose[name]).alias(name) for name in ("model", "benchmark")),
@@ -80,14 +83,12 @@ def _wrong_classes(rows: pl.DataFrame, judge: Judge) -> dict[tuple[str, str], in
     for item_id, answer in rows.select("item_id", "answer").iter_rows():
         texts.setdefault(item_id, {}).setdefault(normalised(answer), answer)
     questions = dict(rows.select("item_id", "question").iter_rows())
-    classes = grouped(
-        [(Question(questions[item]), list(own.values())) for item, own in texts.items()], _JudgeBackend(judge)
-    )
-    return {
-        (item, text): number
-        for (item, own), numbers in zip(texts.items(), classes, strict=True)
-        for text, number in zip(own, numbers, strict=True)
-    }
+    answers = [(Question(questions[item]), list(own.values())) for item, own in texts.items()]
+    classes: dict[tuple[str, str], int] = {}
+    for (item, own), numbers in zip(texts.items(), grouped(answers, _JudgeBackend(judge)), strict=True):
+        for text, number in zip(own, numbers, strict=True):
+            classes[item, text] = number
+    return classes
 
 
 class _JudgeBackend:

@@ -52,7 +52,10 @@ FIGURES: dict[str, str] = {
 
 def area_measures(answers: Sequence[str]) -> list[str]:
     """Return the names of the area's measures for these kinds of answers: `eas_reference`, `mean_eas_reference`, ..."""
-    return [f"{name}_{answer}" for answer in answers for name in AREA]
+    names = []
+    for answer in answers:
+        names += [f"{name}_{answer}" for name in AREA]
+    return names
 
 
 def measures(answers: Sequence[str]) -> list[str]:
@@ -70,13 +73,14 @@ def measure_title(measure: str) -> str:
 
 def compared(table: str, models: Iterable[str], sets: Iterable[str], answers: Iterable[str]) -> bool:
     """Return whether the paper has values for a table of these models, benchmarks and kinds of answers."""
-    theirs = COMPARED.get(table)
-    same = theirs and set(theirs[0]) & set(models) and set(theirs[1]) & set(sets)
-    return bool(same) and "reference" in answers
+    if table not in COMPARED or "reference" not in answers:
+        return False
+    their_models, their_sets = COMPARED[table]
+    return bool(set(their_models) & set(models)) and bool(set(their_sets) & set(sets))
 
 
 class AreaExhibitSettings(TypedDict):
-    """
+    """Settings of all exhibits and the page of this analysis.
 
     `sets` are benchmarks shown as one, by name; `answers` the kinds of inserted answers, and `answer` the kind shown by
     exhibits with only one.

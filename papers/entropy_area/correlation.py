@@ -29,11 +29,14 @@ def why_none(x: Numbers, y: Numbers, what: tuple[str, str] = ("x", "y")) -> str 
     """Say why these numbers, (n_items,) each, have no correlation, or return None. `what` has their names."""
     if len(x) < FEWEST_ITEMS:
         return f"{len(x)} items have both, {FEWEST_ITEMS} are needed"
-    for name, values in zip(what, (x, y), strict=True):
-        if n_bad := int((~np.isfinite(np.asarray(values, dtype=float))).sum()):
+    by_name = [(name, np.asarray(values, dtype=float)) for name, values in zip(what, (x, y), strict=True)]
+    for name, values in by_name:
+        if n_bad := int((~np.isfinite(values)).sum()):
             return f"{name} is not a finite number for {n_bad} of {len(x)} items"
-    same = [name for name, values in zip(what, (x, y), strict=True) if np.ptp(np.asarray(values, dtype=float)) == 0]
-    return f"{same[0]} is the same for all items" if same else None
+    for name, values in by_name:
+        if np.ptp(values) == 0:
+            return f"{name} is the same for all items"
+    return None
 
 
 def correlate(x: Numbers, y: Numbers, n_resamples: int, seed: int) -> Correlation:

@@ -86,11 +86,11 @@ def figure_1_trajectory(items: pl.DataFrame, passes: Passes, settings: AreaFigur
     _draw_entropy(axes, shown)
     axes.set(xlabel=_POSITION, ylabel="H(t), bits")
     axes.set_title(f"EAS {shown.eas:.1f} bits, mean {shown.mean_eas:.2f}", fontsize=10)
-    put_in = "" if shown.answer_text is None else f" and all but the last token of {shown.answer_text}"
+    inserted = "" if shown.answer_text is None else f" and all but the last token of {shown.answer_text}"
     return Drawing(
         figure,
         f"{model} on {shown.item_id}: entropy of the next token, in bits, if the first t tokens of the "
-        f"response are followed by \\boxed{{{put_in} ({ANSWERS[answer]}). The area is EAS. Of the items of "
+        f"response are followed by \\boxed{{{inserted} ({ANSWERS[answer]}). The area is EAS. Of the items of "
         f"{benchmark}, this one's first response has the median EAS.",
     )
 
@@ -98,10 +98,14 @@ def figure_1_trajectory(items: pl.DataFrame, passes: Passes, settings: AreaFigur
 def figure_3_ranges(items: pl.DataFrame, passes: Passes, settings: AreaFigureSettings, model: str) -> Drawing:
     """Draw a column for each range of answer entropy: decayed probabilities of the options, and the entropy below."""
     benchmark, answer, label = _benchmark(passes[model], settings), settings["answer"], settings["label"]
-    own, path = of_set(items, model, [benchmark]), passes[model][benchmark]
-    ranges = {name: own.filter(inside) for name, (_, inside) in RANGES.items()}
-    chosen = {name: median_item(rows, f"eas_{answer}") for name, rows in ranges.items()}
-    by_range = {name: trajectory(path, item, answer) for name, item in chosen.items() if item}
+    own = of_set(items, model, [benchmark])
+    n_items: dict[str, int] = {}
+    by_range: dict[str, Trajectory] = {}
+    for name, (_, inside) in RANGES.items():
+        rows = own.filter(inside)
+        n_items[name] = len(rows)
+        if item := median_item(rows, f"eas_{answer}"):
+            by_range[name] = trajectory(passes[model][benchmark], item, answer)
     if not by_range:
         return nothing(f"No response of {model} to {benchmark} has a trajectory", label)
     options = any(shown.probabilities is not None for shown in by_range.values())
@@ -110,7 +114,7 @@ def figure_3_ranges(items: pl.DataFrame, passes: Passes, settings: AreaFigureSet
     highest = max(shown.entropies.max() for shown in by_range.values())
     for column, (name, (title, _)) in zip(grid.T, RANGES.items(), strict=True):
         about = _about(by_range[name], answer) if name in by_range else ""
-        column[0].set_title(f"{name.title()}, {title} bits: {counted(len(ranges[name]), 'item')}\n{about}", fontsize=9)
+        column[0].set_title(f"{name.title()}, {title} bits: {counted(n_items[name], 'item')}\n{about}", fontsize=9)
         _draw_column(column, by_range.get(name), settings["alpha"])
         column[-1].set(xlabel="Token t", ylim=(0, highest * 1.05 or 1))
     grid[-1, 0].set_ylabel("H(t), bits")
@@ -124,8 +128,12 @@ def figure_3_ranges(items: pl.DataFrame, passes: Passes, settings: AreaFigureSet
 
 def _benchmark(passes: Mapping[str, str], settings: AreaFigureSettings) -> str:
     """Return the benchmark of the settings, or else the first with options, or else the first."""
-    with_options = (benchmark for benchmark, path in passes.items() if has_options(path))
-    return settings["figure_benchmark"] or next(with_options, next(iter(passes)))
+    if settings["figure_benchmark"]:
+        return settings["figure_benchmark"]
+    for benchmark, path in passes.items():
+        if has_options(path):
+            return benchmark
+    return next(iter(passes))
 
 
 def _caption(model: str, benchmark: str, answer: str, alpha: float, has_options: bool) -> str:

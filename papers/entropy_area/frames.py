@@ -34,7 +34,7 @@ _AREA = tuple(
     Column(name, pl.Float64, f"{'mean ' if name.startswith('mean') else ''}entropy area score", "bits", nullable=True)
     for name in area_measures(list(ANSWERS))
 )
-_BESIDE = (
+_LENGTHS = (
     Column("ppl", pl.Float64, "perplexity of the response", "1", nullable=True),
     Column("n_tokens", pl.UInt32, "length of the response", "tokens"),
 )
@@ -47,7 +47,7 @@ RESPONSES = Contract(
         Column("label", pl.Boolean, "whether the response is correct", nullable=True),
         _CLASS,
         *_AREA,
-        *_BESIDE,
+        *_LENGTHS,
     ),
 )
 
@@ -69,7 +69,7 @@ ITEMS = Contract(
         Column("correctness_entropy", pl.Float64, "of being correct or not", "bits"),
         Column("sample", pl.UInt16, "the response that the following columns describe: the first"),
         *_AREA,
-        *_BESIDE,
+        *_LENGTHS,
     ),
 )
 

@@ -88,21 +88,20 @@ def by_item(responses: pl.DataFrame) -> pl.DataFrame:
     """Return a frame of contract ITEMS from a frame RESPONSES. The first response has the lowest sample number."""
     rows = []
     for which, own in responses.sort(RESPONSE).group_by(ITEMS.key, maintain_order=True):
-        answers, n_correct = own["answer_class"].to_list(), int(own["label"].fill_null(False).sum())
+        answers = own["answer_class"].to_list()
+        n_correct = int(own["label"].fill_null(False).sum())
         first = own.row(0, named=True)
-        rows.append(
-            dict(zip(ITEMS.key, which, strict=True))
-            | {
-                "n_samples": len(own),
-                "n_unreadable": answers.count(None),
-                "n_answers": len({*answers} - {None}),
-                "accuracy": n_correct / len(own),
-                "answer_entropy": answer_entropy(answers),
-                "answer_entropy_readable": answer_entropy(answers, unreadable=False),
-                "correctness_entropy": correctness_entropy(n_correct, len(own)),
-            }
-            | {name: first[name] for name in ("sample", *area_measures(list(ANSWERS)), "ppl", "n_tokens")}
-        )
+        of_samples = {
+            "n_samples": len(own),
+            "n_unreadable": answers.count(None),
+            "n_answers": len({*answers} - {None}),
+            "accuracy": n_correct / len(own),
+            "answer_entropy": answer_entropy(answers),
+            "answer_entropy_readable": answer_entropy(answers, unreadable=False),
+            "correctness_entropy": correctness_entropy(n_correct, len(own)),
+        }
+        of_first = {name: first[name] for name in ("sample", *area_measures(list(ANSWERS)), "ppl", "n_tokens")}
+        rows.append(dict(zip(ITEMS.key, which, strict=True)) | of_samples | of_first)
     return ITEMS.frame(rows)
 
 
@@ -117,8 +116,11 @@ def write_truncation(passes: Sequence[str], sets: Mapping[str, Sequence[str]], o
     """
     by_benchmark = {read_provenance(path)["benchmark"]: path for path in passes}
     model = read_provenance(passes[0])["model"]
+    wanted: dict[str, Sequence[str]] = dict(sets)
+    if len(sets) > 1:
+        wanted[EVERY] = list(by_benchmark)
     rows = []
-    for name, benchmarks in ({**sets} | ({EVERY: list(by_benchmark)} if len(sets) > 1 else {})).items():
+    for name, benchmarks in wanted.items():
         of_set = statistics([by_benchmark[benchmark] for benchmark in benchmarks])
         rows += [{"model": model, "benchmark": name} | row for row in of_set]
     TRUNCATION.write(TRUNCATION.frame(rows), output, {"model": model})
@@ -138,7 +140,8 @@ def statistics(passes: Sequence[str]) -> Iterator[dict[str, object]]:
         values = [flat(responses[name]).to_numpy().astype(float) for name in _COLUMNS]
         about = {"answer": answer, "n_responses": len(responses), "n_positions": len(values[0])}
         rows = {"mean": [np.mean(numbers) for numbers in values]}
-        rows |= {name: [np.quantile(numbers, share) for numbers in values] for name, share in _QUANTILES.items()}
+        for name, share in _QUANTILES.items():
+            rows[name] = [np.quantile(numbers, share) for numbers in values]
         for name, of_statistic in rows.items():
             missing, bound, entropy = map(float, of_statistic)
             yield about | {"statistic": name, "top_20_mass": 1 - missing, "bound_bits": bound, "entropy": entropy}

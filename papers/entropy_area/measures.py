@@ -54,8 +54,8 @@ def of_set(frame: pl.DataFrame, model: str, benchmarks: Sequence[str]) -> pl.Dat
 
 def common(items: pl.DataFrame, names: Sequence[str], target: str) -> pl.DataFrame:
     """Return the items with all of these measures and the entropy, except measures that no item has."""
-    there = [name for name in names if items[name].null_count() < len(items)]
-    return items.drop_nulls([*there, target])
+    present = [name for name in names if items[name].null_count() < len(items)]
+    return items.drop_nulls([*present, target])
 
 
 def correlations(items: pl.DataFrame, settings: AreaMeasureSettings) -> Iterator[dict[str, Any]]:
@@ -104,12 +104,12 @@ def _spread(rows: pl.DataFrame) -> dict[str, Any]:
     if len(by_item) < 2:
         return counts | empty
     degrees = (by_item["n"] - 1).to_numpy()
-    by_sample = {sample: _r(own) for (sample,), own in rows.sort("sample").group_by("sample", maintain_order=True)}
-    known = [r for r in by_sample.values() if r is not None]
+    by_sample = [_r(own) for _, own in rows.sort("sample").group_by("sample", maintain_order=True)]
+    known = [r for r in by_sample if r is not None]
     return counts | {
         "within_sd": float(np.sqrt((by_item["variance"].to_numpy() * degrees).sum() / degrees.sum())),
         "between_sd": float(by_item["score"].to_numpy().std(ddof=1)),
-        "r_first": next(iter(by_sample.values())),
+        "r_first": by_sample[0],
         "r_lowest": min(known, default=None),
         "r_highest": max(known, default=None),
         "r_mean": _r(by_item),

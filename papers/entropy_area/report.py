@@ -22,8 +22,8 @@ class AreaSummary:
     model: str
     benchmark: str
     n_items: int
-    # By measure, those of the area first: rows of CORRELATIONS.
-    found: Mapping[str, Mapping[str, Any]]
+    # Rows of CORRELATIONS by measure, those of the area first.
+    by_measure: Mapping[str, Mapping[str, Any]]
 
     @property
     def title(self) -> str:
@@ -32,20 +32,22 @@ class AreaSummary:
     @property
     def verdict(self) -> str:
         """Return a sentence with the measure of strongest correlation with the answer entropy, and the place of EAS."""
-        known = {name: row["r"] for name, row in self.found.items() if row["r"] is not None}
+        known = {name: row for name, row in self.by_measure.items() if row["r"] is not None}
         if not known:
-            reason = next(iter(self.found.values()))["reason"]
+            reason = next(iter(self.by_measure.values()))["reason"]
             return f"There is no correlation: {reason}."
-        best = max(known, key=lambda name: abs(known[name]))
-        row = self.found[best]
-        r = f"r {number(row['r'], '+.2f')} ({interval(row)})"
-        text = f"{measure_title(best)} has the strongest correlation with the answer entropy: {r}"
+        best = max(known, key=lambda name: abs(known[name]["r"]))
+        text = f"{measure_title(best)} has the strongest correlation with the answer entropy: {_r(known[best])}"
         if best.startswith("eas_"):
             return f"{text}."
-        score = next((name for name in known if name.startswith("eas_")), None)
-        if score is None:
+        scores = [name for name in known if name.startswith("eas_")]
+        if not scores:
             return f"{text}; EAS has no r."
-        return f"{text}; {measure_title(score)} has r {number(known[score], '+.2f')} ({interval(self.found[score])})."
+        return f"{text}; {measure_title(scores[0])} has {_r(known[scores[0]])}."
+
+
+def _r(row: Mapping[str, Any]) -> str:
+    return f"r {number(row['r'], '+.2f')} ({interval(row)})"
 
 
 def interval(row: Mapping[str, Any]) -> str:
@@ -65,7 +67,9 @@ def summarise(shown: Sequence[AreaSummary]) -> str:
     """Return plain text: r of every measure with the answer entropy, by model and benchmark, each with a sentence."""
     parts = ["Correlation of one response's uncertainty with the variety of many answers: Pearson's r, 95 % interval"]
     for summary in shown:
-        rows = [[measure_title(name), number(row["r"], "+.3f"), interval(row)] for name, row in summary.found.items()]
+        rows = []
+        for name, row in summary.by_measure.items():
+            rows.append([measure_title(name), number(row["r"], "+.3f"), interval(row)])
         table = text_table(["measure", "r", "interval"], rows)
         parts.append(below(f"{summary.title}: {summary.n_items} items", [*table, summary.verdict]))
     return "\n\n".join(parts) + "\n"
@@ -92,7 +96,7 @@ def write_report(files: AreaReportFiles, settings: AreaExhibitSettings, page: st
         title="Entropy area score",
         label=settings["label"],
         summaries=shown,
-        measures=[(name, measure_title(name)) for name in shown[0].found] if shown else [],
+        measures=[(name, measure_title(name)) for name in shown[0].by_measure] if shown else [],
         interval=interval,
         answers=answer_note(settings["answers"]),
     )

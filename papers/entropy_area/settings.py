@@ -48,20 +48,22 @@ class EntropyArea(Analysis):
     def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
         axes = {"judges": "judges", "figure_model": "models", "figure_benchmark": "labelled"}
-        named, lines = self.named(studied, axes)
+        run, lines = self.named(studied, axes)
         together = {}
         for name, benchmarks in self.together.items():
-            together[name], left_out = studied.run("labelled", f"analyses.entropy_area.together.{name}", benchmarks)
+            ran, left_out = studied.run("labelled", f"analyses.entropy_area.together.{name}", benchmarks)
+            if ran:
+                together[name] = ran
             lines += left_out
         self._check_each_once(studied)
-        chosen = {
-            "judges": named["judges"] or studied.judges,
-            "together": {name: run for name, run in together.items() if run},
-            "figure_model": (named["figure_model"] or studied.models)[0],
-            "figure_benchmark": next(iter(named["figure_benchmark"]), None),
+        complete = {
+            "judges": run["judges"] or studied.judges,
+            "together": together,
+            "figure_model": (run["figure_model"] or studied.models)[0],
+            "figure_benchmark": run["figure_benchmark"][0] if run["figure_benchmark"] else None,
             **self.exhibits(),
         }
-        return self.model_copy(update=chosen), lines
+        return self.model_copy(update=complete), lines
 
     def _check_each_once(self, studied: StudyNames) -> None:
         seen: dict[str, str] = {}
@@ -77,10 +79,12 @@ class EntropyArea(Analysis):
 
     def sets(self, labelled: list[str]) -> dict[str, list[str]]:
         """Return the benchmarks with references that are shown as one, by name, in the order of the first of each."""
-        named = {benchmark: name for name, benchmarks in self.together.items() for benchmark in benchmarks}
+        name_of = {benchmark: benchmark for benchmark in labelled}
+        for name, benchmarks in self.together.items():
+            name_of |= dict.fromkeys(benchmarks, name)
         sets: dict[str, list[str]] = {}
         for benchmark in labelled:
-            sets.setdefault(named.get(benchmark, benchmark), []).append(benchmark)
+            sets.setdefault(name_of[benchmark], []).append(benchmark)
         return sets
 
     def shown_answer(self, asked: list[str]) -> str:

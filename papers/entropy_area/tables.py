@@ -96,9 +96,18 @@ def table_ranges(items: pl.DataFrame, models: Sequence[str], sets: Mapping[str, 
             own = of_set(items, model, benchmarks)
             for title, inside in RANGES.values():
                 part = own.filter(inside)
-                means = part.select(pl.col("accuracy", f"eas_{answer}", f"mean_eas_{answer}", "n_tokens").mean()).row(0)
-                values = [model, name, title, len(part), len(part.filter(accuracy=0)), *means]
-                rows.append(dict(zip([*keys, *numbers], values, strict=True)))
+                row = {
+                    "Model": model,
+                    "Benchmark": name,
+                    "Answer entropy": title,
+                    "Items": len(part),
+                    "Never correct": len(part.filter(accuracy=0)),
+                    "Accuracy": part["accuracy"].mean(),
+                    "EAS": part[f"eas_{answer}"].mean(),
+                    "Mean EAS": part[f"mean_eas_{answer}"].mean(),
+                    "Length": part["n_tokens"].mean(),
+                }
+                rows.append(row)
     return Table(
         f"Items by their answer entropy in bits, and means over them: accuracy of all samples; EAS "
         f"({ANSWERS[answer]}), mean EAS and length of the first.",
@@ -153,11 +162,10 @@ def table_2_correlation(
 ) -> Table:
     """Tabulate Pearson's r and Spearman's rho of every measure with every entropy, by model and benchmark."""
     rows = correlations.sort(*_order(correlations), maintain_order=True)
-    lacking = rows.drop_nulls("reason").select("model", "benchmark", "measure", "target", "reason")
-    reasons = missing_notes(
-        (f"r of {measure_title(measure)} with {TARGETS[target]}", reason, f"{model}, {benchmark}")
-        for model, benchmark, measure, target, reason in lacking.iter_rows()
-    )
+    missing = []
+    for row in rows.drop_nulls("reason").iter_rows(named=True):
+        value = f"r of {measure_title(row['measure'])} with {TARGETS[row['target']]}"
+        missing.append((value, row["reason"], f"{row['model']}, {row['benchmark']}"))
     return Table(
         "Pearson's r, and Spearman's rho, of measures of one response with entropies over the samples of its item.",
         headed(rows, _HEADINGS, {"target": TARGETS.__getitem__, "measure": measure_title}),
@@ -167,7 +175,7 @@ def table_2_correlation(
             f"{INTERVAL_NOTE} p: two-sided, of no correlation; 0.00 is less than 0.005, the CSV has all digits.",
             "All measures are compared on the same items: those whose first response has them all.",
             answer_note(answers),
-            *reasons,
+            *missing_notes(missing),
         ),
         decimals=2,  # with 10,000 bootstrap samples of 40 items, another seed moves a limit by up to 0.015
         published=_published(correlations) if compared("2_correlation", models, sets, answers) else None,
@@ -176,9 +184,10 @@ def table_2_correlation(
 
 def _order(correlations: pl.DataFrame) -> list[pl.Expr]:
     """Return expressions that sort by model and benchmark, then by the compared entropy."""
-    return [
-        pl.col(name).cast(pl.Enum(correlations[name].unique(maintain_order=True))) for name in ("model", "benchmark")
-    ] + [pl.col("target").cast(pl.Enum(list(TARGETS)))]
+    models = pl.Enum(correlations["model"].unique(maintain_order=True))
+    benchmarks = pl.Enum(correlations["benchmark"].unique(maintain_order=True))
+    targets = pl.Enum(list(TARGETS))
+    return [pl.col("model").cast(models), pl.col("benchmark").cast(benchmarks), pl.col("target").cast(targets)]
 
 
 def _published(correlations: pl.DataFrame) -> Table:

@@ -1,6 +1,6 @@
 """Single trajectories from the files of the pass: their selection and values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,8 @@ def decayed(probabilities: np.ndarray, alpha: float = 0.5) -> np.ndarray:
     """
     steps = probabilities.shape[1]
     weights = np.arange(1, steps + 1, dtype=float) ** -alpha
-    return np.array([np.convolve(row, weights)[:steps] for row in probabilities]).reshape(probabilities.shape)
+    sums = [np.convolve(row, weights)[:steps] for row in probabilities]
+    return np.array(sums).reshape(probabilities.shape)
 
 
 _COLUMNS = (
@@ -53,7 +54,8 @@ class Trajectory:
         """
         assert self.probabilities is not None  # of a question with options
         every = np.arange(1, self.positions[-1] + 1)
-        return decayed(np.array([np.interp(every, self.positions, row) for row in self.probabilities]), alpha)
+        interpolated = [np.interp(every, self.positions, row) for row in self.probabilities]
+        return decayed(np.array(interpolated), alpha)
 
 
 def has_options(path: str) -> bool:
@@ -74,6 +76,9 @@ def trajectory(path: str, item: Mapping[str, object], answer: str) -> Trajectory
     with readable(path, FORCED_ANSWERS.stage):
         rows = FORCED_ANSWERS.scan(path).filter(item_id=item["item_id"], sample=item["sample"], answer=answer)
         row = rows.select(_COLUMNS).collect().row(0, named=True)
+    probabilities = None
+    if row["option_probabilities"] is not None:
+        probabilities = np.nan_to_num(np.array(row["option_probabilities"], dtype=float))
     return Trajectory(
         str(item["item_id"]),
         float(str(item["answer_entropy"])),
@@ -83,9 +88,5 @@ def trajectory(path: str, item: Mapping[str, object], answer: str) -> Trajectory
         row["eas"],
         row["mean_eas"],
         tuple(row["options"] or ()),
-        _matrix(row["option_probabilities"]),
+        probabilities,
     )
-
-
-def _matrix(rows: Sequence[Sequence[float | None]] | None) -> np.ndarray | None:
-    return None if rows is None else np.nan_to_num(np.array(rows, dtype=float))

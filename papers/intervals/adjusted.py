@@ -39,14 +39,18 @@ class AdjustedIntervals(NamedTuple):
 
 def available(known: Questions, level: float) -> list[str]:
     """Return the methods whose inputs are available, in the order of the catalogue."""
-    there = {
+    has_source = {
         "stated": True,
         "repeats": known.stated[level][0].shape[1] > 1,
         "samples": bool(known.samples),
         "distribution": bool(known.believed.any()),
     }
-    lacking = {"mondrian": known.group is None, "temperature_search": len(known.samples) < 2}
-    return [name for name, method in METHODS.items() if there[method.source] and not lacking.get(name)]
+    names = [name for name, method in METHODS.items() if has_source[method.source]]
+    if known.group is None:
+        names.remove("mondrian")
+    if len(known.samples) == 1:
+        names.remove("temperature_search")
+    return names
 
 
 class FittedMethods:
@@ -63,11 +67,13 @@ class FittedMethods:
         return adjusted
 
     def _adjusted(self, method: str, level: float, to: Questions) -> AdjustedIntervals:
-        known, there = (~np.isnan(of.first(level)[0]) for of in (self.known, to))
-        calibration, ends = _stated(self.known.take(known), level), np.full((2, len(to)), np.nan)
+        known = ~np.isnan(self.known.first(level)[0])
+        calibration = _stated(self.known.take(known), level)
         fitted = adjusting.fit_adjustment(method, calibration, self.known.true[known], alpha_of(level))
-        if there.any():
-            ends[:, there] = fitted.apply(_stated(to.take(there), level))
+        ends = np.full((2, len(to)), np.nan)
+        readable = ~np.isnan(to.first(level)[0])
+        if readable.any():
+            ends[:, readable] = fitted.apply(_stated(to.take(readable), level))
         return AdjustedIntervals((ends[0], ends[1]))
 
     def _tunnel(self, level: float, to: Questions) -> AdjustedIntervals:
@@ -89,8 +95,9 @@ class FittedMethods:
         readable = np.all([~np.isnan(draws).all(axis=1) for draws in drawn.values()], axis=0)
         if not readable.any():
             raise adjusting.TooFewQuestions(1, 0, "questions with a readable answer at each temperature")
-        at = temperature_search(drawn, self.known.true, alpha_of(level), self.undercoverage)[0].temperature
-        return AdjustedIntervals(empirical_interval(to.samples[at], alpha_of(level)), at, end_of(at, drawn))
+        alpha = alpha_of(level)
+        best = temperature_search(drawn, self.known.true, alpha, self.undercoverage)[0].temperature
+        return AdjustedIntervals(empirical_interval(to.samples[best], alpha), best, end_of(best, drawn))
 
     def _logprob(self, level: float, to: Questions) -> AdjustedIntervals:
         return AdjustedIntervals(_smallest(to, level, 1.0))
@@ -101,7 +108,7 @@ class FittedMethods:
     @property
     def _plain(self) -> float:
         """Return the sampling temperature without a search: the one nearest to 1."""
-        return min(self.known.samples, key=lambda at: abs(at - 1))
+        return min(self.known.samples, key=lambda temperature: abs(temperature - 1))
 
     @cached_property
     def _best(self) -> float:
@@ -115,7 +122,9 @@ class FittedMethods:
 
 def end_of(value: float, candidates: Collection[float]) -> str | None:
     """Return whether a value is the `smallest` or `largest` of its candidates; None for neither."""
-    return {max(candidates): "largest", min(candidates): "smallest"}.get(value)
+    if value == min(candidates):
+        return "smallest"
+    return "largest" if value == max(candidates) else None
 
 
 def _stated(questions: Questions, level: float) -> adjusting.StatedIntervals:
@@ -162,21 +171,19 @@ def write_adjusted(files: AdjustedFiles, settings: AdjustedSettings, output: str
     columns = ["model", "item_id", "sample", *settings["covariates"]]
     features = pl.concat(FEATURE_FRAME.read(path, columns) for path in files["features"]).filter(sample=0)
     features = features.with_columns(level=pl.col("model").replace_strict(levels, return_dtype=pl.Float64))
-    frames = [
-        read_all(STATED, files["stated"]),
-        read_all(INTEGER_ANSWERS, files["integers"]),
-        features.drop("sample"),
-    ]
-    shown_frames = [
-        frame.with_columns(pl.col("model").replace_strict(shown, return_dtype=pl.String)) for frame in frames
-    ]
-    beliefs, halves = BELIEFS.read(files["beliefs"]), [BENCHMARKS.read(files[half]) for half in ("calibration", "test")]
-    rows = []
+    # The name that is shown replaces that of the variant.
+    name = pl.col("model").replace_strict(shown, return_dtype=pl.String)
+    features = features.drop("sample").with_columns(name)
+    stated = read_all(STATED, files["stated"]).with_columns(name)
+    integers = read_all(INTEGER_ANSWERS, files["integers"]).with_columns(name)
+    beliefs = BELIEFS.read(files["beliefs"])
+    calibration, test = BENCHMARKS.read(files["calibration"]), BENCHMARKS.read(files["test"])
+    rows: list[dict[str, Any]] = []
     for model in dict.fromkeys(shown[variant] for variant in levels):
-        stated, integers, signals = (frame.filter(model=model).drop("model") for frame in shown_frames)
-        known, new = (gather(items, stated, integers, beliefs.filter(model=model), signals) for items in halves)
-        own = of_model(known, new, settings["undercoverage"], settings["seed"])
-        rows += [{"model": model} | row for row in own]
+        own = [frame.filter(model=model).drop("model") for frame in (stated, integers, beliefs, features)]
+        known, new = gather(calibration, *own), gather(test, *own)
+        of_methods = of_model(known, new, settings["undercoverage"], settings["seed"])
+        rows += [{"model": model} | row for row in of_methods]
     ADJUSTED.write(ADJUSTED.frame(rows), output, {"settings": dict(settings)})
 
 
@@ -187,12 +194,14 @@ def of_model(known: Questions, new: Questions, undercoverage: float, seed: int) 
     parts: list[Part] = [(FittedMethods(known, undercoverage), new, TEST)]
     for fold in range(min(FOLDS, len(known))):
         parts.append((FittedMethods(known.take(folds != fold), undercoverage), known.take(folds == fold), CALIBRATION))
-    methods = [(level, method) for level in known.stated for method in available(known, level)]
-    by_method = {about: _on_all(parts, *about) for about in methods}
+    by_method = {}
+    for level in known.stated:
+        for method in available(known, level):
+            by_method[level, method] = _on_all(parts, level, method)
     for place, (_, to, half) in enumerate(parts):
         for (level, method), (intervals, reason) in by_method.items():
-            facts = {"method": method, "level": level, "half": half, "reason": reason}
-            yield from _rows(facts, intervals[place], to)
+            about = {"method": method, "level": level, "half": half, "reason": reason}
+            yield from _rows(about, intervals[place], to)
 
 
 def _on_all(parts: Sequence[Part], level: float, method: str) -> tuple[list[AdjustedIntervals], str | None]:
@@ -200,19 +209,18 @@ def _on_all(parts: Sequence[Part], level: float, method: str) -> tuple[list[Adju
     try:
         return [fitted.apply(method, level, to) for fitted, to, _ in parts], None
     except TooFewQuestions as error:
-        return [AdjustedIntervals((np.full(len(to), np.nan), np.full(len(to), np.nan))) for _, to, _ in parts], str(
-            error
-        )
+        unknown = [np.full(len(to), np.nan) for _, to, _ in parts]
+        return [AdjustedIntervals((nan, nan)) for nan in unknown], str(error)
 
 
 def _rows(about: dict[str, Any], adjusted: AdjustedIntervals, to: Questions) -> Rows:
     for item, true, lower, upper in zip(to.item_id, to.true, *adjusted.ends, strict=True):
-        there = not np.isnan(lower)
+        known = not np.isnan(lower)
         yield about | {
             "item_id": item,
             "true": true,
             "temperature": adjusted.temperature,
             "temperature_end": adjusted.end,
-            "lower": lower if there else None,
-            "upper": upper if there else None,
+            "lower": lower if known else None,
+            "upper": upper if known else None,
         }

@@ -176,13 +176,16 @@ def _regressed(training: StatedIntervals, true: np.ndarray, level: float) -> Cal
     limits = true.min() - reach, true.max() + reach
 
     def inputs(stated: StatedIntervals) -> np.ndarray:
-        ends = [np.clip(end, *limits) for end in stated.bounds]
-        return np.column_stack([*ends, *([] if stated.covariates is None else [stated.covariates])])
+        columns = [np.clip(end, *limits) for end in stated.bounds]
+        if stated.covariates is not None:
+            columns.append(stated.covariates)
+        return np.column_stack(columns)
 
     from sklearn.linear_model import QuantileRegressor  # imports scikit-learn, which no other adjustment needs
 
     tail = (1 - level) / 2
-    lower, upper = (QuantileRegressor(quantile=at, alpha=0).fit(inputs(training), true) for at in (tail, 1 - tail))
+    lower = QuantileRegressor(quantile=tail, alpha=0).fit(inputs(training), true)
+    upper = QuantileRegressor(quantile=1 - tail, alpha=0).fit(inputs(training), true)
     return lambda stated: (lower.predict(inputs(stated)), upper.predict(inputs(stated)))
 
 

@@ -6,7 +6,7 @@ the probability of its response.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypedDict
 
 import numpy as np
@@ -34,25 +34,25 @@ def write_beliefs(files: BeliefFiles, models: Mapping[str, str], farthest: int |
 
     Integers farther from 0 than `farthest` count as missing: they cannot be powers of ten.
     """
-    rows = [
-        *_named((row for path in files["passes"] for row in of_pass(INTEGERS.read(path))), models),
-        *_named((row for path in files["integers"] for row in of_samples(INTEGER_ANSWERS.read(path))), models),
-    ]
+    rows: list[dict[str, Any]] = []
+    for path in files["passes"]:
+        rows += of_pass(INTEGERS.read(path))
+    for path in files["integers"]:
+        rows += of_samples(INTEGER_ANSWERS.read(path))
     if not files["passes"]:
-        rows += _named((row for path in files["generations"] for row in of_tokens(_first_steps(path))), models)
-    rows = [_near(row, farthest) for row in rows]
-    BELIEFS.write(BELIEFS.frame(rows), output, {"models": dict(models)})
-
-
-def _named(rows: Iterable[dict[str, Any]], models: Mapping[str, str]) -> Rows:
-    return (row | {"model": models[row["model"]]} for row in rows)
+        for path in files["generations"]:
+            rows += of_tokens(_first_steps(path))
+    shown = [_near(row, farthest) | {"model": models[row["model"]]} for row in rows]
+    BELIEFS.write(BELIEFS.frame(shown), output, {"models": dict(models)})
 
 
 def _near(row: dict[str, Any], farthest: int | None) -> dict[str, Any]:
     """Return a row of BELIEFS without integers far from 0."""
-    pairs = zip(row["values"], row["probabilities"], strict=True)
-    kept = [(value, p) for value, p in pairs if farthest is None or abs(value) <= farthest]
-    values, probabilities = [value for value, _ in kept], [p for _, p in kept]
+    values, probabilities = [], []
+    for value, p in zip(row["values"], row["probabilities"], strict=True):
+        if farthest is None or abs(value) <= farthest:
+            values.append(value)
+            probabilities.append(p)
     return row | {"values": values, "probabilities": probabilities, "missing": _missing(probabilities)}
 
 
@@ -75,18 +75,19 @@ def of_samples(answers: pl.DataFrame) -> Rows:
 def of_tokens(first: pl.DataFrame) -> Rows:
     """Return rows of BELIEFS from first steps: `tokens`, the texts of the likely tokens, and their `logprobs`."""
     for row in first.iter_rows(named=True):
-        whole = [
-            (_WHOLE.fullmatch(token), logprob) for token, logprob in zip(row["tokens"], row["logprobs"], strict=True)
-        ]
-        kept = [(int(match[1]), logprob) for match, logprob in whole if match]
-        yield _row(row, "first_token", *zip(*kept, strict=True)) if kept else _row(row, "first_token", (), ())
+        values, logprobs = [], []
+        for token, logprob in zip(row["tokens"], row["logprobs"], strict=True):
+            if match := _WHOLE.fullmatch(token):
+                values.append(int(match[1]))
+                logprobs.append(logprob)
+        yield _row(row, "first_token", values, logprobs)
 
 
 def _first_steps(path: str) -> pl.DataFrame:
     """Return the first step of each item's first sample where the texts of its tokens are known."""
-    first = (pl.col(name).list.first().arr.to_list() for name in ("top_tokens", "top_logprobs"))
     lazy = scan_traces(path).filter(pl.col("sample") == 0, pl.col("top_tokens").list.len() > 0)
-    tokens, logprobs = first
+    tokens = pl.col("top_tokens").list.first().arr.to_list()
+    logprobs = pl.col("top_logprobs").list.first().arr.to_list()
     return lazy.select("model", *_ITEM, tokens=tokens, logprobs=logprobs).collect()
 
 

@@ -42,11 +42,10 @@ _MEANINGS: dict[str, str] = {
     "cqr": "quantile regression of the answer on both ends and signals of the response, then conformal",
 }
 _OF_PAPER = ("base", "conformal")
-
 METHODS: dict[str, IntervalMethod] = {
-    **{
-        name: IntervalMethod(title, "stated", name in _OF_PAPER, _MEANINGS[name]) for name, title in ADJUSTMENTS.items()
-    },
+    name: IntervalMethod(title, "stated", name in _OF_PAPER, _MEANINGS[name]) for name, title in ADJUSTMENTS.items()
+}
+METHODS |= {
     "tunnel": IntervalMethod(
         "Tunnel, repeated queries", "repeats", True, "quantiles of the ends that repeated queries state"
     ),

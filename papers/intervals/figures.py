@@ -132,9 +132,10 @@ def figure_3_tunnel(label: str) -> Drawing:
         low, high = norm.ppf([start, start + _BETA])
         inside = np.linspace(low, high, 201)
         axes.fill_between(inside, norm.pdf(inside) / _BETA, color=colour, alpha=0.3, linewidth=0)
-        ends = [float(end[0]) for end in perceived(norm.ppf, np.array([start]), _BETA, _ALPHA)]
+        [lower], [upper] = perceived(norm.ppf, np.array([start]), _BETA, _ALPHA)
         height = -0.06 * (number + 1)
-        axes.plot(ends, [height, height], color=colour, linewidth=3, label=f"Query {number + 1}: seen, and stated")
+        name = f"Query {number + 1}: seen, and stated"
+        axes.plot([lower, upper], [height, height], color=colour, linewidth=3, label=name)
     plain(axes, "Answer", "Density")
     axes.legend(fontsize=8, frameon=False, loc="best")
     return Drawing(
@@ -192,7 +193,9 @@ def write_figures(
     files: IntervalsFigureFiles, settings: IntervalsExhibitSettings, titles: Mapping[str, str], folder: str
 ) -> None:
     """Write the figures of these names and titles to `folder`."""
-    answers = [exponent for path in files["benchmarks"] for exponent in exponents(BENCHMARKS.read(path)).values()]
+    answers: list[int] = []
+    for path in files["benchmarks"]:
+        answers += exponents(BENCHMARKS.read(path)).values()
     inputs = {**settings, "scores": SCORES.read(files["scores"]), "answers": np.array(answers)}
     save_figures(titles, FIGURE_FUNCTIONS, inputs, folder)
 

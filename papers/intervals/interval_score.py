@@ -51,7 +51,7 @@ def score_difference(first: Numbers, second: Numbers, n_resamples: int, seed: in
         return Difference(None, None, None, "no question")
     if not np.isfinite([first, second]).all():
         return Difference(None, None, None, "an interval is infinite")
-    differences, random = first - second, np.random.default_rng(seed)
-    n = len(differences)
+    differences = first - second
+    n, random = len(differences), np.random.default_rng(seed)
     means = np.array([differences[random.integers(n, size=n)].mean() for _ in range(n_resamples)])
     return Difference(float(differences.mean()), *percentile_interval(means))

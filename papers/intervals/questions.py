@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 
 import numpy as np
 import polars as pl
@@ -38,13 +39,13 @@ class Questions:
     def take(self, which: np.ndarray) -> "Questions":
         """Select questions; `which` is (n,) of bool."""
         return Questions(
-            self.item_id[which],
-            self.true[which],
-            None if self.group is None else self.group[which],
-            {level: (lower[which], upper[which]) for level, (lower, upper) in self.stated.items()},
-            {at: drawn[which] for at, drawn in self.samples.items()},
-            {level: None if values is None else values[which] for level, values in self.covariates.items()},
-            [belief for belief, taken in zip(self.beliefs, which, strict=True) if taken],
+            item_id=self.item_id[which],
+            true=self.true[which],
+            group=None if self.group is None else self.group[which],
+            stated={level: (lower[which], upper[which]) for level, (lower, upper) in self.stated.items()},
+            samples={temperature: drawn[which] for temperature, drawn in self.samples.items()},
+            covariates={level: None if values is None else values[which] for level, values in self.covariates.items()},
+            beliefs=list(compress(self.beliefs, which)),
         )
 
     def first(self, level: float) -> Ends:
@@ -60,19 +61,16 @@ class Questions:
 
 def alike(known: Questions, new: Questions) -> tuple[Questions, Questions]:
     """Return both with only the parts that both have: kinds, and covariates of a level."""
-    both = [
-        level for level, values in known.covariates.items() if values is not None and new.covariates[level] is not None
-    ]
-    grouped = known.group is not None and new.group is not None
-    first, second = (
-        replace(
-            one,
-            group=one.group if grouped else None,
-            covariates={level: values if level in both else None for level, values in one.covariates.items()},
-        )
-        for one in (known, new)
+    if known.group is None or new.group is None:
+        known, new = replace(known, group=None), replace(new, group=None)
+    lacking: dict[float, None] = {}
+    for level in known.covariates:
+        if known.covariates[level] is None or new.covariates[level] is None:
+            lacking[level] = None
+    return (
+        replace(known, covariates={**known.covariates, **lacking}),
+        replace(new, covariates={**new.covariates, **lacking}),
     )
-    return first, second
 
 
 def gather(
@@ -83,22 +81,23 @@ def gather(
     `features` has level, item_id and the covariates of the first stating responses. Raises InputError for a reference
     that is not an integer.
     """
-    ends = {
-        level: (_matrix(items, own, "lower"), _matrix(items, own, "upper"))
-        for (level,), own in stated.sort("level").group_by("level", maintain_order=True)
-    }
-    drawn = {at: _matrix(items, own, "value") for (at,), own in integers.group_by("temperature", maintain_order=True)}
-    covariates = {
-        level: _covariates(items, features.filter(level=level), lower[:, 0]) for level, (lower, _) in ends.items()
-    }
+    ends, covariates, samples = {}, {}, {}
+    for (level,), own in stated.sort("level").group_by("level", maintain_order=True):
+        lower, upper = _matrix(items, own, "lower"), _matrix(items, own, "upper")
+        ends[level] = (lower, upper)
+        covariates[level] = _covariates(items, features.filter(level=level), lower[:, 0])
+    for (temperature,), own in integers.group_by("temperature", maintain_order=True):
+        samples[temperature] = _matrix(items, own, "value")
+    triples = distributions(beliefs, first_basis(beliefs))
+    by_item = {item: distribution for item, distribution, _ in triples}
     return Questions(
-        items["item_id"].to_numpy(),
-        np.array(list(exponents(items).values())),
-        None if items["group"].null_count() else items["group"].to_numpy(),
-        ends,
-        drawn,
-        covariates,
-        _beliefs(items, beliefs),
+        item_id=items["item_id"].to_numpy(),
+        true=np.array(list(exponents(items).values())),
+        group=None if items["group"].null_count() else items["group"].to_numpy(),
+        stated=ends,
+        samples=samples,
+        covariates=covariates,
+        beliefs=[by_item.get(item) for item in items["item_id"]],
     )
 
 
@@ -117,23 +116,22 @@ def _covariates(items: pl.DataFrame, features: pl.DataFrame, lower: np.ndarray) 
     return values if values.shape[1] and np.isfinite(values[~np.isnan(lower)]).all() else None
 
 
-def _beliefs(items: pl.DataFrame, beliefs: pl.DataFrame) -> list[Distribution | None]:
-    by_item = {item: distribution for item, distribution, _ in distributions(beliefs, first_basis(beliefs))}
-    return [by_item.get(item) for item in items["item_id"]]
-
-
 def first_basis(beliefs: pl.DataFrame) -> str | None:
     """Return the first basis of the catalogue that a frame BELIEFS has."""
-    return next((basis for basis in BASES if basis in beliefs["basis"]), None)
+    for basis in BASES:
+        if basis in beliefs["basis"]:
+            return basis
+    return None
 
 
 def distributions(beliefs: pl.DataFrame, basis: str | None) -> list[tuple[str, Distribution, float]]:
     """Return item, normalised distribution and missing mass of this basis's rows with at least one integer."""
     rows = beliefs.filter(pl.col("values").list.len() > 0, pl.col("basis").eq_missing(basis))
-    return [
-        (item, Distribution(np.array(values, dtype=float), np.array(shares) / sum(shares)), missing)
-        for item, values, shares, missing in rows.select("item_id", "values", "probabilities", "missing").iter_rows()
-    ]
+    triples = []
+    for item, values, shares, missing in rows.select("item_id", "values", "probabilities", "missing").iter_rows():
+        distribution = Distribution(np.array(values, dtype=float), np.array(shares) / sum(shares))
+        triples.append((item, distribution, missing))
+    return triples
 
 
 def exponents(items: pl.DataFrame) -> dict[str, int]:

@@ -57,10 +57,9 @@ class IntervalsSummary:
         if base["coverage"] is None:
             return f"No {level_title(self.level)} interval of {self.model} could be read."
         unread = base["n_questions"] - base["n"]
-        return (
-            f"Of {base['n']} {level_title(self.level)} intervals by {self.model}, {_share(base)} contain the truth"
-            + (f"; {unread} more answers could not be read." if unread else ".")
-        )
+        more = f"; {unread} more answers could not be read" if unread else ""
+        stated = f"{base['n']} {level_title(self.level)} intervals by {self.model}"
+        return f"Of {stated}, {_share(base)} contain the truth{more}."
 
     @property
     def advice(self) -> str:
@@ -70,8 +69,8 @@ class IntervalsSummary:
         scored, title = self.scores[self.chosen], method_title(self.chosen)
         if scored["coverage"] is None:
             return f"{title} {self._why}; on the test half it has no interval."
-        others = (row for name, row in self.differences.items() if name != "base")
-        if not any(row["score"] is not None and math.isfinite(row["score"]) for row in others):
+        others = [row["score"] for name, row in self.differences.items() if name != "base"]
+        if not any(score is not None and math.isfinite(score) for score in others):
             return "No other method has finite ends at this level: the calibration half has too few questions."
         if self.chosen == "base":
             advice = f"Use them as they are: no other {'that holds ' if self.may_hold else ''}has a lower score"
@@ -111,14 +110,17 @@ def summaries(scores: pl.DataFrame, differences: pl.DataFrame) -> list[Intervals
     for (model, level), own in scores.filter(half=TEST).group_by("model", "level", maintain_order=True):
         compared = differences.filter(model=model, level=level)
         test = compared.filter(half=TEST)
+        calibration = scores.filter(model=model, level=level, half=CALIBRATION)
+        chosen, may_hold = choice(calibration, compared.filter(half=CALIBRATION))
         rows.append(
             IntervalsSummary(
-                str(model),
-                float(str(level)),
-                _by_method(own),
-                _by_method(test),
-                *choice(scores.filter(model=model, level=level, half=CALIBRATION), compared.filter(half=CALIBRATION)),
-                _lowest(test),
+                model=str(model),
+                level=float(str(level)),
+                scores=_by_method(own),
+                differences=_by_method(test),
+                chosen=chosen,
+                may_hold=may_hold,
+                best=_lowest(test),
             )
         )
     return rows
@@ -158,15 +160,14 @@ def summarise(shown: Sequence[IntervalsSummary]) -> str:
     """Return plain text: coverage and recommendation by model, and scores of every method at the headline level."""
     parts = ["Intervals that a model states, and adjusted intervals: scores are Winkler's, lower is better"]
     for summary in headline(shown):
-        rows = [
-            [method_title(name), number(row["score"], ".1f"), number(row["coverage"], ".2f"), str(row["n"])]
-            for name, row in summary.scores.items()
-        ]
+        rows = []
+        for name, row in summary.scores.items():
+            score, coverage = number(row["score"], ".1f"), number(row["coverage"], ".2f")
+            rows.append([method_title(name), score, coverage, str(row["n"])])
         table = text_table(["method", "score", "coverage", "questions"], rows)
         compared = f"Scores are over the {summary.n_common} questions for which every method has an interval."
-        parts.append(
-            below(f"{summary.model}, {level_title(summary.level)}", [*table, compared, summary.holds, summary.advice])
-        )
+        title = f"{summary.model}, {level_title(summary.level)}"
+        parts.append(below(title, [*table, compared, summary.holds, summary.advice]))
     return "\n\n".join(parts) + "\n"
 
 

@@ -56,17 +56,18 @@ def scores(adjusted: pl.DataFrame) -> Rows:
         for (method,), rows in own.group_by("method", maintain_order=True):
             read = rows.drop_nulls("lower")
             lower, upper, true = _ends(read)
-            held = coverage(lower, upper, true)
+            share = coverage(lower, upper, true)
             yield about | {
                 "method": method,
                 "n_questions": len(rows),
                 "n": len(read),
                 "n_infinite": int((~np.isfinite(upper - lower)).sum()),
-                "coverage": held.estimate,
-                "coverage_lower": held.lower,
-                "coverage_upper": held.upper,
+                "coverage": share.estimate,
+                "coverage_lower": share.lower,
+                "coverage_upper": share.upper,
                 **_scored(shared.filter(method=method), about["level"]),
-                **{name: rows[name][0] for name in ("temperature", "temperature_end")},
+                "temperature": rows["temperature"][0],
+                "temperature_end": rows["temperature_end"][0],
             }
 
 
@@ -88,7 +89,7 @@ def _scored(rows: pl.DataFrame, level: float) -> dict[str, float | None]:
 
 def _ends(rows: pl.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return lower and upper limits and the right answers, (n,) each."""
-    lower, upper, true = (rows[name].to_numpy().astype(float) for name in ("lower", "upper", "true"))
+    lower, upper, true = rows.select(pl.col("lower", "upper", "true").cast(pl.Float64)).to_numpy().T
     return lower, upper, true
 
 
@@ -100,10 +101,9 @@ def differences(adjusted: pl.DataFrame, settings: ScoreSettings) -> Rows:
     for keys, rows in adjusted.group_by(_OF, maintain_order=True):
         about = dict(zip(_OF, keys, strict=True))
         shared = common(rows)
-        scores = {
-            method: winkler(*_ends(shared.filter(method=method)), alpha_of(about["level"]))
-            for method in rows.filter(pl.col("reason").is_null())["method"].unique(maintain_order=True)
-        }
+        scores = {}
+        for method in rows.filter(pl.col("reason").is_null())["method"].unique(maintain_order=True):
+            scores[method] = winkler(*_ends(shared.filter(method=method)), alpha_of(about["level"]))
         for method, reason in rows.select("method", "reason").unique(maintain_order=True).iter_rows():
             if reason is not None:
                 yield about | {"method": method, "n": 0, "reason": reason}
@@ -133,7 +133,7 @@ class SetFiles(TypedDict):
 def write_sets(files: SetFiles, output: str) -> None:
     """Write the coverage of the smallest sets of every model, basis and level."""
     beliefs, adjusted = BELIEFS.read(files["beliefs"]), ADJUSTED.read(files["adjusted"])
-    calibration, test = (exponents(BENCHMARKS.read(files[half])) for half in ("calibration", "test"))
+    calibration, test = exponents(BENCHMARKS.read(files["calibration"])), exponents(BENCHMARKS.read(files["test"]))
     base = adjusted.filter(half=TEST, method="base")
     SETS.write(SETS.frame(list(sets(beliefs, base, calibration, test))), output, {})
 
@@ -144,42 +144,39 @@ def sets(beliefs: pl.DataFrame, base: pl.DataFrame, calibration: dict[str, int],
         own = base.filter(model=model)
         levels = own["level"].unique().sort().to_list()
         for basis in BASES:
-            all_of = distributions(beliefs.filter(model=model), basis)
-            known, new = ([triple for triple in all_of if triple[0] in half] for half in (calibration, test))
+            triples = distributions(beliefs.filter(model=model), basis)
+            known = {item: distribution for item, distribution, _ in triples if item in calibration}
+            new = {item: distribution for item, distribution, _ in triples if item in test}
             if not known or not new:
                 continue
-            true = [calibration[item] for item, _, _ in known]
-            at = best_temperature([one for _, one, _ in known], true, [alpha_of(one) for one in levels], TEMPERATURES)
+            true = [calibration[item] for item in known]
+            best = best_temperature(list(known.values()), true, list(map(alpha_of, levels)), TEMPERATURES)
             for level in levels:
-                beside = own.filter(pl.col("item_id").is_in([item for item, _, _ in new]), level=level)
+                stated = own.filter(pl.col("item_id").is_in(list(new)), level=level).drop_nulls("lower")
                 yield {
                     "model": model,
                     "basis": basis,
                     "level": level,
                     "n": len(new),
-                    "temperature": at,
-                    "temperature_end": end_of(at, TEMPERATURES),
-                    **_coverage([one for _, one, _ in new], [test[item] for item, _, _ in new], alpha_of(level), at),
-                    "missing": float(np.mean([missing for _, _, missing in new])),
-                    **_base(beside.drop_nulls("lower")),
+                    "temperature": best,
+                    "temperature_end": end_of(best, TEMPERATURES),
+                    **_coverage(list(new.values()), [test[item] for item in new], alpha_of(level), best),
+                    "missing": float(np.mean([missing for item, _, missing in triples if item in test])),
+                    "n_base": len(stated),
+                    "base": float(covered(*_ends(stated)).mean()) if len(stated) else None,
                 }
 
 
-def _coverage(sets_of: Sequence[Distribution], true: Sequence[int], alpha: float, at: float) -> dict[str, float]:
-    in_set = [
-        answer in smallest_set(*distribution, 1 - alpha) for distribution, answer in zip(sets_of, true, strict=True)
-    ]
-    scaled = [distribution.scaled(at) for distribution in sets_of]
+def _coverage(new: Sequence[Distribution], true: Sequence[int], alpha: float, temperature: float) -> dict[str, float]:
+    in_set = []
+    for distribution, answer in zip(new, true, strict=True):
+        in_set.append(answer in smallest_set(*distribution, 1 - alpha))
+    scaled = [distribution.scaled(temperature) for distribution in new]
     return {
         "in_set": float(np.mean(in_set)),
-        "in_hull": float(covered(*hulls(sets_of, 1 - alpha), true).mean()),
+        "in_hull": float(covered(*hulls(new, 1 - alpha), true).mean()),
         "in_scaled_hull": float(covered(*hulls(scaled, 1 - alpha), true).mean()),
     }
-
-
-def _base(rows: pl.DataFrame) -> dict[str, Any]:
-    held = covered(rows["lower"], rows["upper"], rows["true"])
-    return {"n_base": len(rows), "base": float(held.mean()) if len(rows) else None}
 
 
 # Numbers of answers, as far as there are so many.
@@ -211,24 +208,25 @@ def indices(beliefs: pl.DataFrame, answers: pl.DataFrame, settings: ScoreSetting
     for (model, temperature), own in read.group_by("model", "temperature", maintain_order=True):
         mine = beliefs.filter(model=model)
         direct = {item: distribution for item, distribution, _ in distributions(mine, first_basis(mine))}
-        values = {
-            item: rows["value"].to_numpy().astype(float)
-            for (item,), rows in own.group_by("item_id", maintain_order=True)
-            if item in direct
-        }
+        values = {}
+        for (item,), rows in own.group_by("item_id", maintain_order=True):
+            if item in direct:
+                values[str(item)] = rows["value"].to_numpy().astype(float)
         for m in _ANSWERS:
             enough = {item: drawn[:m] for item, drawn in values.items() if len(drawn) >= m}
             if not enough:
                 continue
-            index = [tunnel_index(direct[item].probabilities, first) for item, first in enough.items()]
+            index, entropies = [], []
+            for item, first in enough.items():
+                index.append(tunnel_index(direct[item].probabilities, first))
+                entropies.append(entr(direct[item].probabilities).sum())
             mean = score_difference(index, np.zeros(len(index)), settings["resamples"], settings["seed"])
-            whole = float(np.mean([entr(direct[item].probabilities).sum() for item in enough]))
             yield {
                 "model": model,
                 "temperature": temperature,
                 "m": m,
                 "n": len(index),
-                "entropy": whole,
+                "entropy": float(np.mean(entropies)),
                 "index": mean.mean,
                 "lower": mean.lower,
                 "upper": mean.upper,

@@ -35,9 +35,9 @@ class Asked(Settings):
 
     @model_validator(mode="after")
     def _each_once(self) -> "Asked":
-        names = self.variants
-        if twice := [name for name in names if names.count(name) > 1]:
-            raise ValueError(f"'{twice[0]}' occurs twice: a variant is asked at one level, or one temperature")
+        for name in self.variants:
+            if self.variants.count(name) > 1:
+                raise ValueError(f"'{name}' occurs twice: a variant is asked at one level, or one temperature")
         if self.distribution is not None:
             check_names("variant in distribution:", [self.distribution], self.integers.values())
         return self
@@ -49,13 +49,12 @@ class Asked(Settings):
 
     def only(self, run: list[str]) -> "Asked | None":
         """Return the setting with only the variants that are `run`; None if none of them states an interval."""
-        stated, integers = (
-            {key: variant for key, variant in of.items() if variant in run} for of in (self.stated, self.integers)
-        )
-        left: dict[str, Any] = {"stated": stated, "integers": integers}
+        stated = {level: variant for level, variant in self.stated.items() if variant in run}
+        integers = {temperature: variant for temperature, variant in self.integers.items() if variant in run}
+        section: dict[str, Any] = {"stated": stated, "integers": integers}
         if self.distribution in run:
-            left["distribution"] = self.distribution
-        return Asked.model_validate(left) if stated else None
+            section["distribution"] = self.distribution
+        return Asked.model_validate(section) if stated else None
 
 
 class Intervals(Analysis):
@@ -113,13 +112,13 @@ class Intervals(Analysis):
 
     def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
-        left, lines = {}, []
+        models, lines = {}, []
         for name, model in self.models.items():
             run, left_out = studied.run("models", f"analyses.intervals.models.{name}", model.variants)
             lines += left_out
-            if rest := model.only(run):
-                left[name] = rest
-        return self.model_copy(update={"models": left, **self.exhibits()}), lines
+            if that_is_run := model.only(run):
+                models[name] = that_is_run
+        return self.model_copy(update={"models": models, **self.exhibits()}), lines
 
     @property
     def halves(self) -> list[str]:
@@ -128,4 +127,8 @@ class Intervals(Analysis):
 
     def of_variants(self, kind: str) -> Mapping[str, float]:
         """Return the level (`kind` is "stated") or temperature ("integers") of every variant of this kind."""
-        return {variant: float(key) for model in self.models.values() for key, variant in getattr(model, kind).items()}
+        numbers = {}
+        for model in self.models.values():
+            for number, variant in getattr(model, kind).items():
+                numbers[variant] = float(number)
+        return numbers

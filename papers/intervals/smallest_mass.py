@@ -58,7 +58,11 @@ def best_temperature(
     """
 
     def score(temperature: float) -> float:
-        at = [distribution.scaled(temperature) for distribution in distributions]
-        return float(np.mean([winkler(*hulls(at, 1 - alpha), true, alpha) for alpha in alphas]))
+        scaled = [distribution.scaled(temperature) for distribution in distributions]
+        scores = []
+        for alpha in alphas:
+            lower, upper = hulls(scaled, 1 - alpha)
+            scores.append(winkler(lower, upper, true, alpha))
+        return float(np.mean(scores))
 
     return min(grid, key=score)

@@ -134,10 +134,9 @@ def _write(
     probability = pl.col("token_logprobs").cast(pl.List(pl.Float64)).list.sum().exp()
     columns = (*RESPONSE, "text", "finish_reason", probability.alias("probability"))
     frame = pl.concat([scan_traces(path).select(columns).collect() for path in generations])
-    parsed = [name for name in contract.schema if name in ("lower", "upper", "value", "reason")]
-    schema = {name: contract.schema[name] for name in parsed}
+    schema = {name: contract.schema[name] for name in ("lower", "upper", "value", "reason") if name in contract.schema}
     readings = [read(*row) for row in frame.select("text", "finish_reason").iter_rows()]
-    rows = frame.with_columns(
-        *(pl.lit(value).alias(name) for name, value in about.items()), *pl.DataFrame(readings, schema, orient="row")
-    )
+    columns_read = pl.DataFrame(readings, schema, orient="row")
+    constants = [pl.lit(value).alias(name) for name, value in about.items()]
+    rows = frame.with_columns(*constants, *columns_read)
     contract.write(rows.select(contract.schema.names()), output, about)

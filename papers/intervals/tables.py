@@ -39,15 +39,18 @@ def table_1_examples(items: pl.DataFrame, adjusted: pl.DataFrame) -> Table:
     stated = adjusted.filter(half=TEST, method="base")
     levels = stated["level"].unique().sort().to_list()
     shown = stated["item_id"].unique(maintain_order=True).head(N_EXAMPLES)
-    intervals = {
-        (item, model, level): "-" if lower is None else f"[{lower:g}, {upper:g}]"
-        for item, model, level, lower, upper in stated.select("item_id", "model", "level", "lower", "upper").iter_rows()
-    }
+    intervals = {}
+    for row in stated.drop_nulls("lower").iter_rows(named=True):
+        intervals[row["item_id"], row["model"], row["level"]] = f"[{row['lower']:g}, {row['upper']:g}]"
     rows = []
     for item, question, answer in items.select("item_id", "question", "reference").iter_rows():
-        for model in stated["model"].unique(maintain_order=True) if item in shown else ():
-            about = {"Question": question, "Answer": int(answer), "Model": model}
-            rows.append(about | {level_title(level): intervals.get((item, model, level), "-") for level in levels})
+        if item not in shown:
+            continue
+        for model in stated["model"].unique(maintain_order=True):
+            cells = {"Question": question, "Answer": int(answer), "Model": model}
+            for level in levels:
+                cells[level_title(level)] = intervals.get((item, model, level), "-")
+            rows.append(cells)
     headings = ["Question", "Answer", "Model", *map(level_title, levels)]
     return Table(
         "Questions of the test half, their answers as powers of ten, and the intervals that models state.",
@@ -99,7 +102,7 @@ def table_3_coverage(sets: pl.DataFrame) -> Table:
         "base": "Base",
         "n_base": "Base: questions",
     }
-    beside = {
+    comparison = {
         "level": "Level",
         "base": "Base",
         "base_coverage": "Base: paper",
@@ -110,6 +113,9 @@ def table_3_coverage(sets: pl.DataFrame) -> Table:
     printed = pl.read_csv(PUBLISHED / "table_3_coverage.csv", schema_overrides={"level": pl.Float64})
     ours = sets.filter(model="gpt-4o-mini", basis="first_token")
     both = printed.join(ours, on="level", how="inner", maintain_order="left")
+    notes = []
+    for row in sets.drop_nulls("temperature_end").iter_rows(named=True):
+        notes.append(end_note(f"{row['model']}, {row['basis']}", row["temperature"], row["temperature_end"]))
     return Table(
         "Share of the right answers in the smallest set of likely integers, and in its hull, on the test half.",
         headed(sets, headings, WORDS),
@@ -118,12 +124,9 @@ def table_3_coverage(sets: pl.DataFrame) -> Table:
             "Mass left out: mean probability of all other possible outputs; the distributions are normalised "
             "without it.",
             "T*: the one temperature whose mean score over all levels is lowest on the calibration half.",
-            *dict.fromkeys(
-                end_note(f"{row['model']}, {row['basis']}", row["temperature"], row["temperature_end"])
-                for row in sets.drop_nulls("temperature_end").iter_rows(named=True)
-            ),
+            *dict.fromkeys(notes),
         ),
-        published=Table("Coverage of gpt-4o-mini here and in the paper.", headed(both, beside, WORDS)),
+        published=Table("Coverage of gpt-4o-mini here and in the paper.", headed(both, comparison, WORDS)),
     )
 
 
@@ -133,8 +136,8 @@ def table_perception(scores: pl.DataFrame) -> Table:
     levels = rows["level"].unique().sort().to_list()
     sizes = []
     for (model,), own in rows.group_by("model", maintain_order=True):
-        at = {level_title(level): held for level, held in own.select("level", "coverage").iter_rows()}
-        sizes.append({"Model": model, **at, "beta": perception_size(own["level"] / 100, own["coverage"])})
+        by_level = {level_title(level): covered for level, covered in own.select("level", "coverage").iter_rows()}
+        sizes.append({"Model": model, **by_level, "beta": perception_size(own["level"] / 100, own["coverage"])})
     return Table(
         "Coverage of the stated intervals by level, and the share of its own distribution that a model then sees.",
         number_frame(sizes, ["Model"], [*map(level_title, levels), "beta"]),

@@ -33,7 +33,9 @@ def table_2_winkler(scores: pl.DataFrame) -> Table:
     Methods with an infinite interval have no row: a note names them.
     """
     rows = scores.filter(half=TEST)
-    finite, infinite = rows.filter(n_infinite=0), rows.filter(pl.col("n_infinite") > 0)
+    infinite = []
+    for row in rows.filter(pl.col("n_infinite") > 0).iter_rows(named=True):
+        infinite.append(("row", "intervals without ends: the calibration half has too few questions", _whose(row)))
     headings = {
         **_KEYS,
         "score": "Score",
@@ -47,7 +49,7 @@ def table_2_winkler(scores: pl.DataFrame) -> Table:
     }
     return Table(
         "Mean Winkler score, coverage and mean width on the test half.",
-        headed(finite, headings, WORDS),
+        headed(rows.filter(n_infinite=0), headings, WORDS),
         (
             f"{COMMON_NOTE} Score, median score and width are over these, Compared is their number.",
             SCORE_NOTE,
@@ -55,10 +57,7 @@ def table_2_winkler(scores: pl.DataFrame) -> Table:
             "not reflect them.",
             READ_NOTE,
             WILSON_NOTE,
-            *missing_notes(
-                ("row", "intervals without ends: the calibration half has too few questions", _whose(row))
-                for row in infinite.iter_rows(named=True)
-            ),
+            *missing_notes(infinite),
             *_temperatures(rows),
             method_note(scores["method"].unique(maintain_order=True)),
         ),
@@ -103,11 +102,10 @@ def table_differences(scores: pl.DataFrame, differences: pl.DataFrame) -> Table:
     """Tabulate the difference of each method's score from that of the stated intervals, and the calibrated choice."""
     keys = [*_KEYS.values(), "Chosen"]
     numbers = ["Calibration coverage", "Calibration score", "Score", "Difference", "from", "to", "Questions"]
-    rows = [*_compared(scores.filter(half=CALIBRATION), differences)]
-    reasons = missing_notes(
-        ("difference", row["reason"], _whose(row))
-        for row in differences.filter(half=TEST).drop_nulls("reason").iter_rows(named=True)
-    )
+    rows = list(_compared(scores.filter(half=CALIBRATION), differences))
+    missing = []
+    for row in differences.filter(half=TEST).drop_nulls("reason").iter_rows(named=True):
+        missing.append(("difference", row["reason"], _whose(row)))
     return Table(
         "Mean Winkler score of each method on the test half, and its difference from that of the stated intervals.",
         number_frame(rows, keys, numbers),
@@ -117,7 +115,7 @@ def table_differences(scores: pl.DataFrame, differences: pl.DataFrame) -> Table:
             "others. The chosen method has the lowest score among those that may hold (the level is in the Wilson "
             "interval of their coverage, or below it), or else the lowest of all. The test half is not used for this.",
             "from, to: 95 % interval by bootstrap over questions, each with its scores of both methods.",
-            *reasons,
+            *missing_notes(missing),
         ),
         decimals=2,
     )
@@ -127,7 +125,8 @@ def _compared(calibration: pl.DataFrame, differences: pl.DataFrame) -> Iterator[
     for (model, level), own in differences.group_by("model", "level", maintain_order=True):
         scores, folds = calibration.filter(model=model, level=level), own.filter(half=CALIBRATION)
         chosen, _ = choice(scores, folds)
-        covered, before = (dict(of.iter_rows()) for of in (scores["method", "coverage"], folds["method", "score"]))
+        covered = dict(scores.select("method", "coverage").iter_rows())
+        before = dict(folds.select("method", "score").iter_rows())
         for row in own.filter(half=TEST).iter_rows(named=True):
             yield _keys(row) | {
                 "Chosen": "chosen" if row["method"] == chosen else "",
@@ -165,15 +164,15 @@ def _reductions(scores: pl.DataFrame, whose: str) -> Iterator[dict[str, Any]]:
         return
     finite = both.filter(pl.col("base").is_finite(), pl.col("conformal").is_finite())
     means = finite.group_by("level").agg(pl.len(), pl.col("base").mean(), pl.col("conformal").mean()).sort("level")
-    of_paper = means.filter(pl.col("level").is_in(list(_TEXT)))
+    no_text: tuple[float | None, float | None] = (None, None)
     for level, n, base, conformal in means.iter_rows():
-        text = _TEXT.get(level) if whose != "here" else None
-        yield _reduction(whose, level_title(level), n, base, conformal, text or (None, None))
+        text = no_text if whose == "here" else _TEXT.get(level, no_text)
+        yield _reduction(whose, level_title(level), n, base, conformal, text)
+    of_paper = means.filter(pl.col("level").is_in(list(_TEXT)))
     if len(of_paper) == len(_TEXT):
-        base, conformal = (float(of_paper[name].sum()) for name in ("base", "conformal"))
-        yield _reduction(
-            whose, "all", of_paper["len"].min(), base, conformal, (None, None if whose == "here" else 54.0)
-        )
+        base, conformal = float(of_paper["base"].sum()), float(of_paper["conformal"].sum())
+        abstract = None if whose == "here" else 54.0
+        yield _reduction(whose, "all", of_paper["len"].min(), base, conformal, (None, abstract))
 
 
 def _reduction(

@@ -64,10 +64,11 @@ def temperature_search(
     known = ~np.isnan([lower for lower, _ in intervals.values()]).any(axis=0)
     if not known.any():
         raise ValueError("no question has a readable answer at every temperature")
-    true, searched = np.asarray(true, dtype=float)[known], []
+    true = np.asarray(true, dtype=float)[known]
+    searched = []
     for temperature, (lower, upper) in intervals.items():
-        ends = lower[known], upper[known]
-        score, coverage = float(winkler(*ends, true, alpha).mean()), float(covered(*ends, true).mean())
+        score = float(winkler(lower[known], upper[known], true, alpha).mean())
+        coverage = float(covered(lower[known], upper[known], true).mean())
         short = max(0.0, 1 - alpha - coverage)
         searched.append(TemperatureSearch(temperature, score, coverage, score + penalty * short**2))
     return sorted(searched, key=lambda candidate: candidate.objective)

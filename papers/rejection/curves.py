@@ -38,7 +38,7 @@ class Measures(NamedTuple):
 
 def curve(scores: Numbers, correct: Numbers) -> np.ndarray:
     """Return the accuracy of the 1, 2, ..., n responses with the largest scores, (n_responses,) in [0, 1]."""
-    size, right = (counts[0] for counts in _blocks(scores, correct, None))
+    [size], [right] = _blocks(scores, correct, None)
     return np.cumsum(np.repeat(right / size, size)) / np.arange(1, size.sum() + 1)
 
 
@@ -75,9 +75,12 @@ def threshold(accuracy: float, scores: Numbers, correct: Numbers) -> float | Non
     """
     if not len(scores):
         return None
-    size, right = (counts[0] for counts in _blocks(scores, correct, None))
+    [size], [right] = _blocks(scores, correct, None)
     enough = np.flatnonzero(np.cumsum(right) >= accuracy * np.cumsum(size) - _SAME)
-    return float(np.unique(np.asarray(scores, dtype=float))[::-1][enough[-1]]) if len(enough) else None
+    if not len(enough):
+        return None
+    falling = np.unique(np.asarray(scores, dtype=float))[::-1]
+    return float(falling[enough[-1]])
 
 
 def kept(

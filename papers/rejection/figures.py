@@ -52,12 +52,10 @@ def figure_curves_by_domain(
     label: str,
 ) -> Drawing:
     """Draw a panel for each labelled domain of one model, after a panel for all domains of each distribution."""
-    panels = [
-        AssessorPanel(
-            _TOGETHER[part.role] if part.benchmark == EVERY else f"{part.benchmark} ({ROLES[part.role]})", part.rows
-        )
-        for part in _in_order(by_model[model])
-    ]
+    panels = []
+    for part in _in_order(by_model[model]):
+        title = _TOGETHER[part.role] if part.benchmark == EVERY else f"{part.benchmark} ({ROLES[part.role]})"
+        panels.append(AssessorPanel(title, part.rows))
     return _drawing(panels, names, accuracies, f"{model}, assessors trained on {group.benchmarks}", label)
 
 
@@ -69,22 +67,22 @@ def figure_curves_by_model(
     label: str,
 ) -> Drawing:
     """Draw two panels per model: all unseen domains together, and the test splits of all training domains."""
-    panels = [
-        AssessorPanel(f"{model}: {_TOGETHER[part.role]}", part.rows)
-        for model, slices in by_model.items()
-        for part in _in_order(slices)
-        if part.benchmark == EVERY
-    ]
+    panels = []
+    for model, parts in by_model.items():
+        for part in _in_order(parts):
+            if part.benchmark == EVERY:
+                panels.append(AssessorPanel(f"{model}: {_TOGETHER[part.role]}", part.rows))
     return _drawing(panels, names, accuracies, f"Assessors trained on {group.benchmarks}", label)
 
 
 def _in_order(slices: Sequence[Slice]) -> list[Slice]:
     """Return the slices with responses: all domains before single ones, unseen ones first, by falling accuracy."""
-    order = list(DISTRIBUTIONS)
-    there = [part for part in slices if len(part.rows)]
-    return sorted(
-        there, key=lambda part: (part.benchmark != EVERY, order.index(part.role), -part.rows["label"].to_numpy().mean())
-    )
+
+    def key(part: Slice) -> tuple[bool, int, float]:
+        accuracy = part.rows["label"].to_numpy().mean()
+        return part.benchmark != EVERY, list(DISTRIBUTIONS).index(part.role), -accuracy
+
+    return sorted((part for part in slices if len(part.rows)), key=key)
 
 
 def _drawing(
@@ -113,11 +111,10 @@ def _drawing(
 
 
 def _lines(names: Sequence[str]) -> dict[str, tuple[str, Any]]:
-    """Colour and dash of every assessor."""
+    """Return colour and dash of every assessor."""
     estimators = [name for name in names if name != QUESTION_ONLY]
-    return {name: _LINES[place % len(_LINES)] for place, name in enumerate(estimators)} | {
-        QUESTION_ONLY: _QUESTION_LINE
-    }
+    lines = {name: _LINES[place % len(_LINES)] for place, name in enumerate(estimators)}
+    return lines | {QUESTION_ONLY: _QUESTION_LINE}
 
 
 def _draw(axes: Axes, panel: AssessorPanel, lines: dict[str, tuple[str, Any]], accuracies: Sequence[float]) -> None:
@@ -156,11 +153,12 @@ def write_figures(
     scores = read_scores(files["scores"], files["questions"])
     group = training_group(settings["groups"], settings["headline_group"])
     names = scored(scores, group.group, settings["assessors"][group.group])
+    by_model = {}
+    for model in models:
+        own, own_scores = observations.filter(model=model), scores.filter(model=model)
+        by_model[model] = list(slices(own, own_scores, group.group, names))
     inputs = {
-        "by_model": {
-            model: list(slices(observations.filter(model=model), scores.filter(model=model), group.group, names))
-            for model in models
-        },
+        "by_model": by_model,
         "group": group,
         "names": names,
         "accuracies": settings["accuracies"],

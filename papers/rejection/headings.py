@@ -57,23 +57,27 @@ def domain_notes(measures: pl.DataFrame) -> list[str]:
     """Return one line for each excluded domain, with the models concerned."""
     empty = measures.filter(pl.col("reason") == NO_RESPONSE, pl.col("benchmark") != EVERY)
     models = empty.select("benchmark", "model").unique(maintain_order=True).group_by("benchmark", maintain_order=True)
-    return [f"{benchmark} is excluded for {', '.join(part['model'])}: {NO_RESPONSE}." for (benchmark,), part in models]
+    notes = []
+    for (benchmark,), part in models:
+        notes.append(f"{benchmark} is excluded for {', '.join(part['model'])}: {NO_RESPONSE}.")
+    return notes
 
 
 def absent_notes(
     measures: pl.DataFrame, groups: Sequence[TrainingGroup], wanted: Mapping[str, Sequence[str]]
 ) -> list[str]:
     """Return one line for each set of assessors in `wanted` (by training group, `a+b`) that lacks scores."""
-    models, by_reason = measures["model"].unique(maintain_order=True), dict[str, list[str]]()
+    models = measures["model"].unique(maintain_order=True)
+    by_absent: dict[str, list[str]] = {}
     for group in groups:
         for model in models:
-            there = set(measures.filter(model=model, group=group.group)["assessor"])
-            absent = "; ".join(assessor_title(name) for name in wanted[group.group] if name not in there)
-            by_reason.setdefault(absent, []).append(f"{model} by {group.title}")
-    everyone = ", ".join(["all models", *(group.title for group in groups)])
-    return [
-        f"Left out, because they give no P(correct) or could not be fitted: {absent} "
-        f"({', '.join(whose) if len(whose) < len(models) * len(groups) else everyone})."
-        for absent, whose in by_reason.items()
-        if absent
-    ]
+            present = set(measures.filter(model=model, group=group.group)["assessor"])
+            absent = [assessor_title(name) for name in wanted[group.group] if name not in present]
+            if absent:
+                by_absent.setdefault("; ".join(absent), []).append(f"{model} by {group.title}")
+    notes = []
+    for names, whose in by_absent.items():
+        if len(whose) == len(models) * len(groups):
+            whose = ["all models", *(group.title for group in groups)]
+        notes.append(f"Left out, because they give no P(correct) or could not be fitted: {names} ({', '.join(whose)}).")
+    return notes

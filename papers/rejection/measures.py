@@ -65,43 +65,54 @@ def measure(observations: pl.DataFrame, scores: pl.DataFrame, settings: Rejectio
                 "n_responses": len(slice_.rows),
                 "accuracy": slice_.rows["label"].mean(),
             }
-            rows += [about | measured for measured in _of_slice(slice_, names, settings)]
-            rows += [about | measured for measured in _at_thresholds(slice_, chosen, settings)]
+            rows += [about | measure for measure in _of_slice(slice_, names, settings)]
+            rows += [about | measure for measure in _at_thresholds(slice_, chosen, settings)]
     return MEASURES.frame(rows)
 
 
 def _thresholds(slice_: Slice, names: Sequence[str], accuracies: Sequence[float]) -> Thresholds:
     """Return the threshold of each assessor for each accuracy, chosen on these responses."""
     label = slice_.rows["label"].to_numpy()
-    return {
-        (name, accuracy): threshold(accuracy, slice_.rows[name].to_numpy(), label)
-        for name in names
-        for accuracy in accuracies
-    }
+    thresholds = {}
+    for name in names:
+        scores = slice_.rows[name].to_numpy()
+        for accuracy in accuracies:
+            thresholds[name, accuracy] = threshold(accuracy, scores, label)
+    return thresholds
 
 
 def _at_thresholds(slice_: Slice, chosen: Thresholds, settings: RejectionMeasureSettings) -> Iterator[dict[str, Any]]:
     """Return the thresholds on the slice that chose them; on an unseen domain, the share kept and its accuracy."""
     if slice_.role == "training":
-        for (name, accuracy), limit in chosen.items() if slice_.benchmark == EVERY else ():
-            reason = None if limit is not None else _no_threshold(accuracy)
-            measure = {"assessor": name, "measure": threshold_measure(accuracy), "value": limit}
-            yield measure | {"lower": None, "upper": None, "reason": reason}
+        if slice_.benchmark == EVERY:
+            for (name, accuracy), limit in chosen.items():
+                reason = _no_threshold(accuracy) if limit is None else None
+                measure = {"assessor": name, "measure": threshold_measure(accuracy), "value": limit}
+                yield measure | {"lower": None, "upper": None, "reason": reason}
         return
-    label, n = slice_.rows["label"].to_numpy(), len(slice_.rows)
     parts = _samples(slice_, settings)
     for (name, accuracy), limit in chosen.items():
         share = right = None
-        if n:
+        reason = NO_RESPONSE
+        if len(slice_.rows):
             # Above all scores if there is no threshold, so that no response is kept.
-            curves = [
-                kept(np.inf if limit is None else limit, slice_.rows[name].to_numpy(), label, drawn) for drawn in parts
-            ]
-            share, right = (np.concatenate(values) for values in zip(*curves, strict=True))
-        nothing = _no_threshold(accuracy) if limit is None else "no response reaches the threshold"
+            share, right = _kept_of_samples(slice_, name, np.inf if limit is None else limit, parts)
+            reason = _no_threshold(accuracy) if limit is None else "no response reaches the threshold"
         yield {"assessor": name, "measure": kept_measure(accuracy), **_row(share, NO_RESPONSE)}
-        reason = nothing if n else NO_RESPONSE
         yield {"assessor": name, "measure": kept_accuracy_measure(accuracy), **_row(right, reason)}
+
+
+def _kept_of_samples(
+    slice_: Slice, name: str, limit: float, parts: Sequence[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the share kept by an assessor's threshold and its accuracy, for each sample of all parts."""
+    scores, label = slice_.rows[name].to_numpy(), slice_.rows["label"].to_numpy()
+    shares, accuracies = [], []
+    for counts in parts:
+        share, right = kept(limit, scores, label, counts)
+        shares.append(share)
+        accuracies.append(right)
+    return np.concatenate(shares), np.concatenate(accuracies)
 
 
 def _no_threshold(accuracy: float) -> str:
@@ -110,23 +121,29 @@ def _no_threshold(accuracy: float) -> str:
 
 def _of_slice(slice_: Slice, names: Sequence[str], settings: RejectionMeasureSettings) -> Iterator[dict[str, Any]]:
     """Return all measures of all assessors on one slice. All use the same bootstrap samples, so gains are paired."""
-    label, n = slice_.rows["label"].to_numpy(), len(slice_.rows)
-    accuracies, parts = settings["accuracies"], _samples(slice_, settings)
-    one_class = f"all responses are {'correct' if label[0] else 'incorrect'}" if n else NO_RESPONSE
+    label, accuracies = slice_.rows["label"].to_numpy(), settings["accuracies"]
+    reason = NO_RESPONSE
     by_name: dict[str, dict[str, np.ndarray]] = {}
-    for name in names if n else []:
-        scores = slice_.rows[name].to_numpy()
-        samples = [measures(scores, label, accuracies, counts) for counts in parts]
-        auarc, prr, coverage = (np.concatenate(several) for several in zip(*samples, strict=True))
-        at = {coverage_measure(accuracy): coverage[:, place] for place, accuracy in enumerate(accuracies)}
-        by_name[name] = {"auarc": auarc, "prr": prr, **at}
+    if len(label):
+        reason = f"all responses are {'correct' if label[0] else 'incorrect'}"
+        parts = _samples(slice_, settings)
+        for name in names:
+            samples = [measures(slice_.rows[name].to_numpy(), label, accuracies, counts) for counts in parts]
+            coverage = np.concatenate([sample.coverage for sample in samples])
+            by_name[name] = {
+                "auarc": np.concatenate([sample.auarc for sample in samples]),
+                "prr": np.concatenate([sample.prr for sample in samples]),
+            }
+            for place, accuracy in enumerate(accuracies):
+                by_name[name][coverage_measure(accuracy)] = coverage[:, place]
     for name in names:
-        of_one: dict[str, np.ndarray | None] = dict.fromkeys(["auarc", "prr", *map(coverage_measure, accuracies)])
-        of_one |= by_name.get(name, {})
+        kinds = ["auarc", "prr", *map(coverage_measure, accuracies)]
         if name != QUESTION_ONLY and QUESTION_ONLY in names:
-            of_one["gain"] = by_name[name]["auarc"] - by_name[QUESTION_ONLY]["auarc"] if n else None
-        for what, values in of_one.items():
-            yield {"assessor": name, "measure": what, **_row(values, one_class)}
+            kinds.append("gain")
+            if by_name:
+                by_name[name]["gain"] = by_name[name]["auarc"] - by_name[QUESTION_ONLY]["auarc"]
+        for kind in kinds:
+            yield {"assessor": name, "measure": kind, **_row(by_name.get(name, {}).get(kind), reason)}
 
 
 def _samples(slice_: Slice, settings: RejectionMeasureSettings) -> list[np.ndarray]:

@@ -37,7 +37,7 @@ class RejectionSummary:
     role: str
     n_responses: int
     accuracy: float
-    found: dict[str, dict[str, dict[str, Any]]]
+    by_assessor: dict[str, dict[str, dict[str, Any]]]
     own: str
 
     @property
@@ -48,7 +48,7 @@ class RejectionSummary:
     @property
     def verdict(self) -> str:
         """One sentence: what the trace adds to the question."""
-        gain = self.found.get(self.own, {}).get("gain")
+        gain = self.by_assessor.get(self.own, {}).get("gain")
         if gain is None:
             return "The gain of the trace is unknown: one of the two assessors could not be fitted."
         size = f"AUARC {number(gain['value'], '+.3f')}, 95 % interval {span(gain, '+.3f')}"
@@ -75,9 +75,8 @@ def summaries(measures: pl.DataFrame, group: TrainingGroup, assessors: Sequence[
                 by_name: dict[str, dict[str, dict[str, Any]]] = {}
                 for row in part.iter_rows(named=True):
                     by_name.setdefault(row["assessor"], {})[row["measure"]] = row
-                shown.append(
-                    RejectionSummary(model, role, part["n_responses"][0], part["accuracy"][0], by_name, group.estimator)
-                )
+                n_responses, accuracy = part["n_responses"][0], part["accuracy"][0]
+                shown.append(RejectionSummary(model, role, n_responses, accuracy, by_name, group.estimator))
     return shown
 
 
@@ -93,7 +92,7 @@ def _kept(of: Mapping[str, Mapping[str, Any]], accuracy: float) -> str:
     most = number(of[coverage_measure(accuracy)]["value"], ".2f")
     if kept_measure(accuracy) not in of:
         return most
-    share, right = (of[name(accuracy)]["value"] for name in (kept_measure, kept_accuracy_measure))
+    share, right = of[kept_measure(accuracy)]["value"], of[kept_accuracy_measure(accuracy)]["value"]
     return f"{number(share, '.2f')} at {number(right, '.2f')} ({most})"
 
 
@@ -104,14 +103,11 @@ def summarise(
     parts = [f"Responses that can be kept at a required accuracy, trained on {group.benchmarks} ({group.title})"]
     for summary in summaries(measures, group, assessors):
         headings = ["assessor", "AUARC", *(f"for {accuracy:g}" for accuracy in accuracies)]
-        rows = [
-            [
-                assessor_title(name),
-                f"{number(of['auarc']['value'], '.3f')} ({span(of['auarc'])})",
-                *(_kept(of, accuracy) for accuracy in accuracies),
-            ]
-            for name, of in summary.found.items()
-        ]
+        rows = []
+        for name, of_assessor in summary.by_assessor.items():
+            area = of_assessor["auarc"]
+            cells = [assessor_title(name), f"{number(area['value'], '.3f')} ({span(area)})"]
+            rows.append(cells + [_kept(of_assessor, accuracy) for accuracy in accuracies])
         title = f"{summary.title}: {summary.n_responses:,} responses, {number(summary.accuracy)} of them correct"
         parts.append(below(title, [*text_table(headings, rows), summary.verdict]))
     if len(parts) == 1:
@@ -123,13 +119,6 @@ def summarise(
     return "\n\n".join(parts) + "\n"
 
 
-# Names of the measures shown for an assessor and a wanted accuracy.
-_OF_ACCURACY = {
-    "most": coverage_measure,
-    "threshold": threshold_measure,
-    "kept": kept_measure,
-    "kept_accuracy": kept_accuracy_measure,
-}
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 
 
@@ -139,6 +128,17 @@ class RejectionReportFiles(TypedDict):
     measures: Sequence[str]
     tables: Sequence[str]
     figures: Sequence[str]
+
+
+def _names_of(accuracy: float) -> dict[str, str]:
+    """Return a wanted accuracy, and the names of its measures, for the template."""
+    return {
+        "wanted": f"{accuracy:g}",
+        "most": coverage_measure(accuracy),
+        "threshold": threshold_measure(accuracy),
+        "kept": kept_measure(accuracy),
+        "kept_accuracy": kept_accuracy_measure(accuracy),
+    }
 
 
 def write_report(
@@ -158,10 +158,7 @@ def write_report(
         group=group,
         estimator=assessor_title(group.estimator),
         summaries=summaries(own, group, names),
-        accuracies=[
-            {"wanted": f"{accuracy:g}"} | {what: name(accuracy) for what, name in _OF_ACCURACY.items()}
-            for accuracy in accuracies
-        ],
+        accuracies=list(map(_names_of, accuracies)),
         assessor_title=assessor_title,
         span=span,
         notes=[*absent_notes(measures, [group], settings["assessors"]), *domain_notes(own)],

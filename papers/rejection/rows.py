@@ -31,11 +31,12 @@ def read_scores(scores: Sequence[str], questions: Sequence[str]) -> pl.DataFrame
 
     Two named groups with the same benchmarks share the estimators that both keep.
     """
-    kept = [
-        SCORES.read(path).with_columns(group=pl.lit(read_provenance(path)["group"])).select(ASSESSMENTS.schema.names())
-        for path in scores
-    ]
-    return pl.concat([*kept, *map(ASSESSMENTS.read, questions)]).unique(ASSESSMENTS.key, maintain_order=True)
+    frames = []
+    for path in scores:
+        group = pl.lit(read_provenance(path)["group"])
+        frames.append(SCORES.read(path).with_columns(group=group).select(ASSESSMENTS.schema.names()))
+    frames += map(ASSESSMENTS.read, questions)
+    return pl.concat(frames).unique(ASSESSMENTS.key, maintain_order=True)
 
 
 def scored(scores: pl.DataFrame, group: str, wanted: Sequence[str]) -> list[str]:

@@ -51,17 +51,18 @@ class Rejection(Analysis):
     def fitted(self, studied: StudyNames) -> tuple[Self, list[str]]:
         """See `Analysis.fitted`."""
         axes = {"judges": "judges", "groups": "groups", "headline_group": "groups", "estimators": "kept"}
-        chosen_names, lines = self.named(studied, axes)
-        named, headline = self._named(studied), chosen_names["headline_group"]
-        groups = [name for name in named if name in [*(chosen_names["groups"] or named), *headline]]
-        chosen = {
-            "judges": chosen_names["judges"] or studied.judges,
+        run, lines = self.named(studied, axes)
+        named, headline = self._named(studied), run["headline_group"]
+        wanted = [*(run["groups"] or named), *headline]
+        groups = [name for name in named if name in wanted]
+        complete = {
+            "judges": run["judges"] or studied.judges,
             "groups": groups,
             "headline_group": (headline or groups)[0],
-            "estimators": chosen_names["estimators"] or studied.kept,
+            "estimators": run["estimators"] or studied.kept,
             **self.exhibits(),
         }
-        return self.model_copy(update=chosen), lines
+        return self.model_copy(update=complete), lines
 
     def _named(self, studied: StudyNames) -> list[str]:
         return [name for name in studied.groups if name in studied.known["groups"]]

@@ -36,18 +36,23 @@ from papers.rejection.rows import EVERY
 
 def table_auarc(measures: pl.DataFrame, groups: Groups, assessors: Mapping[str, Sequence[str]]) -> Table:
     """Tabulate AUARC of every assessor by training group, model and domain, and what the trace adds to the question."""
-    gain = ["Trace adds", "from", "to"]
-    rows, named, titles = [], [training_group(groups, name) for name in groups], dict[str, None]()
+    named = [training_group(groups, name) for name in groups]
+    rows = []
+    titles: dict[str, None] = {}
     for group in named:
         own = measures.filter(pl.col("group") == group.group, pl.col("assessor").is_in(assessors[group.group]))
-        for of, cells in _by_domain(own):
-            areas = {short_title(name, group): cell["value"] for (name, what), cell in cells.items() if what == "auarc"}
+        for of_domain, cells in _by_domain(own):
+            areas = {}
+            for (name, measure), cell in cells.items():
+                if measure == "auarc":
+                    areas[short_title(name, group)] = cell["value"]
             titles |= dict.fromkeys(areas)
-            added = cells.get((group.estimator, "gain"), {})
-            adds = dict(zip(gain, map(added.get, ("value", "lower", "upper")), strict=True))
-            rows.append({"Training group": group.title} | of | areas | adds)
+            gain = cells.get((group.estimator, "gain"), {})
+            adds = {"Trace adds": gain.get("value"), "from": gain.get("lower"), "to": gain.get("upper")}
+            rows.append({"Training group": group.title} | of_domain | areas | adds)
     keys, last = ["Training group", "Model", "Questions", "Domain"], assessor_title(QUESTION_ONLY)
-    numbers = ["Responses", "Accuracy", *sorted(titles, key=lambda title: title == last), *gain]
+    in_order = sorted(titles, key=lambda title: title == last)
+    numbers = ["Responses", "Accuracy", *in_order, "Trace adds", "from", "to"]
     return Table(
         "Area under the accuracy-rejection curve (AUARC): the mean accuracy of what is kept, over all coverages. "
         "A random order has the accuracy of all responses.",
@@ -78,17 +83,26 @@ def table_coverage(
     own = measures.filter(pl.col("group") == group.group, pl.col("assessor").is_in(assessors[group.group]))
     keys, rows = ["Model", "Questions", "Domain", "Assessor", "Accuracy at least"], []
     numbers = ["Threshold", "Kept", "Accuracy of kept", "from", "to", "Coverage", "coverage from", "coverage to"]
-    for of, cells in _by_domain(own):
+    for of_domain, cells in _by_domain(own):
         for assessor in dict.fromkeys(assessor for assessor, _ in cells):
             for accuracy in accuracies:
-                names = (threshold_measure, kept_measure, kept_accuracy_measure, coverage_measure)
-                threshold, kept, right, most = (cells.get((assessor, name(accuracy)), {}) for name in names)
-                values = (
-                    *(cell.get("value") for cell in (threshold, kept)),
-                    *(cell.get(name) for cell in (right, most) for name in ("value", "lower", "upper")),
-                )
-                whose = (*(of[key] for key in keys[:3]), short_title(assessor, group), f"{accuracy:g}")
-                rows.append(dict(zip([*keys, *numbers], [*whose, *values], strict=True)))
+                threshold = cells.get((assessor, threshold_measure(accuracy)), {})
+                kept = cells.get((assessor, kept_measure(accuracy)), {})
+                right = cells.get((assessor, kept_accuracy_measure(accuracy)), {})
+                most = cells.get((assessor, coverage_measure(accuracy)), {})
+                row = {
+                    "Assessor": short_title(assessor, group),
+                    "Accuracy at least": f"{accuracy:g}",
+                    "Threshold": threshold.get("value"),
+                    "Kept": kept.get("value"),
+                    "Accuracy of kept": right.get("value"),
+                    "from": right.get("lower"),
+                    "to": right.get("upper"),
+                    "Coverage": most.get("value"),
+                    "coverage from": most.get("lower"),
+                    "coverage to": most.get("upper"),
+                }
+                rows.append(of_domain | row)
     return Table(
         "Share kept at a required accuracy by a threshold chosen on the training group's test split, and the "
         f"largest share that could be kept, training group {group.title} ({group.benchmarks}).",
@@ -116,13 +130,17 @@ def table_areas(
     own = measures.filter(pl.col("group") == group.group, pl.col("assessor").is_in(assessors[group.group]))
     keys, rows = ["Model", "Questions", "Domain", "Assessor"], []
     numbers = ["Responses", "Accuracy", "AUARC", "from", "to", "PRR"]
-    for of, cells in _by_domain(own):
+    for of_domain, cells in _by_domain(own):
         for assessor in dict.fromkeys(assessor for assessor, _ in cells):
-            area, prr = cells[assessor, "auarc"], cells[assessor, "prr"]
-            ends = {"from": area["lower"], "to": area["upper"]}
-            rows.append(
-                of | {"Assessor": short_title(assessor, group), "AUARC": area["value"], **ends, "PRR": prr["value"]}
-            )
+            area = cells[assessor, "auarc"]
+            row = {
+                "Assessor": short_title(assessor, group),
+                "AUARC": area["value"],
+                "from": area["lower"],
+                "to": area["upper"],
+                "PRR": cells[assessor, "prr"]["value"],
+            }
+            rows.append(of_domain | row)
     undefined = own.filter(pl.col("measure") == "prr", pl.col("value").is_null(), pl.col("n_responses") > 0)
     return Table(
         "Area under the accuracy-rejection curve (AUARC), and its position between a random order (0) and a "
@@ -155,14 +173,18 @@ def _by_domain(
     place = pl.col("model").cast(pl.Enum(measures["model"].unique(maintain_order=True)))
     shown = measures.filter(pl.col("n_responses") > 0).sort(place, order, maintain_order=True)
     for (model, role, benchmark), part in shown.group_by("model", "role", "benchmark", maintain_order=True):
-        of = {"Model": model, "Questions": DISTRIBUTIONS[role], "Domain": domain_title(benchmark)}
-        of |= {"Responses": part["n_responses"][0], "Accuracy": part["accuracy"][0]}
-        yield of, {(row["assessor"], row["measure"]): row for row in part.iter_rows(named=True)}
+        of_domain = {
+            "Model": model,
+            "Questions": DISTRIBUTIONS[role],
+            "Domain": domain_title(benchmark),
+            "Responses": part["n_responses"][0],
+            "Accuracy": part["accuracy"][0],
+        }
+        yield of_domain, {(row["assessor"], row["measure"]): row for row in part.iter_rows(named=True)}
 
 
 # The columns that identify a row of the measures, except the measure.
 _OF = ("model", "role", "benchmark", "assessor")
-_OF_PAIR = ("value", "lower", "upper", "kept", "kept_accuracy", "auarc")
 
 
 def table_best_pairs(
@@ -180,10 +202,23 @@ def table_best_pairs(
         for role, title in DISTRIBUTIONS.items():
             pairs = measures.filter(group=group.group, role=role, benchmark=EVERY)
             for accuracy in accuracies:
-                for rank, row in enumerate(best_pairs(pairs, assessors[group.group], accuracy, best), 1):
-                    of = (group.title, title, f"{accuracy:g}", rank, row["model"], assessor_title(row["assessor"]))
-                    values = (*(row[name] for name in _OF_PAIR), row["accuracy"])
-                    rows.append(dict(zip([*keys, *numbers], [*of, *values], strict=True)))
+                for rank, pair in enumerate(best_pairs(pairs, assessors[group.group], accuracy, best), 1):
+                    row = {
+                        "Training group": group.title,
+                        "Questions": title,
+                        "Accuracy at least": f"{accuracy:g}",
+                        "Rank": rank,
+                        "Model": pair["model"],
+                        "Assessor": assessor_title(pair["assessor"]),
+                        "Coverage": pair["value"],
+                        "from": pair["lower"],
+                        "to": pair["upper"],
+                        "Kept": pair["kept"],
+                        "Accuracy of kept": pair["kept_accuracy"],
+                        "AUARC": pair["auarc"],
+                        "Accuracy of all": pair["accuracy"],
+                    }
+                    rows.append(row)
     return Table(
         "Pairs of a model and an assessor that can keep the largest share of responses (coverage) at a wanted "
         "accuracy, over all domains in and out of distribution.",
@@ -207,8 +242,8 @@ def best_pairs(measures: pl.DataFrame, assessors: Sequence[str], accuracy: float
     """
     wanted = measures.filter(pl.col("assessor").is_in(assessors), pl.col("value").is_not_null())
     covered = wanted.filter(measure=coverage_measure(accuracy))
-    beside = {"auarc": "auarc", "kept": kept_measure(accuracy), "kept_accuracy": kept_accuracy_measure(accuracy)}
-    for name, measure in beside.items():
+    further = {"auarc": "auarc", "kept": kept_measure(accuracy), "kept_accuracy": kept_accuracy_measure(accuracy)}
+    for name, measure in further.items():
         values = wanted.filter(measure=measure).select(*_OF, pl.col("value").alias(name))
         covered = covered.join(values, on=_OF, how="left", maintain_order="left")
     order = covered.sort("value", "auarc", "model", "assessor", descending=[True, True, False, False])

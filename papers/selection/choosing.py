@@ -129,13 +129,16 @@ class StrategySelection:
     @property
     def notes(self) -> list[str]:
         """Sentences about too few candidates and about items left out."""
-        short = (
-            f"{self.strategy}: {self.n_candidates:,} candidates, fewer than the {self.size:,} requested: all are "
-            "selected, and none are added"
-        )
-        reasons = ", ".join(f"{count:,} ({reason})" for reason, count in self.left_out.items())
-        out = f"{self.strategy}: items left out: {reasons}"
-        return [short] * (self.n_candidates < self.size) + [out] * bool(self.left_out)
+        notes = []
+        if self.n_candidates < self.size:
+            notes.append(
+                f"{self.strategy}: {self.n_candidates:,} candidates, fewer than the {self.size:,} requested: all are "
+                "selected, and none are added"
+            )
+        if self.left_out:
+            reasons = ", ".join(f"{count:,} ({reason})" for reason, count in self.left_out.items())
+            notes.append(f"{self.strategy}: items left out: {reasons}")
+        return notes
 
 
 def select(candidates: pl.DataFrame, strategy: str, size: int, seed: int, tries: int, answer: str) -> StrategySelection:
@@ -167,16 +170,16 @@ def _in_random_order(candidates: pl.DataFrame, seed: int) -> pl.DataFrame:
 def _eligible(candidates: pl.DataFrame, strategy: str) -> tuple[pl.DataFrame, dict[str, int]]:
     """Return the candidates of a strategy, and the number of other items by reason."""
     if strategy == "pass-rate":
-        alike = {1.0: ALL_ALIKE.format("correct"), 0.0: ALL_ALIKE.format("wrong")}
-        same = [pl.when(pl.col("pass_rate") == rate).then(pl.lit(reason)) for rate, reason in alike.items()]
-        reason = pl.coalesce("pass_rate_reason", *same)
+        all_correct = pl.when(pl.col("pass_rate") == 1).then(pl.lit(ALL_ALIKE.format("correct")))
+        all_wrong = pl.when(pl.col("pass_rate") == 0).then(pl.lit(ALL_ALIKE.format("wrong")))
+        reason = pl.coalesce("pass_rate_reason", all_correct, all_wrong)
     elif strategy == "eas":
         reason = pl.col("eas_reason")
     else:
         return candidates, {}
-    told = candidates.with_columns(why=reason)
-    counts = told.drop_nulls("why").group_by("why").len().sort("len", "why", descending=[True, False])
-    return told.filter(pl.col("why").is_null()).drop("why"), dict(counts.iter_rows())
+    rows = candidates.with_columns(why=reason)
+    counts = rows.drop_nulls("why").group_by("why").len().sort("len", "why", descending=[True, False])
+    return rows.filter(pl.col("why").is_null()).drop("why"), dict(counts.iter_rows())
 
 
 def _reason(strategy: str, n_candidates: int, seed: int, tries: int, answer: str) -> pl.Expr:

@@ -45,8 +45,10 @@ def command(model: Model, output: Output, configfile: ConfigFiles = [], judge: J
     chosen = SelectOptions.of(options)
     config = load_made_study(configfile)
     judge = judge or config.run.judges[0]
-    for axis, name in (("models", model), ("judges", judge)):
-        _check(config, axis, name)
+    if model not in config.run.models:
+        raise ConfigError(f"'{model}' is not in run.models: {', '.join(config.run.models)}")
+    if judge not in config.run.judges:
+        raise ConfigError(f"'{judge}' is not in run.judges: {', '.join(config.run.judges)}")
     check_table_path(output, SUFFIXES)
     check_outputs({"--output": output}, [BASE, *configfile, *chosen.solutions, StudyLayout(config.study).results])
     files = _files(config, model, judge, chosen)
@@ -58,12 +60,6 @@ def command(model: Model, output: Output, configfile: ConfigFiles = [], judge: J
     say(f"{output}: {len(selection.rows):,} of {len(candidates):,} items")
     for note in selection.notes:
         say(note, err=True)
-
-
-def _check(config: "Config", axis: str, name: str) -> None:
-    known = getattr(config.run, axis)
-    if name not in known:
-        raise ConfigError(f"'{name}' is not in run.{axis}: {', '.join(known)}")
 
 
 def _files(config: "Config", model: str, judge: str, options: SelectOptions) -> "list[CandidateFiles]":
@@ -96,14 +92,15 @@ def _table(candidates: "pl.DataFrame", selected: "pl.DataFrame") -> "Table":
     from entropy_sentinel.report.terminal import table
     from papers.selection.tables import profiles, strategy_title
 
-    rows = [
-        [
-            strategy_title(row["strategy"]),
-            f"{row['items']:,}",
-            *(number(row[name]) for name in ("pass_rate", "accuracy")),
-            number(row["n_tokens"], ".1f"),
-            number(row["eas"]),
+    rows = []
+    for profile in profiles(candidates, selected).iter_rows(named=True):
+        cells = [
+            strategy_title(profile["strategy"]),
+            f"{profile['items']:,}",
+            number(profile["pass_rate"]),
+            number(profile["accuracy"]),
+            number(profile["n_tokens"], ".1f"),
+            number(profile["eas"]),
         ]
-        for row in profiles(candidates, selected).iter_rows(named=True)
-    ]
+        rows.append(cells)
     return table(["selection", "items", "pass rate", "accuracy", "tokens", "EAS"], rows)

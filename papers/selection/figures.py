@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 
 from entropy_sentinel.analyses.exhibits import Functions
 from entropy_sentinel.frames.printable import number
-from entropy_sentinel.report.figures import BLUE, ORANGE, Drawing, new_figure, plain
+from entropy_sentinel.report.figures import BLUE, ORANGE, Drawing, legend_of, new_figure, plain
 from entropy_sentinel.statistics.agreement import wilson
 from papers.selection.tables import chosen, overlaps, strategy_title
 
@@ -63,7 +63,7 @@ def _draw_difficulty(axes: Axes, rows: pl.DataFrame) -> None:
     names, places = _places(rows)
     for name, place in zip(names, places, strict=True):
         own = rows.filter(strategy=name)
-        labels, rates = (own[column].drop_nulls().to_numpy() for column in ("label", "pass_rate"))
+        labels, rates = own["label"].drop_nulls().to_numpy(), own["pass_rate"].drop_nulls().to_numpy()
         if len(rates):
             axes.plot(float(rates.mean()), place + 0.12, "s", color=ORANGE, label="pass rate")
         if len(labels):
@@ -72,9 +72,8 @@ def _draw_difficulty(axes: Axes, rows: pl.DataFrame) -> None:
             axes.plot(accuracy, place - 0.12, "o", color=BLUE, label="accuracy")
     axes.set_yticks(places, [strategy_title(name) for name in names])
     axes.set(xlim=(-0.02, 1.02), ylim=(-0.6, len(names) - 0.4), xlabel="correct")
-    handles, texts = axes.get_legend_handles_labels()
-    by_text = dict(zip(texts, handles, strict=True))
-    axes.legend(by_text.values(), by_text.keys(), fontsize=7, frameon=False, loc="best")
+    legend = legend_of([axes])
+    axes.legend(legend.values(), legend.keys(), fontsize=7, frameon=False, loc="best")
     plain(axes)
 
 

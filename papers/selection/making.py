@@ -27,14 +27,14 @@ def read_solutions(paths: Iterable[str]) -> dict[str, str]:
 
     Raises InputError for a row without them.
     """
-    found = {}
+    solutions = {}
     for path in paths:
         for number, row in enumerate(local_rows(path)):
             for name in (QUESTION, SOLUTION):
                 if not isinstance(row.get(name), str):
                     raise InputError(f"{path}, row {number}: '{name}' must be text, was {row.get(name)!r}"[:300])
-            found[row[QUESTION]] = row[SOLUTION]
-    return found
+            solutions[row[QUESTION]] = row[SOLUTION]
+    return solutions
 
 
 def write_training_file(
@@ -68,17 +68,15 @@ def training_rows(
             raise InputError(
                 f"solutions: no row for item {row['item_id']}; add one whose '{QUESTION}' is {row['question']!r}"
             )
-        filled, target = filled_prompt(prompt, row["question"]), solutions.get(row["question"], row["reference"])
-        yield {
-            **(
-                {"prompt": filled, "completion": target}
-                if isinstance(filled, str)
-                else {"messages": [*filled, {"role": "assistant", "content": target}]}
-            ),
-            **{name: row[name] for name in ("question", "reference", "model", "benchmark", "item_id")},
-            **{name: row[name] for name in ("strategy", "rank", "reason")},
-            "scores": {name: row[name] for name in ("n_tokens", "passes", "pass_rate", "eas")},
-        }
+        filled = filled_prompt(prompt, row["question"])
+        target = solutions.get(row["question"], row["reference"])
+        training: dict[str, Any] = {"prompt": filled, "completion": target}
+        if not isinstance(filled, str):
+            training = {"messages": [*filled, {"role": "assistant", "content": target}]}
+        for name in ("question", "reference", "model", "benchmark", "item_id", "strategy", "rank", "reason"):
+            training[name] = row[name]
+        training["scores"] = {name: row[name] for name in ("n_tokens", "passes", "pass_rate", "eas")}
+        yield training
 
 
 class SelectionSettings(TypedDict):
@@ -116,13 +114,14 @@ def write_selections(
     asked: Sequence[str | None] = files["asked"] or [None] * len(files["benchmarks"])
     by_benchmark = map(CandidateFiles, files["benchmarks"], files["generations"], files["labels"], asked)
     candidates = read_candidates(model, by_benchmark, settings["tries"], settings["answer"])
-    selected = [
-        select(candidates, strategy, settings["size"], settings["seed"], settings["tries"], settings["answer"])
-        for strategy in training_files
-    ]
     solutions = read_solutions(files["solutions"])
-    for one in selected:
-        write_training_file(candidates, one.rows, settings["prompt"], solutions, training_files[one.strategy])
+    frames: list[pl.DataFrame] = []
+    notes: list[str] = []
+    for strategy, path in training_files.items():
+        how = (settings["size"], settings["seed"], settings["tries"], settings["answer"])
+        selection = select(candidates, strategy, *how)
+        write_training_file(candidates, selection.rows, settings["prompt"], solutions, path)
+        frames.append(selection.rows)
+        notes += selection.notes
     CANDIDATES.write(candidates, candidates_output, {"model": model})
-    notes = [note for one in selected for note in one.notes]
-    SELECTIONS.write(pl.concat(one.rows for one in selected), selections_output, {"model": model, "notes": notes})
+    SELECTIONS.write(pl.concat(frames), selections_output, {"model": model, "notes": notes})

@@ -68,9 +68,12 @@ def write_report(
 
 
 def _notes(selections: Sequence[str], models: Sequence[str]) -> list[str]:
-    notes = {str(about["model"]): about["notes"] for about in map(read_provenance, selections)}
-    single = len(models) == 1
-    return [f"{note}." if single else f"{model}, {note}." for model in models for note in notes[model]]
+    by_model = {str(about["model"]): about["notes"] for about in map(read_provenance, selections)}
+    notes = []
+    for model in models:
+        begin = "" if len(models) == 1 else f"{model}, "
+        notes += [f"{begin}{note}." for note in by_model[model]]
+    return notes
 
 
 def summarise(inputs: Mapping[str, Any]) -> str:

@@ -97,8 +97,9 @@ class Selection(Analysis):
         """See `Analysis.fitted`."""
         chosen_judges, lines = self.named(studied, {"judges": "judges"})
         needs = {name: lacks(name, self.tries, studied.samples, studied.families) for name in STRATEGIES}
-        if named := [(name, needs[name]) for name in self.strategies or [] if needs[name]]:
-            raise ValueError(f"analyses.selection.strategies: {named[0][0]} {named[0][1]}")
+        for name in self.strategies or []:
+            if needs[name]:
+                raise ValueError(f"analyses.selection.strategies: {name} {needs[name]}")
         chosen = {
             "judges": chosen_judges["judges"] or studied.judges,
             "strategies": self.strategies or [name for name in STRATEGIES if needs[name] is None],

@@ -33,12 +33,12 @@ def overlaps(selections: pl.DataFrame) -> pl.DataFrame:
 
 def _overlaps(selections: pl.DataFrame) -> Iterator[tuple[str, str, str, int, float | None]]:
     for (model,), of_model in selections.group_by("model", maintain_order=True):
-        items = {
-            name: set(part.select(ITEM).rows()) for (name,), part in of_model.group_by("strategy", maintain_order=True)
-        }
+        items: dict[object, set[tuple[object, ...]]] = {}
+        for (name,), part in of_model.group_by("strategy", maintain_order=True):
+            items[name] = set(part.select(ITEM).rows())
         for first, second in combinations(items, 2):
             shared, either = len(items[first] & items[second]), len(items[first] | items[second])
-            yield str(model), first, second, shared, shared / either if either else None
+            yield str(model), str(first), str(second), shared, shared / either if either else None
 
 
 def profiles(candidates: pl.DataFrame, selections: pl.DataFrame) -> pl.DataFrame:

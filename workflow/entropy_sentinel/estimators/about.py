@@ -22,6 +22,7 @@ def about(estimator: Estimator | FitFailure, rows: TrainingRows, limits: Limits 
 
     `limits` are those of the validation's verdict.
     """
+    of_fit = _of_fitted(estimator, rows, limits) if isinstance(estimator, Estimator) else _UNFITTED
     return {
         "settings": asdict(rows.settings),
         "n_training_rows": len(rows),
@@ -29,7 +30,7 @@ def about(estimator: Estimator | FitFailure, rows: TrainingRows, limits: Limits 
         "signals": {name: FAMILY_OF[name] for name in signals_of(estimator.name)},
         "feature_statistics": feature_statistics(rows.features),
         "caution": rows.caution,
-        **(_of_fitted(estimator, rows, limits) if isinstance(estimator, Estimator) else _UNFITTED),
+        **of_fit,
     }
 
 
@@ -46,11 +47,10 @@ def _of_fitted(estimator: Estimator, rows: TrainingRows, limits: Limits) -> dict
 def feature_statistics(features: pl.DataFrame) -> dict[str, dict[str, Any]]:
     """Return mean, standard deviation, minimum, quartiles and maximum of each feature over the training rows."""
     quantiles = {"min": 0.0, "q25": 0.25, "median": 0.5, "q75": 0.75, "max": 1.0}
-    return {
-        column.name: {
-            "mean": column.mean(),
-            "std": column.std(ddof=0),
-            **{name: column.quantile(share, "linear") for name, share in quantiles.items()},
-        }
-        for column in features
-    }
+    statistics: dict[str, dict[str, Any]] = {}
+    for column in features:
+        of_feature: dict[str, Any] = {"mean": column.mean(), "std": column.std(ddof=0)}
+        for name, share in quantiles.items():
+            of_feature[name] = column.quantile(share, "linear")
+        statistics[column.name] = of_feature
+    return statistics

@@ -94,16 +94,22 @@ def is_known(name: str) -> bool:
 def family_of(name: str) -> EstimatorFamily:
     """Return the family of an estimator; raise ConfigError for an unknown name."""
     if name not in _FAMILY_OF:
-        shares = [f"doc-{signal}" for signal, entry in SIGNALS.items() if entry.share]
-        further = [name for family in FAMILIES if not entries.is_own(_KIND, family.name) for name in family.titles]
-        known = (
-            f"classifier-features-balancing-calibration ({configurations()}), baseline-SIGNAL, atc-SIGNAL, "
-            "log-FEATURE, log-SET, atc-log-..., doc-ESTIMATOR, "
-            f"{', '.join((*shares, *COMBINATIONS, RECOMMENDED, 'group-accuracy', *further))}"
-        )
-        error = f"unknown estimator '{name}'; known: {known}; signals: {', '.join(SIGNALS)}"
+        error = f"unknown estimator '{name}'; known: {_known_names()}; signals: {', '.join(SIGNALS)}"
         raise ConfigError(extensions.with_failures(error))
     return _FAMILY_OF[name]
+
+
+def _known_names() -> str:
+    """Return the names of estimators in a short form: those of the configurations and signals as patterns."""
+    names = [f"doc-{signal}" for signal, entry in SIGNALS.items() if entry.share]
+    names += [*COMBINATIONS, RECOMMENDED, "group-accuracy"]
+    for family in FAMILIES:
+        if not entries.is_own(_KIND, family.name):
+            names += family.titles
+    return (
+        f"classifier-features-balancing-calibration ({configurations()}), baseline-SIGNAL, atc-SIGNAL, "
+        f"log-FEATURE, log-SET, atc-log-..., doc-ESTIMATOR, {', '.join(names)}"
+    )
 
 
 def module_of(name: str) -> ModuleType:
@@ -115,11 +121,10 @@ def module_of(name: str) -> ModuleType:
     try:
         module = family.load()
     except ModuleNotFoundError as error:
-        install = "install it with: pip install 'entropy-sentinel[study]'"
-        raise ConfigError(
-            f"estimator '{name}': needs the package {error.name}; "
-            + (install if entries.is_own(_KIND, family.name) else f"the extension {_declared_in(family)} imports it")
-        ) from None
+        advice = f"the extension {_declared_in(family)} imports it"
+        if entries.is_own(_KIND, family.name):
+            advice = "install it with: pip install 'entropy-sentinel[study]'"
+        raise ConfigError(f"estimator '{name}': needs the package {error.name}; {advice}") from None
     if not callable(getattr(module, "fit", None)):
         raise ConfigError(
             f"estimator '{name}': `load` of its family ({_declared_in(family)}) must return a module with a function "
@@ -144,8 +149,9 @@ def signals_of(name: str) -> tuple[str, ...]:
 
     Raises ConfigError if nothing declares one of them.
     """
-    parts = {name, *made_of(name)}
-    needed = {signal for part in parts for signal in family_of(part).signals.get(part, ())}
+    needed = set[str]()
+    for part in (name, *made_of(name)):
+        needed.update(family_of(part).signals.get(part, ()))
     if unknown := sorted(needed - SIGNALS.keys()):
         raise ConfigError(
             f"estimator '{name}' ({_declared_in(family_of(name))}): needs the signal '{unknown[0]}', which is unknown; "

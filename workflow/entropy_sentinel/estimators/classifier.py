@@ -80,8 +80,10 @@ class Calibrated:
     regressions: tuple[Isotonic, ...]
 
     def predict_proba(self, x: np.ndarray) -> np.ndarray:
-        pairs = zip(self.classifiers, self.regressions, strict=True)
-        p = np.mean([regression(confidence(classifier, x)) for classifier, regression in pairs], axis=0)
+        of_folds = []
+        for classifier, regression in zip(self.classifiers, self.regressions, strict=True):
+            of_folds.append(regression(confidence(classifier, x)))
+        p = np.mean(of_folds, axis=0)
         return np.column_stack([1 - p, p])
 
 
@@ -114,8 +116,9 @@ def fit_configuration(
     """Fit one of the 48 configurations; raises CannotFit for too few rows of a class."""
     configuration = parse(name)
     rows.require_both_classes()
-    features, chosen = FEATURE_SETS[configuration.features], grid[0]
+    features = FEATURE_SETS[configuration.features]
     x = rows.scaled(features)
+    chosen = grid[0]
     if configuration.isotonic or len(grid) > 1:
         search = replace(configuration, isotonic=False).name
         chosen, of_folds = rows.once(search, lambda: _search(x, rows, configuration.balanced, grid, fit_grid))
@@ -142,10 +145,9 @@ def _search(
 
 
 def _calibrated(of_folds: Sequence[Classifier], x: np.ndarray, rows: TrainingRows) -> Calibrated:
-    regressions = [
-        Isotonic.of(confidence(classifier, x[test]), rows.y[test])
-        for classifier, (_, test) in zip(of_folds, rows.splits, strict=True)
-    ]
+    regressions = []
+    for classifier, (_, test) in zip(of_folds, rows.splits, strict=True):
+        regressions.append(Isotonic.of(confidence(classifier, x[test]), rows.y[test]))
     return Calibrated(tuple(of_folds), tuple(regressions))
 
 

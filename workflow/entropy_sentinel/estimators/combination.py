@@ -47,12 +47,18 @@ class Combination(Estimator):
         return np.column_stack([member.values(features) for member in self.members])
 
     def accuracies_of(self, means: np.ndarray) -> np.ndarray:
-        estimates = [member.accuracies_of(column) for member, column in zip(self.members, means.T, strict=True)]
+        estimates = []
+        for member, of_member in zip(self.members, means.T, strict=True):
+            estimates.append(member.accuracies_of(of_member))
         return _SUMMARIES[self.summary](np.column_stack(estimates), axis=1)
 
     def p_correct(self, features: pl.DataFrame) -> np.ndarray | None:
-        ranked = [p for ranker in self.rankers if (p := ranker.p_correct(features)) is not None]
-        return np.asarray(np.mean(ranked, axis=0)) if ranked else None
+        of_rankers = []
+        for ranker in self.rankers:
+            p = ranker.p_correct(features)
+            if p is not None:
+                of_rankers.append(p)
+        return np.asarray(np.mean(of_rankers, axis=0)) if of_rankers else None
 
 
 def default_of(rows: TrainingRows) -> str:
@@ -60,8 +66,9 @@ def default_of(rows: TrainingRows) -> str:
 
     A held-out domain counts, so that the validation takes what is taken on all domains.
     """
+    first, second = CANDIDATES[:2]
     enough = len(np.unique(rows.domains)) + rows.n_left_out >= FEWEST_FOR_FIRST
-    return CANDIDATES[0] if enough and isinstance(rows.fit(CANDIDATES[0]), Estimator) else CANDIDATES[1]
+    return first if enough and isinstance(rows.fit(first), Estimator) else second
 
 
 @dataclass(frozen=True)
@@ -101,16 +108,19 @@ def leave_one_out_errors(rows: TrainingRows) -> dict[str, np.ndarray]:
     errors: dict[str, list[float]] = {candidate: [] for candidate in CANDIDATES}
     for domain in np.unique(rows.domains):
         left_out = rows.domains == domain
-        others, features, true = rows.part(~left_out), rows.features.filter(left_out), rows.y[left_out].mean()
+        others = rows.part(~left_out)
+        features, true = rows.features.filter(left_out), rows.y[left_out].mean()
         for candidate in CANDIDATES:
             fitted = others.fit(candidate)
             if isinstance(fitted, FitFailure) or isinstance(rows.fit(candidate), FitFailure):
                 errors[candidate].append(math.nan)
             else:
                 errors[candidate].append(abs(fitted.accuracy(features) - true))
-    return {
-        candidate: np.array(of_domains) for candidate, of_domains in errors.items() if not np.isnan(of_domains).any()
-    }
+    always_fitted = {}
+    for candidate, of_domains in errors.items():
+        if not np.isnan(of_domains).any():
+            always_fitted[candidate] = np.array(of_domains)
+    return always_fitted
 
 
 def choose(errors: Mapping[str, np.ndarray]) -> tuple[str, str]:
@@ -119,17 +129,16 @@ def choose(errors: Mapping[str, np.ndarray]) -> tuple[str, str]:
     It is the candidate of least mean error among those that beat the first by more than one standard error of the
     mean paired difference (the one-standard-error rule: Breiman et al. 1984, section 3.4.3), or else the first.
     """
-    first = next(iter(errors))
-    gains = {candidate: errors[first] - of_domains for candidate, of_domains in errors.items() if candidate != first}
-    clear = [candidate for candidate, gain in gains.items() if gain.mean() > gain.std(ddof=1) / math.sqrt(len(gain))]
-    if not clear:
+    first, *others = errors
+    better = []
+    for candidate in others:
+        gains = errors[first] - errors[candidate]
+        if gains.mean() > gains.std(ddof=1) / math.sqrt(len(gains)):
+            better.append(candidate)
+    if not better:
         return first, f"no candidate beats {first} by more than a standard error"
-    best = min(clear, key=lambda candidate: errors[candidate].mean())
+    best = min(better, key=lambda candidate: errors[candidate].mean())
     return best, f"smallest leave-one-domain-out error, below that of {first} by more than a standard error"
-
-
-def _recommended(name: str, rows: TrainingRows, method: str, why: dict[str, Any]) -> Recommended:
-    return Recommended(name, rows.require(method), rows.require(default_of(rows)), why)
 
 
 @dataclass(frozen=True)
@@ -165,10 +174,14 @@ def fit(name: str, rows: TrainingRows) -> Estimator:
 def _chosen(name: str, rows: TrainingRows) -> Recommended:
     """Choose among `CANDIDATES` on these rows, and fit the chosen one on all of them."""
     n_domains = len(np.unique(rows.domains))
+    default = default_of(rows)
     if n_domains + rows.n_left_out < FEWEST_TO_CHOOSE:
+        method = default
         reason = f"choosing a method needs {FEWEST_TO_CHOOSE} labelled domains, there are {n_domains}"
-        return _recommended(name, rows, default_of(rows), {"domains": n_domains, "reason": reason})
-    errors = leave_one_out_errors(rows)
-    method, reason = choose(errors)
-    means = {candidate: round(float(of_domains.mean()), 4) for candidate, of_domains in errors.items()}
-    return _recommended(name, rows, method, {"domains": n_domains, "reason": reason, "leave_one_out_aee": means})
+        why: dict[str, Any] = {"domains": n_domains, "reason": reason}
+    else:
+        errors = leave_one_out_errors(rows)
+        method, reason = choose(errors)
+        means = {candidate: round(float(of_domains.mean()), 4) for candidate, of_domains in errors.items()}
+        why = {"domains": n_domains, "reason": reason, "leave_one_out_aee": means}
+    return Recommended(name, rows.require(method), rows.require(default), why)

@@ -81,12 +81,12 @@ class Familiarity:
     def left_out(self) -> np.ndarray:
         """F of each labelled domain from those of other groups, (n_domains,); NaN if there are none."""
         groups = np.asarray(self.groups)
-        return np.array(
-            [
-                self._distance(state, self.domains[groups != group]) if (groups != group).any() else np.nan
-                for state, group in zip(self.domains, groups, strict=True)
-            ]
-        )
+        distances = np.full(len(groups), np.nan)
+        for place, state in enumerate(self.domains):
+            others = self.domains[groups != groups[place]]
+            if len(others):
+                distances[place] = self._distance(state, others)
+        return distances
 
     @property
     def limit(self) -> float:
@@ -99,7 +99,11 @@ class Familiarity:
 
         `states` are (n_slices, 1 + BUCKETS).
         """
-        return np.array([self._distance(state, self.domains) if state[0] >= FEWEST else np.nan for state in states])
+        distances = np.full(len(states), np.nan)
+        for place, state in enumerate(states):
+            if state[0] >= FEWEST:
+                distances[place] = self._distance(state, self.domains)
+        return distances
 
     def flags(self, states: np.ndarray) -> list[str | None]:
         """Return why each slice is unfamiliar, or None; `states` are (n_slices, 1 + BUCKETS)."""
@@ -119,16 +123,17 @@ class Familiarity:
         """Return a line with how far the labelled domains are from each other, for the user who labels."""
         if not np.isfinite(self.left_out).any():
             return [f"familiarity: one kind of questions, so slices farther than {ALONE:.2f} from it are flagged"]
-        order = np.argsort(np.where(np.isfinite(self.left_out), self.left_out, -np.inf))
-        nearest, farthest = order[np.isfinite(self.left_out[order])][:2], order[-1]
-        near = " and ".join(f"{self.names[place]} ({max(self.left_out[place], 0):.2f})" for place in nearest)
+        comparable = np.flatnonzero(np.isfinite(self.left_out))
+        order = comparable[np.argsort(self.left_out[comparable])]
+        near = " and ".join(f"{self.names[place]} ({max(self.left_out[place], 0):.2f})" for place in order[:2])
+        farthest = self.names[order[-1]]
         lines = [
-            f"familiarity: of the labelled domains, {near} are nearest to the others, {self.names[farthest]} "
-            f"({self.left_out[farthest]:.2f}) is farthest; slices farther than {self.limit:.2f} are flagged"
+            f"familiarity: of the labelled domains, {near} are nearest to the others, {farthest} "
+            f"({self.left_out[order[-1]]:.2f}) is farthest; slices farther than {self.limit:.2f} are flagged"
         ]
         if self.limit > 2 * FACTOR * FLOOR:
             lines.append(
-                f"familiarity: {self.names[farthest]} is unlike all others, so the limit is wide, and a new kind of "
+                f"familiarity: {farthest} is unlike all others, so the limit is wide, and a new kind of "
                 "questions may have any accuracy without a flag; fit alike domains together, each kind in a file"
             )
         return lines
@@ -156,20 +161,25 @@ class Familiarity:
 
     def _distance(self, state: np.ndarray, known: np.ndarray) -> float:
         """Return F of a state, (1 + BUCKETS,) with at least 2 responses, from the mixtures of `known` domains."""
-        n, n_of, weights = int(state[0]), known[:, 0], self._weights
+        weights = self._weights
+        n, n_of = int(state[0]), known[:, 0]
+        # The share of responses with each bucket: p in the slice, q in each domain.
         p, q = state[1:] / n, known[:, 1:] / n_of[:, None]
         roots = np.sqrt(weights)
         equations = np.vstack([(q * roots).T, np.full((1, len(q)), _HEAVY)])
         shares, _ = nnls(equations, np.append(p * roots, _HEAVY))
         shares /= shares.sum()
         mixture = shares @ q
+        # Variances of the words: unbiased ones of the slice and the domains, and that of the mixture.
         of_slice = (weights * p * (1 - p)).sum() * n / (n - 1)
         of_known = (weights * q * (1 - q)).sum(axis=1) * n_of / (n_of - 1)
         of_mixture = (weights * mixture * (1 - mixture)).sum()
         apart = (weights * (p - mixture) ** 2).sum()
         between = apart - of_slice / n - (shares**2 * of_known / n_of).sum()
         within = of_slice + of_mixture
-        return float(between / (max(between, 0.0) + within)) if between > 0 or within > 0 else 0.0
+        if between <= 0 and within <= 0:
+            return 0.0
+        return float(between / (max(between, 0.0) + within))
 
 
 def residuals_if_unfamiliar(n_domains: int) -> Residuals:

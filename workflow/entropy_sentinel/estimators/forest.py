@@ -61,17 +61,24 @@ class NestedForests:
 
     def probabilities(self, x: np.ndarray) -> np.ndarray:
         """Return P(correct) for each setting, (n_settings, n_rows)."""
-        limits = (np.array([setting[name] for setting in self.grid]) for name in ("max_depth", "min_samples_split"))
-        values = stopped_values(self.widest.nodes, self.widest.values, self.levels, self.sizes, *limits)
-        return self.widest.mean(values, x).T
+        max_depths = np.array([setting["max_depth"] for setting in self.grid])
+        min_splits = np.array([setting["min_samples_split"] for setting in self.grid])
+        nodes, values = self.widest.nodes, self.widest.values
+        stopped = stopped_values(nodes, values, self.levels, self.sizes, max_depths, min_splits)
+        return self.widest.mean(stopped, x).T
 
     def classifier(self, place: int) -> Forest:
         """Return the forest of one setting."""
         max_depth, min_split = self.grid[place]["max_depth"], self.grid[place]["min_samples_split"]
         nodes, numbers = self.widest.nodes.copy(), np.arange(len(self.levels), dtype=np.uint32)
         stops = (self.levels >= max_depth) | (self.sizes < min_split) | (nodes["left"] == numbers)
-        nodes["left"][stops], nodes["threshold"][stops], nodes["feature"][stops] = numbers[stops], np.inf, 0
-        kept, parents = np.zeros(len(nodes), dtype=bool), self.widest.roots
+        # Nodes at which trees stop become leaves.
+        nodes["left"][stops] = numbers[stops]
+        nodes["threshold"][stops] = np.inf
+        nodes["feature"][stops] = 0
+        # Nodes below them are dropped, and the others are renumbered.
+        kept = np.zeros(len(nodes), dtype=bool)
+        parents = self.widest.roots
         while len(parents):
             kept[parents] = True
             lefts = nodes["left"][parents[~stops[parents]]]
@@ -86,9 +93,11 @@ SAVED = (*CONFIGURATION, Forest)
 
 def fit(name: str, rows: TrainingRows) -> ProbabilityEstimator:
     """Fit a configuration of this family."""
-    limits = product(rows.settings.max_depth, rows.settings.min_samples_split, [rows.settings.trees])
-    grid = [{"max_depth": depth, "min_samples_split": split, "n_estimators": trees} for depth, split, trees in limits]
-    return fit_configuration(name, rows, grid, partial(fit_grid, seed=rows.settings.seed))
+    settings = rows.settings
+    grid = []
+    for max_depth, min_split in product(settings.max_depth, settings.min_samples_split):
+        grid.append({"max_depth": max_depth, "min_samples_split": min_split, "n_estimators": settings.trees})
+    return fit_configuration(name, rows, grid, partial(fit_grid, seed=settings.seed))
 
 
 def fit_grid(x: np.ndarray, y: np.ndarray, balanced: bool, grid: Sequence[Setting], *, seed: int) -> NestedForests:
@@ -106,8 +115,9 @@ def fit_grid(x: np.ndarray, y: np.ndarray, balanced: bool, grid: Sequence[Settin
     order, n_tried = np.argsort(columns, axis=1).astype(np.int32), int(np.sqrt(len(columns)))
     limits = (max_depth, min_split, n_tried)
     n_nodes = grow(columns, order, y, counts, balanced, *limits, seeds, nodes, values, levels, sizes, roots)
-    nodes, values, levels, sizes = (of_node[:n_nodes].copy() for of_node in (nodes, values, levels, sizes))
-    return NestedForests(Forest(nodes, values, roots, int(levels.max())), levels, sizes, grid)
+    levels, sizes = levels[:n_nodes].copy(), sizes[:n_nodes].copy()
+    forest = Forest(nodes[:n_nodes].copy(), values[:n_nodes].copy(), roots, int(levels.max()))
+    return NestedForests(forest, levels, sizes, grid)
 
 
 def _float32(x: np.ndarray) -> np.ndarray:
@@ -118,7 +128,10 @@ def _float32(x: np.ndarray) -> np.ndarray:
 def _draws(n_rows: int, n_trees: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Return each tree's number of draws of each row, (n_trees, n_rows), and its later seeds, as in scikit-learn."""
     forest = np.random.RandomState(seed)
-    trees = [forest.randint(2**31 - 1) for _ in range(n_trees)]
-    rows = (np.random.RandomState(tree).randint(0, n_rows, n_rows) for tree in trees)
-    counts = np.array([np.bincount(drawn, minlength=n_rows) for drawn in rows], dtype=np.int32)
-    return counts, np.array([np.random.RandomState(tree).randint(2**31 - 1) for tree in trees])
+    counts, seeds = [], []
+    for _ in range(n_trees):
+        tree = forest.randint(2**31 - 1)
+        drawn = np.random.RandomState(tree).randint(0, n_rows, n_rows)
+        counts.append(np.bincount(drawn, minlength=n_rows))
+        seeds.append(np.random.RandomState(tree).randint(2**31 - 1))
+    return np.array(counts, dtype=np.int32), np.array(seeds)

@@ -171,10 +171,10 @@ def fit(name: str, rows: TrainingRows) -> ProbabilityEstimator:
 
 def _require_early_stopping(rows: TrainingRows) -> None:
     """Raise CannotFit if a fold has too few rows to reserve some of each class for early stopping."""
-    of_folds = [rows.y[train] for train, _ in rows.splits]
-    rarest = min(min(y.sum(), (~y).sum()) for y in of_folds)
-    if min(map(len, of_folds)) * _EARLY_STOPPING_SHARE <= 1 or rarest < 2:
-        raise CannotFit(f"{len(rows)} training rows are too few for the MLP's early stopping")
+    for train, _ in rows.splits:
+        y = rows.y[train]
+        if len(y) * _EARLY_STOPPING_SHARE <= 1 or min(y.sum(), (~y).sum()) < 2:
+            raise CannotFit(f"{len(rows)} training rows are too few for the MLP's early stopping")
 
 
 def fit_grid(
@@ -197,7 +197,8 @@ def oversampled(x: np.ndarray, y: np.ndarray, seed: int) -> tuple[np.ndarray, np
 
 def train(x: np.ndarray, y: np.ndarray, hidden_layers: Sequence[int], seed: int) -> Network:
     """Train one network until the accuracy on the early-stopping rows stops rising; return the best state."""
-    rng, units = np.random.RandomState(seed), np.array([x.shape[1], *hidden_layers, 1])
+    rng = np.random.RandomState(seed)
+    units = np.array([x.shape[1], *hidden_layers, 1])
     parameters = _initial(units, rng)
     split = StratifiedShuffleSplit(1, test_size=_EARLY_STOPPING_SHARE, random_state=rng)
     training, stopping = next(split.split(np.empty(len(y)), y))

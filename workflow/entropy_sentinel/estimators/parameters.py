@@ -46,9 +46,10 @@ def saved_classes(name: str) -> tuple[type, ...]:
 
 def dump(estimator: Estimator) -> tuple[Any, bytes]:
     """Return the parameters as JSON and as an .npz file's content; raise NotPlain if `restore` would refuse them."""
-    arrays, packed = dict[str, np.ndarray](), io.BytesIO()
+    arrays: dict[str, np.ndarray] = {}
     with _refused("cannot be saved"):
         parameters = _described(estimator, arrays)
+    packed = io.BytesIO()
     np.savez(packed, allow_pickle=False, **arrays)
     restore(parameters, packed.getvalue(), estimator.name)
     return parameters, packed.getvalue()
@@ -129,12 +130,13 @@ class _Reader:
         name = parts["name"]
         if name not in names:
             raise NotPlain(f"contains the estimator {str(name)[:80]!r} instead of {' or '.join(sorted(names))}")
-        classes = {part.__name__: part for part in saved_classes(name)}
-        own = {part: of for part, of in classes.items() if issubclass(of, Estimator)}
+        own: dict[str, type] = {}
+        of_parts: dict[str, type] = {}
+        for cls in saved_classes(name):
+            (own if issubclass(cls, Estimator) else of_parts)[cls.__name__] = cls
         if kind not in own:
             raise NotPlain(f"contains a {kind[:80]} instead of the {' or '.join(own)} that '{name}' is")
-        parts_of = {part: of for part, of in classes.items() if part not in own}
-        estimator = self._built(own[kind], parts, parts_of, made_of(name))
+        estimator = self._built(own[kind], parts, of_parts, made_of(name))
         assert isinstance(estimator, Estimator)
         return estimator
 
@@ -161,8 +163,9 @@ class _Reader:
 
 def _try(estimator: Estimator) -> None:
     """Run the estimator to find errors that types do not show: a text for a threshold, a tree with an invalid node."""
-    shares, p = estimator.accuracies_of(estimator.values(_TRIAL)), estimator.p_correct(_TRIAL)
-    for given in (shares, shares if p is None else p):
-        if given.shape != (len(_TRIAL),) or not ((given >= -1e-9) & (given <= 1 + 1e-9)).all():
+    for estimates in (estimator.accuracies_of(estimator.values(_TRIAL)), estimator.p_correct(_TRIAL)):
+        if estimates is None:  # P(correct), if the family gives none
+            continue
+        if estimates.shape != (len(_TRIAL),) or not ((estimates >= -1e-9) & (estimates <= 1 + 1e-9)).all():
             raise ValueError("its estimates are not between 0 and 1")
     dict(estimator.chosen or {})

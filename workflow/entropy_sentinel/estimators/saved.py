@@ -229,21 +229,28 @@ class SavedEstimator:
 
     def _lines(self) -> list[str]:
         """Return lines with its name, and what it was fitted on."""
-        about, rows = self.about, self.about.get("n_training_rows")
+        about = self.about
+        name = self.estimator.name
+        if method := (about.get("chosen") or {}).get("method"):
+            name += f" ({method})"
         domains = str(about.get("group") or "?").split("+")
-        named = ", ".join(domains[:_NAMED]) + (", ..." if len(domains) > _NAMED else "")
-        chosen = (about.get("chosen") or {}).get("method")
+        on = f"{len(domains)} domains: {', '.join(domains[:_NAMED])}"
+        if len(domains) > _NAMED:
+            on += ", ..."
+        if (n_rows := about.get("n_training_rows")) is not None:
+            on = f"{n_rows:,} responses to {on}"
         logprobs = ", ".join(f"{key} {value}" for key, value in about["logprobs"].items() if value is not None)
-        shares = [
-            f"{domain} {got['share']:.0%} of {got['n_questions']:,}"
-            for domain, got in (about.get("ambiguous") or {}).items()
-        ]
-        return [
-            f"{self.estimator.name}{f' ({chosen})' if chosen else ''} of model {about.get('model')}",
-            f"fitted on {f'{rows:,} responses to ' if rows is not None else ''}{len(domains)} domains: {named}",
+        lines = [
+            f"{name} of model {about.get('model')}",
+            f"fitted on {on}",
             f"log-probabilities: {logprobs or 'unknown'}",
-            *([f"questions that repeatedly get several answers: {', '.join(shares)}"] if shares else []),
         ]
+        shares = []
+        for domain, ambiguous in (about.get("ambiguous") or {}).items():
+            shares.append(f"{domain} {ambiguous['share']:.0%} of {ambiguous['n_questions']:,}")
+        if shares:
+            lines.append(f"questions that repeatedly get several answers: {', '.join(shares)}")
+        return lines
 
 
 def save_estimator(estimator: Estimator | FitFailure, path: str | Path, about: Mapping[str, Any]) -> None:
@@ -304,8 +311,10 @@ def load_estimator(path: str | Path) -> SavedEstimator:
 
 def is_estimator(path: str | Path) -> bool:
     """Return whether a file is an estimator's, by content or name."""
-    if str(path).endswith(".estimator") or not Path(path).is_file():
-        return str(path).endswith(".estimator")
+    if str(path).endswith(".estimator"):
+        return True
+    if not Path(path).is_file():
+        return False
     with Path(path).open("rb") as file:
         return file.read(len(_ANY_MAGIC)) == _ANY_MAGIC
 

@@ -77,8 +77,10 @@ class Support:
         cumulative shares. The nearest mixture minimises the squared differences.
         """
         known, n_of = _below(self.domains), self.domains.sum(axis=1)
-        rows = [_compare(known, n_of, below, n) for below, n in zip(_below(counts), counts.sum(axis=-1), strict=True)]
-        return SupportComparison(*np.array(rows, dtype=float).reshape(-1, 2).T)
+        distance, noise = np.empty(len(counts)), np.empty(len(counts))
+        for place, (below, n) in enumerate(zip(_below(counts), counts.sum(axis=-1), strict=True)):
+            distance[place], noise[place] = _compare(known, n_of, below, n)
+        return SupportComparison(distance, noise)
 
     def flags(self, counts: np.ndarray, estimated: np.ndarray) -> list[str | None]:
         """Return why each slice is outside the support; None for a slice inside it or without rows.
@@ -89,10 +91,10 @@ class Support:
         compared, p = self.compare(counts), np.asarray(estimated, dtype=float)
         apart = np.abs(compared.distance)
         outside = (apart > compared.noise) & (apart * 4 * p * (1 - p) > LEAST_RISK)
-        return [
-            _reason(distance) if is_outside else None
-            for is_outside, distance in zip(outside, compared.distance, strict=True)
-        ]
+        reasons: list[str | None] = [None] * len(outside)
+        for place in np.flatnonzero(outside):
+            reasons[place] = _reason(compared.distance[place])
+        return reasons
 
     def as_dict(self) -> dict[str, Any]:
         """Return the summary as JSON."""

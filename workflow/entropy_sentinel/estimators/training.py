@@ -62,8 +62,9 @@ class TrainingRows:
         default all questions differ. `groups` is (n_rows,), the group of each row's domain, if some domains are more
         alike than others. `buckets` (n_rows,) are the words of the responses (`features.buckets`), if they are known.
         """
-        further = (name for name in features.columns if name in SIGNALS and name not in FEATURES)
-        self.features, self.y = features.select(*FEATURES, *further), np.asarray(labels, dtype=bool)
+        further = [name for name in features.columns if name in SIGNALS and name not in FEATURES]
+        self.features = features.select(*FEATURES, *further)
+        self.y = np.asarray(labels, dtype=bool)
         self.settings = Fitting.of(settings)
         self.domains = np.full(len(self.y), "") if domains is None else np.asarray(domains, dtype=str)
         self.items = np.arange(len(self.y)) if items is None else np.asarray(items)
@@ -162,10 +163,11 @@ class TrainingRows:
                 f"{self.folds.n_splits}"
             )
         splits = list(self.folds.split(np.empty(len(self)), self.y, self.items if self._several else None))
-        if any(self.y[rows].all() or not self.y[rows].any() for split in splits for rows in split):
-            raise CannotFit(
-                f"one of {self.folds.n_splits} folds (which keep all responses to an item together) lacks a class"
-            )
+        for train, test in splits:
+            if _lacks_a_class(self.y[train]) or _lacks_a_class(self.y[test]):
+                raise CannotFit(
+                    f"one of {self.folds.n_splits} folds (which keep all responses to an item together) lacks a class"
+                )
         return splits
 
     def once(self, name: str, make: Callable[[], Any]) -> Any:
@@ -182,7 +184,7 @@ class TrainingRows:
     def require_both_classes(self) -> None:
         """Raise CannotFit if there are no rows, or all are of one class."""
         self.require_rows()
-        if self.y.all() or not self.y.any():
+        if _lacks_a_class(self.y):
             raise CannotFit(f"all training rows are {'correct' if self.y[0] else 'incorrect'}")
 
     def require(self, name: str) -> Estimator:
@@ -200,6 +202,10 @@ class TrainingRows:
             except CannotFit as error:
                 self._fitted[name] = FitFailure(name, str(error))
         return self._fitted[name]
+
+
+def _lacks_a_class(y: np.ndarray) -> bool:
+    return bool(y.all() or not y.any())
 
 
 # The name of a slice.
@@ -223,9 +229,11 @@ def score(
         return dict.fromkeys(slices)
     with one_thread():
         values = estimator.values(features)
-    return {
-        name: estimator.accuracy_of(values[rows].mean(axis=0)) if rows.any() else None for name, rows in slices.items()
-    }
+    estimates = dict[Slice, float | None].fromkeys(slices)
+    for name, rows in slices.items():
+        if rows.any():
+            estimates[name] = estimator.accuracy_of(values[rows].mean(axis=0))
+    return estimates
 
 
 def one_thread() -> AbstractContextManager[object]:

@@ -188,42 +188,46 @@ class Validation:
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> "Validation":
         """Return the validation from JSON, recomputed from its domains by the current rules."""
-        domains = (Domain(**domain) for domain in kept["domains"])
-        counted = tuple(
-            domain if domain.n >= FEWEST_LABELS else replace(domain, estimated=None, reason=_too_few(domain.n))
-            for domain in domains
-        )
-        groups, n_groups = kept.get("new_groups"), kept.get("n_groups")
+        domains = []
+        for fields in kept["domains"]:
+            domain = Domain(**fields)
+            if domain.n < FEWEST_LABELS:
+                domain = replace(domain, estimated=None, reason=_too_few(domain.n))
+            domains.append(domain)
+        groups = kept.get("new_groups")
         return cls.of(
             kept["estimator"],
             kept["n_domains"],
-            counted,
-            n_groups,
+            tuple(domains),
+            kept.get("n_groups"),
             cls.from_dict(groups) if groups else None,
             Limits.of(kept.get("limits", {})),  # missing in files of earlier releases
         )
 
     def table(self) -> tuple[list[str], list[list[str]]]:
         """Return headings and rows of a table with the estimate of each labelled domain without its labels."""
-        headings, rows = ["domain", "labels", "estimated", "true", "error"], []
-        whole = {domain.domain: domain for domain in self.new_groups.domains} if self.new_groups else {}
+        headings = ["domain", "labels", "estimated", "true", "error"]
+        without_group: dict[str, Domain] = {}
+        if self.new_groups:
+            without_group = {domain.domain: domain for domain in self.new_groups.domains}
+            headings += ["without its group", "error"]
+        rows = []
         for domain in self.domains:
             numbers = [number(domain.estimated), number(domain.true), number(domain.signed, "+.3f")]
-            if without_group := whole.get(domain.domain):
-                numbers += [number(without_group.estimated), number(without_group.signed, "+.3f")]
+            if apart := without_group.get(domain.domain):
+                numbers += [number(apart.estimated), number(apart.signed, "+.3f")]
             rows.append([domain.domain, f"{domain.n:,}", *numbers])
-        return headings + (["without its group", "error"] if whole else []), rows
+        return headings, rows
 
     def lines(self) -> list[str]:
         """Return lines with the verdict's reasons, and the coverage of the intervals."""
-        held = [
-            (
+        lines = list(self.reasons)
+        for share in self.coverage:
+            lines.append(
                 f"{share.level:.0%} intervals contain the true accuracy of {share.covered} of {share.n} domains "
                 f"({share.basis})"
             )
-            for share in self.coverage
-        ]
-        return [*self.reasons, *held]
+        return lines
 
     def __repr__(self) -> str:
         lines = []
@@ -234,10 +238,11 @@ class Validation:
 
     def _repr_html_(self) -> str:
         """Return HTML: verdict and reasons, the estimate of each labelled domain without its labels, and coverage."""
-        first, *further = self.answers
-        tables = [self.table()] if self.domains else []
-        shown = html(f"Verdict{first.scope}: {first.verdict}", first.lines(), *tables)
-        return shown + "".join(html(f"Verdict{answer.scope}: {answer.verdict}", answer.lines()) for answer in further)
+        parts = []
+        for answer in self.answers:
+            tables = [self.table()] if answer is self and self.domains else []
+            parts.append(html(f"Verdict{answer.scope}: {answer.verdict}", answer.lines(), *tables))
+        return "".join(parts)
 
 
 def validate(rows: TrainingRows, name: str, limits: Limits = DEFAULT) -> Validation:
@@ -247,21 +252,27 @@ def validate(rows: TrainingRows, name: str, limits: Limits = DEFAULT) -> Validat
     domains, or groups, nothing is estimated. A domain with fewer than FEWEST_LABELS labels is not held out: it stays in
     the training rows, but does not count.
     """
-    n_domains, new_groups = len(np.unique(rows.domains)), None
+    n_domains = len(np.unique(rows.domains))
+    new_groups = None
     if rows.groups is not None:
         n_groups = len(np.unique(rows.groups))
-        new_groups = Validation.of(name, n_domains, tuple(_left_out(rows, name, rows.groups)), n_groups, None, limits)
-    return Validation.of(name, n_domains, tuple(_left_out(rows, name, rows.domains)), None, new_groups, limits)
+        without_groups = tuple(_left_out(rows, name, rows.groups))
+        new_groups = Validation.of(name, n_domains, without_groups, n_groups, limits=limits)
+    without_domains = tuple(_left_out(rows, name, rows.domains))
+    return Validation.of(name, n_domains, without_domains, new_groups=new_groups, limits=limits)
 
 
 def _left_out(rows: TrainingRows, name: str, units: np.ndarray) -> Iterator[Domain]:
     """Return each domain, estimated without its unit (the domain itself or its group); `units` is (n_rows,)."""
     names = np.unique(units)
-    for unit in names if len(names) >= FEWEST_DOMAINS else ():
+    if len(names) < FEWEST_DOMAINS:
+        return
+    for unit in names:
         within = units == unit
         domains = np.unique(rows.domains[within])
         others = rows.part(~within, left_out=len(domains))
-        yield from (_estimated(rows, str(domain), others, name) for domain in domains)
+        for domain in domains:
+            yield _estimated(rows, str(domain), others, name)
 
 
 def _estimated(rows: TrainingRows, domain: str, others: TrainingRows, name: str) -> Domain:
@@ -297,15 +308,24 @@ def _counted(domains: tuple[Domain, ...]) -> list[Domain]:
 
 
 def _residuals(domains: tuple[Domain, ...], n_domains: int, n_groups: int | None) -> Residuals:
-    known = [(part.estimated, part.true, part.n, part.group or "") for part in domains if part.estimated is not None]
-    estimated, true, n, groups = zip(*known, strict=True) if known else ((), (), (), ())
+    estimated, true, n, groups = [], [], [], []
+    for domain in domains:
+        if domain.estimated is not None:
+            estimated.append(domain.estimated)
+            true.append(domain.true)
+            n.append(domain.n)
+            groups.append(domain.group or "")
     return Residuals(estimated, true, n, n_groups or n_domains, groups=groups if n_groups else None)
 
 
 def _left_aside(domains: tuple[Domain, ...]) -> tuple[str, ...]:
     """Return lines about the domains that do not count."""
-    few = [domain.domain for domain in domains if domain.n < FEWEST_LABELS]
-    unfitted = [domain.domain for domain in domains if domain.estimated is None and domain.n >= FEWEST_LABELS]
+    few, unfitted = [], []
+    for domain in domains:
+        if domain.n < FEWEST_LABELS:
+            few.append(domain.domain)
+        elif domain.estimated is None:
+            unfitted.append(domain.domain)
     notes = []
     if few:
         notes.append(

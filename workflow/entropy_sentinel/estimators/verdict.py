@@ -2,10 +2,9 @@
 
 An estimator is `usable` if, on new domains, its mean error (AEE) is at most `usable_error`, and if it is off by more
 than `far_off` on at most a share of USABLE_SHARE of them, each with a probability of `confidence`: users may set these
-three `Limits`. Both posteriors subtract the
-label variance, so more domains always help, even with few labels in each. If the opposite has that probability, the
-verdict is `ranking only` if the estimator ranks the domains correctly, or else `do not use`. Otherwise there are
-`too few domains to say`.
+three `Limits`. Both posteriors subtract the label variance, so more domains always help, even with few labels in each.
+If the opposite has that probability, the verdict is `ranking only` if the estimator ranks the domains correctly, or
+else `do not use`. Otherwise there are `too few domains to say`.
 """
 
 from collections.abc import Sequence
@@ -57,14 +56,18 @@ class Evidence:
 
     def fewest_more(self) -> int | None:
         """Return the least number of further domains for `usable`, if they have no error; None above MOST_MORE."""
-        return next(
-            (more for more in range(1, MOST_MORE + 1) if self.after(more).usable >= self.limits.confidence), None
-        )
+        for more in range(1, MOST_MORE + 1):
+            if self.after(more).usable >= self.limits.confidence:
+                return more
+        return None
 
     def enough_more(self) -> int | None:
         """Return the number of further domains that is enough in four of five cases; None above MOST_MORE."""
         least = self.fewest_more() or MOST_MORE + 1
-        return next((more for more in range(least, MOST_MORE + 1) if self._enough(more) >= _PROBABLY_ENOUGH), None)
+        for more in range(least, MOST_MORE + 1):
+            if self._enough(more) >= _PROBABLY_ENOUGH:
+                return more
+        return None
 
     def _enough(self, more: int) -> float:
         """Return the probability that the verdict is `usable` after `more` domains, at least `fewest_more`."""
@@ -82,8 +85,10 @@ class Evidence:
 
     def _most_far(self, more: int) -> int:
         """Return how many of `more` domains may be far off for `usable`."""
-        far = range(1, more + 1)
-        return next((n - 1 for n in far if self.after(more, far=n).usable < self.limits.confidence), more)
+        for far in range(1, more + 1):
+            if self.after(more, far=far).usable < self.limits.confidence:
+                return far - 1
+        return more
 
     def _largest_mean_square(self, more: int) -> float:
         """Return the largest mean square of the errors on `more` domains that keeps the mean error small enough."""
@@ -130,7 +135,8 @@ def decide(residuals: Residuals, rho: float | None, limits: Limits = DEFAULT) ->
         return USABLE
     if usable > 1 - limits.confidence:
         return TOO_FEW
-    return RANKING if residuals.n_units >= FEWEST_FOR_RHO and rho is not None and rho >= RANKING_RHO else NO_USE
+    ranks = residuals.n_units >= FEWEST_FOR_RHO and rho is not None and rho >= RANKING_RHO
+    return RANKING if ranks else NO_USE
 
 
 def verdict_of(
@@ -145,8 +151,10 @@ def verdict_of(
 
     `aee`, `rho` and `bias` are over these domains.
     """
-    evidence, verdict = Evidence.of(residuals, limits), decide(residuals, rho, limits)
-    least, most = (evidence.spread.mean_error(confidence) for confidence in (1 - limits.confidence, limits.confidence))
+    evidence = Evidence.of(residuals, limits)
+    verdict = decide(residuals, rho, limits)
+    least = evidence.spread.mean_error(1 - limits.confidence)
+    most = evidence.spread.mean_error(limits.confidence)
     reasons = [
         f"mean error {aee:.3f} over {_held_out(residuals)}",
         _new_domains(least, most, limits),
@@ -229,8 +237,10 @@ def _more_domains(evidence: Evidence, residuals: Residuals) -> str:
             f"a verdict of usable needs at least {counted(fewest, f'more {labelled}')}, even without any error, and "
             f"may need more than {MOST_MORE}"
         )
-    takes = counted(enough, f"more {labelled}")
-    return f"a verdict of usable needs {f'{fewest} to ' if fewest < enough else ''}{takes}, in about four of five cases"
+    more = counted(enough, f"more {labelled}")
+    if fewest < enough:
+        more = f"{fewest} to {more}"
+    return f"a verdict of usable needs {more}, in about four of five cases"
 
 
 def _intervals(residuals: Residuals, most: float) -> str:

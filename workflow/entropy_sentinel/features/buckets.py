@@ -45,8 +45,10 @@ def buckets_of(traces: pl.DataFrame) -> pl.DataFrame:
     """
     tokens = pl.Series([None] * len(traces), dtype=pl.List(pl.String))
     if "tokens" in traces.columns:
-        tokens = traces.select(pl.col("tokens").cast(pl.List(pl.String)).list.slice(pl.col("trace_start"))).to_series()
+        used = pl.col("tokens").cast(pl.List(pl.String)).list.slice(pl.col("trace_start"))
+        tokens = traces.select(used).to_series()
     kinds = pl.select(pl.when(tokens.list.len() > 0).then(pl.lit(TOKENS))).to_series()
+    # Responses without tokens have the words of their text.
     if "text" in traces.columns and kinds.null_count():
         text = traces["text"].cast(pl.String)
         words = pl.select(pl.when(kinds.is_null() & (text != "")).then(text.str.extract_all(_WORD))).to_series()
@@ -54,8 +56,8 @@ def buckets_of(traces: pl.DataFrame) -> pl.DataFrame:
         tokens = pl.select(pl.coalesce(pl.when(kinds == TOKENS).then(tokens), words)).to_series()
     bits = _bits(tokens)
     lists = split(pl.Series(np.nonzero(bits)[1].astype(np.uint8)), bits.sum(axis=1))
-    made = pl.DataFrame({COLUMN: lists.cast(SCHEMA[COLUMN]), KIND: kinds.cast(pl.String)})
-    return made.with_columns(pl.when(pl.col(KIND).is_not_null()).then(COLUMN))
+    rows = pl.DataFrame({COLUMN: lists.cast(SCHEMA[COLUMN]), KIND: kinds.cast(pl.String)})
+    return rows.with_columns(pl.when(pl.col(KIND).is_not_null()).then(COLUMN))
 
 
 def counts_of(buckets: pl.Series, slices: np.ndarray, n_slices: int) -> np.ndarray:

@@ -79,7 +79,7 @@ _BEFORE = (
 _AFTER = (
     Column("trace_tokens", pl.UInt32, "tokens that the features use: all, or those after the thinking", "tokens"),
     Column("cut_off", pl.Boolean, "whether the response was truncated (frames/generation.py)"),
-    *(one.column for one in EXTRAS.values()),
+    *(extra.column for extra in EXTRAS.values()),
     Column("clamped_tokens", pl.UInt32, "sampled tokens whose log-probability was -inf or <= -9999", "tokens"),
     Column("reason", pl.String, "why the features are null; null if there are features", nullable=True),
     *WORD_COLUMNS,

@@ -44,17 +44,18 @@ def compute_features(traces: pl.DataFrame | pl.LazyFrame, vocabulary: int | None
         raise InputError(f"traces: must be a frame from `read_logs`, was {type(traces).__name__}")
     _check_columns(traces.collect_schema())
     if isinstance(traces, pl.LazyFrame):
-        empty = traces.collect_schema().to_frame()
-        parts = traces.collect_batches(chunk_size=RESPONSES_AT_A_TIME, maintain_order=True, lazy=True)
-        return pl.concat([compute_features(empty), *(compute_features(part, vocabulary) for part in parts)])
+        parts = [compute_features(traces.collect_schema().to_frame())]
+        for batch in traces.collect_batches(chunk_size=RESPONSES_AT_A_TIME, maintain_order=True, lazy=True):
+            parts.append(compute_features(batch, vocabulary))
+        return pl.concat(parts)
     _check_lengths(traces)
     if UNUSABLE not in traces.columns:
         traces = traces.with_columns(pl.lit(None, pl.String).alias(UNUSABLE))
     traces = _without_nulls(traces)
     own = (*GENERATIONS.schema, *IDENTITY, UNUSABLE, *buckets.SCHEMA)
-    beside = [name for name in traces.columns if name not in own]
+    further = [name for name in traces.columns if name not in own]
     features = pl.concat([_features_of(part, vocabulary) for part in _parts(traces)])
-    return pl.concat([features, buckets.buckets_of(traces), traces.select(beside)], how="horizontal")
+    return pl.concat([features, buckets.buckets_of(traces), traces.select(further)], how="horizontal")
 
 
 def _check_columns(schema: pl.Schema) -> None:
@@ -82,11 +83,15 @@ def _without_nulls(traces: pl.DataFrame) -> pl.DataFrame:
     absent = pl.any_horizontal(pl.col("token_logprobs", "top_logprobs").is_null())
     if not traces.select(absent.any()).item():
         return traces
-    nothing = {name: pl.lit([], traces.schema[name]) for name in ("token_logprobs", "top_logprobs")}
+
+    def replaced(name: str, replacement: pl.Expr) -> pl.Expr:
+        return pl.when(absent).then(replacement).otherwise(name).alias(name)
+
     return traces.with_columns(
-        pl.when(absent).then(pl.coalesce(UNUSABLE, pl.lit(_NO_LOGPROBS))).otherwise(UNUSABLE).alias(UNUSABLE),
-        **{name: pl.when(absent).then(empty).otherwise(name) for name, empty in nothing.items()},
-        trace_start=pl.when(absent).then(pl.lit(0, pl.UInt32)).otherwise("trace_start"),
+        replaced(UNUSABLE, pl.coalesce(UNUSABLE, pl.lit(_NO_LOGPROBS))),
+        replaced("token_logprobs", pl.lit([], traces.schema["token_logprobs"])),
+        replaced("top_logprobs", pl.lit([], traces.schema["top_logprobs"])),
+        replaced("trace_start", pl.lit(0, pl.UInt32)),
     )
 
 
@@ -174,10 +179,6 @@ def start_after(traces: pl.DataFrame, token: str | None, earlier: str | None) ->
     return traces.with_columns(trace_start=(last + 1).fill_null(pl.col("n_tokens")).cast(pl.UInt32))
 
 
-# Columns of a response that are means over its tokens.
-_MEANS = ("captured_mass", "open_steps", "entropy_error_bound")
-
-
 def missing_mass(features: pl.DataFrame, reason: str = "reason") -> dict[str, Any]:
     """Return means over all tokens of the responses with features (`reason` is null); null without any.
 
@@ -186,12 +187,10 @@ def missing_mass(features: pl.DataFrame, reason: str = "reason") -> dict[str, An
     responses: `trace_tokens`, `clamped_tokens`, `displaced_steps`.
     """
     usable, tokens = pl.col(reason).is_null(), pl.col("trace_tokens").cast(pl.Float64)
-    means = [
-        pl.when(pl.col(name).filter(usable).null_count() == 0)
-        .then((pl.col(name) * tokens).filter(usable).sum() / tokens.filter(usable).sum())
-        .fill_nan(None)
-        .alias(name)
-        for name in _MEANS
-    ]
+    means = []
+    for name in ("captured_mass", "open_steps", "entropy_error_bound"):
+        known = pl.col(name).filter(usable).null_count() == 0
+        mean = (pl.col(name) * tokens).filter(usable).sum() / tokens.filter(usable).sum()
+        means.append(pl.when(known).then(mean).fill_nan(None).alias(name))
     sums = pl.col("trace_tokens", "clamped_tokens", "displaced_steps").cast(pl.UInt64).sum()
     return features.select(*means, sums).row(0, named=True)

@@ -23,17 +23,17 @@ def rounding_error(sampled: np.ndarray, top: np.ndarray, lengths: np.ndarray) ->
     """
     errors = np.zeros(len(lengths))
     for name, fits in (("bfloat16", _is_bfloat16), ("float16", _is_float16)):
-        open_ = errors == 0
-        all_fit = open_ & (lengths > 0) & _all_of(fits(sampled), lengths)
-        if not all_fit.any():
+        # The sampled tokens are tested first: they are few, and rule out most responses.
+        rounded = (errors == 0) & (lengths > 0) & _all_of(fits(sampled), lengths)
+        if not rounded.any():
             continue
-        steps = np.repeat(all_fit, lengths)
+        steps = np.repeat(rounded, lengths)
         fitting = np.zeros(len(sampled), dtype=bool)
         fitting[steps] = fits(top[steps]).all(axis=1)
-        all_fit &= _all_of(fitting, lengths)
-        values = top[np.repeat(all_fit, lengths)]
+        rounded &= _all_of(fitting, lengths)
+        values = top[np.repeat(rounded, lengths)]
         if len(np.unique(values[np.isfinite(values)])) >= _FEWEST:
-            errors[all_fit] = HALF[name]
+            errors[rounded] = HALF[name]
     return errors
 
 

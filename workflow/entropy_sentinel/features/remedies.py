@@ -1,6 +1,5 @@
 """What to do about responses without features, by the reason that `compute` gives."""
 
-import re
 from collections.abc import Mapping
 
 # By the words of a reason; the first entry that a reason contains counts.
@@ -23,4 +22,7 @@ _REMEDIES: Mapping[str, str] = {
 
 def remedy_of(reason: str) -> str | None:
     """Return what to do about responses with this reason; null if nothing can or need be done."""
-    return next((remedy for words, remedy in _REMEDIES.items() if re.search(re.escape(words), reason)), None)
+    for words, remedy in _REMEDIES.items():
+        if words in reason:
+            return remedy
+    return None

@@ -32,8 +32,10 @@ def token_lists(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame:
     lists = {name: split(pl.Series(values), lengths) for name, values in columns.items()}
     lists["bound"] = pl.repeat(None, len(traces), dtype=pl.List(pl.Float64), eager=True)
     if vocabulary:
-        k = np.repeat(traces["top_k_returned"].to_numpy(), lengths) if "top_k_returned" in traces.columns else width
-        lists["bound"] = split(pl.Series(error_bound(1 - columns["captured"], vocabulary - k)), lengths)
+        others: np.ndarray | int = vocabulary - width
+        if "top_k_returned" in traces.columns:
+            others = vocabulary - np.repeat(traces["top_k_returned"].to_numpy(), lengths)
+        lists["bound"] = split(pl.Series(error_bound(1 - columns["captured"], others)), lengths)
     return pl.DataFrame(lists)
 
 
@@ -63,9 +65,10 @@ def _step_columns(sampled: pl.Series, top: pl.Series, k: int, lengths: np.ndarra
     # Without steps, too, there are columns.
     for begin in range(0, max(len(chosen), 1), _STEPS):
         steps = slice(begin, begin + _STEPS)
-        values_of_steps = _columns_of(chosen[steps], matrix[steps], None if absent is None else absent[steps], scratch)
-        columns = columns or {name: np.empty(len(chosen), values.dtype) for name, values in values_of_steps.items()}
-        for name, values in values_of_steps.items():
+        absent_of_steps = None if absent is None else absent[steps]
+        for name, values in _columns_of(chosen[steps], matrix[steps], absent_of_steps, scratch).items():
+            if name not in columns:
+                columns[name] = np.empty(len(chosen), values.dtype)
             columns[name][steps] = values
     # Rounding to half precision may exceed the limits for a sum and for a value near 0.
     error = np.repeat(rounding_error(chosen, matrix, lengths), lengths)
@@ -79,11 +82,13 @@ def _columns_of(
     sampled: np.ndarray, top: np.ndarray, absent: np.ndarray | None, scratch: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Return the columns of n steps: `sampled` (n,), `top` (n, k) with -inf where `absent` (n, k)."""
-    sampled, (log_p, p) = sampled.astype(np.float64), scratch[:, : len(top)]
+    sampled = sampled.astype(np.float64)
+    log_p, p = scratch[:, : len(top)]
     log_p[:] = top
-    # Steps are usually sorted, and their first and last entries are cheaper than their extremes.
-    ends = (log_p[:, 0].copy(), log_p[:, -1].copy()) if _falling(top) else (log_p.max(axis=1), log_p.min(axis=1))
-    largest, smallest = ends
+    if _falling(top):  # as usual: the first and the last entry are cheaper than the extremes
+        largest, smallest = log_p[:, 0].copy(), log_p[:, -1].copy()
+    else:
+        largest, smallest = log_p.max(axis=1), log_p.min(axis=1)
     equal = largest == (smallest if absent is None else np.where(absent, np.inf, log_p).min(axis=1))
     if not (smallest > ZERO_PROBABILITY).all():
         smallest = np.where(log_p > ZERO_PROBABILITY, log_p, np.inf).min(axis=1)

@@ -45,15 +45,17 @@ class StudyNames:
         ran = getattr(self, axis)
         kinds = {"models": "model", "groups": "group", "judges": "judge", "kept": "estimator", "estimated": "estimator"}
         check_names(f"{kinds.get(axis, 'benchmark')} in {where}:", names, dict.fromkeys([*self.known[axis], *ran]))
+        present = [name for name in names if name in ran]
         absent = [name for name in names if name not in ran]
+        if not absent:
+            return present, []
         reasons = {
             "labelled": "not run, or without references",
             "answered": "not run, or without answers",
             "kept": "not in estimation.keep",
             "estimated": "not in estimation.estimators",
         }
-        lines = [f"{where}: left out because {reasons.get(axis, 'not run')}: {', '.join(absent)}"] if absent else []
-        return [name for name in names if name in ran], lines
+        return present, [f"{where}: left out because {reasons.get(axis, 'not run')}: {', '.join(absent)}"]
 
 
 class Reads(Enum):
@@ -141,8 +143,9 @@ class Analysis(Settings):
 
     def named(self, studied: StudyNames, axes: Mapping[str, str]) -> tuple[dict[str, list[str]], list[str]]:
         """Return the names under each of these keys that are run on its axis, and a line for each key with others."""
-        section = next(name for name, section in sections().items() if isinstance(self, section))
-        run, lines = dict[str, list[str]](), list[str]()
+        section = next(name for name, cls in sections().items() if isinstance(self, cls))
+        run: dict[str, list[str]] = {}
+        lines: list[str] = []
         for key, axis in axes.items():
             value = getattr(self, key)
             names = [value] if isinstance(value, str) else value or []

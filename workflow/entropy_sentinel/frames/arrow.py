@@ -71,11 +71,16 @@ def read_traces(path: str | Path, columns: Sequence[str] = tuple(GENERATIONS.sch
     """
     scan_traces(path)
     origin, there = read_provenance(path), pl.read_parquet_schema(path)
-    known = {name: pl.lit(origin[name]) for name in ("model", "benchmark")}
-    known |= {name: pl.lit(None, GENERATIONS.schema[name]) for name in columns if name not in there}
+    constants = {"model": pl.lit(origin["model"]), "benchmark": pl.lit(origin["benchmark"])}
+    in_file = []
+    for name in columns:
+        if name in there:
+            in_file.append(name)
+        else:
+            constants[name] = pl.lit(None, GENERATIONS.schema[name])
     with readable(path, GENERATIONS.stage):
-        for batch in read_batches(path, [name for name in columns if name in there]):
-            yield batch.with_columns(**known).select(*columns, "model", "benchmark")
+        for batch in read_batches(path, in_file):
+            yield batch.with_columns(**constants).select(*columns, "model", "benchmark")
 
 
 def _rows(about: Any, most: int) -> int:

@@ -92,12 +92,13 @@ class Contract:
         stage that recomputes the same content writes the same checksum. This also holds after a column was added,
         because added columns that are entirely null are omitted; they may also be missing.
         """
-        added = {column.name: column.dtype for column in self.columns if column.added}
-        frame = frame.with_columns(
-            pl.lit(None, dtype).alias(name) for name, dtype in added.items() if name not in frame.columns
-        )
+        added = [column for column in self.columns if column.added]
+        absent = [column for column in added if column.name not in frame.columns]
+        frame = frame.with_columns(pl.lit(None, column.dtype).alias(column.name) for column in absent)
         self.check(frame, str(path))
-        frame = frame.drop(name for name in added if frame[name].null_count() == len(frame))
+        for column in added:
+            if frame[column.name].null_count() == len(frame):
+                frame = frame.drop(column.name)
         metadata = {PROVENANCE_KEY: json.dumps({**provenance, "stage": self.stage}, sort_keys=True)}
         with whole_file(path) as partial:
             frame.write_parquet(partial, compression="zstd", metadata=metadata)
@@ -105,11 +106,12 @@ class Contract:
     def read(self, path: str | Path, columns: list[str] | None = None) -> pl.DataFrame:
         """Read all rows of a file of this stage, all columns or some; raises DamagedFileError and ContractError."""
         lazy = self.scan(path)
-        if unknown := [name for name in columns or () if name not in lazy.collect_schema()]:
-            known = ", ".join(lazy.collect_schema())
-            raise ContractError(
-                f"{path}: files of stage '{self.stage}' have no column '{unknown[0]}'; columns: {known}"
-            )
+        known = lazy.collect_schema()
+        for name in columns or ():
+            if name not in known:
+                raise ContractError(
+                    f"{path}: files of stage '{self.stage}' have no column '{name}'; columns: {', '.join(known)}"
+                )
         with readable(path, self.stage):
             frame = lazy.select(columns or list(self.schema)).collect()
         if set(self.key) <= set(frame.columns):
@@ -123,7 +125,8 @@ class Contract:
         """
         with readable(path, self.stage):
             lazy = pl.scan_parquet(path, glob=False)
-            schema, stage = lazy.collect_schema(), _provenance(path).get("stage", self.stage)
+            schema = lazy.collect_schema()
+            stage = _provenance(path).get("stage", self.stage)
         if stage != self.stage:
             raise ContractError(f"{path}: must be a file of stage '{self.stage}', is from stage '{stage}'")
         absent = [column for column in self.columns if column.added and column.name not in schema]
@@ -138,11 +141,12 @@ class Contract:
             raise ContractError(f"{prefix}rows must be unique by {', '.join(self.key)}; twice: {twice}")
 
     def _check_schema(self, schema: pl.Schema, prefix: str) -> None:
-        if missing := [name for name in self.schema if name not in schema]:
-            raise ContractError(f"{prefix}column '{missing[0]}' is missing; columns: {', '.join(schema)}")
-        extra = [name for name in schema if name not in self.schema]
-        if extra and not self.open:
-            raise ContractError(f"{prefix}column '{extra[0]}' is not in the contract of stage '{self.stage}'")
+        for name in self.schema:
+            if name not in schema:
+                raise ContractError(f"{prefix}column '{name}' is missing; columns: {', '.join(schema)}")
+        for name in schema:
+            if name not in self.schema and not self.open:
+                raise ContractError(f"{prefix}column '{name}' is not in the contract of stage '{self.stage}'")
         for column in self.columns:
             if not column.accepts(schema[column.name]):
                 raise ContractError(f"{prefix}column '{column.name}' must be {column.dtype}, was {schema[column.name]}")

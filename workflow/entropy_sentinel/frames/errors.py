@@ -17,12 +17,15 @@ class EntropySentinelError(Exception):
     """Base class; the user sees its message without a traceback."""
 
     def __str__(self) -> str:
-        return "\n".join(map(_shortened, with_urls("; ".join(map(str, self.args))).split("\n")))
+        text = with_urls("; ".join(map(str, self.args)))
+        return "\n".join(map(_shortened, text.split("\n")))
 
 
 def _shortened(line: str) -> str:
     """Return a line without the middle of a long one: a name in it may have any length."""
-    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE * 3 // 4]} … {line[-_LONGEST_LINE // 5 :]}"
+    if len(line) <= _LONGEST_LINE:
+        return line
+    return f"{line[: _LONGEST_LINE * 3 // 4]} … {line[-_LONGEST_LINE // 5 :]}"
 
 
 class ConfigError(EntropySentinelError):

@@ -56,7 +56,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         delete_abandoned(leftover)
     partial = target.with_name(f".{target.name}.{uuid.uuid4().hex}{_PARTIAL}")
     try:
-        with _held(partial):
+        with _empty_file(partial):
             yield partial
             with partial.open("rb") as written:
                 os.fsync(written.fileno())
@@ -88,7 +88,7 @@ def is_stream(path: str | Path) -> bool:
 
 
 @contextmanager
-def _held(path: Path) -> Iterator[None]:
+def _empty_file(path: Path) -> Iterator[None]:
     """Create an empty file, locked during the block; a file without its lock is abandoned."""
     # It gets its name when it is locked, because a partial file without a lock looks abandoned.
     new = _unlocked(path)
@@ -167,7 +167,9 @@ def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Iterable[str
     recognised. Call it before anything is read; `frames.files.whole_file` writes later. Raises OSError for a path
     that cannot be written to, such as a folder.
     """
-    read = {identity: source for source in inputs for identity in _identities(source)}
+    read: dict[tuple[int, int] | Path, str | Path] = {}
+    for source in inputs:
+        read.update(dict.fromkeys(_identities(source), source))
     by_identity: dict[tuple[int, int] | Path, str] = {}
     for option, path in outputs.items():
         if path is None:
@@ -177,14 +179,15 @@ def check_outputs(outputs: Mapping[str, str | Path | None], inputs: Iterable[str
             continue
         for identity in _identities(path):
             if identity in read:
-                raise InputError(
-                    f"{option}: {path} is an input{_also(path, read[identity])}; name another file to write"
-                )
+                same = read[identity]
+                also = "" if str(path) == str(same) else f", as {same}"
+                raise InputError(f"{option}: {path} is an input{also}; name another file to write")
             if other := by_identity.get(identity):
                 raise InputError(f"{option}: {path} is also the file of {other}; name another file")
             by_identity[identity] = option
-        if within := [read[above] for above in Path(os.path.realpath(path)).parents if above in read]:
-            raise InputError(f"{option}: {path} is in {within[0]}, whose files are inputs; name a file elsewhere")
+        for above in Path(os.path.realpath(path)).parents:
+            if above in read:
+                raise InputError(f"{option}: {path} is in {read[above]}, whose files are inputs; name a file elsewhere")
 
 
 def _identities(path: str | Path) -> Iterator[tuple[int, int] | Path]:
@@ -196,7 +199,3 @@ def _identities(path: str | Path) -> Iterator[tuple[int, int] | Path]:
     except OSError:
         return
     yield status.st_dev, status.st_ino
-
-
-def _also(path: str | Path, other: str | Path) -> str:
-    return "" if str(path) == str(other) else f", as {other}"

@@ -125,11 +125,13 @@ def scan_traces(path: str | Path) -> pl.LazyFrame:
 
     Raises ContractError like `Contract.scan`, and if a step has another number of entries than the file states.
     """
-    traces, origin = GENERATIONS.scan(path), read_provenance(path)
-    width, promised = top_k_of(traces.collect_schema()), origin.get("top_k_returned", TOP_K)
+    traces = GENERATIONS.scan(path)
+    origin = read_provenance(path)
+    width = top_k_of(traces.collect_schema())
+    promised = origin.get("top_k_returned", TOP_K)
     if promised not in (width, 0):  # 0: the entries are null, because the mode is NO_LOGPROBS
         raise ContractError(f"{path}: a step must have top_k_returned = {promised} entries, has {width}")
-    return traces.with_columns(**{name: pl.lit(origin[name]) for name in ("model", "benchmark")})
+    return traces.with_columns(model=pl.lit(origin["model"]), benchmark=pl.lit(origin["benchmark"]))
 
 
 def top_k_of(schema: pl.Schema) -> int:

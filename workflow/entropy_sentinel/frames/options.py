@@ -23,15 +23,14 @@ from entropy_sentinel.frames.sections import Settings
 Section = TypeVar("Section", bound=Settings)
 
 # Requirements on values, by the types of Pydantic's errors.
-_KINDS = {
-    "a whole number": ("int_type", "int_parsing", "int_from_float", "int_parsing_size"),
-    "a number": ("float_type", "float_parsing", "finite_number"),
-    "true or false": ("bool_type", "bool_parsing"),
-    "text": ("string_type", "string_unicode"),
-    "a list": ("tuple_type", "list_type"),
-    "a section with keys": ("model_type", "model_attributes_type"),
+_MUST_BE = {
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float", "int_parsing_size"), "a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing", "finite_number"), "a number"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
+    **dict.fromkeys(("string_type", "string_unicode"), "text"),
+    **dict.fromkeys(("tuple_type", "list_type"), "a list"),
+    **dict.fromkeys(("model_type", "model_attributes_type"), "a section with keys"),
 }
-_MUST_BE = {problem: kind for kind, problems in _KINDS.items() for problem in problems}
 _BOUNDS = {"gt": "above {}", "ge": "{} or more", "lt": "below {}", "le": "at most {}"}
 
 
@@ -80,11 +79,13 @@ class Options(Settings):
         field = cls.model_fields[name]
         _check_text(name, text)
         kind: Any = Annotated[field.annotation, *field.metadata]
+        adapter = TypeAdapter(kind, config=cls.model_config)
         try:
-            values = TypeAdapter(kind, config=cls.model_config).validate_python([text] if is_list(field) else text)
+            if is_list(field):
+                return adapter.validate_python([text])[0]
+            return adapter.validate_python(text)
         except ValidationError as error:
             raise ConfigError(_message_of(cls, {**error.errors()[0], "loc": (name,)})) from None
-        return values[0] if is_list(field) else values
 
     @classmethod
     def _known_keys(cls) -> list[str]:
@@ -114,7 +115,8 @@ def checked(settings: type[Section], given: Mapping[str, Any]) -> Section:
 def _message_of(settings: type[Settings], problem: Mapping[str, Any]) -> str:
     """Return the project's message for one of Pydantic's errors."""
     where, field = _place(settings, problem["loc"])
-    begin, was = f"{where}: " if where else "", one_line(without_keys(repr(problem["input"])))[:200]
+    begin = f"{where}: " if where else ""
+    was = one_line(without_keys(repr(problem["input"])))[:200]
     message = problem["msg"].removeprefix("Value error, ")
     if problem["type"] == "missing":
         return f"{begin}must be set"
@@ -168,20 +170,13 @@ def _literals(annotation: Any) -> Iterator[str]:
 
 def bounds(field: FieldInfo) -> str:
     """Return the limits of an option's value, such as `above 0 and below 1`; empty if there are none."""
-    parts = [
-        _BOUNDS[name].format(bound)
-        for constraint in field.metadata
-        for name in _BOUNDS
-        if (bound := _of(constraint, name))
-    ]
+    parts = []
+    for constraint in field.metadata:
+        for name, words in _BOUNDS.items():
+            bound = getattr(constraint, name, None)
+            if bound is not None:
+                parts.append(words.format(f"{bound:,}" if isinstance(bound, int) else f"{bound:g}"))
     return " and ".join(parts)
-
-
-def _of(bound: Any, name: str) -> str | None:
-    value = getattr(bound, name, None)
-    if value is None:
-        return None
-    return f"{value:,}" if isinstance(value, int) else f"{value:g}"
 
 
 def shown(field: FieldInfo) -> Shown:
@@ -191,15 +186,16 @@ def shown(field: FieldInfo) -> Shown:
 
 def meaning(field: FieldInfo) -> str:
     """Return the description of an option with its limits."""
-    must = bounds(field)
-    return f"{str(field.description).rstrip('.')} ({must})." if must else str(field.description)
+    description, limits = str(field.description), bounds(field)
+    return f"{description.rstrip('.')} ({limits})." if limits else description
 
 
 def columns_by(by: Any) -> list[str]:
     """Return the columns that define slices, from a list or a single name; raise InputError for an invalid name."""
-    names = [by] if isinstance(by, str) else list(by) if isinstance(by, Iterable) else [by]
-    if wrong := [name for name in names if not isinstance(name, str)]:
-        raise InputError(f"by: must be names of columns, was {wrong[0]!r}"[:200])
+    names = [by] if isinstance(by, str) or not isinstance(by, Iterable) else list(by)
+    for name in names:
+        if not isinstance(name, str):
+            raise InputError(f"by: must be names of columns, was {name!r}"[:200])
     return names
 
 

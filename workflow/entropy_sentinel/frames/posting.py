@@ -55,8 +55,8 @@ def _problem(request: Request) -> str:
         build_opener(_NoRedirects).open(request, timeout=2 * TIMEOUT_S).close()
     except HTTPError as error:
         error.close()
-        known = error.code in [*HTTPStatus]
-        return f"the server answered {error.code}" + (f" {HTTPStatus(error.code).phrase}" if known else "")
+        phrase = f" {HTTPStatus(error.code).phrase}" if error.code in [*HTTPStatus] else ""
+        return f"the server answered {error.code}{phrase}"
     except Exception as error:  # of any type: the other outputs must still be written
         return type(error.reason if isinstance(error, URLError) else error).__name__
     return ""

@@ -25,7 +25,9 @@ _HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 def printable(text: str) -> str:
     """Return the text with a visible character for each control character; line breaks and tabs stay."""
-    return text if text.isprintable() else "".join(char if char in "\n\t" else _visible(char) for char in text)
+    if text.isprintable():
+        return text
+    return "".join(char if char in "\n\t" else _visible(char) for char in text)
 
 
 def one_line(text: str) -> str:
@@ -47,9 +49,12 @@ _BEGINS = r"[=+\-@\t\r\n＝＋－＠]"
 
 def write_csv(frame: "pl.DataFrame", path: str | Path) -> None:
     """Write a frame as CSV, with texts and column names escaped so that no spreadsheet runs them as formulas."""
+    import polars as pl
     import polars.selectors as cs
 
-    frame.with_columns(as_shown(cs.string())).rename(_shown_names(frame.columns)).write_csv(path)
+    names = pl.select(as_shown(pl.lit(pl.Series(frame.columns, dtype=pl.String)))).to_series()
+    shown = frame.with_columns(as_shown(cs.string()))
+    shown.rename(dict(zip(frame.columns, names, strict=True))).write_csv(path)
 
 
 def write_table(frame: "pl.DataFrame", path: str | Path) -> None:
@@ -84,13 +89,6 @@ def as_written(texts: "pl.Expr") -> "pl.Expr":
     return texts.str.replace(f"^'('*{_BEGINS})", "$1")
 
 
-def _shown_names(names: list[str]) -> dict[str, str]:
-    import polars as pl
-
-    shown = pl.select(as_shown(pl.lit(pl.Series(names, dtype=pl.String)))).to_series()
-    return dict(zip(names, shown, strict=True))
-
-
 def number(value: float | None, form: str = ".3f") -> str:
     """Return a number as text, "-" for null; a number that rounds to zero has no minus sign."""
     if value is None:
@@ -106,7 +104,10 @@ def span(row: Mapping[str, Any], form: str = ".2f") -> str:
 
 def millions(count: float) -> str:
     """Return a count in millions with one decimal, below one with two digits: "1,234.5", "0.16", "0.0015"."""
-    return f"{count / 1e6:,.1f}" if not 0 < count < 1e6 else f"{float(f'{count / 1e6:.2g}'):.8f}".rstrip("0")
+    if not 0 < count < 1e6:
+        return f"{count / 1e6:,.1f}"
+    two_digits = float(f"{count / 1e6:.2g}")
+    return f"{two_digits:.8f}".rstrip("0")
 
 
 def counted(count: float, thing: str) -> str:
@@ -122,21 +123,17 @@ def listed(names: Sequence[str], most: int, separator: str = ", ") -> str:
 
 def html(heading: str, lines: Iterable[str], *tables: tuple[Sequence[str], Sequence[Sequence[str]]]) -> str:
     """Return a heading, lines and tables as HTML; the first column of a table is text, the others are numbers."""
-    parts = [f"<b>{escape(heading)}</b>", *(f"<div>{escape(line)}</div>" for line in lines)]
-    return "<div>" + "".join([*parts, *(_table(*table) for table in tables)]) + "</div>"
-
-
-def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    head = _row("th", headings)
-    return f"<table><thead>{head}</thead><tbody>{''.join(_row('td', row) for row in rows)}</tbody></table>"
+    parts = [f"<b>{escape(heading)}</b>"]
+    parts += [f"<div>{escape(line)}</div>" for line in lines]
+    for headings, rows in tables:
+        body = "".join(_row("td", row) for row in rows)
+        parts.append(f"<table><thead>{_row('th', headings)}</thead><tbody>{body}</tbody></table>")
+    return f"<div>{''.join(parts)}</div>"
 
 
 def _row(tag: str, cells: Sequence[str]) -> str:
-    sides = ["left", *["right"] * (len(cells) - 1)]
-    return (
-        "<tr>"
-        + "".join(
-            f'<{tag} style="text-align:{side}">{escape(cell)}</{tag}>' for side, cell in zip(sides, cells, strict=True)
-        )
-        + "</tr>"
-    )
+    parts = []
+    for place, cell in enumerate(cells):
+        side = "right" if place else "left"
+        parts.append(f'<{tag} style="text-align:{side}">{escape(cell)}</{tag}>')
+    return f"<tr>{''.join(parts)}</tr>"

@@ -43,9 +43,11 @@ def remote_files(url: str, wanted: Callable[[str], bool]) -> Iterator[str]:
     fs, path = _store(url)
     try:
         if glob.has_magic(re.sub(r"^\w+://\[[^/]*\]", "", path.partition("?")[0])):
-            names = [name for name in fs.glob(path) if fs.isfile(name)]
+            names = list(filter(fs.isfile, fs.glob(path)))
+        elif fs.isfile(path):
+            names = [path]
         else:
-            names = [path] if fs.isfile(path) else list(filter(wanted, fs.find(path)))
+            names = list(filter(wanted, fs.find(path)))
         yield from map(fs.unstrip_protocol, sorted(names))
     except Exception as error:  # of any store
         raise InputError(f"{shown_path(url)}: cannot be listed: {_words(error, url)}") from None
@@ -118,7 +120,7 @@ def _copy(url: str) -> Path:
 def _current(fs: Any, path: str, url: str, target: Path) -> Path:
     """Return the copy `target`, downloaded if it is missing, of another version, or changed since."""
     URLS[str(target)] = shown_path(url)
-    facts, partial = (target.parent.with_suffix(suffix) for suffix in (".json", ".partial"))
+    facts, partial = target.parent.with_suffix(".json"), target.parent.with_suffix(".partial")
     try:
         now = _facts(fs, path)
         with suppress(OSError, ValueError):
@@ -127,7 +129,9 @@ def _current(fs: Any, path: str, url: str, target: Path) -> Path:
         now = _downloaded(fs, path, partial, now)
     except Exception as error:  # of any store
         read = partial.stat().st_size if partial.exists() else 0
-        begun = f" after {read:,} bytes, the next run continues from there" if read and _facts_of(partial) else ""
+        begun = ""
+        if read and _facts_of(partial):
+            begun = f" after {read:,} bytes, the next run continues from there"
         raise InputError(f"{shown_path(url)}: cannot be read{begun}: {_words(error, url)}") from None
     partial.replace(target)
     facts.write_text(json.dumps({**now, "copy": _identity(target)}))
@@ -155,7 +159,8 @@ def _facts(fs: Any, path: str) -> dict[str, Any]:
     """Return the version of a file, None if its server does not state one, and its size in bytes, if known."""
     fs.invalidate_cache()
     info = fs.info(path)
-    version = next((str(info[name]) for name in _VERSIONS if info.get(name)), None)
+    stated = [str(info[name]) for name in _VERSIONS if info.get(name)]
+    version = stated[0] if stated else None
     if version is None and not _is_web_server(fs):
         version = fs.ukey(path)
     return {"version": version, "size": info.get("size")}

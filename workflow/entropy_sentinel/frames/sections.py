@@ -38,8 +38,9 @@ def _not_empty(text: str) -> str:
 
 
 def _distinct(values: list[Any]) -> list[Any]:
-    if twice := [value for value in values if values.count(value) > 1]:
-        raise ValueError(f"'{twice[0]}' occurs twice; name each once")
+    for value in values:
+        if values.count(value) > 1:
+            raise ValueError(f"'{value}' occurs twice; name each once")
     return values
 
 
@@ -118,5 +119,7 @@ class Settings(BaseModel):
     @classmethod
     def _known_keys(cls) -> list[str]:
         """Return a section's keys: first its own, then those that it shares with others of its kind."""
-        keys = [key for base in cls.__mro__ for key in getattr(base, "__annotations__", {})]
-        return [key for key in dict.fromkeys(keys) if key in cls.model_fields]
+        names: list[str] = []
+        for base in cls.__mro__:
+            names += getattr(base, "__annotations__", {})
+        return [name for name in dict.fromkeys(names) if name in cls.model_fields]

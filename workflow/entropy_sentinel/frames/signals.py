@@ -96,7 +96,8 @@ def with_reasons(frame: pl.DataFrame, signals: Iterable[str], reason: str = "rea
 
     A signal is missing if it is not a finite number. A row with a reason counts as one without features.
     """
-    lacking = [
-        pl.when(pl.col(name).is_finite().not_().fill_null(True)).then(pl.lit(f"no signal '{name}'")) for name in signals
-    ]
-    return frame.with_columns(pl.coalesce(reason, *lacking)) if lacking else frame
+    reasons = []
+    for name in signals:
+        missing = pl.col(name).is_finite().not_().fill_null(True)
+        reasons.append(pl.when(missing).then(pl.lit(f"no signal '{name}'")))
+    return frame.with_columns(pl.coalesce(reason, *reasons)) if reasons else frame

@@ -28,7 +28,10 @@ def shown_path(path: str | Path) -> str:
 
 def file_name(path: str | Path) -> str:
     """Return a name for a local copy of a URL: the last part of its path, with its end kept if it cannot be a name."""
-    name = re.split("[?#]", _split(str(path))[1])[0].rpartition("/")[2] if url_of(path) else Path(path).name
+    name = Path(path).name
+    if url_of(path):
+        _, rest = _split(str(path))
+        name = re.split("[?#]", rest)[0].rpartition("/")[2]
     valid = "".join(char if char.isprintable() and char != "\\" else "_" for char in name)
     if valid.strip(".") and len(valid.encode()) <= _LONGEST_NAME:
         return valid
@@ -38,7 +41,9 @@ def file_name(path: str | Path) -> str:
 
 def without_secrets(text: str, url: str) -> str:
     """Return a library's message on one line, without secrets of this URL or of any URL in it."""
-    text = _QUERY.sub(f"?{HIDDEN}", _QUOTED.sub(lambda quoted: _without_secrets(quoted[0]), " ".join(text.split())))
+    text = " ".join(text.split())
+    text = _QUOTED.sub(lambda quoted: _without_secrets(quoted[0]), text)
+    text = _QUERY.sub(f"?{HIDDEN}", text)
     for secret in sorted(_secrets(url), key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     return text[:_LONGEST_TEXT]
@@ -50,7 +55,7 @@ def _without_secrets(url: str) -> str:
     host = re.split("[/?#]", rest)[0]
     port = re.sub(r"^\[[^\]]*\]?", "", host.rpartition("@")[2]).partition(":")[2]
     if "@" in host or (port and not port.isdecimal() and "@" in rest):
-        rest = rest.rpartition("@")[2] if "@" not in host else host.rpartition("@")[2] + rest[len(host) :]
+        rest = host.rpartition("@")[2] + rest[len(host) :] if "@" in host else rest.rpartition("@")[2]
     elif port and not port.isdecimal():
         return f"{scheme}://{HIDDEN}"
     return f"{scheme}://{re.split('[?#]', rest)[0]}"
@@ -69,6 +74,7 @@ def _secrets(url: str) -> set[str]:
     except ValueError:
         return set()
     user = parts.netloc.rpartition("@")[0].split(":")
-    query = [pair.partition("=")[2] for pair in parts.query.split("&")]
-    values = [*user, *map(unquote, user), *query, *(value for _, value in parse_qsl(parts.query))]
+    values = [*user, *map(unquote, user)]
+    values += [pair.partition("=")[2] for pair in parts.query.split("&")]
+    values += [value for _, value in parse_qsl(parts.query)]
     return {value for value in values if len(value) > 3}

@@ -58,7 +58,10 @@ def wrapped(text: str, size: float, width: float) -> str:
 
     Lines break at spaces; only a word that is wider than a line breaks within.
     """
-    return "\n".join(part for line in text.split("\n") for part in _lines(line, size, width))
+    lines: list[str] = []
+    for paragraph in text.split("\n"):
+        lines += _lines(paragraph, size, width)
+    return "\n".join(lines)
 
 
 def _lines(text: str, size: float, width: float) -> list[str]:
@@ -103,7 +106,11 @@ def plain(axes: Axes, x: str = "", y: str = "", title: str = "") -> None:
 
 def legend_of(panels: Iterable[Axes]) -> dict[str, Artist]:
     """Return the legend entries of all panels without duplicates: handles by text."""
-    return {text: artist for axes in panels for artist, text in zip(*axes.get_legend_handles_labels(), strict=True)}
+    artists: dict[str, Artist] = {}
+    for axes in panels:
+        of_panel, texts = axes.get_legend_handles_labels()
+        artists |= dict(zip(texts, of_panel, strict=True))
+    return artists
 
 
 def image(figure: Figure, name: str) -> str:
@@ -127,6 +134,7 @@ def write_figure(exhibit: Exhibit, drawing: Drawing, folder: str | Path) -> None
     with style():
         drawing.figure.savefig(f"{stem}.pdf", metadata={"CreationDate": None})
         drawing.figure.savefig(f"{stem}.png", dpi=_PNG_DPI)
-    images = [drawn and image(drawn, exhibit.file) for drawn in (drawing.figure, drawing.narrow)]
-    part = fragment("figure", exhibit, drawing.caption, *images)
+    wide = image(drawing.figure, exhibit.file)
+    narrow = image(drawing.narrow, exhibit.file) if drawing.narrow else None
+    part = fragment("figure", exhibit, drawing.caption, wide, narrow)
     Path(f"{stem}.html").write_text(part, encoding="utf-8")

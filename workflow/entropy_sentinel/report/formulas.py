@@ -36,8 +36,9 @@ def parts(text: str | None) -> list[Part] | None:
     pieces: list[Part] = []
     end = 0
     for match in _FORMULA.finditer(text):
-        latex = next(group for group in match.groups() if group is not None)
-        if (math := _math(latex, match["block"] is not None or match["display"] is not None)) is not None:
+        [latex] = filter(None, match.groups())
+        math = _math(latex, block=match.lastgroup in ("block", "display"))
+        if math is not None:
             pieces += [text[end : match.start()], {"source": match[0], "math": math}]
             end = match.end()
     return [piece for piece in (*pieces, text[end:]) if piece]

@@ -38,8 +38,13 @@ def labelling_page(
         command: The command that reads the file.
         shielded: Whether the file escapes texts like `frames.printable.write_csv`.
     """
-    content = [(row["response"], *(row[name] for name in keys)) for row in rows]
-    wanted = dict.fromkeys([*_FACTS, *keys, *columns])
+    names = dict.fromkeys([*_FACTS, *keys, *columns])
+    content, shown = [], []
+    for row in rows:
+        content.append((row["response"], *[row[key] for key in keys]))
+        facts = {name: row.get(name) for name in names}
+        shown.append(facts | {name: parts(row.get(name)) for name in _TEXTS})
+    labels = [{"key": key, "answer": answer, "saved": saved.get(answer, "")} for key, answer in ANSWERS.items()]
     return render(
         _TEMPLATE,
         title=title,
@@ -47,14 +52,9 @@ def labelling_page(
         references=any("reference" in row for row in rows),
         command=command,
         data={
-            "rows": [
-                {name: row.get(name) for name in wanted} | {name: parts(row.get(name)) for name in _TEXTS}
-                for row in rows
-            ],
+            "rows": shown,
             "answers": list(given),
-            "labels": [
-                {"key": key, "answer": answer, "saved": saved.get(answer, "")} for key, answer in ANSWERS.items()
-            ],
+            "labels": labels,
             "keys": list(keys),
             "columns": list(columns),
             "file": file,

@@ -37,59 +37,58 @@ def origins(provenance: Provenance, by: str) -> Origins:
 
     `by` is the key, `model` or `benchmark`, that every dict has. Settings empty everywhere are left out.
     """
-    entries = [(str(entry[by]), _flat(entry)) for entry in provenance]
-    names = list(dict.fromkeys(name for name, _ in entries))
-    keys = [key for key in dict.fromkeys(key for _, entry in entries for key in entry) if key not in _OF_ONE_FILE]
-    values = {
-        key: {name: _distinct(entry.get(key, "") for other, entry in entries if other == name) for name in names}
-        for key in keys
-    }
-    shared = {key: set(map(tuple, texts_of.values())) for key, texts_of in values.items()}
-    same = [key for key in keys if len(shared[key]) == 1]
-    different = [key for key in keys if len(shared[key]) > 1]
-    texts = {key: " / ".join(next(iter(shared[key]))) for key in same}
-    return Origins(
-        tuple((_title(key), text) for key, text in texts.items() if text),
-        (_title(by), *map(_title, different)),
-        tuple((name, *(" / ".join(values[key][name]) or "-" for key in different)) for name in names),
-        tuple(
-            f"{name}: {_title(key)} differs between files: {', '.join(value or 'empty' for value in texts_of)}."
-            for key in keys
-            for name, texts_of in values[key].items()
-            if len(texts_of) > 1 and key not in _EACH_ITS_OWN
-        ),
-    )
+    by_name: dict[str, list[dict[str, str]]] = {}
+    keys: dict[str, None] = {}
+    for file in provenance:
+        settings = _flat(file)
+        by_name.setdefault(str(file[by]), []).append(settings)
+        keys |= dict.fromkeys(settings)
+    shared, conflicts = [], []
+    headings, rows = [_title(by)], [[name] for name in by_name]
+    for key in keys:
+        if key in _OF_ONE_FILE:
+            continue
+        # The different values of each model's or benchmark's files.
+        values = [list(dict.fromkeys(settings.get(key, "") for settings in files)) for files in by_name.values()]
+        if all(own == values[0] for own in values):
+            if text := " / ".join(values[0]):
+                shared.append((_title(key), text))
+        else:
+            headings.append(_title(key))
+            for row, own in zip(rows, values, strict=True):
+                row.append(" / ".join(own) or "-")
+        if key not in _EACH_ITS_OWN:
+            for name, own in zip(by_name, values, strict=True):
+                if len(own) > 1:
+                    different = ", ".join(value or "empty" for value in own)
+                    conflicts.append(f"{name}: {_title(key)} differs between files: {different}.")
+    return Origins(tuple(shared), tuple(headings), tuple(map(tuple, rows)), tuple(conflicts))
 
 
 def miscounts(benchmarks: Provenance, expected: Mapping[str, int | None]) -> tuple[str, ...]:
     """Return a line for each benchmark whose source has a different number of items than published."""
-    return tuple(
-        f"{entry['benchmark']}: {entry['items_in_source']} items, the published count is {published}."
-        for entry in benchmarks
-        if (published := expected.get(entry["benchmark"])) not in (None, entry["items_in_source"])
-    )
-
-
-def _distinct(values: Any) -> list[str]:
-    return list(dict.fromkeys(values))
+    lines = []
+    for entry in benchmarks:
+        published = expected.get(entry["benchmark"])
+        if published not in (None, entry["items_in_source"]):
+            lines.append(f"{entry['benchmark']}: {entry['items_in_source']} items, the published count is {published}.")
+    return tuple(lines)
 
 
 def _flat(entry: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
     """Return nested settings by their path, such as `sampling temperature`, as text; empty ones as ""."""
     flat: dict[str, str] = {}
     for key, value in entry.items():
+        # Imported traces and traces of earlier releases may contain secrets, which are now rejected.
         if isinstance(value, Mapping):
             flat |= _flat(value, f"{prefix}{key} ")
+        elif value is None or value == []:
+            flat[prefix + key] = ""
+        elif isinstance(value, str):
+            flat[prefix + key] = "***" if is_secret_name(key) else without_keys(value)
         else:
-            # Imported traces and traces of earlier releases may contain values that are now rejected.
-            flat[prefix + key] = "***" if is_secret_name(key) and isinstance(value, str) else without_keys(_text(value))
+            flat[prefix + key] = without_keys(json.dumps(value))
     return flat
-
-
-def _text(value: Any) -> str:
-    if value is None or value == []:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _title(key: str) -> str:

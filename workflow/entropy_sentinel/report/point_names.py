@@ -51,8 +51,10 @@ def name_points(
     sizes = np.array([text.get_window_extent().size for text in texts]) * (_WIDER, 1) + _AROUND
     places = [_places(pixel, size) for pixel, size in zip(pixels, sizes, strict=True)]
     markers = np.concatenate([pixels - _MARKER, pixels + _MARKER], axis=1)
-    alone = partial(_alone, markers=markers, bars=_bar_boxes(axes, bars), frame=_frame(axes))
-    costs = [alone(own, pixel, point) for point, (own, pixel) in enumerate(zip(places, pixels, strict=True))]
+    extent = axes.get_window_extent()
+    frame = np.array([extent.x0 + _FREE, extent.y0 + _FREE, extent.x1 - _FREE, extent.y1 - _FREE])
+    alone = partial(_alone, markers=markers, bars=_bar_boxes(axes, bars), frame=frame)
+    costs = [alone(own, pixels[point], point) for point, own in enumerate(places)]
     chosen = _cheapest(places, pixels, costs)
     for text, pixel, own, place in zip(texts, pixels, places, chosen, strict=True):
         _put(axes, text, pixel, own[place], distance=_DISTANCES[place // len(_DIRECTIONS)])
@@ -62,13 +64,14 @@ def _put(axes: Axes, text: Text, pixel: np.ndarray, box: np.ndarray, distance: f
     """Write a name into its box, aligned to the side of its point, because its width varies with the resolution."""
     to_data = axes.transData.inverted()
     (left, lower), (right, upper) = box[:2] + _AROUND[0] / 2, box[2:] - _AROUND[0] / 2
-    beside: Literal["left", "right", "center"] = (
-        "left" if pixel[0] < box[0] else "right" if pixel[0] > box[2] else "center"
-    )
-    text.set_horizontalalignment(beside)
-    middle = (lower + upper) / 2
-    x, y = to_data.transform(({"left": left, "right": right}.get(beside, (left + right) / 2), middle))
-    text.set_position((x, y))
+    side: Literal["left", "right", "center"] = "center"
+    x = (left + right) / 2
+    if pixel[0] < box[0]:
+        side, x = "left", left
+    elif pixel[0] > box[2]:
+        side, x = "right", right
+    text.set_horizontalalignment(side)
+    text.set_position(tuple(to_data.transform((x, (lower + upper) / 2))))
     if distance > _LINED:
         ends = to_data.transform([_nearest(box, pixel), pixel])
         axes.add_artist(Line2D(*ends.T, **_LINE)).set_in_layout(False)
@@ -101,7 +104,8 @@ def _alone(
 
 def _cheapest(places: Sequence[np.ndarray], pixels: np.ndarray, costs: Sequence[np.ndarray]) -> np.ndarray:
     """Return the index of the chosen place of each name."""
-    random, best, least = np.random.default_rng(_SEED), np.zeros(len(places), dtype=int), np.inf
+    random = np.random.default_rng(_SEED)
+    best, least = np.zeros(len(places), dtype=int), np.inf
     for _ in range(_TRIES):
         chosen = np.array([int(np.argmin(cost)) for cost in costs])
         order = random.permutation(len(places))
@@ -111,9 +115,9 @@ def _cheapest(places: Sequence[np.ndarray], pixels: np.ndarray, costs: Sequence[
                 chosen[name] = np.argmin(costs[name] + _beside(name, places, pixels, chosen))
             if (before == chosen).all():
                 break
-        total = sum(
-            costs[name][place] + _beside(name, places, pixels, chosen)[place] / 2 for name, place in enumerate(chosen)
-        )
+        total = 0.0
+        for name, place in enumerate(chosen):
+            total += costs[name][place] + _beside(name, places, pixels, chosen)[place] / 2
         if total < least:
             best, least = chosen, total
     return best
@@ -121,7 +125,8 @@ def _cheapest(places: Sequence[np.ndarray], pixels: np.ndarray, costs: Sequence[
 
 def _beside(name: int, places: Sequence[np.ndarray], pixels: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     """Return the cost of each place of a name given the places of the others, (n_places,)."""
-    others = np.array([own[chosen[other]] for other, own in enumerate(places) if other != name]).reshape(-1, 4)
+    boxes = np.array([own[place] for own, place in zip(places, chosen, strict=True)])
+    others = np.delete(boxes, name, axis=0)
     over: np.ndarray = _OVER_NAME * _common(places[name], others).sum(axis=1)
     return over + _CROSSED * _lines_across(name, places, pixels, chosen)
 
@@ -157,10 +162,8 @@ def _common(some: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def _bar_boxes(axes: Axes, bars: Bars) -> np.ndarray:
-    ends = [axes.transData.transform([(x, lower), (x, upper)]) for x, lower, upper in bars]
-    return np.array([[*(low - _BAR), *(high + _BAR)] for low, high in ends]).reshape(-1, 4)
-
-
-def _frame(axes: Axes) -> np.ndarray:
-    box = axes.get_window_extent()
-    return np.array([box.x0 + _FREE, box.y0 + _FREE, box.x1 - _FREE, box.y1 - _FREE])
+    boxes = []
+    for x, lower, upper in bars:
+        low, high = axes.transData.transform([(x, lower), (x, upper)])
+        boxes.append([*(low - _BAR), *(high + _BAR)])
+    return np.array(boxes).reshape(-1, 4)

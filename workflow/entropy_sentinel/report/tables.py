@@ -38,13 +38,18 @@ class Table:
 
     def cells(self) -> list[list[str]]:
         """Return the rows as text: floats rounded to `decimals`, null as "-" or its entry in `words`."""
-        return [
-            [
-                self.words[place, column] if value is None and (place, column) in self.words else self._cell(value)
-                for column, value in zip(self.frame.columns, row, strict=True)
-            ]
-            for place, row in enumerate(self.frame.iter_rows())
-        ]
+        rows = []
+        for place, values in enumerate(self.frame.iter_rows()):
+            cells = []
+            for column, value in zip(self.frame.columns, values, strict=True):
+                if value is None:
+                    cells.append(self.words.get((place, column), "-"))
+                elif isinstance(value, float):
+                    cells.append(number(value, f".{self.decimals}f"))
+                else:
+                    cells.append(str(value))
+            rows.append(cells)
+        return rows
 
     def numeric(self) -> list[bool]:
         """Return whether each column holds numbers."""
@@ -61,28 +66,25 @@ class Table:
             return headings, cells, numeric
         n_keys = len(numeric) - n_numbers
         names = [", ".join(row[:n_keys]) for row in cells]
-        turned = [
-            [heading, *column]
-            for heading, *column in zip(headings[n_keys:], *(row[n_keys:] for row in cells), strict=True)
-        ]
-        return ["Number", *names], turned, [False, *[True] * len(names)]
-
-    def _cell(self, value: object) -> str:
-        if value is None or isinstance(value, float):
-            return number(value, f".{self.decimals}f")
-        return str(value)
+        transposed = []
+        for place in range(n_keys, len(headings)):
+            transposed.append([headings[place], *[row[place] for row in cells]])
+        return ["Number", *names], transposed, [False, *[True] * len(names)]
 
 
 def headed(
     frame: pl.DataFrame, headings: Mapping[str, str], words: Mapping[str, Callable[[Any], str]] | None = None
 ) -> pl.DataFrame:
     """Select and rename the columns of a frame that have a heading; `words` has the texts for a column's values."""
-    texts = {
-        name: pl.Series(name, [None if value is None else of(value) for value in frame[name]], pl.String)
-        for name, of in (words or {}).items()
-        if name in headings
-    }
-    return frame.select(texts.get(name, frame[name]).alias(heading) for name, heading in headings.items())
+    columns = []
+    for name, heading in headings.items():
+        column = frame[name]
+        if words and name in words:
+            in_words = words[name]
+            texts = [None if value is None else in_words(value) for value in column]
+            column = pl.Series(name, texts, pl.String)
+        columns.append(column.alias(heading))
+    return frame.select(columns)
 
 
 def number_frame(rows: Sequence[dict[str, Any]], keys: Sequence[str], numbers: Iterable[str]) -> pl.DataFrame:
@@ -99,12 +101,14 @@ def missing_notes(missing: Iterable[tuple[str, str, str]]) -> list[str]:
     rows: dict[str, dict[str, None]] = {}
     for value, reason, row in missing:
         rows.setdefault(f"No {value} ({reason})", {})[row] = None
-    return [f"{what}: {'; '.join(_few(list(of)))}." for what, of in rows.items()]
-
-
-def _few(names: list[str]) -> list[str]:
-    further = len(names) - _MOST_NAMED
-    return names if further <= 1 else [*names[:_MOST_NAMED], f"and {further} more"]
+    notes = []
+    for what, of_note in rows.items():
+        names = list(of_note)
+        further = len(names) - _MOST_NAMED
+        if further > 1:
+            names = [*names[:_MOST_NAMED], f"and {further} more"]
+        notes.append(f"{what}: {'; '.join(names)}.")
+    return notes
 
 
 def write_table(exhibit: Exhibit, table: Table, folder: str | Path) -> None:
@@ -118,8 +122,12 @@ def write_table(exhibit: Exhibit, table: Table, folder: str | Path) -> None:
     if table.published:
         _write_csv(table.published, Path(folder) / f"{exhibit.published.file}.csv")
         table = table if table.published.frame.height else replace(table, published=None)
-    texts = {"md": _markdown(exhibit, table), "tex": _latex(exhibit, table)}
-    for kind, text in (texts | {"html": fragment("table", exhibit, table)}).items():
+    texts = {
+        "md": _markdown(exhibit, table),
+        "tex": _latex(exhibit, table),
+        "html": fragment("table", exhibit, table),
+    }
+    for kind, text in texts.items():
         Path(f"{stem}.{kind}").write_text(text, encoding="utf-8")
 
 

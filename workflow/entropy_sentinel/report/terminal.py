@@ -23,14 +23,15 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]], last_is_total:
 
     Every cell is on one line. Control characters in it are made visible and have no effect.
     """
-    headings, lines = [*map(one_line, headings)], [[*map(one_line, line)] for line in rows]
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for number, heading in enumerate(headings):
-        needed = max(map(len, [*heading.split(), *(line[number] for line in lines)]), default=0)
-        made.add_column(heading, justify="right" if number else "left", min_width=needed)
+    lines = [list(map(one_line, row)) for row in rows]
+    formatted = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for number, heading in enumerate(map(one_line, headings)):
+        unbroken = [*heading.split(), *[line[number] for line in lines]]
+        width = max(map(len, unbroken), default=0)
+        formatted.add_column(heading, justify="right" if number else "left", min_width=width)
     for line in lines:
-        made.add_row(*line, style="bold" if last_is_total and line is lines[-1] else None)
-    return made
+        formatted.add_row(*line, style="bold" if last_is_total and line is lines[-1] else None)
+    return formatted
 
 
 def show(parts: Iterable[Part], file: TextIO | None = None) -> None:
@@ -66,9 +67,11 @@ def _row_by_row(wide: Table, width: int) -> list[Text]:
     lines = [Text(headings[0], style="bold underline")]
     for cells in zip(*(column.cells for column in wide.columns), strict=True):
         lines.append(Text(str(cells[0]), style="bold"))
-        named = [f"{heading} {cell}".rstrip() for heading, cell in zip(headings[1:], cells[1:], strict=True) if cell]
         line = ""
-        for entry in named:
+        for heading, cell in zip(headings[1:], cells[1:], strict=True):
+            if not cell:
+                continue
+            entry = f"{heading} {cell}".rstrip()
             if line and len(line) + 2 + len(entry) > width - 2:
                 lines.append(Text(f"  {line},"))
                 line = entry

@@ -53,10 +53,9 @@ class Token:
             f"token {self.position}{name}: {self.probability:.1%}",
             f"entropy {self.entropy:.2f} nats, surprise {self.surprise:.2f} nats",
         ]
-        lines += [
-            f"{rank}. {probability:.1%}{'' if text is None else f' {text!r}'}"
-            for rank, (text, probability) in enumerate(self.alternatives, 1)
-        ]
+        for rank, (text, probability) in enumerate(self.alternatives, 1):
+            name = "" if text is None else f" {text!r}"
+            lines.append(f"{rank}. {probability:.1%}{name}")
         return "\n".join(lines)
 
 
@@ -87,17 +86,11 @@ def read_tokens(
             # Without these, the sampled token is the only likely token with a known text.
             for rank in np.flatnonzero(top == row["token_logprobs"][place])[:1]:
                 names[rank] = named[place]
-        yield Token(
-            place + 1,
-            named[place],
-            row["token_logprobs"][place],
-            entropy(top),
-            tuple(
-                (name, float(np.exp(logprob)))
-                for name, logprob in zip(names[:alternatives], top, strict=False)
-                if logprob > ZERO_PROBABILITY
-            ),
-        )
+        kept = []
+        for name, logprob in zip(names[:alternatives], top, strict=False):
+            if logprob > ZERO_PROBABILITY:
+                kept.append((name, float(np.exp(logprob))))
+        yield Token(place + 1, named[place], row["token_logprobs"][place], entropy(top), tuple(kept))
 
 
 def entropy(top_logprobs: Numbers) -> float:
@@ -109,8 +102,10 @@ def entropy(top_logprobs: Numbers) -> float:
 
 def parts(tokens: Sequence[Token]) -> list[Sequence[Token]]:
     """Return the shown tokens: a single part, or two, before and after the tokens that `read_tokens` left out."""
-    head = next((place for place, token in enumerate(tokens) if token.position != place + 1), None)
-    return [tokens] if head is None else [tokens[:head], tokens[head:]]
+    for place, token in enumerate(tokens):
+        if token.position != place + 1:
+            return [tokens[:place], tokens[place:]]
+    return [tokens]
 
 
 def cut(text: str) -> str:

@@ -56,5 +56,10 @@ def rules_of(family: str) -> Path | None:
 
 
 FAMILIES: dict[str, Family] = _families()
-SIGNALS: dict[str, Signal] = {signal.name: signal for family in FAMILIES.values() for signal in family.signals}
-FAMILY_OF: dict[str, str] = {signal.name: name for name, family in FAMILIES.items() for signal in family.signals}
+SIGNALS: dict[str, Signal] = {}
+# The name of each signal's family.
+FAMILY_OF: dict[str, str] = {}
+for _name, _family in FAMILIES.items():
+    for _signal in _family.signals:
+        SIGNALS[_signal.name] = _signal
+        FAMILY_OF[_signal.name] = _name

@@ -20,12 +20,12 @@ def compute_signals(family: str, traces: pl.LazyFrame, **settings: Any) -> tuple
     compute = FAMILIES[family].compute
     assert compute is not None  # only `tokens` has none
     try:
-        made = compute(traces, **settings)
+        result = compute(traces, **settings)
     except Exception as error:
         if is_own("signals", family) or isinstance(error, EntropySentinelError):
             raise
         raise InputError(failed(f"signals/{family}: compute failed", error, place_of("signals", family))) from error
-    values, told = made if isinstance(made, tuple) else (made, {})
+    values, facts = result if isinstance(result, tuple) else (result, {})
     n_rows = traces.select(pl.len()).collect().item()
     if len(values) != n_rows:
         raise InputError(
@@ -35,7 +35,7 @@ def compute_signals(family: str, traces: pl.LazyFrame, **settings: Any) -> tuple
     for name in names:
         if name not in values.columns:
             raise InputError(f"signals/{family}: compute must return column '{name}', gave {', '.join(values.columns)}")
-    return values.with_columns(pl.col(names).cast(pl.Float64)), told
+    return values.with_columns(pl.col(names).cast(pl.Float64)), facts
 
 
 def with_signals(features: pl.DataFrame, traces: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
@@ -50,12 +50,15 @@ def with_signals(features: pl.DataFrame, traces: pl.DataFrame, names: Sequence[s
             raise ConfigError(f"signals: '{name}' is a family; name the signals that you need: {own_signals}")
         if name not in SIGNALS:
             raise ConfigError(f"signals: unknown signal '{name}'; known: {', '.join(SIGNALS)}")
-    own = {name: _numbers(features, name) for name in names}
-    families = dict.fromkeys(FAMILY_OF[name] for name in names if own[name].has_nulls())
-    computed = [compute_signals(family, traces.lazy())[0] for family in families if is_computed(family)]
-    made = {name: frame[name] for frame in computed for name in names if name in frame.columns}
-    filled = {name: own[name].fill_null(column) for name, column in made.items()}
-    return features.with_columns(**own | filled)
+    columns = {name: _numbers(features, name) for name in names}
+    # A family computes all of its signals at once.
+    incomplete = dict.fromkeys(FAMILY_OF[name] for name in names if columns[name].has_nulls())
+    for family in filter(is_computed, incomplete):
+        computed, _ = compute_signals(family, traces.lazy())
+        for name in names:
+            if name in computed.columns:
+                columns[name] = columns[name].fill_null(computed[name])
+    return features.with_columns(**columns)
 
 
 def _numbers(features: pl.DataFrame, name: str) -> pl.Series:

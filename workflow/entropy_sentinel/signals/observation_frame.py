@@ -23,12 +23,12 @@ OBSERVATIONS = Contract(
         Column("label_reason", pl.String, "why the label is null", nullable=True),
         Column("n_tokens", pl.UInt32, "length of the response", "tokens"),
         Column("finish_reason", pl.String, "`stop` if the response is complete (frames/generation.py)"),
-        *(one.column for one in CATALOGUE.values()),
+        *(feature.column for feature in CATALOGUE.values()),
         Column("trace_tokens", pl.UInt32, "tokens that the features use", "tokens"),
         Column("cut_off", pl.Boolean, "whether the response was truncated (frames/generation.py)"),
         Column("clamped_tokens", pl.UInt32, "sampled tokens whose log-probability was -inf or <= -9999", "tokens"),
         Column("displaced_steps", pl.UInt32, "steps whose entropy may lack a term (frames/generation.py)", "tokens"),
-        *(one.column for one in EXTRAS.values()),
+        *(extra.column for extra in EXTRAS.values()),
         Column(
             "kind", pl.String, "kind of question within the benchmark; null if not given", nullable=True, added=True
         ),
@@ -43,8 +43,10 @@ DOMAIN = pl.coalesce(pl.format("{}/{}", "benchmark", "kind"), "benchmark").alias
 
 def observations_of(families: Iterable[str]) -> Contract:
     """Return the contract of observations with the signals of these families and of `tokens`."""
-    signals = (signal.column for family in families for signal in FAMILIES[family].signals)
-    return replace(OBSERVATIONS, open=False, columns=(*OBSERVATIONS.columns, *signals))
+    columns = list(OBSERVATIONS.columns)
+    for family in families:
+        columns += [signal.column for signal in FAMILIES[family].signals]
+    return replace(OBSERVATIONS, open=False, columns=tuple(columns))
 
 
 def families_of(path: str | Path) -> list[str]:

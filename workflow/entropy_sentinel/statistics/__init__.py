@@ -1,1 +1,1 @@
-"""Errors, intervals, splits, rejection, scores of intervals, agreement and concordance, uncertainties."""
+"""Errors, intervals, splits, agreement, calibration, drops and allocation: statistics that several rooms use."""

@@ -35,13 +35,16 @@ def clustered_size(hits: Numbers, clusters: Numbers) -> float:
     `clusters`, (n,), is a number for the question of each row. The size is n over the design effect (Kish 1965), at
     most n. If all rows are equal, it is the number of clusters.
     """
-    hits, clusters = np.asarray(hits, dtype=float), np.unique(np.asarray(clusters), return_inverse=True)[1]
-    n, n_clusters = len(hits), len(np.unique(clusters))
-    if n_clusters == n:
+    hits = np.asarray(hits, dtype=float)
+    distinct, cluster = np.unique(np.asarray(clusters), return_inverse=True)
+    n = len(hits)
+    if len(distinct) == n:
         return float(n)
     share = hits.mean()
-    between = (np.bincount(clusters, hits - share) ** 2).sum()
-    return float(min(n, n * n * share * (1 - share) / between)) if between else float(n_clusters)
+    between = (np.bincount(cluster, hits - share) ** 2).sum()
+    if not between:
+        return float(len(distinct))
+    return float(min(n, n * n * share * (1 - share) / between))
 
 
 def _undefined(reason: str) -> Interval:
@@ -67,7 +70,8 @@ def wilson(successes: float, n: float, level: float = LEVEL) -> Interval:
     half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
     # For 0 or n successes the limit is exactly 0 or 1, but for rounding.
     lower = 0.0 if successes <= 0 else float(max(centre - half, 0))
-    return Interval(float(share), lower, 1.0 if successes >= n else float(min(centre + half, 1)))
+    upper = 1.0 if successes >= n else float(min(centre + half, 1))
+    return Interval(float(share), lower, upper)
 
 
 def kappa(counts: Sequence[Sequence[float]], level: float = LEVEL) -> Interval:
@@ -87,7 +91,8 @@ def kappa(counts: Sequence[Sequence[float]], level: float = LEVEL) -> Interval:
     share = table / n
     rows, columns = share.sum(axis=1), share.sum(axis=0)
     agreed, by_chance = float(np.trace(share)), float(rows @ columns)
-    differs, constant = bool((table - np.diag(np.diag(table))).any()), 1 in ((rows > 0).sum(), (columns > 0).sum())
+    differs = bool((table - np.diag(np.diag(table))).any())
+    constant = (rows > 0).sum() == 1 or (columns > 0).sum() == 1
     if constant and not differs:
         return _undefined("both judges always give the same verdict")
     value = float((agreed - by_chance) / (1 - by_chance))
@@ -143,9 +148,8 @@ def _corrected_limits(
     If the samples are so small that the additions make the judge uninformative, the limits are 0 and 1.
     """
     seen = (positive + z**2 / 2) / (n + z**2)
-    (caught, n_caught), (spared, n_spared) = (
-        ((hits + 1) / (size + 2), size + 2) for hits, size in (sensitivity, specificity)
-    )
+    n_caught, n_spared = sensitivity[1] + 2, specificity[1] + 2
+    caught, spared = (sensitivity[0] + 1) / n_caught, (specificity[0] + 1) / n_spared
     if caught + spared <= 1:
         return 0.0, 1.0
     value = (seen + spared - 1) / (caught + spared - 1)

@@ -25,7 +25,7 @@ def apportion(shares: Numbers, least: Numbers, most: Numbers, total: int) -> np.
         n, share = int(given[place]), float(shares[place])
         return (-share / math.sqrt(n * (n + 1)) if n else -math.inf, -share, place)
 
-    waiting = [entry(place) for place in range(len(given)) if given[place] < most[place]]
+    waiting = [entry(int(place)) for place in np.flatnonzero(given < most)]
     heapq.heapify(waiting)
     for _ in range(total - int(given.sum())):
         if not waiting:

@@ -34,7 +34,11 @@ def stable_classes(counts: Numbers) -> int | None:
     n = int(seen.sum())
     if n < LEAST_SAMPLES:
         return None
-    return sum(wilson(count, n, ONE_SIDED).known()[1] >= LEAST_MASS for count in seen.tolist())
+    n_stable = 0
+    for count in seen.tolist():
+        _, lower, _ = wilson(count, n, ONE_SIDED).known()
+        n_stable += lower >= LEAST_MASS
+    return n_stable
 
 
 def ambiguous_share(n_ambiguous: int, n_questions: int) -> Interval:
@@ -44,10 +48,13 @@ def ambiguous_share(n_ambiguous: int, n_questions: int) -> Interval:
 
 def why_ambiguous(n_ambiguous: int, n_questions: int) -> str | None:
     """Return the warning for a slice with this many questions that look ambiguous; null if it needs none."""
-    if n_questions < LEAST_QUESTIONS or ambiguous_share(n_ambiguous, n_questions).known()[1] <= LARGEST_SHARE:
+    if n_questions < LEAST_QUESTIONS:
+        return None
+    share, lower, _ = ambiguous_share(n_ambiguous, n_questions).known()
+    if lower <= LARGEST_SHARE:
         return None
     return (
-        f"{n_ambiguous / n_questions:.0%} of the {n_questions:,} questions with {LEAST_SAMPLES} samples or more have "
+        f"{share:.0%} of the {n_questions:,} questions with {LEAST_SAMPLES} samples or more have "
         "several answers that occur repeatedly: if they are right answers, high entropy does not mean wrong"
     )
 

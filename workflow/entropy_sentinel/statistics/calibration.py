@@ -41,7 +41,8 @@ def sums_of(p: Numbers, correct: Numbers) -> list[list[float]]:
     probabilities, right = np.asarray(p, dtype=float), np.asarray(correct, dtype=float)
     place = np.minimum((probabilities * BINS).astype(int), BINS - 1)
     columns = (np.ones(len(right)), probabilities, right, (probabilities - right) ** 2)
-    sums: list[list[float]] = np.column_stack([np.bincount(place, column, BINS) for column in columns]).tolist()
+    of_bins = [np.bincount(place, column, BINS) for column in columns]
+    sums: list[list[float]] = np.column_stack(of_bins).tolist()
     return sums
 
 
@@ -51,10 +52,10 @@ def calibration(parts: Iterable[Sequence[Sequence[float]]]) -> Calibration | Non
     n = total[:, 0].sum()
     if not n:
         return None
-    bins = tuple(
-        Bin(place / BINS, (place + 1) / BINS, int(count), predicted / count, correct / count)
-        for place, (count, predicted, correct, _) in enumerate(total.tolist())
-        if count
-    )
-    ece = sum(part.n * abs(part.predicted - part.correct) for part in bins) / n
-    return Calibration(bins, int(n), float(total[:, 3].sum() / n), float(ece))
+    bins, distance = [], 0.0
+    for place, (count, predicted, correct, _) in enumerate(total.tolist()):
+        if count:
+            part = Bin(place / BINS, (place + 1) / BINS, int(count), predicted / count, correct / count)
+            bins.append(part)
+            distance += part.n * abs(part.predicted - part.correct)
+    return Calibration(tuple(bins), int(n), brier=float(total[:, 3].sum() / n), ece=float(distance / n))

@@ -160,9 +160,13 @@ class _Finder:
         """Return the first change from the windows `baseline` that is evident in the windows from `start` to `end`."""
         for first in range(start, end, _BATCH):
             looks = np.arange(first, min(first + _BATCH, end))
-            hits = [hit for sign in signs if (hit := self._among(baseline, start, looks, sign)) is not None]
-            if hits:
-                return min(hits, key=lambda hit: hit.seen)
+            changes = []
+            for sign in signs:
+                change = self._among(baseline, start, looks, sign)
+                if change is not None:
+                    changes.append(change)
+            if changes:
+                return min(changes, key=lambda change: change.seen)
         return None
 
     def _among(self, baseline: np.ndarray, start: int, looks: np.ndarray, sign: int) -> _Change | None:
@@ -171,10 +175,10 @@ class _Finder:
         best = log_evidence.argmax(axis=1)
         rows = np.arange(len(looks))
         statistic = np.exp(np.minimum(log_evidence, 600)).sum(axis=1)
-        hit = (statistic >= self._rule.windows) & (difference[rows, best] >= self._rule.smallest)
-        if not hit.any():
+        evident = (statistic >= self._rule.windows) & (difference[rows, best] >= self._rule.smallest)
+        if not evident.any():
             return None
-        row = int(hit.argmax())
+        row = int(evident.argmax())
         return _Change(int(looks[row] - best[row]), int(looks[row]), sign)
 
     def _evidence(
@@ -182,7 +186,9 @@ class _Finder:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the log-evidence of a change at each look, by its age in windows, and its size, both (l, ages)."""
         series = self._series
-        n, squares = np.append(0, np.cumsum(series.n)), np.append(0, np.cumsum(series.n.astype(float) ** 2))
+        # Sums over all windows before each position.
+        n = np.append(0, np.cumsum(series.n))
+        squares = np.append(0, np.cumsum(series.n.astype(float) ** 2))
         values = np.concatenate([np.zeros((1, series.values.shape[1])), np.cumsum(series.values, axis=0)])
         ages = np.arange(min(int(looks[-1]) - start + 1, LOOKBACK))
         begins = np.maximum(looks[:, None] - ages, start)
@@ -197,9 +203,9 @@ class _Finder:
         chance = series.variance[looks][:, None] * (1 / n_after + 1 / n_before)
         squares_before = (series.n[baseline].astype(float) ** 2).sum() + squares[before] - squares[start]
         uneven = (squares[after] - squares[begins]) / n_after**2 + squares_before / n_before**2
-        between, uncertain = (part[begins] for part in self._between())
-        variance = chance + between * uneven
-        freedom = 2 * variance**2 / (uneven**2 * uncertain)
+        between, uncertain = self._between()
+        variance = chance + between[begins] * uneven
+        freedom = 2 * variance**2 / (uneven**2 * uncertain[begins])
         normal = _as_normal(difference / np.sqrt(variance), freedom) * np.sqrt(variance)
         return np.where(enough, _log_evidence(normal, variance), -np.inf), difference
 
@@ -218,13 +224,14 @@ class _Finder:
         total = np.append([0, 0], np.cumsum(weight))[: self._end]
         beyond = np.append([0, 0], np.cumsum(weight * (np.diff(accuracy) ** 2 / 2 - chance)))[: self._end]
         divisor = np.where(total > 0, total, 1)
-        found = beyond / divisor
+        measured = beyond / divisor
         # Successive differences share a window, so they tell as much as two thirds of their number.
         typical = np.sqrt(np.maximum(there, 1) / divisor)
-        noise = np.where(total > 0, 3 * (1 + np.maximum(found, 0) / typical) ** 2 / divisor, np.inf)
+        noise = np.where(total > 0, 3 * (1 + np.maximum(measured, 0) / typical) ** 2 / divisor, np.inf)
         share = _UNCERTAIN**2 / (_UNCERTAIN**2 + noise)
-        between = np.maximum(share * found + (1 - share) * _BETWEEN, 0)
-        return between, np.where(share > 0, share * np.where(np.isfinite(noise), noise, 0), _UNCERTAIN**2)
+        between = np.maximum(share * measured + (1 - share) * _BETWEEN, 0)
+        uncertain = np.where(share > 0, share * np.where(np.isfinite(noise), noise, 0), _UNCERTAIN**2)
+        return between, uncertain
 
 
 def unit_variances(n: np.ndarray, values: np.ndarray, products: np.ndarray, accuracies_of: Accuracies) -> np.ndarray:

@@ -56,8 +56,9 @@ class FarOff:
         squares, chance = np.square(errors), np.asarray(variances, dtype=float)
         near = float(np.clip(np.median(squares) / _MEDIAN_SQUARE - chance.mean(), 0, (limit / 2) ** 2))
         seen_far = squares > limit**2
-        if_far, if_near = np.full(len(squares), SHOWN), _shown_by_chance(limit, chance + near)
-        if_far, if_near = (np.where(seen_far, shown, 1 - shown) for shown in (if_far, if_near))
+        by_chance = _shown_by_chance(limit, chance + near)
+        if_far = np.where(seen_far, SHOWN, 1 - SHOWN)
+        if_near = np.where(seen_far, by_chance, 1 - by_chance)
         return cls(limit, near, _PRIOR + _log_likelihood(if_far, if_near, groups))
 
     def after(self, more: int, far: int, chance: float) -> "FarOff":
@@ -94,7 +95,8 @@ def _log_likelihood(if_far: np.ndarray, if_near: np.ndarray, groups: Names | Non
         return np.asarray(apart.sum(axis=0))
     members = np.eye(len(names))[:, places]
     # Minus infinity times 0 in the matrix product would be NaN.
-    far, near = (members @ np.log(np.maximum(probability, _TINY))[:, None] for probability in (if_far, if_near))
+    far = members @ np.log(np.maximum(if_far, _TINY))[:, None]
+    near = members @ np.log(np.maximum(if_near, _TINY))[:, None]
     together = np.logaddexp(np.log(_SHARES) + far, np.log(1 - _SHARES) + near)
     of_groups = np.logaddexp(np.log(_ALIKE) + together, np.log(1 - _ALIKE) + members @ apart)
     likelihood: np.ndarray = logsumexp(of_groups.sum(axis=1), axis=0)

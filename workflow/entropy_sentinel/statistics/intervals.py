@@ -150,12 +150,15 @@ class Residuals:
         return _around(self.estimated, half, PREDICTIVE if self.n_units > 1 else PRIOR)
 
     def _prior(self, n_training: int) -> Prior:
-        return self.prior._replace(scale=self.prior.scale * (ONE_DOMAIN if n_training <= 1 else 1))
+        if n_training > 1:
+            return self.prior
+        return self.prior._replace(scale=self.prior.scale * ONE_DOMAIN)
 
     def _errors_at(self, sampling: np.ndarray, level: float) -> np.ndarray:
         """Return the domains' absolute errors, increased to each slice's sampling variance, (n_slices, k)."""
-        more = np.maximum(sampling[:, None] - sampling_variance(self.estimated, self.n), 0)
-        larger: np.ndarray = np.sqrt(self.errors**2 + NormalDist().inv_cdf((1 + level) / 2) ** 2 * more)
+        additional = np.maximum(sampling[:, None] - sampling_variance(self.estimated, self.n), 0)
+        normal = NormalDist().inv_cdf((1 + level) / 2)
+        larger: np.ndarray = np.sqrt(self.errors**2 + normal**2 * additional)
         return larger
 
 

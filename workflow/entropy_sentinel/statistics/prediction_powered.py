@@ -108,7 +108,9 @@ def binomial_interval(share: float, n: float, level: float) -> tuple[float, floa
 
     def at_least(p: float, count: float) -> float:
         """Return P(X >= count) for X binomial with n and p."""
-        return 1.0 if count <= 0 else float(betainc(count, n - count + 1, p)) if count < n + 1 else 0.0
+        if count <= 0:
+            return 1.0
+        return float(betainc(count, n - count + 1, p)) if count < n + 1 else 0.0
 
     def above(p: float) -> float:
         return OWN_SHARE * at_least(p, seen) + (1 - OWN_SHARE) * at_least(p, seen + 1)

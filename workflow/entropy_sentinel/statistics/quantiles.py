@@ -34,5 +34,5 @@ def quantile(counts: np.ndarray, share: float) -> np.ndarray:
     place = (upto >= np.maximum(np.ceil(share * total), 1)).argmax(axis=1)
     # The middle of a bin, relative to its limits.
     values = SMALLEST * GROWTH**place * 2 / (1 + GROWTH)
-    found: np.ndarray = np.where(total[:, 0] > 0, np.where(place == 0, 0.0, values), np.nan)
-    return found
+    quantiles: np.ndarray = np.where(total[:, 0] > 0, np.where(place == 0, 0.0, values), np.nan)
+    return quantiles

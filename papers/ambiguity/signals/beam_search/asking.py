@@ -17,9 +17,10 @@ def ask(
     """Return rows of BEAMS for responses (traces with `prompt_ids`), from one search for each item."""
     prompts = dict(part.select("item_id", "prompt_ids").iter_rows())
     sampling = asked_with["sampling"]
-    asked = engine.beams(prompts.values(), settings["width"], sampling["max_tokens"], sampling.get("stop", ()))
-    found = in_order(asked, len(prompts), "contexts")
-    of_item = {item: _columns(beams) for item, beams in zip(prompts, found, strict=True)}
+    replies = engine.beams(prompts.values(), settings["width"], sampling["max_tokens"], sampling.get("stop", ()))
+    of_item = {}
+    for item, beams in zip(prompts, in_order(replies, len(prompts), "contexts"), strict=True):
+        of_item[item] = _columns(beams)
     return BEAMS.frame([row | of_item[row["item_id"]] for row in part.select(RESPONSE).iter_rows(named=True)])
 
 
@@ -32,8 +33,8 @@ def _columns(beams: Beams) -> dict[str, Any]:
     if not beams.beams:
         return {"reason": f"refused: {beams.refused}"}
     return {
-        "texts": [one.text for one in beams.beams],
-        "logprobs": [one.logprob for one in beams.beams],
-        "lengths": [len(one.token_ids) for one in beams.beams],
-        "finish_reasons": [one.finish_reason for one in beams.beams],
+        "texts": [beam.text for beam in beams.beams],
+        "logprobs": [beam.logprob for beam in beams.beams],
+        "lengths": [len(beam.token_ids) for beam in beams.beams],
+        "finish_reasons": [beam.finish_reason for beam in beams.beams],
     }

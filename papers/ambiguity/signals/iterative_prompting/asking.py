@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any
 
 import polars as pl
@@ -40,11 +41,10 @@ def _with_question_replaced(asked_with: PromptSettings, template: str) -> Prompt
         before, blank, _ = text[: text.index(_QUESTION)].rpartition("\n\n")
         return {"text": f"{before}{blank}{template}"}
     chat = asked_with.get("messages") or PROMPTS[asked_with["prompt"]].chat
-    return {
-        "messages": [
-            {**message, "content": template} if _QUESTION in message["content"] else message for message in chat
-        ]
-    }
+    messages = []
+    for message in chat:
+        messages.append({**message, "content": template} if _QUESTION in message["content"] else message)
+    return {"messages": messages}
 
 
 Row = dict[str, Any]
@@ -57,10 +57,14 @@ class _Item:
     responses: Sequence[Row]
     first: Mapping[str, Row]
 
+    @property
+    def question(self) -> str:
+        """Return the question, the same in all responses."""
+        return str(self.responses[0]["question"])
+
     def pairs(self, prompts: Sequence[Sequence[int]]) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
         """Yield each distinct answer after the item's own prompt, then after each of `prompts`, with an answer."""
-        own = next(iter(self.first.values()))["prompt_ids"]
-        for prompt in (own, *prompts):
+        for prompt in (self.responses[0]["prompt_ids"], *prompts):
             for answer in self.first.values():
                 yield prompt, answer["token_ids"]
 
@@ -69,19 +73,24 @@ def ask(
     part: pl.DataFrame, engine: TokenIdEngine, settings: Mapping[str, Any], asked_with: AskedSettings
 ) -> pl.DataFrame:
     """Return rows of ITERATIVE_PROMPTS for responses: traces with `prompt_ids` and `question`."""
-    rows, items = list[Row](), list[_Item]()
+    rows: list[Row] = []
+    items: list[_Item] = []
     for _, own in part.group_by("item_id", maintain_order=True):
         left_out, item = _sorted(own.sort("sample").to_dicts(), settings["samples"])
         rows += left_out
-        items += [item] if item else []
-    texts = [(next(iter(item.first.values()))["question"], answer) for item in items for answer in item.first]
-    chats = [with_answer(asked_with, settings["prompt"], question, answer) for question, answer in texts]
-    prompts = iter([prompt.token_ids for prompt in engine.prompts(chats)])
-    pairs = [pair for item in items for pair in item.pairs([next(prompts) for _ in item.first])]
-    answered = iter(in_order(engine.continuations(iter(pairs)), len(pairs), "continuations"))
+        if item:
+            items.append(item)
+    chats: list[Asked] = []
     for item in items:
-        n = len(item.first)
-        rows += _judged(item, [[next(answered) for _ in range(n)] for _ in range(n + 1)])
+        chats += [with_answer(asked_with, settings["prompt"], item.question, answer) for answer in item.first]
+    prompts = iter([prompt.token_ids for prompt in engine.prompts(chats)])
+    pairs: list[tuple[Sequence[int], Sequence[int]]] = []
+    for item in items:
+        pairs += item.pairs(list(islice(prompts, len(item.first))))
+    continuations = iter(in_order(engine.continuations(iter(pairs)), len(pairs), "continuations"))
+    for item in items:
+        n_answers = len(item.first)
+        rows += _measured(item, [list(islice(continuations, n_answers)) for _ in range(n_answers + 1)])
     return ITERATIVE_PROMPTS.frame(rows)
 
 
@@ -93,7 +102,9 @@ def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
 def _sorted(responses: Sequence[Row], samples: int) -> tuple[list[Row], _Item | None]:
     """Return rows of an item's left-out responses, with reasons; and the item with the others."""
     usable = sum(response["sample"] < samples for response in responses)
-    left_out, answered, first = list[Row](), list[Row](), dict[str, Row]()
+    left_out: list[Row] = []
+    answered: list[Row] = []
+    first: dict[str, Row] = {}
     for response in responses:
         answer = response["text"].strip()
         if reason := _left_out(response["sample"], answer, usable, samples):
@@ -113,23 +124,21 @@ def _left_out(sample: int, answer: str, usable: int, samples: int) -> str | None
     return None if answer else "the answer is empty"
 
 
-def _judged(item: _Item, continuations: Sequence[Sequence[Continuation]]) -> list[Row]:
+def _measured(item: _Item, continuations: Sequence[Sequence[Continuation]]) -> list[Row]:
     """Return the rows of one item; `continuations` are those of its prompt, then of the prompt with each answer."""
-    refusals = [continuation.refused for row in continuations for continuation in row if continuation.refused]
-    if refusals:
-        return [
-            {**{key: response[key] for key in RESPONSE}, "reason": f"refused: {refusals[0]}"}
-            for response in item.responses
-        ]
-    logprobs = [[float(continuation.logprobs.sum(dtype="float64")) for continuation in row] for row in continuations]
+    rows = [{key: response[key] for key in RESPONSE} for response in item.responses]
+    for continuation in chain.from_iterable(continuations):
+        if continuation.refused:
+            return [row | {"reason": f"refused: {continuation.refused}"} for row in rows]
+    logprobs = []
+    for of_prompt in continuations:
+        logprobs.append([float(continuation.logprobs.sum(dtype="float64")) for continuation in of_prompt])
     place = {answer: number for number, answer in enumerate(item.first)}
     distinct = [response["sample"] for response in item.first.values()]
-    return [
-        {
-            **{key: response[key] for key in (*RESPONSE, "answer")},
-            "logprob": logprobs[0][place[response["answer"]]],
-            "distinct": distinct,
-            "conditional_logprobs": logprobs[1 + place[response["answer"]]],
-        }
-        for response in item.responses
-    ]
+    for row, response in zip(rows, item.responses, strict=True):
+        number = place[response["answer"]]
+        row["answer"] = response["answer"]
+        row["logprob"] = logprobs[0][number]
+        row["distinct"] = distinct
+        row["conditional_logprobs"] = logprobs[1 + number]
+    return rows

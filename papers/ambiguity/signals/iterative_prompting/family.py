@@ -80,7 +80,7 @@ _IP = (
 def compute(traces: pl.LazyFrame, asked: str) -> pl.DataFrame:
     """Return a row per response, in order: the signal, or `ip_reason` without one. `asked` is the pass."""
     rows = ITERATIVE_PROMPTS.read(asked).sort("sample")
-    by_item = {item: _of_item(own) for (item,), own in rows.group_by("item_id", maintain_order=True)}
+    by_item = {item: _of_item(of_item) for (item,), of_item in rows.group_by("item_id", maintain_order=True)}
     values = [by_item[item] for item in traces.select("item_id").collect()["item_id"]]
     return pl.DataFrame(values, schema={"ip": pl.Float64, "ip_reason": pl.String}, orient="row")
 

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -80,9 +80,7 @@ def sar(
             f"similarity must be ({n}, {n}) and token_relevance of {n} answers, were {like.shape} and "
             f"{len(token_relevance)}"
         )
-    log_likely = np.array(
-        [_weighted(*token_values) for token_values in zip(token_logprobs, token_relevance, strict=True)]
-    )
+    log_likely = np.array(list(map(_weighted, token_logprobs, token_relevance)))
     counted = np.where(np.eye(n, dtype=bool), 1.0, like / temperature)
     return float(-logsumexp(np.broadcast_to(log_likely, (n, n)), b=counted, axis=1).mean())
 
@@ -116,12 +114,22 @@ class Answer:
 
     def without_each(self, question: str) -> list[TextPair | None]:
         """Return for each token the answer with and without it, after the question; None for a token without text."""
-        before, pairs = "", list[TextPair | None]()
+        before = ""
+        pairs: list[TextPair | None] = []
         for piece in self.pieces:
             after = self.text[len(before) + len(piece) :]
             pairs.append((f"{question} {self.text}", f"{question} {before}{after}") if piece else None)
             before += piece
         return pairs
+
+
+class _Item(NamedTuple):
+    """An item: its id, question and usable answers, and why the first other answer is left out."""
+
+    item_id: str
+    question: str
+    answers: list[Answer]
+    lacking: str | None
 
 
 def of_items(traces: pl.LazyFrame, benchmark: str, similarity: Similarity, samples: int | None) -> pl.DataFrame:
@@ -131,15 +139,19 @@ def of_items(traces: pl.LazyFrame, benchmark: str, similarity: Similarity, sampl
     first = rows.filter(~WAS_REFUSED).with_columns(number=pl.int_range(pl.len()).over("item_id"))
     if samples is not None:
         first = first.filter(pl.col("number") < samples)
-    items = {responses[0, "item_id"]: responses for responses in first.partition_by("item_id", maintain_order=True)}
-    tell_fewer([len(responses) for responses in items.values()])
-    questions, names = questions_of(benchmark), list(items)
+    items = first.partition_by("item_id", maintain_order=True)
+    tell_fewer([len(responses) for responses in items])
+    questions = questions_of(benchmark)
     values: list[tuple[str, float | None, str | None]] = []
-    for start in range(0, len(names), _AT_ONCE):
-        part = {name: _answers(items[name]) for name in names[start : start + _AT_ONCE]}
-        values += _of_part({name: (questions[name].text, *responses) for name, responses in part.items()}, similarity)
-    made = pl.DataFrame(values, schema={"item_id": pl.String, "sar": pl.Float64, "sar_reason": pl.String}, orient="row")
-    joined = rows.join(made, on="item_id", how="left", maintain_order="left", validate="m:1")
+    for start in range(0, len(items), _AT_ONCE):
+        part = []
+        for responses in items[start : start + _AT_ONCE]:
+            name = responses[0, "item_id"]
+            part.append(_Item(name, questions[name].text, *_answers(responses)))
+        values += _of_part(part, similarity)
+    schema = {"item_id": pl.String, "sar": pl.Float64, "sar_reason": pl.String}
+    by_item = pl.DataFrame(values, schema=schema, orient="row")
+    joined = rows.join(by_item, on="item_id", how="left", maintain_order="left", validate="m:1")
     return joined.select(
         sar=pl.when(~WAS_REFUSED).then("sar"),
         sar_reason=pl.when(WAS_REFUSED).then("finish_reason").otherwise("sar_reason"),
@@ -162,7 +174,8 @@ def pieces_of(text: str, tokens: Sequence[str]) -> list[str] | None:
 
 def _answers(item: pl.DataFrame) -> tuple[list[Answer], str | None]:
     """Return the complete answers to an item, and why the first other one is left out."""
-    answers, reasons = list[Answer](), list[str]()
+    answers: list[Answer] = []
+    reasons: list[str] = []
     for text, tokens, logprobs in item.select("text", "tokens", "token_logprobs").iter_rows():
         pieces = pieces_of(text, tokens or [])
         if logprobs is None or min(logprobs, default=0.0) <= ZERO_PROBABILITY:
@@ -178,35 +191,40 @@ def _answers(item: pl.DataFrame) -> tuple[list[Answer], str | None]:
     return answers, reasons[0] if reasons else None
 
 
-def _of_part(
-    items: Mapping[str, tuple[str, list[Answer], str | None]], similarity: Similarity
-) -> list[tuple[str, float | None, str | None]]:
-    """Return SAR of each item, or the reason; `items` have the question, the answers, and why one is left out."""
-    wanted: list[TextPair] = []
-    for question, answers, _ in items.values():
-        if len(answers) > 1:
-            texts = dict.fromkeys(answer.text for answer in answers)
-            wanted += product(texts, texts)
-            wanted += [
-                pair for answer in answers if len(answer.pieces) > 1 for pair in answer.without_each(question) if pair
-            ]
-    scores = similarity.of(wanted)
+def _of_part(items: Sequence[_Item], similarity: Similarity) -> list[tuple[str, float | None, str | None]]:
+    """Return the id of each item with its SAR, or the reason why it has none."""
+    pairs: list[TextPair] = []
+    for item in items:
+        if len(item.answers) > 1:
+            pairs += _pairs_of(item)
+    scores = similarity.of(pairs)
     values: list[tuple[str, float | None, str | None]] = []
-    for name, (question, answers, lacking) in items.items():
-        if len(answers) > 1:
-            values.append((name, _sar(question, answers, scores), None))
+    for item in items:
+        if len(item.answers) > 1:
+            values.append((item.item_id, _sar(item, scores), None))
         else:
-            why = f"; {lacking}" if lacking else ""
-            values.append((name, None, f"the item has {len(answers)} usable answers, needs at least 2{why}"))
+            why = f"; {item.lacking}" if item.lacking else ""
+            reason = f"the item has {len(item.answers)} usable answers, needs at least 2{why}"
+            values.append((item.item_id, None, reason))
     return values
 
 
-def _sar(question: str, answers: Sequence[Answer], scores: Mapping[TextPair, float]) -> float:
-    relevance = [
-        [1 - scores[pair] if pair else 0.0 for pair in answer.without_each(question)]
-        if len(answer.pieces) > 1
-        else [_ONLY_TOKEN]
-        for answer in answers
-    ]
-    similarity = np.array([[scores[answer.text, other.text] for other in answers] for answer in answers])
-    return sar([answer.logprobs for answer in answers], relevance, similarity)
+def _pairs_of(item: _Item) -> list[TextPair]:
+    """Return the pairs of texts whose similarities SAR needs: of the answers, and of each with and without a token."""
+    texts = dict.fromkeys(answer.text for answer in item.answers)
+    pairs: list[TextPair] = list(product(texts, texts))
+    for answer in item.answers:
+        if len(answer.pieces) > 1:
+            pairs += filter(None, answer.without_each(item.question))
+    return pairs
+
+
+def _sar(item: _Item, scores: Mapping[TextPair, float]) -> float:
+    relevance, similarity = [], []
+    for answer in item.answers:
+        of_tokens = [_ONLY_TOKEN]
+        if len(answer.pieces) > 1:
+            of_tokens = [1 - scores[pair] if pair else 0.0 for pair in answer.without_each(item.question)]
+        relevance.append(of_tokens)
+        similarity.append([scores[answer.text, other.text] for other in item.answers])
+    return sar([answer.logprobs for answer in item.answers], relevance, np.array(similarity))

@@ -6,7 +6,7 @@ Any other token makes it something else: `5.5`, `5 million` and `05` are not int
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,13 +56,14 @@ def search(
     `prune_below` are not followed.
     """
     results = [IntegerLogprobs() for _ in prompts]
-    open_ones = [TokenSequence(number) for number in range(len(prompts))]
-    while open_ones:
-        steps = _steps(open_ones, prompts, engine)
-        for before, step in zip(open_ones, steps, strict=True):
+    prefixes = [TokenSequence(number) for number in range(len(prompts))]
+    while prefixes:
+        contexts = ([*prompts[prefix.prompt], *prefix.token_ids] for prefix in prefixes)
+        steps = in_order(engine.next_tokens(contexts), len(prefixes), "contexts")
+        for before, step in zip(prefixes, steps, strict=True):
             results[before.prompt].refused = results[before.prompt].refused or step.refused
-        longer = list(_longer(open_ones, steps, engine))
-        open_ones = []
+        longer = list(_longer(prefixes, steps, engine))
+        prefixes = []
         for before, after in longer:
             added = after.text.removeprefix(before.text)
             if after.token_ids[-1] in ends and not added.isdecimal():
@@ -73,37 +74,24 @@ def search(
                 if not before.token_ids and _INTEGER.fullmatch(after.text):
                     _add(results[after.prompt].first, after.text, after.logprob)
                 if after.logprob >= np.log(prune_below):
-                    open_ones.append(after)
+                    prefixes.append(after)
     return results
 
 
-def _steps(
-    open_ones: Sequence[TokenSequence], prompts: Sequence[Sequence[int]], engine: TokenIdEngine
-) -> list[NextToken]:
-    """Return the continuations of each open prefix."""
-    contexts = ([*prompts[prefix.prompt], *prefix.token_ids] for prefix in open_ones)
-    return in_order(engine.next_tokens(contexts), len(open_ones), "contexts")
-
-
 def _longer(
-    open_ones: Sequence[TokenSequence], steps: Sequence[NextToken], engine: TokenIdEngine
+    prefixes: Sequence[TokenSequence], steps: Sequence[NextToken], engine: TokenIdEngine
 ) -> Iterator[tuple[TokenSequence, TokenSequence]]:
     """Extend each open prefix by each of its likely next tokens; yield it before and after."""
-    tokens = [
-        (before, (*before.token_ids, int(token)), before.logprob + float(logprob))
-        for before, step in zip(open_ones, steps, strict=True)
-        for token, logprob in zip(step.token_ids, step.logprobs, strict=True)
-        if logprob > -np.inf
-    ]
-    texts = _texts((ids for _, ids, _ in tokens), engine)
-    for before, ids, logprob in tokens:
-        yield before, TokenSequence(before.prompt, ids, texts[ids], logprob)
-
-
-def _texts(sequences: Iterable[tuple[int, ...]], engine: TokenIdEngine) -> dict[tuple[int, ...], str]:
-    """Return the text of each whole sequence of tokens, because a token's text may differ at the beginning."""
-    different = list(dict.fromkeys(sequences))
-    return {ids: "".join(texts) for ids, texts in zip(different, engine.token_texts(different), strict=True)}
+    longer: list[tuple[TokenSequence, tuple[int, ...], float]] = []
+    for before, step in zip(prefixes, steps, strict=True):
+        for token, logprob in zip(step.token_ids, step.logprobs, strict=True):
+            if logprob > -np.inf:
+                longer.append((before, (*before.token_ids, int(token)), before.logprob + float(logprob)))
+    # Whole sequences, because a token's text may differ at the beginning.
+    different = list(dict.fromkeys(ids for _, ids, _ in longer))
+    texts = dict(zip(different, engine.token_texts(different), strict=True))
+    for before, ids, logprob in longer:
+        yield before, TokenSequence(before.prompt, ids, "".join(texts[ids]), logprob)
 
 
 def _add(logprobs: dict[int, float], text: str, logprob: float) -> None:
@@ -129,10 +117,10 @@ def ask(
     if not ends:
         return pl.concat([_without(first, pl.lit(_NO_END)), later])
     results = search(first["prompt_ids"].to_list(), engine, ends, settings["prune_below"])
-    which = first.select(RESPONSE).to_dicts()
-    return pl.concat(
-        [INTEGERS.frame([identity | _row(of) for identity, of in zip(which, results, strict=True)]), later]
-    )
+    rows = []
+    for identity, result in zip(first.select(RESPONSE).to_dicts(), results, strict=True):
+        rows.append(identity | _row(result))
+    return pl.concat([INTEGERS.frame(rows), later])
 
 
 def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:

@@ -63,23 +63,30 @@ def ask(
 
     `settings` is the config's section; errors begin with `asked_with`, the model's name.
     """
-    boxes, texts = Boxes(engine, f"models.{asked_with['model']}"), engine.token_texts(part["token_ids"].to_list())
-    rows = part.with_columns(cut_off=CUT_OFF).iter_rows(named=True)
-    wanted = [wanted_row for row, of in zip(rows, texts, strict=True) for wanted_row in _rows(row, of, boxes, settings)]
-    tracks = {id(row.track): row.track for row in wanted if row.track}
+    boxes = Boxes(engine, f"models.{asked_with['model']}")
+    texts = engine.token_texts(part["token_ids"].to_list())
+    responses = part.with_columns(cut_off=CUT_OFF).iter_rows(named=True)
+    rows: list[Row] = []
+    for response, of_tokens in zip(responses, texts, strict=True):
+        rows += _rows(response, of_tokens, boxes, settings)
+    # Rows may share a track, which is asked about once.
+    tracks = {id(row.track): row.track for row in rows if row.track}
     _follow(list(tracks.values()), engine)
-    return _frame(wanted)
+    return _frame(rows)
 
 
 def unasked(part: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
     """Return rows without a trajectory for responses that cannot be asked about; their `unusable` has the reason."""
-    rows = part.select(*RESPONSE, "unusable").rows()
-    return _frame([Row(tuple(which), answer, reason=why) for *which, why in rows for answer in settings["answers"]])
+    rows: list[Row] = []
+    for *which, reason in part.select(*RESPONSE, "unusable").rows():
+        rows += [Row(tuple(which), kind, reason=reason) for kind in settings["answers"]]
+    return _frame(rows)
 
 
 def _rows(row: Mapping[str, Any], texts: Sequence[str], boxes: Boxes, settings: Mapping[str, Any]) -> Iterator[Row]:
     """Return a row for each kind of answer; kinds with the same tokens share a track."""
-    which, kinds, first = tuple(row[key] for key in RESPONSE), settings["answers"], settings.get("samples")
+    which = tuple(row[key] for key in RESPONSE)
+    kinds, first = settings["answers"], settings.get("samples")
     if first is not None and row["sample"] >= first:
         later = f"not among the first {first} of its item; only those are asked about (signals.forced_answer.samples)"
         yield from (Row(which, kind, reason=later) for kind in kinds)
@@ -94,11 +101,13 @@ def _rows(row: Mapping[str, Any], texts: Sequence[str], boxes: Boxes, settings: 
         reason = _OTHER_TEXTS if length is None else _AT_ONCE
         yield from (Row(which, kind, tokens_to_answer=length, reason=reason) for kind in kinds)
         return
-    positions, letters = chosen(settings["positions"], texts, length - 1), _letters(row, boxes, settings)
+    positions = chosen(settings["positions"], texts, length - 1)
+    letters = _letters(row, boxes, settings)
     options = [letter for letter, _ in offered(row["question"])]
+    answers = {"own": own.text, "reference": row["reference"], "none": None}
     tracks: dict[tuple[int, ...], Track] = {}
     for kind in kinds:
-        text = _bare({"own": own.text, "reference": row["reference"], "none": None}[kind], options)
+        text = _bare(answers[kind], options)
         boxed, why = _boxed(kind, text, boxes)
         if boxed is None:
             yield Row(which, kind, text, tokens_to_answer=length, reason=why)
@@ -142,42 +151,36 @@ def _bare(text: str | None, options: Sequence[str]) -> str | None:
 
 def _follow(tracks: Sequence[Track], engine: TokenIdEngine) -> None:
     """Ask about all positions of all tracks, SIDE_BY_SIDE tracks at a time, each in order of t."""
-    wanted = [
-        (track, track.positions[place])
-        for first in range(0, len(tracks), SIDE_BY_SIDE)
-        for group in [tracks[first : first + SIDE_BY_SIDE]]
-        for place in range(max(len(track.positions) for track in group))
-        for track in group
-        if place < len(track.positions)
-    ]
-    contexts = (track.context(t) for track, t in wanted)
+    questions: list[tuple[Track, int]] = []
+    for first in range(0, len(tracks), SIDE_BY_SIDE):
+        group = tracks[first : first + SIDE_BY_SIDE]
+        for place in range(max(len(track.positions) for track in group)):
+            questions += [(track, track.positions[place]) for track in group if place < len(track.positions)]
     vocabulary, answered = engine.vocabulary, 0
-    for number, next_token in engine.next_tokens(contexts):
-        track, t = wanted[number]
+    for number, next_token in engine.next_tokens(track.context(t) for track, t in questions):
+        track, t = questions[number]
         answered += 1
         if next_token.refused:
             track.refused = next_token.refused
         else:
             track.steps[t] = step(next_token, vocabulary, track.options)
-    if answered < len(wanted):
-        raise EntropySentinelError(f"the engine answered {answered} of {len(wanted)} contexts")
+    if answered < len(questions):
+        raise EntropySentinelError(f"the engine answered {answered} of {len(questions)} contexts")
 
 
 def _frame(rows: Sequence[Row]) -> pl.DataFrame:
-    return FORCED_ANSWERS.frame(
-        [
-            dict(zip(RESPONSE, row.which, strict=True))
-            | {
-                "answer": row.answer,
-                "answer_text": row.text,
-                "answer_tokens": row.answer_tokens,
-                "tokens_to_answer": row.tokens_to_answer,
-                "reason": row.reason,
-                **_trajectory(row),
-            }
-            for row in rows
-        ]
-    )
+    columns = []
+    for row in rows:
+        of_row = {
+            **dict(zip(RESPONSE, row.which, strict=True)),
+            "answer": row.answer,
+            "answer_text": row.text,
+            "answer_tokens": row.answer_tokens,
+            "tokens_to_answer": row.tokens_to_answer,
+            "reason": row.reason,
+        }
+        columns.append(of_row | _trajectory(row))
+    return FORCED_ANSWERS.frame(columns)
 
 
 def _trajectory(row: Row) -> dict[str, Any]:
@@ -188,17 +191,18 @@ def _trajectory(row: Row) -> dict[str, Any]:
     if track.refused:
         return {"reason": f"refused: {track.refused}"}
     steps = [track.steps[t] for t in track.positions]
-    entropies, bounds = [one.entropy for one in steps], [one.bound for one in steps]
+    entropies, bounds = [step.entropy for step in steps], [step.bound for step in steps]
     total = area(track.positions, entropies, length - 1)
+    by_option = None
+    if row.letters:
+        by_option = [[step.options[place] for step in steps] for place in range(len(row.letters))]
     return {
         "positions": track.positions,
         "entropies": entropies,
-        "missing_masses": [one.missing_mass for one in steps],
+        "missing_masses": [step.missing_mass for step in steps],
         "bounds": bounds,
         "options": list(row.letters) or None,
-        "option_probabilities": [list(one) for one in zip(*(step.options for step in steps), strict=True)]
-        if row.letters
-        else None,
+        "option_probabilities": by_option,
         "eas": total,
         "mean_eas": total / (length - 1),
         "eas_bound": area(track.positions, bounds, length - 1),

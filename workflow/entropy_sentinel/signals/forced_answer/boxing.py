@@ -46,13 +46,14 @@ class Boxes:
 
     def letters(self, letters: Sequence[str]) -> dict[str, int]:
         """Return the token of each letter directly after the brace, for letters that are one token there."""
-        boxes = self.of(letters)
-        wholes = dict(zip(letters, self._engine.token_ids([f"{OPENING}{letter}}}" for letter in letters]), strict=True))
-        return {
-            letter: whole[len(boxed.ids)]
-            for letter, boxed in boxes.items()
-            if boxed and boxed.answer_tokens == 1 and boxed.ids == tuple(self.opening) and (whole := wholes[letter])
-        }
+        wholes = self._engine.token_ids([f"{OPENING}{letter}}}" for letter in letters])
+        tokens = {}
+        for letter, whole in zip(letters, wholes, strict=True):
+            if whole:
+                boxed = self._split(whole)
+                if boxed.answer_tokens == 1 and boxed.ids == tuple(self.opening):
+                    tokens[letter] = whole[len(boxed.ids)]
+        return tokens
 
     def _split(self, whole: Sequence[int]) -> InsertedTokens:
         r"""Return the tokens of `\boxed{answer}` without the last brace and the answer's last token.
@@ -60,10 +61,11 @@ class Boxes:
         A token that joins the brace with the answer, such as `{\` in `\boxed{\frac12}`, belongs to the answer; so does
         one that joins its end with the closing brace.
         """
-        before = next(
-            (n for n, (token, other) in enumerate(zip(whole, self.opening, strict=False)) if token != other),
-            len(self.opening),
-        )
+        before = 0  # tokens that are those of the brace alone
+        for token, of_brace in zip(whole, self.opening, strict=False):
+            if token != of_brace:
+                break
+            before += 1
         end = len(whole) - (whole[-1] == self._closing)
         if end - before == 1 and before < len(self.opening):  # one token with the brace: the box may be empty
             return InsertedTokens(tuple(self.opening), 1)

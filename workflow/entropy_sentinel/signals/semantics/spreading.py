@@ -62,10 +62,12 @@ def spread(traces: pl.LazyFrame, benchmark: str, backend: Backend, by_frequency:
     items = rows.filter(pl.col("refused").is_null()).partition_by("item_id", maintain_order=True)
     tell_fewer([len(item) for item in items])
     questions = questions_of(benchmark)
-    labels = classes([(questions[item["item_id"][0]], item["answer"].to_list()) for item in items], backend)
-    spreads = [_of_item(item, numbers, by_frequency) for item, numbers in zip(items, labels, strict=True)]
-    made = pl.DataFrame([one for item in spreads for one in item], schema={"row": rows["row"].dtype, **COLUMNS})
-    joined = rows.select("row", "refused").join(made, on="row", how="left", maintain_order="left", validate="1:1")
+    answered = [(questions[item["item_id"][0]], item["answer"].to_list()) for item in items]
+    spreads: list[Mapping[str, Any]] = []
+    for item, numbers in zip(items, classes(answered, backend), strict=True):
+        spreads += _of_item(item, numbers, by_frequency)
+    frame = pl.DataFrame(spreads, schema={"row": rows["row"].dtype, **COLUMNS})
+    joined = rows.select("row", "refused").join(frame, on="row", how="left", maintain_order="left", validate="1:1")
     return joined.select(*COLUMNS.names()[:-1], pl.coalesce("refused", "semantics_reason").alias("semantics_reason"))
 
 
@@ -73,22 +75,28 @@ def _of_item(item: pl.DataFrame, numbers: list[int], by_frequency: bool) -> list
     """Return the rows of the answers to an item; `numbers` are their classes."""
     usable = not item["logprob"].has_nulls()
     logprobs = item["logprob"].to_list() if usable and not by_frequency else None
-    shares, enough = class_probabilities(numbers, logprobs), len(item) > 1
+    shares = class_probabilities(numbers, logprobs)
+    enough = len(item) > 1
     stable = stable_classes(np.bincount(numbers))
-    reasons = [] if usable or by_frequency or not enough else [_FREQUENCIES]
+    reasons = []
+    if enough and not usable and not by_frequency:
+        reasons.append(_FREQUENCIES)
     if stable is None:
         reasons.append(_FEW.format(len(item)) if enough else _ALONE)
-    return [
-        {
+    of_item = {
+        "semantic_entropy": semantic_entropy(shares) if enough else None,
+        "answer_classes": len(shares) if enough else None,
+        "stable_classes": stable,
+        "semantics_reason": "; ".join(reasons) or None,
+    }
+    rows: list[Mapping[str, Any]] = []
+    for (row, answer, logprob), number in zip(item.select("row", "answer", "logprob").rows(), numbers, strict=True):
+        of_answer = {
             "row": row,
-            "semantic_entropy": semantic_entropy(shares) if enough else None,
-            "answer_classes": len(shares) if enough else None,
-            "stable_classes": stable,
             "answer": answer,
             "answer_class": number,
             "probability": None if logprob is None else math.exp(logprob),
             "class_probability": shares[number],
-            "semantics_reason": "; ".join(reasons) or None,
         }
-        for (row, answer, logprob), number in zip(item.select("row", "answer", "logprob").rows(), numbers, strict=True)
-    ]
+        rows.append(of_item | of_answer)
+    return rows
