@@ -118,8 +118,14 @@ def write_selections(
     frames: list[pl.DataFrame] = []
     notes: list[str] = []
     for strategy, path in training_files.items():
-        how = (settings["size"], settings["seed"], settings["tries"], settings["answer"])
-        selection = select(candidates, strategy, *how)
+        selection = select(
+            candidates,
+            strategy,
+            size=settings["size"],
+            seed=settings["seed"],
+            tries=settings["tries"],
+            answer=settings["answer"],
+        )
         write_training_file(candidates, selection.rows, settings["prompt"], solutions, path)
         frames.append(selection.rows)
         notes += selection.notes

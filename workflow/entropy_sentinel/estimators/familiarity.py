@@ -124,12 +124,12 @@ class Familiarity:
         if not np.isfinite(self.left_out).any():
             return [f"familiarity: one kind of questions, so slices farther than {ALONE:.2f} from it are flagged"]
         comparable = np.flatnonzero(np.isfinite(self.left_out))
-        order = comparable[np.argsort(self.left_out[comparable])]
+        order = comparable[np.argsort(self.left_out[comparable])]  # the nearest first
         near = " and ".join(f"{self.names[place]} ({max(self.left_out[place], 0):.2f})" for place in order[:2])
-        farthest = self.names[order[-1]]
+        farthest, distance = self.names[order[-1]], self.left_out[order[-1]]
         lines = [
             f"familiarity: of the labelled domains, {near} are nearest to the others, {farthest} "
-            f"({self.left_out[order[-1]]:.2f}) is farthest; slices farther than {self.limit:.2f} are flagged"
+            f"({distance:.2f}) is farthest; slices farther than {self.limit:.2f} are flagged"
         ]
         if self.limit > 2 * FACTOR * FLOOR:
             lines.append(

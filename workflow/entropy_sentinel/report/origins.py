@@ -2,7 +2,7 @@
 
 import json
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,8 @@ def origins(provenance: Provenance, by: str) -> Origins:
         settings = _flat(file)
         by_name.setdefault(str(file[by]), []).append(settings)
         keys |= dict.fromkeys(settings)
-    shared, conflicts = [], []
+    shared: list[tuple[str, str]] = []
+    conflicts: list[str] = []
     headings, rows = [_title(by)], [[name] for name in by_name]
     for key in keys:
         if key in _OF_ONE_FILE:
@@ -58,11 +59,16 @@ def origins(provenance: Provenance, by: str) -> Origins:
             for row, own in zip(rows, values, strict=True):
                 row.append(" / ".join(own) or "-")
         if key not in _EACH_ITS_OWN:
-            for name, own in zip(by_name, values, strict=True):
-                if len(own) > 1:
-                    different = ", ".join(value or "empty" for value in own)
-                    conflicts.append(f"{name}: {_title(key)} differs between files: {different}.")
+            conflicts += _conflicts(key, dict(zip(by_name, values, strict=True)))
     return Origins(tuple(shared), tuple(headings), tuple(map(tuple, rows)), tuple(conflicts))
+
+
+def _conflicts(key: str, values: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield a line for each name, of a model or benchmark, whose files differ in this setting."""
+    for name, own in values.items():
+        if len(own) > 1:
+            different = ", ".join(value or "empty" for value in own)
+            yield f"{name}: {_title(key)} differs between files: {different}."
 
 
 def miscounts(benchmarks: Provenance, expected: Mapping[str, int | None]) -> tuple[str, ...]:

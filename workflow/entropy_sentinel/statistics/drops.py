@@ -134,7 +134,8 @@ class _Finder:
         while (fall := self._first(baseline, start, self._end, (1,))) is not None:
             self._known.append(fall.begins)
             baseline = np.concatenate([baseline, np.arange(start, fall.begins)])
-            drop = Drop(fall.begins, fall.seen, self._series.accuracy(baseline), (), fall.begins)
+            accuracy = self._series.accuracy(baseline)
+            drop = Drop(begins=fall.begins, told=fall.seen, before=accuracy, worse=(), level=fall.begins)
             drop = self._followed(drop, baseline)
             yield drop
             if drop.over is None:
@@ -242,8 +243,9 @@ def unit_variances(n: np.ndarray, values: np.ndarray, products: np.ndarray, accu
     """
     count = np.cumsum(n).astype(float)
     steps = np.floor(np.log(count) / math.log(_GROWTH)).astype(int)
-    at = np.flatnonzero(np.diff(steps, prepend=-1))
+    at = np.flatnonzero(np.diff(steps, prepend=-1))  # the windows at which it is computed
     total = count[at]
+    # The covariance of the values, and matrices that give standard normal numbers this covariance.
     mean = np.cumsum(values, axis=0)[at] / total[:, None]
     squares = np.cumsum(products, axis=0)[at] - total[:, None, None] * mean[:, :, None] * mean[:, None, :]
     spread, directions = np.linalg.eigh(squares / np.maximum(total - 1, 1)[:, None, None])

@@ -89,10 +89,12 @@ def _log_likelihood(if_far: np.ndarray, if_near: np.ndarray, groups: Names | Non
 
     `if_far` and `if_near`, (k,), are the probabilities of a domain's observation if it is far off, and if it is not.
     """
+    # Of each domain by itself, (k, n_shares).
     apart = np.log(_SHARES * if_far[:, None] + (1 - _SHARES) * if_near[:, None])
     names, places = np.unique(np.arange(len(if_far)) if groups is None else np.asarray(groups), return_inverse=True)
     if len(names) == len(if_far):
         return np.asarray(apart.sum(axis=0))
+    # Of each group as a unit, (n_groups, n_shares): all of its domains are far off, or none.
     members = np.eye(len(names))[:, places]
     # Minus infinity times 0 in the matrix product would be NaN.
     far = members @ np.log(np.maximum(if_far, _TINY))[:, None]
