@@ -177,6 +177,15 @@ def test_days_that_differ_would_raise_more_without_their_variance(monkeypatch: p
     assert kept <= 1 / 40 < rate(runs, Rule(40, 30, 0))
 
 
+def test_a_drop_is_told_at_once_although_days_differ() -> None:
+    """Without the variance between days, few degrees of freedom would seem to be left, and hide most drops."""
+    for seed in range(6):
+        run = steady(60, seed, n=300, between=0.03)
+        fallen = run.values * np.where(np.arange(60) < 30, 1, 1 - 0.15 / 0.7)[:, None]
+        told = [drop.told for drop in drops_of(run._replace(values=fallen), RULE)]
+        assert told in ([30], [31])
+
+
 def test_the_batches_of_looks_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     levels = [*([0.8] * 7), *np.linspace(0.8, 0.6, 40), *([0.8] * 20)]
     expected = drops_of(series(levels), RULE)
