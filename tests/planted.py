@@ -7,20 +7,33 @@ planted/ has a file for each room. A regression replaces a text that occurs once
 Exits with 1 if a regression was not noticed. A test sees that each text occurs once.
 """
 
+import importlib
+import multiprocessing
 import os
-import subprocess
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
+import traceback
 from pathlib import Path
-from queue import SimpleQueue
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
+import pytest
 import yaml
-from workflow_runs import Project
+from workflow_runs import ROOT, Project
 
 PACKAGE = Path("workflow", "entropy_sentinel")
-COPIES = os.cpu_count() or 1
+# What tests import besides the project.
+LIBRARIES = [
+    "numpy",
+    "polars",
+    "pandas",
+    "pyarrow.parquet",
+    "pydantic",
+    "sklearn.ensemble",
+    "scipy.stats",
+    "typer",
+    "rich",
+]
+OWN = tuple(str(ROOT / name) for name in ("workflow", "tests", "papers", "demo", "docs", "examples"))
 
 
 class Planted(NamedTuple):
@@ -60,55 +73,79 @@ def _path(name: str) -> str:
 
 
 def failures(folder: Path, tests: list[str]) -> str:
-    """Return the end of pytest's output if a test fails, else nothing. Raises RuntimeError if pytest cannot run."""
-    environment = os.environ | {"PYTHONPATH": str(folder / "workflow"), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not long"]
-    done = subprocess.run([*command, *tests], cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 1) and "error" not in done.stdout:
-        raise RuntimeError(f"pytest exited with {done.returncode}:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
-    return done.stdout[-3000:] if done.returncode else ""
+    """Return the end of pytest's output if a test fails, else nothing. Raises RuntimeError if pytest cannot run.
+
+    Pytest runs in a fork of this process, in which libraries are imported already, and the project is not.
+    """
+    with tempfile.TemporaryFile() as output:
+        child = os.fork()
+        if not child:
+            _run_pytest(folder, tests, output.fileno())
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        output.seek(0)
+        text = output.read().decode(errors="replace")
+    if code not in (0, 1) and "error" not in text:
+        raise RuntimeError(f"pytest exited with {code}:\n{text[-3000:]}")
+    return text[-3000:] if code else ""
 
 
-def outcome(folder: Path, tests: list[str]) -> str:
-    """Return whether these tests notice what is planted."""
+def _run_pytest(folder: Path, tests: list[str], output: int) -> NoReturn:
+    code = 3
     try:
-        return "noticed" if failures(folder, tests) else "NOT NOTICED"
-    except RuntimeError as error:
-        print(error)
-        return "NOT RUN"
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        os.chdir(folder)
+        os.environ |= {"PYTHONPATH": str(folder / "workflow"), "PYTHONDONTWRITEBYTECODE": "1"}
+        sys.dont_write_bytecode = True
+        for name, module in list(sys.modules.items()):
+            if name != "__main__" and str(getattr(module, "__file__", None)).startswith(OWN):
+                del sys.modules[name]
+        sys.path[:] = [str(folder / "workflow"), *(path for path in sys.path if not path.startswith(OWN))]
+        code = pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-m", "not long", *tests])
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
 
 
-def outcome_of(planted: Planted, folder: Path) -> str:
+def outcome(folder: Path, planted: Planted) -> str:
     """Plant one regression in a copy of the project, and return whether its tests notice it."""
     code = code_of(folder)
     place = place_of(planted, code)
-    text = code[place]
-    place.write_text(text.replace(planted.old, planted.new))
-    result = outcome(folder, [_path(name) for name in planted.tests])
-    place.write_text(text)
+    place.write_text(code[place].replace(planted.old, planted.new))
+    try:
+        result = "noticed" if failures(folder, [_path(name) for name in planted.tests]) else "NOT NOTICED"
+    except RuntimeError as error:
+        print(error)
+        result = "NOT RUN"
+    place.write_text(code[place])
     print(f"{result:11} {planted.name} ({place.relative_to(folder)})", flush=True)
     return result
 
 
+def in_free_copy(planted: Planted) -> str:
+    """The outcome in this process's own copy of the project."""
+    copy = Path(os.environ["PLANTED_COPIES"], multiprocessing.current_process().name)
+    if not copy.exists():
+        copy.mkdir()
+        Project(copy, [])
+    return outcome(copy, planted)
+
+
 def main(words: list[str]) -> int:
     chosen = [row for row in PLANTED if not words or any(word in row.name or word == row.room for word in words)]
+    for library in LIBRARIES:
+        importlib.import_module(library)
     with tempfile.TemporaryDirectory() as scratch:
-        folders = [Project(Path(scratch, f"{copy}"), []).folder for copy in range(COPIES)]
-        if before := failures(folders[0], sorted({_path(name) for planted in chosen for name in planted.tests})):
+        os.environ["PLANTED_COPIES"] = scratch
+        untouched = Project(Path(scratch, "untouched"), []).folder
+        if before := failures(untouched, sorted({_path(name) for planted in chosen for name in planted.tests})):
             sys.exit(f"with nothing planted a test fails:\n{before}")
-        free = SimpleQueue[Path]()
-        for folder in folders:
-            free.put(folder)
-
-        def planted_in_free_copy(planted: Planted) -> bool:
-            folder = free.get()
-            try:
-                return outcome_of(planted, folder) == "noticed"
-            finally:
-                free.put(folder)
-
-        with ThreadPoolExecutor(COPIES) as pool:
-            noticed = sum(pool.map(planted_in_free_copy, chosen))
+        with multiprocessing.get_context("fork").Pool(os.cpu_count()) as pool:
+            outcomes = pool.map(in_free_copy, chosen, chunksize=1)
+    noticed = outcomes.count("noticed")
     print(f"{noticed} of {len(chosen)} noticed")
     return len(chosen) - noticed
 
