@@ -71,6 +71,8 @@ rule monitor:
         estimator=PARTITIONS.estimator,
         parts=expand(f"{FOLDER}/parts/{{part}}", part=PARTITIONS.logs),
         labels=PARTITIONS.options.get("labels") or [],
+        judged=PARTITIONS.options.get("judged") or [],
+        acknowledged=PARTITIONS.options.get("acknowledged") or [],
     output:
         **{one.name: [f"{FOLDER}/{name}" for name in one.files] for one in OUTPUTS.values() if one.files},
     log:

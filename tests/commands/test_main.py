@@ -47,7 +47,7 @@ def test_help_is_in_sections(capsys: pytest.CaptureFixture) -> None:
     assert list(commands) == ["Logs of a deployed model", "Studies", "Options"]
     assert commands["Logs of a deployed model"][0] == "features"
     options = sections("monitor")
-    others = (Panel.SELECTION, Panel.VERDICT)
+    others = (Panel.SELECTION, Panel.VERDICT, Panel.JUDGE)
     assert list(options) == ["Arguments", *(panel for panel in Panel if panel not in others), "Options"]
     assert sections("fit")[Panel.VERDICT][0] == "--usable-error"
     assert "--fail-below" in options["Alerts"]

@@ -35,10 +35,11 @@ def test_sample_writes_a_file_to_fill_in_and_what_to_expect(
     same = es.sample(es.load(estimator), TINY.traces, ["benchmark"], 40)
     assert [row["item_id"] for row in rows] == same.responses["item_id"].to_list()
     lines = [line.split() for line in message.splitlines()]
-    shown = {words[0]: words[1:] for words in lines if words[1:2] == ["40"] and len(words) == 7}
+    shown = {words[0]: words[1:] for words in lines if words[1:2] == ["40"] and len(words) == 8}
     assert set(shown) == set(same.slices["benchmark"])
     row = same.slices.row(0, named=True)
-    numbers = [row[name] for name in ("estimated_accuracy", "width_before", "width_labels_alone", "width_expected")]
+    names = ("estimated_accuracy", "width_before", "width_labels_alone", "width_expected", "width_with_judge")
+    numbers = [row[name] for name in names]
     assert shown[row["benchmark"]] == ["40", str(row["n_to_label"]), *(f"{one:.3f}" for one in numbers)]
 
 

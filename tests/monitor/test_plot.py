@@ -1,9 +1,11 @@
-"""The verb `plot`: what it draws is what the page draws, and what the validation says."""
+"""The verb `plot`: what it draws is what the page draws, and what the validation says; and the page of `fit`."""
 
 import re
+from pathlib import Path
 
 import polars as pl
 import pytest
+from calling import run
 from production import fitted, traffic
 from sklearn.metrics import brier_score_loss
 from tiny import TINY
@@ -75,3 +77,22 @@ def test_a_reliability_diagram_of_held_out_domains() -> None:
     assert f"({found.bins[0].n} responses)" in html
     # A threshold has no P(correct).
     assert es.fit(rows, labels, "atc-nll_sum").validation.calibration is None
+
+
+def test_the_page_of_fit_has_the_verdicts_and_the_pictures(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    page, estimator = tmp_path / "page.html", tmp_path / "mine.estimator"
+    call = ("fit", TINY.traces, "--labels", TINY.labels, "-e", "log-3d", "-o", estimator)
+    status, _, _ = run(capsys, *call, "--page", page)
+    validation, text = es.load(estimator).validation, page.read_text()
+    assert status == 0
+    for picture in re.findall(r'<div class="ranges.*?<p class="small">.*?</p>', es.plot(es.load(estimator)).html, re.S):
+        assert picture in text
+    assert "Single responses: a reliability diagram" in text
+    assert f"Brier score {validation.calibration.brier:.3f}" in text
+    for answer in validation.answers:
+        assert f'<p class="first">{answer.verdict}{answer.scope}</p>' in text
+    # Without a validation it says so.
+    run(capsys, "fit", TINY.traces, "--labels", TINY.labels, "-e", "atc-nll_sum", "-o", estimator, "--page", page)
+    assert "reliability" not in page.read_text()
+    status, _, errors = run(capsys, *call, "--page", estimator)
+    assert (status, "is also the file of --output" in errors) == (1, True)

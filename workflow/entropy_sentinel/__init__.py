@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from entropy_sentinel.capturing.columns import tagged as tagged
     from entropy_sentinel.capturing.openai import capture as capture
     from entropy_sentinel.monitor.comparing import compare as compare
+    from entropy_sentinel.monitor.labelling.judging import judge as judge
     from entropy_sentinel.monitor.labelling.sampling import sample as sample
     from entropy_sentinel.monitor.once import estimate as estimate
     from entropy_sentinel.monitor.once import score as score
@@ -49,6 +50,7 @@ _VERBS = {
     "read_labels": "verbs.labels",
     "compare": "monitor.comparing",
     "estimate": "monitor.once",
+    "judge": "monitor.labelling.judging",
     **dict.fromkeys(("fit", "load", "save"), "verbs.estimation"),
     "monitor": "monitor.running",
     "plot": "monitor.showing.plot",

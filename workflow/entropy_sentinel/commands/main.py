@@ -22,7 +22,7 @@ from entropy_sentinel.frames.secrets import without_keys
 
 # Sections of the help, and the subcommands of the first; all others are of the second.
 _LOGS, _STUDIES = "Logs of a deployed model", "Studies"
-_OF_LOGS = {"features", "fit", "estimate", "compare", "score", "monitor", "sample"}
+_OF_LOGS = {"features", "fit", "estimate", "compare", "score", "monitor", "sample", "judge"}
 # The function of each subcommand by name, or the app if it has subcommands; first those of this folder.
 _DECLARED: dict[str, Callable[..., None] | typer.Typer] = extensions.declared("commands")
 COMMANDS = {

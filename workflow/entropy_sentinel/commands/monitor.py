@@ -85,7 +85,9 @@ def command(estimator: Estimator, logs: Logs, state: State = None, json: Json = 
         options[name] = options[name] or None
     others = list(takewhile(is_estimator, logs))
     estimators = [estimator, *map(Path, others)]
-    sources = _checked(targets, estimators, logs[len(others) :], state, options["labels"])
+    inputs = [*_label_files(options["labels"]), *_label_files(options["judged"])]
+    inputs += [path for path in (options["acknowledged"], state) if path is not None]
+    sources = _checked(targets, [*estimators, *inputs], logs[len(others) :], state)
     if targets["page"] is None:
         options["responses"] = 0
     with working("reading the logs"):
@@ -125,14 +127,14 @@ def _failures(result: "Monitored", targets: dict[str, Any]) -> Iterator[str]:
                 yield one_line(failed(f"--{name}", error, place_of("outputs", name)))
 
 
-def _checked(
-    targets: dict[str, Any], estimators: list[Path], logs: list[str], state: Path | None, labels: Any
-) -> list[str | Path]:
-    """Return the log files; raise an error without any, or for an output that is an input or has another suffix."""
+def _checked(targets: dict[str, Any], inputs: list[Path], logs: list[str], state: Path | None) -> list[str | Path]:
+    """Return the log files; raise an error without any, or for an output that is an input or has another suffix.
+
+    `inputs` are the other files that are read.
+    """
     from entropy_sentinel.frames.errors import InputError
     from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.monitor.reading.inputs import paths_of
-    from entropy_sentinel.verbs.labels import label_files
 
     if not logs:
         raise InputError("LOGS: must name at least one file of responses, was only estimators")
@@ -141,6 +143,12 @@ def _checked(
             OUTPUTS[name].check(target)
     written = {f"--{name}": target for name, target in targets.items() if OUTPUTS[name].is_file}
     paths = paths_of(logs, state)
-    read = [*estimators, *paths, *(label_files(labels) if labels else ()), *([] if state is None else [state])]
-    check_outputs(written, read)
+    check_outputs(written, [*inputs, *paths])
     return paths
+
+
+def _label_files(given: list[str] | None) -> list[Path]:
+    """Return the files of labels or verdicts, if the option was given."""
+    from entropy_sentinel.verbs.labels import label_files
+
+    return label_files(given) if given else []

@@ -254,8 +254,8 @@ def sample(
     table shows this probability for other numbers of values and labels.
 
     With an estimator, large and uncertain slices get most of the budget. Within a slice, responses are drawn by
-    P(correct), most often near 1/2. The table shows each slice's interval width: now, with only these labels, and with
-    labels and estimator together if its P(correct) is right on average.
+    P(correct), most often near 1/2. The table shows each slice's interval width: now, with only these labels, with
+    labels and estimator together if its P(correct) is right on average, and with the verdicts of a judge, too.
 
     Write true or false into the column `label`, or label on the page and save; then pass the file with --labels. Keep
     the column `weight`: it says how many responses each one represents. Existing labels in the file are kept.
@@ -300,10 +300,16 @@ def sample(
 def _say_chosen(chosen: "Sample", by: list[str], output: Path | None, html: Path | None, kept: int) -> None:
     """Print the table of slices, where the responses to label are, and how many already have labels."""
     from entropy_sentinel.monitor.labelling.prospects import ASSUMES
+    from entropy_sentinel.monitor.labelling.sampling import JUDGE_QUALITY, VERDICTS_A_LABEL
     from entropy_sentinel.report.terminal import show
 
     show([_table(chosen.slices, list(by), chosen.level)])
-    if chosen.prospects is not None:
+    if chosen.prospects is None:
+        say(
+            f"and a judge: with verdicts on {VERDICTS_A_LABEL} times as many responses, of a judge who is right about "
+            f"{JUDGE_QUALITY:.0%} of correct and of incorrect ones (`entropy-sentinel judge`)"
+        )
+    else:
         typer.echo("Probability of the verdict `usable`, by mean error on new domains (first row: these labels):")
         show([_prospects(chosen.prospects)])
         say(ASSUMES)
@@ -344,6 +350,7 @@ def _table(slices: "pl.DataFrame", by: list[str], level: float) -> "Table":
         "width_before": f"{level:.0%} width now",
         "width_labels_alone": "labels alone",
         "width_expected": "with labels",
+        "width_with_judge": "and a judge",
     }
     shares = {name: heading for name, heading in shares.items() if name in slices.columns}
     headings = [", ".join(by) or ALL, *counts.values(), *shares.values()]

@@ -58,6 +58,14 @@ Name = Annotated[
     typer.Option("--estimator", "-e", help="Estimator to fit: recommended, atc-max, forest-10d-balanced-isotonic, ..."),
 ]
 EstimatorFile = Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The estimator file to write.")]
+ValidationPage = Annotated[
+    Path | None,
+    typer.Option(
+        "--page",
+        metavar="FILE",
+        help="Also write the validation as an HTML page, with a reliability diagram of P(correct).",
+    ),
+]
 Domain = Annotated[
     str | None,
     typer.Option(
@@ -154,6 +162,7 @@ def fit(
     estimator: Name = "recommended",
     domain: Domain = None,
     group: Group = None,
+    page: ValidationPage = None,
     json: Json = False,
     verbose: Verbose = False,
     **options: Any,
@@ -170,6 +179,7 @@ def fit(
     from entropy_sentinel.estimators.familiarity import NO_WORDS, familiarity_of
     from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.frames.printable import number
+    from entropy_sentinel.monitor.showing.plot import write_validation
     from entropy_sentinel.sources.label_table import ASKED
     from entropy_sentinel.sources.logs.reader import QUESTION
     from entropy_sentinel.verbs.estimation import fit, save
@@ -177,7 +187,7 @@ def fit(
     from entropy_sentinel.verbs.labels import label_files, read_labels
     from entropy_sentinel.verbs.reading import read_features
 
-    check_outputs({"--output": output}, [*log_files(files), *label_files(labels)])
+    check_outputs({"--output": output, "--page": page}, [*log_files(files), *label_files(labels)])
     limits = {name: options.pop(name) for name in Limits.model_fields}
     known = read_labels(labels, options["scorer"]) if labels else None
     asked = [QUESTION] if known is not None and ASKED in known.columns else []
@@ -185,6 +195,8 @@ def fit(
     with working("fitting, and validating on each labelled domain"):
         fitted = fit(features, known, estimator, domain=domain, group=group, **limits)
     save(fitted, output)
+    if page is not None:
+        write_validation(fitted, page)
     if json:
         print_json({"name": fitted.estimator.name, **fitted.about})
         return

@@ -40,6 +40,7 @@ class Panel(StrEnum):
     SELECTION = "What is selected"
     SLICES = "Slices and windows"
     VERDICT = "What the verdict needs"
+    JUDGE = "The judge"
     ALERTS = "Alerts"
     FILES = "Where results go"
     READING = "How logs are read"

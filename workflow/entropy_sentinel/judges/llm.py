@@ -163,6 +163,16 @@ class LlmJudge:
         """LiteLLM's version, and the model names in the servers' replies so far."""
         return ", ".join([f"litellm {version('litellm')}", *sorted(self._names)])
 
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """The numbers of replies so far: `answered`, `cached`, `refused`."""
+        return self._client.counts
+
+    @property
+    def spent_usd(self) -> float:
+        """The cost of the answered requests of this process, or of all that share its ledger; 0 without prices."""
+        return self._client.ledger.sums().spent
+
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
         """Return one verdict per case, in order; null for an empty response, a refusal, or a reply without a judgement.
 
@@ -183,7 +193,7 @@ class LlmJudge:
                 verdicts[position] = self._verdict(requests[number], shown[position], reply)
             if done % _LOG_EVERY == 0 or done == len(requests):
                 log.info("%d of %d judged", done, len(requests))
-        counts = self._client.counts
+        counts = self.counts
         log.info("%d calls, %d cached, %d refused", counts["answered"], counts["cached"], counts["refused"])
         return verdicts
 

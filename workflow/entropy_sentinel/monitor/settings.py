@@ -1,4 +1,4 @@
-"""The options of `monitor`, `estimate` and `sample`: slices, windows of time, the reference, alerts."""
+"""The options of `monitor`, `estimate`, `sample` and `judge`: slices, windows of time, the reference, alerts."""
 
 import math
 from datetime import UTC, datetime, timedelta
@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from entropy_sentinel.frames import extensions
 from entropy_sentinel.frames.entries import is_own
 from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.frames.options import Columns, Panel, Shown
+from entropy_sentinel.frames.options import Columns, Options, Panel, Shown
 from entropy_sentinel.frames.sections import Number, Seed, Settings, Text, Whole
 from entropy_sentinel.sources.logs.settings import FormatOptions, ResponseOptions
 
@@ -370,6 +370,45 @@ class SampleOptions(FormatOptions, Slicing):
     )
     seed: Annotated[Seed, Shown(Panel.SLICES, "N")] = Field(42, description="A different seed chooses other responses.")
     level: Level = 0.9
+
+
+class JudgeOptions(Options):
+    """The options of the command and the verb `judge`, by the names of the config's section `judges`."""
+
+    model: Annotated[Text, Shown(Panel.JUDGE, "NAME", "-m")] = Field(
+        description="LiteLLM's name of the judge, such as openai/gpt-4o-mini or hosted_vllm/NAME; its key is in the "
+        "environment."
+    )
+    base_url: Annotated[Text | None, Shown(Panel.JUDGE, "URL")] = Field(
+        None, description="The address of the server; by default the provider's own."
+    )
+    prompt: Annotated[Path | None, Shown(Panel.JUDGE, "FILE")] = Field(
+        None,
+        description="A text file with your own prompt, which has {question} and {response} and asks for a reply that "
+        'ends with {"success": true} or {"success": false}.',
+    )
+    budget_usd: Annotated[Number | None, Shown(Panel.JUDGE, "USD")] = Field(
+        None,
+        ge=0,
+        description="The most that this run may cost, in US dollars; a request that might cost more is not sent. It "
+        "needs both prices.",
+    )
+    usd_per_million_input_tokens: Annotated[Number | None, Shown(Panel.JUDGE, "USD")] = Field(
+        None, ge=0, description="The price of the prompts, from the provider's list."
+    )
+    usd_per_million_output_tokens: Annotated[Number | None, Shown(Panel.JUDGE, "USD")] = Field(
+        None, ge=0, description="The price of the replies."
+    )
+    max_tokens: Annotated[Whole, Shown(Panel.JUDGE, "N")] = Field(
+        4096, ge=1, le=2**20, description="Most tokens of a reply, reasoning included."
+    )
+    temperature: Annotated[Number | None, Shown(Panel.JUDGE, "T")] = Field(
+        None, ge=0, le=100, description="The judge's temperature; by default the server's."
+    )
+    concurrency: Annotated[Whole, Shown(Panel.JUDGE, "N")] = Field(16, ge=1, le=1024, description="Requests at a time.")
+    requests_per_minute: Annotated[Number | None, Shown(Panel.JUDGE, "N")] = Field(
+        None, gt=0, description="Most requests per minute; by default without a limit."
+    )
 
 
 class MonitorFile(Settings):

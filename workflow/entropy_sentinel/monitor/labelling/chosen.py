@@ -19,11 +19,13 @@ class Sample:
         responses: A row per response to label: the slice, its id, `stratum` (in 0 the model is least likely to be
             correct), `inclusion_probability`, `weight`, `question` and `response` if the log has them, and an empty
             `label`. P(correct) is omitted, because it could influence the person who labels.
-        slices: A row per slice: `n_responses`, `n_to_label`, `estimated_accuracy`, and three widths of its interval:
-            now (null without a validation), with only the labels, and with labels and predictions if P(correct) is
-            calibrated; and whether it is unlike all labelled domains, `unfamiliar`; such slices come first. Without an
-            estimator, only the numbers of responses and labels. In both tables, a slice column
-            with the name of another column is called `slice_NAME`.
+        slices: A row per slice: `n_responses`, `n_to_label`, `estimated_accuracy`, and four widths of its interval:
+            now (null without a validation); with only the labels; with labels and predictions if P(correct) is
+            calibrated; and with the verdicts of a judge too (`width_with_judge`), who has a sensitivity and specificity
+            of 0.9 and sees ten times as many responses (null if there are too few labels to correct the judge). And
+            whether it is unlike all labelled domains, `unfamiliar`; such slices come first. Without an estimator, only
+            the numbers of responses and labels. In both tables, a slice column with the name of another column is
+            called `slice_NAME`.
         level: The level of these intervals.
         prospects: Without an estimator: the probability that a first `fit` is validated as `usable`, by number of
             `domains`, `labels` per domain, and mean `error`; the rows of this sample come first. Else null.
@@ -54,6 +56,7 @@ class Sample:
 _OWN = {
     *("item_id", "stratum", "inclusion_probability", "weight", "question", "response", "label"),
     *("n_responses", "n_to_label", "estimated_accuracy", "width_before", "width_labels_alone", "width_expected"),
+    "width_with_judge",
     "unfamiliar",
 }
 

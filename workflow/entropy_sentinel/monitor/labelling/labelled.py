@@ -124,6 +124,10 @@ class LabelledResponses:
             _require_weights(self._labelled)
         self._powers = None
         if judged is not None and len(self._labelled):
+            if not at_random and self._every[VERDICT_WEIGHT].count():
+                # A verdict without a weight corrects the judge's errors, but is not part of the sample.
+                weighted = pl.when(pl.col(VERDICT_WEIGHT).is_not_null()).then(pl.col(VERDICT))
+                self._every = self._every.with_columns(weighted)
             known = self._every.drop_nulls(VERDICT)
             if not at_random and len(known) < len(self._every):
                 _require_weights(known.rename({VERDICT_WEIGHT: WEIGHT}), "judged")

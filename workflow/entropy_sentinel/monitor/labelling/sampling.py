@@ -25,6 +25,7 @@ from entropy_sentinel.sources.logs.reader import QUESTION
 from entropy_sentinel.statistics.allocation import apportion
 from entropy_sentinel.statistics.combined import combined
 from entropy_sentinel.statistics.intervals import sampling_variance
+from entropy_sentinel.statistics.judged import FEWEST_FOR_POWERS, expected_worth
 from entropy_sentinel.statistics.prediction_powered import binomial_interval, effective_labels
 from entropy_sentinel.verbs.estimation import saved_estimator
 from entropy_sentinel.verbs.inputs import WEIGHT
@@ -40,6 +41,8 @@ LABELS_A_SLICE = 5
 # Minimum number of labels of a slice that is unlike all labelled domains, if the budget allows: from ten labels on, the
 # estimate of such a slice adds nothing to them.
 LABELS_IF_UNFAMILIAR = 10
+# The judge whose help is shown: its sensitivity and specificity, and its verdicts for each label.
+JUDGE_QUALITY, VERDICTS_A_LABEL = 0.9, 10
 
 
 def candidates(rows: pl.DataFrame, options: SampleOptions) -> pl.DataFrame:
@@ -317,23 +320,47 @@ def _expected(
         "width_before": _widths_before(saved, estimates, [len(place) for place in places], level),
         "width_labels_alone": [width_alone(p[place], len(draw.rows), level) for place, draw in both],
         "width_expected": [
-            _width_combined(saved, estimate, draw, p[place], level) if use else draw.expected_width(p[place], level)
+            _width(saved, estimate, draw.expected_worth(p[place], level), p[place], level, use)
             for (place, draw), estimate, use in zip(both, estimates, relied.tolist(), strict=True)
+        ],
+        "width_with_judge": [
+            _width(saved, estimate, worth, p[place], level, use)
+            for place, estimate, worth, use in zip(
+                places, estimates, _worths_with_judge(p, places, drawn, level), relied.tolist(), strict=True
+            )
         ],
     }
     return {name: pl.Series(numbers, dtype=pl.Float64) for name, numbers in columns.items()}
 
 
-def _width_combined(
-    saved: SavedEstimator, estimate: float, draw: SliceSample, p: np.ndarray, level: float
+def _width(
+    saved: SavedEstimator, estimate: float, worth: float | None, p: np.ndarray, level: float, relied: bool
 ) -> float | None:
-    """Return the width of the interval from the estimate and these labels, if as many are correct as estimated."""
-    worth = draw.expected_worth(p, level)
-    if worth is None or saved.validation is None:
+    """Return the width of a slice's interval with labels that are worth so many, if as many are correct as expected.
+
+    If the estimate is `relied` on, it counts, too. Null without labels.
+    """
+    if worth is None:
         return None
+    if not relied or saved.validation is None:
+        lower, upper = binomial_interval(float(p.mean()), worth, level)
+        return upper - lower
     [variance] = sampling_variance([estimate], [len(p)])
-    found = combined(saved.validation.residuals.spread, estimate, float(variance), estimate, worth, level)
-    return found.upper - found.lower
+    both = combined(saved.validation.residuals.spread, estimate, float(variance), estimate, worth, level)
+    return both.upper - both.lower
+
+
+def _worths_with_judge(
+    p: np.ndarray, places: list[np.ndarray], drawn: list[SliceSample], level: float
+) -> list[float | None]:
+    """Return how many labels each slice's labels are worth with a judge's verdicts; null if these could not be used."""
+    counts = [len(draw.rows) for draw in drawn]
+    if sum(counts) - np.count_nonzero(counts) < FEWEST_FOR_POWERS:
+        return [None] * len(places)
+    return [
+        expected_worth(p[place], n, min(VERDICTS_A_LABEL * n, len(place)), JUDGE_QUALITY, level) if n else None
+        for place, n in zip(places, counts, strict=True)
+    ]
 
 
 def _wider(expected: dict[str, pl.Series], sizes: pl.Series, unfamiliar: np.ndarray, level: float) -> pl.Series:

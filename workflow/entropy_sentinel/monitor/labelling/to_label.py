@@ -95,6 +95,17 @@ _READERS: dict[str, Callable[[Path], list[Row]]] = {".csv": _read_csv, ".jsonl":
 SUFFIXES = tuple(_READERS)
 
 
+def read_to_label(path: str | Path) -> pl.DataFrame:
+    """Return the rows of a file of responses to label; raise InputError for another file."""
+    path = Path(path)
+    if path.suffix not in _READERS:
+        raise InputError(f"{path}: must be a file of `sample`, {' or '.join(SUFFIXES)}")
+    try:
+        return pl.DataFrame(_READERS[path.suffix](path), infer_schema_length=None)
+    except (pl.exceptions.PolarsError, OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read: {' '.join(str(error).split())[:200]}") from None
+
+
 def write_page(sample: Sample, path: str | Path) -> None:
     """Write the page for labelling, which hides the estimates and saves labels for `monitor` or `fit`.
 

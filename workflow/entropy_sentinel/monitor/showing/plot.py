@@ -1,4 +1,4 @@
-"""The verb `plot`: show the pictures of the monitor's page, or of an estimator's validation, in a notebook."""
+"""Show the pictures of the monitor's page in a notebook, and those of a validation there and in the page of `fit`."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import Any
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.validation import Domain, Validation
 from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.frames.printable import counted
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.showing.pictures import Line, Mark, Ranges, labelled, over_time, ranked
@@ -14,7 +15,7 @@ from entropy_sentinel.report.pages import render
 from entropy_sentinel.statistics.prediction_powered import binomial_interval
 
 LEVEL = 0.9
-_TEMPLATE = Path(__file__).with_name("plot.html.j2")
+_TEMPLATE, _PAGE = (Path(__file__).with_name(f"{name}.html.j2") for name in ("plot", "validation"))
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,20 @@ def plot(shown: Monitored | SavedEstimator) -> Picture:
     if isinstance(shown, Monitored):
         return _picture([ranked(shown), labelled(shown)], over_time(shown), "no slice has an estimate")
     raise InputError(f"plot: must be an estimator or a result of `monitor`, was {type(shown).__name__}")
+
+
+def write_validation(saved: SavedEstimator, path: str | Path) -> None:
+    """Write the page of `fit` in one step: the verdicts with their reasons, and the pictures of `plot`."""
+    about, validation = saved.about, saved.validation
+    content = render(
+        _PAGE,
+        title="Validation",
+        label=f"{saved.estimator.name} of {about['model']}, fitted on {about['n_training_rows']:,} responses",
+        answers=validation.answers if validation else (),
+        domains=_left_out(validation),
+        reliability=_reliability(validation),
+    )
+    write_whole(path, content)
 
 
 def _picture(ranges: list[Ranges | None], panels: Any, nothing: str) -> Picture:
