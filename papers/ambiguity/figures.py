@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -225,24 +225,20 @@ def _bounds(axes: Axes) -> None:
     axes.legend(fontsize=7, frameon=False, loc="best")
 
 
-class AmbiguityFigureFiles(TypedDict):
-    """Files of the figures: uncertainties and estimators of each model, and what p* is like."""
-
-    uncertainties: Sequence[str]
-    estimates: Sequence[str]
-    p_stars: str
-
-
 def write_figures(
-    files: AmbiguityFigureFiles, settings: AmbiguityExhibitSettings, exhibits: Mapping[str, DrawnFigure], folder: str
+    uncertainties: Sequence[str],
+    estimates: Sequence[str],
+    p_stars: str,
+    settings: AmbiguityExhibitSettings,
+    exhibits: Mapping[str, DrawnFigure],
+    folder: str,
 ) -> None:
     """Write the figures in `exhibits`, keyed by file name, to `folder`."""
     expected = {"model": settings["models"]}
-    uncertainties = read_several(UNCERTAINTIES, files["uncertainties"], expected)
-    items = joined(uncertainties, read_several(ESTIMATES, files["estimates"], expected))
+    items = joined(read_several(UNCERTAINTIES, uncertainties, expected), read_several(ESTIMATES, estimates, expected))
     inputs = {
         "items": items.filter(form=KL, source=settings["source"]),
-        "p_stars": P_STARS.read(files["p_stars"]),
+        "p_stars": P_STARS.read(p_stars),
         "settings": settings,
         "label": settings["label"],
     }

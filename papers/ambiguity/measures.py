@@ -46,14 +46,6 @@ def _divergence(first: Mapping[str, float], second: Mapping[str, float]) -> floa
     return jensen_shannon([first.get(name, 0.0) for name in names], [second.get(name, 0.0) for name in names])
 
 
-class MeasureFiles(TypedDict):
-    """Files of all models: uncertainties and estimators, one of each for a model; classes beside the answers."""
-
-    uncertainties: Sequence[str]
-    estimates: Sequence[str]
-    aligned: Sequence[str]
-
-
 class AmbiguityMeasureSettings(TypedDict):
     """`source` is the name of the benchmarks' own p*; items with at least the log of a threshold are uncertain."""
 
@@ -62,7 +54,9 @@ class AmbiguityMeasureSettings(TypedDict):
 
 
 def write_measures(
-    files: MeasureFiles,
+    uncertainties: Sequence[str],
+    estimates: Sequence[str],
+    aligned: Sequence[str],
     models: Sequence[str],
     settings: AmbiguityMeasureSettings,
     concordances_output: str,
@@ -71,13 +65,13 @@ def write_measures(
 ) -> None:
     """Write concordances, AUROCs, and statistics of p*."""
     rows = joined(
-        read_several(UNCERTAINTIES, files["uncertainties"], {"model": models}),
-        read_several(ESTIMATES, files["estimates"], {"model": models}),
+        read_several(UNCERTAINTIES, uncertainties, {"model": models}),
+        read_several(ESTIMATES, estimates, {"model": models}),
     )
     about = {"settings": dict(settings)}
     CONCORDANCES.write(CONCORDANCES.frame(list(concordances(rows))), concordances_output, about)
     AUROCS.write(AUROCS.frame(list(aurocs(rows, settings))), aurocs_output, about)
-    answers = pl.concat(ALIGNED.read(path).filter("right") for path in files["aligned"])
+    answers = pl.concat(ALIGNED.read(path).filter("right") for path in aligned)
     P_STARS.write(P_STARS.frame(list(p_stars(answers, settings["source"]))), p_stars_output, about)
 
 

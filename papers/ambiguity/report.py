@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any, TypedDict
+from typing import Any
 
 import polars as pl
 
@@ -151,24 +151,24 @@ def summarise(shown: Sequence[AmbiguitySummary], frequencies: str) -> str:
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 
 
-class AmbiguityReportFiles(TypedDict):
-    """Files of the page: concordances, what p* is like, and exhibits' .html files."""
-
-    concordances: str
-    p_stars: str
-    tables: Sequence[str]
-    figures: Sequence[str]
-
-
-def write_report(files: AmbiguityReportFiles, settings: AmbiguityExhibitSettings, page: str, summary: str) -> None:
+def write_report(
+    concordances: str,
+    p_stars: str,
+    tables: Sequence[str],
+    figures: Sequence[str],
+    settings: AmbiguityExhibitSettings,
+    page: str,
+    summary: str,
+) -> None:
     """Write the page and the summary."""
-    concordances, source = CONCORDANCES.read(files["concordances"]), settings["source"]
-    shown, frequencies = list(summaries(concordances, source)), by_frequency(concordances, source)
-    p_stars = P_STARS.read(files["p_stars"]).filter(source=source)
-    assumed = p_stars.filter(pl.col("counts").is_null(), pl.col("n_answers") > 1)["benchmark"].unique().sort()
+    compared, source = CONCORDANCES.read(concordances), settings["source"]
+    shown, frequencies = list(summaries(compared, source)), by_frequency(compared, source)
+    own = P_STARS.read(p_stars).filter(source=source)
+    assumed = own.filter(pl.col("counts").is_null(), pl.col("n_answers") > 1)["benchmark"].unique().sort()
     save_page(
         template=TEMPLATE,
-        files=files,
+        tables=tables,
+        figures=figures,
         page=page,
         title="Entropy and ambiguity",
         label=settings["label"],

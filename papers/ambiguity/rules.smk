@@ -107,7 +107,6 @@ use rule cpu_job as ambiguity_report with:
     input:
         concordances=AMBIGUITY_CONCORDANCES,
         p_stars=AMBIGUITY_P_STARS,
-        uncertainties=expand(AMBIGUITY_UNCERTAINTIES, model=MODELS),
         tables=expand("{table}.html", table=AMBIGUITY_TABLES),
         figures=expand("{figure}.html", figure=AMBIGUITY_FIGURES),
     output:

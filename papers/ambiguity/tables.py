@@ -1,7 +1,7 @@
 """The tables of the catalogue, from the files of all models."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -247,33 +247,29 @@ def _listed(values: Sequence[float | None] | pl.Series, form: str) -> str:
     return ", ".join(number(value, form) for value in values)
 
 
-class AmbiguityTableFiles(TypedDict):
-    """Files of the tables: items, and the first model's classes of each; of each model the rest; measures of all."""
-
-    benchmarks: Sequence[str]
-    aligned: Sequence[str]
-    uncertainties: Sequence[str]
-    estimates: Sequence[str]
-    concordances: str
-    aurocs: str
-    p_stars: str
-
-
 def write_tables(
-    files: AmbiguityTableFiles, settings: AmbiguityExhibitSettings, titles: Mapping[str, str], folder: str
+    benchmarks: Sequence[str],
+    aligned: Sequence[str],
+    uncertainties: Sequence[str],
+    estimates: Sequence[str],
+    concordances: str,
+    aurocs: str,
+    p_stars: str,
+    settings: AmbiguityExhibitSettings,
+    titles: Mapping[str, str],
+    folder: str,
 ) -> None:
-    """Write the tables of these names and titles to `folder`."""
+    """Write the tables of these names and titles to `folder`; `aligned` has the first model's classes."""
     expected = {"model": settings["models"]}
-    uncertainties = read_several(UNCERTAINTIES, files["uncertainties"], expected)
-    estimates = read_several(ESTIMATES, files["estimates"], expected)
+    items = joined(read_several(UNCERTAINTIES, uncertainties, expected), read_several(ESTIMATES, estimates, expected))
     inputs = {
         "settings": settings,
-        "questions": pl.concat(BENCHMARKS.read(path, ["item_id", "question"]) for path in files["benchmarks"]),
-        "aligned": pl.concat(map(ALIGNED.read, files["aligned"])),
-        "items": joined(uncertainties, estimates),
-        "concordances": CONCORDANCES.read(files["concordances"]),
-        "aurocs": AUROCS.read(files["aurocs"]),
-        "p_stars": P_STARS.read(files["p_stars"]),
+        "questions": pl.concat(BENCHMARKS.read(path, ["item_id", "question"]) for path in benchmarks),
+        "aligned": pl.concat(map(ALIGNED.read, aligned)),
+        "items": items,
+        "concordances": CONCORDANCES.read(concordances),
+        "aurocs": AUROCS.read(aurocs),
+        "p_stars": P_STARS.read(p_stars),
     }
     save_tables(titles, TABLE_FUNCTIONS, inputs, settings["label"], folder)
 

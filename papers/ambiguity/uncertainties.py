@@ -16,13 +16,6 @@ from papers.ambiguity.frames import ALIGNED, ESTIMATES, UNCERTAINTIES
 from papers.ambiguity.uncertainty import Uncertainty, expected_uncertainty, uncertainty
 
 
-class UncertaintyFiles(TypedDict):
-    """Files of one model, one for each benchmark: ALIGNED, and the signals of the families that are run."""
-
-    aligned: Sequence[str]
-    signals: Sequence[str]
-
-
 class UncertaintySettings(TypedDict):
     """The probability of an answer that no sample gave, and the Dirichlet posteriors."""
 
@@ -31,17 +24,21 @@ class UncertaintySettings(TypedDict):
 
 
 def write_uncertainties(
-    files: UncertaintyFiles, settings: UncertaintySettings, uncertainties_output: str, estimates_output: str
+    aligned: Sequence[str],
+    signals: Sequence[str],
+    settings: UncertaintySettings,
+    uncertainties_output: str,
+    estimates_output: str,
 ) -> None:
     """Write the uncertainties and the estimators of all items for one model."""
-    aligned = pl.concat(map(ALIGNED.read, files["aligned"]))
-    about = {"model": read_provenance(files["aligned"][0])["model"], "settings": dict(settings)}
-    UNCERTAINTIES.write(UNCERTAINTIES.frame(list(uncertainties(aligned, settings))), uncertainties_output, about)
+    classes = pl.concat(map(ALIGNED.read, aligned))
+    about = {"model": read_provenance(aligned[0])["model"], "settings": dict(settings)}
+    UNCERTAINTIES.write(UNCERTAINTIES.frame(list(uncertainties(classes, settings))), uncertainties_output, about)
     by_benchmark: dict[str, dict[str, str]] = {}
-    for path in files["signals"]:
+    for path in signals:
         origin = read_provenance(path)
         by_benchmark.setdefault(origin["benchmark"], {})[origin["family"]] = path
-    items = aligned.select("benchmark", "item_id").unique()
+    items = classes.select("benchmark", "item_id").unique()
     rows = pl.concat(estimates(about["model"], benchmark, paths) for benchmark, paths in by_benchmark.items())
     kept = rows.join(items, on=["benchmark", "item_id"], how="semi", maintain_order="left")
     ESTIMATES.write(kept, estimates_output, about)

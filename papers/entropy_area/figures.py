@@ -1,7 +1,7 @@
 """The figures of the catalogue, from the items of all models and single trajectories of the pass."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -187,30 +187,24 @@ def _draw_options(axes: Axes, shown: Trajectory, alpha: float) -> None:
     axes.set_ylim(bottom=0)
 
 
-class AreaFigureFiles(TypedDict):
-    """Files of the figures: items of each model, correlations of all, and the pass of each model and benchmark."""
-
-    by_item: Sequence[str]
-    correlations: str
-    passes: Sequence[str]
-
-
 def write_figures(
-    files: AreaFigureFiles,
+    by_item: Sequence[str],
+    correlations: str,
+    passes: Sequence[str],
     settings: AreaFigureSettings,
     exhibits: Mapping[str, DrawnFigure],
     models: Sequence[str],
     folder: str,
 ) -> None:
     """Write the figures, by the names of their files, to `folder`."""
-    passes: dict[str, dict[str, str]] = {}
-    for path in files["passes"]:
+    passes_of: dict[str, dict[str, str]] = {}
+    for path in passes:
         origin = read_provenance(path)
-        passes.setdefault(origin["model"], {})[origin["benchmark"]] = path
+        passes_of.setdefault(origin["model"], {})[origin["benchmark"]] = path
     inputs = {
-        "items": read_several(ITEMS, files["by_item"], {"model": models}),
-        "correlations": CORRELATIONS.read(files["correlations"]),
-        "passes": passes,
+        "items": read_several(ITEMS, by_item, {"model": models}),
+        "correlations": CORRELATIONS.read(correlations),
+        "passes": passes_of,
         "settings": settings,
     }
     save_figures(exhibits, FIGURE_FUNCTIONS, inputs, folder)

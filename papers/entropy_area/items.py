@@ -5,7 +5,6 @@ Truncation is the probability outside the 20 most likely tokens, over all positi
 """
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import TypedDict
 
 import numpy as np
 import polars as pl
@@ -52,20 +51,14 @@ def correctness_entropy(n_correct: int, n_samples: int) -> float:
     return entropy_bits([n_correct, n_samples - n_correct])
 
 
-class ItemFiles(TypedDict):
-    """Files of one model, one for each benchmark: ANSWER_CLASSES, features, and the pass of forced answers."""
-
-    answers: Sequence[str]
-    features: Sequence[str]
-    passes: Sequence[str]
-
-
-def write_items(files: ItemFiles, by_response_output: str, by_item_output: str) -> None:
+def write_items(
+    answers: Sequence[str], features: Sequence[str], passes: Sequence[str], by_response_output: str, by_item_output: str
+) -> None:
     """Write the measures of all responses of one model, and its items."""
     responses = gather(
-        pl.concat(map(ANSWER_CLASSES.read, files["answers"])),
-        pl.concat(FEATURE_FRAME.read(path, [*RESPONSE, "ppl", "n_tokens"]) for path in files["features"]),
-        pl.concat(FORCED_ANSWERS.read(path, [*RESPONSE, "answer", *AREA]) for path in files["passes"]),
+        pl.concat(map(ANSWER_CLASSES.read, answers)),
+        pl.concat(FEATURE_FRAME.read(path, [*RESPONSE, "ppl", "n_tokens"]) for path in features),
+        pl.concat(FORCED_ANSWERS.read(path, [*RESPONSE, "answer", *AREA]) for path in passes),
     )
     about = {"model": responses["model"][0]} if len(responses) else {}
     RESPONSES.write(responses, by_response_output, about)

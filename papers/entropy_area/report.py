@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import polars as pl
 
@@ -78,20 +78,20 @@ def summarise(shown: Sequence[AreaSummary]) -> str:
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 
 
-class AreaReportFiles(TypedDict):
-    """Files of the page: correlations, and exhibits' .html files."""
-
-    correlations: str
-    tables: Sequence[str]
-    figures: Sequence[str]
-
-
-def write_report(files: AreaReportFiles, settings: AreaExhibitSettings, page: str, summary: str) -> None:
+def write_report(
+    correlations: str,
+    tables: Sequence[str],
+    figures: Sequence[str],
+    settings: AreaExhibitSettings,
+    page: str,
+    summary: str,
+) -> None:
     """Write the page and the summary."""
-    shown = list(summaries(CORRELATIONS.read(files["correlations"])))
+    shown = list(summaries(CORRELATIONS.read(correlations)))
     save_page(
         template=TEMPLATE,
-        files=files,
+        tables=tables,
+        figures=figures,
         page=page,
         title="Entropy area score",
         label=settings["label"],

@@ -1,7 +1,6 @@
 """The tables of the catalogue, from the files of all models."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypedDict
 
 import polars as pl
 
@@ -209,26 +208,24 @@ def _published(correlations: pl.DataFrame) -> Table:
     return Table("Pearson's r of EAS (reference) with the answer entropy, here and in the paper.", shown, (note,))
 
 
-class AreaTableFiles(TypedDict):
-    """Files of the tables: items and truncation of each model; correlations and spread of all."""
-
-    by_item: Sequence[str]
-    truncation: Sequence[str]
-    correlations: str
-    spread: str
-
-
 def write_tables(
-    files: AreaTableFiles, settings: AreaExhibitSettings, titles: Mapping[str, str], models: Sequence[str], folder: str
+    by_item: Sequence[str],
+    truncation: Sequence[str],
+    correlations: str,
+    spread: str,
+    settings: AreaExhibitSettings,
+    titles: Mapping[str, str],
+    models: Sequence[str],
+    folder: str,
 ) -> None:
     """Write the tables of these names and titles to `folder`."""
     inputs = {
         **settings,
         "models": models,
-        "items": read_several(ITEMS, files["by_item"], {"model": models}),
-        "truncation": pl.concat(map(TRUNCATION.read, files["truncation"])),
-        "correlations": CORRELATIONS.read(files["correlations"]),
-        "spread": SPREAD.read(files["spread"]),
+        "items": read_several(ITEMS, by_item, {"model": models}),
+        "truncation": pl.concat(map(TRUNCATION.read, truncation)),
+        "correlations": CORRELATIONS.read(correlations),
+        "spread": SPREAD.read(spread),
     }
     save_tables(titles, TABLE_FUNCTIONS, inputs, settings["label"], folder)
 

@@ -144,17 +144,6 @@ Rows = Iterator[dict[str, Any]]
 Part = tuple[FittedMethods, Questions, str]
 
 
-class AdjustedFiles(TypedDict):
-    """Files of all models: statements and confidence of variants, distributions; items of both halves."""
-
-    stated: Sequence[str]
-    integers: Sequence[str]
-    features: Sequence[str]
-    beliefs: str
-    calibration: str
-    test: str
-
-
 class AdjustedSettings(TypedDict):
     """Settings of the fits: the shown model and level of each variant; covariates; lambda; the seed of the folds."""
 
@@ -165,23 +154,34 @@ class AdjustedSettings(TypedDict):
     seed: int
 
 
-def write_adjusted(files: AdjustedFiles, settings: AdjustedSettings, output: str) -> None:
+def write_adjusted(
+    stated: Sequence[str],
+    integers: Sequence[str],
+    features: Sequence[str],
+    beliefs: str,
+    calibration: str,
+    test: str,
+    settings: AdjustedSettings,
+    output: str,
+) -> None:
     """Write the intervals of all methods, models and levels."""
     shown, levels = settings["models"], settings["levels"]
     columns = ["model", "item_id", "sample", *settings["covariates"]]
-    features = pl.concat(FEATURE_FRAME.read(path, columns) for path in files["features"]).filter(sample=0)
-    features = features.with_columns(level=pl.col("model").replace_strict(levels, return_dtype=pl.Float64))
+    signals = pl.concat(FEATURE_FRAME.read(path, columns) for path in features).filter(sample=0)
+    signals = signals.with_columns(level=pl.col("model").replace_strict(levels, return_dtype=pl.Float64))
     # The name that is shown replaces that of the variant.
     name = pl.col("model").replace_strict(shown, return_dtype=pl.String)
-    features = features.drop("sample").with_columns(name)
-    stated = read_all(STATED, files["stated"]).with_columns(name)
-    integers = read_all(INTEGER_ANSWERS, files["integers"]).with_columns(name)
-    beliefs = BELIEFS.read(files["beliefs"])
-    calibration, test = BENCHMARKS.read(files["calibration"]), BENCHMARKS.read(files["test"])
+    frames = [
+        read_all(STATED, stated).with_columns(name),
+        read_all(INTEGER_ANSWERS, integers).with_columns(name),
+        BELIEFS.read(beliefs),
+        signals.drop("sample").with_columns(name),
+    ]
+    calibration_items, test_items = BENCHMARKS.read(calibration), BENCHMARKS.read(test)
     rows: list[dict[str, Any]] = []
     for model in dict.fromkeys(shown[variant] for variant in levels):
-        own = [frame.filter(model=model).drop("model") for frame in (stated, integers, beliefs, features)]
-        known, new = gather(calibration, *own), gather(test, *own)
+        own = [frame.filter(model=model).drop("model") for frame in frames]
+        known, new = gather(calibration_items, *own), gather(test_items, *own)
         of_methods = of_model(known, new, settings["undercoverage"], settings["seed"])
         rows += [{"model": model} | row for row in of_methods]
     ADJUSTED.write(ADJUSTED.frame(rows), output, {"settings": dict(settings)})

@@ -7,7 +7,7 @@ the probability of its response.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -21,26 +21,25 @@ _ITEM = ("benchmark", "item_id")
 Rows = Iterator[dict[str, Any]]
 
 
-class BeliefFiles(TypedDict):
-    """Files of the variants with distributions: integers; traces and passes on each benchmark."""
-
-    integers: Sequence[str]
-    generations: Sequence[str]
-    passes: Sequence[str]
-
-
-def write_beliefs(files: BeliefFiles, models: Mapping[str, str], farthest: int | None, output: str) -> None:
-    """Write the distributions; `models` are the names that are shown, by variant.
+def write_beliefs(
+    integers: Sequence[str],
+    generations: Sequence[str],
+    passes: Sequence[str],
+    models: Mapping[str, str],
+    farthest: int | None,
+    output: str,
+) -> None:
+    """Write the distributions of the variants that have them; `models` are the names that are shown, by variant.
 
     Integers farther from 0 than `farthest` count as missing: they cannot be powers of ten.
     """
     rows: list[dict[str, Any]] = []
-    for path in files["passes"]:
+    for path in passes:
         rows += of_pass(INTEGERS.read(path))
-    for path in files["integers"]:
+    for path in integers:
         rows += of_samples(INTEGER_ANSWERS.read(path))
-    if not files["passes"]:
-        for path in files["generations"]:
+    if not passes:
+        for path in generations:
             rows += of_tokens(_first_steps(path))
     shown = [_near(row, farthest) | {"model": models[row["model"]]} for row in rows]
     BELIEFS.write(BELIEFS.frame(shown), output, {"models": dict(models)})

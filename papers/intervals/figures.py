@@ -1,7 +1,6 @@
 """The figures of the catalogue: coverage of intervals, the right answers, and simulations of the perception tunnel."""
 
 from collections.abc import Mapping, Sequence
-from typing import TypedDict
 
 import numpy as np
 import polars as pl
@@ -182,21 +181,14 @@ def _error(beta: float, n_queries: int) -> float:
     return float(np.sqrt(np.mean((edges - norm.ppf(_ALPHA / 2)) ** 2)))
 
 
-class IntervalsFigureFiles(TypedDict):
-    """Files of the figures: items of both halves, scores of all models."""
-
-    benchmarks: Sequence[str]
-    scores: str
-
-
 def write_figures(
-    files: IntervalsFigureFiles, settings: IntervalsExhibitSettings, titles: Mapping[str, str], folder: str
+    benchmarks: Sequence[str], scores: str, settings: IntervalsExhibitSettings, titles: Mapping[str, str], folder: str
 ) -> None:
     """Write the figures of these names and titles to `folder`."""
     answers: list[int] = []
-    for path in files["benchmarks"]:
+    for path in benchmarks:
         answers += exponents(BENCHMARKS.read(path)).values()
-    inputs = {**settings, "scores": SCORES.read(files["scores"]), "answers": np.array(answers)}
+    inputs = {**settings, "scores": SCORES.read(scores), "answers": np.array(answers)}
     save_figures(titles, FIGURE_FUNCTIONS, inputs, folder)
 
 

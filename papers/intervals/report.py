@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import polars as pl
 
@@ -174,21 +174,21 @@ def summarise(shown: Sequence[IntervalsSummary]) -> str:
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 
 
-class IntervalsReportFiles(TypedDict):
-    """Files of the page: scores, differences, and exhibits' .html files."""
-
-    scores: str
-    differences: str
-    tables: Sequence[str]
-    figures: Sequence[str]
-
-
-def write_report(files: IntervalsReportFiles, settings: IntervalsExhibitSettings, page: str, summary: str) -> None:
+def write_report(
+    scores: str,
+    differences: str,
+    tables: Sequence[str],
+    figures: Sequence[str],
+    settings: IntervalsExhibitSettings,
+    page: str,
+    summary: str,
+) -> None:
     """Write the page and the summary."""
-    shown = summaries(SCORES.read(files["scores"]), DIFFERENCES.read(files["differences"]))
+    shown = summaries(SCORES.read(scores), DIFFERENCES.read(differences))
     save_page(
         template=TEMPLATE,
-        files=files,
+        tables=tables,
+        figures=figures,
         page=page,
         title="Intervals that a model states",
         label=settings["label"],

@@ -121,21 +121,11 @@ def differences(adjusted: pl.DataFrame, settings: ScoreSettings) -> Rows:
             }
 
 
-class SetFiles(TypedDict):
-    """Files of all models: distributions, adjusted intervals; items of both halves."""
-
-    beliefs: str
-    adjusted: str
-    calibration: str
-    test: str
-
-
-def write_sets(files: SetFiles, output: str) -> None:
+def write_sets(beliefs: str, adjusted: str, calibration: str, test: str, output: str) -> None:
     """Write the coverage of the smallest sets of every model, basis and level."""
-    beliefs, adjusted = BELIEFS.read(files["beliefs"]), ADJUSTED.read(files["adjusted"])
-    calibration, test = exponents(BENCHMARKS.read(files["calibration"])), exponents(BENCHMARKS.read(files["test"]))
-    base = adjusted.filter(half=TEST, method="base")
-    SETS.write(SETS.frame(list(sets(beliefs, base, calibration, test))), output, {})
+    base = ADJUSTED.read(adjusted).filter(half=TEST, method="base")
+    known, new = exponents(BENCHMARKS.read(calibration)), exponents(BENCHMARKS.read(test))
+    SETS.write(SETS.frame(list(sets(BELIEFS.read(beliefs), base, known, new))), output, {})
 
 
 def sets(beliefs: pl.DataFrame, base: pl.DataFrame, calibration: dict[str, int], test: dict[str, int]) -> Rows:
@@ -183,22 +173,16 @@ def _coverage(new: Sequence[Distribution], true: Sequence[int], alpha: float, te
 _ANSWERS = (1, 2, 5, 10, 20, 50, 100)
 
 
-class IndexFiles(TypedDict):
-    """Files: distributions of all models, integers of every variant, items of the test half."""
-
-    beliefs: str
-    integers: Sequence[str]
-    test: str
-
-
-def write_tunnel_index(files: IndexFiles, models: Mapping[str, str], settings: ScoreSettings, output: str) -> None:
+def write_tunnel_index(
+    beliefs: str, integers: Sequence[str], test: str, models: Mapping[str, str], settings: ScoreSettings, output: str
+) -> None:
     """Write the empirical tunnel index; `models` are the names that are shown, by variant."""
-    items = BENCHMARKS.read(files["test"], ["item_id"])
-    beliefs = BELIEFS.read(files["beliefs"]).join(items, on="item_id", how="semi", maintain_order="left")
-    answers = read_all(INTEGER_ANSWERS, files["integers"])
+    items = BENCHMARKS.read(test, ["item_id"])
+    distributions = BELIEFS.read(beliefs).join(items, on="item_id", how="semi", maintain_order="left")
+    answers = read_all(INTEGER_ANSWERS, integers)
     shown = answers.with_columns(pl.col("model").replace_strict(models, return_dtype=pl.String))
     TUNNEL_INDEX.write(
-        TUNNEL_INDEX.frame(list(indices(beliefs, shown, settings))), output, {"settings": dict(settings)}
+        TUNNEL_INDEX.frame(list(indices(distributions, shown, settings))), output, {"settings": dict(settings)}
     )
 
 

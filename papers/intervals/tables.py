@@ -1,7 +1,6 @@
 """The tables of the catalogue, from the files of all models; those of scores are in tables_of_scores.py."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TypedDict
 
 import polars as pl
 
@@ -172,32 +171,29 @@ def table_tunnel_index(tunnel_index: pl.DataFrame) -> Table:
     )
 
 
-class IntervalsTableFiles(TypedDict):
-    """Files of the tables: items of both halves; statements of variants; intervals, scores and sets of all models."""
-
-    benchmarks: Sequence[str]
-    stated: Sequence[str]
-    integers: Sequence[str]
-    adjusted: str
-    scores: str
-    differences: str
-    sets: str
-    tunnel_index: str
-
-
 def write_tables(
-    files: IntervalsTableFiles, settings: IntervalsExhibitSettings, titles: Mapping[str, str], folder: str
+    benchmarks: Sequence[str],
+    stated: Sequence[str],
+    integers: Sequence[str],
+    adjusted: str,
+    scores: str,
+    differences: str,
+    sets: str,
+    tunnel_index: str,
+    settings: IntervalsExhibitSettings,
+    titles: Mapping[str, str],
+    folder: str,
 ) -> None:
     """Write the tables of these names and titles to `folder`."""
     inputs = {
-        "items": pl.concat(BENCHMARKS.read(path, ["item_id", "question", "reference"]) for path in files["benchmarks"]),
-        "stated": read_all(STATED, files["stated"]),
-        "integers": read_all(INTEGER_ANSWERS, files["integers"]),
-        "adjusted": ADJUSTED.read(files["adjusted"]),
-        "scores": SCORES.read(files["scores"]),
-        "differences": DIFFERENCES.read(files["differences"]),
-        "sets": SETS.read(files["sets"]),
-        "tunnel_index": TUNNEL_INDEX.read(files["tunnel_index"]),
+        "items": pl.concat(BENCHMARKS.read(path, ["item_id", "question", "reference"]) for path in benchmarks),
+        "stated": read_all(STATED, stated),
+        "integers": read_all(INTEGER_ANSWERS, integers),
+        "adjusted": ADJUSTED.read(adjusted),
+        "scores": SCORES.read(scores),
+        "differences": DIFFERENCES.read(differences),
+        "sets": SETS.read(sets),
+        "tunnel_index": TUNNEL_INDEX.read(tunnel_index),
     }
     save_tables(titles, TABLE_FUNCTIONS, inputs, settings["label"], folder)
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -133,29 +133,23 @@ def _draw(axes: Axes, panel: AssessorPanel, lines: dict[str, tuple[str, Any]], a
     axes.tick_params(labelsize=8)
 
 
-class RejectionFigureFiles(TypedDict):
-    """Files of the figures, those of all models for the headline group."""
-
-    observations: Sequence[str]
-    scores: Sequence[str]
-    questions: Sequence[str]
-
-
 def write_figures(
-    files: RejectionFigureFiles,
+    observations: Sequence[str],
+    scores: Sequence[str],
+    questions: Sequence[str],
     settings: RejectionExhibitSettings,
     exhibits: Mapping[str, DrawnFigure],
     models: Sequence[str],
     folder: str,
 ) -> None:
     """Write the figures, by the names of their files, to `folder`."""
-    observations = read_several(OBSERVATIONS, files["observations"], {"model": models})
-    scores = read_scores(files["scores"], files["questions"])
+    responses = read_several(OBSERVATIONS, observations, {"model": models})
+    assessed = read_scores(scores, questions)
     group = training_group(settings["groups"], settings["headline_group"])
-    names = scored(scores, group.group, settings["assessors"][group.group])
+    names = scored(assessed, group.group, settings["assessors"][group.group])
     by_model = {}
     for model in models:
-        own, own_scores = observations.filter(model=model), scores.filter(model=model)
+        own, own_scores = responses.filter(model=model), assessed.filter(model=model)
         by_model[model] = list(slices(own, own_scores, group.group, names))
     inputs = {
         "by_model": by_model,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import polars as pl
 
@@ -122,14 +122,6 @@ def summarise(
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 
 
-class RejectionReportFiles(TypedDict):
-    """Files of the page: MEASURES of each model and the exhibits' .html files."""
-
-    measures: Sequence[str]
-    tables: Sequence[str]
-    figures: Sequence[str]
-
-
 def _names_of(accuracy: float) -> dict[str, str]:
     """Return a wanted accuracy, and the names of its measures, for the template."""
     return {
@@ -142,16 +134,23 @@ def _names_of(accuracy: float) -> dict[str, str]:
 
 
 def write_report(
-    files: RejectionReportFiles, settings: RejectionExhibitSettings, models: Sequence[str], page: str, summary: str
+    measures: Sequence[str],
+    tables: Sequence[str],
+    figures: Sequence[str],
+    settings: RejectionExhibitSettings,
+    models: Sequence[str],
+    page: str,
+    summary: str,
 ) -> None:
     """Write the page and the summary."""
-    measures = read_several(MEASURES, files["measures"], {"model": models})
+    rows = read_several(MEASURES, measures, {"model": models})
     group = training_group(settings["groups"], settings["headline_group"])
     names, accuracies = settings["assessors"][group.group], settings["accuracies"]
-    own = measures.filter(pl.col("group") == group.group)
+    own = rows.filter(pl.col("group") == group.group)
     save_page(
         template=TEMPLATE,
-        files=files,
+        tables=tables,
+        figures=figures,
         page=page,
         title="Which responses can be kept",
         label=settings["label"],
@@ -161,6 +160,6 @@ def write_report(
         accuracies=list(map(_names_of, accuracies)),
         assessor_title=assessor_title,
         span=span,
-        notes=[*absent_notes(measures, [group], settings["assessors"]), *domain_notes(own)],
+        notes=[*absent_notes(rows, [group], settings["assessors"]), *domain_notes(own)],
     )
-    write_whole(summary, summarise(measures, group, names, accuracies))
+    write_whole(summary, summarise(rows, group, names, accuracies))

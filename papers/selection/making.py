@@ -89,32 +89,27 @@ class SelectionSettings(TypedDict):
     prompt: PromptSettings
 
 
-class SelectionInputs(TypedDict):
-    """Files of a model, one of each kind per benchmark; `asked` is empty if no strategy reads it.
-
-    `solutions` are those of all benchmarks together.
-    """
-
-    benchmarks: Sequence[str]
-    generations: Sequence[str]
-    labels: Sequence[str]
-    asked: Sequence[str]
-    solutions: Sequence[str]
-
-
 def write_selections(
-    files: SelectionInputs,
+    benchmarks: Sequence[str],
+    generations: Sequence[str],
+    labels: Sequence[str],
+    asked: Sequence[str],
+    solutions: Sequence[str],
     model: str,
     settings: SelectionSettings,
     training_files: Mapping[str, str],
     candidates_output: str,
     selections_output: str,
 ) -> None:
-    """Write the candidates, the selections, and a training file for each strategy, which `training_files` names."""
-    asked: Sequence[str | None] = files["asked"] or [None] * len(files["benchmarks"])
-    by_benchmark = map(CandidateFiles, files["benchmarks"], files["generations"], files["labels"], asked)
+    """Write the candidates, the selections, and a training file for each strategy, which `training_files` names.
+
+    A model has one file of each kind per benchmark; `asked` is empty if no strategy reads it, and `solutions` are those
+    of all benchmarks together.
+    """
+    passes: Sequence[str | None] = asked or [None] * len(benchmarks)
+    by_benchmark = map(CandidateFiles, benchmarks, generations, labels, passes)
     candidates = read_candidates(model, by_benchmark, settings["tries"], settings["answer"])
-    solutions = read_solutions(files["solutions"])
+    known_solutions = read_solutions(solutions)
     frames: list[pl.DataFrame] = []
     notes: list[str] = []
     for strategy, path in training_files.items():
@@ -126,7 +121,7 @@ def write_selections(
             tries=settings["tries"],
             answer=settings["answer"],
         )
-        write_training_file(candidates, selection.rows, settings["prompt"], solutions, path)
+        write_training_file(candidates, selection.rows, settings["prompt"], known_solutions, path)
         frames.append(selection.rows)
         notes += selection.notes
     CANDIDATES.write(candidates, candidates_output, {"model": model})

@@ -15,13 +15,6 @@ from papers.selection.frames import CANDIDATES, SELECTIONS
 TEMPLATE = Path(__file__).with_name("report.html.j2")
 
 
-class SelectionReportFiles(TypedDict):
-    """Files of the page, one of each for each model."""
-
-    candidates: Sequence[str]
-    selections: Sequence[str]
-
-
 class SelectionReportSettings(TypedDict):
     """Settings of the page and its exhibits, by their names in the catalogue."""
 
@@ -34,14 +27,19 @@ class SelectionReportSettings(TypedDict):
 
 
 def write_report(
-    files: SelectionReportFiles, models: Sequence[str], settings: SelectionReportSettings, page: str, summary: str
+    candidates: Sequence[str],
+    selections: Sequence[str],
+    models: Sequence[str],
+    settings: SelectionReportSettings,
+    page: str,
+    summary: str,
 ) -> None:
     """Write the page, with `tables/` and `figures/` beside it, and the summary."""
     expected = {"model": models}
     inputs = {
-        "candidates": read_several(CANDIDATES, files["candidates"], expected),
-        "selections": read_several(SELECTIONS, files["selections"], expected),
-        "notes": _notes(files["selections"], models),
+        "candidates": read_several(CANDIDATES, candidates, expected),
+        "selections": read_several(SELECTIONS, selections, expected),
+        "notes": _notes(selections, models),
         "label": settings["label"],
     }
     folder = Path(page).parent
@@ -49,13 +47,10 @@ def write_report(
     figure_titles = {name: FIGURES[name] for name in settings["figures"]}
     save_tables(table_titles, tables.TABLE_FUNCTIONS, inputs, settings["label"], f"{folder}/tables")
     save_figures(figure_titles, figures.FIGURE_FUNCTIONS, inputs, f"{folder}/figures")
-    exhibits = {
-        "tables": [f"{folder}/tables/table_{name}.html" for name in table_titles],
-        "figures": [f"{folder}/figures/figure_{name}.html" for name in figure_titles],
-    }
     save_page(
         template=TEMPLATE,
-        files=exhibits,
+        tables=[f"{folder}/tables/table_{name}.html" for name in table_titles],
+        figures=[f"{folder}/figures/figure_{name}.html" for name in figure_titles],
         page=page,
         title="Which items to train on",
         label=settings["label"],

@@ -74,7 +74,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     outputs = [str(folder / f"{name}.parquet") for name in ("concordances", "aurocs", "p_stars")]
     settings: Any = {"source": "wikipedia-english", "thresholds": [1.5, 2, 3]}
     files: Any = {key: result[key] for key in ("uncertainties", "estimates", "aligned")}
-    write_measures(files, MODELS, settings, *outputs)
+    write_measures(*files.values(), MODELS, settings, *outputs)
     return result | dict(zip(("concordances", "aurocs", "p_stars"), outputs, strict=True))
 
 
@@ -83,7 +83,7 @@ def tables(made: dict[str, Any]) -> Path:
     folder = made["folder"] / "tables"
     keys = ("benchmarks", "uncertainties", "estimates", "concordances", "aurocs", "p_stars")
     files: Any = {key: made[key] for key in keys} | {"aligned": made["aligned"][:2]}
-    write_tables(files, SETTINGS, TABLES, str(folder))
+    write_tables(**files, settings=SETTINGS, titles=TABLES, folder=str(folder))
     return folder
 
 
@@ -157,7 +157,7 @@ def test_page_and_summary_begin_with_the_answer(made: dict[str, Any], tables: Pa
     files: Any = {"concordances": made["concordances"], "p_stars": made["p_stars"], "figures": []}
     files["tables"] = [str(tables / "table_2_concordance.html")]
     page, summary = tmp_path / "report.html", tmp_path / "summary.txt"
-    write_report(files, SETTINGS, str(page), str(summary))
+    write_report(**files, settings=SETTINGS, page=str(page), summary=str(summary))
     text, message = html.unescape(page.read_text()), summary.read_text()
     first = message.splitlines()[0]
     assert first.startswith("Does entropy find what the model does not know? Where questions have one answer, yes: ")
@@ -206,7 +206,7 @@ def test_figures_say_what_they_show(made: dict[str, Any]) -> None:
     }
     folder = made["folder"] / "figures"
     files: Any = {key: made[key] for key in ("uncertainties", "estimates", "p_stars")}
-    write_figures(files, SETTINGS, exhibits, str(folder))
+    write_figures(**files, settings=SETTINGS, exhibits=exhibits, folder=str(folder))
     for name in FIGURES:
         assert (folder / f"figure_{name}.png").stat().st_size > 5000
     relationship = (folder / "figure_3_relationship.html").read_text()

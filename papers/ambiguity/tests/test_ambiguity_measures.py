@@ -52,11 +52,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     ]
     files = {name: str(folder / f"{name}.parquet") for name in ("aligned", "u", "e", "c", "a", "p")}
     write_aligned(benchmark, signals[0], {"corpus": str(corpus)}, "own", EXACT, files["aligned"])
-    of_model: Any = {"aligned": [files["aligned"]], "signals": signals}
-    write_uncertainties(of_model, {"epsilon": 0.01, "gammas": [1, 100]}, files["u"], files["e"])
-    of_all: Any = {"uncertainties": [files["u"]], "estimates": [files["e"]], "aligned": [files["aligned"]]}
+    write_uncertainties([files["aligned"]], signals, {"epsilon": 0.01, "gammas": [1, 100]}, files["u"], files["e"])
     settings: Any = {"source": "own", "thresholds": [1.5, 3]}
-    write_measures(of_all, ["m"], settings, files["c"], files["a"], files["p"])
+    write_measures([files["u"]], [files["e"]], [files["aligned"]], ["m"], settings, files["c"], files["a"], files["p"])
     return {"items": items, "places": places, "msp": msp, "further": further, **files}
 
 
@@ -187,8 +185,7 @@ def test_equal_answers_have_no_posterior(tmp_path: Path) -> None:
     path = write_family(tmp_path / "s.parquet", "semantics", "m", "b", rows)
     files = [str(tmp_path / f"{name}.parquet") for name in ("aligned", "u", "e")]
     write_aligned(items, path, {}, "own", EXACT, files[0])
-    of_model: Any = {"aligned": files[:1], "signals": [path]}
-    write_uncertainties(of_model, {"epsilon": 0.01, "gammas": [1]}, *files[1:])
+    write_uncertainties(files[:1], [path], {"epsilon": 0.01, "gammas": [1]}, *files[1:])
     result = UNCERTAINTIES.read(files[1])
     assert result["form"].to_list() == ["kl", "kl-renormalised", "kl-frequencies"]
     assert result["epistemic"].to_list() == pytest.approx([0, 0, 0], abs=1e-12)

@@ -92,7 +92,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def tables(made: dict[str, Any]) -> Path:
     folder = made["folder"] / "tables"
     files: Any = {key: made[key] for key in ("by_item", "truncation", "correlations", "spread")}
-    write_tables(files, SETTINGS, TABLES, MODELS, str(folder))
+    write_tables(**files, settings=SETTINGS, titles=TABLES, models=MODELS, folder=str(folder))
     return folder
 
 
@@ -105,9 +105,11 @@ def figures(made: dict[str, Any]) -> Path:
         "2_correlations_a": {"figure": "2_correlations", "title": "a", "model": MODELS[0], "benchmark": "aime"},
         "3_ranges_other": {"figure": "3_ranges", "title": "b", "model": "other"},
     }
-    write_figures(files, {**SETTINGS, "figure_benchmark": None}, exhibits, MODELS, str(folder))
+    shown: Any = {**SETTINGS, "figure_benchmark": None}
+    write_figures(**files, settings=shown, exhibits=exhibits, models=MODELS, folder=str(folder))
     aime = {"3_ranges_aime": exhibits["3_ranges_other"]}
-    write_figures(files, {**SETTINGS, "figure_benchmark": "aime-2024"}, aime, MODELS, str(folder))
+    shown["figure_benchmark"] = "aime-2024"
+    write_figures(**files, settings=shown, exhibits=aime, models=MODELS, folder=str(folder))
     return folder
 
 
@@ -212,7 +214,7 @@ def test_page_and_summary_say_which_measure_goes_furthest(made: dict[str, Any], 
         "figures": sorted(map(str, figures.glob("*.html"))),
     }
     page, summary = made["folder"] / "report.html", made["folder"] / "summary.txt"
-    write_report(files, SETTINGS, str(page), str(summary))
+    write_report(**files, settings=SETTINGS, page=str(page), summary=str(summary))
     text = summary.read_text()
     rows = CORRELATIONS.read(made["correlations"]).filter(model="other", benchmark="aime", target="answer_entropy")
     best = rows.sort(pl.col("r").abs(), descending=True).row(0, named=True)
@@ -229,11 +231,11 @@ def test_a_study_without_samples_has_no_correlation_and_says_so(made: dict[str, 
     CORRELATIONS.write(CORRELATIONS.frame(list(correlations(items, settings))), path, {})
     summary = tmp_path / "summary.txt"
     files: Any = {"correlations": path, "tables": [], "figures": []}
-    write_report(files, SETTINGS, str(tmp_path / "report.html"), str(summary))
+    write_report(**files, settings=SETTINGS, page=str(tmp_path / "report.html"), summary=str(summary))
     assert "answer entropy is the same for all items" in summary.read_text()
     drawn: Any = {"2": {"figure": "2_correlations", "title": "t", "model": MODELS[0], "benchmark": "aime"}}
     ITEMS.write(items, tmp_path / "items.parquet", {})
     files = {"by_item": [str(tmp_path / "items.parquet")], "correlations": path, "passes": made["passes"]}
     shown: Any = {**SETTINGS, "answers": ["own"], "answer": "own", "figure_benchmark": None}
-    write_figures(files, shown, drawn, MODELS[:1], str(tmp_path))
+    write_figures(**files, settings=shown, exhibits=drawn, models=MODELS[:1], folder=str(tmp_path))
     assert (tmp_path / "figure_2.png").stat().st_size > 0

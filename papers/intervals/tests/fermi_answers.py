@@ -155,13 +155,13 @@ def make_all(folder: Path, config: Config) -> dict[str, Any]:
         name: str(results / f"{name}.parquet")
         for name in ("beliefs", "adjusted", "scores", "differences", "sets", "tunnel_index")
     }
-    write_beliefs(
-        {"integers": read[0], "generations": read[1], "passes": []}, models, shown.farthest, result["beliefs"]
-    )
+    write_beliefs(read[0], read[1], [], models, shown.farthest, result["beliefs"])
     about = {"models": models, "levels": levels, "covariates": shown.covariates}
-    write_adjusted(result, about | {"undercoverage": shown.undercoverage, "seed": 42}, result["adjusted"])
+    about |= {"undercoverage": shown.undercoverage, "seed": 42}
+    halves = {half: result[half] for half in ("calibration", "test")}
+    write_adjusted(stated, integers, features, result["beliefs"], **halves, settings=about, output=result["adjusted"])
     drawn = {"resamples": shown.resamples, "seed": 42}
     write_scores(result["adjusted"], drawn, result["scores"], result["differences"])
-    write_sets(result, result["sets"])
-    write_tunnel_index(result, models, drawn, result["tunnel_index"])
+    write_sets(result["beliefs"], result["adjusted"], **halves, output=result["sets"])
+    write_tunnel_index(result["beliefs"], integers, result["test"], models, drawn, result["tunnel_index"])
     return result

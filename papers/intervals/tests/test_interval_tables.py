@@ -37,9 +37,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         config = load_config(read_config([str(PAPER), "toy.yaml"]))
         assert config.left_out == []
         result = make_all(folder, config)
-        write_tables(result, SHOWN, TABLES, "tables")
-        exhibits = {kind: [f"{kind}/{kind[:-1]}_{name}.html" for name in of] for kind, of in (("tables", TABLES),)}
-        write_report({**result, **exhibits, "figures": []}, SHOWN, "report.html", "summary.txt")
+        names = ("benchmarks", "stated", "integers", "adjusted", "scores", "differences", "sets", "tunnel_index")
+        files = {name: result[name] for name in names}
+        write_tables(**files, settings=SHOWN, titles=TABLES, folder="tables")
+        tables = [f"tables/table_{name}.html" for name in TABLES]
+        write_report(result["scores"], result["differences"], tables, [], SHOWN, "report.html", "summary.txt")
         return {name: folder / path for name, path in result.items() if isinstance(path, str)} | {"folder": folder}
 
 
@@ -245,8 +247,8 @@ def test_adjustments_are_those_of_the_statistics() -> None:
 @pytest.mark.slow  # figures are drawn, and the tunnel is simulated
 def test_figures_are_drawn_and_say_what_they_leave_out(made: dict[str, Any]) -> None:
     folder = made["folder"] / "figures"
-    files: Any = {"benchmarks": [made["calibration"], made["test"]], "scores": made["scores"]}
-    write_figures(files, {**SHOWN, "open_models": []}, FIGURES, str(folder))
+    benchmarks = [made["calibration"], made["test"]]
+    write_figures(benchmarks, made["scores"], {**SHOWN, "open_models": []}, FIGURES, str(folder))
     assert {path.name for path in folder.iterdir()} == {
         f"figure_{name}.{kind}" for name in FIGURES for kind in ("pdf", "png", "html")
     }

@@ -146,7 +146,7 @@ def report(measures: pl.DataFrame, folder: Path) -> tuple[str, str]:
         paths.append(str(folder / f"{model}.parquet"))
         MEASURES.write(measures.filter(model=model), paths[-1], {})
     page, summary = folder / "report.html", folder / "summary.txt"
-    write_report({"measures": paths, "tables": [], "figures": []}, SHOWN, MODELS, str(page), str(summary))
+    write_report(paths, [], [], SHOWN, MODELS, str(page), str(summary))
     return page.read_text(), summary.read_text()
 
 
@@ -183,8 +183,7 @@ def test_tables_are_written_and_nothing_at_all_is_not_an_error(measures, tmp_pat
     for name in MODELS:
         MEASURES.write(measures.clear(), tmp_path / f"{name}.parquet", {})
     write_tables(paths, settings, TABLES, MODELS, str(tmp_path / "empty"))
-    files = {"measures": paths, "tables": [], "figures": []}
-    write_report(files, SHOWN, MODELS, str(tmp_path / "report.html"), str(tmp_path / "summary.txt"))
+    write_report(paths, [], [], SHOWN, MODELS, str(tmp_path / "report.html"), str(tmp_path / "summary.txt"))
     assert "No results" in (tmp_path / "summary.txt").read_text()
 
 
@@ -248,7 +247,7 @@ def test_figures_are_written_with_the_same_bytes_twice(tmp_path: Path) -> None:
             contract.write(rows, files[kind][-1], {})
     exhibits = {name: {"figure": name, "title": title, "model": MODELS[1]} for name, title in FIGURES.items()}
     for folder in ("first", "second"):
-        write_figures(files, SHOWN, exhibits, MODELS, str(tmp_path / folder))
+        write_figures(**files, settings=SHOWN, exhibits=exhibits, models=MODELS, folder=str(tmp_path / folder))
     first = sorted((tmp_path / "first").iterdir())
     assert [path.name for path in first] == [
         f"figure_{name}.{kind}" for name in sorted(FIGURES) for kind in ("html", "pdf", "png")

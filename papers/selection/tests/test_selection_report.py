@@ -30,7 +30,7 @@ def test_from_the_files_of_a_study_to_its_page(tmp_path: Path) -> None:
     training = {name: str(tmp_path / f"{name}.jsonl") for name in STRATEGIES}
     kept = (str(tmp_path / "candidates.parquet"), str(tmp_path / "selections.parquet"))
     settings: Any = {"size": 5, "seed": 0, "tries": 4, "answer": "own", "prompt": prompt}
-    write_selections(inputs, "m", settings, training, *kept)
+    write_selections(*inputs.values(), "m", settings, training, *kept)
     lines = {
         name: [json.loads(line) for line in Path(path).read_text().splitlines()] for name, path in training.items()
     }
@@ -39,7 +39,7 @@ def test_from_the_files_of_a_study_to_its_page(tmp_path: Path) -> None:
     page, summary = tmp_path / "page" / "report.html", tmp_path / "page" / "summary.txt"
     shown: Any = {"label": "made up", "tables": list(TABLES), "figures": list(FIGURES), "strategies": list(STRATEGIES)}
     shown |= {"answer": "own", "tries": 4}
-    write_report({"candidates": kept[:1], "selections": kept[1:]}, ["m"], shown, str(page), str(summary))
+    write_report(kept[:1], kept[1:], ["m"], shown, str(page), str(summary))
     text = page.read_text()
     assert "4 candidates, fewer than the 5" in text
     assert text.count("<figure") == 1

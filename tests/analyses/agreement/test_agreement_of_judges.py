@@ -180,10 +180,10 @@ def test_files_of_the_analysis(tmp_path: Path) -> None:
         sources.append({"judge": judge, "path": str(tmp_path / f"{judge}.parquet")})
     write_judged(sources, EXTREMES, made["judged"], made["errors"])
     settings = {"label": LABEL, "groups": EXTREMES, "headline_group": "extremes", "own_judges": {"gases": "letters"}}
-    write_tables(made, settings, Agreement.TABLES, str(tmp_path))
+    write_tables(**made, settings=settings, titles=Agreement.TABLES, folder=str(tmp_path))
     tables = [str(tmp_path / f"table_{name}.html") for name in Agreement.TABLES]
     page, summary = tmp_path / "report.html", tmp_path / "summary.txt"
-    write_report(made | {"tables": tables}, settings, str(page), str(summary))
+    write_report(made["pairs"], made["errors"], tables, settings, str(page), str(summary))
     assert "agree on 10 of 11" in page.read_text()
     assert all(title in page.read_text() for title in Agreement.TABLES.values())
     assert "agree on 10 of 11" in summary.read_text()

@@ -98,10 +98,12 @@ def save_figures(
         write_figure(Exhibit("figure", name, drawn["title"]), drawing, folder)
 
 
-def save_page(template: Path, files: Mapping[str, Any], page: str, **content: object) -> None:
-    """Write a page with this content, and with the tables and figures whose .html files `files` names, if any."""
-    parts = {kind: [read_fragment(path) for path in files.get(kind, [])] for kind in ("tables", "figures")}
-    write_whole(page, render(template, **content, **parts))
+def save_page(
+    template: Path, page: str, tables: Sequence[str] = (), figures: Sequence[str] = (), **content: object
+) -> None:
+    """Write a page with this content, and with tables and figures from their .html files."""
+    fragments = {"tables": list(map(read_fragment, tables)), "figures": list(map(read_fragment, figures))}
+    write_whole(page, render(template, **content, **fragments))
 
 
 def _call(function: Callable[..., Any], inputs: Mapping[str, Any]) -> Any:

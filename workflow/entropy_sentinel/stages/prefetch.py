@@ -4,8 +4,9 @@ Each function writes `results/<study>/prefetch/{models,datasets}/{name}.json`: i
 """
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TypedDict
+from typing import Any
 
 from entropy_sentinel.sources.hub import Kind, pinned_commit, snapshot, write_json
 from entropy_sentinel.sources.rows import folder_rows
@@ -17,31 +18,14 @@ _COPIES = ("original/*", "metal/*")
 _OTHER_FORMAT = {"mistral": "model*.safetensors"}
 
 
-class ModelSettings(TypedDict):
-    """Weights on the hub, and vLLM's settings for loading them."""
-
-    id: str
-    revision: str | None
-    load_format: str | None
-
-
-class DatasetSettings(TypedDict):
-    """A data set on the hub, and the part to read."""
-
-    dataset: str
-    configs: list[str]
-    split: str
-    revision: str | None
-
-
-def prefetch_model(settings: ModelSettings, output: str) -> None:
-    """Download a model's weights to the cache."""
+def prefetch_model(settings: Mapping[str, Any], output: str) -> None:
+    """Download a model's weights, by their `id` and `revision`, to the cache; `load_format` is an argument of vLLM."""
     other = _OTHER_FORMAT.get(settings["load_format"] or "", "consolidated*.safetensors")
     _prefetch("model", settings["id"], settings["revision"], output, (*_COPIES, other))
 
 
-def prefetch_dataset(settings: DatasetSettings, output: str) -> None:
-    """Download a benchmark's data set to the cache and read it once."""
+def prefetch_dataset(settings: Mapping[str, Any], output: str) -> None:
+    """Download a benchmark's data set, with the keys of its section, to the cache and read it once."""
     dataset = settings["dataset"]
     folder = _prefetch("dataset", dataset, settings["revision"], output)
     rows = sum(1 for _ in folder_rows(folder, settings["configs"], settings["split"], dataset))

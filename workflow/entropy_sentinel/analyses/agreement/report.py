@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import polars as pl
 
@@ -18,38 +18,32 @@ TEMPLATE = Path(__file__).with_name("report.html.j2")
 _HEADINGS = ("model", "judge", "domains", "AEE", "best estimator", "its AEE")
 
 
-class AgreementReportFiles(TypedDict):
-    """Files of the page: two frames and the exhibits' .html files."""
-
-    pairs: str
-    errors: str
-    tables: Sequence[str]
-
-
 class AgreementReportSettings(ExhibitSettings):
     """Settings of the page, including the judge of each benchmark that has its own."""
 
     own_judges: Mapping[str, str]
 
 
-def write_report(files: AgreementReportFiles, settings: AgreementReportSettings, page: str, summary: str) -> None:
+def write_report(
+    pairs: str, errors: str, tables: Sequence[str], settings: AgreementReportSettings, page: str, summary: str
+) -> None:
     """Write the page and the summary."""
-    pairs, errors = PAIRS.read(files["pairs"]), ERRORS.read(files["errors"])
+    agreements, measured = PAIRS.read(pairs), ERRORS.read(errors)
     own = own_judges(settings["own_judges"])
-    text = summarise(pairs, errors, settings["groups"], settings["headline_group"])
+    text = summarise(agreements, measured, settings["groups"], settings["headline_group"])
     text += "".join(f"\n{line}\n" for line in own)
     write_whole(summary, text)
     group = training_group(settings["groups"], settings["headline_group"])
     save_page(
         template=TEMPLATE,
-        files=files,
+        tables=tables,
         page=page,
         title="Agreement of judges",
         label=settings["label"],
-        sentences=[*sentences(pairs), *own],
+        sentences=[*sentences(agreements), *own],
         group=group,
         headings=_HEADINGS,
-        rows=error_rows(errors, group.group),
+        rows=error_rows(measured, group.group),
     )
 
 

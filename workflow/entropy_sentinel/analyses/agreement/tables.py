@@ -1,7 +1,6 @@
 """The tables of the catalogue. Agreement, accuracies and AEE are shares in [0, 1]; kappa and rho are in [-1, 1]."""
 
 from collections.abc import Mapping, Sequence
-from typing import TypedDict
 
 import polars as pl
 
@@ -34,21 +33,15 @@ _PAIR = {
 }
 
 
-class AgreementTableFiles(TypedDict):
-    """Files of the tables, one of each frame."""
-
-    pairs: str
-    judged: str
-    errors: str
-
-
-def write_tables(files: AgreementTableFiles, settings: ExhibitSettings, titles: Mapping[str, str], folder: str) -> None:
+def write_tables(
+    pairs: str, judged: str, errors: str, settings: ExhibitSettings, titles: Mapping[str, str], folder: str
+) -> None:
     """Write the tables of these names and titles to `folder`."""
     inputs = {
         **settings,
-        "pairs": PAIRS.read(files["pairs"]),
-        "judged": JUDGED.read(files["judged"]),
-        "errors": ERRORS.read(files["errors"]),
+        "pairs": PAIRS.read(pairs),
+        "judged": JUDGED.read(judged),
+        "errors": ERRORS.read(errors),
     }
     save_tables(titles, TABLE_FUNCTIONS, inputs, settings["label"], folder)
 
