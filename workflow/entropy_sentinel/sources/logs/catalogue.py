@@ -10,7 +10,6 @@ from functools import cache, partial
 from entropy_sentinel.frames.entries import declared, is_own, place_of
 from entropy_sentinel.frames.loading import failed
 from entropy_sentinel.sources.logs.format import Container, Format
-from entropy_sentinel.sources.logs.layouts import Layout
 from entropy_sentinel.sources.logs.paths import look_up
 from entropy_sentinel.sources.logs.record import Record
 
@@ -45,14 +44,6 @@ def container(begin: bytes) -> tuple[Format, Container] | None:
 def recognise(record: Record) -> Format | None:
     """Return the format of a record; None if no format matches."""
     return next((format for format in FORMATS.values() if _recognises(format, record)), None)
-
-
-def layout_of(record: Record) -> Layout | None:
-    """Return the declared layout of a server's reply; None if no layout has its steps."""
-    for format in FORMATS.values():
-        if isinstance(format.form, Layout) and _recognises(format, record):
-            return format.form
-    return None
 
 
 def _recognises(format: Format, record: Record) -> bool:

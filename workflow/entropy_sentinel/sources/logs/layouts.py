@@ -7,8 +7,11 @@ Clients in Python rename the fields of some servers, so a field `logProbability`
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
+from entropy_sentinel.frames.entries import is_own
+from entropy_sentinel.frames.extensions import declared
 from entropy_sentinel.sources.logs.paths import Paths, first, look_up
 
 # The place of a value in a step: a name, or a position in a list.
@@ -180,3 +183,16 @@ LAYOUTS: dict[str, Layout] = {
     "langchain": LANGCHAIN,
     "nemo": NEMO,
 }
+
+
+def layout_of(record: Mapping[str, Any]) -> Layout | None:
+    """Return the layout of a server's reply; None if no layout has its steps."""
+    return next((layout for layout in _declared() if layout.recognises(record)), None)
+
+
+@cache
+def _declared() -> list[Layout]:
+    """Return the layouts of all declared formats, those of extensions first. The catalogue imports this."""
+    formats = declared("formats")
+    forms = [formats[name].form for name in sorted(formats, key=partial(is_own, "formats"))]
+    return [form for form in forms if isinstance(form, Layout)]

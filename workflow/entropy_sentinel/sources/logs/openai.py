@@ -17,9 +17,9 @@ from itertools import chain
 from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.sources.logs.catalogue import layout_of
 from entropy_sentinel.sources.logs.chunks import Joiner, PartialReply, is_chunk, is_stream, joined
 from entropy_sentinel.sources.logs.layout_reader import responses as layout_responses
+from entropy_sentinel.sources.logs.layouts import layout_of
 from entropy_sentinel.sources.logs.reader import Reader, request_columns, time_column, usual_columns
 from entropy_sentinel.sources.logs.reply import (
     NotAResponse,
