@@ -141,7 +141,7 @@ class _CapturingTransport:
     metadata: Mapping[str, Any]
     keep: Keep
 
-    def turn(self, request: httpx.Request) -> "_Turn | None":
+    def captured(self, request: httpx.Request) -> "_CapturedRequest | None":
         """Return what to send for a request for a model's answer; None for any other request."""
         if request.method != "POST" or not request.url.path.endswith(PATHS):
             return None
@@ -153,20 +153,20 @@ class _CapturingTransport:
             return None
         kind = RequestKind.of(request.url.netloc.decode(), request.url.path, body)
         retry = request.headers.get(RETRY, "0") != "0"
-        return _Turn(request, body, self.asking.turn(kind, body, retry), {**self.metadata, **columns_now()})
+        return _CapturedRequest(request, body, self.asking.turn(kind, body, retry), {**self.metadata, **columns_now()})
 
-    def written(self, turn: "_Turn", headers: httpx.Headers) -> Callable[[bytes], None]:
+    def written(self, captured: "_CapturedRequest", headers: httpx.Headers) -> Callable[[bytes], None]:
         """Return the function that passes the bytes of a reply to the log."""
 
         def write(received: bytes) -> None:
-            exchange = Exchange(turn.body, received, list(headers.raw), turn.metadata, turn.turn.why)
+            exchange = Exchange(captured.body, received, list(headers.raw), captured.metadata, captured.turn.why)
             self.writer.put(partial(Exchange.records, exchange, keep=self.keep), len(received))
 
         return write
 
 
 @dataclass
-class _Turn:
+class _CapturedRequest:
     """A request with this `body`, and what is sent instead of it."""
 
     request: httpx.Request
@@ -191,15 +191,16 @@ class _Turn:
 
 class _Transport(_CapturingTransport, httpx.BaseTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        if (turn := self.turn(request)) is None:
+        captured = self.captured(request)
+        if captured is None:
             return cast(httpx.Response, self.inner.handle_request(request))
-        response: httpx.Response = self.inner.handle_request(turn.sent)
-        while turn.turn.goes_on(response.status_code):
-            turn.turn.change(response.status_code, _answer(response))
-            response = self.inner.handle_request(turn.sent)
-        turn.turn.end(response.status_code)
+        response: httpx.Response = self.inner.handle_request(captured.sent)
+        while captured.turn.goes_on(response.status_code):
+            captured.turn.change(response.status_code, _answer(response))
+            response = self.inner.handle_request(captured.sent)
+        captured.turn.end(response.status_code)
         if response.status_code == 200:
-            response.stream = _Stream(response.stream, self.written(turn, response.headers))
+            response.stream = _Stream(response.stream, self.written(captured, response.headers))
         return response
 
     def close(self) -> None:
@@ -208,15 +209,16 @@ class _Transport(_CapturingTransport, httpx.BaseTransport):
 
 class _AsyncTransport(_CapturingTransport, httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        if (turn := self.turn(request)) is None:
+        captured = self.captured(request)
+        if captured is None:
             return cast(httpx.Response, await self.inner.handle_async_request(request))
-        response: httpx.Response = await self.inner.handle_async_request(turn.sent)
-        while turn.turn.goes_on(response.status_code):
-            turn.turn.change(response.status_code, await _answer_async(response))
-            response = await self.inner.handle_async_request(turn.sent)
-        turn.turn.end(response.status_code)
+        response: httpx.Response = await self.inner.handle_async_request(captured.sent)
+        while captured.turn.goes_on(response.status_code):
+            captured.turn.change(response.status_code, await _answer_async(response))
+            response = await self.inner.handle_async_request(captured.sent)
+        captured.turn.end(response.status_code)
         if response.status_code == 200:
-            response.stream = _AsyncStream(response.stream, self.written(turn, response.headers))
+            response.stream = _AsyncStream(response.stream, self.written(captured, response.headers))
         return response
 
     async def aclose(self) -> None:

@@ -93,8 +93,10 @@ COMPARED: dict[str, SliceColumn] = {
 
 def _checked() -> dict[str, SliceColumn]:
     """Return the columns by name; raise ConfigError for a statistic with an unusable name or denominator."""
-    others = {column.name for column in (*_COLUMNS, *COMPARED.values()) if not isinstance(column, Statistic)}
-    taken = {*others, *LISTS, "grain"}
+    taken = {*LISTS, "grain"}
+    for column in (*_COLUMNS, *COMPARED.values()):
+        if not isinstance(column, Statistic):
+            taken.add(column.name)
     kept = Counter(statistic.kept_as for statistic in _DECLARED.values())
     counts = [name for name, statistic in _DECLARED.items() if not statistic.of]
     for statistic in _OTHERS:
@@ -123,4 +125,7 @@ VERSIONS = {column.name: column.version for column in STATISTICS.values()}
 
 def made_of() -> list[str]:
     """Return the columns of feature files and logs that statistics use."""
-    return sorted({name for statistic in STATISTICS.values() for name in statistic.each.meta.root_names()} - {*MADE})
+    names: set[str] = set()
+    for statistic in STATISTICS.values():
+        names.update(statistic.each.meta.root_names())
+    return sorted(names - set(MADE))

@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
 from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.validation import Domain
 from entropy_sentinel.estimators.verdict import USABLE
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.printable import counted, number
@@ -56,21 +57,37 @@ class Comparison:
         """Return headings and rows of a table with the differences."""
         first, second = self.models
         level = f"{self.rows['level'][0]:.0%} " if len(self.rows) else ""
-        head = [", ".join(self.by) or "slice", f"responses ({first})", f"({second})", first, second, "difference"]
-        cells = [
-            [
-                slice_name(row[name] for name in self.by) if self.by else EVERYTHING,
-                *(f"{row['n_first']:,}", f"{row['n_second']:,}", number(row["first"]), number(row["second"])),
-                *(number(row["difference"], "+.3f"), f"{row['lower']:+.3f} to {row['upper']:+.3f}"),
-                self._better(row["lower"], row["upper"]),
-                ", ".join(row["flags"]),
-            ]
-            for row in self.rows.iter_rows(named=True)
+        headings = [
+            ", ".join(self.by) or "slice",
+            f"responses ({first})",
+            f"({second})",
+            first,
+            second,
+            "difference",
+            f"{level}interval",
+            "more accurate",
+            "flags",
         ]
-        return [*head, f"{level}interval", "more accurate", "flags"], cells
+        return headings, [self._cells(row) for row in self.rows.iter_rows(named=True)]
 
-    def _better(self, lower: float, upper: float) -> str:
-        return self.models[1] if lower > 0 else self.models[0] if upper < 0 else "cannot be told"
+    def _cells(self, row: dict[str, Any]) -> list[str]:
+        """Return the texts of a row of the table."""
+        better = "cannot be told"
+        if row["lower"] > 0:
+            better = self.models[1]
+        elif row["upper"] < 0:
+            better = self.models[0]
+        return [
+            slice_name(row[name] for name in self.by) if self.by else EVERYTHING,
+            f"{row['n_first']:,}",
+            f"{row['n_second']:,}",
+            number(row["first"]),
+            number(row["second"]),
+            number(row["difference"], "+.3f"),
+            f"{row['lower']:+.3f} to {row['upper']:+.3f}",
+            better,
+            ", ".join(row["flags"]),
+        ]
 
 
 def compare(
@@ -157,15 +174,16 @@ def compared(
     models = (str(saved[0].about["model"]), str(saved[1].about["model"]))
     own = [name for name in result.by if name != MODEL]
     slices = [result.slices.filter(pl.col(MODEL) == model) for model in models]
-    kept = ("n_estimated", "estimated_accuracy", "lower", "upper", "flags")
     keys = own or [EVERYTHING]
-    sides = [
-        side.with_columns(pl.lit("").alias(EVERYTHING)).select(
-            *keys, *(pl.col(name).alias(f"{name}_{number}") for name in kept)
-        )
-        for number, side in enumerate(slices, start=1)
-    ]
-    both = sides[0].join(sides[1], on=keys, how="inner", nulls_equal=True, maintain_order="left")
+    numbers = ("n_estimated", "estimated_accuracy", "lower", "upper", "flags")
+    first_rows, second_rows = (side.with_columns(pl.lit("").alias(EVERYTHING)) for side in slices)
+    both = first_rows.select(*keys, pl.col(numbers).name.suffix("_1")).join(
+        second_rows.select(*keys, pl.col(numbers).name.suffix("_2")),
+        on=keys,
+        how="inner",
+        nulls_equal=True,
+        maintain_order="left",
+    )
     both = both.filter(pl.col("n_estimated_1") > 0, pl.col("n_estimated_2") > 0)
     if both.is_empty():
         raise InputError(f"no slice has responses of both models, '{models[0]}' and '{models[1]}'")
@@ -178,8 +196,10 @@ def compared(
     rows = rows.sort(pl.col("difference").abs(), descending=True, maintain_order=True)
     rows = rows.select(
         *own,
-        *(pl.col(f"n_estimated_{place}").alias(f"n_{name}") for place, name in ((1, "first"), (2, "second"))),
-        *(pl.col(f"estimated_accuracy_{place}").alias(name) for place, name in ((1, "first"), (2, "second"))),
+        pl.col("n_estimated_1").alias("n_first"),
+        pl.col("n_estimated_2").alias("n_second"),
+        pl.col("estimated_accuracy_1").alias("first"),
+        pl.col("estimated_accuracy_2").alias("second"),
         "difference",
         "lower",
         "upper",
@@ -192,21 +212,16 @@ def compared(
 
 def _with_intervals(both: pl.DataFrame, common: tuple[Residuals, Residuals] | None, level: float) -> pl.DataFrame:
     """Add the difference, its interval and basis to slices with the columns of both models."""
-    sides = [[both[f"{name}_{place}"].to_numpy() for place in (1, 2)] for name in ("estimated_accuracy", "n_estimated")]
-    (first, second), counts = sides
-    ends = [
-        np.maximum(accuracy - both[f"lower_{place}"].to_numpy(), both[f"upper_{place}"].to_numpy() - accuracy)
-        for place, accuracy in ((1, first), (2, second))
-    ]
-    half, paired = half_widths_independent(*ends), np.zeros(len(both), dtype=bool)
+    first, second = both["estimated_accuracy_1"].to_numpy(), both["estimated_accuracy_2"].to_numpy()
+    half = half_widths_independent(_farther_limit(both, 1), _farther_limit(both, 2))
+    paired = np.zeros(len(both), dtype=bool)
     if common is not None:
         # The validation says nothing about slices unlike its domains, and nothing about other models.
-        odd = pl.any_horizontal(
-            pl.col(f"flags_{place}").list.contains(flag) for place in (1, 2) for flag in (UNFAMILIAR, OVERRIDDEN)
-        )
-        paired = ~both.select(odd).to_series().to_numpy()
-        variances = sum(sampling_variance(of, n) for of, n in zip((first, second), counts, strict=True))
-        half = np.where(paired, half_widths_paired(*common, np.asarray(variances), level), half)
+        odd = pl.concat_list("flags_1", "flags_2").list.set_intersection([UNFAMILIAR, OVERRIDDEN])
+        paired = both.select(odd.list.len() == 0).to_series().to_numpy()
+        variances = sampling_variance(first, both["n_estimated_1"].to_numpy())
+        variances = variances + sampling_variance(second, both["n_estimated_2"].to_numpy())
+        half = np.where(paired, half_widths_paired(*common, variances, level), half)
     difference = second - first
     return both.with_columns(
         difference=pl.Series(difference),
@@ -217,23 +232,38 @@ def _with_intervals(both: pl.DataFrame, common: tuple[Residuals, Residuals] | No
     )
 
 
+def _farther_limit(both: pl.DataFrame, place: int) -> np.ndarray:
+    """Return the distance from a model's estimate to the farther limit of its interval, (n,)."""
+    accuracy = both[f"estimated_accuracy_{place}"].to_numpy()
+    lower, upper = both[f"lower_{place}"].to_numpy(), both[f"upper_{place}"].to_numpy()
+    farther: np.ndarray = np.maximum(accuracy - lower, upper - accuracy)
+    return farther
+
+
 def _common(first: SavedEstimator, second: SavedEstimator) -> tuple[Residuals, Residuals] | None:
     """Return the held-out errors on the domains that are labelled for both models; None if there are too few."""
-    sides = []
-    for saved in (first, second):
-        validation = saved.validation
-        domains = validation.domains if validation else ()
-        sides.append({domain.domain: domain for domain in domains if domain.estimated is not None})
-    names = [name for name in sides[0] if name in sides[1]]
+    domains_of_first, domains_of_second = _held_out(first), _held_out(second)
+    names = [name for name in domains_of_first if name in domains_of_second]
     if len(names) < FEWEST_COMMON:
         return None
-    made = []
-    for side in sides:
-        here = [side[name] for name in names]
-        estimated = [domain.estimated or 0.0 for domain in here]
-        true, n = [domain.true for domain in here], [domain.n for domain in here]
-        made.append(Residuals(estimated, true, n, len(names)))
-    return made[0], made[1]
+    return _residuals(domains_of_first, names), _residuals(domains_of_second, names)
+
+
+def _held_out(saved: SavedEstimator) -> dict[str, Domain]:
+    """Return the domains of the validation that were estimated without their labels, by name."""
+    domains = saved.validation.domains if saved.validation else ()
+    return {domain.domain: domain for domain in domains if domain.estimated is not None}
+
+
+def _residuals(domains: Mapping[str, Domain], names: Sequence[str]) -> Residuals:
+    """Return the held-out errors on the domains with these names."""
+    estimated, true, n = [], [], []
+    for name in names:
+        domain = domains[name]
+        estimated.append(domain.estimated or 0.0)
+        true.append(domain.true)
+        n.append(domain.n)
+    return Residuals(estimated, true, n, len(names))
 
 
 def _notes(
@@ -259,10 +289,10 @@ def _notes(
             notes.append(
                 f"{INDEPENDENT}: slices unlike the labelled domains have wide intervals, which rest on an assumption"
             )
-    for each in saved:
-        if each.validation is None or each.validation.verdict != USABLE:
-            verdict = each.validation.verdict if each.validation else "no validation"
-            notes.append(f"verdict on the estimator of {each.about['model']} alone: {verdict}")
-    if left := sum(map(len, slices)) - 2 * len(rows):
-        notes.append(f"{counted(left, 'slice')} with responses of only one model left out")
+    for estimator in saved:
+        verdict = estimator.validation.verdict if estimator.validation else "no validation"
+        if verdict != USABLE:
+            notes.append(f"verdict on the estimator of {estimator.about['model']} alone: {verdict}")
+    if n_left_out := sum(map(len, slices)) - 2 * len(rows):
+        notes.append(f"{counted(n_left_out, 'slice')} with responses of only one model left out")
     return notes

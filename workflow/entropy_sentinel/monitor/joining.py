@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -48,9 +48,9 @@ def parts_of(estimators: Estimators, logs: Any, state: str | Path | None, settin
         raise ConfigError("estimator: must be at least one, was an empty list")
     if settings.any_model:
         raise ConfigError("any_model: must not be set with several estimators, each of which is for its own model")
-    if STANDARD_INPUT in ([logs] if isinstance(logs, str | Path) else [str(path) for path in logs]):
+    paths = [logs] if isinstance(logs, str | Path) else logs
+    if STANDARD_INPUT in map(str, paths):
         raise ConfigError("logs: must be files if there are several estimators, because each reads them")
-    wanted = {bare(pair.partition("=")[2]) for pair in settings.where if _is_of_model(pair)}
     parts: dict[str, Part] = {}
     for number, estimator in enumerate(estimators, start=1):
         name = str(number) if isinstance(estimator, SavedEstimator) else str(estimator)
@@ -65,6 +65,7 @@ def parts_of(estimators: Estimators, logs: Any, state: str | Path | None, settin
         if own is not None and own in [part.state for part in parts.values()]:
             raise ConfigError(f"state: {own} would belong to two models; run a monitor for each of them")
         parts[model] = Part(model, estimator, own)
+    wanted = {bare(pair.partition("=")[2]) for pair in settings.where if _is_of_model(pair)}
     watched = [part for model, part in parts.items() if not wanted or model in wanted]
     if not watched:
         raise ConfigError(f"where: must name a model that has an estimator ({', '.join(parts)})")
@@ -86,24 +87,27 @@ def joined(
     if without and (lost := frozenset.intersection(*map(frozenset, without))):
         problems.note(WITHOUT, [], len(lost))
     slices = ranked(_stacked([result.slices for result in results]))
-    windows = [result.windows for result in results if result.windows is not None]
-    recent = [result.recent for result in results if result.recent is not None]
     usable = [result.last_usable for result in results if result.last_usable is not None]
-    by = list(first.by)
-    return Monitored(
+    by, last_usable = list(first.by), None
+    if usable:  # in the order of the slices
+        last_usable = slices.select(by).join(_stacked(usable), on=by, how="left", nulls_equal=True)
+    whole = Monitored(
         by=first.by,
         slices=slices,
-        windows=ranked(_stacked(windows), "window") if windows else None,
-        alerts=[alert for result in results for alert in result.alerts],
+        windows=_ranked_windows([result.windows for result in results]),
+        alerts=[],
         provenance=_provenance(results, settings, problems),
         problems=problems,
         newest=first.newest,
-        recent=ranked(_stacked(recent), "window") if recent else None,
-        last_usable=slices.select(by).join(_stacked(usable), on=by, how="left", nulls_equal=True) if usable else None,
-        behind=[entry for result in results for entry in result.behind],
-        drops=[drop for result in results for drop in result.drops],
-        told={path: rows for result in results for path, rows in result.told.items()},
+        recent=_ranked_windows([result.recent for result in results]),
+        last_usable=last_usable,
     )
+    for result in results:
+        whole.alerts.extend(result.alerts)
+        whole.behind.extend(result.behind)
+        whole.drops.extend(result.drops)
+        whole.told.update(result.told)
+    return whole
 
 
 def _is_of_model(pair: str) -> bool:
@@ -118,6 +122,12 @@ def _stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
     return pl.concat(frames, how="vertical_relaxed")
 
 
+def _ranked_windows(frames: Sequence[pl.DataFrame | None]) -> pl.DataFrame | None:
+    """Return the rows of all results by window and rank; null if the results have no windows."""
+    there = [frame for frame in frames if frame is not None]
+    return ranked(_stacked(there), "window") if there else None
+
+
 def _with_model(result: Monitored) -> Monitored:
     """Return a result whose slice of all small slices also has the model, so that each model has its own."""
     model = _model(result)
@@ -129,9 +139,13 @@ def _with_model(result: Monitored) -> Monitored:
     for entry in (*result.alerts, *result.drops):
         if all(value == OTHERS for value in entry["slice"].values()):
             entry["slice"][MODEL] = model
-    frames = {name: getattr(result, name) for name in ("slices", "windows", "recent", "last_usable")}
-    made: dict[str, Any] = {name: named(frame) for name, frame in frames.items() if frame is not None}
-    return replace(result, **made)
+    return replace(
+        result,
+        slices=named(result.slices),
+        windows=None if result.windows is None else named(result.windows),
+        recent=None if result.recent is None else named(result.recent),
+        last_usable=None if result.last_usable is None else named(result.last_usable),
+    )
 
 
 def _model(result: Monitored) -> str:
@@ -141,21 +155,21 @@ def _model(result: Monitored) -> str:
 def _problems(results: Sequence[Monitored], settings: MonitorOptions) -> Problems:
     """Return the problems of all results; those of the logs, which each estimator has read, count once."""
     whole, models = Problems(), {_model(result) for result in results}
-    named = any(map(_is_of_model, settings.where))
+    user_named_models = any(map(_is_of_model, settings.where))
     for result in results:
-        found = result.problems
-        for counts, total in ((found.counts, whole.counts), (found.notes, whole.notes)):
+        problems = result.problems
+        for counts, total in ((problems.counts, whole.counts), (problems.notes, whole.notes)):
             for kind, count in counts.items():
                 model = _left_out_model(kind)
-                if model is not None and not named:
+                if model is not None and not user_named_models:
                     _add_left_out(whole, model, count, models)
-                elif kind in found.of_logs:
+                elif kind in problems.of_logs:
                     total[kind] = max(total[kind], count)
                 elif model is None or model not in models:
                     total[kind] += count
-        whole.of_logs |= found.of_logs
-        whole.remedies |= found.remedies
-        for kind, places in found.places.items():
+        whole.of_logs |= problems.of_logs
+        whole.remedies |= problems.remedies
+        for kind, places in problems.places.items():
             whole.places.setdefault(kind, places)
     return whole
 
@@ -163,9 +177,11 @@ def _problems(results: Sequence[Monitored], settings: MonitorOptions) -> Problem
 def _left_out_model(kind: str) -> str | None:
     """Return the model of responses that the part of another model has left out, empty if they name none, or null."""
     what = kind.removeprefix(LEFT_OUT)
-    if what == kind or not what.startswith((f"{MODEL} '", f"without {MODEL}", f"other values of {MODEL}")):
+    if what == kind:
         return None
-    return what[len(MODEL) + 2 : -1] if what.startswith(f"{MODEL} '") else ""
+    if what.startswith(f"{MODEL} '"):
+        return what.removeprefix(f"{MODEL} '").removesuffix("'")
+    return "" if what.startswith((f"without {MODEL}", f"other values of {MODEL}")) else None
 
 
 def _add_left_out(whole: Problems, model: str, count: int, models: Collection[str]) -> None:
@@ -180,29 +196,27 @@ def _add_left_out(whole: Problems, model: str, count: int, models: Collection[st
 def _provenance(results: Sequence[Monitored], settings: MonitorOptions, problems: Problems) -> dict[str, Any]:
     """Return where the rows come from: the first result's, with the counts and estimators of all."""
     every = [result.provenance for result in results]
-    flags: dict[str, list[str]] = {}
+    estimators: list[dict[str, Any]] = []
+    reasons: dict[str, list[str]] = {}
+    overridden, responses, files = Counter[str](), Counter[str](), Counter[str]()
     for about in every:
+        estimators += about["estimators"]
         for flag, reason in about["general_flags"].items():
-            flags.setdefault(flag, []).append(f"{about['estimators'][0]['model']}: {reason}")
+            reasons.setdefault(flag, []).append(f"{about['estimators'][0]['model']}: {reason}")
+        overridden.update(about["overridden"])
+        responses.update(about["responses"])
+        files |= Counter(about["files"])  # the largest, because each estimator reads the same files
     return {
         **every[0],
         "monitor": settings.name or " + ".join(about["monitor"] for about in every),
-        "estimators": [estimator for about in every for estimator in about["estimators"]],
+        "estimators": estimators,
         "recognises_unfamiliar": all(about["recognises_unfamiliar"] for about in every),
-        "general_flags": {flag: ". ".join(reasons) for flag, reasons in flags.items()},
-        "overridden": dict(sum((Counter(about["overridden"]) for about in every), Counter[str]())),
+        "general_flags": {flag: ". ".join(texts) for flag, texts in reasons.items()},
+        "overridden": dict(overridden),
         "reading": {**settings.as_dict(), "by": list(_by(settings))},
-        "files": _largest(about["files"] for about in every),
-        "responses": {name: sum(about["responses"][name] for about in every) for name in every[0]["responses"]},
+        "files": {name: files[name] for name in ("read_now", "known", "in_all")},
+        "responses": dict(responses),
         "judge": None,
         "pooled_slices": sum(about["pooled_slices"] for about in every),
         **problems.as_dict(),
     }
-
-
-def _largest(counts: Any) -> Mapping[str, int]:
-    """Return the largest number of each kind."""
-    made: Counter[str] = Counter()
-    for each in counts:
-        made |= Counter(each)
-    return {name: made[name] for name in ("read_now", "known", "in_all")}

@@ -137,7 +137,8 @@ def estimated(
     if FILE in settings.by and are_parts(result.slices[FILE]):
         others = [name for name in columns_of(sources(logs, settings)) if name not in (*settings.by, TIME)]
         result.problems.note(f"{_OF_PARTS}: {', '.join(others[:_NAMED]) or 'none'}", [], len(result.slices))
-    labels = labels_within(logs, settings.scorer) if labels is None else labels
+    if labels is None:
+        labels = labels_within(logs, settings.scorer)
     if labels is None:
         return result
     read = read_whole(estimator, sources(logs, settings, signals=estimator.signals), settings)
@@ -156,20 +157,17 @@ def every_slice(options: EstimateOptions) -> MonitorOptions:
 
 def _compared(result: Monitored, estimator: SavedEstimator, labelled: pl.DataFrame) -> pl.DataFrame:
     """Add `n_labelled` and the columns COMPARED to the slices; the latter are null for slices without labels."""
-    names, slices = list(result.by), result.slices
+    names, rows = list(result.by), []
     with one_thread():
-        made = [_of_labels(part, estimator, names) for part in labelled.partition_by(names)]
+        for part in labelled.partition_by(names):
+            estimated = estimator.estimator.accuracy(part)
+            true = part.filter("label").height / len(part)
+            rows.append((*part.select(names).row(0), len(part), estimated, true, estimated - true))
     dtypes = dict.fromkeys(names, pl.String) | {"n_labelled": pl.Int64}
-    table = pl.DataFrame(made, schema=dtypes | dict.fromkeys(COMPARED, pl.Float64), orient="row")
-    joined = slices.join(table, on=names, how="left", nulls_equal=True, maintain_order="left")
+    table = pl.DataFrame(rows, schema=dtypes | dict.fromkeys(COMPARED, pl.Float64), orient="row")
+    joined = result.slices.join(table, on=names, how="left", nulls_equal=True, maintain_order="left")
     joined = joined.with_columns(pl.col("n_labelled").fill_null(0))
-    return joined.select(*(name for name in joined.columns if name not in ("flags", "reasons")), "flags", "reasons")
-
-
-def _of_labels(part: pl.DataFrame, estimator: SavedEstimator, names: Sequence[str]) -> tuple[Any, ...]:
-    """Return a row of a slice: its values, number of labels, estimated and true accuracy, and their difference."""
-    guess, true = estimator.estimator.accuracy(part), part.filter("label").height / len(part)
-    return (*part.select(names).row(0), len(part), guess, true, guess - true)
+    return joined.select(pl.exclude("flags", "reasons"), "flags", "reasons")
 
 
 def score(
@@ -223,10 +221,13 @@ def scored(estimator: SavedEstimator, read: ReadingResult) -> pl.DataFrame:
     usable = read.rows["excluded"].is_null()
     p = np.full(len(read.rows), np.nan)
     p[usable.to_numpy()] = _p_correct(estimator.estimator, read.rows.filter(usable))
-    shown = {"p_correct": pl.Series(p).fill_nan(None), "unfamiliar": _unfamiliar(estimator, read.rows)}
-    scores = read.rows.select(*RESPONSE, **shown, reason="excluded")
-    validated = estimator.validation is not None and not read.taken
-    verdict = estimator.validation.verdict if validated and estimator.validation else NOT_VALIDATED
+    scores = read.rows.select(
+        *RESPONSE,
+        p_correct=pl.Series(p).fill_nan(None),
+        unfamiliar=_unfamiliar(estimator, read.rows),
+        reason="excluded",
+    )
+    verdict = NOT_VALIDATED if estimator.validation is None or read.taken else estimator.validation.verdict
     covered = pl.when("unfamiliar").then(pl.lit(UNFAMILIAR)).otherwise(pl.lit(verdict))
     scores = scores.select(
         *RESPONSE,

@@ -25,19 +25,18 @@ class Partitions:
         self.estimator, self.folder = file.estimator, file.folder
         # Only the options that the user set, so that jobs do not depend on defaults.
         self.options = dict(config.get("options") or {})
-        self.logs = {_name(path): path for pattern in file.logs for path in _matches(pattern)}
+        self.logs: dict[str, str] = {}
+        for pattern in file.logs:
+            paths = [path for path in glob.glob(pattern, recursive=True) if Path(path).is_file()]
+            if not paths:
+                raise ConfigError(f"logs: {pattern}: there is no such file, and no file matches this pattern")
+            for path in sorted(paths):
+                self.logs[_name(path)] = path
 
     @property
     def reading(self) -> dict[str, Any]:
         """Return the options that the jobs of the parts depend on."""
         return {name: value for name, value in self.options.items() if name in Reading.model_fields}
-
-
-def _matches(pattern: str) -> list[str]:
-    paths = sorted(path for path in glob.glob(pattern, recursive=True) if Path(path).is_file())
-    if not paths:
-        raise ConfigError(f"logs: {pattern}: there is no such file, and no file matches this pattern")
-    return paths
 
 
 def _name(path: str) -> str:

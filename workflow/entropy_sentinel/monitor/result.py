@@ -1,6 +1,6 @@
 """The result of a monitor, its table of slices, and the sentences at the start of every output."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -11,7 +11,6 @@ import polars as pl
 
 from entropy_sentinel.frames.printable import counted, html, number, one_line
 from entropy_sentinel.monitor.catalogue import STATISTICS
-from entropy_sentinel.monitor.column import Statistic
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.settings import FROM_ESTIMATE, NEW, NOT_VALIDATED, OVER, STALE, UNFAMILIAR
 from entropy_sentinel.report.tokens import Token
@@ -21,8 +20,8 @@ SHOWN, NAMED = 20, 4
 # A column that rows have only if labels are given.
 LABELLED = "labelled_accuracy"
 Row = Mapping[str, Any]
-# A column's heading, and its text for a row.
-Shown = tuple[str, Callable[[Row], str]]
+# A column of the table: its heading, and its text for a row.
+Column = tuple[str, Callable[[Row], str]]
 
 
 @dataclass(frozen=True)
@@ -144,47 +143,42 @@ class Monitored:
     def _repr_html_(self) -> str:
         about, read = whose(self)
         tables = []
-        for of, rows in shown_rows(self):
-            head, cells = table_of(self, rows, SHOWN)
-            tables.append(([f"{', '.join(self.by)} ({of})", *head], cells))
+        for title, rows in shown_rows(self):
+            headings, cells = table_of(self, rows, SHOWN)
+            tables.append(([f"{', '.join(self.by)} ({title})", *headings], cells))
         general = self.provenance["general_flags"].values()
         return html(about, [read, *general, *(alerts(self) or ["no alerts"]), *silence(self)], *tables)
 
 
 def table_of(result: Monitored, rows: pl.DataFrame, most: int) -> tuple[list[str], list[list[str]]]:
     """Return the headings of a table of slices, and the slice name and numbers of its first `most` rows."""
-    shown = list(_columns(result, rows))
-    cells = [
-        [slice_name(row[name] for name in result.by), *(cell(row) for _, cell in shown)]
-        for row in rows.head(most).iter_rows(named=True)
-    ]
-    return [heading for heading, _ in shown], cells
+    headings, cells_of = zip(*_columns(result, rows), strict=True)
+    lines = []
+    for row in rows.head(most).iter_rows(named=True):
+        name = slice_name(row[column] for column in result.by)
+        lines.append([name, *(cell(row) for cell in cells_of)])
+    return list(headings), lines
 
 
-def _columns(result: Monitored, rows: pl.DataFrame) -> Iterator[Shown]:
+def _columns(result: Monitored, rows: pl.DataFrame) -> Iterator[Column]:
     """Yield the columns after the slice's name; flags of all slices are omitted."""
     about = result.provenance
-    yield "responses", lambda row: f"{row['n_estimated']:,}{_pooled(row, about['window'])}"
+    yield "responses", partial(_responses, about["window"])
     yield "estimated", lambda row: _bracketed(row, number(row["estimated_accuracy"]))
-    yield (
-        f"{about['level']:.0%} interval" if len(rows) else "interval",
-        lambda row: _bracketed(row, _interval(row, "", ".3f")),
-    )
-    yield (
-        "worth labels",
-        lambda row: number(row["estimate_worth"], ".0f" if (row["estimate_worth"] or 0) >= 2 else ".1f"),
-    )
+    heading = f"{about['level']:.0%} interval" if len(rows) else "interval"
+    yield heading, lambda row: _bracketed(row, _interval(row, "", ".3f"))
+    yield "worth labels", _worth
     yield "errors expected", lambda row: _bracketed(row, _errors(row))
     # With windows, a change is that of the newest one, so it stands in that window's table.
     if about["reference"] is not None and ("window" in rows.columns or result.windows is None):
         yield "change", lambda row: number(row["change"], "+.3f")
-        yield "q", lambda row: _q(row["change_q"])
+        yield "q", _q
     for statistic in STATISTICS.values():
         if statistic.heading:
-            yield statistic.heading, partial(_statistic, statistic)
+            yield statistic.heading, partial(_number, statistic.name, statistic.form)
     for name in about["numbers"]:
-        for column in (f"{name}_p50", f"{name}_p95"):
-            yield f"{name.removeprefix('metadata.')} {column.rpartition('_')[2]}", partial(_number, column)
+        for percentile in ("p50", "p95"):
+            yield f"{name.removeprefix('metadata.')} {percentile}", partial(_number, f"{name}_{percentile}", ".3g")
     if LABELLED in rows.columns:
         yield "labels say (n)", _labels
         yield "use", lambda row: _bracketed_unless_labelled(row, number(row["use_accuracy"]))
@@ -197,27 +191,34 @@ def _columns(result: Monitored, rows: pl.DataFrame) -> Iterator[Shown]:
         yield "error", lambda row: number(row["error"], "+.3f")
     own = rows["flags"].list.set_difference(list(about["general_flags"]))
     if own.list.len().gt(0).any():
-        yield "flags", lambda row: ", ".join(flag for flag in row["flags"] if flag not in about["general_flags"])
+        yield "flags", partial(_flags, about["general_flags"])
 
 
-def _q(value: float | None) -> str:
-    return "<0.001" if value is not None and value < 0.001 else number(value, ".2g")
+def _responses(window: str, row: Row) -> str:
+    pooled = f" in {row['n_windows']} {window}s" if row.get("n_windows", 1) > 1 else ""
+    return f"{row['n_estimated']:,}{pooled}"
 
 
-def _number(column: str, row: Row) -> str:
-    return number(row[column], ".3g")
+def _worth(row: Row) -> str:
+    worth = row["estimate_worth"]
+    return number(worth, ".0f" if worth is not None and worth >= 2 else ".1f")
 
 
-def _statistic(statistic: Statistic, row: Row) -> str:
-    return number(row[statistic.name], statistic.form)
+def _q(row: Row) -> str:
+    q = row["change_q"]
+    return "<0.001" if q is not None and q < 0.001 else number(q, ".2g")
 
 
-def _pooled(row: Row, window: str) -> str:
-    return f" in {row['n_windows']} {window}s" if row.get("n_windows", 1) > 1 else ""
+def _number(column: str, form: str, row: Row) -> str:
+    return number(row[column], form)
 
 
 def _labels(row: Row) -> str:
     return f"{number(row['labelled_accuracy'])} ({row['n_labelled']:,})" if row["n_labelled"] else "-"
+
+
+def _flags(general: Container[str], row: Row) -> str:
+    return ", ".join(flag for flag in row["flags"] if flag not in general)
 
 
 def _interval(row: Row, of: str, form: str) -> str:
@@ -247,27 +248,35 @@ def _errors(row: Row) -> str:
 
 def slice_name(values: Iterable[Any]) -> str:
     """Return a slice's name: its values, with - for a missing value and "-" (in quotes) for a value that is a dash."""
-    shown = ("-" if value is None else one_line(str(value)) if value != "-" else '"-"' for value in values)
-    return ", ".join(shown)
+    names = []
+    for value in values:
+        if value is None:
+            names.append("-")
+        elif value == "-":
+            names.append('"-"')
+        else:
+            names.append(one_line(str(value)))
+    return ", ".join(names)
 
 
 def shown_rows(result: Monitored) -> list[tuple[str, pl.DataFrame]]:
     """Return the tables to show, with their titles: the whole time, and the newest window."""
-    shown = [("all responses" if result.windows is None else "the whole time", result.slices)]
-    if result.newest:
-        zone = result.provenance["timezone"]
-        shown.append((f"{result.provenance['window']} from {result.newest[-1]:%Y-%m-%d %H:%M} {zone}", result.now))
-    return shown
+    if not result.newest:
+        return [("all responses" if result.windows is None else "the whole time", result.slices)]
+    window, zone = result.provenance["window"], result.provenance["timezone"]
+    return [
+        ("the whole time", result.slices),
+        (f"{window} from {result.newest[-1]:%Y-%m-%d %H:%M} {zone}", result.now),
+    ]
 
 
 def whose(result: Monitored) -> tuple[str, str]:
     """Return two lines: which estimators were used, and how much was read."""
     files, responses = result.provenance["files"], result.provenance["responses"]
-    return (
-        "; ".join(map(_estimator, result.provenance["estimators"])),
-        f"{counted(responses['in_all'], 'response')} in {counted(files['in_all'], 'file')}"
-        + (f"; read now: {files['read_now']:,}" if files["read_now"] != files["in_all"] else ""),
-    )
+    read = f"{counted(responses['in_all'], 'response')} in {counted(files['in_all'], 'file')}"
+    if files["read_now"] != files["in_all"]:
+        read += f"; read now: {files['read_now']:,}"
+    return "; ".join(map(_estimator, result.provenance["estimators"])), read
 
 
 def _estimator(about: Mapping[str, Any]) -> str:
@@ -320,7 +329,7 @@ def alert_status(alert: Mapping[str, Any]) -> str:
     for name in ("since", "until"):
         if alert[name] is not None:
             day, time = alert[name][:10], alert[name][11:16]
-            words.append(f"{name} {day}" + (f" {time}" if time != "00:00" else ""))
+            words.append(f"{name} {day}" if time == "00:00" else f"{name} {day} {time}")
     if alert["acknowledged"]:
         words.append("acknowledged")
     return "" if words == [NEW] else f" ({', '.join(words)})"

@@ -17,7 +17,7 @@ from entropy_sentinel.frames.errors import EntropySentinelError, InputError
 from entropy_sentinel.frames.urls import file_name
 from entropy_sentinel.monitor.alerting.alerts import Alerts, Memory, alerts_of
 from entropy_sentinel.monitor.alerting.drops import SliceDrop, n_slices_tested, slice_drops
-from entropy_sentinel.monitor.alerting.spells import spells_of_drops, spells_of_rows, stale_spells
+from entropy_sentinel.monitor.alerting.spells import Spell, spells_of_drops, spells_of_rows, stale_spells
 from entropy_sentinel.monitor.alerting.told import acknowledged, as_rows, of_rows
 from entropy_sentinel.monitor.estimating.estimates import Estimates
 from entropy_sentinel.monitor.joining import Estimators, Part, joined, parts_of
@@ -25,7 +25,7 @@ from entropy_sentinel.monitor.labelling.labelled import LAST_LABELLED, LabelledR
 from entropy_sentinel.monitor.reading.inputs import Given, loaded, sources
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.times import DTYPE, in_zone
-from entropy_sentinel.monitor.result import Monitored
+from entropy_sentinel.monitor.result import AlertResponses, Monitored
 from entropy_sentinel.monitor.settings import DROP, EARLIEST, WINDOWS, MonitorOptions, Reading, period_text
 from entropy_sentinel.monitor.showing.behind import behind
 from entropy_sentinel.monitor.summing.collecting import Collector
@@ -189,28 +189,40 @@ def monitored(
 def _monitored_each(parts: Sequence[Part], logs: Given, settings: MonitorOptions, single: bool) -> Monitored:
     """Return the joined results of several estimators, each for the responses of its model."""
     with ExitStack() as stack:
-        runs = []
+        collectors: list[Collector] = []
+        runs: list[tuple[MonitorOptions, _EstimatorRun, MergedSums]] = []
+        silent: list[str] = []
         for part in parts:
-            run = stack.enter_context(_collected(part.estimator, logs, part.state, part.options(settings), single))
+            options = part.options(settings)
+            run = stack.enter_context(_collected(part.estimator, logs, part.state, options, single))
             run.collector.check()
-            runs.append((part, run, run.merged(part.options(settings))))
-        there = [(part, run, merged) for part, run, merged in runs if merged is not None]
-        if not there:
-            raise _without_responses(Problems.total(run.collector.problems().as_dict() for _, run, _ in runs))
-        ends = {end for _, _, merged in there for end in newest_windows(merged.windows, settings.window, settings)}
-        tested = sum(n_slices_tested(merged, settings.min_responses) for _, _, merged in there)
+            collectors.append(run.collector)
+            merged = run.merged(options)
+            if merged is None:
+                silent.append(part.model)
+            else:
+                runs.append((options, run, merged))
+        if not runs:
+            raise _without_responses(Problems.total(collector.problems().as_dict() for collector in collectors))
+        ends: set[datetime] = set()
+        n_tested = 0
+        for _, _, merged in runs:
+            ends.update(newest_windows(merged.windows, settings.window, settings))
+            n_tested += n_slices_tested(merged, settings.min_responses)
         newest = sorted(ends)[-NEWEST_WINDOWS:]
-        labelled = [run.labelled(part.options(settings), merged) for part, run, merged in there]
-        results = [
-            run.monitored(part.options(settings), merged, labels, run.collector.problems(), tested, newest)
-            for (part, run, merged), labels in zip(there, labelled, strict=True)
-        ]
-        silent = [part.model for part, _, merged in runs if merged is None]
-        return joined(results, settings, silent, [labels.without for labels in labelled if labels is not None])
+        results: list[Monitored] = []
+        without: list[frozenset[int]] = []
+        for options, run, merged in runs:
+            labelled = run.labelled(options, merged)
+            if labelled is not None:
+                without.append(labelled.without)
+            problems = run.collector.problems()
+            results.append(run.monitored(options, merged, labelled, problems, n_tested, newest))
+        return joined(results, settings, silent, without)
 
 
 def _without_responses(problems: Problems) -> InputError:
-    return InputError(f"the logs contain no usable response{''.join(f'; {line}' for line in problems.lines())}")
+    return InputError("; ".join(["the logs contain no usable response", *problems.lines()]))
 
 
 def collect(estimator: str | Path, logs: Given, state: str | Path, by: Sequence[str] = (), **options: Any) -> Problems:
@@ -279,51 +291,55 @@ class _EstimatorRun:
 
         `n_tested` is the number of slices among which the false alarms are shared.
         """
-        taken = sum((Counter(about.taken) for about in self.state.files.values()), Counter[str]())
-        known = dict(taken.most_common(5))
-        estimates = Estimates(self.saved, settings.level, settings.min_responses, known, settings.numbers)
+        taken = Counter[str]()
+        for about in self.state.files.values():
+            taken.update(about.taken)
+        most_taken = dict(taken.most_common(5))
+        estimates = Estimates(self.saved, settings.level, settings.min_responses, most_taken, settings.numbers)
         rows = _rows(estimates, merged, settings, labelled, newest)
         drops = slice_drops(self.saved.estimator, merged, settings, n_tested)
-        found = self._alerts(rows, drops, merged, settings)
+        alerts = self._alerts(rows, drops, merged, settings)
         if rows["windows"] is not None:
             rows["windows"] = rows["windows"].drop("window_from")
+        responses: list[AlertResponses] = []
+        if settings.responses:
+            responses = behind(alerts.alerts, settings.window, self.state, settings, settings.responses)
+        provenance = self._provenance(settings, estimates, merged, taken)
+        provenance["judge"] = labelled.judge(settings.level) if labelled else None
         return Monitored(
             **rows,
-            alerts=found.alerts,
-            behind=behind(found.alerts, settings.window, self.state, settings, settings.responses)
-            if settings.responses
-            else [],
-            provenance=self._provenance(settings, estimates, merged, taken)
-            | {"judge": labelled.judge(settings.level) if labelled else None},
+            alerts=alerts.alerts,
+            behind=responses,
+            provenance=provenance,
             problems=problems,
             drops=[drop.as_dict(merged.slices.row(drop.slice, named=True)) for drop in drops],
-            told={} if self.path is None else {self.path: as_rows(found.told)},
+            told={} if self.path is None else {self.path: as_rows(alerts.told)},
         )
 
     def _alerts(
         self, rows: dict[str, Any], drops: Sequence[SliceDrop], merged: MergedSums, settings: MonitorOptions
     ) -> Alerts:
         """Return the alerts about slices, or about their newest windows."""
-        by, recent, every = list(rows["by"]), rows.get("recent"), rows["windows"]
-        now = rows["slices"] if recent is None else recent
-        enough = now.filter(pl.col("n_estimated") >= settings.min_responses)
-        newest_rows = _by_slice(enough if recent is None else enough.sort("window"), by)
-        spells = list(spells_of_rows(now, every, by, settings))
+        by, recent, windows = list(rows["by"]), rows.get("recent"), rows["windows"]
+        newest_rows = rows["slices"] if recent is None else recent
+        enough = newest_rows.filter(pl.col("n_estimated") >= settings.min_responses)
+        enough_by_slice = _by_slice(enough if recent is None else enough.sort("window"), by)
+        spells: list[Spell] = []
         if DROP in settings.alert_on:
-            every_slice = _by_slice(rows["slices"], by) | newest_rows
-            spells = [*spells_of_drops(drops, every_slice, merged.slices), *spells]
-        if every is not None:
-            spells += stale_spells(rows["slices"], _stale_times(rows["last_usable"], settings), settings)
-        newest = rows.get("newest") or self._newest_looks(merged, settings)
+            every_slice = _by_slice(rows["slices"], by) | enough_by_slice
+            spells += spells_of_drops(drops, every_slice, merged.slices)
+        spells += spells_of_rows(newest_rows, windows, by, settings)
+        if windows is not None:
+            offset = f"{settings.pool_windows}{WINDOWS[settings.window or 'day'][1:]}"
+            times = rows["last_usable"].with_columns(stale_from=pl.col("last_usable").dt.offset_by(offset))
+            spells += stale_spells(rows["slices"], times, settings)
+        newest = rows.get("newest")
+        if not newest:  # with a reference but no window, the newest of the smallest windows
+            looks = newest_windows(merged.looks, settings.grain, settings)
+            newest = _real_times(looks, settings.zone)
         told = None if self.path is None else of_rows(self.state.told)
         memory = Memory(newest, told, acknowledged(settings.acknowledged), settings.remind)
-        return alerts_of(spells, by, memory, newest_rows)
-
-    @staticmethod
-    def _newest_looks(merged: MergedSums, settings: MonitorOptions) -> list[datetime]:
-        """Return the newest of the smallest windows, if there is a reference but no window."""
-        newest = pl.Series(newest_windows(merged.looks, settings.grain, settings), dtype=DTYPE)
-        return pl.select(in_zone(pl.lit(newest), settings.zone)).to_series().to_list()
+        return alerts_of(spells, by, memory, enough_by_slice)
 
     def _grains(self) -> list[datetime]:
         """Return the starts of the smallest windows with responses."""
@@ -351,14 +367,21 @@ class _EstimatorRun:
         self, settings: MonitorOptions, estimates: Estimates, merged: MergedSums, taken: Counter[str]
     ) -> dict[str, Any]:
         about, read, files = self.saved.about, self.collector.read, self.state.files
-        estimator = {name: about.get(name) for name in ("model", "group", "logprobs", "training_accuracy")}
         answers = self.saved.validation.answers if self.saved.validation else ()
-        estimator["verdicts"] = [f"{answer.verdict}{answer.scope}" for answer in answers]
+        estimator = {
+            "name": self.saved.estimator.name,
+            "sha256": self.checksum or None,
+            "model": about.get("model"),
+            "group": about.get("group"),
+            "logprobs": about.get("logprobs"),
+            "training_accuracy": about.get("training_accuracy"),
+            "verdicts": [f"{answer.verdict}{answer.scope}" for answer in answers],
+        }
         return {
             "version": __version__,
             "monitor": settings.name or " ".join(filter(None, (str(about.get("model") or ""), self.file))),
             "made": datetime.now(UTC).isoformat(timespec="seconds"),
-            "estimators": [{"name": self.saved.estimator.name, "sha256": self.checksum or None, **estimator}],
+            "estimators": [estimator],
             "recognises_unfamiliar": bool(about.get("familiarity")),
             "general_flags": estimates.general_flags(merged.total),
             "overridden": dict(taken),
@@ -367,7 +390,10 @@ class _EstimatorRun:
             "window": settings.window,
             "timezone": settings.zone or "UTC",
             "reference": self._since(settings),
-            **{name: getattr(settings, name) for name in ("level", "min_responses", "pool_windows", "false_alarms")},
+            "level": settings.level,
+            "min_responses": settings.min_responses,
+            "pool_windows": settings.pool_windows,
+            "false_alarms": settings.false_alarms,
             "files": {"read_now": len(read), "known": self.collector.n_known, "in_all": len(files)},
             "responses": {
                 "read_now": sum(file.n_responses for file in read),
@@ -385,23 +411,23 @@ def _labels(given: Any, settings: MonitorOptions, name: str) -> pl.DataFrame:
 
 def _by_slice(rows: pl.DataFrame, by: Sequence[str]) -> dict[tuple[Any, ...], dict[str, Any]]:
     """Return the last row of each slice by the slice's values."""
-    return {tuple(row[name] for name in by): row for row in rows.iter_rows(named=True)}
+    by_slice = {}
+    for row in rows.iter_rows(named=True):
+        by_slice[tuple(row[name] for name in by)] = row
+    return by_slice
 
 
-def _stale_times(usable: pl.DataFrame, settings: MonitorOptions) -> pl.DataFrame:
-    """Return the slices with their last usable window, and the window in which they become stale after it."""
-    offset = f"{settings.pool_windows}{WINDOWS[settings.window or 'day'][1:]}"
-    return usable.with_columns(stale_from=pl.col("last_usable").dt.offset_by(offset))
+def _real_times(windows: Sequence[datetime], zone: str | None) -> list[datetime]:
+    """Return the real times of windows that are on the clock of a zone."""
+    return pl.select(in_zone(pl.lit(pl.Series(windows, dtype=DTYPE)), zone)).to_series().to_list()
 
 
-def _real(zone: str | None) -> list[pl.Expr]:
-    """Return the real times of the windows of rows."""
-    return [in_zone(pl.col(name), zone) for name in ("window", "window_from")]
-
-
-def _with_real_labels(rows: pl.DataFrame, zone: str | None) -> pl.DataFrame:
-    """Return rows with the real times of their newest labels, if they have labels."""
-    return rows.with_columns(in_zone(pl.col(LAST_LABELLED), zone)) if LAST_LABELLED in rows.columns else rows
+def _in_real_time(rows: pl.DataFrame, zone: str | None) -> pl.DataFrame:
+    """Return rows with the real times of their windows and newest labels, as far as they have them."""
+    for name in ("window", "window_from", LAST_LABELLED):
+        if name in rows.columns:
+            rows = rows.with_columns(in_zone(pl.col(name), zone))
+    return rows
 
 
 def _rows(
@@ -411,29 +437,26 @@ def _rows(
     labelled: LabelledResponses | None,
     ends: Sequence[datetime] | None = None,
 ) -> dict[str, Any]:
-    """Return the fields of `Monitored` that contain rows or windows, and when slices become stale."""
-    columns, reference, windows = tuple(merged.slices.columns), settings.period, merged.windows
+    """Return the fields of `Monitored` that contain rows or windows."""
+    columns, reference, windows, zone = tuple(merged.slices.columns), settings.period, merged.windows, settings.zone
     if settings.window is None or windows is None:
-        slices = _with_real_labels(estimates.of_slices(merged, labelled), settings.zone)
-        return {"by": columns, "slices": slices, "windows": None}
+        slices = estimates.of_slices(merged, labelled)
+        return {"by": columns, "slices": _in_real_time(slices, zone), "windows": None}
     n_slices, window = len(merged.slices), settings.window
     ends = newest_windows(windows, window, settings) if ends is None else ends
     last = recent(windows, n_slices, window, settings.min_responses, settings.pool_windows, reference, ends)
-    slices = _with_real_labels(estimates.of_slices(merged, labelled, last), settings.zone)
-    rows = estimates.of_windows(merged, last.rows, last.sums, reference, labelled).with_columns(_real(settings.zone))
-    rows = _with_real_labels(rows, settings.zone)
-    each = windows.rows.with_columns(window_from="window")
+    slices = _in_real_time(estimates.of_slices(merged, labelled, last), zone)
+    recent_rows = estimates.of_windows(merged, last.rows, last.sums, reference, labelled)
+    single_windows = windows.rows.with_columns(window_from="window")
+    every_window = estimates.of_windows(merged, single_windows, windows.sums, reference, labelled)
     usable = merged.slices.with_columns(last_usable=pl.Series(last.last_usable, dtype=DTYPE))
-    usable = usable.with_columns(in_zone(pl.col("last_usable"), settings.zone))
-    every = estimates.of_windows(merged, each, windows.sums, reference, labelled).with_columns(_real(settings.zone))
-    every = _with_real_labels(every, settings.zone)
-    newest = pl.select(in_zone(pl.lit(pl.Series(last.newest, dtype=DTYPE)), settings.zone)).to_series()
+    usable = usable.with_columns(in_zone(pl.col("last_usable"), zone))
     return {
         "by": columns,
         "slices": slices,
-        "windows": every,
-        "newest": newest.to_list(),
-        "recent": rows,
+        "windows": _in_real_time(every_window, zone),
+        "newest": _real_times(last.newest, zone),
+        "recent": _in_real_time(recent_rows, zone),
         "last_usable": slices.select(columns).join(usable, on=columns, how="left", nulls_equal=True),
     }
 

@@ -82,10 +82,10 @@ _LOOKS_A_DAY = {"hour": 24.0, "day": 1.0}
 def _rate(text: str) -> str:
     number, _, period = text.partition("/")
     try:
-        usable = float(number) > 0 and math.isfinite(float(number)) and period.strip() in _DAYS
+        value = float(number)
     except ValueError:
-        usable = False
-    if not usable:
+        value = math.nan
+    if not (math.isfinite(value) and value > 0 and period.strip() in _DAYS):
         raise ValueError(f"must be NUMBER/PERIOD, such as 1/month (periods: {', '.join(_DAYS)}), was '{text}'")
     return text
 
@@ -136,7 +136,8 @@ class Slicing(ResponseOptions):
     @property
     def columns(self) -> tuple[str, ...]:
         """Return the columns of slices, time and numbers."""
-        return (*self.by, *(() if self.time_column is None else (self.time_column,)), *self.numbers)
+        time = () if self.time_column is None else (self.time_column,)
+        return (*self.by, *time, *self.numbers)
 
 
 class Reading(Slicing):
@@ -199,11 +200,15 @@ class Reading(Slicing):
 
     def as_dict(self) -> dict[str, Any]:
         """Return the settings that partial results depend on; JSON-serialisable."""
-        own = {"by": list(self.by), "time": self.time_column, "grain": self.grain}
-        # A state of an earlier version has no numbers.
-        left_out = (*own, "window", "reference", "strict", "scorer", *(() if self.number else ("number",)))
-        read = {name: getattr(self, name) for name in Reading.model_fields if name not in left_out}
-        return own | {name: list(value) if isinstance(value, tuple) else value for name, value in read.items()}
+        settings: dict[str, Any] = {"by": list(self.by), "time": self.time_column, "grain": self.grain}
+        left_out = {*settings, "window", "reference", "strict", "scorer"}
+        if not self.number:  # a state of an earlier version has no numbers
+            left_out.add("number")
+        for name in Reading.model_fields:
+            if name not in left_out:
+                value = getattr(self, name)
+                settings[name] = list(value) if isinstance(value, tuple) else value
+        return settings
 
 
 class Reference(NamedTuple):
@@ -242,8 +247,8 @@ def reference(text: str, grain: str = "day") -> Reference:
 
 def period_text(period: Reference) -> str:
     """Return a period as text: its first and last day, with hours unless it consists of whole days."""
-    if any(moment.hour for moment in period):
-        first, last = (f"{moment:%Y-%m-%d %H:%M}" for moment in period)
+    if period.start.hour or period.end.hour:
+        first, last = f"{period.start:%Y-%m-%d %H:%M}", f"{period.end:%Y-%m-%d %H:%M}"
     else:
         first, last = f"{period.start:%Y-%m-%d}", f"{period.end - timedelta(days=1):%Y-%m-%d}"
     if period.start == EARLIEST:

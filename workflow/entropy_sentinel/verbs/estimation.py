@@ -179,7 +179,7 @@ def _domains(rows: pl.DataFrame, domain: str, group: str | None) -> tuple[pl.Ser
         return domains.fill_null("-"), None
     groups = slice_values(rows, group, "group").cast(pl.String).fill_null("-").alias("(group)")
     within = groups + "/" + domains
-    return within.fill_null(groups).alias(domains.name), groups
+    return within.fill_null(groups).alias(domains.name), groups  # the group alone where the domain is null
 
 
 def _why_unlabelled(features: pl.DataFrame, labels: pl.DataFrame | None) -> str:

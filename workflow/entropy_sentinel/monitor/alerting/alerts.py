@@ -50,80 +50,85 @@ def alerts_of(
     An alert has `kind`, `slice` (column to value), `status`, `to_report`, `acknowledged`, `since`, `until`, the row's
     numbers and `message`; with windows also `window`, the first pooled window and the number of pooled windows.
     """
-    made = Alerts()
+    alerts = Alerts()
+    newest = memory.newest[-1] if memory.newest else None
     for spell in spells:
-        key = _key(spell, by)
+        key = spell.kind, tuple(spell.row[name] for name in by)
         before = (memory.told or {}).get(key)
-        before = before if before is not None and before.is_of(spell.since, spell.until is None) else None
+        if before is not None and not before.is_of(spell.since, spell.until is None):
+            before = None
         status = _status(spell, before, memory)
         since = spell.since if before is None else before.since
         if status is not None:
-            made.alerts.append(_alert(spell, by, status, since, memory))
+            alerts.alerts.append(_alert(spell, by, status, since, memory))
         if status is not None or before is not None:
-            newest = memory.newest[-1] if memory.newest else None
-            made.told[key] = ReportedAlert(since, newest, len(spell.worse), over=spell.until is not None)
-    _end_others(made, by, memory, rows)
-    return made
-
-
-def _key(spell: Spell, by: Sequence[str]) -> Key:
-    return spell.kind, tuple(spell.row[name] for name in by)
+            alerts.told[key] = ReportedAlert(since, newest, len(spell.worse), over=spell.until is not None)
+    _end_others(alerts, by, memory, rows)
+    return alerts
 
 
 def _status(spell: Spell, before: ReportedAlert | None, memory: Memory) -> str | None:
     """Return the status of a spell; null if it is over and that is no news."""
-    newest = memory.newest
-    if memory.told is None:
-        known = bool(newest) and spell.told is not None and spell.told < newest[0]
-        n_worse = sum(when < newest[0] for when in spell.worse) if newest else 0
-    else:
-        known, n_worse = before is not None, before.n_worse if before else 0
+    oldest_new = memory.newest[0] if memory.newest else None
+    if memory.told is not None:
+        known = before is not None
+        n_worse = 0 if before is None else before.n_worse
+    elif oldest_new is None:
+        known, n_worse = False, 0
+    else:  # without a state, everything before the newest windows counts as told
+        known = spell.told is not None and spell.told < oldest_new
+        n_worse = sum(when < oldest_new for when in spell.worse)
     if spell.until is None:
-        return NEW if not known else WORSE if len(spell.worse) > n_worse else CONTINUES
+        if not known:
+            return NEW
+        return WORSE if len(spell.worse) > n_worse else CONTINUES
     if before is not None and before.newest is not None and spell.until <= before.newest:
         return None
-    if not newest or spell.until < newest[0]:
-        return OVER if before is not None else None
+    if oldest_new is None or spell.until < oldest_new:
+        return None if before is None else OVER
     return OVER if known else NEW
 
 
 def _end_others(
-    made: Alerts, by: Sequence[str], memory: Memory, rows: Mapping[tuple[Any, ...], Mapping[str, Any]]
+    alerts: Alerts, by: Sequence[str], memory: Memory, rows: Mapping[tuple[Any, ...], Mapping[str, Any]]
 ) -> None:
     """Add alerts about told spells that are over; keep in mind those of slices about which nothing is known now."""
+    until = memory.newest[-1] if memory.newest else None
     for key, told in (memory.told or {}).items():
         kind, values = key
-        if key in made.told or told.over or kind == DROP:
+        if key in alerts.told or told.over or kind == DROP:
             continue
-        if (row := rows.get(values)) is None:
-            if kind != STALE:
-                made.told[key] = told
-            continue
-        until = memory.newest[-1] if memory.newest else None
-        spell = Spell(kind, row, "no longer", told.since, told.newest, until=until)
-        made.alerts.append(_alert(spell, by, OVER, told.since, memory))
+        row = rows.get(values)
+        if row is not None:
+            spell = Spell(kind, row, "no longer", told.since, told.newest, until=until)
+            alerts.alerts.append(_alert(spell, by, OVER, told.since, memory))
+        elif kind != STALE:
+            alerts.told[key] = told
 
 
 def _alert(spell: Spell, by: Sequence[str], status: str, since: datetime | None, memory: Memory) -> dict[str, Any]:
     row = spell.row
-    when = {}
+    window = {}
     if "window" in row:
-        when = {"window": row["window"].isoformat(), "window_from": row["window_from"].isoformat()}
-        when["n_windows"] = row["n_windows"]
-    name = slice_name(row[column] for column in by)
+        window = {
+            "window": row["window"].isoformat(),
+            "window_from": row["window_from"].isoformat(),
+            "n_windows": row["n_windows"],
+        }
+    slice_ = {column: row[column] for column in by}
+    name = slice_name(slice_.values())
     moments = [moment for moment in (since, *spell.worse) if moment is not None]
     today = datetime.now(UTC).date()
-    known = any(one.is_of(spell.kind, name, moments, today) for one in memory.acknowledged)
-    to_report = not known and (status != CONTINUES or memory.remind)
+    is_acknowledged = any(entry.is_of(spell.kind, name, moments, today) for entry in memory.acknowledged)
     return {
         "kind": spell.kind,
-        "slice": {column: row[column] for column in by},
+        "slice": slice_,
         "status": status,
-        "to_report": to_report,
-        "acknowledged": known,
+        "to_report": not is_acknowledged and (status != CONTINUES or memory.remind),
+        "acknowledged": is_acknowledged,
         "since": None if since is None else since.isoformat(),
         "until": None if spell.until is None else spell.until.isoformat(),
-        **when,
+        **window,
         **{number: row[number] for number in _NUMBERS},
         **spell.more,
         "flags": row["flags"],

@@ -10,8 +10,8 @@ import polars as pl
 
 from entropy_sentinel.estimators.estimator import Estimator
 from entropy_sentinel.monitor.reading.times import in_zone
-from entropy_sentinel.monitor.settings import MonitorOptions, Reference
-from entropy_sentinel.monitor.summing.merging import MergedSums, Windows
+from entropy_sentinel.monitor.settings import MonitorOptions
+from entropy_sentinel.monitor.summing.merging import MergedSums
 from entropy_sentinel.monitor.summing.sums import Sums, pairs
 from entropy_sentinel.statistics.drops import Drop, Rule, Series, drops_of, unit_variances
 
@@ -68,22 +68,21 @@ def slice_drops(estimator: Estimator, merged: MergedSums, settings: MonitorOptio
         least=max(settings.min_responses, 2),
         smallest=settings.min_drop,
     )
-    looks, found = _since_reference(merged.looks, settings.period), []
+    sums = merged.looks.sums
+    looks = merged.looks.rows.with_columns(place=pl.int_range(pl.len()), n=pl.Series(sums.n_estimated))
+    looks = looks.filter(pl.col("n") > 0, pl.col("window") >= settings.period.start).sort("slice", "window")
+    drops: list[SliceDrop] = []
     for (number,), rows in looks.group_by("slice", maintain_order=True):
         windows = rows.select(in_zone(pl.col("window"), settings.zone)).to_series().to_list()
-        places = rows["place"].to_numpy()
         n_reference = int((rows["window"] < settings.period.end).sum())
-        series = _series(estimator, merged.looks.sums.rows(places), n_reference)
+        series = _series(estimator, sums.rows(rows["place"].to_numpy()), n_reference)
         for drop in drops_of(series, rule):
-            if (told := _confirmed(drop, len(windows), settings.confirm)) is not None:
-                found.append(_in_time(int(str(number)), drop, told, series, windows))
-    return found
-
-
-def _since_reference(looks: Windows, reference: Reference) -> pl.DataFrame:
-    """Return `slice`, `window` and the row number `place` of the windows with estimates since the reference began."""
-    rows = looks.rows.with_columns(place=pl.int_range(pl.len()), n=pl.Series(looks.sums.n_estimated))
-    return rows.filter(pl.col("n") > 0, pl.col("window") >= reference.start).sort("slice", "window")
+            # The window that confirms the drop.
+            told = drop.told + settings.confirm - 1
+            end = len(windows) if drop.over is None else drop.over
+            if told < end:
+                drops.append(_in_time(int(str(number)), drop, told, series, windows))
+    return drops
 
 
 def _series(estimator: Estimator, sums: Sums, n_reference: int) -> Series:
@@ -95,12 +94,6 @@ def _series(estimator: Estimator, sums: Sums, n_reference: int) -> Series:
     for place, (i, j) in enumerate(pairs(k)):
         products[:, i, j] = products[:, j, i] = sums.products[:, place]
     return Series(n, sums.values, unit_variances(n, sums.values, products, accuracies_of), n_reference, accuracies_of)
-
-
-def _confirmed(drop: Drop, n_windows: int, confirm: int) -> int | None:
-    """Return the window that confirms a drop, the `confirm`-th of its alarm; null if it is not confirmed."""
-    told = drop.told + confirm - 1
-    return told if told < n_windows and (drop.over is None or drop.over > told) else None
 
 
 def _in_time(number: int, drop: Drop, told: int, series: Series, windows: Sequence[datetime]) -> SliceDrop:

@@ -1,7 +1,7 @@
 """Find the times in which the condition of an alert held: when each began, and whether it lasts."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -59,31 +59,43 @@ def spells_of_rows(
         rows = rows.sort("window", maintain_order=True)
     for _, part in rows.group_by(by, maintain_order=True):
         looks = part.to_dicts()
-        held = [dict(_conditions(row, rules)) for row in looks]
-        for kind in dict.fromkeys(kind for here in held for kind in here):
-            spell = _spell(kind, looks, held)
+        messages = [dict(_conditions(row, rules)) for row in looks]
+        kinds: dict[str, None] = {}  # in the order of their first look
+        for conditions in messages:
+            kinds |= dict.fromkeys(conditions)
+        for kind in kinds:
+            spell = _last_spell(kind, looks, messages)
             if every is None or spell.since is None:
                 yield spell
-            elif (told := _told(spell, every, by, rules)) is not None:
-                yield told
+            elif (confirmed := _confirmed(spell, every, by, rules)) is not None:
+                yield confirmed
 
 
-def _spell(kind: str, looks: Sequence[Row], held: Sequence[dict[str, str]]) -> Spell:
-    """Return the spell of a kind that held in some of the `looks`, the last one if there are several."""
-    last = max(number for number, here in enumerate(held) if kind in here)
+def _last_spell(kind: str, looks: Sequence[Row], messages: Sequence[Mapping[str, str]]) -> Spell:
+    """Return the last spell of a kind; `messages` are those of the kinds whose condition held in each of the looks."""
+    last = len(looks) - 1
+    while kind not in messages[last]:
+        last -= 1
     first = last
-    while first > 0 and kind in held[first - 1]:
+    while first > 0 and kind in messages[first - 1]:
         first -= 1
-    until = looks[last + 1].get("window") if last + 1 < len(looks) else None
-    since = looks[first].get("window_from")
-    return Spell(kind, looks[last], held[last][kind], since, looks[last].get("window"), until=until)
+    return Spell(
+        kind,
+        looks[last],
+        messages[last][kind],
+        since=looks[first].get("window_from"),
+        told=looks[last].get("window"),
+        until=looks[last + 1].get("window") if last + 1 < len(looks) else None,
+    )
 
 
-def _told(spell: Spell, every: pl.DataFrame, by: Sequence[str], rules: MonitorOptions) -> Spell | None:
+def _confirmed(spell: Spell, every: pl.DataFrame, by: Sequence[str], rules: MonitorOptions) -> Spell | None:
     """Return a spell with its real beginning, from the earlier windows; null if too few windows confirm it."""
-    same = pl.all_horizontal(pl.col(name).eq_missing(pl.lit(spell.row[name])) for name in by)
-    earlier = every.filter(same, pl.col("window") < spell.since, pl.col("n_estimated") >= rules.min_responses)
-    windows = [spell.told, *([spell.since] if spell.since != spell.told else [])]
+    same = [pl.col(name).eq_missing(pl.lit(spell.row[name])) for name in by]
+    earlier = every.filter(*same, pl.col("window") < spell.since, pl.col("n_estimated") >= rules.min_responses)
+    windows = [spell.told]
+    if spell.since != spell.told:
+        windows.append(spell.since)
     for row in earlier.sort("window", descending=True).iter_rows(named=True):
         if spell.kind not in dict(_conditions(row, rules)):
             break
@@ -91,7 +103,7 @@ def _told(spell: Spell, every: pl.DataFrame, by: Sequence[str], rules: MonitorOp
     windows.reverse()
     if len(windows) < rules.confirm:
         return None
-    return Spell(spell.kind, spell.row, spell.message, windows[0], windows[rules.confirm - 1], spell.worse, spell.until)
+    return replace(spell, since=windows[0], told=windows[rules.confirm - 1])
 
 
 def spells_of_drops(
@@ -99,16 +111,22 @@ def spells_of_drops(
 ) -> Iterator[Spell]:
     """Yield the spells of drops; `rows` are the newest rows of slices, by the slices' values."""
     for drop in drops:
-        row = rows[slices.row(drop.slice)]
-        more = {"before": drop.before, "after": drop.after}
-        yield Spell(DROP, row, _fall(drop), drop.since, drop.told, drop.worse, drop.until, more)
-
-
-def _fall(drop: SliceDrop) -> str:
-    fell = f"estimated accuracy fell by {drop.before - drop.after:.3f} to {drop.after:.3f}"
-    if drop.until is not None:
-        fell = f"estimated accuracy had fallen from {drop.before:.3f}"
-    return fell + (f", further on {drop.worse[-1]:%Y-%m-%d}" if drop.worse and drop.until is None else "")
+        if drop.until is not None:
+            message = f"estimated accuracy had fallen from {drop.before:.3f}"
+        else:
+            message = f"estimated accuracy fell by {drop.before - drop.after:.3f} to {drop.after:.3f}"
+            if drop.worse:
+                message += f", further on {drop.worse[-1]:%Y-%m-%d}"
+        yield Spell(
+            DROP,
+            rows[slices.row(drop.slice)],
+            message,
+            since=drop.since,
+            told=drop.told,
+            worse=drop.worse,
+            until=drop.until,
+            more={"before": drop.before, "after": drop.after},
+        )
 
 
 def stale_spells(whole: pl.DataFrame, times: pl.DataFrame, rules: MonitorOptions) -> Iterator[Spell]:
@@ -129,10 +147,10 @@ def _conditions(row: Row, rules: MonitorOptions) -> Iterator[tuple[str, str]]:
     if rules.fail_below is not None and unfamiliar:
         yield BELOW, f"its accuracy may be below {rules.fail_below:g}: it is unlike all labelled domains{more}"
     elif rules.fail_below is not None and accuracy < rules.fail_below:
-        sure = (
-            "and so is the whole interval" if row["upper"] < rules.fail_below else "but the interval reaches above it"
-        )
-        yield BELOW, f"estimated accuracy {accuracy:.3f} is below {rules.fail_below:g}, {sure}{more}"
+        interval = "but the interval reaches above it"
+        if row["upper"] < rules.fail_below:
+            interval = "and so is the whole interval"
+        yield BELOW, f"estimated accuracy {accuracy:.3f} is below {rules.fail_below:g}, {interval}{more}"
     for kind, flag in _FLAGS.items():
         if kind in rules.alert_on and flag in row["flags"]:
             yield kind, f"{_reason(row, flag)}{more}"

@@ -39,14 +39,11 @@ class ReportedAlert:
 
 def as_rows(told: Mapping[Key, ReportedAlert]) -> list[tuple[str, str, str]]:
     """Return rows of texts for a state: the kind, the slice's values, and the rest."""
-    return [
-        (
-            kind,
-            json.dumps(values),
-            json.dumps([_text(one.since), _text(one.newest), one.n_worse, one.over]),
-        )
-        for (kind, values), one in told.items()
-    ]
+    rows = []
+    for (kind, values), alert in told.items():
+        rest = [_text(alert.since), _text(alert.newest), alert.n_worse, alert.over]
+        rows.append((kind, json.dumps(values), json.dumps(rest)))
+    return rows
 
 
 def of_rows(rows: Iterable[Sequence[str]]) -> dict[Key, ReportedAlert]:
@@ -88,12 +85,12 @@ def acknowledged(path: Path | None) -> list[Acknowledgement]:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"acknowledged: {path}: cannot be read: {error}") from None
-    found = []
+    entries = []
     for number, line in enumerate(lines, start=1):
-        text = line.partition("#")[0].strip() if line.lstrip().startswith("#") else line.strip()
-        if text:
-            found.append(_line(text, f"{path}, line {number}"))
-    return found
+        text = line.strip()
+        if text and not text.startswith("#"):
+            entries.append(_line(text, f"{path}, line {number}"))
+    return entries
 
 
 def _line(text: str, place: str) -> Acknowledgement:

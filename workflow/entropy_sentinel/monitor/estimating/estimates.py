@@ -76,8 +76,8 @@ class Estimates:
         `window`); `sums` (n,) are the sums of these rows.
         """
         slice_ = rows["slice"].to_numpy()
-        made = self._rows(sums, notes_of(merged, slice_))
-        frame = pl.concat([merged.slices[slice_], rows.drop("slice"), made], how="horizontal")
+        numbers = self._rows(sums, notes_of(merged, slice_))
+        frame = pl.concat([merged.slices[slice_], rows.drop("slice"), numbers], how="horizontal")
         later = np.zeros(len(frame), dtype=bool)
         if reference is not None:
             later = (frame["window_from"] >= reference.end).fill_null(False).to_numpy()
@@ -92,14 +92,17 @@ class Estimates:
         n, accuracy = sums.n_estimated, self._accuracy(sums)
         unfamiliar = self._flags.unfamiliar(sums)
         unlike = np.array([why is not None for why in unfamiliar], dtype=bool)
-        bases = (self._residuals, self._unvalidated, self._unfamiliar)
-        of = np.where(unlike, 2, np.where(self._flags.overridden(sums), 1, 0))
-        made, every = [basis.intervals(accuracy, n, self._level) for basis in bases], np.arange(len(n))
-        lower, upper = (
-            np.stack(ends)[of, every] for ends in ([each.lower for each in made], [each.upper for each in made])
-        )
+        # Which errors the interval of each slice rests on.
+        which = np.where(unlike, 2, np.where(self._flags.overridden(sums), 1, 0))
+        lower, upper, worth = np.zeros(len(n)), np.zeros(len(n)), np.zeros(len(n))
+        basis = np.full(len(n), "", dtype=object)
+        for number, residuals in enumerate((self._residuals, self._unvalidated, self._unfamiliar)):
+            here = which == number
+            intervals = residuals.intervals(accuracy, n, self._level)
+            lower[here], upper[here] = intervals.lower[here], intervals.upper[here]
+            worth[here] = residuals.worth(accuracy)[here]
+            basis[here] = intervals.basis
         conformal = self._residuals.conformal(accuracy, n, self._level)
-        worth = np.stack([basis.worth(accuracy) for basis in bases])[of, every]
         ambiguous = [ambiguous_share(*counts) for counts in sums.of_questions]
         frame = pl.DataFrame(
             {
@@ -111,45 +114,41 @@ class Estimates:
                 "lower": lower,
                 "upper": upper,
                 "level": np.full(len(n), self._level),
-                "basis": [made[number].basis for number in of.tolist()],
-                "conformal_lower": np.where(of > 0, np.nan, conformal.lower),
-                "conformal_upper": np.where(of > 0, np.nan, conformal.upper),
+                "basis": pl.Series(basis, dtype=pl.String),
+                "conformal_lower": np.where(which > 0, np.nan, conformal.lower),
+                "conformal_upper": np.where(which > 0, np.nan, conformal.upper),
                 "estimate_worth": worth,
                 "expected_errors": n * (1 - accuracy),
                 "expected_errors_lower": n * (1 - upper),
                 "expected_errors_upper": n * (1 - lower),
             }
         ).fill_nan(None)
-        frame = frame.select(name for name in CATALOGUE if name in frame.columns).with_columns(self._quantiles(sums))
+        frame = frame.select(name for name in CATALOGUE if name in frame.columns)
+        for place, name in enumerate(self._numbers):
+            for percent in PERCENTILES:  # such as metadata.latency_p95
+                quantile = pl.Series(f"{name}_p{percent}", sums.quantile(place, percent / 100))
+                frame = frame.with_columns(quantile.fill_nan(None))
         reasons = self._flags.of(frame, sums, unfamiliar, notes)
         return frame.with_columns(
             flags=pl.Series([list(flags) for flags in reasons], dtype=pl.List(pl.String)),
             reasons=pl.Series([list(flags.values()) for flags in reasons], dtype=pl.List(pl.String)),
         )
 
-    def _quantiles(self, sums: Sums) -> list[pl.Series]:
-        """Return the columns of quantiles, such as `metadata.latency_p95`."""
-        return [
-            pl.Series(f"{name}_p{percent}", sums.quantile(place, percent / 100)).fill_nan(None)
-            for place, name in enumerate(self._numbers)
-            for percent in PERCENTILES
-        ]
-
     def _labelled(self, frame: pl.DataFrame, more: pl.DataFrame | None, sums: Sums) -> pl.DataFrame:
         """Add the columns of labels and the accuracy to use, if there are labels."""
         if more is None:
             return frame
-        unlike, differs = self._flags.unfamiliar(sums), self._flags.overridden(sums)
-        residuals = [
-            self._residuals if self._usable and why is None and not different else None
-            for why, different in zip(unlike, differs, strict=True)
-        ]
+        residuals: list[Residuals | None] = []
+        for unlike, differs in zip(self._flags.unfamiliar(sums), self._flags.overridden(sums), strict=True):
+            relied_on = self._usable and unlike is None and not differs
+            residuals.append(self._residuals if relied_on else None)
         return with_use(pl.concat([frame, more], how="horizontal"), residuals, self._level)
 
     def _accuracy(self, sums: Sums) -> np.ndarray:
-        there, accuracy = sums.n_estimated > 0, np.full(len(sums), np.nan)
-        if there.any():
-            accuracy[there] = self._accuracies_of(sums.rows(there).mean())
+        accuracy = np.full(len(sums), np.nan)
+        has_estimate = sums.n_estimated > 0
+        if has_estimate.any():
+            accuracy[has_estimate] = self._accuracies_of(sums.rows(has_estimate).mean())
         return accuracy
 
     def _accuracies_of(self, means: np.ndarray) -> np.ndarray:
@@ -158,13 +157,14 @@ class Estimates:
 
     def _with_change(self, frame: pl.DataFrame, now: Sums, then: Sums, which: np.ndarray | None = None) -> pl.DataFrame:
         """Add `change`; its p, null if a side has too few responses; and its q over all slices (of the window)."""
-        sides = [(sums.n_estimated, sums.values, sums.products) for sums in (now, then)]
-        there = np.minimum(now.n_estimated, then.n_estimated)
-        compared = (there > 0) & (True if which is None else which)
+        n_now, n_then = now.n_estimated, then.n_estimated
+        smaller = np.minimum(n_now, n_then)
+        compared = (smaller > 0) & (True if which is None else which)
         change = np.where(compared, self._accuracy(now) - self._accuracy(then), np.nan)
         p = np.full(len(frame), np.nan)
-        for row in np.flatnonzero(compared & (there >= max(self._few, 2))):
-            after, before = ((n[row], values[row], products[row]) for n, values, products in sides)
+        for row in np.flatnonzero(compared & (smaller >= max(self._few, 2))):
+            after = n_now[row], now.values[row], now.products[row]
+            before = n_then[row], then.values[row], then.products[row]
             p[row] = p_of_change(self._accuracies_of, after, before)
         windows = np.zeros(len(frame)) if which is None else frame["window"].rank("dense").fill_null(0).to_numpy()
         q = np.full(len(frame), np.nan)
@@ -178,7 +178,6 @@ class Estimates:
 def ranked(frame: pl.DataFrame, window: str | None = None) -> pl.DataFrame:
     """Add `rank` (1 for the most expected errors, within a window if given), and sort by it."""
     rank = (-pl.col("expected_errors")).rank("ordinal").cast(pl.Int64)
-    names = [name for name in frame.columns if name not in ("rank", "flags", "reasons")]
     frame = frame.with_columns(rank=rank.over(window) if window else rank)
-    order = [window, "rank"] if window else ["rank"]
-    return frame.select(*names, "rank", "flags", "reasons").sort(order, nulls_last=True, maintain_order=True)
+    frame = frame.select(pl.exclude("rank", "flags", "reasons"), "rank", "flags", "reasons")
+    return frame.sort([window, "rank"] if window else ["rank"], nulls_last=True, maintain_order=True)

@@ -58,22 +58,19 @@ class Flags:
     ) -> list[Reasons]:
         """Return all flags of each row; `notes` are the flags that do not depend on its numbers."""
         outside = self._outside(sums, rows["estimated_accuracy"].fill_null(np.nan).to_numpy())
-        return [
-            ({UNFAMILIAR: unlike} if unlike else {})
-            | self._own(row, questions)
-            | note
-            | (self._of_differing if differs else self.general)
-            | ({OUTSIDE_SUPPORT: why} if why else {})
-            for row, questions, unlike, note, why, differs in zip(
-                rows.iter_rows(named=True),
-                sums.of_questions,
-                unfamiliar,
-                notes,
-                outside,
-                self.overridden(sums),
-                strict=True,
-            )
-        ]
+        questions, differs = sums.of_questions, self.overridden(sums)
+        every: list[Reasons] = []
+        for number, row in enumerate(rows.iter_rows(named=True)):
+            flags: Reasons = {}
+            if unlike := unfamiliar[number]:
+                flags[UNFAMILIAR] = unlike
+            flags |= self._own(row, questions[number])
+            flags |= notes[number]
+            flags |= self._of_differing if differs[number] else self.general
+            if why := outside[number]:
+                flags[OUTSIDE_SUPPORT] = why
+            every.append(flags)
+        return every
 
     def _own(self, row: Mapping[str, Any], questions: tuple[int, int]) -> Reasons:
         """Return the flags from a row's numbers; `questions` are the numbers of ambiguous questions and of all."""
@@ -94,7 +91,9 @@ class Flags:
         if self._support is None:
             return [None] * len(sums)
         reasons = self._support.flags(sums.histogram, accuracy)
-        return [why if n >= self._few else None for n, why in zip(sums.n_estimated, reasons, strict=True)]
+        for place in np.flatnonzero(sums.n_estimated < self._few):
+            reasons[place] = None
+        return reasons
 
 
 def notes_of_slices(merged: MergedSums, recent: RecentWindows | None, few: int) -> list[Reasons]:
@@ -111,8 +110,11 @@ def notes_of_slices(merged: MergedSums, recent: RecentWindows | None, few: int) 
 
 def notes_of(merged: MergedSums, slices: np.ndarray) -> list[Reasons]:
     """Return the note of each row, empty unless its slice is pooled; `slices` (n,) are rows of `MergedSums.slices`."""
-    note = {POOLED: f"contains {merged.n_pooled:,} smaller slices"}
-    return [dict(note) if merged.n_pooled and row == len(merged.slices) - 1 else {} for row in slices]
+    notes: list[Reasons] = [{} for _ in slices]
+    if merged.n_pooled:
+        for place in np.flatnonzero(slices == len(merged.slices) - 1):
+            notes[place][POOLED] = f"contains {merged.n_pooled:,} smaller slices"
+    return notes
 
 
 def general_flags(saved: SavedEstimator, taken: Mapping[str, int] | None = None) -> Reasons:

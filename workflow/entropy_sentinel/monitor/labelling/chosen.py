@@ -9,6 +9,8 @@ import polars as pl
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.reading.inputs import BY
 from entropy_sentinel.monitor.reading.problems import Problems
+from entropy_sentinel.sources.logs.reader import QUESTION
+from entropy_sentinel.verbs.inputs import WEIGHT
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,16 @@ def slice_columns(by: Sequence[str]) -> dict[str, str]:
 def identity(rows: pl.DataFrame) -> tuple[str, ...]:
     """Return the columns that identify responses: if ids are unique, only the id, which survives renaming the log."""
     return ("item_id",) if rows["item_id"].is_unique().all() else RESPONSE
+
+
+def to_label(rows: pl.DataFrame, by: Mapping[str, str], ids: Sequence[str], facts: Sequence[str]) -> pl.DataFrame:
+    """Return the table of responses to label: slices (`by` is that of `slice_columns`), `ids`, `facts` and texts."""
+    columns = {shown: pl.col(name) for name, shown in by.items()}
+    for name in ids:
+        columns.setdefault(name, pl.col(name))
+    for name in (*facts, WEIGHT, QUESTION, "response"):
+        columns[name] = pl.col(name)
+    return rows.select(**columns, label=pl.lit(None, pl.Boolean))
 
 
 def order_of(rows: pl.DataFrame, seed: int) -> pl.Series:

@@ -9,7 +9,6 @@ times and entropies, and its share of correct responses is unbiased.
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,7 +17,7 @@ from entropy_sentinel.estimators.verdict import FEWEST_DOMAINS, FEWEST_LABELS
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import LOGPROBS
 from entropy_sentinel.frames.response import item_numbers
-from entropy_sentinel.monitor.labelling.chosen import Sample, drawn_number, identity, order_of, slice_columns
+from entropy_sentinel.monitor.labelling.chosen import Sample, drawn_number, identity, order_of, slice_columns, to_label
 from entropy_sentinel.monitor.labelling.prospects import probability_of_usable, prospects
 from entropy_sentinel.monitor.reading.inputs import BY, Given, features_in, format_of
 from entropy_sentinel.monitor.settings import TIME, SampleOptions
@@ -54,9 +53,8 @@ def first_sample(logs: Given, options: SampleOptions) -> Sample:
             f"{FEWEST_DOMAINS} domains of {least} labels each"
         )
     rows = _one_per_item(every, by, options.seed)
-    sizes = (
-        rows.group_by(*by).agg(n_responses=pl.len()).sort("n_responses", *by, descending=[True, *(False for _ in by)])
-    )
+    sizes = rows.group_by(*by).agg(n_responses=pl.len())
+    sizes = sizes.sort("n_responses", *by, descending=[True, *[False] * len(by)])
     enough = sizes.filter(pl.col("n_responses") >= least)
     others = other_domains(every.drop(*by), columns, len(enough)) if len(enough) < affordable else {}
     if len(enough) < FEWEST_DOMAINS:
@@ -66,40 +64,47 @@ def first_sample(logs: Given, options: SampleOptions) -> Sample:
         )
     counts = _counts(enough["n_responses"].to_numpy(), options.budget, least)
     slices = enough.head(len(counts)).with_columns(n_to_label=pl.Series(counts))
-    few = len(counts) == len(enough) < affordable
-    notes = [f"{_slices(columns, len(enough), least)}; {remedy(others, '--by')}"] if few else []
+    notes = []
+    if len(counts) == len(enough) < affordable:
+        notes.append(f"{_slices(columns, len(enough), least)}; {remedy(others, '--by')}")
     notes += _left_out(sizes, slices, by, least)
+    group = f" --group {columns[0]}" if len(columns) > 1 else ""
     return Sample(
         _chosen(rows, slices, by, options.seed),
         slices.rename(by),
         options.level,
-        prospects(len(counts), int(counts.min()), options.budget),
-        tuple(notes),
-        f"fit LOGS --domain {columns[-1]}" + (f" --group {columns[0]}" if len(columns) > 1 else ""),
-        len(rows) - int(slices["n_responses"].sum()),
+        prospects=prospects(len(counts), int(counts.min()), options.budget),
+        notes=tuple(notes),
+        next_step=f"fit LOGS --domain {columns[-1]}{group}",
+        n_left_out=len(rows) - int(slices["n_responses"].sum()),
     )
 
 
 def _left_out(sizes: pl.DataFrame, chosen: pl.DataFrame, by: Mapping[str, str], least: int) -> list[str]:
     """Return a note with the values that get no labels, and why; none if every value gets some."""
     rest = sizes.join(chosen.select(*by), on=list(by), how="anti", nulls_equal=True, maintain_order="left")
-    why = {
-        f"fewer than {least} responses": rest.filter(pl.col("n_responses") < least),
-        "with more values, each would get fewer labels, and the verdict `usable` would be less probable": rest.filter(
-            pl.col("n_responses") >= least
-        ),
-    }
+    few = rest.filter(pl.col("n_responses") < least)
+    others = rest.filter(pl.col("n_responses") >= least)
     notes = []
-    for reason, part in why.items():
-        if len(part):
-            named = [f"{_name(row, by)} ({row['n_responses']:,})" for row in part.head(_NAMED).iter_rows(named=True)]
-            more = [f"and {len(part) - _NAMED} more"] if len(part) > _NAMED else []
-            notes.append(f"left out, {reason}: {', '.join([*named, *more])}")
+    if len(few):
+        notes.append(f"left out, fewer than {least} responses: {_values(few, by)}")
+    if len(others):
+        notes.append(
+            "left out, with more values, each would get fewer labels, and the verdict `usable` would be less probable: "
+            f"{_values(others, by)}"
+        )
     return notes
 
 
-def _name(row: Mapping[str, Any], by: Mapping[str, str]) -> str:
-    return "/".join("-" if row[name] is None else str(row[name]) for name in by)
+def _values(sizes: pl.DataFrame, by: Mapping[str, str]) -> str:
+    """Return the first values of `sizes` with their numbers of responses."""
+    names = []
+    for row in sizes.head(_NAMED).iter_rows(named=True):
+        value = "/".join("-" if row[name] is None else str(row[name]) for name in by)
+        names.append(f"{value} ({row['n_responses']:,})")
+    if len(sizes) > _NAMED:
+        names.append(f"and {len(sizes) - _NAMED} more")
+    return ", ".join(names)
 
 
 def _slices(by: Sequence[str], n: int, least: int) -> str:
@@ -143,29 +148,26 @@ def _counts(sizes: np.ndarray, budget: int, least: int) -> np.ndarray:
     `usable`; if several numbers tie, the largest wins.
     """
     most = max(least, MOST_LABELS)
-    plans = [
-        apportion(np.ones(n), np.full(n, least), np.minimum(sizes[:n], most), budget)
-        for n in range(FEWEST_DOMAINS, min(len(sizes), budget // least) + 1)
-    ]
-    return max(
-        plans, key=lambda counts: (probability_of_usable(_TYPICAL_ERROR, len(counts), counts.min()), len(counts))
-    )
+    best, best_probability = np.zeros(0, dtype=int), -1.0
+    for n in range(FEWEST_DOMAINS, min(len(sizes), budget // least) + 1):
+        counts = apportion(np.ones(n), np.full(n, least), np.minimum(sizes[:n], most), budget)
+        probability = probability_of_usable(_TYPICAL_ERROR, n, counts.min())
+        if probability >= best_probability:
+            best, best_probability = counts, probability
+    return best
 
 
 def _chosen(rows: pl.DataFrame, slices: pl.DataFrame, by: Mapping[str, str], seed: int) -> pl.DataFrame:
     """Return the rows to label, by slice, in an order that does not depend on their entropies."""
     parts = []
     for row in slices.iter_rows(named=True):
-        here = rows.filter(*(pl.col(name).eq_missing(row[name]) for name in by))
-        drawn = here[_spread(here, row["n_to_label"], f"{seed} {[row[name] for name in by]}")]
-        parts.append(
-            drawn.sort(_ORDER).with_columns(pl.lit(row["n_to_label"] / len(here)).alias("inclusion_probability"))
-        )
-    columns = {shown: pl.col(name) for name, shown in by.items()}
-    ids = [name for name in identity(rows) if name not in columns]
-    columns |= {name: pl.col(name) for name in (*ids, "inclusion_probability", WEIGHT, QUESTION, "response")}
+        values, n = [row[name] for name in by], row["n_to_label"]
+        same = [pl.col(name).eq_missing(value) for name, value in zip(by, values, strict=True)]
+        here = rows.filter(*same)
+        drawn = here[_spread(here, n, f"{seed} {values}")].sort(_ORDER)
+        parts.append(drawn.with_columns(inclusion_probability=n / len(here)))
     chosen = pl.concat(parts).with_columns((1 / pl.col("inclusion_probability")).alias(WEIGHT))
-    return chosen.select(**columns, label=pl.lit(None, pl.Boolean))
+    return to_label(chosen, by, identity(rows), ("inclusion_probability",))
 
 
 def _spread(rows: pl.DataFrame, n: int, seed: str) -> np.ndarray:

@@ -111,15 +111,20 @@ class LabelledResponses:
         joined = [self._numbered(part.join(labels, on=key), window) for part in state.all_responses()]
         self._labelled = pl.concat(joined) if joined else pl.DataFrame()
         slices = self._labelled["slice"].unique().to_list() if len(self._labelled) else []
-        every = [self._numbered(part, window).filter(pl.col("slice").is_in(slices)) for part in state.all_responses()]
+        columns = ["slice", "window", "p"]
         if judged is not None:
+            columns += [VERDICT, VERDICT_WEIGHT]
             verdicts, own = _checked(judged, "judged")
             verdicts = verdicts.rename({"label": VERDICT, WEIGHT: VERDICT_WEIGHT})
-            every = [part.join(verdicts, on=own, how="left") for part in every]
             if len(self._labelled):
                 self._labelled = self._labelled.join(verdicts.drop(VERDICT_WEIGHT), on=own, how="left")
-        columns = ["slice", "window", "p", *([] if judged is None else [VERDICT, VERDICT_WEIGHT])]
-        self._every = pl.concat([part.select(columns) for part in every]) if every else pl.DataFrame()
+        every: list[pl.DataFrame] = []
+        for part in state.all_responses():
+            part = self._numbered(part, window).filter(pl.col("slice").is_in(slices))
+            if judged is not None:
+                part = part.join(verdicts, on=own, how="left")
+            every.append(part.select(columns))
+        self._every = pl.concat(every) if every else pl.DataFrame()
         if not at_random and len(self._labelled) < len(self._every):
             _require_weights(self._labelled)
         self._powers = None
@@ -138,13 +143,17 @@ class LabelledResponses:
                 predicted=both["p"],
                 slices=both["slice"],
             )
-        there = set(self._labelled["number"].to_list()) if len(self._labelled) else set()
         # The numbers of the labels without an estimated response.
-        self.without = frozenset(labels["number"].to_list()) - there
+        self.without = frozenset(labels["number"].to_list())
+        if len(self._labelled):
+            self.without -= frozenset(self._labelled["number"].to_list())
 
     def judge(self, level: float) -> dict[str, Any] | None:
         """Return how often the judge agrees with the labels, with intervals of `level`; null without common labels."""
-        if VERDICT not in self._labelled.columns or not (both := self._labelled.drop_nulls(VERDICT)).height:
+        if VERDICT not in self._labelled.columns:
+            return None
+        both = self._labelled.drop_nulls(VERDICT)
+        if both.is_empty():
             return None
         rates: dict[str, dict[str, float | None]] = {}
         for name, right in (("sensitivity", True), ("specificity", False)):
@@ -176,14 +185,15 @@ class LabelledResponses:
     def _improved(self, rows: pl.DataFrame, level: float) -> pl.DataFrame:
         if self._labelled.is_empty():
             return pl.DataFrame([_UNLABELLED] * len(rows), schema=COLUMNS, orient="row")
-        every, labelled = (frame.partition_by("slice", as_dict=True) for frame in (self._every, self._labelled))
+        every = self._every.partition_by("slice", as_dict=True)
+        labelled = self._labelled.partition_by("slice", as_dict=True)
         improvements = []
         for slice_, *when in rows.iter_rows():
-            if (here := labelled.get((slice_,))) is None:
+            if (slice_,) not in labelled:
                 improvements.append(_UNLABELLED)
             else:
-                part = _within(every[slice_,], *when)
-                improvements.append(_row(_within(here, *when), part, level, self._powers))
+                part, everywhere = _within(labelled[slice_,], *when), _within(every[slice_,], *when)
+                improvements.append(_row(part, everywhere, level, self._powers))
         return pl.DataFrame(improvements, schema=COLUMNS, orient="row")
 
 

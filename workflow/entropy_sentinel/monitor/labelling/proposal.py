@@ -1,7 +1,6 @@
 """Propose how many responses of each slice to label next, from the rows of the newest window."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -33,24 +32,35 @@ def proposals(result: Monitored) -> list[Proposal]:
     as far as each gets FEWEST.
     """
     rows = result.now.filter(result.now["n_estimated"] > 0).to_dicts()
-    unsure = [row for row in rows if _why(row)]
-    first = [min(max(FEWEST_UNRELIED - row.get("n_labelled", 0), 0), row["n_estimated"]) for row in unsure]
-    while sum(first) > BUDGET:
-        first.pop()
-    others = [row for row in rows if not _why(row)]
-    left = BUDGET - sum(first)
-    others = sorted(others, key=_weight, reverse=True)[: left // FEWEST]
+    chosen: list[tuple[Row, int]] = []
+    left = BUDGET
+    row: Row
+    for row in filter(_why, rows):
+        n = min(max(FEWEST_UNRELIED - row.get("n_labelled", 0), 0), row["n_estimated"])
+        if n > left:
+            break
+        chosen.append((row, n))
+        left -= n
+    others = sorted((row for row in rows if not _why(row)), key=_weight, reverse=True)[: left // FEWEST]
     sizes = [row["n_estimated"] for row in others]
     counts = apportion([_weight(row) for row in others], np.minimum(FEWEST, sizes), sizes, left)
-    chosen = [*zip(unsure, first, strict=False), *zip(others, counts, strict=True)]
-    return [Proposal(slice_name(row[name] for name in result.by), int(n), _why(row)) for row, n in chosen if n]
+    chosen += zip(others, counts.tolist(), strict=True)
+    proposals = []
+    for row, n in chosen:
+        if n:
+            name = slice_name(row[column] for column in result.by)
+            proposals.append(Proposal(name, n, _why(row)))
+    return proposals
 
 
 def _why(row: Row) -> str:
-    return next((flag for flag in (UNFAMILIAR, CONTRADICTED) if flag in row["flags"]), "")
+    """Return why a slice's estimate cannot be relied on, or an empty text."""
+    if UNFAMILIAR in row["flags"]:
+        return UNFAMILIAR
+    return CONTRADICTED if CONTRADICTED in row["flags"] else ""
 
 
-def _weight(row: dict[str, Any]) -> float:
+def _weight(row: Row) -> float:
     """Return sqrt(size) times the standard deviation of a label."""
     accuracy = min(max(row["estimated_accuracy"], 0.05), 0.95)
     return float(np.sqrt(row["n_estimated"] * accuracy * (1 - accuracy)))

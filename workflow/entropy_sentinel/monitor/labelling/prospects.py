@@ -55,8 +55,13 @@ def prospects(domains: int, labels: int, budget: int) -> pl.DataFrame:
     The other rows have the table's numbers of domains, with as many labels per domain as the budget allows.
     """
     plans = {(domains, labels): None}
-    for other in map(int, _interpolator()[1][1]):
-        if (each := min(budget // other, labels)) >= _interpolator()[1][2][0]:
-            plans[other, each] = None
-    rows = [(*plan, error, probability_of_usable(error, *plan)) for plan in plans for error in errors()]
+    _, (_, table_domains, table_labels) = _interpolator()
+    for n in map(int, table_domains):
+        labels_each = min(budget // n, labels)
+        if labels_each >= table_labels[0]:
+            plans[n, labels_each] = None
+    rows = []
+    for plan in plans:
+        for error in errors():
+            rows.append((*plan, error, probability_of_usable(error, *plan)))
     return pl.DataFrame(rows, schema=["domains", "labels", "error", "usable"], orient="row")

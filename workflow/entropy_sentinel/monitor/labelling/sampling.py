@@ -15,13 +15,12 @@ import polars as pl
 from entropy_sentinel.estimators.familiarity import familiarity_of, residuals_if_unfamiliar
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.monitor.labelling.chosen import Sample, identity, order_of, slice_columns
+from entropy_sentinel.monitor.labelling.chosen import Sample, identity, order_of, slice_columns, to_label
 from entropy_sentinel.monitor.labelling.first import first_sample
 from entropy_sentinel.monitor.labelling.using import relies_on
 from entropy_sentinel.monitor.reading.inputs import Given, read_whole, sources
 from entropy_sentinel.monitor.settings import SampleOptions
 from entropy_sentinel.monitor.summing.sums import predictions, values_of
-from entropy_sentinel.sources.logs.reader import QUESTION
 from entropy_sentinel.statistics.allocation import apportion
 from entropy_sentinel.statistics.combined import combined
 from entropy_sentinel.statistics.intervals import sampling_variance
@@ -88,12 +87,14 @@ class SliceSample:
         if not n:
             return None
         u = self.sizes / self.counts * n / total
-        within = np.array(
-            [np.mean(p[self.strata == stratum] * (1 - p[self.strata == stratum])) for stratum in range(len(u))]
-        )
-        right = np.array([np.mean(p[self.strata == stratum]) for stratum in range(len(u))])
+        within, right = np.zeros(len(u)), np.zeros(len(u))
+        for stratum in range(len(u)):
+            of_stratum = p[self.strata == stratum]
+            within[stratum] = np.mean(of_stratum * (1 - of_stratum))
+            right[stratum] = np.mean(of_stratum)
         about_mean = right * (1 - mean) ** 2 + (1 - right) * mean**2
-        left, alone = (float(np.sum(self.counts * u**2 * square)) for square in (within, about_mean))
+        left = float(np.sum(self.counts * u**2 * within))
+        alone = float(np.sum(self.counts * u**2 * about_mean))
         uneven = float(np.sum(self.counts * u**3) / n)
         return effective_labels(n, total, n * mean * (1 - mean), alone, left, uneven, level)
 
@@ -122,9 +123,11 @@ def draw(p: np.ndarray, order: np.ndarray, n: int) -> SliceSample:
     sizes = np.bincount(strata)
     shares = [size * _deviation(p[strata == stratum]) for stratum, size in enumerate(sizes)]
     counts = apportion(shares, np.minimum(min(FEWEST_IN_STRATUM, n), sizes), sizes, int(n))
-    rows = [np.flatnonzero(strata == stratum) for stratum in range(len(sizes))]
-    taken = [place[np.argsort(order[place], kind="stable")[:count]] for place, count in zip(rows, counts, strict=True)]
-    return SliceSample(np.concatenate(taken), strata, sizes, counts)
+    rows = []
+    for stratum, count in enumerate(counts):
+        of_stratum = np.flatnonzero(strata == stratum)
+        rows.append(of_stratum[np.argsort(order[of_stratum], kind="stable")[:count]])
+    return SliceSample(np.concatenate(rows), strata, sizes, counts)
 
 
 def _strata(p: np.ndarray, n: int) -> np.ndarray:
@@ -239,8 +242,8 @@ def sampled(estimator: SavedEstimator | str | Path | None, logs: Given, settings
     rows = candidates(read.rows, settings)
     names = slice_columns(settings.by)
     slices = rows.group_by(SLICE, *names, maintain_order=True).agg(n_responses=pl.len()).rename(names)
-    ends = slices["n_responses"].cum_sum().to_list()
-    places = [np.arange(end - n, end) for end, n in zip(ends, slices["n_responses"], strict=True)]
+    # The rows are sorted by slice.
+    places = np.split(np.arange(len(rows)), slices["n_responses"].cum_sum().to_numpy()[:-1])
     p, order = predictions(saved.estimator, rows), rows[ORDER].to_numpy()
     unfamiliar = _unfamiliar(saved, rows, len(slices))
     least = np.full(len(slices), LABELS_A_SLICE if settings.per_slice is None else settings.per_slice)
@@ -280,23 +283,17 @@ def _responses(
     unfamiliar: np.ndarray,
 ) -> pl.DataFrame:
     """Return the rows to label by slice, unfamiliar ones first, in an order that does not reveal P(correct)."""
-    chosen: list[pl.DataFrame] = [
-        rows[place[draw.rows]]
-        .with_columns(
+    parts: list[pl.DataFrame] = []
+    for place, draw, is_unfamiliar in zip(places, drawn, unfamiliar.tolist(), strict=True):
+        part = rows[place[draw.rows]].with_columns(
+            pl.lit(not is_unfamiliar).alias(_LATER),
             stratum=pl.Series(draw.strata[draw.rows], dtype=pl.Int64),
             inclusion_probability=pl.Series(draw.inclusion, dtype=pl.Float64),
         )
-        .with_columns(pl.lit(not is_unfamiliar).alias(_LATER))
-        for place, draw, is_unfamiliar in zip(places, drawn, unfamiliar.tolist(), strict=True)
-    ]
-    rows_by = {shown: pl.col(name) for name, shown in by.items()}
-    named = [name for name in identity(rows) if name not in rows_by]
-    facts = ["stratum", "inclusion_probability", WEIGHT]
-    responses = (
-        pl.concat(chosen).with_columns((1 / pl.col("inclusion_probability")).alias(WEIGHT)).sort(_LATER, SLICE, ORDER)
-    )
-    columns = rows_by | {name: pl.col(name) for name in (*named, *facts, QUESTION, "response")}
-    return responses.select(**columns, label=pl.lit(None, pl.Boolean))
+        parts.append(part)
+    chosen = pl.concat(parts).with_columns((1 / pl.col("inclusion_probability")).alias(WEIGHT))
+    chosen = chosen.sort(_LATER, SLICE, ORDER)
+    return to_label(chosen, by, identity(rows), ("stratum", "inclusion_probability"))
 
 
 def _expected(
@@ -314,23 +311,28 @@ def _expected(
     """
     values = values_of(saved.estimator, rows)
     estimates = [saved.estimator.accuracy_of(values[place].mean(axis=0)) for place in places]
-    both = list(zip(places, drawn, strict=True))
-    columns: dict[str, Sequence[float | None]] = {
-        "estimated_accuracy": estimates,
-        "width_before": _widths_before(saved, estimates, [len(place) for place in places], level),
-        "width_labels_alone": [width_alone(p[place], len(draw.rows), level) for place, draw in both],
-        "width_expected": [
-            _width(saved, estimate, draw.expected_worth(p[place], level), p[place], level, use)
-            for (place, draw), estimate, use in zip(both, estimates, relied.tolist(), strict=True)
-        ],
-        "width_with_judge": [
-            _width(saved, estimate, worth, p[place], level, use)
-            for place, estimate, worth, use in zip(
-                places, estimates, _worths_with_judge(p, places, drawn, level), relied.tolist(), strict=True
-            )
-        ],
+    before: list[float | None] = [None] * len(estimates)
+    if saved.validation:
+        sizes = [len(place) for place in places]
+        intervals = saved.validation.residuals.intervals(estimates, sizes, level)
+        before = (intervals.upper - intervals.lower).tolist()
+    worths = _worths_with_judge(p, places, drawn, level)
+    labels_alone: list[float | None] = []
+    expected: list[float | None] = []
+    with_judge: list[float | None] = []
+    for number, (place, draw) in enumerate(zip(places, drawn, strict=True)):
+        estimate, is_relied_on, here = estimates[number], bool(relied[number]), p[place]
+        labels_alone.append(width_alone(here, len(draw.rows), level))
+        worth = draw.expected_worth(here, level)
+        expected.append(_width(saved, estimate, worth, here, level, is_relied_on))
+        with_judge.append(_width(saved, estimate, worths[number], here, level, is_relied_on))
+    return {
+        "estimated_accuracy": pl.Series(estimates, dtype=pl.Float64),
+        "width_before": pl.Series(before, dtype=pl.Float64),
+        "width_labels_alone": pl.Series(labels_alone, dtype=pl.Float64),
+        "width_expected": pl.Series(expected, dtype=pl.Float64),
+        "width_with_judge": pl.Series(with_judge, dtype=pl.Float64),
     }
-    return {name: pl.Series(numbers, dtype=pl.Float64) for name, numbers in columns.items()}
 
 
 def _width(
@@ -357,10 +359,11 @@ def _worths_with_judge(
     counts = [len(draw.rows) for draw in drawn]
     if sum(counts) - np.count_nonzero(counts) < FEWEST_FOR_POWERS:
         return [None] * len(places)
-    return [
-        expected_worth(p[place], n, min(VERDICTS_A_LABEL * n, len(place)), JUDGE_QUALITY, level) if n else None
-        for place, n in zip(places, counts, strict=True)
-    ]
+    worths: list[float | None] = []
+    for place, n in zip(places, counts, strict=True):
+        n_verdicts = min(VERDICTS_A_LABEL * n, len(place))
+        worths.append(expected_worth(p[place], n, n_verdicts, JUDGE_QUALITY, level) if n else None)
+    return worths
 
 
 def _wider(expected: dict[str, pl.Series], sizes: pl.Series, unfamiliar: np.ndarray, level: float) -> pl.Series:
@@ -369,11 +372,3 @@ def _wider(expected: dict[str, pl.Series], sizes: pl.Series, unfamiliar: np.ndar
     widths = expected["width_before"].to_numpy(writable=True)
     widths[unfamiliar] = (assumed.upper - assumed.lower)[unfamiliar]
     return pl.Series(widths)
-
-
-def _widths_before(saved: SavedEstimator, estimates: list[float], sizes: list[int], level: float) -> list[float | None]:
-    """Return the widths of the estimator's own intervals, null without a validation."""
-    if not saved.validation:
-        return [None] * len(estimates)
-    intervals = saved.validation.residuals.intervals(estimates, sizes, level)
-    return [float(width) for width in intervals.upper - intervals.lower]

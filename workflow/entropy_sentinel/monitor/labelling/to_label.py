@@ -31,8 +31,8 @@ def write_to_label(responses: pl.DataFrame, path: str | Path) -> int:
     if an existing label belongs to a response that is not in `responses`, or if the file is not a label file.
     """
     path = Path(path)
-    there = path.is_file() and not is_stream(path) and path.stat().st_size
-    rows = _filled(path, responses.columns) if there else []
+    exists = path.is_file() and not is_stream(path) and path.stat().st_size
+    rows = _filled(path, responses.columns) if exists else []
     write_table(_with_work(responses, rows, path), path)
     return sum(_is_filled(row[LABEL]) for row in rows)
 
@@ -49,28 +49,48 @@ def _filled(path: Path, written: Sequence[str]) -> list[Row]:
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
         why = " ".join(str(error).split())[:200]
         raise InputError(f"{path}: exists but cannot be read as a label file ({why}); {remedy}") from None
-    if absent := [name for name in ("item_id", LABEL) if not all(name in row for row in rows)]:
-        raise InputError(f"{path}: exists, but is not a label file (no column '{absent[0]}'); {remedy}")
-    return [row for row in rows if any(_is_filled(row[name]) for name in row if name == LABEL or name not in written)]
+    for name in ("item_id", LABEL):
+        if not _all_have(rows, name):
+            raise InputError(f"{path}: exists, but is not a label file (no column '{name}'); {remedy}")
+    given = set(written) - {LABEL}
+    filled = []
+    for row in rows:
+        work = [value for name, value in row.items() if name not in given]
+        if any(map(_is_filled, work)):
+            filled.append(row)
+    return filled
+
+
+def _all_have(rows: Sequence[Row], name: str) -> bool:
+    return all(name in row for row in rows)
 
 
 def _with_work(responses: pl.DataFrame, rows: Sequence[Row], path: Path) -> pl.DataFrame:
     """Return the responses with the labels and the added columns of `rows`; raise InputError if one would be lost."""
     if not rows:
         return responses
-    key = [name for name in RESPONSE if name in responses.columns and all(name in row for row in rows)]
+    key = [name for name in RESPONSE if name in responses.columns and _all_have(rows, name)]
     places: dict[tuple[str, ...], list[int]] = {}
     for place, response in enumerate(responses.select(key).iter_rows()):
         places.setdefault(tuple(map(str, response)), []).append(place)
-    matches = [places.pop(tuple(str(row[name]) for name in key), []) for row in rows]
-    if lost := [row["item_id"] for row, place in zip(rows, matches, strict=True) if len(place) != 1]:
+    matches: dict[int, Row] = {}
+    lost: list[Any] = []
+    columns: dict[str, list[Any]] = {LABEL: [None] * len(responses)}
+    for row in rows:
+        match = places.pop(tuple(str(row[name]) for name in key), [])
+        if len(match) == 1:
+            matches[match[0]] = row
+        else:
+            lost.append(row["item_id"])
+        for name in row:
+            if name not in responses.columns:
+                columns.setdefault(name, [None] * len(responses))
+    if lost:
         raise InputError(
             f"{path}: {len(lost)} of its {len(rows)} completed rows are not among the responses to label now "
             f"(first: {lost[0]}), and would be lost; name another file"
         )
-    further = dict.fromkeys(name for row in rows for name in row if name not in responses.columns)
-    columns: dict[str, list[Any]] = {name: [None] * len(responses) for name in (LABEL, *further)}
-    for row, (place,) in zip(rows, matches, strict=True):
+    for place, row in matches.items():
         for name, values in columns.items():
             values[place] = row.get(name)
     return responses.with_columns(pl.Series(name, values, strict=False) for name, values in columns.items())

@@ -60,10 +60,10 @@ def _use(row: Row, residuals: Residuals | None, level: float) -> list[Any]:
     estimate = row["estimated_accuracy"]
     [variance] = sampling_variance([estimate], [row["n_estimated"]])
     labels_alone = row["improved_accuracy"], row["labels_worth"]
-    found = combined(residuals.spread, estimate, float(variance), *labels_alone, level)
-    if found.contradicts:
+    both = combined(residuals.spread, estimate, float(variance), *labels_alone, level)
+    if both.contradicts:
         return [*labels, _contradiction(row)]
-    return [found.estimate, found.lower, found.upper, FROM_BOTH, None]
+    return [both.estimate, both.lower, both.upper, FROM_BOTH, None]
 
 
 def _contradiction(row: Row) -> str:
@@ -77,14 +77,16 @@ def _why_wider(row: Row) -> str | None:
     """Return a note if the labels contradict the estimate or their interval is wider, else null."""
     if row["lower"] is None:
         return None
-    n, own, better = row["n_labelled"], row["upper"] - row["lower"], row["improved_upper"] - row["improved_lower"]
     if row["improved_lower"] > row["upper"] or row["improved_upper"] < row["lower"]:
         return _contradiction(row)
-    if round(better, 2) <= round(own, 2):
+    n, width = row["n_labelled"], row["upper"] - row["lower"]
+    width_with_labels = row["improved_upper"] - row["improved_lower"]
+    if round(width_with_labels, 2) <= round(width, 2):
         return None
-    more = math.ceil(n * (better / own) ** 2) - n if own > 0 else None
-    return (
-        f"the interval with labels is wider ({better:.2f} instead of {own:.2f}) because it does not assume "
-        f"that the slice resembles the labelled domains ({counted(n, 'label')}, with the estimator as "
+    note = (
+        f"the interval with labels is wider ({width_with_labels:.2f} instead of {width:.2f}) because it does not "
+        f"assume that the slice resembles the labelled domains ({counted(n, 'label')}, with the estimator as "
         f"exact as {row['labels_worth']:.0f} without it)"
-    ) + (f"; about {counted(more, 'more label')} would make it as narrow" if more else "")
+    )
+    more = math.ceil(n * (width_with_labels / width) ** 2) - n if width > 0 else 0
+    return f"{note}; about {counted(more, 'more label')} would make it as narrow" if more else note

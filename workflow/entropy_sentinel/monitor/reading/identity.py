@@ -60,21 +60,19 @@ def content(path: str, sizes: Iterable[int] = ()) -> Content:
 
 def _digests(stream: Stream, sizes: list[int]) -> Content:
     digest, n_bytes, beginnings = hashlib.sha256(), 0, []
-    while block := _block(stream, min(_BLOCK, sizes[0] - n_bytes) if sizes else _BLOCK):
+    while True:
+        try:
+            block = stream.read1(min(_BLOCK, sizes[0] - n_bytes) if sizes else _BLOCK)
+        except (gzip.BadGzipFile, EOFError, zlib.error):
+            break  # the rest cannot be unpacked
+        if not block:
+            break
         digest.update(block)
         n_bytes += len(block)
         if sizes and n_bytes == sizes[0]:
             beginnings.append(digest.hexdigest())
             sizes.pop(0)
     return Content(digest.hexdigest(), n_bytes, tuple(beginnings))
-
-
-def _block(stream: Stream, size: int) -> bytes:
-    """Return at most `size` bytes; empty at the end of the file, or if the rest cannot be unpacked."""
-    try:
-        return stream.read1(size)
-    except (gzip.BadGzipFile, EOFError, zlib.error):
-        return b""
 
 
 @dataclass(frozen=True)
@@ -89,16 +87,18 @@ class Span:
     def of(cls, times: pl.Series) -> "Span":
         """Return the span of times, (n,), of which some may be null."""
         first, last = times.min(), times.max()
-        untimed = times.null_count() > 0
-        if isinstance(first, datetime) and isinstance(last, datetime):
-            return cls(first, last, untimed)
-        return cls(None, None, untimed)
+        if not isinstance(first, datetime) or not isinstance(last, datetime):
+            first = last = None
+        return cls(first, last, untimed=times.null_count() > 0)
 
     def with_(self, other: "Span") -> "Span":
         """Return the span of both."""
-        firsts = [span.first for span in (self, other) if span.first is not None]
-        lasts = [span.last for span in (self, other) if span.last is not None]
-        return Span(min(firsts, default=None), max(lasts, default=None), self.untimed or other.untimed)
+        untimed = self.untimed or other.untimed
+        if self.first is None or self.last is None:
+            return Span(other.first, other.last, untimed)
+        if other.first is None or other.last is None:
+            return Span(self.first, self.last, untimed)
+        return Span(min(self.first, other.first), max(self.last, other.last), untimed)
 
     def near(self, other: "Span") -> bool:
         """Return whether a response may be in both files, or an id in both within HORIZON."""
@@ -224,15 +224,16 @@ class Overlap:
     def _load(self, key: str) -> None:
         new = self._numbers(key)
         self._loaded[key] = len(new)
-        for seen, name in zip(self._seen, (RESPONSE, ID), strict=True):
-            seen.add(new[name].to_numpy())
+        responses, ids = self._seen
+        responses.add(new[RESPONSE].to_numpy())
+        ids.add(new[ID].to_numpy())
 
     def within(self, new: pl.DataFrame) -> Iterator[str]:
         """Yield the keys of files whose responses are all in `new`."""
-        there = NumberSet([new[RESPONSE].to_numpy()])
+        responses = NumberSet([new[RESPONSE].to_numpy()])
         for key in self._files:
-            mine = self._numbers(key)[RESPONSE].to_numpy()
-            if len(mine) and there.has(mine).all():
+            of_file = self._numbers(key)[RESPONSE].to_numpy()
+            if len(of_file) and responses.has(of_file).all():
                 yield key
 
     def n_twice(self) -> int:
@@ -247,13 +248,12 @@ def numbers(batch: pl.DataFrame, time: str) -> dict[str, pl.Series]:
     placed = batch.select((named & pl.col("item_id").str.contains(r"-\d{5,}$")).fill_null(False)).to_series()
     last = pl.col("item_id").str.extract(r"(\d+)$")
     identity = pl.when(placed).then(last).otherwise("item_id")
-    parts = [pl.col(name).cast(pl.String).fill_null("") for name in ("model", "sample")]
-    ids = _of_texts(batch.select(pl.concat_str(*parts, identity.fill_null(""), separator="\0")).to_series())
-    responses = ids
+    named_parts = pl.col("model", "sample").cast(pl.String).fill_null("")
+    texts = batch.select(pl.concat_str(named_parts, identity.fill_null(""), separator="\0")).to_series()
+    ids = responses = _of_texts(texts)
     if columns_called(batch, time):
-        responses = _mixed(
-            responses ^ moments(first_of(batch, [time])).to_physical().fill_null(-1).to_numpy().view(np.uint64)
-        )
+        microseconds = moments(first_of(batch, [time])).to_physical().fill_null(-1).to_numpy()
+        responses = _mixed(responses ^ microseconds.view(np.uint64))
     for name in FEATURES:
         # Rounded, because the size of a batch may change the last bit.
         value = batch[name].cast(pl.Float32).fill_null(float("nan")).to_numpy() + np.float32(0)

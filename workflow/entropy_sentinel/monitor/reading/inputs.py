@@ -55,9 +55,9 @@ _OF_LOGS = [name for name in made_of() if name not in (*_OF_FEATURES, *_OF_TRACE
 
 def loaded(estimator: SavedEstimator | str | Path, state: str | Path | None) -> tuple[SavedEstimator, str]:
     """Return the estimator and the SHA-256 of its file; the latter is empty without a file."""
-    if state is not None and url_of(state) is not None:
-        raise ConfigError(f"state: must be a local file, was {url_of(state)}; logs and outputs may be remote")
     if state is not None:
+        if url_of(state) is not None:
+            raise ConfigError(f"state: must be a local file, was {url_of(state)}; logs and outputs may be remote")
         check_name(state)
     if not isinstance(estimator, SavedEstimator):
         return saved_estimator(estimator), hashlib.sha256(local(estimator).read_bytes()).hexdigest()
@@ -75,15 +75,17 @@ def sources(
 
     `signals` are the further signals of the estimator, to compute for responses in memory.
     """
-    return [features_in(logs, reading, signals=signals)] if is_table(logs) else [*paths_of(logs, state)]
+    if is_table(logs):
+        return [features_in(logs, reading, signals=signals)]
+    return [*paths_of(logs, state)]
 
 
 def paths_of(logs: Any, state: str | Path | None = None) -> list[str | Path]:
     """Return the files that `logs` names, each once, without the run's `state` and its journal."""
-    own = set() if state is None else {Path(state).resolve(), Path(f"{state}-journal").resolve()}
+    of_state = set() if state is None else {Path(state).resolve(), Path(f"{state}-journal").resolve()}
     paths: dict[Path, str | Path] = {}
     for path in log_files(named(logs)):
-        if path.resolve() not in own:
+        if path.resolve() not in of_state:
             paths.setdefault(path.absolute(), path)
     return list(paths.values())
 
@@ -108,8 +110,10 @@ def check_columns(
 
     With `any_responses`, the columns of slices and time are checked too. The error lists the first sources' columns.
     """
-    wanted = [pair.partition("=")[0] for pair in reading.where] + [*(reading.columns if any_responses else ())]
-    for name in wanted:
+    needed = [pair.partition("=")[0] for pair in reading.where]
+    if any_responses:
+        needed += reading.columns
+    for name in needed:
         if sources and name not in seen:
             raise InputError(_empty(name, columns_of(sources)))
 
@@ -118,29 +122,44 @@ def check_columns(
 _TIMES = ("created", "created_at", "createdAt", "ts", "date", "datetime", "started_at", "start_time", "request_time")
 
 
-def _empty(name: str, there: Sequence[str]) -> str:
+def _empty(name: str, columns: Sequence[str]) -> str:
     """Return the message about a column without a value, with the column that may be meant."""
-    meant = [other for other in _TIMES if other in there] if name == TIME else get_close_matches(name, there, 1)
-    hint = (f"; try --time {meant[0]}" if name == TIME else f"; did you mean {meant[0]}?") if meant else ""
-    what = "is empty for every response" if name in there or name == TIME else "does not exist"
-    return f"column '{name}' {what}{hint}; columns: {', '.join(there) or 'none'}"
+    problem, hint = "is empty for every response", ""
+    if name == TIME:
+        times = [other for other in _TIMES if other in columns]
+        if times:
+            hint = f"; try --time {times[0]}"
+    else:
+        if name not in columns:
+            problem = "does not exist"
+        if similar := get_close_matches(name, columns, 1):
+            hint = f"; did you mean {similar[0]}?"
+    return f"column '{name}' {problem}{hint}; columns: {', '.join(columns) or 'none'}"
 
 
 def columns_of(sources: Sequence[str | Path | pl.DataFrame]) -> list[str]:
     """Return the columns of the first responses of the first sources that can define slices."""
-    return list(dict.fromkeys(column for source in sources[:_LOOKED_AT] for column in _columns_of(source)))
+    columns: dict[str, None] = {}
+    for source in sources[:_LOOKED_AT]:
+        columns |= dict.fromkeys(_columns_of(source))
+    return list(columns)
 
 
 def _columns_of(source: str | Path | pl.DataFrame) -> Sequence[str]:
     """Return the columns of a source's first responses that can define slices."""
-    if not isinstance(source, pl.DataFrame) and not Path(source).is_file():
+    if isinstance(source, pl.DataFrame):
+        return _slice_columns(source)
+    if not Path(source).is_file():
         return []
-    if isinstance(source, pl.DataFrame) or holds_features(str(source)):
-        names = source.columns if isinstance(source, pl.DataFrame) else next(feature_batches(source, rows=1)).columns
-        return [name for name in names if name in ("model", "benchmark") or name not in _NO_SLICES]
+    if holds_features(str(source)):
+        return _slice_columns(next(feature_batches(source, rows=1)))
     logs = open_logs(source)
     first = next(iter(logs), None)
     return ["model", "benchmark", *logs.summary.columns] if first is not None else []
+
+
+def _slice_columns(features: pl.DataFrame) -> list[str]:
+    return [name for name in features.columns if name in ("model", "benchmark") or name not in _NO_SLICES]
 
 
 def opened_log(path: str, reading: Slicing, strict: bool, more: Sequence[str] = ()) -> Logs:
@@ -212,12 +231,14 @@ class Inputs:
                 if column not in batch.columns:
                     raise InputError(f"{name}: column '{column}' is missing; columns: {', '.join(batch.columns)}")
             place = pl.format("{}: row {}", pl.lit(name), start + pl.int_range(pl.len()))
-            # Feature files lack the columns of traces, so a column with such a name means something else.
-            unknown = {name: pl.lit(None, GENERATIONS.schema[name]) for name in _OF_TRACES}
-            unknown |= {name: pl.lit(None, pl.String) for name in self._texts if name not in batch.columns}
-            yield selection.of(
-                batch.with_columns(pl.col(self._signals).cast(pl.Float64, strict=False), place.alias(PLACE), **unknown)
-            )
+            rows = batch.with_columns(pl.col(self._signals).cast(pl.Float64, strict=False), place.alias(PLACE))
+            for column in _OF_TRACES:
+                # Feature files lack the columns of traces, so a column with such a name means something else.
+                rows = rows.with_columns(pl.lit(None, GENERATIONS.schema[column]).alias(column))
+            for column in self._texts:
+                if column not in rows.columns:
+                    rows = rows.with_columns(pl.lit(None, pl.String).alias(column))
+            yield selection.of(rows)
             start += len(batch)
         self._count_left_out(selection)
 
@@ -240,7 +261,9 @@ class Inputs:
                 places.append(bad.where if bad.problem in told else f"{bad.where} ({bad.problem})")
                 told.add(bad.problem)
             self._problems.record(_BAD, places, summary.n_bad)
-        notes = summary.notes() | {f"records skipped: {kind}": count for kind, count in summary.ignored.items()}
+        notes = dict(summary.notes())
+        for kind, count in summary.ignored.items():
+            notes[f"records skipped: {kind}"] = count
         for kind, count in notes.items():
             self._problems.note(kind, [], count)
         self._problems.of_logs |= {_BAD, *notes}
@@ -254,22 +277,23 @@ class Inputs:
         if unnamed := batch.filter(pl.col("model") == UNNAMED)[PLACE].to_list():
             self._problems.note(f"responses without a model name, assumed to be from '{self._model}'", unnamed)
             batch = batch.with_columns(pl.col("model").replace(UNNAMED, self._model))
-        keys = {f"{BY}{name}": as_text(self._column(batch, name)) for name in self._reading.by}
-        own = {name: as_text(self._column(batch, name)) for name in _OF_LOGS if name not in self._signals}
-        words = {
-            name: pl.col(name).cast(dtype) if name in batch.columns else pl.lit(None, dtype)
-            for name, dtype in buckets.SCHEMA.items()
-        }
-        differing, grain = self.excluding.of(batch), self._grain(batch, clock)
-        measures = {
-            f"{NUMBER}{name}": self._column(batch, name).cast(pl.Float64, strict=False)
-            for name in self._reading.numbers
-        }
-        frame = batch.with_columns(*differing, grain=grain, **keys, **own, **words, **measures)
+        frame = batch.with_columns(*self.excluding.of(batch), grain=self._grain(batch, clock))
+        keys = [f"{BY}{name}" for name in self._reading.by]
+        for name, key in zip(self._reading.by, keys, strict=True):
+            frame = frame.with_columns(as_text(self._column(batch, name)).alias(key))
+        for name in _OF_LOGS:
+            if name not in self._signals:
+                frame = frame.with_columns(as_text(self._column(batch, name)).alias(name))
+        for name, dtype in buckets.SCHEMA.items():
+            words = pl.col(name).cast(dtype) if name in batch.columns else pl.lit(None, dtype).alias(name)
+            frame = frame.with_columns(words)
+        measures = [f"{NUMBER}{name}" for name in self._reading.numbers]
+        for name, measure in zip(self._reading.numbers, measures, strict=True):
+            frame = frame.with_columns(self._column(batch, name).cast(pl.Float64, strict=False).alias(measure))
         self.excluding.count(frame)
-        numbers = [] if self._others is None else NUMBERS
+        hashes = [] if self._others is None else NUMBERS
         columns = dict.fromkeys((*FEATURES, *self._signals, *RESPONSE, *made_of(), *buckets.SCHEMA))
-        return frame.select(*columns, *MADE, "grain", *numbers, *keys, *measures, *self._texts)
+        return frame.select(*columns, *MADE, "grain", *hashes, *keys, *measures, *self._texts)
 
     def _column(self, batch: pl.DataFrame, name: str) -> pl.Series:
         """Return a column of the log; null if the frame lacks it."""
@@ -303,11 +327,12 @@ def read_whole(
     """
     problems = Problems(options.strict)
     inputs = Inputs(saved.about, options, problems, texts=texts)
-    named = [source if isinstance(source, pl.DataFrame) else str(source) for source in sources]
-    frames = [frame for source in named for frame in inputs.frames(source)]
+    frames: list[pl.DataFrame] = []
+    for source in sources:
+        frames += inputs.frames(source if isinstance(source, pl.DataFrame) else str(source))
     check_columns(options, inputs.seen, sources, bool(frames))
     if not frames:
-        raise InputError(f"the logs contain no usable response{''.join(f'; {line}' for line in problems.lines())}")
+        raise InputError("; ".join(["the logs contain no usable response", *problems.lines()]))
     rows = pl.concat(frames)
     inputs.excluding.check(len(rows))
     return ReadingResult(rows, problems, inputs.excluding.taken)

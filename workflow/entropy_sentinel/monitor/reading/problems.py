@@ -63,10 +63,12 @@ class Problems:
         lines = []
         for counts in (self.counts, self.notes):
             for kind, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])):
-                places = self.places.get(kind, [])
-                more = ", ..." if count > len(places) > 0 else ""
-                words = " ".join(filter(None, (_words(count, kind), self.remedies.get(kind))))
-                lines.append(with_urls(words + (f": {', '.join(places)}{more}" if places else "")))
+                line, places = _words(count, kind), self.places.get(kind)
+                if remedy := self.remedies.get(kind):
+                    line += f" {remedy}"
+                if places:
+                    line += f": {', '.join(places)}" + (", ..." if count > len(places) else "")
+                lines.append(with_urls(line))
         return lines
 
     def as_dict(self) -> dict[str, Any]:
@@ -77,17 +79,17 @@ class Problems:
     @classmethod
     def total(cls, parts: Iterable[dict[str, Any]]) -> "Problems":
         """Return the sum of several results of `as_dict`."""
-        made = cls()
+        total = cls()
         for part in parts:
-            made.counts.update(part["problems"])
-            made.notes.update(part["notes"])
+            total.counts.update(part["problems"])
+            total.notes.update(part["notes"])
             # These two are missing in states of earlier releases.
-            made.remedies |= part.get("remedies", {})
-            made.of_logs |= {*part.get("of_logs", ())}
+            total.remedies |= part.get("remedies", {})
+            total.of_logs |= {*part.get("of_logs", ())}
             for kind, places in part["places"].items():
-                shown = made.places.setdefault(kind, [])
+                shown = total.places.setdefault(kind, [])
                 shown.extend(places[: SHOWN - len(shown)])
-        return made
+        return total
 
 
 def _words(count: int, kind: str) -> str:
@@ -114,30 +116,40 @@ class TrainingDataFilter:
         The reasons are another model or log-probabilities, or no features; overridden rows are estimated nevertheless.
         """
         others = batch.select("reason", model=self._other_model(), logprobs=self._other_logprobs(batch))
-        with_features, overridden = others.filter(pl.col("reason").is_null()), pl.lit(False)
-        for name, taken in {"model": self._matching.any_model, "logprobs": self._matching.any_logprobs}.items():
-            if taken:
-                self.taken.update(with_features[name].drop_nulls().to_list())
-                overridden |= pl.col(name).is_not_null()
-                others = others.with_columns(pl.lit(None, pl.String).alias(f"left_{name}"))
-            else:
-                others = others.with_columns(pl.col(name).alias(f"left_{name}"))
-        excluded = pl.coalesce("left_model", "reason", "left_logprobs")
-        return others.select(excluded=excluded, overridden=excluded.is_null() & overridden)
+        with_features = others.filter(pl.col("reason").is_null())
+        # Why a response is left out, in the order of precedence; and the kinds of differences that are overridden.
+        reasons, kinds = ["reason"], []
+        if self._matching.any_model:
+            kinds.append("model")
+        else:
+            reasons.insert(0, "model")
+        if self._matching.any_logprobs:
+            kinds.append("logprobs")
+        else:
+            reasons.append("logprobs")
+        for kind in kinds:
+            self.taken.update(with_features[kind].drop_nulls().to_list())
+        differs = pl.any_horizontal(pl.lit(False), *(pl.col(kind).is_not_null() for kind in kinds))
+        excluded = pl.coalesce(reasons)
+        return others.select(excluded=excluded, overridden=excluded.is_null() & differs)
 
     def _other_model(self) -> pl.Expr:
         """Return a description of a row's model if it is not the estimator's, else null."""
-        other = without_provider(pl.col("model")).ne_missing(self._model) & pl.lit(self._model is not None)
+        if self._model is None:
+            return pl.lit(None, pl.String)
+        other = without_provider(pl.col("model")).ne_missing(self._model)
         return pl.when(other).then(pl.format("of model '{}'", pl.col("model").fill_null("unknown")))
 
     def _other_logprobs(self, batch: pl.DataFrame) -> pl.Expr:
         """Return a description of a row's kind of log-probabilities if it is not the estimator's, else null."""
-        differences = []
+        differences = [pl.lit(None, pl.String)]
         for name in LOGPROBS:
-            if name in batch.columns and (wanted := self._logprobs.get(name)) is not None:
-                words = pl.format(f"of {name} {{}}, not {wanted}", pl.col(name).cast(pl.String).fill_null("unknown"))
+            wanted = self._logprobs.get(name)
+            if name in batch.columns and wanted is not None:
+                value = pl.col(name).cast(pl.String).fill_null("unknown")
+                words = pl.concat_str(pl.lit(f"of {name} "), value, pl.lit(f", not {wanted}"))
                 differences.append(pl.when(pl.col(name).ne_missing(wanted)).then(words))
-        return pl.coalesce(*differences) if differences else pl.lit(None, pl.String)
+        return pl.coalesce(differences)
 
     def count(self, frame: pl.DataFrame) -> None:
         """Count the rows without an estimate by the reason in their column `excluded`."""
@@ -156,9 +168,8 @@ class TrainingDataFilter:
                 self._problems.record(f"responses {kind}", places, count, left_out)
             else:
                 remedy = remedy_of(kind)
-                self._problems.record(
-                    f"responses without features: {kind}", places, count, f"({remedy})" if remedy else ""
-                )
+                remedy = f"({remedy})" if remedy else ""
+                self._problems.record(f"responses without features: {kind}", places, count, remedy)
 
     def check(self, n: int) -> None:
         """Raise ProvenanceError if the estimator matches none of the `n` responses."""
@@ -185,17 +196,20 @@ def overridden(about: Mapping[str, Any], taken: Mapping[str, int]) -> str:
 
 def _why(kind: str, about: Mapping[str, Any], some: bool = False) -> str:
     """Return the estimator's value for `kind` and the options to use these responses, with `some` also to skip them."""
-    what, _, value = kind.partition(" ")[2].partition(" ")
+    # Such as "of top_k_returned 5, not 20".
+    what, _, value = kind.removeprefix("of ").partition(" ")
     wanted = about["model"] if what == "model" else about["logprobs"][what]
-    remedies = [f"--where {shlex.quote(f'{what}={wanted}')} skips them"] if some else []
+    remedies = []
+    if some:
+        remedies.append(f"--where {shlex.quote(f'{what}={wanted}')} skips them")
     if what == "model":
         remedies.append("--any-model takes them")
     else:
         width = value.partition(",")[0]
         if what == "top_k_returned" and width.isdecimal():
-            cut = int(width) > wanted
-            remedies.append(
-                f"--top-k {wanted} cuts them" if cut else f"an estimator fitted with --top-k {width} takes them"
-            )
+            if int(width) > wanted:
+                remedies.append(f"--top-k {wanted} cuts them")
+            else:
+                remedies.append(f"an estimator fitted with --top-k {width} takes them")
         remedies.append("--any-logprobs takes them unchanged")
     return f"the estimator has {what} {wanted} ({', '.join(remedies)})"

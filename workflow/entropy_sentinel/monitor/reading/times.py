@@ -102,9 +102,9 @@ def _of_texts(column: pl.Series) -> pl.Series:
     tries = [text.str.to_datetime(form, time_unit="us", time_zone="UTC", strict=False) for form in _ISO]
     times = pl.select(pl.coalesce(*tries)).to_series()
     if (times.is_null() & text.is_not_null()).any():
-        rest = text.filter(times.is_null()).unique().drop_nulls()
-        known = pl.Series([_of_text(other) for other in rest], dtype=DTYPE)
-        others = text.replace_strict(rest, known, default=None, return_dtype=DTYPE)
+        rarer = text.filter(times.is_null()).unique().drop_nulls()
+        rarer_times = pl.Series([_of_text(form) for form in rarer], dtype=DTYPE)
+        others = text.replace_strict(rarer, rarer_times, default=None, return_dtype=DTYPE)
         times = pl.select(pl.coalesce(times, others)).to_series()
     return times.alias(column.name)
 
@@ -133,18 +133,19 @@ class Clock:
     def windows(self, raw: pl.Series, places: pl.Series) -> pl.Series:
         """Return the smallest window of each time; null if the time is missing or impossible, which is counted."""
         times = pl.DataFrame({"raw": raw, "time": on_clock(moments(raw), raw, self._zone), "place": places})
-        if self._zone is None and (there := places.filter(without_zone(raw)).to_list()):
-            self._problems.note(WITHOUT_ZONE, [], len(there))
+        if self._zone is None and (n_without_zone := int(without_zone(raw).sum())):
+            self._problems.note(WITHOUT_ZONE, [], n_without_zone)
         times = times.with_columns(good=pl.col("time").is_not_null() & plausible(pl.col("time")))
-        for kind, which in {
-            "responses without a time": pl.col("raw").is_null(),
-            "responses with an unreadable time": pl.col("raw").is_not_null() & pl.col("time").is_null(),
-            IMPLAUSIBLE: pl.col("time").is_not_null() & ~pl.col("good"),
-        }.items():
-            if there := times.filter(which)["place"].to_list():
-                self._problems.record(kind, there)
+        self._record("responses without a time", times.filter(pl.col("raw").is_null()))
+        unreadable = pl.col("raw").is_not_null() & pl.col("time").is_null()
+        self._record("responses with an unreadable time", times.filter(unreadable))
+        self._record(IMPLAUSIBLE, times.filter(pl.col("time").is_not_null() & ~pl.col("good")))
         self._count_jumps(times.filter("good"))
         return times.select(pl.when("good").then(starts(pl.col("time"), self._grain))).to_series()
+
+    def _record(self, kind: str, times: pl.DataFrame) -> None:
+        if len(times):
+            self._problems.record(kind, times["place"].to_list())
 
     def _count_jumps(self, times: pl.DataFrame) -> None:
         if times.is_empty():

@@ -36,69 +36,76 @@ def behind(
 
     At most MOST_SLICES slices and windows are covered. `note` names logs that were moved or contain only features.
     """
-    # A stale slice has no new responses, and nobody has to look at what is over.
-    about = [alert for alert in alerts if alert["kind"] != STALE and alert["status"] != OVER]
-    wanted = list({repr((alert["slice"], alert.get("window"))): alert for alert in about}.values())[:MOST_SLICES]
-    chosen = [_chosen(alert, window, state, reading, most) for alert in wanted]
+    by_slice: dict[str, Mapping[str, Any]] = {}
+    for alert in alerts:
+        # A stale slice has no new responses, and nobody has to look at what is over.
+        if alert["kind"] != STALE and alert["status"] != OVER:
+            by_slice[repr((alert["slice"], alert.get("window")))] = alert
+    shown_alerts = list(by_slice.values())[:MOST_SLICES]
+    chosen = [_chosen(alert, window, state, reading, most) for alert in shown_alerts]
     responses, missing = _read_all(chosen, state, reading)
-    made = []
-    for alert, rows in zip(wanted, chosen, strict=True):
-        there = tuple(responses[who] for who in rows.select("key", *_WHO).iter_rows() if who in responses)
-        made.append(AlertResponses(alert["slice"], alert.get("window"), there, _note(rows, len(there), missing)))
-    return made
+    behind_alerts = []
+    for alert, rows in zip(shown_alerts, chosen, strict=True):
+        ids = rows.select("key", *_WHO).iter_rows()
+        of_alert = tuple(responses[who] for who in ids if who in responses)
+        note = _note(rows, len(of_alert), missing)
+        behind_alerts.append(AlertResponses(alert["slice"], alert.get("window"), of_alert, note))
+    return behind_alerts
 
 
 def _chosen(alert: Mapping[str, Any], window: str | None, state: State, reading: Reading, most: int) -> pl.DataFrame:
     """Return the least certain responses of an alert's slice: the `key` of the file, their ids, and `p`."""
     same = [pl.col(f"{BY}{name}").eq_missing(pl.lit(alert["slice"][name], pl.String)) for name in reading.by]
     if window is not None and alert.get("window") is not None:
-        # A window with too few responses is pooled with earlier windows.
-        # The state has what the clock of the windows' zone shows.
-        first, last = (datetime.fromisoformat(alert[name]).replace(tzinfo=UTC) for name in ("window_from", "window"))
+        # A window with too few responses is pooled with earlier windows. The state has what the clock of the windows'
+        # zone shows.
+        first = datetime.fromisoformat(alert["window_from"]).replace(tzinfo=UTC)
+        last = datetime.fromisoformat(alert["window"]).replace(tzinfo=UTC)
         same.append(starts(pl.col("grain"), window).is_between(first, last))
-    frames = [pl.DataFrame(schema={"key": pl.String, **dict.fromkeys(_WHO, pl.String), "p": pl.Float64})]
+    frames = []
     for key in state.files:
         for frame in state.responses(key):
-            here = frame.filter(pl.all_horizontal(pl.lit(True), *same)).select(pl.lit(key).alias("key"), *_WHO, "p")
-            frames.append(here.sort("p", *_WHO).head(most))
-    return pl.concat(frames[1:] or frames).sort("p", "key", *_WHO).head(most)
+            of_slice = frame.filter(pl.lit(True), *same).select(pl.lit(key).alias("key"), *_WHO, "p")
+            frames.append(of_slice.sort("p", *_WHO).head(most))
+    if not frames:
+        return pl.DataFrame(schema={"key": pl.String, **dict.fromkeys(_WHO, pl.String), "p": pl.Float64})
+    return pl.concat(frames).sort("p", "key", *_WHO).head(most)
 
 
 def _read_all(
     chosen: Sequence[pl.DataFrame], state: State, reading: Reading
 ) -> tuple[dict[tuple[Any, ...], LoggedResponse], dict[str, str]]:
-    """Return the responses by file and id, and why files could not be read, by file (empty if they were)."""
+    """Return the responses by file and id, and why files could not be read, by file."""
     responses: dict[tuple[Any, ...], LoggedResponse] = {}
     missing: dict[str, str] = {}
-    rows = pl.concat(chosen).unique(["key", *_WHO], maintain_order=True) if chosen else pl.DataFrame()
-    for (key,), part in rows.group_by("key", maintain_order=True) if len(rows) else ():
+    if not chosen:
+        return responses, missing
+    rows = pl.concat(chosen).unique(["key", *_WHO], maintain_order=True)
+    for (key,), part in rows.group_by("key", maintain_order=True):
         path = state.files[key].path
-        wanted = {tuple(who): p for *who, p in part.select(*_WHO, "p").iter_rows()}
+        predictions = {tuple(who): p for *who, p in part.select(*_WHO, "p").iter_rows()}
         try:
-            missing[key] = _why_not(path)
-            for who, response in () if missing[key] else _read(path, reading, wanted):
-                responses[(key, *who)] = response
+            if not Path(path).is_file():
+                missing[key] = f"'{path}' cannot be read a second time"
+            elif holds_features(path):
+                missing[key] = f"'{path}' contains features, which have no texts"
+            else:
+                for who, response in _read(path, reading, predictions):
+                    responses[(key, *who)] = response
         except EntropySentinelError as error:
             missing[key] = str(error)
     return responses, missing
 
 
-def _why_not(path: str) -> str:
-    """Return why no texts can be read from a file; empty if they may be there."""
-    if not Path(path).is_file():
-        return f"'{path}' cannot be read a second time"
-    return f"'{path}' contains features, which have no texts" if holds_features(path) else ""
-
-
 def _read(
-    path: str, reading: Reading, wanted: Mapping[tuple[Any, ...], float]
+    path: str, reading: Reading, predictions: Mapping[tuple[Any, ...], float]
 ) -> Iterator[tuple[tuple[Any, ...], LoggedResponse]]:
-    """Yield the `wanted` responses of a log with their ids; stop when all are found."""
-    own = Path(path).suffix == ".parquet" and PROVENANCE_KEY in pl.read_parquet_metadata(path)
-    texts, left = TokenTexts(read_provenance(path) if own else {}), dict(wanted)
+    """Yield the responses of a log that have one of the `predictions`, with their ids; stop when all are found."""
+    has_provenance = Path(path).suffix == ".parquet" and PROVENANCE_KEY in pl.read_parquet_metadata(path)
+    texts, left = TokenTexts(read_provenance(path) if has_provenance else {}), dict(predictions)
     for frame in opened_log(path, reading, strict=False, more=(QUESTION,)):
-        here = frame.filter(pl.col("item_id").is_in([item_id for _, item_id, _ in left]))
-        for row in here.iter_rows(named=True):
+        candidates = frame.filter(pl.col("item_id").is_in([item_id for _, item_id, _ in left]))
+        for row in candidates.iter_rows(named=True):
             who = tuple(row[name] for name in _WHO)
             if who in left:
                 yield who, _response(row, left.pop(who), texts)

@@ -45,26 +45,28 @@ class _Families(Collector):
 
     def collect(self) -> Iterator[Metric]:
         """Yield the families that have a sample."""
+        # Several monitors may share a folder.
+        name = {MONITOR: self._result.provenance["monitor"]}
         for family in self._all():
+            family.samples = [sample._replace(labels={**name, **sample.labels}) for sample in family.samples]
             if family.samples:
-                yield self._named(family)
-
-    def _named(self, family: Metric) -> Metric:
-        """Return a family whose samples also have the label MONITOR: several monitors may share a folder."""
-        named = {MONITOR: self._result.provenance["monitor"]}
-        family.samples = [sample._replace(labels={**named, **sample.labels}) for sample in family.samples]
-        return family
+                yield family
 
     def _all(self) -> Iterator[Metric]:
         yield from self._when()
         yield from self._slices()
-        yield from self._labels_age()
+        if "last_labelled" in self._result.slices.columns:
+            meaning = "Start of the newest window with a label of the slice."
+            samples = self._times(self._result.slices, "last_labelled")
+            yield _gauge("last_labelled_timestamp_seconds", meaning, samples, "seconds")
         yield from self._numbers()
         yield _gauge("number", "A quantile of a column with numbers.", self._quantiles())
         yield _gauge("flag", "1 if the slice has the flag.", self._flags())
-        yield _gauge("alert", "1 for an alert of this kind that lasts and is not acknowledged.", self._alerts(1))
+        meaning = "1 for an alert of this kind that lasts and is not acknowledged."
+        yield _gauge("alert", meaning, [(labels, 1) for labels, _ in self._alerts()])
+        since = [(labels, int(start.timestamp())) for labels, start in self._alerts() if start is not None]
         meaning = "Start of the window in which this alert began."
-        yield _gauge("alert_since_timestamp_seconds", meaning, self._alerts(None), "seconds")
+        yield _gauge("alert_since_timestamp_seconds", meaning, since, "seconds")
         yield self._about()
 
     def _when(self) -> Iterator[Metric]:
@@ -74,23 +76,18 @@ class _Families(Collector):
         newest: list[Sample] = [({}, int(begin.timestamp())) for begin in result.newest[-1:]]
         yield _gauge("window_start_seconds", "Start of the window that the other gauges describe.", newest, "seconds")
         if result.last_usable is not None:
-            usable = result.last_usable.drop_nulls("last_usable")
-            begins = [int(begin.timestamp()) for begin in usable["last_usable"].to_list()]
             meaning = (
                 "Start of the last window in which the slice had enough responses, together with the pooled "
                 "windows before it."
             )
-            samples = zip(self._labels_of(usable), begins, strict=True)
+            samples = self._times(result.last_usable, "last_usable")
             yield _gauge("last_usable_window_start_seconds", meaning, samples, "seconds")
 
-    def _labels_age(self) -> Iterator[Metric]:
-        """Yield the newest window with a label of each slice."""
-        if "last_labelled" in self._result.slices.columns:
-            rows = self._result.slices.drop_nulls("last_labelled")
-            begins = [int(begin.timestamp()) for begin in rows["last_labelled"].to_list()]
-            meaning = "Start of the newest window with a label of the slice."
-            samples = zip(self._labels_of(rows), begins, strict=True)
-            yield _gauge("last_labelled_timestamp_seconds", meaning, samples, "seconds")
+    def _times(self, rows: pl.DataFrame, column: str) -> Iterator[Sample]:
+        """Yield the times of a column, as seconds since 1970."""
+        rows = rows.drop_nulls(column)
+        for labels, time in zip(self._labels_of(rows), rows[column].to_list(), strict=True):
+            yield labels, int(time.timestamp())
 
     def _slices(self) -> Iterator[Metric]:
         """Yield the number of all slices, and the number of slices with enough responses now."""
@@ -102,11 +99,12 @@ class _Families(Collector):
     def _numbers(self) -> Iterator[Metric]:
         """Yield the columns of the slices that have a metric in the catalogue."""
         rows = self._result.now
-        labels = self._labels_of(rows)
+        every_label = self._labels_of(rows)
         for column in CATALOGUE.values():
             if column.metric and column.name in rows.columns:
-                values = zip(labels, rows[column.name].to_list(), strict=True)
-                yield _gauge(column.metric, column.meaning, ((of, value) for of, value in values if value is not None))
+                samples = zip(every_label, rows[column.name].to_list(), strict=True)
+                known = [(labels, value) for labels, value in samples if value is not None]
+                yield _gauge(column.metric, column.meaning, known)
 
     def _quantiles(self) -> Iterator[Sample]:
         rows = self._result.now
@@ -121,28 +119,32 @@ class _Families(Collector):
         """Yield the flags of the rows, and the flag of stale slices, which may have no row."""
         stale = self._result.slices.filter(pl.col("flags").list.contains(STALE))
         stale = stale.with_columns(flags=pl.lit([STALE], pl.List(pl.String)))
-        rows = pl.concat([part.select(*self._result.by, "flags") for part in (self._result.now, stale)])
+        columns = [*self._result.by, "flags"]
+        rows = pl.concat([self._result.now.select(columns), stale.select(columns)])
         for labels, flags in zip(self._labels_of(rows), rows["flags"].to_list(), strict=True):
-            yield from (({**labels, "flag": flag}, 1) for flag in flags)
+            for flag in flags:
+                yield {**labels, "flag": flag}, 1
 
-    def _alerts(self, value: float | None) -> Iterator[Sample]:
-        """Yield the alerts that last with a value, or with their beginning if it is known."""
+    def _alerts(self) -> Iterator[tuple[dict[str, str], datetime | None]]:
+        """Yield the labels of the alerts that last, with the beginning of each; null if it is not known."""
         for alert in self._result.alerts:
             if alert["status"] != OVER and alert["until"] is None and not alert["acknowledged"]:
-                labels = {**self._labels(alert["slice"]), "kind": alert["kind"]}
-                if value is not None:
-                    yield labels, value
-                elif alert["since"] is not None:
-                    yield labels, int(datetime.fromisoformat(alert["since"]).timestamp())
+                since = None if alert["since"] is None else datetime.fromisoformat(alert["since"])
+                yield {**self._labels(alert["slice"]), "kind": alert["kind"]}, since
 
     def _about(self) -> Metric:
         about = self._result.provenance
-        general = {"flags": ", ".join(about["general_flags"]), "overridden": "; ".join(about["overridden"])}
         samples: list[Sample] = []
         for estimator in about["estimators"]:
-            facts = {"model": estimator["model"], "sha256": estimator["sha256"], "estimator": estimator["name"]}
-            facts["verdict"] = verdicts_of(estimator)
-            samples.append(({name: value or "" for name, value in (facts | general).items()}, 1))
+            labels = {
+                "model": estimator["model"] or "",
+                "sha256": estimator["sha256"] or "",
+                "estimator": estimator["name"],
+                "verdict": verdicts_of(estimator),
+                "flags": ", ".join(about["general_flags"]),
+                "overridden": "; ".join(about["overridden"]),
+            }
+            samples.append((labels, 1))
         return _gauge("monitor_info", "Always 1; the labels describe where the numbers come from.", samples)
 
     def _labels_of(self, rows: pl.DataFrame) -> list[dict[str, str]]:
@@ -150,8 +152,11 @@ class _Families(Collector):
 
     def _labels(self, values: Mapping[str, Any]) -> dict[str, str]:
         """Return a slice's values by label name."""
-        there = {name: values[column] for name, column in self._names.items()}
-        return {name: NOTHING if value is None else str(value) for name, value in there.items()}
+        labels = {}
+        for name, column in self._names.items():
+            value = values[column]
+            labels[name] = NOTHING if value is None else str(value)
+        return labels
 
 
 def label_names(columns: Sequence[str]) -> dict[str, str]:
@@ -171,10 +176,10 @@ def label_names(columns: Sequence[str]) -> dict[str, str]:
 
 def _gauge(name: str, meaning: str, samples: Iterable[Sample], unit: str = "") -> Metric:
     """Return a gauge with its samples."""
-    made = GaugeMetricFamily(f"{PREFIX}{name}", meaning, unit=unit)
+    gauge = GaugeMetricFamily(f"{PREFIX}{name}", meaning, unit=unit)
     for labels, value in samples:
-        made.add_sample(made.name, dict(labels), value)
-    return made
+        gauge.add_sample(gauge.name, dict(labels), value)
+    return gauge
 
 
 def write_rows(result: Monitored, path: str | Path) -> None:

@@ -42,22 +42,24 @@ def send_scores(scores: pl.DataFrame, target: Target) -> int:
     Raises InputError if the server does not take all of them.
     """
     rows = scores.filter(pl.col("p_correct").is_not_null())
-    contents = [
-        {
-            "id": hashlib.sha256(f"{NAME}\0{row['item_id']}\0{row['sample']}".encode()).hexdigest()[:32],
+    contents = []
+    for row in rows.iter_rows(named=True):
+        name = f"{NAME}\0{row['item_id']}\0{row['sample']}"
+        content = {
+            "id": hashlib.sha256(name.encode()).hexdigest()[:32],
             f"{target}Id": row["item_id"],
             "name": NAME,
             "value": row["p_correct"],
             "dataType": "NUMERIC",
             "comment": f"estimated by entropy-sentinel; {row['verdict']}",
         }
-        for row in rows.iter_rows(named=True)
-    ]
-    problems = _sent(contents, "/api/public/scores", _ATTEMPTS)
-    if failed := [problem for problem in problems if problem]:
+        contents.append(content)
+    problems = _send_each(contents, "/api/public/scores", _ATTEMPTS)
+    failures = [problem for problem in problems if problem]
+    if failures:
         raise InputError(
-            f"Langfuse did not take {len(failed):,} of {len(contents):,} scores: {failed[0]}. Run the command again: "
-            "what was sent is replaced, not added"
+            f"Langfuse did not take {len(failures):,} of {len(contents):,} scores: {failures[0]}. Run the command "
+            "again: what was sent is replaced, not added"
         )
     return len(contents)
 
@@ -70,20 +72,18 @@ def send_to_queue(responses: pl.DataFrame, target: Target, queue: str) -> int:
     """
     ids = responses["item_id"].unique(maintain_order=True).to_list()
     contents = [{"objectId": item_id, "objectType": target.upper()} for item_id in ids]
-    problems = _sent(contents, f"/api/public/annotation-queues/{quote(queue, safe='')}/items", attempts=1)
-    if failed := {item_id: problem for item_id, problem in zip(ids, problems, strict=True) if problem}:
-        what = "Nothing was added: run the command again"
+    problems = _send_each(contents, f"/api/public/annotation-queues/{quote(queue, safe='')}/items", attempts=1)
+    failed = [item_id for item_id, problem in zip(ids, problems, strict=True) if problem]
+    if failed:
+        first_problem = next(filter(None, problems))
+        remedy = "Nothing was added: run the command again"
         if len(failed) < len(ids):
-            what = (
-                f"Add them in Langfuse, because the command would add the others twice: {listed(list(failed), _NAMED)}"
-            )
-        raise InputError(
-            f"Langfuse did not take {len(failed):,} of {len(ids):,} responses: {next(iter(failed.values()))}. {what}"
-        )
+            remedy = f"Add them in Langfuse, because the command would add the others twice: {listed(failed, _NAMED)}"
+        raise InputError(f"Langfuse did not take {len(failed):,} of {len(ids):,} responses: {first_problem}. {remedy}")
     return len(ids)
 
 
-def _sent(contents: Iterable[Mapping[str, Any]], path: str, attempts: int) -> list[str]:
+def _send_each(contents: Iterable[Mapping[str, Any]], path: str, attempts: int) -> list[str]:
     """Send each of the contents; return why it failed, or an empty text."""
     host, headers = _connection()
 
@@ -101,9 +101,11 @@ def _sent(contents: Iterable[Mapping[str, Any]], path: str, attempts: int) -> li
 
 def _connection() -> tuple[str, dict[str, str]]:
     """Return the address of the server, and the headers with the keys."""
-    if missing := [name for name in (_PUBLIC, _SECRET) if not os.environ.get(name)]:
-        raise ConfigError(f"langfuse: set the environment variable {missing[0]} to a key of the project")
-    host = next((os.environ[name] for name in _HOSTS if os.environ.get(name)), _CLOUD).rstrip("/")
+    for name in (_PUBLIC, _SECRET):
+        if not os.environ.get(name):
+            raise ConfigError(f"langfuse: set the environment variable {name} to a key of the project")
+    hosts = [os.environ.get(name) for name in _HOSTS]
+    host = next(filter(None, hosts), _CLOUD).rstrip("/")
     if not is_address(host):
         raise ConfigError(f"langfuse: {' or '.join(_HOSTS)} must be https://HOST")
     keys = f"{os.environ[_PUBLIC]}:{os.environ[_SECRET]}".encode()

@@ -22,7 +22,5 @@ def events(scores: pl.DataFrame) -> Iterator[dict[str, Any]]:
             "gen_ai.response.model": row["model"],
             "error.type": row["reason"],
         }
-        yield {
-            "event_name": EVENT,
-            "attributes": {name: value for name, value in attributes.items() if value is not None},
-        }
+        known = {name: value for name, value in attributes.items() if value is not None}
+        yield {"event_name": EVENT, "attributes": known}

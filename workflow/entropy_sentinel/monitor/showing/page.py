@@ -87,35 +87,32 @@ def _alerts(result: Monitored) -> list[dict[str, Any]]:
     """Return the alerts by slice and window, with the responses behind them, the newest window first."""
     entries: dict[str, dict[str, Any]] = {}
     for alert in sorted(result.alerts, key=lambda alert: alert.get("window") or "", reverse=True):
-        name = slice_name(alert["slice"].values())
-        when = (
-            f", {result.provenance['window']} from {alert['window'][:16].replace('T', ' ')}"
-            if "window" in alert
-            else ""
-        )
+        when = ""
+        if "window" in alert:
+            when = f", {result.provenance['window']} from {alert['window'][:16].replace('T', ' ')}"
         behind = next((shown for shown in result.behind if shown.is_of(alert)), None)
-        entry = {
-            "slice": name,
+        new = {
+            "slice": slice_name(alert["slice"].values()),
             "when": when,
             "messages": [],
             "responses": behind.responses if behind else (),
             "note": behind.note if behind else "",
         }
-        entries.setdefault(repr((alert["slice"], when)), entry)["messages"].append(
-            f"{alert['message']}{alert_status(alert)}"
-        )
+        entry = entries.setdefault(repr((alert["slice"], when)), new)
+        entry["messages"].append(f"{alert['message']}{alert_status(alert)}")
     return list(entries.values())
 
 
 def _summary(result: Monitored) -> str:
-    about, unlike = result.provenance, pl.col("flags").list.contains(UNFAMILIAR)
+    n_responses, unlike = result.provenance["responses"]["in_all"], pl.col("flags").list.contains(UNFAMILIAR)
     worst = result.slices.filter(pl.col("estimated_accuracy").is_not_null(), ~unlike).head(1)
     unknown = names_of(result, result.slices.filter(unlike))
-    summary = f"{counted(about['responses']['in_all'], 'response')} in {counted(len(result.slices), 'slice')}."
+    summary = f"{counted(n_responses, 'response')} in {counted(len(result.slices), 'slice')}."
     if len(worst):
         row = worst.row(0, named=True)
+        name = slice_name(row[column] for column in result.by)
         summary += (
-            f" The most errors are expected in {slice_name(row[column] for column in result.by)}: about "
+            f" The most errors are expected in {name}: about "
             f"{row['expected_errors']:,.0f} of {row['n_estimated']:,} responses (estimated accuracy "
             f"{row['estimated_accuracy']:.3f}, {row['level']:.0%} interval {row['lower']:.3f} to "
             f"{row['upper']:.3f})."
@@ -141,22 +138,30 @@ def _tables(result: Monitored) -> list[dict[str, Any]]:
 
 def _without_row(result: Monitored, window: datetime, rows: pl.DataFrame) -> str:
     """Return a note that names the slices that a window's table lacks, and why."""
-    rest = names_of(result, without_row(result, rows))
     pools = set(names_of(result, result.now.filter(pl.col("window_from") <= window)))
-    pooled, none = ([name for name in rest if (name in pools) == there] for there in (True, False))
-    into = f"Too few responses in the newest {result.provenance['window']}, so counted there: "
-    said = [(into, pooled), ("No responses: ", none)]
-    return " ".join(f"{words}{listed(which, MOST_ROWS, '; ')}." for words, which in said if which)
+    pooled, silent = [], []
+    for name in names_of(result, without_row(result, rows)):
+        if name in pools:
+            pooled.append(name)
+        else:
+            silent.append(name)
+    notes = []
+    if pooled:
+        newest = f"the newest {result.provenance['window']}"
+        notes.append(f"Too few responses in {newest}, so counted there: {listed(pooled, MOST_ROWS, '; ')}.")
+    if silent:
+        notes.append(f"No responses: {listed(silent, MOST_ROWS, '; ')}.")
+    return " ".join(notes)
 
 
 def _table(result: Monitored, heading: str, rows: pl.DataFrame, note: str = "") -> dict[str, Any]:
-    head, shown = table_of(result, rows, MOST_ROWS)
+    headings, lines = table_of(result, rows, MOST_ROWS)
     return {
         "heading": heading,
-        "columns": [", ".join(result.by) or "slice", *head],
-        "rows": shown,
+        "columns": [", ".join(result.by) or "slice", *headings],
+        "rows": lines,
         "note": note,
-        "more": f"{len(rows) - len(shown):,}" if len(rows) > len(shown) else "",
+        "more": f"{len(rows) - len(lines):,}" if len(rows) > len(lines) else "",
     }
 
 
@@ -167,16 +172,16 @@ def _facts(result: Monitored) -> dict[str, str]:
     facts: dict[str, str] = {}
     for estimator in about["estimators"]:
         of = f" of {estimator['model']}" if len(about["estimators"]) > 1 else ""
-        facts |= {
-            f"estimator{of}": f"{estimator['name']}, fitted on {estimator['group']}",
-            f"estimator file{of}": f"SHA-256 {estimator['sha256']}" if estimator["sha256"] else "none",
-            f"log-probabilities{of}": ", ".join(f"{name} {value}" for name, value in estimator["logprobs"].items()),
-        }
+        facts[f"estimator{of}"] = f"{estimator['name']}, fitted on {estimator['group']}"
+        facts[f"estimator file{of}"] = f"SHA-256 {estimator['sha256']}" if estimator["sha256"] else "none"
+        logprobs = [f"{name} {value}" for name, value in estimator["logprobs"].items()]
+        facts[f"log-probabilities{of}"] = ", ".join(logprobs)
+    reference = "none"
+    if about["reference"]:
+        reference = period_text(Reference(*map(datetime.fromisoformat, about["reference"])))
     return facts | {
         "files": f"{files['in_all']:,}, {files['read_now']:,} of them read now",
-        "reference": period_text(Reference(*map(datetime.fromisoformat, about["reference"])))
-        if about["reference"]
-        else "none",
+        "reference": reference,
         "unfamiliar slices": "are flagged" if about["recognises_unfamiliar"] else NO_WORDS,
         "version": about["version"],
     }

@@ -5,7 +5,7 @@ The template draws the pictures, so they follow the page's width and colours, an
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -53,12 +53,17 @@ class Mark:
         """
         value, lower, upper = (row[name] for name in names)
         if kind != "labels" and UNFAMILIAR in row.get("flags", ()):
-            ends = (lower, lower, upper)
-            where = (round(min(max(100 * end / full, 0.0), 100.0), 2) for end in ends)
-            return cls("unknown", f"unknown ({lower:{form}} to {upper:{form}})", *where)
-        text = f"{value:{form}}" + ("" if lower is None else f" ({lower:{form}} to {upper:{form}})")
-        ends = (value, value if lower is None else lower, value if upper is None else upper)
-        return cls(kind, text, *(round(min(max(100 * end / full, 0.0), 100.0), 2) for end in ends))
+            kind, text, value = "unknown", f"unknown ({lower:{form}} to {upper:{form}})", lower
+        elif lower is None:
+            text, lower, upper = f"{value:{form}}", value, value
+        else:
+            text = f"{value:{form}} ({lower:{form}} to {upper:{form}})"
+        return cls(kind, text, _percent(value, full), _percent(lower, full), _percent(upper, full))
+
+
+def _percent(number: float, full: float) -> float:
+    """Return a number in per cent of `full`, at least 0 and at most 100."""
+    return round(min(max(100 * number / full, 0.0), 100.0), 2)
 
 
 @dataclass(frozen=True)
@@ -84,13 +89,11 @@ def ranked(result: Monitored) -> Ranges | None:
     if rows.is_empty():
         return None
     full = rows.select(pl.max_horizontal(pl.lit(1.0), pl.col(_ERRORS).max())).item()
-    lines = [
-        Line(
-            name_of(result, row),
-            ((Mark.of(row, "estimate", ESTIMATE, 1, ".3f"),), (Mark.of(row, "errors", _ERRORS, full, ",.0f"),)),
-        )
-        for row in rows.iter_rows(named=True)
-    ]
+    lines = []
+    for row in rows.iter_rows(named=True):
+        accuracy = Mark.of(row, "estimate", ESTIMATE, 1, ".3f")
+        errors = Mark.of(row, "errors", _ERRORS, full, ",.0f")
+        lines.append(Line(name_of(result, row), ((accuracy,), (errors,))))
     return Ranges(
         (("estimated accuracy", "0", "1"), ("errors expected", "0", f"{full:,.0f}")),
         tuple(lines),
@@ -101,20 +104,18 @@ def ranked(result: Monitored) -> Ranges | None:
 
 def labelled(result: Monitored) -> Ranges | None:
     """Return the estimates without and with labels of each slice; null if no slice has an estimate with labels."""
-    rows, of = _labelled_rows(result)
+    rows, when = _labelled_rows(result)
     if rows.is_empty():
         return None
-    lines = [
-        Line(
-            name_of(result, row),
-            ((Mark.of(row, "estimate", ESTIMATE, 1, ".3f"), Mark.of(row, "labels", _WITH_LABELS, 1, ".3f")),),
-        )
-        for row in rows.head(RANKED).iter_rows(named=True)
-    ]
+    lines = []
+    for row in rows.head(RANKED).iter_rows(named=True):
+        estimate = Mark.of(row, "estimate", ESTIMATE, 1, ".3f")
+        with_labels = Mark.of(row, "labels", _WITH_LABELS, 1, ".3f")
+        lines.append(Line(name_of(result, row), ((estimate, with_labels),)))
     return Ranges(
         (("accuracy", "0", "1"),),
         tuple(lines),
-        f"Slices{of} that have labels. Blue circles: the estimate without labels. Green squares: the "
+        f"Slices{when} that have labels. Blue circles: the estimate without labels. Green squares: the "
         f"accuracy to use, with labels. Bars are {rows['level'][0]:.0%} intervals.",
     )
 
@@ -135,14 +136,12 @@ def name_of(result: Monitored, row: Mapping[str, Any]) -> str:
 
 def _labelled_rows(result: Monitored) -> tuple[pl.DataFrame, str]:
     """Return the rows that labels represent, over the whole time or in the newest window, whichever has more slices."""
-    sets = {"": result.slices}
-    if result.newest:
-        newest = result.newest[-1]
-        sets[f" in the {result.provenance['window']} from {newest:%Y-%m-%d}"] = result.now
     if LABELLED not in result.slices.columns:
         return result.slices.head(0), ""
-    of = max(sets, key=lambda name: sets[name][LABELLED].count())
-    return sets[of].drop_nulls([LABELLED, "estimated_accuracy"]), of
+    rows, when = result.slices, ""
+    if result.newest and result.now[LABELLED].count() > rows[LABELLED].count():
+        rows, when = result.now, f" in the {result.provenance['window']} from {result.newest[-1]:%Y-%m-%d}"
+    return rows.drop_nulls([LABELLED, "estimated_accuracy"]), when
 
 
 @dataclass(frozen=True)
@@ -188,23 +187,25 @@ def over_time(result: Monitored) -> AccuracyOverTime | None:
     axis = _Axis.of(newest, result.provenance["window"])
     grey, panels = _reference(result, axis), []
     for row in first.iter_rows(named=True):
-        same = pl.all_horizontal(pl.col("window") >= newest[0], *(pl.col(x).eq_missing(row[x]) for x in result.by))
-        fallen = [drop for drop in result.drops if all(drop["slice"][name] == row[name] for name in result.by)]
-        panels.append(_panel(name_of(result, row), windows.filter(same), axis, grey, fallen))
+        slice_ = {name: row[name] for name in result.by}
+        same = [pl.col(name).eq_missing(value) for name, value in slice_.items()]
+        drops = [drop for drop in result.drops if drop["slice"] == slice_]
+        rows = windows.filter(pl.col("window") >= newest[0], *same)
+        panels.append(_panel(name_of(result, row), rows, axis, grey, drops))
     zone = result.provenance["timezone"]
-    return AccuracyOverTime(
-        tuple(panels),
-        (
-            f"Estimated accuracy by {result.provenance['window']} (start in {zone}), with {first['level'][0]:.0%} "
-            f"intervals, of the {counted(len(first), 'slice')} with the most expected errors."
-        )
-        + (" Slices unlike all labelled domains are left out." if len(_familiar(worst)) < len(worst) else "")
-        + (" Grey: the reference." if grey else "")
-        + (" Orange: a drop." if result.drops else "")
-        + (
-            f" Only the newest {MOST_WINDOWS} of {len(times):,} windows are shown." if len(times) > MOST_WINDOWS else ""
-        ),
-    )
+    sentences = [
+        f"Estimated accuracy by {result.provenance['window']} (start in {zone}), with {first['level'][0]:.0%} "
+        f"intervals, of the {counted(len(first), 'slice')} with the most expected errors."
+    ]
+    if len(_familiar(worst)) < len(worst):
+        sentences.append("Slices unlike all labelled domains are left out.")
+    if grey:
+        sentences.append("Grey: the reference.")
+    if result.drops:
+        sentences.append("Orange: a drop.")
+    if len(times) > MOST_WINDOWS:
+        sentences.append(f"Only the newest {MOST_WINDOWS} of {len(times):,} windows are shown.")
+    return AccuracyOverTime(tuple(panels), " ".join(sentences))
 
 
 @dataclass(frozen=True)
@@ -243,8 +244,12 @@ class _Axis:
         hours = self.edges[1] - self.edges[0] < timedelta(days=1)
         for number in range(0, n, -(-n // MOST_TICKS)):
             when = self.edges[number]
-            text = f"{when.day} {when:%b}" + (f" {when:%H:%M}" if hours else "")
-            yield self.middle(number), text if when.year == year else f"{text} {when.year}"
+            text = f"{when.day} {when:%b}"
+            if hours:
+                text += f" {when:%H:%M}"
+            if when.year != year:
+                text += f" {when.year}"
+            yield self.middle(number), text
             year = when.year
 
 
@@ -252,29 +257,38 @@ def _panel(
     name: str, rows: pl.DataFrame, axis: _Axis, reference: Point | None, drops: Sequence[Mapping[str, Any]]
 ) -> SlicePanel:
     """Return a panel, with points in the middle of windows; a window without an estimate breaks the line."""
-    points, runs, last = [], list[list[tuple[float, float, float, float]]](), None
+    points, runs, last = [], list[_Run](), None
     for row in rows.iter_rows(named=True):
         when, number = row["window"], axis.number(row["window"])
         value, lower, upper = (row[ESTIMATE[0]] if row[column] is None else row[column] for column in ESTIMATE)
-        words = f"{when:%Y-%m-%d %H:%M}: {value:.3f} ({lower:.3f} to {upper:.3f}), {row['n_estimated']:,} responses"
-        fallen = any(axis.is_within(number, drop["since"], drop["until"]) for drop in drops)
+        text = f"{when:%Y-%m-%d %H:%M}: {value:.3f} ({lower:.3f} to {upper:.3f}), {row['n_estimated']:,} responses"
+        is_fallen = any(axis.is_within(number, drop["since"], drop["until"]) for drop in drops)
         if last is None or number - last > 1:
-            runs.append([])
-        runs[-1].append((axis.middle(number), _y(value), _y(lower), _y(upper)))
-        points.append((*runs[-1][-1][:2], fallen, words))
+            runs.append(_Run())
+        x, y = axis.middle(number), _y(value)
+        runs[-1].estimates.append((x, y))
+        runs[-1].lower.append((x, _y(lower)))
+        runs[-1].upper.append((x, _y(upper)))
+        points.append((x, y, is_fallen, text))
         last = number
     return SlicePanel(
         name,
-        tuple(points),
-        # The outline of the intervals of consecutive windows: along the upper limits, and back along the lower ones.
-        tuple(
-            _path([*((x, upper) for x, _, _, upper in run), *((x, lower) for x, _, lower, _ in reversed(run))])
-            for run in runs
-        ),
-        tuple(_path((x, value) for x, value, _, _ in run) for run in runs),
-        tuple(axis.ticks()),
-        reference,
+        points=tuple(points),
+        # The outline of the intervals: along the upper limits, and back along the lower ones.
+        bands=tuple(_path([*run.upper, *reversed(run.lower)]) for run in runs),
+        lines=tuple(_path(run.estimates) for run in runs),
+        ticks=tuple(axis.ticks()),
+        reference=reference,
     )
+
+
+@dataclass(frozen=True)
+class _Run:
+    """The estimates and limits of consecutive windows."""
+
+    estimates: list[Point] = field(default_factory=list)
+    lower: list[Point] = field(default_factory=list)
+    upper: list[Point] = field(default_factory=list)
 
 
 def _y(accuracy: float) -> float:
@@ -288,5 +302,6 @@ def _path(points: Iterable[Point]) -> str:
 def _reference(result: Monitored, axis: _Axis) -> Point | None:
     if result.provenance["reference"] is None:
         return None
-    start, end = (axis.x(datetime.fromisoformat(moment)) for moment in result.provenance["reference"])
+    first, last = map(datetime.fromisoformat, result.provenance["reference"])
+    start, end = axis.x(first), axis.x(last)
     return (start, round(end - start, 1)) if end > start else None

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from entropy_sentinel.estimators.saved import SavedEstimator
-from entropy_sentinel.estimators.validation import Domain, Validation
+from entropy_sentinel.estimators.validation import Validation
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.frames.printable import counted
@@ -55,8 +55,8 @@ def plot(shown: Monitored | SavedEstimator) -> Picture:
         Picture()
     """
     if isinstance(shown, SavedEstimator):
-        drawn = [_left_out(shown.validation), _reliability(shown.validation)]
-        return _picture(drawn, None, "no labelled domain was estimated without its labels")
+        ranges = [_left_out(shown.validation), _reliability(shown.validation)]
+        return _picture(ranges, None, "no labelled domain was estimated without its labels")
     if isinstance(shown, Monitored):
         return _picture([ranked(shown), labelled(shown)], over_time(shown), "no slice has an estimate")
     raise InputError(f"plot: must be an estimator or a result of `monitor`, was {type(shown).__name__}")
@@ -77,22 +77,29 @@ def write_validation(saved: SavedEstimator, path: str | Path) -> None:
 
 
 def _picture(ranges: list[Ranges | None], panels: Any, nothing: str) -> Picture:
-    drawn = [made for made in ranges if made is not None]
-    if not drawn:
+    pictures = [picture for picture in ranges if picture is not None]
+    if not pictures:
         raise InputError(f"plot: there is nothing to draw: {nothing}")
-    return Picture(render(_TEMPLATE, ranges=drawn, over_time=panels))
+    return Picture(render(_TEMPLATE, ranges=pictures, over_time=panels))
 
 
 def _left_out(validation: Validation | None) -> Ranges | None:
     """Return the estimate of each held-out domain, the most accurate first; null without any."""
-    domains = [] if validation is None else [domain for domain in validation.domains if domain.estimated is not None]
-    if validation is None or not domains:
+    if validation is None:
+        return None
+    domains = [domain for domain in validation.domains if domain.estimated is not None]
+    if not domains:
         return None
     intervals = validation.intervals(LEVEL)
-    lines = [
-        Line(domain.domain, (_marks(domain, *intervals[domain.domain]),))
-        for domain in sorted(domains, key=lambda domain: -domain.true)
-    ]
+    lines = []
+    for domain in sorted(domains, key=lambda domain: -domain.true):
+        lower, upper = intervals[domain.domain]
+        row = {"estimated": domain.estimated, "lower": lower, "upper": upper, "true": domain.true, "none": None}
+        marks = (
+            Mark.of(row, "estimate", ("estimated", "lower", "upper"), 1, ".3f"),
+            Mark.of(row, "labels", ("true", "none", "none"), 1, ".3f"),
+        )
+        lines.append(Line(domain.domain, (marks,)))
     return Ranges(
         (("accuracy", "0", "1"),),
         tuple(lines),
@@ -103,11 +110,11 @@ def _left_out(validation: Validation | None) -> Ranges | None:
 
 def _reliability(validation: Validation | None) -> Ranges | None:
     """Return the share of correct responses on held-out domains by P(correct); null without P(correct)."""
-    found = validation.calibration if validation else None
-    if found is None:
+    calibration = validation.calibration if validation else None
+    if calibration is None:
         return None
     lines = []
-    for part in found.bins:
+    for part in calibration.bins:
         lower, upper = binomial_interval(part.correct, part.n, LEVEL)
         row = {"p": part.predicted, "none": None, "correct": part.correct, "lower": lower, "upper": upper}
         marks = (
@@ -120,13 +127,5 @@ def _reliability(validation: Validation | None) -> Ranges | None:
         tuple(reversed(lines)),
         "Are single responses as often correct as P(correct) says? Each labelled domain is held out. Blue circles: the "
         f"mean P(correct) of the responses in each range. Green squares: the share of them that is correct, with its "
-        f"{LEVEL:.0%} interval. Brier score {found.brier:.3f}, mean calibration error {found.ece:.3f}.",
-    )
-
-
-def _marks(domain: Domain, lower: float, upper: float) -> tuple[Mark, Mark]:
-    row = {"estimated": domain.estimated, "lower": lower, "upper": upper, "true": domain.true, "none": None}
-    return (
-        Mark.of(row, "estimate", ("estimated", "lower", "upper"), 1, ".3f"),
-        Mark.of(row, "labels", ("true", "none", "none"), 1, ".3f"),
+        f"{LEVEL:.0%} interval. Brier score {calibration.brier:.3f}, mean calibration error {calibration.ece:.3f}.",
     )

@@ -64,12 +64,15 @@ def labels_of_a_part(result: Monitored) -> list[str]:
 
 def labels_and_estimates(result: Monitored) -> list[str]:
     """Return a line about what the accuracy to use rests on, and notes about slices with labels."""
-    if LABELLED not in result.now.columns or not result.now["rests_on"].is_in(list(_RESTS_ON)).any():
+    if LABELLED not in result.now.columns:
         return []
-    there = [_RESTS_ON[kind] for kind in _RESTS_ON if (result.now["rests_on"] == kind).any()]
+    kinds = result.now["rests_on"].unique().to_list()
+    assumptions = [words for kind, words in _RESTS_ON.items() if kind in kinds]
+    if not assumptions:
+        return []
     rows = result.now.filter(pl.col("note").is_not_null()).head(SHOWN)
-    notes = [f"{slice_name(row[name] for name in result.by)}: {row['note']}" for row in rows.iter_rows(named=True)]
-    return ["the accuracy to use is in the column 'use'. " + " ".join(there), *notes]
+    notes = [f"{name}: {note}" for name, note in zip(names_of(result, rows), rows["note"], strict=True)]
+    return [" ".join(["the accuracy to use is in the column 'use'.", *assumptions]), *notes]
 
 
 def judge(result: Monitored) -> list[str]:
@@ -77,11 +80,11 @@ def judge(result: Monitored) -> list[str]:
     about = result.provenance.get("judge")
     if about is None:
         return []
-    rates = [
-        f"{rate['share']:.2f} of {words} ({rate['lower']:.2f} to {rate['upper']:.2f}, {counted(rate['n'], 'label')})"
-        for name, words in (("sensitivity", "right answers"), ("specificity", "wrong answers"))
-        if (rate := about[name])["share"] is not None
-    ]
+    rates = []
+    for answers, rate in (("right answers", about["sensitivity"]), ("wrong answers", about["specificity"])):
+        if rate["share"] is not None:
+            limits = f"{rate['lower']:.2f} to {rate['upper']:.2f}"
+            rates.append(f"{rate['share']:.2f} of {answers} ({limits}, {counted(rate['n'], 'label')})")
     used = "" if about["used"] else "; too few labels to use its verdicts"
     return [f"judge: it agrees with the labels on {', and '.join(rates)}{used}"]
 
@@ -101,13 +104,12 @@ def without_traffic(result: Monitored) -> list[str]:
     """Return a line that lists the windows without responses between the first and the newest window."""
     if result.windows is None or not result.newest:
         return []
-    there = result.windows["window"].drop_nulls().unique().sort()
-    window, form = (
-        result.provenance["window"],
-        "%Y-%m-%d %H:%M" if result.provenance["window"] == "hour" else "%Y-%m-%d",
-    )
-    every = windows_between(there[0], result.newest[-1], window)
-    missing = [f"{begin:{form}}" for begin in every.filter(~every.is_in(there.implode()))]
+    window = result.provenance["window"]
+    form = "%Y-%m-%d %H:%M" if window == "hour" else "%Y-%m-%d"
+    with_responses = result.windows["window"].drop_nulls().unique().sort()
+    every = windows_between(with_responses[0], result.newest[-1], window)
+    without = every.filter(~every.is_in(with_responses.implode()))
+    missing = without.dt.strftime(form).to_list()
     if not missing:
         return []
     return [
@@ -128,36 +130,41 @@ def absent(result: Monitored) -> list[str]:
 
 def reasons(result: Monitored) -> dict[str, str]:
     """Return the reasons for each flag of the slices shown; slices with the same reason are named together."""
-    named: dict[str, dict[str, list[str]]] = {}
+    slices: dict[tuple[str, str], list[str]] = {}  # by flag and reason
     for row in result.slices.head(SHOWN).iter_rows(named=True):
+        name = slice_name(row[column] for column in result.by)
         for flag, reason in zip(row["flags"], row["reasons"], strict=True):
             if flag not in result.provenance["general_flags"]:
-                named.setdefault(flag, {}).setdefault(reason, []).append(slice_name(row[name] for name in result.by))
-    return {
-        flag: "; ".join(f"{', '.join(names)}: {reason}" for reason, names in of.items()) for flag, of in named.items()
-    }
+                slices.setdefault((flag, reason), []).append(name)
+    texts: dict[str, list[str]] = {}
+    for (flag, reason), names in slices.items():
+        texts.setdefault(flag, []).append(f"{', '.join(names)}: {reason}")
+    return {flag: "; ".join(parts) for flag, parts in texts.items()}
 
 
 def _beginning(reason: str) -> str:
     """Return the first parts of a long reason, such as those of a verdict, which is the same every night."""
     if len(reason) <= LONGEST_REASON:
         return reason
-    return (
-        f"{reason[:LONGEST_REASON].rpartition('; ')[0] or reason[:LONGEST_REASON]}; ... (all reasons: --json, --page)"
-    )
+    beginning = reason[:LONGEST_REASON]
+    whole_parts = beginning.rpartition("; ")[0]
+    return f"{whole_parts or beginning}; ... (all reasons: --json, --page)"
 
 
 def parts(result: Monitored) -> list[Part]:
     """Return the parts to print: estimator and input, slices, newest window, reasons for the flags, alerts."""
     shown: list[Part] = [*whose(result)]
-    for of, rows in shown_rows(result):
-        shown += _rows(result, rows, of)
-    shown += without_traffic(result)
-    shown += absent(result)
-    shown += pooled(result) if result.newest else []
-    shown += [f"{flag}: {_beginning(reason)}" for flag, reason in result.provenance["general_flags"].items()]
-    shown += [] if result.provenance["recognises_unfamiliar"] else [NO_WORDS]
-    shown += [NOTES[PRIOR]] if PRIOR in result.slices["basis"].to_list() else []
+    for title, rows in shown_rows(result):
+        shown += _table(result, rows, title)
+    shown += [*without_traffic(result), *absent(result)]
+    if result.newest:
+        shown += pooled(result)
+    for flag, reason in result.provenance["general_flags"].items():
+        shown.append(f"{flag}: {_beginning(reason)}")
+    if not result.provenance["recognises_unfamiliar"]:
+        shown.append(NO_WORDS)
+    if PRIOR in result.slices["basis"].to_list():
+        shown.append(NOTES[PRIOR])
     shown += [*labels_of_a_part(result), *labels_and_estimates(result), *judge(result)]
     shown += [f"{flag}: {reason}" for flag, reason in reasons(result).items()]
     shown += [*untested(result), *map(_coloured, result.alerts), *silence(result)]
@@ -166,14 +173,17 @@ def parts(result: Monitored) -> list[Part]:
 
 def _coloured(alert: Mapping[str, Any]) -> Text:
     """Return the line of an alert: red if it is to be reported, green if it is over."""
-    style = "green" if alert["status"] == OVER else "bold red" if alert["to_report"] else ""
+    style = "bold red" if alert["to_report"] else ""
+    if alert["status"] == OVER:
+        style = "green"
     return Text(one_line(alert_line(alert)), style=style)
 
 
-def _rows(result: Monitored, rows: pl.DataFrame, of: str) -> list[Part]:
-    head, lines = table_of(result, rows, SHOWN)
-    more = len(rows) - len(lines)
-    made = table([f"{', '.join(result.by)} ({of})", *head], lines)
-    if head[-1] == "flags":
-        made.columns[-1].justify = "left"
-    return [made, *([f"... and {counted(more, 'more slice')}: use --output to get all"] if more else [])]
+def _table(result: Monitored, rows: pl.DataFrame, title: str) -> list[Part]:
+    """Return a table of slices, and a line about those that it leaves out."""
+    headings, lines = table_of(result, rows, SHOWN)
+    shown = table([f"{', '.join(result.by)} ({title})", *headings], lines)
+    if headings[-1] == "flags":
+        shown.columns[-1].justify = "left"
+    n_more = len(rows) - len(lines)
+    return [shown, f"... and {counted(n_more, 'more slice')}: use --output to get all"] if n_more else [shown]

@@ -30,8 +30,8 @@ def post_json(result: Monitored, address: str) -> None:
     Raises:
         InputError: If the server does not take them within TIMEOUT_S seconds.
     """
-    if told := _told(result):
-        _post({"alerts": told, "provenance": result.provenance}, address)
+    if alerts := _to_report(result):
+        _post({"alerts": alerts, "provenance": result.provenance}, address)
 
 
 def post_message(result: Monitored, address: str) -> None:
@@ -40,7 +40,7 @@ def post_message(result: Monitored, address: str) -> None:
     Raises:
         InputError: If the server does not take them within TIMEOUT_S seconds.
     """
-    if _told(result):
+    if _to_report(result):
         _post({"text": message(result)}, address)
 
 
@@ -48,19 +48,20 @@ def message(result: Monitored) -> str:
     """Return the estimator's line, the verdict, and a line with the interval for each of the first SHOWN to report."""
     flags = result.provenance["general_flags"]
     verdict = f"about all slices: {', '.join(flags)}" if flags else f"verdict of the validation: {USABLE}"
-    lines = [f"{alert_line(alert)}{_interval(alert)}" for alert in _told(result)]
-    more = [f"and {len(lines) - SHOWN:,} more"] if len(lines) > SHOWN else []
-    return "\n".join([whose(result)[0], verdict, *lines[:SHOWN], *more]).translate(_ESCAPED)
+    lines = [whose(result)[0], verdict]
+    alerts = _to_report(result)
+    for alert in alerts[:SHOWN]:
+        line = alert_line(alert)
+        if alert["lower"] is not None:
+            line += f" ({alert['level']:.0%} interval {alert['lower']:.3f} to {alert['upper']:.3f})"
+        lines.append(line)
+    if len(alerts) > SHOWN:
+        lines.append(f"and {len(alerts) - SHOWN:,} more")
+    return "\n".join(lines).translate(_ESCAPED)
 
 
-def _told(result: Monitored) -> list[dict[str, Any]]:
+def _to_report(result: Monitored) -> list[dict[str, Any]]:
     return [alert for alert in result.alerts if alert["to_report"]]
-
-
-def _interval(alert: Mapping[str, Any]) -> str:
-    if alert["lower"] is None:
-        return ""
-    return f" ({alert['level']:.0%} interval {alert['lower']:.3f} to {alert['upper']:.3f})"
 
 
 def _post(content: Mapping[str, Any], address: str) -> None:

@@ -42,10 +42,12 @@ def check_use(
     Raises ProvenanceError if no response has the model and log-probabilities of the estimator (according to its
     provenance `about`), and InputError for a column that is empty for every response.
     """
-    n_responses = sum(file.n_responses for file in files)
-    seen = {name for file in files for name in file.seen}
+    n_responses, seen, rejected = 0, set[str](), Counter[str]()
+    for file in files:
+        n_responses += file.n_responses
+        seen.update(file.seen)
+        rejected.update(file.rejected)
     check_columns(reading, seen, sources, n_responses > 0)
-    rejected = sum((Counter(file.rejected) for file in files), Counter[str]())
     if rejected and rejected.total() == n_responses:
         raise nothing_fits(rejected, about)
 
@@ -93,12 +95,15 @@ class Collector:
         """Return the counts of unusable parts of this run's files."""
         given = [about for key, about in self.given.items() if key in self._state.files]
         problems = Problems.total(about.problems for about in given)
-        if any(about.of_part for about in given) and (twice := self._state.overlap.n_twice()):
-            problems.record(_IN_TWO_PARTS, [], twice)
+        if any(about.of_part for about in given):
+            n_twice = self._state.overlap.n_twice()
+            if n_twice:
+                problems.record(_IN_TWO_PARTS, [], n_twice)
         files = [about for about in self._state.files.values() if about.n_responses]
         for name in STATISTICS:
-            if lacking := [about.path for about in files if name in about.unknown]:
-                problems.note(_NOT_KNOWN.format(name), lacking)
+            paths = [about.path for about in files if name in about.unknown]
+            if paths:
+                problems.note(_NOT_KNOWN.format(name), paths)
         return problems
 
     def check(self) -> None:

@@ -62,8 +62,13 @@ class MergedSums:
 
     def slices_of(self, keys: pl.DataFrame) -> np.ndarray:
         """Return for each key its row number in `slices`, (n,)."""
-        of = places(_keys(keys, self.kept.columns).select(self.kept.columns), self.kept)
-        return np.where(of < 0, len(self.kept), of)
+        return _slices_of(keys, self.kept)
+
+
+def _slices_of(keys: pl.DataFrame, kept: pl.DataFrame) -> np.ndarray:
+    """Return for each key its row number in `kept`, or the number after the last, (n,)."""
+    numbers = places(_with_slice(keys, kept.columns).select(kept.columns), kept)
+    return np.where(numbers < 0, len(kept), numbers)
 
 
 def merge(
@@ -78,23 +83,27 @@ def merge(
     sizes, windows = _sizes(state, columns, window)
     if sizes.is_empty():
         return None
-    kept = sizes.head(_most(max_slices, len(windows))).drop("n")
+    n_windows = len(windows)
+    most = min(max_slices, MOST_ROWS // n_windows - 1)
+    if most < 1:
+        raise InputError(f"window: the logs have {n_windows:,} windows, which is too many; choose a longer window")
+    kept = sizes.head(most).drop("n")
     n_pooled = len(sizes) - len(kept)
     slices = _named(kept, n_pooled > 0)
     sums: dict[str, Sums] = {}
     grid = pl.DataFrame({"slice": [], "window": []}, schema={"slice": pl.Int64, "window": windows.schema["window"]})
     by_window, looks = _Grid(grid), _Grid(grid)
     for part in state.all_sums():
-        of = places(_keys(part.keys, columns).select(columns), kept)
-        of = np.where(of < 0, len(kept), of)
-        rows = part.keys.select("grain", slice=pl.Series(of, dtype=pl.Int64))
+        numbers = _slices_of(part.keys, kept)
+        rows = part.keys.select("grain", slice=pl.Series(numbers, dtype=pl.Int64))
         if not sums:
             sums = {name: Sums.zeros(len(slices), part.sums) for name in ("total", "before", "since")}
-        sums["total"].add(of, part.sums)
+        sums["total"].add(numbers, part.sums)
         if reference is not None:
-            for name, when in _periods(reference).items():
-                inside = rows.select(when.fill_null(False)).to_series().to_numpy()
-                sums[name].add(np.where(inside, of, -1), part.sums)
+            before = rows["grain"].is_between(*reference, closed="left").fill_null(False).to_numpy()
+            sums["before"].add(np.where(before, numbers, -1), part.sums)
+            since = (rows["grain"] >= reference.end).fill_null(False).to_numpy()
+            sums["since"].add(np.where(since, numbers, -1), part.sums)
             looks.add_sums(rows.select("slice", window="grain"), part.sums.light())
         if window is not None:
             by_window.add_sums(rows.select("slice", window=starts(pl.col("grain"), window)), part.sums)
@@ -131,7 +140,8 @@ def _shown(column: str) -> str:
     return f"slice_{name}" if name in {**CATALOGUE, **COMPARED} else name
 
 
-def _keys(keys: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+def _with_slice(keys: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """Return keys with their slice columns; without any, all responses are one slice."""
     return keys if columns[0] in keys.columns else keys.with_columns(pl.lit(EVERYTHING).alias(columns[0]))
 
 
@@ -139,7 +149,7 @@ def _sizes(state: State, columns: Sequence[str], window: str | None) -> tuple[pl
     """Return all slices with their numbers of responses `n`, the largest first; and all windows."""
     sizes, windows = _DistinctRows([*columns], pl.col("n").sum()), _DistinctRows(["window"])
     for part in state.all_sums():
-        keys = _keys(part.keys, columns)
+        keys = _with_slice(part.keys, columns)
         sizes.add_rows(keys.select(*columns, n=pl.Series(part.sums.n_responses)))
         windows.add_rows(keys.select(window=starts(pl.col("grain"), window or "day")))
     slices = sizes.rows()
@@ -171,19 +181,6 @@ class _DistinctRows:
         return whole
 
 
-def _most(max_slices: int, n_windows: int) -> int:
-    """Return the number of slices to keep besides OTHERS."""
-    most = min(max_slices, MOST_ROWS // n_windows - 1)
-    if most < 1:
-        raise InputError(f"window: the logs have {n_windows:,} windows, which is too many; choose a longer window")
-    return most
-
-
-def _periods(reference: Reference) -> dict[str, pl.Expr]:
-    grain = pl.col("grain")
-    return {"before": grain.is_between(*reference, closed="left"), "since": grain >= reference.end}
-
-
 class _Grid:
     """Adds up sums by slice and window."""
 
@@ -194,9 +191,9 @@ class _Grid:
     def add_sums(self, rows: pl.DataFrame, part: Sums) -> None:
         new = rows.unique(maintain_order=True).join(self._rows, on=rows.columns, how="anti", nulls_equal=True)
         if self._sums is None or len(new):
-            more = Sums.zeros(len(new), part)
+            zeros = Sums.zeros(len(new), part)
             self._rows = pl.concat([self._rows, new])
-            self._sums = more if self._sums is None else Sums(*map(np.concatenate, zip(self._sums, more, strict=True)))
+            self._sums = zeros if self._sums is None else Sums.stacked([self._sums, zeros])
         self._sums.add(places(rows, self._rows), part)
 
     @property
@@ -260,36 +257,37 @@ def recent(
     """Pool at most `most_windows` of each slice's windows up to each of `newest` until they have `least` responses."""
     n, place = pl.Series(windows.sums.n_estimated), pl.int_range(pl.len())
     counts = windows.rows.with_columns(n=n, place=place).drop_nulls("window")
-    span, newest = _span(most_windows, window), [*newest]
-    oldest = [start_after(end, 1 - most_windows, window) for end in newest]
-    rows = _pooled(counts.head(0), least).with_columns(
-        window=pl.lit(None, DTYPE), **{ONLY_TESTED: pl.lit(None, pl.Boolean)}
-    )
-    for begin, end in zip(reversed(oldest), reversed(newest), strict=True):
+    rows = _pooled(counts.head(0), least).with_columns(pl.lit(False).alias(ONLY_TESTED), window=pl.lit(None, DTYPE))
+    for end in reversed(newest):
+        begin = start_after(end, 1 - most_windows, window)
         if reference is not None and end >= reference.end:
             begin = max(begin, reference.end)
-        part = _pooled(counts.filter(pl.col("window").is_between(begin, end)), least).with_columns(window=pl.lit(end))
+        part = _pooled(counts.filter(pl.col("window").is_between(begin, end)), least)
+        only_tested = pl.lit(False)
         if end != newest[-1]:
             pools = rows.filter(pl.col("window_from") < newest[-1])
-            part = part.with_columns(pl.col("slice").is_in(pools["slice"].implode()).alias(ONLY_TESTED))
+            only_tested = pl.col("slice").is_in(pools["slice"].implode())
+        part = part.with_columns(only_tested.alias(ONLY_TESTED), window=pl.lit(end))
         rows = pl.concat([rows, part], how="diagonal_relaxed")
-    # Rows that are only tested pool windows that other rows pool too.
-    only_tested, n_rows = rows[ONLY_TESTED].fill_null(False).to_list(), len(rows)
-    sums = Sums.zeros(n_rows, windows.sums)
+    # Rows that are only tested pool windows that other rows pool too, so they need a pass of their own.
+    sums = Sums.zeros(len(rows), windows.sums)
     for which in (False, True):
         groups = np.full(len(windows.rows), -1)
-        for number, pooled in enumerate(rows["places"].to_list()):
-            if only_tested[number] == which:
+        for number, (pooled, is_only_tested) in enumerate(rows.select("places", ONLY_TESTED).iter_rows()):
+            if is_only_tested == which:
                 groups[pooled] = number
-        sums = Sums(*(total + part for total, part in zip(sums, windows.sums.grouped(groups, n_rows), strict=True)))
+        sums.add(groups, windows.sums)
+    last = _last_usable(counts, _span(most_windows, window), least, n_slices, reference)
+    lately = counts
+    if newest:
+        lately = counts.filter(pl.col("window") >= start_after(newest[-1], 1 - most_windows, window))
     n_windows = pl.datetime_ranges("window_from", "window", WINDOWS[window]).list.len().cast(pl.Int64)
-    last = _last_usable(counts, span, least, n_slices, reference)
     return RecentWindows(
-        rows.select("slice", "window", "window_from", pl.col(ONLY_TESTED).fill_null(False), n_windows=n_windows),
+        rows.select("slice", "window", "window_from", ONLY_TESTED, n_windows=n_windows),
         sums,
-        newest,
+        [*newest],
         last,
-        _stale(counts.filter(pl.col("window") >= oldest[-1]) if newest else counts, last, least),
+        _stale(lately, last, least),
     )
 
 
@@ -318,8 +316,9 @@ def _last_usable(
 def _stale(lately: pl.DataFrame, last_usable: list[datetime | None], least: int) -> np.ndarray:
     """Return whether each slice once had enough responses but has too few in `lately`, (n_slices,)."""
     counts = lately.group_by("slice").agg(pl.col("n").sum())
-    enough = set(counts.filter(pl.col("n") >= least)["slice"].to_list())
-    return np.array([last is not None and number not in enough for number, last in enumerate(last_usable)], dtype=bool)
+    stale = np.array([last is not None for last in last_usable], dtype=bool)
+    stale[counts.filter(pl.col("n") >= least)["slice"].to_numpy()] = False
+    return stale
 
 
 def pooled_words(row: Mapping[str, Any], window: str | None) -> str:

@@ -62,8 +62,9 @@ class FileSums:
     def times(self) -> Span:
         """Return the span."""
         first, last, untimed = self.span or (None, None, True)
-        ends = [None if end is None else datetime.fromisoformat(end) for end in (first, last)]
-        return Span(ends[0], ends[1], untimed)
+        if first is None or last is None:
+            return Span(untimed=untimed)
+        return Span(datetime.fromisoformat(first), datetime.fromisoformat(last), untimed)
 
     def add_times(self, grains: pl.Series) -> None:
         """Add the starts of the smallest windows of some responses, (n,), to the span."""
@@ -117,7 +118,9 @@ class State:
 
     def holder(self, key: str) -> FileSums | None:
         """Return the file with this key, or a file that replaced it, or null."""
-        return self.files.get(key) or next((about for about in self.files.values() if key in about.replaces), None)
+        if key in self.files:
+            return self.files[key]
+        return next((about for about in self.files.values() if key in about.replaces), None)
 
     def lacking(self, key: str) -> list[str]:
         """Return the unknown statistics of the file with this key."""
@@ -129,8 +132,11 @@ class State:
 
     def begun_by(self, content: Content) -> list[str]:
         """Return the keys of the earlier files whose whole content is at the beginning of this content."""
-        begun = [key for key in content.beginnings if key in self.files and key != content.key]
-        return sorted({*begun, *(replaced for key in begun for replaced in self.files[key].replaces)})
+        keys: set[str] = set()
+        for key in content.beginnings:
+            if key in self.files and key != content.key:
+                keys |= {key, *self.files[key].replaces}
+        return sorted(keys)
 
     @contextmanager
     def writing(self, about: FileSums) -> Iterator["Writer"]:
@@ -154,7 +160,8 @@ class State:
         with State.opened(path, self._whose) as part:
             for about in part.files.values():
                 self._take_over(about, part)
-            return list(filter(None, map(self.holder, part.files)))
+            holders = [self.holder(key) for key in part.files]
+        return [about for about in holders if about is not None]
 
     def _take_over(self, about: FileSums, part: "State") -> None:
         """Add a file of another state unless this state already has its responses."""
@@ -191,11 +198,13 @@ class State:
 
     def all_sums(self) -> Iterator[Partial]:
         """Yield the sums of all files."""
-        return (part for key in self.files for part in self.sums(key))
+        for key in self.files:
+            yield from self.sums(key)
 
     def all_responses(self) -> Iterator[pl.DataFrame]:
         """Yield the estimated responses of all files."""
-        return (frame for key in self.files for frame in self.responses(key))
+        for key in self.files:
+            yield from self.responses(key)
 
     def numbers(self, key: str) -> pl.DataFrame:
         """Return the columns `identity.NUMBERS` of a file's responses."""
@@ -225,7 +234,9 @@ class State:
 
 
 def _span_as_list(span: Span) -> list[Any]:
-    return [*(None if end is None else end.isoformat() for end in (span.first, span.last)), span.untimed]
+    if span.first is None or span.last is None:
+        return [None, None, span.untimed]
+    return [span.first.isoformat(), span.last.isoformat(), span.untimed]
 
 
 def _check_same(path: Path | None, then: dict[str, Any], now: dict[str, Any]) -> None:
@@ -238,7 +249,8 @@ def _check_same(path: Path | None, then: dict[str, Any], now: dict[str, Any]) ->
             f"{remedy}"
         )
     for name, value in now["reading"].items():
-        if (before := then["reading"].get(name)) != value:
+        before = then["reading"].get(name)
+        if before != value:
             raise ProvenanceError(
                 f"{path}: was made with {name} = {before}, but this run has {value}. The results cannot be "
                 f"added: {remedy}"

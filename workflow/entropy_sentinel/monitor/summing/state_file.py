@@ -80,10 +80,12 @@ class StateFile:
 
     def about(self) -> dict[str, Any]:
         """Return the row of each file by its key, sorted by key."""
-        rows = list(self.rows(f"SELECT key, {_CONTENT}, sha256 FROM about ORDER BY key"))
-        if any(digest != _digest(key, content) for key, content, digest in rows):
-            raise _damaged(self.path, "a row does not match its SHA-256")
-        return {key: json.loads(content) for key, content, _ in rows}
+        about = {}
+        for key, content, digest in self.rows(f"SELECT key, {_CONTENT}, sha256 FROM about ORDER BY key"):
+            if digest != _digest(key, content):
+                raise _damaged(self.path, "a row does not match its SHA-256")
+            about[key] = json.loads(content)
+        return about
 
     def put(self, key: str, about: dict[str, Any]) -> None:
         """Write the row of a file."""

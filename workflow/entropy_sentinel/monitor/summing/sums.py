@@ -1,6 +1,7 @@
 """Sums over the responses of a slice; the sums of a log's parts add up to the sums of the whole."""
 
 from collections.abc import Container, Sequence
+from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,26 +63,31 @@ class Sums(NamedTuple):
         """Return sums over no responses, with as many values and bins as `like`."""
         return cls(*(np.zeros((n, part.shape[1]), dtype=part.dtype) for part in like))
 
+    @classmethod
+    def stacked(cls, parts: Sequence["Sums"]) -> "Sums":
+        """Return the sums of the slices of all parts, one below the other."""
+        return cls(*map(np.concatenate, zip(*parts, strict=True)))
+
     def grouped(self, groups: np.ndarray, n_groups: int) -> "Sums":
         """Return the sums of groups of slices; row i belongs to group `groups[i]`, or to no group if it is negative."""
         rows = np.flatnonzero(groups >= 0)
         rows = rows[np.argsort(groups[rows], kind="stable")]
-        made = Sums.zeros(n_groups, self)
+        totals = Sums.zeros(n_groups, self)
         if len(rows):
-            there, begins = np.unique(groups[rows], return_index=True)
-            for total, part in zip(made, self, strict=True):
+            present, begins = np.unique(groups[rows], return_index=True)
+            for total, part in zip(totals, self, strict=True):
                 if part.shape[1]:
-                    total[there] = np.add.reduceat(part[rows], begins, axis=0)
-        return made
+                    total[present] = np.add.reduceat(part[rows], begins, axis=0)
+        return totals
 
     def add(self, groups: np.ndarray, other: "Sums") -> None:
         """Add row i of `other` to row `groups[i]`, or drop row i if `groups[i]` is negative."""
-        there, place = np.unique(groups[groups >= 0], return_inverse=True)
+        present, place = np.unique(groups[groups >= 0], return_inverse=True)
         numbers = np.full(len(groups), -1)
         numbers[groups >= 0] = place
-        grouped = other.grouped(numbers, len(there))
+        grouped = other.grouped(numbers, len(present))
         for total, part in zip(self, grouped, strict=True):
-            total[there] += part
+            total[present] += part
 
     def rows(self, which: np.ndarray) -> "Sums":
         """Return the sums of some slices."""
@@ -111,8 +117,8 @@ class Sums(NamedTuple):
     @property
     def of_questions(self) -> list[tuple[int, int]]:
         """Return each slice's numbers of ambiguous questions and of all questions; 0 if unknown."""
-        counts = np.nan_to_num(np.column_stack([self.sum_of("ambiguous_share"), self.sum_of("n_questions")]))
-        return [(ambiguous, n) for ambiguous, n in counts.astype(int).tolist()]
+        ambiguous, n = np.nan_to_num(self.sum_of("ambiguous_share")), np.nan_to_num(self.sum_of("n_questions"))
+        return list(zip(ambiguous.astype(int).tolist(), n.astype(int).tolist(), strict=True))
 
     def quantile(self, number: int, share: float) -> np.ndarray:
         """Return a quantile of the column with this number, (n,), NaN without values."""
@@ -140,37 +146,34 @@ class Partial(NamedTuple):
     @classmethod
     def together(cls, parts: Sequence["Partial"]) -> "Partial":
         """Add up several parts; return one row per slice and window."""
-        keys = pl.concat([part.keys for part in parts])
-        sums = Sums(*map(np.concatenate, zip(*(part.sums for part in parts), strict=True)))
-        groups, unique = numbered(keys)
-        return cls(unique, sums.grouped(groups, len(unique)))
+        groups, keys = numbered(pl.concat([part.keys for part in parts]))
+        sums = Sums.stacked([part.sums for part in parts])
+        return cls(keys, sums.grouped(groups, len(keys)))
 
     def frame(self) -> pl.DataFrame:
         """Return keys and sums as one table."""
-        totals = {statistic.kept_as: self.sums.sum_of(name) for name, statistic in STATISTICS.items()}
-        lists = {name: getattr(self.sums, name) for name in LISTS}
-        return self.keys.with_columns(
-            **{
-                name: pl.Series(numbers)
-                for name, numbers in (totals | lists).items()
-                if numbers.ndim == 1 or numbers.shape[1]
-            }
-        )
+        columns = {statistic.kept_as: pl.Series(self.sums.sum_of(name)) for name, statistic in STATISTICS.items()}
+        for name in LISTS:
+            numbers = getattr(self.sums, name)
+            if numbers.shape[1]:
+                columns[name] = pl.Series(numbers)
+        return self.keys.with_columns(**columns)
 
     @classmethod
     def of(cls, frame: pl.DataFrame, known: Container[str] = STATISTICS) -> "Partial":
         """Read the table that `frame` returned; statistics that are not `known` are NaN."""
-        unknown, none = np.full(len(frame), np.nan), np.zeros((len(frame), 0), dtype=np.uint32)
-        totals = [
-            frame[statistic.kept_as].to_numpy() if name in known else unknown for name, statistic in STATISTICS.items()
-        ]
+        totals = np.full((len(frame), len(STATISTICS)), np.nan)
+        for place, (name, statistic) in enumerate(STATISTICS.items()):
+            if name in known:
+                totals[:, place] = frame[statistic.kept_as].to_numpy()
+        none = np.zeros((len(frame), 0), dtype=np.uint32)
         lists = [frame[name].to_numpy() if name in frame.columns else none for name in LISTS]
-        return cls(frame.select(pl.col(r"^by\..*$"), "grain"), Sums(np.column_stack(totals).astype(float), *lists))
+        return cls(frame.select(pl.col(r"^by\..*$"), "grain"), Sums(totals, *lists))
 
 
 def pairs(k: int) -> list[tuple[int, int]]:
     """Return the pairs of k values, in the order of the sums of products."""
-    return [(i, j) for i in range(k) for j in range(i, k)]
+    return list(combinations_with_replacement(range(k), 2))
 
 
 def covariance(sums: np.ndarray, products: np.ndarray, n: float) -> np.ndarray:
@@ -207,34 +210,36 @@ def sums_of(
 ) -> Partial:
     """Return the sums of the slices in a frame of `inputs`."""
     groups, keys = numbered(frame.select(pl.col(f"^{BY}.*$"), "grain"))
-    good = frame["excluded"].is_null()
-    usable, of = frame.filter(good), groups[good.to_numpy()]
+    n = len(keys)
+    estimated = frame["excluded"].is_null()
+    usable, usable_groups = frame.filter(estimated), groups[estimated.to_numpy()]
     if len(usable):
         values = estimator.values(usable)
         values = values[:, None] if values.ndim == 1 else values
     else:
         values = np.zeros((0, n_values(estimator)))
-    n = len(keys)
-
-    def total(weights: np.ndarray) -> np.ndarray:
-        return np.bincount(of, weights, minlength=n)
-
+    products = np.column_stack([values[:, i] * values[:, j] for i, j in pairs(values.shape[1])])
     histogram = np.zeros((n, 0), dtype=np.uint32)
     if support is not None:
-        histogram = support.counts(usable, of, n).astype(np.uint32)
+        histogram = support.counts(usable, usable_groups, n).astype(np.uint32)
     words = np.zeros((n, 0), dtype=np.uint32)
     if familiarity is not None:
         alike = pl.when(pl.col(KIND) == familiarity.kind).then(COLUMN)
-        words = counts_of(usable.select(alike).to_series(), of, n).astype(np.uint32)
+        words = counts_of(usable.select(alike).to_series(), usable_groups, n).astype(np.uint32)
     sums = Sums(
-        np.column_stack([np.bincount(groups, column, n) for column in of_each(frame)]),
-        np.column_stack([total(column) for column in values.T]),
-        np.column_stack([total(values[:, i] * values[:, j]) for i, j in pairs(values.shape[1])]),
-        histogram,
-        words,
-        _counts_of_numbers(frame, groups, n),
+        statistics=_totals(groups, np.column_stack(of_each(frame)), n),
+        values=_totals(usable_groups, values, n),
+        products=_totals(usable_groups, products, n),
+        histogram=histogram,
+        words=words,
+        numbers=_counts_of_numbers(frame, groups, n),
     )
     return Partial(keys, sums)
+
+
+def _totals(groups: np.ndarray, columns: np.ndarray, n: int) -> np.ndarray:
+    """Return the sums of columns, (n_rows, k), by group, (n, k)."""
+    return np.column_stack([np.bincount(groups, column, minlength=n) for column in columns.T])
 
 
 def _counts_of_numbers(frame: pl.DataFrame, groups: np.ndarray, n: int) -> np.ndarray:
@@ -252,10 +257,12 @@ def of_each(frame: pl.DataFrame) -> list[np.ndarray]:
     """Return the values of each statistic for the responses, (n,), in a frame of `inputs`."""
     numbers = {name: statistic.each.cast(pl.Float64).fill_null(0.0) for name, statistic in STATISTICS.items()}
     columns = frame.select(**numbers)
-    return [
-        (columns[name] * columns[statistic.of] if statistic.of else columns[name]).to_numpy()
-        for name, statistic in STATISTICS.items()
-    ]
+    values = []
+    for name, statistic in STATISTICS.items():
+        # Responses that do not count in the denominator do not count in the numerator.
+        column = columns[name] * columns[statistic.of] if statistic.of else columns[name]
+        values.append(column.to_numpy())
+    return values
 
 
 class Accumulator:
