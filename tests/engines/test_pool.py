@@ -191,6 +191,7 @@ def test_the_next_run_clears_away_what_a_killed_engine_left(run: EngineRun) -> N
     os.kill(engine, signal.SIGKILL)
     other.kill()
     other.communicate()
+    wait_for(lambda: gone(engine))
     assert list(folder.glob(f"*/{pool.SOCKET}"))
     job(run)
     assert not folder.exists()
@@ -290,6 +291,23 @@ def test_an_engine_owns_its_gpus_until_it_ends(run: EngineRun, monkeypatch: pyte
     (text,) = job(run, engine_args={"tensor_parallel_size": 2})
     assert text.split()[1] == f"{names[2]},{names[0]}"
     assert all(gone(int(number)) for number, *_ in texts)
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_what_an_engine_has_forked_ends_with_it_also_without_an_environment_that_can_be_read(
+    run: EngineRun, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, is_killed: bool
+) -> None:
+    monkeypatch.setenv(LISTED, f"GPU-{os.getpid()}-y")
+    engine = engine_of(job(run, f"fork {tmp_path / 'child'}"))
+    child = int((tmp_path / "child").read_text())
+    wait_for(lambda: "TMPDIR" not in psutil.Process(child).environ())
+    if is_killed:
+        os.kill(engine, signal.SIGKILL)
+        wait_for(lambda: gone(engine))
+    # The child has the GPU's lock, and with vLLM the GPU's memory.
+    assert engine_of(job(run, weights="b")) != engine
+    assert gone(engine)
+    assert gone(child)
 
 
 def test_gpus_of_another_run_are_waited_for(

@@ -24,7 +24,7 @@ from types import GeneratorType
 from typing import Any
 
 from entropy_sentinel.engines.connections import OthersProcessError, accepted
-from entropy_sentinel.engines.pool import LOCK, SETTINGS, SOCKET, clear
+from entropy_sentinel.engines.pool import LOCK, SETTINGS, SOCKET, clear, record_process
 from entropy_sentinel.engines.run import EngineRun
 from entropy_sentinel.engines.vllm import VllmEngine
 from entropy_sentinel.frames.errors import EntropySentinelError
@@ -188,6 +188,7 @@ def main() -> None:
     for lock in (run_lock, *device_locks):
         os.set_inheritable(lock, False)
     _close_in_forks(run_lock)
+    record_process(folder)
     threading.Thread(target=_end_with, args=(run, folder), daemon=True).start()
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     loaded = json.loads((folder / SETTINGS).read_text())
