@@ -55,14 +55,13 @@ def write_benchmark(settings: ItemsSettings, output: str) -> None:
     if without:
         log.info("%s: %d of %d items have no reference; their answers get no label", source, without, len(frame))
     if settings.get("answers"):
-        answered = frame["answers"].is_not_null()
-        uncounted = int((answered & frame["counts"].is_null()).sum())
+        answered = frame.filter(pl.col("answers").is_not_null())
         log.info(
             "%s: %d of %d items have right answers, %d of these without counts: their answers count as equally likely",
             source,
-            int(answered.sum()),
+            len(answered),
             len(frame),
-            uncounted,
+            answered["counts"].null_count(),
         )
     provenance = {
         "benchmark": settings["benchmark"],
@@ -78,7 +77,8 @@ def write_benchmark(settings: ItemsSettings, output: str) -> None:
 
 def open_source(settings: ItemsSettings, revisions: Path) -> tuple[Iterable[Row], Origin]:
     """Return the rows of a benchmark's source, and its identity: file hash, or revision and commit on the hub."""
-    if path := settings["path"]:
+    path = settings["path"]
+    if path:
         digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()[:12]
         return local_rows(path), {"source": Path(path).name, "revision": digest, "commit": None}
     from entropy_sentinel.sources import hub  # heavy, and not needed for local files

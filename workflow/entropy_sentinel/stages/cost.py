@@ -21,28 +21,31 @@ def write_costs(labels: Sequence[str], ledger: str, output: str) -> None:
     answered calls, and unanswered_usd, the most that the others may cost. Calls for labels that were rebuilt later are
     included, because they are paid for.
     """
-    spent = _by_domain(Ledger(ledger, Terms()))
+    sums = _sums_by_domain(Ledger(ledger, Terms()))
     rows = []
     for path in labels:
-        whose = read_provenance(path)
-        verdicts = LABELS.read(path, ["label"])
-        counts = {"responses": len(verdicts), "unlabelled": verdicts["label"].null_count()}
-        nothing = dict.fromkeys(_COUNTS, 0)
-        domain = whose["model"], whose["benchmark"]
-        rows.append({"model": domain[0], "benchmark": domain[1], **counts, **spent.get(domain, nothing)})
+        origin, verdicts = read_provenance(path), LABELS.read(path, ["label"])
+        model, benchmark = origin["model"], origin["benchmark"]
+        row = {
+            "model": model,
+            "benchmark": benchmark,
+            "responses": len(verdicts),
+            "unlabelled": verdicts["label"].null_count(),
+        }
+        rows.append(row | sums.get((model, benchmark), dict.fromkeys(_COUNTS, 0)))
     frame = pl.DataFrame(rows).cast({"usd": pl.Float64, "unanswered_usd": pl.Float64})
-    names = {"model": pl.lit("total"), "benchmark": pl.lit("")}
-    total = frame.select(**names, **{name: pl.col(name).sum() for name in frame.columns[2:]})
+    numbers = pl.col(frame.columns[2:]).sum()
+    total = frame.select(pl.lit("total").alias("model"), pl.lit("").alias("benchmark"), numbers)
     with whole_file(Path(output)) as partial:
         pl.concat([frame, total]).write_csv(partial, float_precision=6)
 
 
-def _by_domain(ledger: Ledger) -> dict[tuple[str, str], dict[str, float]]:
+def _sums_by_domain(ledger: Ledger) -> dict[tuple[str, str], dict[str, float]]:
     """Return the sums of the accounts of each model and benchmark, over all settings of the judge."""
-    spent: dict[tuple[str, str], dict[str, float]] = {}
+    sums_by_domain: dict[tuple[str, str], dict[str, float]] = {}
     for account in ledger.accounts():
         model, benchmark, *_ = account["account"].split("/")
-        sums = spent.setdefault((model, benchmark), dict.fromkeys(_COUNTS, 0))
+        sums = sums_by_domain.setdefault((model, benchmark), dict.fromkeys(_COUNTS, 0))
         for name in _COUNTS:
             sums[name] += account[name]
-    return spent
+    return sums_by_domain

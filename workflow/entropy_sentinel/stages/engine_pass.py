@@ -121,31 +121,41 @@ def _responses(benchmark: str, generations: str, unaskable: str | None) -> pl.Da
 
 def _ask_all(responses: pl.DataFrame, settings: PassSettings, threads: int, parts: Parts) -> pl.DataFrame:
     """Return the rows of all responses: those already in `parts`, and those from new requests."""
-    order, rows_so_far = responses.select(RESPONSE), parts.read()
-    usable, per_item = responses.filter(pl.col("unusable").is_null()), FAMILIES[settings["family"]].per_item
-    asking = asking_of(settings["family"])
+    usable = responses.filter(pl.col("unusable").is_null())
+    unusable = responses.filter(pl.col("unusable").is_not_null())
+    asking, rows = asking_of(settings["family"]), parts.read()
     engine, done, start = None, 0, time.monotonic()
     # Repeats only if a part proves damaged at the end.
-    while True:
-        left = [part for part in _parts(usable, per_item) if not len(part.join(rows_so_far, on=RESPONSE, how="semi"))]
-        if not left:
-            break
+    while left := _parts_left(usable, rows, FAMILIES[settings["family"]].per_item):
         # The config names no other engine for a pass (`config.settings.unaskable`).
         engine = engine or cast(TokenIdEngine, make_engine(settings["asked_with"], threads))
         for part in left:
-            rows = _asked(part, engine, settings, asking)
-            parts.append(rows, engine.provenance)
+            parts.append(_asked(part, engine, settings, asking), engine.provenance)
             done += len(part)
             speed, waiting = done / (time.monotonic() - start), sum(map(len, left)) - done
-            progress = len(usable) - waiting, len(usable), speed, waiting / speed
-            log.info("%d of %d responses, %.1f a second, %.0f s left", *progress)
-        rows_so_far = parts.read()
-    unusable = responses.filter(pl.col("unusable").is_not_null())
+            log.info(
+                "%d of %d responses, %.1f a second, %.0f s left",
+                len(usable) - waiting,
+                len(usable),
+                speed,
+                waiting / speed,
+            )
+        rows = parts.read()
     if len(unusable):
         first = unusable["unusable"][0]
         log.warning("%d of %d responses cannot be asked about: %s", len(unusable), len(responses), first)
-        rows_so_far = pl.concat([rows_so_far, asking.unasked(unusable, settings["settings"])])
-    return order.join(rows_so_far, on=RESPONSE, how="left", maintain_order="left_right").select(rows_so_far.columns)
+        rows = pl.concat([rows, asking.unasked(unusable, settings["settings"])])
+    order = responses.select(RESPONSE)
+    return order.join(rows, on=RESPONSE, how="left", maintain_order="left_right").select(rows.columns)
+
+
+def _parts_left(responses: pl.DataFrame, rows: pl.DataFrame, per_item: bool) -> list[pl.DataFrame]:
+    """Return the parts of the responses that have no row yet."""
+    left = []
+    for part in _parts(responses, per_item):
+        if part.join(rows, on=RESPONSE, how="semi").is_empty():
+            left.append(part)
+    return left
 
 
 def _asked(part: pl.DataFrame, engine: TokenIdEngine, settings: PassSettings, asking: Any) -> pl.DataFrame:
@@ -153,11 +163,11 @@ def _asked(part: pl.DataFrame, engine: TokenIdEngine, settings: PassSettings, as
     prompts = engine.prompts([filled_prompt(settings["asked_with"], question) for question in part["question"]])
     # Imported traces may lack the prompt.
     same = [known in ("", prompt.hash) for known, prompt in zip(part["prompt_hash"], prompts, strict=True)]
-    name = f"models.{settings['asked_with']['model']}"
     if not any(same):
         raise ConfigError(
-            f"{name}: none of {len(part)} prompts matches the prompt_hash of its trace (first: item "
-            f"'{part['item_id'][0]}'); use the prompt, template and tokenizer with which the traces were generated"
+            f"models.{settings['asked_with']['model']}: none of {len(part)} prompts matches the prompt_hash of its "
+            f"trace (first: item '{part['item_id'][0]}'); use the prompt, template and tokenizer with which the traces "
+            "were generated"
         )
     ids = pl.Series([prompt.token_ids for prompt in prompts], dtype=pl.List(pl.UInt32))
     part = part.with_columns(prompt_ids=ids, same=pl.Series(same))
@@ -202,12 +212,14 @@ def write_given_pass(generations: str, settings: GivenPass, output: str) -> None
     own = _own_provenance(source)
     made_with = own.get("pass", {}).get("settings", {})
     for key, value in settings["settings"].items():
-        if (made := made_with.get(key, value)) != value:
-            difference = source, settings["family"], key, value, made
-            log.warning("%s: signals.%s.%s is %s, but the file was made with %s, which is used", *difference)
+        recorded = made_with.get(key, value)
+        if recorded != value:
+            where = f"signals.{settings['family']}.{key}"
+            log.warning("%s: %s is %s, but the file was made with %s, which is used", source, where, value, recorded)
     origin = _origin(generations)
+    answered = [origin[key] for key in ("model", "source_model") if origin.get(key)]
     for model in whose(source, "model"):
-        if model not in (answered := [origin[key] for key in ("model", "source_model") if origin.get(key)]):
+        if model not in answered:
             log.warning("%s: is of the model '%s', and the traces are of %s", source, model, " or ".join(answered))
     about = {"family": settings["family"], "pass": dict(settings), "source_pass": own}
     counts = {"missing_responses": len(missing), "unused_rows": unused}

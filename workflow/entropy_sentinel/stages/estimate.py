@@ -18,7 +18,7 @@ from entropy_sentinel.features.buckets import SCHEMA
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import ProvenanceError
 from entropy_sentinel.frames.estimate import ESTIMATES, SCORES
-from entropy_sentinel.frames.response import item_numbers
+from entropy_sentinel.frames.response import RESPONSE, item_numbers
 from entropy_sentinel.frames.signals import with_reasons
 from entropy_sentinel.signals.observation_frame import DOMAIN, OBSERVATIONS, read_observations
 from entropy_sentinel.statistics.ambiguity import ambiguous_shares
@@ -59,11 +59,9 @@ def estimate(observations: pl.DataFrame, group: str, settings: EstimationSetting
 
     A training benchmark is scored on its `test` rows, any other on all its rows.
     """
-    estimates = {
-        name: part
-        for seen, names in by_signals(observations, settings["estimators"])
-        for name, part in _estimated(seen, group, settings, names).items()
-    }
+    estimates: dict[str, pl.DataFrame] = {}
+    for view, names in by_signals(observations, settings["estimators"]):
+        estimates |= _estimated(view, group, settings, names)
     return pl.concat(estimates[name] for name in settings["estimators"])
 
 
@@ -72,10 +70,10 @@ def by_signals(observations: pl.DataFrame, estimators: Iterable[str]) -> Iterato
 
     In this view, a response without one of the signals has no features.
     """
-    alike: dict[tuple[str, ...], list[str]] = {}
+    names_by_signals: dict[tuple[str, ...], list[str]] = {}
     for name in estimators:
-        alike.setdefault(further_signals(name), []).append(name)
-    for signals, names in alike.items():
+        names_by_signals.setdefault(further_signals(name), []).append(name)
+    for signals, names in names_by_signals.items():
         yield with_reasons(observations, signals, "feature_reason").select(*OBSERVATIONS.schema, *signals), names
 
 
@@ -95,17 +93,17 @@ def _estimated(
         n_training_rows=pl.lit(len(training), pl.UInt32),
         caution=pl.lit(training.caution, pl.String),
     )
-    return {
-        name: _estimates(estimator, score(estimator, scored, slices), domains).select(ESTIMATES.schema.names())
-        for name, estimator in fit_estimators(training, estimators).items()
-    }
+    estimates = {}
+    for name, estimator in fit_estimators(training, estimators).items():
+        accuracies = score(estimator, scored, slices)
+        estimates[name] = _estimates(estimator, accuracies, domains).select(ESTIMATES.schema.names())
+    return estimates
 
 
 def training_rows(observations: pl.DataFrame, group: str, settings: EstimationSettings) -> TrainingRows:
     """Return the rows of a group for fitting: those in its `train` split with a label and features."""
-    return labelled_rows(
-        observations.filter(pl.col("benchmark").is_in(group.split("+")), pl.col("split") == "train"), settings
-    )
+    of_group = observations.filter(pl.col("benchmark").is_in(group.split("+")), pl.col("split") == "train")
+    return labelled_rows(of_group, settings)
 
 
 def labelled_rows(observations: pl.DataFrame, settings: EstimationSettings | Fitting) -> TrainingRows:
@@ -132,24 +130,29 @@ def _domains(rows: pl.DataFrame, trains: pl.Expr) -> pl.DataFrame:
 def _slices(scored: pl.DataFrame) -> dict[str, np.ndarray]:
     """Return the mask of each domain's rows, and under `<domain> labelled` that of its labelled rows."""
     benchmark, labelled = scored["benchmark"].to_numpy(), scored["label"].is_not_null().to_numpy()
-    every = {name: benchmark == name for name in scored["benchmark"].unique(maintain_order=True)}
-    return every | {f"{name} labelled": rows & labelled for name, rows in every.items()}
+    masks = {}
+    for name in scored["benchmark"].unique(maintain_order=True):
+        masks[name] = benchmark == name
+        masks[f"{name} labelled"] = masks[name] & labelled
+    return masks
 
 
 def _estimates(
     estimator: Estimator | FitFailure, accuracies: Mapping[str, float | None], domains: pl.DataFrame
 ) -> pl.DataFrame:
-    """Return one estimator's estimates of all domains, null with the reason."""
-    unfitted = estimator.reason if isinstance(estimator, FitFailure) else None
-    chosen = None if isinstance(estimator, FitFailure) else estimator.chosen
+    """Return one estimator's estimates of all domains, null with the reason; `accuracies` are by name of `_slices`."""
+    if isinstance(estimator, FitFailure):
+        chosen, reason = None, pl.lit(estimator.reason)
+    else:
+        chosen = estimator.chosen
+        reason = pl.when(pl.col("n_rows") == 0).then(pl.lit("no row of the domain has features"))
     names = domains["benchmark"]
-    reason = pl.when(pl.col("n_rows") == 0).then(pl.lit("no row of the domain has features"))
     return domains.with_columns(
         estimator=pl.lit(estimator.name),
         estimated_accuracy=pl.Series([accuracies.get(name) for name in names], dtype=pl.Float64),
         estimated_on_labelled=pl.Series([accuracies.get(f"{name} labelled") for name in names], dtype=pl.Float64),
         hyperparameters=pl.lit(json.dumps(chosen) if chosen else None, pl.String),
-        reason=pl.lit(unfitted, pl.String) if unfitted else reason,
+        reason=reason,
     )
 
 
@@ -176,28 +179,22 @@ def write_estimators(
     trained = rows.filter(pl.col("benchmark").is_in(group.split("+")), pl.col("split") == "train")
     whose = {"model": rows["model"][0], "group": group, "logprobs": logprobs, "ambiguous": ambiguous_shares(trained)}
     paths, parts = dict(zip(settings["estimators"], outputs, strict=True)), []
-    for seen, names in by_signals(rows, settings["estimators"]):
-        training = training_rows(seen, group, settings)
-        fitted = fit_estimators(training, names)
-        for name, estimator in fitted.items():
+    for view, names in by_signals(rows, settings["estimators"]):
+        training = training_rows(view, group, settings)
+        estimators = fit_estimators(training, names)
+        for name, estimator in estimators.items():
             save_estimator(estimator, paths[name], whose | about(estimator, training))
-        parts.append(p_correct(fitted.values(), seen))
+        parts.append(p_correct(estimators.values(), view))
     SCORES.write(pl.concat([SCORES.schema.to_frame(), *parts]), scores, whose)
 
 
 def p_correct(estimators: Iterable[Estimator | FitFailure], observations: pl.DataFrame) -> pl.DataFrame:
     """Return P(correct) of every response with features by every estimator that gives it; contract SCORES."""
-    featured = observations.filter(pl.col("feature_reason").is_null())
-    probabilities = {
-        estimator.name: estimator.p_correct(featured)
-        for estimator in estimators
-        if isinstance(estimator, Estimator) and len(featured)
-    }
-    parts = [
-        featured.select(
-            "model", "benchmark", "item_id", "sample", estimator=pl.lit(name), p=pl.Series(p, dtype=pl.Float64)
-        )
-        for name, p in probabilities.items()
-        if p is not None
-    ]
-    return pl.concat([SCORES.schema.to_frame(), *parts])
+    featured = observations.filter(_FEATURED)
+    parts = [SCORES.schema.to_frame()]
+    for estimator in estimators if len(featured) else ():
+        p = None if isinstance(estimator, FitFailure) else estimator.p_correct(featured)
+        if p is not None:
+            column = pl.Series(p, dtype=pl.Float64)
+            parts.append(featured.select(*RESPONSE, estimator=pl.lit(estimator.name), p=column))
+    return pl.concat(parts)

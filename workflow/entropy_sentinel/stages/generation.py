@@ -107,16 +107,18 @@ def with_commit(settings: AskedSettings, study: Path) -> AskedSettings:
 def generate(items: pl.DataFrame, keys: Sequence[Key], settings: AskedSettings, engine: Engine, parts: Parts) -> None:
     """Answer the requests `keys` on `items` (contract BENCHMARKS) and append their rows to `parts`."""
     questions = dict(items.select("item_id", "question").iter_rows())
-    seeds = [request_seed(settings["seed"], settings["model"], *key) for key in keys]
+    seeds = [request_seed(settings["seed"], settings["model"], item_id, sample) for item_id, sample in keys]
+    prompts = [filled_prompt(settings, questions[item_id]) for item_id, _ in keys]
     progress = Progress(len(keys), settings["sampling"].get("max_tokens"), engine.under_way)
-    answers = engine.answer([filled_prompt(settings, questions[item_id]) for item_id, _ in keys], seeds)
+    answers = engine.answer(prompts, seeds)
     # Always closed: an engine with running requests would keep the process from ending.
     with progress_in_log(progress), closing(answers):
-        for positions, responses in _batches(answers, len(keys), progress):
+        for batch in _batches(answers, len(keys), progress):
+            places = [place for place, _ in batch]
             rows = to_frame(
-                [keys[position] for position in positions],
-                [seeds[position] for position in positions],
-                responses,
+                [keys[place] for place in places],
+                [seeds[place] for place in places],
+                [response for _, response in batch],
                 parts.run,
             )
             for item_id, sample, reason in rows.select("item_id", "sample", "finish_reason").iter_rows():
@@ -128,39 +130,36 @@ def generate(items: pl.DataFrame, keys: Sequence[Key], settings: AskedSettings, 
 def filled_prompt(settings: PromptSettings, question: str) -> Asked:
     """Return the prompt for a question: a chat, or plain text that the model continues."""
     values = settings.get("prompt_variables", {}) | {"question": question}
-    if text := settings.get("text"):
+    text = settings.get("text")
+    if text:
         return filled_text(text, **values)
     return filled(settings.get("messages") or PROMPTS[settings["prompt"]].chat, **values)
 
 
 def _batches(
     answers: Iterable[tuple[int, Response]], total: int, progress: Progress
-) -> Iterator[tuple[tuple[int, ...], tuple[Response, ...]]]:
-    """Yield answers in batches, as (positions, responses).
+) -> Iterator[list[tuple[int, Response]]]:
+    """Yield answers, each with the place of its request, in batches.
 
     If the engine fails or leaves a request unanswered, all answers so far are yielded before the error is raised.
     """
     batch: list[tuple[int, Response]] = []
     last, done = time.monotonic(), 0
     try:
-        for answer in answers:
-            batch.append(answer)
-            progress.count_response(answer[1].n_tokens)
+        for place, response in answers:
+            batch.append((place, response))
+            progress.count_response(response.n_tokens)
             now = time.monotonic()
             if len(batch) >= PART_RESPONSES or now - last >= PART_SECONDS or done + len(batch) == total:
                 done, last = done + len(batch), now
-                yield _transposed(batch)
+                yield batch
                 batch = []
         if done < total:
             raise EntropySentinelError(f"the engine answered {done + len(batch)} of {total} requests")
     except Exception:
         if batch:
-            yield _transposed(batch)
+            yield batch
         raise
-
-
-def _transposed(batch: Sequence[tuple[int, Response]]) -> tuple[tuple[int, ...], tuple[Response, ...]]:
-    return tuple(position for position, _ in batch), tuple(response for _, response in batch)
 
 
 def request_keys(items: pl.DataFrame, samples: int) -> list[Key]:

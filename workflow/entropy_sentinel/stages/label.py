@@ -40,10 +40,10 @@ def write_labels(
     ask = _Asking(benchmark, generations, sources, whose)
     frame, facts = ask(settings, ask.responses)
     write_exchanges(ask.exchanges, output)
-    shown = frame.filter(pl.col("reason").ne_missing(NO_REFERENCE))
-    if len(shown) and shown["label"].null_count() == len(shown):
-        (reason, count), *_ = shown["reason"].value_counts(sort=True).rows()
-        log.warning("the judge gave no label to any of %d responses: %s (%d)", len(shown), reason, count)
+    judged = frame.filter(pl.col("reason").ne_missing(NO_REFERENCE))
+    if len(judged) and judged["label"].null_count() == len(judged):
+        reason, count = judged["reason"].value_counts(sort=True).row(0)
+        log.warning("the judge gave no label to any of %d responses: %s (%d)", len(judged), reason, count)
     # `judge` is that of the path (jobs/inputs.py).
     place = {"judge": settings["replaces"], "labelled_by": settings["judge"]} if "replaces" in settings else {}
     LABELS.write(frame, output, {**settings, **place, **whose, **facts})
@@ -78,10 +78,11 @@ class _Asking:
 
     def _imported(self, settings: JudgeSettings, responses: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
         # A file is in the model's folder within the judge's: see judges/settings.py.
-        source = next((path for path in self.sources if Path(path).parents[1] == Path(settings["path"])), None)
-        if source is None:
+        own = [path for path in self.sources if Path(path).parents[1] == Path(settings["path"])]
+        if not own:
             # The benchmark has no references and no file of labels.
             return label(self.items, responses, None)[0], {"source": None}
+        source = own[0]
         # The file is checked against all responses, including those that this judge does not label.
         frame, counts = import_labels(self.responses, source)
         frame = responses.select(SAMPLE).join(frame, on=SAMPLE, how="left", maintain_order="left")
@@ -90,15 +91,16 @@ class _Asking:
     def _combined(self, settings: JudgeSettings, responses: pl.DataFrame) -> tuple[pl.DataFrame, dict[str, Any]]:
         facts: dict[str, Any] = {}
 
-        def member(name: str, about: pl.DataFrame) -> pl.DataFrame:
-            frame, facts[name] = self(settings["members"][name], about)
+        def ask_member(name: str, responses: pl.DataFrame) -> pl.DataFrame:
+            frame, facts[name] = self(settings["members"][name], responses)
             return frame
 
-        members = {name: partial(member, name) for name in settings["judges"]}
+        members = {name: partial(ask_member, name) for name in settings["judges"]}
         frame, counts = COMBINATIONS[settings["kind"]](members, responses)
         for name, count in counts.items():
             log.info("%s labelled %d of %d responses that it was asked about", name, count["labelled"], count["asked"])
-        return frame, {"counts": {name: count | facts.get(name, {}) for name, count in counts.items()}}
+            count.update(facts.get(name, {}))
+        return frame, {"counts": counts}
 
 
 def write_served_labels(
@@ -124,7 +126,8 @@ def write_exchanges(exchanges: list[dict[str, Any]], output: str) -> None:
     path.unlink(missing_ok=True)
     if exchanges:
         with whole_file(path) as partial:
-            partial.write_text("".join(json.dumps(exchange) + "\n" for exchange in exchanges))
+            lines = [json.dumps(exchange) + "\n" for exchange in exchanges]
+            partial.write_text("".join(lines))
 
 
 def make_judge(settings: JudgeSettings) -> Judge:
@@ -142,19 +145,18 @@ def label(
     """
     joined = responses.with_columns(cut_off=CUT_OFF).join(items, on="item_id", how="left", maintain_order="left")
     referenced = joined["reference"].is_not_null()
-    cases = [
-        Case(row["question"], row["text"], row["reference"], truncated=row["cut_off"], **(whose or {}))
-        for row in joined.filter(referenced).iter_rows(named=True)
-    ]
-    verdicts = [Verdict(None, reason=NO_REFERENCE)] * len(joined)
+    cases = []
+    for row in joined.filter(referenced).iter_rows(named=True):
+        cases.append(Case(row["question"], row["text"], row["reference"], truncated=row["cut_off"], **(whose or {})))
     judged = judge.judge(cases) if judge else []
     if len(judged) != len(cases) or not all(isinstance(verdict, Verdict) for verdict in judged):
         raise InputError(
             f"judge {judge and judge.software}: must return a Verdict for each of {len(cases)} cases, returned "
             f"{len(judged)}: {judged[:1]!r:.100}"
         )
-    for position, verdict in zip(referenced.arg_true(), judged, strict=True):
-        verdicts[position] = verdict
+    verdicts = [Verdict(None, reason=NO_REFERENCE)] * len(joined)
+    for place, verdict in zip(referenced.arg_true(), judged, strict=True):
+        verdicts[place] = verdict
     frame = LABELS.frame(
         {
             "item_id": joined["item_id"],
@@ -165,9 +167,9 @@ def label(
             "caution": [verdict.caution for verdict in verdicts],
         }
     )
-    exchanges = [
-        {"item_id": item_id, "sample": sample, "reason": verdict.reason, **verdict.exchange}
-        for (item_id, sample), verdict in zip(joined.select(SAMPLE).rows(), verdicts, strict=True)
-        if verdict.exchange
-    ]
+    exchanges = []
+    for (item_id, sample), verdict in zip(joined.select(SAMPLE).rows(), verdicts, strict=True):
+        if verdict.exchange:
+            about = {"item_id": item_id, "sample": sample, "reason": verdict.reason}
+            exchanges.append(about | dict(verdict.exchange))
     return frame, exchanges

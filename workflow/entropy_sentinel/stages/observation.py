@@ -32,15 +32,15 @@ def write_observations(
 ) -> None:
     """Join the files of one model, one of each kind per benchmark, into one.
 
-    `signals` are files of further signals. Raises ProvenanceError
-    if the traces differ in the kind of log-probabilities, or in the commit of the weights.
+    `signals` are files of further signals. Raises ProvenanceError if the traces differ in the kind of
+    log-probabilities, or in the commit of the weights.
     """
-    kinds = {path: {key: read_provenance(path).get(key) for key in ONE_KIND} for path in features}
-    first = next(iter(kinds))
-    for path, kind in kinds.items():
-        if kind != kinds[first]:
+    first_kind = _kind(features[0])
+    for path in features[1:]:
+        kind = _kind(path)
+        if kind != first_kind:
             raise ProvenanceError(
-                f"{path}: its traces differ in kind from those of {first}: {kind} instead of {kinds[first]}; "
+                f"{path}: its traces differ in kind from those of {features[0]}: {kind} instead of {first_kind}; "
                 "generate both with the same settings"
             )
     frame = observe(
@@ -48,17 +48,22 @@ def write_observations(
         pl.concat(map(LABELS.read, labels)),
         pl.concat(map(FEATURE_FRAME.read, features)),
     )
-    about: dict[str, Any] = {"logprobs": kinds[first], "split": dict(split)}
-    by_family: dict[str, list[str]] = {}
+    about: dict[str, Any] = {"logprobs": first_kind, "split": dict(split)}
+    files_by_family: dict[str, list[str]] = {}
     for path in signals:
-        by_family.setdefault(read_provenance(path)["family"], []).append(path)
-    for family, paths in by_family.items():
+        files_by_family.setdefault(read_provenance(path)["family"], []).append(path)
+    for family, paths in files_by_family.items():
         contract = contract_of(FAMILIES[family])
         rows = pl.concat(contract.read(path) for path in paths)
         frame = frame.join(rows, on=RESPONSE, how="left", maintain_order="left", validate="1:1")
-    if by_family:
-        about["families"] = list(by_family)
-    observations_of(by_family).write(frame, output, about)
+    if files_by_family:
+        about["families"] = list(files_by_family)
+    observations_of(files_by_family).write(frame, output, about)
+
+
+def _kind(path: str) -> dict[str, Any]:
+    provenance = read_provenance(path)
+    return {key: provenance.get(key) for key in ONE_KIND}
 
 
 def _splits_and_kinds(items: pl.DataFrame, split: SplitSettings) -> pl.DataFrame:

@@ -48,7 +48,8 @@ class Parts:
         for path in [*self._files(), self.folder / FINISHED]:
             if path.exists() and self._metadata(path).get("identity") != self.identity:
                 _delete(path)
-        self.run = max((int(path.name.split("-")[1]) + 1 for path in self._files()), default=0)
+        earlier_runs = [int(path.name.split("-")[1]) for path in self._files()]
+        self.run = max(earlier_runs) + 1 if earlier_runs else 0
         return self
 
     def __exit__(
@@ -58,9 +59,12 @@ class Parts:
 
     def read(self) -> pl.DataFrame:
         """Return all rows so far; of rows with the same key, the first."""
-        frames = [frame for path in self._files() if (frame := self._load(path)) is not None]
-        empty = self.contract.schema.to_frame()
-        return pl.concat([empty, *frames]).unique(list(self.contract.key), keep="first", maintain_order=True)
+        frames = [self.contract.schema.to_frame()]
+        for path in self._files():
+            frame = self._load(path)
+            if frame is not None:
+                frames.append(frame)
+        return pl.concat(frames).unique(list(self.contract.key), keep="first", maintain_order=True)
 
     def append(self, frame: pl.DataFrame, facts: Mapping[str, str]) -> None:
         """Add the rows of `frame` as one file, with facts about this run, such as its engine."""

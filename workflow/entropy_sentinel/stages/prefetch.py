@@ -28,8 +28,10 @@ def prefetch_dataset(settings: Mapping[str, Any], output: str) -> None:
     """Download a benchmark's data set, with the keys of its section, to the cache and read it once."""
     dataset = settings["dataset"]
     folder = _prefetch("dataset", dataset, settings["revision"], output)
-    rows = sum(1 for _ in folder_rows(folder, settings["configs"], settings["split"], dataset))
-    log.info("%s: %d rows", dataset, rows)
+    n_rows = 0
+    for _ in folder_rows(folder, settings["configs"], settings["split"], dataset):
+        n_rows += 1
+    log.info("%s: %d rows", dataset, n_rows)
 
 
 def _prefetch(kind: Kind, repo_id: str, revision: str | None, output: str, ignore: tuple[str, ...] = ()) -> str:
