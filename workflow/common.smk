@@ -31,7 +31,7 @@ from entropy_sentinel.jobs.content import as_made, as_recorded, with_content
 from entropy_sentinel.jobs.fingerprint import fingerprint
 from entropy_sentinel.jobs.outputs import check_folders, keep
 from entropy_sentinel.jobs.ownership import clear
-from entropy_sentinel.jobs.terminal import Work, show_jobs
+from entropy_sentinel.jobs.terminal import show_jobs
 from entropy_sentinel.jobs.versions import announce_versions
 from entropy_sentinel.signals.catalogue import FAMILIES, module_of, rules_of
 from snakemake.common.configfile import load_configfile
@@ -98,7 +98,7 @@ generations.announce_servers(CONFIG)
 if not workflow.subprocess_exec:
     announce_run(CONFIG.generation.engine_idle_s, workflow.is_main_process)
 ESTIMATORS_OF = {file: GROUPS[group] for file, group in GROUP_FILES.items()}
-JOB_LINES = show_jobs(workflow, Work(CONFIG, ESTIMATORS_OF, ESTIMATE_BATCHES))
+JOB_LINES = show_jobs(workflow)
 
 LAYOUT = StudyLayout(CONFIG.study)
 RESULTS, LOGS = LAYOUT.results, LAYOUT.logs

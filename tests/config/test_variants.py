@@ -6,7 +6,6 @@ from studies import study as paper
 
 from entropy_sentinel.config.generations import generation_settings
 from entropy_sentinel.config.sections import Config
-from entropy_sentinel.jobs.terminal import Work
 
 PROMPT = {"user": "{question} Be {level} % sure, {name}."}
 
@@ -41,10 +40,3 @@ def test_prompt_and_variables_of_a_model_reach_only_its_jobs():
     plain, sure = (generation_settings(config, model, "gsm8k") for model in ("qwen3-8b", "sure"))
     assert (sure["prompt"], sure["prompt_variables"]) == ("level", {"level": "90", "name": "{question}"})
     assert "prompt_variables" not in plain
-
-
-def test_progress_counts_the_responses_of_each_model(tmp_path, monkeypatch):
-    monkeypatch.setattr("entropy_sentinel.frames.contract.count_rows", lambda path: 7)
-    work = Work(study(many={"extends": "qwen3-8b", "samples": 10}), {}, {})
-    for model, expected in (("qwen3-8b", 7), ("many", 70)):
-        assert work("generation", {"model": model, "benchmark": "gsm8k"}) == (expected, "responses")

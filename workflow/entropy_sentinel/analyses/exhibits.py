@@ -44,18 +44,17 @@ def read_several(contract: Contract, paths: Sequence[str], expected: Mapping[str
     `expected` has the values that a column can have. Raises ContractError for a file whose rows belong to another
     model or group, or to one that an earlier file already has.
     """
-    frames, seen = [], dict[str, str]()
+    frames, path_by_owner = [], dict[str, str]()
     for path in paths:
         frame = contract.check(contract.read(path), path)
-        for owner in frame.select(expected.keys()).unique().iter_rows(named=True):
-            named = ", ".join(f"{column} '{value}'" for column, value in owner.items())
-            if any(value not in expected[column] for column, value in owner.items()):
-                raise ContractError(f"{path}: its rows are of {named}, which is not in this study; delete it")
-            if named in seen:
-                raise ContractError(
-                    f"{path}: its rows are of {named}, and so are those of {seen[named]}; delete the wrong file"
-                )
-            seen[named] = path
+        for values in frame.select(expected.keys()).unique().iter_rows(named=True):
+            owner = ", ".join(f"{column} '{value}'" for column, value in values.items())
+            if any(value not in expected[column] for column, value in values.items()):
+                raise ContractError(f"{path}: its rows are of {owner}, which is not in this study; delete it")
+            if owner in path_by_owner:
+                whose = f"of {owner}, and so are those of {path_by_owner[owner]}"
+                raise ContractError(f"{path}: its rows are {whose}; delete the wrong file")
+            path_by_owner[owner] = path
         frames.append(frame)
     return pl.concat(frames)
 

@@ -117,9 +117,12 @@ def _judged(files: list[Path], judge: str | None) -> "tuple[Config, str]":
 
 def _call(files: list[Path], config: "Config", judge: str) -> str:
     """Return the command that labels this sample, quoted for a shell."""
-    options = [part for file in files for part in ("-c", str(file))]
-    options += ["--judge", judge] if judge != config.run.judges[0] else []
-    return shlex.join(["entropy-sentinel", "audit", *options])
+    words = ["entropy-sentinel", "audit"]
+    for file in files:
+        words += ["-c", str(file)]
+    if judge != config.run.judges[0]:
+        words += ["--judge", judge]
+    return shlex.join(words)
 
 
 def _sample(config: "Config", judge: str, size: int | None, seed: int | None, new: bool) -> "AuditSample":
@@ -128,12 +131,12 @@ def _sample(config: "Config", judge: str, size: int | None, seed: int | None, ne
 
     path = sample_file(config.study, judge)
     if new or not path.exists():
-        drawing = SIZE if size is None else size, SEED if seed is None else seed
-        sample = draw_sample(population(config, judge), config.study, judge, *drawing)
-        about = sample.about
-        drawn = sum(stratum["drawn"] > 0 for stratum in about["strata"])
+        size, seed = SIZE if size is None else size, SEED if seed is None else seed
+        sample = draw_sample(population(config, judge), config.study, judge, size, seed)
+        strata = sample.about["strata"]
+        n_drawn = sum(stratum["drawn"] > 0 for stratum in strata)
         say(
-            f"{path}: {len(sample.rows)} responses drawn from {drawn} of {len(about['strata'])} strata "
+            f"{path}: {len(sample.rows)} responses drawn from {n_drawn} of {len(strata)} strata "
             "(model, benchmark and verdict): one from each stratum, the rest in proportion to stratum size"
         )
         return sample

@@ -35,7 +35,8 @@ def _by_panel(parameters: Iterable[Any], context: Any) -> Records:
     sections: Records = {"Arguments": []}
     further: Records = {"Options": []}
     for parameter in parameters:
-        if (record := parameter.get_help_record(context)) is None:
+        record = parameter.get_help_record(context)
+        if record is None:
             continue
         if parameter.param_type_name == "argument":
             name, text = record

@@ -96,15 +96,14 @@ def command(
             partial.write_text(text_of(start, str(study)), encoding="utf-8")
             load_config(read_config([BASE, partial]), str(study))
     for name, benchmark in start.benchmarks.items():
-        facts = [
-            f"question '{benchmark.question}'",
-            f"reference '{benchmark.reference}'" if benchmark.reference else None,
-        ]
-        facts += [
-            f"options {_columns(benchmark.options)}" if benchmark.options else None,
-            None if name in start.labelled else "no labels",
-        ]
-        typer.echo(f"{name}: {benchmark.path}, {', '.join(filter(None, facts))}")
+        facts = [benchmark.path, f"question '{benchmark.question}'"]
+        if benchmark.reference:
+            facts.append(f"reference '{benchmark.reference}'")
+        if benchmark.options:
+            facts.append(f"options {_columns(benchmark.options)}")
+        if name not in start.labelled:
+            facts.append("no labels")
+        typer.echo(f"{name}: {', '.join(facts)}")
     typer.echo(f"{study}: read it, then run: snakemake --dry-run --quiet rules --configfile {study}")
 
 
@@ -146,4 +145,5 @@ def _of_log(study: Path, log: list[str], by: str, labels: list[str], scorer: str
 
 
 def _columns(names: str | tuple[str, ...]) -> str:
-    return ", ".join(f"'{name}'" for name in ([names] if isinstance(names, str) else names))
+    columns = [names] if isinstance(names, str) else names
+    return ", ".join(f"'{name}'" for name in columns)

@@ -25,10 +25,8 @@ _LOGS, _STUDIES = "Logs of a deployed model", "Studies"
 _OF_LOGS = {"features", "fit", "estimate", "compare", "score", "monitor", "sample", "judge"}
 # The function of each subcommand by name, or the app if it has subcommands; first those of this folder.
 _DECLARED: dict[str, Callable[..., None] | typer.Typer] = extensions.declared("commands")
-COMMANDS = {
-    name: _DECLARED[name]
-    for name in sorted(_DECLARED, key=lambda name: extensions.module_of("commands", name) != commands.__name__)
-}
+_NAMES = sorted(_DECLARED, key=lambda name: extensions.module_of("commands", name) != commands.__name__)
+COMMANDS = {name: _DECLARED[name] for name in _NAMES}
 
 app = typer.Typer(
     name="entropy-sentinel",
@@ -85,7 +83,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         app(arguments, prog_name=app.info.name)
     except SystemExit:
-        if failures := extensions.failures():
+        failures = extensions.failures()
+        if failures:
             _say("\n".join(failures))
         raise
     except (EntropySentinelError, OSError) as error:

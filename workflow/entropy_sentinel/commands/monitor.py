@@ -46,7 +46,9 @@ State = Annotated[
 
 def _option(output: Output) -> inspect.Parameter:
     """Return the command's option for an output."""
-    names = [f"--{output.name}", *([output.short] if output.short else [])]
+    names = [f"--{output.name}"]
+    if output.short:
+        names.append(output.short)
     declared = typer.Option(
         *names, metavar=output.metavar, envvar=output.variable, rich_help_panel=Panel.FILES, help=output.meaning
     )
@@ -99,11 +101,22 @@ def command(estimator: Estimator, logs: Logs, state: State = None, json: Json = 
     show(map(one_line, result.problems.lines()), sys.stderr)
     failed = list(_failures(result, targets))
     show(failed, sys.stderr)
-    quiet = ERROR if failed else NOTHING if result.silent else INCOMPLETE if result.incomplete else 0
     if not failed:
         remember(result)
-    if status := ALERT if result.calling else quiet:
+    status = _status(result, has_failures=bool(failed))
+    if status:
         raise typer.Exit(status)
+
+
+def _status(result: "Monitored", has_failures: bool) -> int:
+    """Return the exit status."""
+    if result.calling:
+        return ALERT
+    if has_failures:
+        return ERROR
+    if result.silent:
+        return NOTHING
+    return INCOMPLETE if result.incomplete else 0
 
 
 def _failures(result: "Monitored", targets: dict[str, Any]) -> Iterator[str]:
@@ -138,12 +151,14 @@ def _checked(targets: dict[str, Any], inputs: list[Path], logs: list[str], state
 
     if not logs:
         raise InputError("LOGS: must name at least one file of responses, was only estimators")
+    outputs = {}
     for name, target in targets.items():
         if target is not None:
             OUTPUTS[name].check(target)
-    written = {f"--{name}": target for name, target in targets.items() if OUTPUTS[name].is_file}
+            if OUTPUTS[name].is_file:
+                outputs[f"--{name}"] = target
     paths = paths_of(logs, state)
-    check_outputs(written, [*inputs, *paths])
+    check_outputs(outputs, [*inputs, *paths])
     return paths
 
 

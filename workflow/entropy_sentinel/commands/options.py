@@ -55,19 +55,27 @@ def taking(options: type[Options], *more: inspect.Parameter, **defaults: Any) ->
     """Return a decorator that replaces a command's `**options` by one option per field of the class, plus `more`.
 
     Options are sorted by panel. `defaults` replace the defaults of the class; ... makes an option required.
+
+    The signatures of commands are not written out like those of the verbs (docs/made/signatures.py): only Typer calls a
+    command, its outputs (`more`) also come from extensions, and a hundred options would each need a line with an
+    annotation that says again what the class says.
     """
 
-    def made(command: Command) -> Command:
+    def decorated(command: Command) -> Command:
         own = inspect.signature(command, eval_str=True).parameters.values()
-        given = [parameter for parameter in own if parameter.kind is not inspect.Parameter.VAR_KEYWORD]
-        fields = [_parameter(options, name, field, defaults) for name, field in in_order(options).items()]
-        every = sorted([*more, *given, *fields], key=_panel)
-        named = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in every]
+        parameters = [*more, *own]
+        for name, field in in_order(options).items():
+            parameters.append(_parameter(options, name, field, defaults))
+        named = []
+        for parameter in parameters:
+            if parameter.kind is not inspect.Parameter.VAR_KEYWORD:
+                named.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+        named.sort(key=_panel)
         command.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
         command.__annotations__ = {parameter.name: parameter.annotation for parameter in named}
         return command
 
-    return made
+    return decorated
 
 
 def _panel(parameter: inspect.Parameter) -> int:
@@ -77,23 +85,30 @@ def _panel(parameter: inspect.Parameter) -> int:
 
 def _parameter(options: type[Options], name: str, field: FieldInfo, defaults: Mapping[str, Any]) -> inspect.Parameter:
     """Return the command's option for the field `name`."""
-    how, switch = shown(field), field.annotation is bool
+    how, is_switch = shown(field), field.annotation is bool
+    names = [f"--{name.replace('_', '-')}"]
+    if how.short:
+        names.append(how.short)
     known = choices(field)
-    says = meaning(field) + (" Repeat it for more." if is_list(field) else "")
+
+    def complete(incomplete: str) -> list[str]:
+        return [choice for choice in known if choice.startswith(incomplete)]
+
     declared = typer.Option(
-        f"--{name.replace('_', '-')}",
-        *([how.short] if how.short else []),
+        *names,
         metavar=how.metavar or (f"<{'|'.join(known)}>" if known else None),
-        parser=None if switch else _parser(options, name),
+        parser=None if is_switch else _parser(options, name),
         rich_help_panel=how.panel,
-        autocompletion=(lambda incomplete: [name for name in known if name.startswith(incomplete)]) if known else None,
-        help=says,
+        autocompletion=complete if known else None,
+        help=meaning(field) + (" Repeat it for more." if is_list(field) else ""),
     )
-    kind = bool if switch else list[str] if is_list(field) else str | None
+    kind = bool if is_switch else list[str] if is_list(field) else str | None
     default = defaults.get(name, field.default)
-    default = inspect.Parameter.empty if default is ... else default
     return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, declared]
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if default is ... else default,
+        annotation=Annotated[kind, declared],
     )
 
 
@@ -189,9 +204,9 @@ def load_study(files: Iterable[Path]) -> "Config":
 def load_made_study(files: Iterable[Path]) -> "Config":
     """Return the study of `load_study`; raise InputError, with the names of other studies, if it has no results."""
     config = load_study(files)
-    made = sorted(path.name for path in Path("results").glob("*") if path.is_dir())
-    if config.study not in made:
-        others = f"; there are results of {', '.join(made)}" if made else ""
+    studies = sorted(path.name for path in Path("results").glob("*") if path.is_dir())
+    if config.study not in studies:
+        others = f"; there are results of {', '.join(studies)}" if studies else ""
         raise InputError(
             f"results/{config.study}: no results of study '{config.study}'{others}. Name the config of "
             "another study with -c, such as -c demo/config.yaml after `make demo`"

@@ -219,11 +219,10 @@ def score(
             f"{output}: {len(scores):,} responses, {without:,} of them without P(correct)"
             + ("" if mean is None else f"; mean P(correct) {mean:.3f}")
         )
-    if unlike := scores.filter("unfamiliar")["benchmark"].unique(maintain_order=True).to_list():
-        say(
-            f"unfamiliar: {listed(unlike, 5)}: unlike every labelled domain, so P(correct) may be far off; label some",
-            err=True,
-        )
+    unfamiliar = scores.filter("unfamiliar")["benchmark"].unique(maintain_order=True).to_list()
+    if unfamiliar:
+        why = "unlike every labelled domain, so P(correct) may be far off; label some"
+        say(f"unfamiliar: {listed(unfamiliar, 5)}: {why}", err=True)
     for flag, reason in general_flags(loaded, read.taken).items():
         say(f"{flag}: {reason}", err=True)
     report(read.problems)
@@ -235,7 +234,7 @@ def _events(scores: "pl.DataFrame") -> str:
 
     from entropy_sentinel.monitor.showing.open_telemetry import events
 
-    return "".join(f"{dumps(event)}\n" for event in events(scores))
+    return "".join(dumps(event) + "\n" for event in events(scores))
 
 
 @taking(SampleOptions, budget=...)
@@ -333,10 +332,11 @@ def _prospects(prospects: "pl.DataFrame") -> "Table":
     from entropy_sentinel.report.terminal import table
 
     wide = prospects.pivot("error", index=["domains", "labels"], values="usable")
-    headings = ["domains", "labels each", *(f"off by {float(error):.2f}" for error in wide.columns[2:])]
-    return table(
-        headings, [[str(n), str(labels), *(f"{share:.0%}" for share in shares)] for n, labels, *shares in wide.rows()]
-    )
+    headings = ["domains", "labels each"] + [f"off by {float(error):.2f}" for error in wide.columns[2:]]
+    rows = []
+    for n_domains, n_labels, *shares in wide.rows():
+        rows.append([str(n_domains), str(n_labels)] + [f"{share:.0%}" for share in shares])
+    return table(headings, rows)
 
 
 def _table(slices: "pl.DataFrame", by: list[str], level: float) -> "Table":
@@ -354,12 +354,11 @@ def _table(slices: "pl.DataFrame", by: list[str], level: float) -> "Table":
     }
     shares = {name: heading for name, heading in shares.items() if name in slices.columns}
     headings = [", ".join(by) or ALL, *counts.values(), *shares.values()]
-    rows = [
-        [
-            ", ".join("-" if row[name] is None else str(row[name]) for name in by) or EVERYTHING,
-            *(f"{row[name]:,}" for name in counts),
-            *(_in_brackets(number(row[name]), name, row) for name in shares),
-        ]
-        for row in slices.iter_rows(named=True)
-    ]
+    rows = []
+    for row in slices.iter_rows(named=True):
+        values = ["-" if row[name] is None else str(row[name]) for name in by]
+        cells = [", ".join(values) or EVERYTHING]
+        cells += [f"{row[name]:,}" for name in counts]
+        cells += [_in_brackets(number(row[name]), name, row) for name in shares]
+        rows.append(cells)
     return table(headings, rows)

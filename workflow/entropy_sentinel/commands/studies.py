@@ -140,7 +140,8 @@ def serve(
     settings = served_settings(config, model)
     words, environment = server_command(settings, host, port), server_environment(settings, config.generation.threads)
     if show:
-        typer.echo(shlex.join([*(f"{name}={value}" for name, value in environment.items()), *words]))
+        variables = [f"{name}={value}" for name, value in environment.items()]
+        typer.echo(shlex.join([*variables, *words]))
         return
     address = os.uname().nodename if host == "0.0.0.0" else "localhost"
     typer.echo(config_snippet(config, model, f"http://{address}:{port}/v1") + "\n")
@@ -159,9 +160,9 @@ def schema(which: Which = Kind.study, configfile: SchemaFiles = [], output: Outp
     # The files may have errors, which the schema helps to mend.
     paths = [BASE] if which is Kind.study and configfile and Path(BASE).is_file() else []
     extensions.use(read_config([*paths, *configfile]).get("extensions") or [])
-    made = study_schema() if which is Kind.study else monitor_schema()
+    text = study_schema() if which is Kind.study else monitor_schema()
     if output is None:
-        typer.echo(made, nl=False)
+        typer.echo(text, nl=False)
         return
     check_outputs({"--output": output}, [BASE])
-    write_whole(output, made)
+    write_whole(output, text)

@@ -1,6 +1,7 @@
 """`entropy-sentinel features` and `fit`: from logs and labels to an estimator."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -126,7 +127,8 @@ def features(
     names = ", ".join(map(str, written))
     say(f"{names}: {len(rows):,} responses, {without:,} of them without features")
     for reason, count in rows["reason"].drop_nulls().value_counts(sort=True).head(_REASONS).iter_rows():
-        if (remedy := remedy_of(reason)) is not None:
+        remedy = remedy_of(reason)
+        if remedy is not None:
             say(f"{count:,} without features: {reason}; {remedy}", err=True)
     if left_out:
         say(left_out, err=True)
@@ -200,26 +202,33 @@ def fit(
     if json:
         print_json({"name": fitted.estimator.name, **fitted.about})
         return
-    about, chosen = fitted.about, fitted.about["chosen"] or {}
-    domains = about["group"].split("+")
-    # The validation below lists all domains.
-    named = about["group"] if len(domains) <= 3 else f"{len(domains)} domains"
-    say(
-        f"{output}: {estimator}, fitted on {about['n_training_rows']:,} responses of {about['model']} to "
-        f"{named}; {number(about['training_accuracy'])} of them are correct"
-    )
+    say(f"{output}: {_fitted_on(estimator, fitted.about)}")
     for answer in fitted.validation.answers if fitted.validation else ():
         headline(answer.verdict, answer.scope)
+    chosen = fitted.about["chosen"] or {}
     if "method" in chosen:
         errors = [f"{name} {number(error)}" for name, error in chosen.get("leave_one_out_aee", {}).items()]
         say(f"took {chosen['method']}: {chosen['reason']}" + (f" ({', '.join(errors)})" if errors else ""))
-    if about["caution"]:
-        say(f"caution: {about['caution']}")
+    if fitted.about["caution"]:
+        say(f"caution: {fitted.about['caution']}")
     if fitted.validation:
         _show_validation(fitted.validation, verbose)
-    familiarity = familiarity_of(about)
+    familiarity = familiarity_of(fitted.about)
     for line in [NO_WORDS] if familiarity is None else familiarity.lines():
         say(line)
+
+
+def _fitted_on(estimator: str, about: Mapping[str, Any]) -> str:
+    """Return a sentence about the responses that an estimator was fitted on."""
+    from entropy_sentinel.frames.printable import number
+
+    n_domains = about["group"].count("+") + 1
+    # The validation lists all domains.
+    domains = about["group"] if n_domains <= 3 else f"{n_domains} domains"
+    return (
+        f"{estimator}, fitted on {about['n_training_rows']:,} responses of {about['model']} to {domains}; "
+        f"{number(about['training_accuracy'])} of them are correct"
+    )
 
 
 # Reasons for a verdict that are printed without --verbose: the first ones, and what it would take.
@@ -235,14 +244,14 @@ def _show_validation(validation: "Validation", verbose: bool) -> None:
         show([table(*validation.table())])
     for answer in validation.answers:
         say(f"verdict{answer.scope}: {answer.verdict}")
-        lines = list(answer.lines())
-        shown = lines if verbose else [*lines[:_FIRST], *(line for line in lines[_FIRST:] if _NEEDED in line)]
-        for line in shown:
-            say(f"  {line}")
+        for place, line in enumerate(answer.lines()):
+            if verbose or place < _FIRST or _NEEDED in line:
+                say(f"  {line}")
     if not verbose:
         say("--verbose prints every reason")
-    if found := validation.calibration:
+    calibration = validation.calibration
+    if calibration:
         say(
-            f"P(correct) of single responses, on held-out domains: Brier score {found.brier:.3f}, mean calibration "
-            f"error {found.ece:.3f} ({found.n:,} responses)"
+            f"P(correct) of single responses, on held-out domains: Brier score {calibration.brier:.3f}, mean "
+            f"calibration error {calibration.ece:.3f} ({calibration.n:,} responses)"
         )

@@ -225,12 +225,6 @@ def whose(path: str | Path, name: str, stage: str = "") -> list[Any]:
     return []
 
 
-def count_rows(path: str | Path) -> int:
-    """Return the number of rows of a Parquet file from its metadata; raise DamagedFileError if it is not one."""
-    with readable(path):
-        return int(pl.scan_parquet(path, glob=False).select(pl.len()).collect().item())
-
-
 def _provenance(path: str | Path) -> dict[str, Any]:
     provenance = json.loads(pl.read_parquet_metadata(path).get(PROVENANCE_KEY, "{}"))
     return provenance if isinstance(provenance, dict) else {}

@@ -56,15 +56,16 @@ def check_rule(rule: Any, function: str) -> None:
 def _definition(function: str) -> ast.FunctionDef:
     module, _, name = function.rpartition(".")
     try:
-        found = find_spec(extensions.full_name(module)) if module else None
+        spec = find_spec(extensions.full_name(module)) if module else None
     except ModuleNotFoundError:
-        found = None
-    if found is None or not found.origin:
+        spec = None
+    if spec is None or not spec.origin:
         raise ConfigError(f"calls(\"{function}\"): there is no module '{module}'")
-    definitions = _definitions(found.origin)
+    definitions = _definitions(spec.origin)
     if name not in definitions:
-        near = "".join(f"; did you mean '{known}'?" for known in get_close_matches(name, definitions, n=1))
-        raise ConfigError(f"calls(\"{function}\"): {found.origin} has no function '{name}'{near}")
+        near = get_close_matches(name, definitions, n=1)
+        advice = f"; did you mean '{near[0]}'?" if near else ""
+        raise ConfigError(f"calls(\"{function}\"): {spec.origin} has no function '{name}'{advice}")
     return definitions[name]
 
 
@@ -115,7 +116,10 @@ def call(job: Any) -> None:
         **{_output_name(name): path for name, path in outputs.items()},
         **dict(job.params.items()),
     }
-    parameters = signature(function).parameters.values()
-    arguments = {parameter.name: offered[parameter.name] for parameter in parameters if parameter.name in offered}
-    further = inputs if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters) else {}
-    function(**further | arguments)
+    arguments: dict[str, Any] = {}
+    for parameter in signature(function).parameters.values():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            arguments = inputs | arguments
+        elif parameter.name in offered:
+            arguments[parameter.name] = offered[parameter.name]
+    function(**arguments)

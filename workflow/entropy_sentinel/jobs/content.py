@@ -35,14 +35,19 @@ def with_content(
     `content` is omitted if there is no file or a large one. It is also omitted if Snakemake has recorded that the
     output was made with exactly these settings from this content: results older than `content` remain valid.
     """
-    stats = {file: Path(file).stat() for file in files if Path(file).is_file()}
-    if not files or len(stats) < len(files) or any(stat.st_size > LARGEST_BYTES for stat in stats.values()):
+    checksums, recorded = [], []
+    for file in files:
+        if not Path(file).is_file():
+            return settings
+        stat = Path(file).stat()
+        if stat.st_size > LARGEST_BYTES:
+            return settings
+        checksums.append(checksum(file, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns))
+        recorded.append((recorded_checksums or {}).get(file))
+    is_recorded = repr(settings) in (recorded_params or []) and checksums == recorded
+    if not files or is_recorded:
         return settings
-    content = {file: checksum(file, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns) for file, stat in stats.items()}
-    known = {file: (recorded_checksums or {}).get(file) for file in files}
-    if repr(settings) in (recorded_params or []) and known == content:
-        return settings
-    return settings | {"content": " ".join(content.values())}
+    return settings | {"content": " ".join(checksums)}
 
 
 def as_recorded(settings: dict[str, Any], recorded_params: Sequence[str] | None) -> dict[str, Any]:
@@ -50,9 +55,9 @@ def as_recorded(settings: dict[str, Any], recorded_params: Sequence[str] | None)
 
     Earlier versions generated traces with it. It affects only features, so traces are not regenerated because of it.
     """
-    for made in recorded_settings(recorded_params):
-        if "trace_after" in settings and made | {"trace_after": None} == settings:
-            return made
+    for recorded in recorded_settings(recorded_params):
+        if "trace_after" in settings and recorded | {"trace_after": None} == settings:
+            return recorded
     return settings
 
 
@@ -60,11 +65,11 @@ def recorded_settings(recorded_params: Sequence[str] | None) -> Iterator[dict[st
     """Return the settings that Snakemake has recorded for an output, as Python literals."""
     for text in recorded_params or []:
         try:
-            made = ast.literal_eval(text)
+            settings = ast.literal_eval(text)
         except (ValueError, SyntaxError):
             continue
-        if isinstance(made, dict):
-            yield made
+        if isinstance(settings, dict):
+            yield settings
 
 
 @cache
@@ -80,14 +85,14 @@ def as_made(settings: dict[str, Any], recorded_params: Sequence[str] | None, out
     This applies only to a local file that is not large and to items made by the same version. Unreadable rows are left
     to the job, whose error explains them.
     """
-    made = next(recorded_settings(recorded_params), None)
-    if made is None or made == settings or made.get("version") != settings["version"] or not Path(output).is_file():
+    recorded = next(recorded_settings(recorded_params), settings)
+    if recorded == settings or recorded.get("version") != settings["version"] or not Path(output).is_file():
         return settings
     path = settings["path"]
     if path is None or not Path(path).is_file() or Path(path).stat().st_size > LARGEST_BYTES:
         return settings
     ages = Path(path).stat().st_mtime_ns, Path(output).stat().st_mtime_ns
-    return made if _gives(json.dumps(settings), output, *ages) else settings
+    return recorded if _gives(json.dumps(settings), output, *ages) else settings
 
 
 @cache

@@ -62,9 +62,11 @@ def _tops() -> dict[str, Path]:
 
 def _shown(place: Path) -> str:
     """Return a unit's path: below this package, or for an extension with the extension's name."""
-    name, top = next((name, top) for name, top in _tops().items() if top in (place, *place.parents))
-    inner = place.relative_to(top)
-    return (inner if top == _ROOT else Path(*name.split(".")) / inner).as_posix()
+    for name, top in _tops().items():
+        if top in (place, *place.parents):
+            folder = Path() if top == _ROOT else Path(*name.split("."))
+            return (folder / place.relative_to(top)).as_posix()
+    raise AssertionError(f"{place} is in no extension")
 
 
 def _place(module: str) -> Path:
@@ -82,7 +84,8 @@ def _found(module: str) -> Path | None:
             path = top.joinpath(*module.removeprefix(root).split(".")[1:])
             file = path.with_suffix(".py")
             if file.is_file():
-                return file if file.parent == _ROOT / _STAGES or file == top else file.parent
+                is_unit = file.parent == _ROOT / _STAGES or file == top
+                return file if is_unit else file.parent
             return path if path.is_dir() else None
     return None
 
@@ -113,7 +116,8 @@ def _files(place: Path) -> Iterator[Path]:
         return
     for path in sorted(place.iterdir()):
         if path.is_dir():
-            if path.name not in _NOT_CODE and not path.name.startswith(("_", ".")) and not any(path.glob("*.py")):
+            is_read = path.name not in _NOT_CODE and not path.name.startswith(("_", "."))
+            if is_read and not any(path.glob("*.py")):
                 yield from _files(path)
         elif path.suffix not in _NOT_READ:
             yield path
@@ -124,7 +128,8 @@ def _parts(code: CodeType) -> Iterator[str]:
     # The compiler leaves a NOP where a docstring stood: the places of handlers are counted from the end.
     steps = code.co_code
     if _NOP in steps:
-        steps = b"".join(step for place in range(0, len(steps), 2) if (step := steps[place : place + 2]) != _NOP)
+        pairs = [steps[place : place + 2] for place in range(0, len(steps), 2)]
+        steps = b"".join(step for step in pairs if step != _NOP)
     if code.co_exceptiontable:
         size = len(code.co_code)
         for entry in dis.Bytecode(code).exception_entries:  # type: ignore[attr-defined]  # typeshed lacks it
@@ -151,8 +156,9 @@ def _imported(code: CodeType) -> Iterator[str]:
                 yield name
             # `from entropy_sentinel.analyses.accuracy import tables`: the last name may be a folder, too.
             folder = _ROOT.joinpath(*inner)
-            if folder.is_dir():
-                yield from (f"{name}.{other}" for other in code.co_names if (folder / other).is_dir())
+            for other in code.co_names if folder.is_dir() else ():
+                if (folder / other).is_dir():
+                    yield f"{name}.{other}"
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _imported(constant)
@@ -167,8 +173,9 @@ def _package(file: Path) -> str:
 
 def _imported_by_extension(code: CodeType, package: str) -> Iterator[str]:
     """Yield the modules that compiled code of an extension imports anywhere, and names that may be modules in them."""
-    imports = _IMPORT in code.co_code[::2]  # most functions import nothing
-    steps = [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"] if imports else []
+    steps = []
+    if _IMPORT in code.co_code[::2]:  # most functions import nothing
+        steps = [step for step in dis.get_instructions(code) if step.opname != "EXTENDED_ARG"]
     for level, names, step in zip(steps, steps[1:], steps[2:], strict=False):
         if step.opname == "IMPORT_NAME":
             module = resolve_name("." * level.argval + step.argval, package)

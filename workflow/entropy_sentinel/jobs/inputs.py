@@ -16,9 +16,12 @@ def check_inputs(paths: Iterable[str]) -> None:
     Files elsewhere, and facts that a file does not record, are not checked. Raises DamagedFileError for damaged files.
     """
     for path in paths:
+        folder = Path(path).parts[2:3]
+        stage = folder[0] if folder and folder[0] in STAGE_FOLDERS else Path(path).stem
         for name, wanted in place(path).items():
-            for owner in whose(path, name, _stage(path)):
-                if (group_file(owner) if name == "group" else owner) != wanted:
+            for owner in whose(path, name, stage):
+                named = group_file(owner) if name == "group" else owner
+                if named != wanted:
                     raise ContractError(
                         f"{path}: must be of {name} '{wanted}', is of '{owner}', perhaps copied from elsewhere. "
                         "Delete it: the right one is rebuilt when needed"
@@ -32,11 +35,7 @@ def place(path: str) -> dict[str, str]:
         return {}
     for template in vars(StudyLayout(folders[1])).values():
         pattern = re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(template))
-        if template.endswith(".parquet") and (match := re.fullmatch(pattern, path)):
+        match = re.fullmatch(pattern, path)
+        if match is not None and template.endswith(".parquet"):
             return match.groupdict()
     return {}
-
-
-def _stage(path: str) -> str:
-    folder = Path(path).parts[2]
-    return folder if folder in STAGE_FOLDERS else Path(path).stem

@@ -87,4 +87,7 @@ def read_cause(path: str | Path) -> str | None:
             lines = log.read().decode(errors="replace").splitlines()
     except OSError:
         return None
-    return next((line.removeprefix(_FAILED) for line in reversed(lines) if line.startswith(_FAILED)), None)
+    for line in reversed(lines):
+        if line.startswith(_FAILED):
+            return line.removeprefix(_FAILED)
+    return None

@@ -24,6 +24,9 @@ def keep(output: str | Path, folder: str | Path) -> bool:
 
 def check_folders(names: Iterable[str]) -> None:
     """Raise InputError if a file exists where the files `names` need a folder."""
-    for folder in sorted({parent for name in names for parent in Path(name).parents}):
+    folders: set[Path] = set()
+    for name in names:
+        folders.update(Path(name).parents)
+    for folder in sorted(folders):
         if folder.exists() and not folder.is_dir():
             raise InputError(f"{folder}: must be a folder, is a file; move it away")

@@ -38,21 +38,22 @@ class Ownership:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._lock: int | None = None
-        self._heard: tuple[str, float] = ("", 0.0)  # the owner's last sign, and when it was first seen
+        self._sign: str | None = None  # the owner's last sign of life,
+        self._sign_seen = 0.0  # and when it was first seen
         self._end = threading.Event()
 
     def __enter__(self) -> None:
         waited_for = None
         while not self._take():
             owner = _read(self.folder)
-            if owner and waited_for != (name := _name(owner)):
+            if owner and waited_for != _name(owner):
+                waited_for = _name(owner)
                 log.warning(
                     "%s: waiting for %s, which an earlier run started and which is still working here",
                     self.folder,
-                    name,
+                    waited_for,
                     extra=WAITING,
                 )
-                waited_for = name
             time.sleep(POLL_S)
         if waited_for:
             log.info("%s has ended", waited_for)
@@ -70,13 +71,18 @@ class Ownership:
     def _take(self) -> bool:
         """Become the owner if there is no owner or the owner is dead."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        works = self._try_lock()
-        owner = _read(self.folder)
-        if self._lock is not None and (not owner or (works and owner.get("machine") == _machine()) or self._silent()):
+        has_locks = self._try_lock()
+        if self._lock is not None and self._is_free(has_locks):
             self._write(0)
             return True
         self._unlock()
         return False
+
+    def _is_free(self, has_locks: bool) -> bool:
+        """Return whether the last owner has ended, if its lock is free."""
+        owner = _read(self.folder)
+        was_here = has_locks and owner.get("machine") == _machine()
+        return not owner or was_here or self._is_silent()
 
     def _try_lock(self) -> bool:
         """Take the lock, or leave `_lock` None; return False if the file system has no locks."""
@@ -102,16 +108,16 @@ class Ownership:
             os.close(self._lock)
             self._lock = None
 
-    def _silent(self) -> bool:
+    def _is_silent(self) -> bool:
         """Return whether the owner's sign of life is too old, measured only by this machine's clock."""
         try:
             sign = (self.folder / _OWNER).read_text()
         except (OSError, UnicodeDecodeError):
             sign = ""
         now = time.monotonic()
-        if sign != self._heard[0] or not self._heard[1]:
-            self._heard = sign, now
-        return now - self._heard[1] > SILENT_S
+        if sign != self._sign:
+            self._sign, self._sign_seen = sign, now
+        return now - self._sign_seen > SILENT_S
 
     def _give_signs(self) -> None:
         number = 0

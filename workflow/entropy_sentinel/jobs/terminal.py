@@ -1,8 +1,8 @@
-"""Lines on the terminal about jobs: what each has done, as a share of the work, or why it failed.
+"""Lines on the terminal about jobs: which have finished, and why others failed.
 
-Snakemake itself prints "Finished jobid: 126", "34 of 124 steps" and a script's exit status. The handlers of its logger
-receive more than it prints (the events of `snakemake_interface_logger_plugins`), and these lines are made from those
-events. They go through the same logger: to the terminal and `.snakemake/log`, and nowhere with `--quiet all`.
+Snakemake itself prints "Finished jobid: 126" and a script's exit status. The handlers of its logger receive more than
+it prints (the events of `snakemake_interface_logger_plugins`), and these lines are made from those events. They go
+through the same logger: to the terminal and `.snakemake/log`, and nowhere with `--quiet all`.
 """
 
 import logging
@@ -10,23 +10,17 @@ import os
 import re
 import signal
 import time
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from entropy_sentinel.config.layout import StudyLayout
-from entropy_sentinel.config.sections import Config
-from entropy_sentinel.frames.errors import DamagedFileError
 from entropy_sentinel.jobs.logs import note_cause, read_cause
 
 # A record of Snakemake's logger, with the fields of its kind of event.
 _Event = Any
 
-Amount = tuple[int, str]  # how much work, and of what: 200, "responses"
-
 # Events and messages of Snakemake that the lines here replace.
-_REPLACED = {"job_started", "job_finished", "progress"}
+_REPLACED = {"job_started", "job_finished"}
 _REPLACED_TEXT = re.compile(r"Select jobs to execute|Trying to restart job|RuleException:\nCalledProcessError in file")
 _RESTART = re.compile(r"Trying to restart job ([\w-]+)")
 _STATUS = re.compile(r"exit status (\d+)|died with <Signals\.(\w+)")
@@ -34,23 +28,17 @@ _SIGNALS = {
     "SIGKILL": "killed (SIGKILL), as the kernel does when memory runs out",
     "SIGSEGV": "a C library crashed (SIGSEGV)",
 }
-# Rules that one loop makes are numbered, `estimate_0` and so on: their work is counted together.
-_NUMBER = re.compile(r"_\d+$")
 # Rules whose jobs take long enough to report their start.
 _LONG = {"generation", "label_served"}
 
 
-def show_jobs(workflow: Any, amount: Callable[[str, Mapping[str, str]], Amount | None]) -> "JobLines":
-    """Let Snakemake's logger show the jobs of `workflow` by name, share of the work and cause of death.
-
-    `amount` returns a job's amount of work from its rule and wildcards, or None if it is not counted. It is called
-    after all jobs of the rule `benchmark` have ended.
-    """
+def show_jobs(workflow: Any) -> "JobLines":
+    """Let Snakemake's logger show the jobs of `workflow` by name, with the time or the cause of the failure."""
     logger = logging.getLogger("snakemake.logging")
     for handler in logger.handlers:
         if handler.name == "DefaultStreamHandler":
             handler.addFilter(lambda record: not _is_replaced(record))
-    lines = JobLines(workflow, amount, logger)
+    lines = JobLines(workflow, logger)
     logger.addHandler(lines)
     return lines
 
@@ -66,11 +54,7 @@ class _Job:
 
     @property
     def name(self) -> str:
-        return " ".join(filter(None, [self.rule, ", ".join(self.wildcards.values())]))
-
-    @property
-    def stage(self) -> str:
-        return _stage(self.rule)
+        return f"{self.rule} {', '.join(self.wildcards.values())}".rstrip()
 
     def written_logs(self) -> list[str]:
         """Return the logs that this job has written to, without logs left by an earlier job."""
@@ -80,16 +64,12 @@ class _Job:
 class JobLines(logging.Handler):
     """Turns events of Snakemake into lines; `failures` keeps, by name, jobs that failed and did not recover."""
 
-    def __init__(
-        self, workflow: Any, amount: Callable[[str, Mapping[str, str]], Amount | None], logger: logging.Logger
-    ) -> None:
+    def __init__(self, workflow: Any, logger: logging.Logger) -> None:
         super().__init__()
         self.failures: dict[str, str] = {}
-        self._workflow, self._amount, self._logger = workflow, amount, logger
+        self._workflow, self._logger = workflow, logger
         self._jobs: dict[int, _Job] = {}
         self._failed_group = ""
-        self._done: Counter[str] = Counter()
-        self._totals: dict[str, int] = {}
         self._exceptions: dict[int | None, str] = {}  # by thread: the error comes before the job that it belongs to
         self._actions = {
             "job_info": self._begin,
@@ -125,26 +105,7 @@ class JobLines(logging.Handler):
         if job is None or not job.logs or not self._workflow.is_main_process:
             return  # a target such as `all` has no log and does nothing
         self.failures.pop(job.name, None)
-        line = f"{job.name}: "
-        amount = self._amount(job.rule, job.wildcards)
-        if amount:
-            self._done[job.stage] += amount[0]
-            line += f"{amount[0]:,} {amount[1]} "
-        line += f"after {time.monotonic() - job.start:.0f} s"
-        if amount and (total := self._total(job.stage)):
-            line += f" ({self._done[job.stage] / total:.0%} of {total:,} {amount[1]})"
-        self._logger.info(line)
-
-    def _total(self, stage: str) -> int | None:
-        """Return the work of all jobs of a stage in this run; None until the benchmarks are made."""
-        if stage not in self._totals:
-            planned = list(self._workflow.dag.needrun_jobs(exclude_finished=False))
-            if any(job.rule.name == "benchmark" for job in self._workflow.dag.needrun_jobs()):
-                return None
-            names = [(job.rule.name, job.wildcards_dict) for job in planned]
-            amounts = [self._amount(name, wildcards) for name, wildcards in names if _stage(name) == stage]
-            self._totals[stage] = sum(amount[0] for amount in amounts if amount)
-        return self._totals[stage]
+        self._logger.info(f"{job.name}: finished after {time.monotonic() - job.start:.0f} s")
 
     def _keep_exception(self, record: _Event) -> None:
         self._exceptions[record.thread] = record.getMessage()
@@ -154,22 +115,30 @@ class JobLines(logging.Handler):
         if record.indent:  # belongs to a group, which was shown before
             return
         job = self._jobs.get(record.jobid) or _Job(record.rule_name, {}, {})
-        written = job.written_logs()
-        cause = next(filter(None, map(read_cause, written)), None)
-        if cause is None:
-            cause = " ".join((record.rule_msg or _exit_cause(exception, bool(written))).split())
-            if not record.rule_msg and written:  # the first process to see it, on a cluster the node, records it
-                note_cause(written[0], cause)
+        logs = job.written_logs()
+        causes = list(filter(None, map(read_cause, logs)))
+        if causes:
+            cause = causes[0]
+        elif record.rule_msg:
+            cause = _one_line(record.rule_msg)
+        else:
+            cause = _exit_cause(exception, bool(logs))
+            if logs:  # the first process to see it, on a cluster the node, records it
+                note_cause(logs[0], cause)
         self._show_failure(job.name, cause, record.log)
 
     def _fail_group(self, record: _Event) -> None:
         """Report the jobs of the group that name a cause; if none does, report the group."""
         self._failed_group = f"group {record.groupid}"
-        jobs = [self._jobs[info["jobid"]] for info in record.job_error_info if info["jobid"] in self._jobs]
-        causes = [(job, path, cause) for job in jobs for path in job.written_logs() if (cause := read_cause(path))]
-        for job, path, cause in causes:
-            self._show_failure(job.name, cause, [path])
-        if not causes:
+        has_cause = False
+        for info in record.job_error_info:
+            job = self._jobs.get(info["jobid"])
+            for path in job.written_logs() if job else ():
+                cause = read_cause(path)
+                if job and cause:
+                    self._show_failure(job.name, cause, [path])
+                    has_cause = True
+        if not has_cause:
             what = f"failed as a whole ({len(record.job_error_info)} jobs), and no log states a cause"
             self._show_failure(f"group {record.groupid}", what, record.aux_logs)
 
@@ -179,14 +148,11 @@ class JobLines(logging.Handler):
         self._logger.error(line)
 
     def _restart(self, record: _Event) -> None:
-        if restart := _RESTART.match(str(record.msg)):
+        restart = _RESTART.match(str(record.msg))
+        if restart is not None:
             # A group has an id that nothing else names; its failure has just been shown.
             job = self._jobs.get(int(restart[1])) if restart[1].isdecimal() else None
             self._logger.info(f"{job.name if job else self._failed_group}: runs again")
-
-
-def _stage(rule: str) -> str:
-    return _NUMBER.sub("", rule)
 
 
 def _is_replaced(record: _Event) -> bool:
@@ -205,50 +171,15 @@ def _exit_cause(exception: str, has_log: bool) -> str:
     """Return the cause that the exit status shows, for a job that could not report it."""
     match = _STATUS.search(exception)
     if match is None:
-        return " ".join(exception.split()) or "no cause is known"
-    number = int(match[1] or 0)
-    if match[2] or number - 128 in signal.valid_signals():
-        name = match[2] or signal.Signals(number - 128).name
+        return _one_line(exception) or "no cause is known"
+    number, name = int(match[1] or 0), match[2]
+    if number - 128 in signal.valid_signals():
+        name = signal.Signals(number - 128).name
+    if name:
         return _SIGNALS.get(name, f"killed ({name})")
     where = "its log does not state a cause" if has_log else "before its log began; see its output above"
     return f"exit status {number}, {where}"
 
 
-_RESPONSES = ("generation", "label", "feature")
-
-
-class Work:
-    """Amounts by rule and wildcards, once the items of the study's benchmarks are there."""
-
-    def __init__(
-        self, config: Config, groups: Mapping[str, Sequence[str]], batches: Mapping[str, Sequence[str]]
-    ) -> None:
-        """Take `groups`, the estimators of every training group by the name of its files.
-
-        `batches` is `config.estimates.estimate_batches`: the groups of a job, by its rule.
-        """
-        self._batches = batches
-        self._items, self._samples = StudyLayout(config.study).items, config.samples_of
-        self._benchmarks, self._groups = config.run.benchmarks, groups
-
-    def __call__(self, rule: str, wildcards: Mapping[str, str]) -> Amount | None:
-        """Return the items, responses or estimates of one job; None if they are not counted or cannot be."""
-        if groups := self._batches.get(rule):
-            estimators = sum(len(self._groups[group.format(**wildcards)]) for group in groups)
-            return estimators * len(self._benchmarks), "estimates"
-        if rule == "benchmark":
-            return self._of_items([wildcards["benchmark"]], 1, "items")
-        if rule in _RESPONSES or rule.startswith("pass_"):
-            return self._of_items([wildcards["benchmark"]], self._samples(wildcards["model"]), "responses")
-        if rule == "label_served":
-            return self._of_items(self._benchmarks, self._samples(wildcards["model"]), "responses")
-        return None
-
-    def _of_items(self, benchmarks: Sequence[str], times: int, unit: str) -> Amount | None:
-        from entropy_sentinel.frames.contract import count_rows  # brings polars, which planning does not need
-
-        try:
-            items = sum(count_rows(self._items.format(benchmark=benchmark)) for benchmark in benchmarks)
-        except DamagedFileError:
-            return None
-        return items * times, unit
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -21,17 +21,16 @@ _NAMED = 3
 
 def failures(sweep: pl.DataFrame, validations: Sequence[ModelValidation]) -> list[str]:
     """Return sentences that list missing estimates and estimators, and the reasons for null errors in SWEEP."""
-    lines = [
-        f"{validation.model}, {domain.domain}: the recommended estimator gives no estimate: {domain.reason}."
-        for validation in validations
-        for domain in (*validation.left_out, *validation.unlabelled)
-        if domain.estimated is None
-    ]
-    lines += [
-        f"{validation.model}: no recommended estimator could be fitted: {validation.method_reason}."
-        for validation in validations
-        if validation.method is None
-    ]
+    lines, unfitted = [], []
+    for validation in validations:
+        for domain in (*validation.left_out, *validation.unlabelled):
+            if domain.estimated is None:
+                where = f"{validation.model}, {domain.domain}"
+                lines.append(f"{where}: the recommended estimator gives no estimate: {domain.reason}.")
+        if validation.method is None:
+            why = validation.method_reason
+            unfitted.append(f"{validation.model}: no recommended estimator could be fitted: {why}.")
+    lines += unfitted
     unseen = sweep.filter(pl.col("scope") == "held_out")
     nulls = unseen.filter(pl.col("aee").is_null())
     for (reason,), rows in nulls.group_by("reason", maintain_order=True):
@@ -59,9 +58,14 @@ def gaps(domains: pl.DataFrame) -> list[dict[str, Any]]:
             "cut_off": row["n_truncated"] / n,
         }
         if max(shares.values()) >= SHARE:
-            told = "; ".join(f"{reason}: {count}" for reason, count in reasons.items())
-            rows.append({"model": row["model"], "benchmark": row["benchmark"], **shares, "reasons": told or "-"})
+            gap = {"model": row["model"], "benchmark": row["benchmark"], **shares, "reasons": reasons_text(reasons)}
+            rows.append(gap)
     return rows
+
+
+def reasons_text(counts: Mapping[str, int]) -> str:
+    """Return reasons with their numbers, `no label: 3; timeout: 1`; "-" without any."""
+    return "; ".join(f"{reason}: {count}" for reason, count in counts.items()) or "-"
 
 
 def _estimators(rows: pl.DataFrame) -> str:
@@ -107,33 +111,29 @@ class Advice:
         where = f"{self.what}: weighted accuracy {number(self.accuracy, '.2f')}"
         if not self.outside:
             return f"{where}, inside {LOWEST}-{HIGHEST}, where the paper's errors are smallest."
-        what = f"{where}, too {self._side}: the paper's errors are smallest between {LOWEST} and {HIGHEST}."
+        side = "easy" if self.accuracy > HIGHEST else "hard"
+        what = f"{where}, too {side}: the paper's errors are smallest between {LOWEST} and {HIGHEST}."
         if self.add is None:
             return f"{what} No other domain of the study would bring it closer."
         verb = "Labels for" if self.to_label else "Adding"
         return f"{what} {verb} {self.add} would make it {number(self.with_it, '.2f')}."
 
-    @property
-    def _side(self) -> str:
-        return "easy" if self.accuracy is not None and self.accuracy > HIGHEST else "hard"
-
 
 def advise(domains: pl.DataFrame, validations: Collection[ModelValidation], group: TrainingGroup) -> list[Advice]:
     """Return advice on each model's training group and on all its labelled domains; `domains` is a frame DOMAINS."""
-    sets = []
+    title = f"training group {group.title}" if group.title != group.benchmarks else "training group"
+    advice = []
     for validation in validations:
-        rows = domains.filter(pl.col("model") == validation.model, pl.col("accuracy").is_not_null())
+        model = validation.model
+        rows = domains.filter(pl.col("model") == model, pl.col("accuracy").is_not_null())
         known = {name: (accuracy, n) for name, accuracy, n in rows["benchmark", "accuracy", "n_responses"].iter_rows()}
-        title = f"training group {group.title}" if group.title != group.benchmarks else "training group"
-        sets.append(_advice(validation.model, f"{title} ({group.benchmarks})", group.group.split("+"), known))
-        estimated = {
-            domain.domain: (domain.estimated, domain.n)
-            for domain in validation.unlabelled
-            if domain.estimated is not None
-        }
-        every = f"all {len(known)} labelled domains"
-        sets.append(_advice(validation.model, every, known, {**known, **estimated}, to_label=True))
-    return sets
+        advice.append(_advice(model, f"{title} ({group.benchmarks})", group.group.split("+"), known))
+        with_estimates = dict(known)
+        for domain in validation.unlabelled:
+            if domain.estimated is not None:
+                with_estimates[domain.domain] = (domain.estimated, domain.n)
+        advice.append(_advice(model, f"all {len(known)} labelled domains", known, with_estimates, to_label=True))
+    return advice
 
 
 def _advice(model: str, what: str, names: Collection[str], known: Accuracies, to_label: bool = False) -> Advice:
@@ -150,4 +150,5 @@ def _advice(model: str, what: str, names: Collection[str], known: Accuracies, to
 
 def _weighted(known: Accuracies, names: Collection[str]) -> float:
     """Return the mean accuracy of domains, weighted by their numbers of responses (paper, section 5, RQ3)."""
-    return sum(known[name][0] * known[name][1] for name in names) / sum(known[name][1] for name in names)
+    parts = [known[name] for name in names]
+    return sum(accuracy * n for accuracy, n in parts) / sum(n for _, n in parts)

@@ -1,6 +1,6 @@
 """Select results of the sweep and aggregate them over models and groups, for tables and figures."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,12 @@ def signals_in(auroc: pl.DataFrame) -> dict[str, Signal]:
     return {name: signal for name, signal in SIGNALS.items() if name in there}
 
 
+def confident_signals(signals: Mapping[str, Signal]) -> str:
+    """Return the titles of the signals that are larger for more certain responses: `a, b and c`."""
+    *titles, last = [signal.title for signal in signals.values() if signal.confident]
+    return f"{', '.join(titles)} and {last}"
+
+
 def spread(values: pl.Series) -> tuple[float | None, float | None]:
     """Return the median and interquartile range in the unit of the values, ignoring nulls.
 
@@ -36,6 +42,11 @@ def spread(values: pl.Series) -> tuple[float | None, float | None]:
     if not len(present):
         return None, None
     return median(present), quartile_range(present) if len(present) >= _FEWEST_FOR_IQR else None
+
+
+def nulls_last(error: float | None) -> tuple[bool, float]:
+    """Return the key that sorts the smallest error first, and nulls last."""
+    return error is None, error or 0.0
 
 
 def fully_swept(sweep: pl.DataFrame) -> pl.DataFrame:
@@ -71,9 +82,10 @@ def against_simple(sweep: pl.DataFrame, group: TrainingGroup) -> tuple[pl.DataFr
     """
     rows = sweep.filter(pl.col("group") == group.group)
     ran = in_order(rows["estimator"].unique())
-    simple = [name for name in (*BASELINES, *(name for name in ran if name not in BASELINES)) if name in ran]
     titles = {group.estimator: "Default"} if group.estimator in ran else {}
-    titles |= {name: title(name) for name in simple if name not in CONFIGURATION_NAMES}
+    for name in dict.fromkeys([*BASELINES, *ran]):
+        if name in ran and name not in CONFIGURATION_NAMES:
+            titles[name] = title(name)
     return rows.filter(pl.col("estimator").is_in(list(titles))), titles
 
 
@@ -83,21 +95,23 @@ def group_accuracies(domains: pl.DataFrame, groups: Iterable[str]) -> pl.DataFra
     A group's accuracy, in [0, 1], is the mean over its benchmarks of their mean accuracy over models, weighted by
     their numbers of responses (the largest over models). It is null if a benchmark has no accuracy.
     """
-    benchmarks = domains.group_by("benchmark").agg(pl.col("accuracy").mean(), n=pl.col("n_responses").max())
-    table = {name: (accuracy, n) for name, accuracy, n in benchmarks.iter_rows()}
+    means = domains.group_by("benchmark").agg(pl.col("accuracy").mean(), n=pl.col("n_responses").max())
+    accuracies = dict(means.drop_nulls("accuracy").select("benchmark", "accuracy").iter_rows())
+    counts = dict(means.select("benchmark", "n").iter_rows())
     rows = []
     for group in sorted(set(groups)):
-        parts = [table.get(benchmark, (None, 0)) for benchmark in group.split("+")]
-        known = all(accuracy is not None for accuracy, _ in parts)
-        total = sum(n for _, n in parts)
-        rows.append((group, sum(accuracy * n for accuracy, n in parts) / total if known else None))
+        accuracy, benchmarks = None, group.split("+")
+        if set(benchmarks) <= accuracies.keys():
+            n_correct = sum(accuracies[name] * counts[name] for name in benchmarks)
+            accuracy = n_correct / sum(counts[name] for name in benchmarks)
+        rows.append((group, accuracy))
     return pl.DataFrame(rows, schema={"group": pl.String, "group_accuracy": pl.Float64}, orient="row")
 
 
 def missing_notes(sweep: pl.DataFrame, group: TrainingGroup) -> list[str]:
     """Return one line for each model of the sweep that has no results for the group."""
-    there = set(sweep.filter(pl.col("group") == group.group)["model"])
-    return [f"{model} has no results for {group.title}." for model in names_in(sweep, "model") if model not in there]
+    present = set(sweep.filter(pl.col("group") == group.group)["model"])
+    return [f"{model} has no results for {group.title}." for model in names_in(sweep, "model") if model not in present]
 
 
 def null_notes(sweep: pl.DataFrame, measures: Iterable[str] = tuple(MEASURES)) -> list[str]:
@@ -106,8 +120,8 @@ def null_notes(sweep: pl.DataFrame, measures: Iterable[str] = tuple(MEASURES)) -
     for measure in measures:
         nulls = sweep.filter(pl.col(measure).is_null())
         for (reason,), part in nulls.group_by("reason", maintain_order=True):
-            counts = part.group_by("model", maintain_order=True).len().iter_rows()
-            where = ", ".join(f"{model} {count}" for model, count in counts)
+            counts = part.group_by("model", maintain_order=True).len()
+            where = ", ".join(counts.select(pl.format("{} {}", "model", "len")).to_series())
             notes.append(
                 f"{MEASURES[measure]} is shown as - and left out of medians in {len(part)} of {len(sweep)} "
                 f"results ({where}): {reason or 'no reason given'}."

@@ -64,8 +64,10 @@ def reason(table: str, row: Mapping[str, Any]) -> str | None:
 
 def rests_on(generations: Provenance, labels: Provenance) -> str:
     """Return one line that names the models, weights, engines, judges and code behind this study's values."""
-    models = {entry["model"]: f"{entry['model']} ({_weights(entry)})" for entry in generations}
-    engines = {f"{entry.get('engine')} {entry.get('engine_version') or ''}".strip() for entry in generations}
+    models, engines = {}, set()
+    for entry in generations:
+        models[entry["model"]] = f"{entry['model']} ({_weights(entry)})"
+        engines.add(f"{entry.get('engine')} {entry.get('engine_version') or ''}".strip())
     judges = {f"{entry['judge']} ({_first(entry, 'judge_version', 'kind')})" for entry in labels}
     return (
         f"This study's values are based on the models {_listed(models.values())}, run by {_listed(engines)}; labels by "
@@ -80,7 +82,10 @@ def _weights(entry: Mapping[str, Any]) -> str:
 
 
 def _first(entry: Mapping[str, Any], *keys: str) -> str:
-    return next((str(entry[key]) for key in keys if entry.get(key)), "unknown")
+    for key in keys:
+        if entry.get(key):
+            return str(entry[key])
+    return "unknown"
 
 
 def _listed(texts: Iterable[str]) -> str:
@@ -184,15 +189,15 @@ def _key(values: pl.Series) -> pl.Series:
         case "statistic":
             return values.replace_strict({key: feature.title for key, feature in CATALOGUE.items()})
         case "method":
-            return values.replace_strict(
-                {key: title(method) for key, method in METHODS.items()} | {"default": "Default"}
-            )
+            titles = {key: title(method) for key, method in METHODS.items()}
+            return values.replace_strict(titles | {"default": "Default"})
         case "configuration" | "factor":
             return values.str.to_titlecase()
         case "setting":
-            return values.replace({code: word for word, code in LEVELS.items() if code not in ("yes", "no")})
+            words = {code: word for word, code in LEVELS.items() if code not in ("yes", "no")}
+            return values.replace(words)
         case "group":
-            return pl.Series([group_benchmarks(members) for members in values])
+            return pl.Series(map(group_benchmarks, values))
         case _:
             return values
 

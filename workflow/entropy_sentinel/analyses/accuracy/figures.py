@@ -11,7 +11,14 @@ from matplotlib.patches import Rectangle
 from scipy.stats import gaussian_kde
 
 from entropy_sentinel.analyses.accuracy import panels
-from entropy_sentinel.analyses.accuracy.aggregation import LARGEST_K, bin_errors, group_accuracies, names_in, signals_in
+from entropy_sentinel.analyses.accuracy.aggregation import (
+    LARGEST_K,
+    bin_errors,
+    confident_signals,
+    group_accuracies,
+    names_in,
+    signals_in,
+)
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, SWEEP, AccuracyFiles
 from entropy_sentinel.analyses.accuracy.validation import read_validations
 from entropy_sentinel.analyses.exhibits import Functions, read_all, save_figures
@@ -37,13 +44,14 @@ def figure_2_entropy_densities(
     rows = observations.filter(
         pl.col("benchmark") == figure_benchmark, pl.col("label").is_not_null(), pl.col("max").is_not_null()
     )
-    classes = {correct: rows.filter(pl.col("label") == correct)["max"].to_numpy() for correct in (True, False)}
-    peaks = [peak for values in classes.values() if (peak := _peak(values))]
+    correct = rows.filter(pl.col("label"))["max"].to_numpy()
+    incorrect = rows.filter(~pl.col("label"))["max"].to_numpy()
+    peaks = list(filter(None, [_peak(correct), _peak(incorrect)]))
     split = len(peaks) == 2 and max(peaks) > _FLAT * min(peaks)
     figure = new_figure(6.2, 5.4 if split else 4.2, label)
     panels = figure.subplots(2 if split else 1, 1, squeeze=False, sharex=True).flatten()
-    for axes, (correct, values) in zip(panels if split else (*panels, *panels), classes.items(), strict=True):
-        _draw_class(axes, values, correct)
+    _draw_class(panels[0], correct, True)
+    _draw_class(panels[-1], incorrect, False)
     for axes in panels:
         axes.set(ylabel="Density", ylim=(0, None))
         axes.legend(frameon=False, fontsize=9, loc="best")
@@ -85,7 +93,7 @@ def figure_4_errors_by_group_accuracy(sweep: pl.DataFrame, domains: pl.DataFrame
     """
     picked = sweep.filter(pl.col("estimator") == default, pl.col("k") <= LARGEST_K, pl.col("aee").is_not_null())
     joined = picked.join(group_accuracies(domains, picked["group"]), on="group").drop_nulls("group_accuracy")
-    points, over_all = (joined.filter(pl.col("scope") == scope) for scope in ("held_out", "all"))
+    points, over_all = joined.filter(pl.col("scope") == "held_out"), joined.filter(pl.col("scope") == "all")
     if points.is_empty():
         return nothing("No training group has an AEE and an accuracy", label)
     figure = new_figure(6.6, 4.5, label)
@@ -145,11 +153,10 @@ def figure_auroc_by_domain(auroc: pl.DataFrame, label: str) -> Drawing:
     bar = figure.colorbar(colours, ax=list(panels), location="bottom", shrink=0.5, aspect=40, pad=0.02)
     bar.set_label("AUROC as a score for an incorrect response (0.5 is chance)", fontsize=9)
     bar.ax.tick_params(labelsize=8)
-    confident = [feature.title for feature in shown.values() if feature.confident]
     return Drawing(
         figure,
         "AUROC of every statistic of a response as a score for an incorrect one, by model and domain; "
-        f"1 - AUROC for {', '.join(confident[:-1])} and {confident[-1]}, which grow with confidence. "
+        f"1 - AUROC for {confident_signals(shown)}, which grow with confidence. "
         "Blue: larger for incorrect responses; red: the reverse; white: no better than chance. "
         "In brackets: the responses of the rarer class; with few, an AUROC is mostly chance. "
         "Grey: no AUROC, because all responses are of one class or none has a label.",
@@ -158,19 +165,23 @@ def figure_auroc_by_domain(auroc: pl.DataFrame, label: str) -> Drawing:
 
 def _draw(axes: Axes, auroc: pl.DataFrame, signals: Sequence[str]) -> None:
     benchmarks = names_in(auroc, "benchmark")
-    cells = {(row["benchmark"], row["feature"]): row for row in auroc.iter_rows(named=True)}
-    values = [[cells.get((name, feature), {}).get("auroc") for feature in signals] for name in benchmarks]
-    shares = np.array(values, dtype=float)  # (n_benchmarks, n_signals)
+    shares = np.full((len(benchmarks), len(signals)), np.nan)
+    for cell in auroc.iter_rows(named=True):
+        if cell["auroc"] is not None:
+            shares[benchmarks.index(cell["benchmark"]), signals.index(cell["feature"])] = cell["auroc"]
     axes.imshow(shares, cmap=_COLORS, vmin=0, vmax=1, aspect="auto")
     for (row, column), share in np.ndenumerate(shares):
         if np.isfinite(share):
             color = "white" if abs(share - 0.5) > _DARK else "black"
             axes.text(column, row, f"{share:.2f}".lstrip("0"), ha="center", va="center", fontsize=7, color=color)
+    names = []
     for row, name in enumerate(benchmarks):
+        domain = auroc.filter(pl.col("benchmark") == name)
+        n_correct, n_incorrect = domain.select("n_correct", "n_incorrect").row(-1)
+        names.append(f"{name} ({min(n_correct, n_incorrect)})")
         if not np.isfinite(shares[row]).any():
-            _say(axes, row, one_class(next(cell for (of, _), cell in cells.items() if of == name)), len(signals))
-    rarer = {name: min(row["n_correct"], row["n_incorrect"]) for (name, _), row in cells.items()}
-    axes.set_yticks(range(len(benchmarks)), [f"{name} ({rarer[name]})" for name in benchmarks])
+            _say(axes, row, one_class(domain.row(0, named=True)), len(signals))
+    axes.set_yticks(range(len(benchmarks)), names)
     axes.set_xticks([])
     axes.tick_params(length=0, labelsize=8)
     axes.spines[:].set_visible(False)

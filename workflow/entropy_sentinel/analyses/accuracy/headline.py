@@ -17,8 +17,9 @@ from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
 def ambiguous(domains: pl.DataFrame) -> Iterator[str]:
     """Warn about domains whose questions look ambiguous, in sentences; `domains` is a frame DOMAINS."""
     known = domains.drop_nulls("n_ambiguous").select("model", "benchmark", "n_ambiguous", "n_questions")
-    for model, benchmark, *counts in known.iter_rows():
-        if why := why_ambiguous(*counts):
+    for model, benchmark, n_ambiguous, n_questions in known.iter_rows():
+        why = why_ambiguous(n_ambiguous, n_questions)
+        if why:
             yield f"{model}, {benchmark}: ambiguous, {why}."
 
 
@@ -104,33 +105,29 @@ class Headline:
 
 def headlines(estimates: pl.DataFrame, sweep: pl.DataFrame, group: TrainingGroup) -> list[Headline]:
     """Return one headline per model that has results for the group, in the order of the sweep."""
-    estimates = estimates.filter(pl.col("group") == group.group)
-    sweep = sweep.filter(pl.col("group") == group.group)
-    return [
-        _headline(
-            model,
-            estimates.filter(pl.col("model") == model),
-            sweep.filter(pl.col("model") == model),
-            group.estimator,
-        )
-        for model in sweep["model"].unique(maintain_order=True)
-    ]
+    of_group = sweep.filter(pl.col("group") == group.group)
+    results = []
+    for model in of_group["model"].unique(maintain_order=True):
+        own = pl.col("model") == model
+        rows = estimates.filter(pl.col("group") == group.group, own)
+        results.append(_headline(model, rows, of_group.filter(own), group.estimator))
+    return results
 
 
 def comparison(headlines: Sequence[Headline]) -> str:
     """Return a sentence with the number of models for which a simple estimator beats the group's own."""
-    compared = [headline.simple_is_better for headline in headlines if headline.simple_is_better is not None]
-    if not compared:
+    answers = [headline.simple_is_better for headline in headlines]
+    n_better, n_worse = answers.count(True), answers.count(False)
+    if not n_better + n_worse:
         return "The estimator was not compared with simple ones."
     return (
-        f"For {sum(compared)} of {len(compared)} models the best simple estimator is closer to the true accuracies "
+        f"For {n_better} of {n_better + n_worse} models the best simple estimator is closer to the true accuracies "
         "than this one."
     )
 
 
 def _headline(model: str, estimates: pl.DataFrame, sweep: pl.DataFrame, estimator: str) -> Headline:
     cautions = estimates["caution"].drop_nulls()
-    chosen = recommendation(estimates, sweep)
     domains = (
         estimates.filter(pl.col("estimator") == estimator)
         .with_columns(error=ERROR)
@@ -139,13 +136,13 @@ def _headline(model: str, estimates: pl.DataFrame, sweep: pl.DataFrame, estimato
     best = _best_simple(sweep)
     return Headline(
         model,
-        tuple(domains.filter(pl.col("n_labelled") == 0).iter_rows(named=True)),
-        tuple(domains.filter(pl.col("n_labelled") > 0).iter_rows(named=True)),
-        scores(sweep, estimator),
-        title(best) if best else None,
-        scores(sweep, best) if best else {},
-        chosen,
-        cautions[0] if len(cautions) else None,
+        unlabelled=tuple(domains.filter(pl.col("n_labelled") == 0).iter_rows(named=True)),
+        domains=tuple(domains.filter(pl.col("n_labelled") > 0).iter_rows(named=True)),
+        scores=scores(sweep, estimator),
+        simple=title(best) if best else None,
+        simple_scores=scores(sweep, best) if best else {},
+        recommended=recommendation(estimates, sweep),
+        caution=cautions[0] if len(cautions) else None,
     )
 
 

@@ -21,13 +21,15 @@ _OF_GROUP = (
     "estimated_accuracy",
     "estimated_on_labelled",
     "true_accuracy",
+    "error",
+    "reason",
 )
 
 
 def machine_summary(
     label: str,
     validations: Sequence[ModelValidation],
-    found: Sequence[Headline],
+    headlines: Sequence[Headline],
     group: TrainingGroup,
     default: str,
     advice: Sequence[Advice],
@@ -36,7 +38,12 @@ def machine_summary(
     gaps: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
     """Return the summary, JSON-serialisable; `default` is the name of the paper's default estimator."""
-    headlines = {headline.model: headline for headline in found}
+    results = {headline.model: _headline(headline) for headline in headlines}
+    models = []
+    for validation in validations:
+        own = [_advice(text) for text in advice if text.model == validation.model]
+        about = {"advice": own, "training_group": results.get(validation.model)}
+        models.append(_model(validation, default) | about)
     return {
         "study": label,
         "level": LEVEL,
@@ -45,14 +52,7 @@ def machine_summary(
             "benchmarks": group.group.split("+"),
             "estimator": group.estimator,
         },
-        "models": [
-            _model(validation, default)
-            | {
-                "advice": [_advice(advised) for advised in advice if advised.model == validation.model],
-                "training_group": _headline(headlines[validation.model]) if validation.model in headlines else None,
-            }
-            for validation in validations
-        ],
+        "models": models,
         "ambiguous": list(ambiguous),
         "failures": list(failures),
         "gaps": [dict(row) for row in gaps],
@@ -104,10 +104,7 @@ def _headline(headline: Headline) -> dict[str, Any]:
     """Return the results of one training group for one model."""
     chosen = headline.recommended
     return {
-        "domains": [
-            {key: row[key] for key in _OF_GROUP} | {"error": row["error"], "reason": row["reason"]}
-            for row in (*headline.domains, *headline.unlabelled)
-        ],
+        "domains": [{key: row[key] for key in _OF_GROUP} for row in (*headline.domains, *headline.unlabelled)],
         "scores": _scores(headline.scores),
         "recommended": chosen and {"method": chosen.method, "reason": chosen.reason, "scores": _scores(chosen.scores)},
         "best_simple": headline.simple and {"method": headline.simple, "scores": _scores(headline.simple_scores)},

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -27,23 +28,29 @@ def write_domains(observations: Sequence[str], models: Sequence[str], auroc_outp
     # All files of a study have the same families.
     contract = observations_of(families_of(observations[0]) if observations else ())
     frame = read_several(contract, observations, {"model": models})
-    parts = [part for _, part in frame.group_by("model", "benchmark", maintain_order=True)]
-    AUROC.write(AUROC.frame([row for part in parts for row in auroc_rows(part)]), auroc_output, {})
-    DOMAINS.write(DOMAINS.frame([domain_row(part) for part in parts]), domains_output, {})
+    aurocs: list[dict[str, Any]] = []
+    domains: list[dict[str, Any]] = []
+    for _, part in frame.group_by("model", "benchmark", maintain_order=True):
+        aurocs += auroc_rows(part)
+        domains.append(domain_row(part))
+    AUROC.write(AUROC.frame(aurocs), auroc_output, {})
+    DOMAINS.write(DOMAINS.frame(domains), domains_output, {})
 
 
 def auroc_rows(observations: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Return the rows of contract AUROC for one domain, over its rows with a label, features and the signal."""
     usable = observations.filter(pl.col("label").is_not_null(), pl.col("feature_reason").is_null())
-    every, items = usable["label"].to_numpy(), item_numbers(usable)
-    for signal in (SIGNALS[name] for name in SIGNALS if name in usable.columns):
-        values = usable[signal.name].to_numpy()
-        there = np.isfinite(values)
-        correct = every[there]
+    labels, items = usable["label"].to_numpy(), item_numbers(usable)
+    for name, signal in SIGNALS.items():
+        if name not in usable.columns:
+            continue
+        values = usable[name].to_numpy()
+        known = np.isfinite(values)
+        correct = labels[known]
         yield {
             **_domain(observations),
-            "feature": signal.name,
-            **auroc_interval(values[there], correct, signal.confident, items[there])._asdict(),
+            "feature": name,
+            **auroc_interval(values[known], correct, signal.confident, items[known])._asdict(),
             "n_correct": int(correct.sum()),
             "n_incorrect": int((~correct).sum()),
         }
@@ -102,18 +109,21 @@ def sweep(estimates: pl.DataFrame) -> pl.DataFrame:
 def _of_scope(estimates: pl.DataFrame, scope: str) -> pl.DataFrame:
     """Return the errors of every model, group and estimator over the domains of a scope, which may be empty."""
     by = ("model", "group", "estimator")
-    counted = pl.lit(True) if scope == "all" else pl.col("role") == "held_out"
-    columns = {"estimated": "estimated_on_labelled", "true": "true_accuracy", "told": "reason"}
+    counts = pl.lit(True) if scope == "all" else pl.col("role") == "held_out"
     domains = estimates.select(
-        *by, "hyperparameters", **{name: pl.when(counted).then(column) for name, column in columns.items()}
+        *by,
+        "hyperparameters",
+        estimated=pl.when(counts).then("estimated_on_labelled"),
+        true=pl.when(counts).then("true_accuracy"),
+        own_reason=pl.when(counts).then("reason"),
     )
     facts = domains.group_by(by, maintain_order=True).agg(
-        told=pl.col("told").drop_nulls().first(),
+        own_reason=pl.col("own_reason").drop_nulls().first(),
         method=pl.col("hyperparameters").first().str.json_path_match("$.method"),
     )
     # If no domain can be compared, the estimator's own reason comes first.
-    reason = pl.when(pl.col("n_domains") == 0).then(pl.coalesce("told", "reason")).otherwise("reason")
-    errors = evaluate_all(domains, by).with_columns(*facts.select("told", "method"), scope=pl.lit(scope))
+    reason = pl.when(pl.col("n_domains") == 0).then(pl.coalesce("own_reason", "reason")).otherwise("reason")
+    errors = evaluate_all(domains, by).with_columns(*facts.select("own_reason", "method"), scope=pl.lit(scope))
     return errors.with_columns(reason=reason)
 
 
@@ -136,11 +146,8 @@ def repeats(
     observations: pl.DataFrame, groups: Mapping[str, Sequence[str]], settings: EstimationSettings, seeds: Sequence[int]
 ) -> pl.DataFrame:
     """Return a frame of contract REPEATS."""
-    parts = [
-        sweep(estimate(observations, group, {**settings, "seed": seed, "estimators": list(names)})).with_columns(
-            seed=pl.lit(seed, pl.UInt32)
-        )
-        for group, names in groups.items()
-        for seed in seeds
-    ]
+    parts = []
+    for (group, names), seed in product(groups.items(), seeds):
+        estimates = estimate(observations, group, {**settings, "seed": seed, "estimators": list(names)})
+        parts.append(sweep(estimates).with_columns(seed=pl.lit(seed, pl.UInt32)))
     return pl.concat(parts).select(REPEATS.schema.names())

@@ -104,12 +104,16 @@ def _limits(panels: Sequence[ModelPanel]) -> tuple[float, float, bool]:
     The lower limit is zero or the lower end of a bar below it; the upper one a multiple of 0.1, less than 1 if nothing
     is above it.
     """
-    points = [value for panel in panels for point in panel.named.values() for value in point]
-    bars = [value for panel in panels for bar in panel.bars for value in bar]
-    xs = [x for panel in panels for x in (*(x for x, _ in panel.named.values()), *(x for x, _, _ in panel.bars))]
-    heights = [end for panel in panels for _, *ends in panel.bars for end in ends]
-    tenths = math.ceil(round(10 * max(points + bars, default=1.0), 6))
-    return min([0.0, *heights]), min(1.0, max(NEAREST_END, tenths / 10)), UNLABELLED_X in xs
+    xs, ys, ends = [], [], []
+    for panel in panels:
+        for x, y in panel.named.values():
+            xs.append(x)
+            ys.append(y)
+        for x, lower, upper in panel.bars:
+            xs.append(x)
+            ends += [lower, upper]
+    tenths = math.ceil(round(10 * max(xs + ys + ends, default=1.0), 6))
+    return min([0.0, *ends]), min(1.0, max(NEAREST_END, tenths / 10)), UNLABELLED_X in xs
 
 
 def _frame(axes: Axes, panel: ModelPanel, start: float, end: float, has_strip: bool) -> None:
@@ -156,9 +160,9 @@ def figure_3_accuracies_by_model(
 def _drawing(headlines: Sequence[Headline], group: TrainingGroup, label: str) -> Drawing:
     if not headlines:
         return nothing("No results for this training group", label)
-    panels = [
-        ModelPanel(_title(headline), partial(_draw, headline=headline), _named(headline)) for headline in headlines
-    ]
+    panels = []
+    for headline in headlines:
+        panels.append(ModelPanel(_title(headline), partial(_draw, headline=headline), _named(headline)))
     return panels_drawing(panels, f"Estimator trained on {group.benchmarks}", label, _caption(headlines))
 
 
@@ -176,10 +180,10 @@ def _draw(axes: Axes, headline: Headline) -> None:
         if points:
             x, y = zip(*points, strict=True)
             axes.scatter(x, y, label=f"{ROLES[role]} domain", **EDGE, **style)
-    if marks := _marks(headline):
-        axes.scatter(
-            *zip(*marks.values(), strict=True), label="domain without labels: its estimate", **EDGE | _UNLABELLED
-        )
+    marks = _marks(headline)
+    if marks:
+        x, y = zip(*marks.values(), strict=True)
+        axes.scatter(x, y, label="domain without labels: its estimate", **EDGE | _UNLABELLED)
 
 
 def _named(headline: Headline) -> dict[str, tuple[float, float]]:
@@ -193,8 +197,11 @@ def _point(row: dict[str, float]) -> tuple[float, float]:
 
 def _marks(headline: Headline) -> dict[str, tuple[float, float]]:
     """Return the points of unlabelled domains, in the strip for those without a true accuracy."""
-    shown = {row["benchmark"]: row["estimated_accuracy"] for row in headline.unlabelled}
-    return {name: (UNLABELLED_X, estimated) for name, estimated in shown.items() if estimated is not None}
+    marks = {}
+    for row in headline.unlabelled:
+        if row["estimated_accuracy"] is not None:
+            marks[row["benchmark"]] = (UNLABELLED_X, row["estimated_accuracy"])
+    return marks
 
 
 def _caption(headlines: Sequence[Headline]) -> str:
@@ -208,9 +215,9 @@ def _caption(headlines: Sequence[Headline]) -> str:
 
 _LABELLED: dict[str, Any] = {"color": BLUE, "marker": "o", "s": 34}
 # For the kinds of each benchmark, which are too many to name.
+_COLOURS = (BLUE, ORANGE, GREEN, "#CC79A7", "0.35", "#56B4E9", "#B8860B")
 _OF_BENCHMARKS = [
-    {"color": color, "marker": marker, "s": 40}
-    for color, marker in zip([BLUE, ORANGE, GREEN, "#CC79A7", "0.35", "#56B4E9", "#B8860B"], "os^DvpP", strict=True)
+    {"color": color, "marker": marker, "s": 40} for color, marker in zip(_COLOURS, "os^DvpP", strict=True)
 ]
 _UNLABELLED: dict[str, Any] = {"color": GREEN, "marker": ">", "s": 60}
 # Drawn above names, which have a white background.
@@ -228,12 +235,10 @@ def figure_validation(validations: Sequence[ModelValidation], label: str) -> Dra
     shown = [validation for validation in validations if _known(validation.left_out)]
     if not shown:
         return nothing("No labelled domain was held out and estimated", label)
-    panels = [
-        ModelPanel(
-            _heading(validation), partial(_draw_ends, validation=validation), _points(validation), _bars(validation)
-        )
-        for validation in shown
-    ]
+    panels = []
+    for validation in shown:
+        draw = partial(_draw_ends, validation=validation)
+        panels.append(ModelPanel(_heading(validation), draw, _points(validation), _bars(validation)))
     return panels_drawing(panels, "The recommended estimator, without a domain's labels", label, _caption_of(shown))
 
 
@@ -250,9 +255,10 @@ def _draw_ends(axes: Axes, validation: ModelValidation) -> None:
         known = _known(domains)
         if not known:
             continue
-        x, y = zip(*((point.x, point.y) for point in known), strict=True)
-        ends = [[point.y - point.lower for point in known], [point.upper - point.y for point in known]]
-        axes.errorbar(x, y, yerr=ends, ecolor=look["color"], clip_on=False, **_BAR)
+        x, y = [point.x for point in known], [point.y for point in known]
+        below = [point.y - point.lower for point in known]
+        above = [point.upper - point.y for point in known]
+        axes.errorbar(x, y, yerr=[below, above], ecolor=look["color"], clip_on=False, **_BAR)
         axes.scatter(x, y, label=what, **_POINT | look)
 
 
@@ -286,24 +292,17 @@ class _Point(NamedTuple):
 
 
 def _known(domains: Iterable[DomainResult]) -> list[_Point]:
-    return [
-        _Point(
-            domain.domain,
-            UNLABELLED_X if domain.true is None else domain.true,
-            domain.estimated,
-            domain.lower,
-            domain.upper,
-        )
-        for domain in domains
-        if domain.estimated is not None and domain.lower is not None and domain.upper is not None
-    ]
+    points = []
+    for domain in domains:
+        if domain.estimated is not None and domain.lower is not None and domain.upper is not None:
+            x = UNLABELLED_X if domain.true is None else domain.true
+            points.append(_Point(domain.domain, x, domain.estimated, domain.lower, domain.upper))
+    return points
 
 
 def _caption_of(shown: Sequence[ModelValidation]) -> str:
-    marked, kinds = (
-        any(validation.unlabelled for validation in shown),
-        any(validation.new_groups for validation in shown),
-    )
+    marked = any(validation.unlabelled for validation in shown)
+    kinds = any(validation.new_groups for validation in shown)
     each = "Each kind of question of a benchmark" if kinds else "Each labelled domain (blue circles)"
     return (
         f"{each} as estimated by the recommended method fitted on the others. On the "

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.analyses.accuracy.advice import SHARE, Advice, advise, failures, gaps
+from entropy_sentinel.analyses.accuracy.advice import SHARE, Advice, advise, failures, gaps, reasons_text
 from entropy_sentinel.analyses.accuracy.catalogue import TABLES
 from entropy_sentinel.analyses.accuracy.frames import DOMAINS, SWEEP, AccuracyFiles
 from entropy_sentinel.analyses.accuracy.headline import Headline, ambiguous, comparison, headlines
@@ -39,41 +39,36 @@ def counts(domains: pl.DataFrame) -> list[dict[str, Any]]:
     """
     rows = []
     for row in domains.iter_rows(named=True):
-        reasons = json.loads(row["reasons"])
-        nothing = "no references" if reasons.get(NO_REFERENCE) == row["n_responses"] else "no labels"
-        rows.append(
-            row
-            | {
-                "cut_off": row["n_truncated"] / row["n_responses"] if row["n_responses"] else None,
-                "reasons": "; ".join(f"{reason}: {count}" for reason, count in reasons.items()) or "-",
-                "unlabelled": None if row["n_correct"] + row["n_incorrect"] else nothing,
-            }
-        )
+        reasons, unlabelled = json.loads(row["reasons"]), None
+        if not row["n_correct"] + row["n_incorrect"]:
+            unlabelled = "no references" if reasons.get(NO_REFERENCE) == row["n_responses"] else "no labels"
+        cut_off = row["n_truncated"] / row["n_responses"] if row["n_responses"] else None
+        rows.append(row | {"cut_off": cut_off, "reasons": reasons_text(reasons), "unlabelled": unlabelled})
     return rows
 
 
 def asked_judges(labels: Provenance) -> list[dict[str, Any]]:
     """Return how many responses each part of a combined judge was asked about and labelled, per model and benchmark."""
-    return [
-        {"model": entry["model"], "benchmark": entry["benchmark"], "judge": judge, **counts}
-        for entry in labels
-        for judge, counts in entry.get("counts", {}).items()
-    ]
+    rows = []
+    for entry in labels:
+        for judge, counts in entry.get("counts", {}).items():
+            rows.append({"model": entry["model"], "benchmark": entry["benchmark"], "judge": judge, **counts})
+    return rows
 
 
 def savings(labels: Provenance) -> list[str]:
     """Return one sentence for each judge that was asked about only some of the responses, which saves money."""
-    calls, every = Counter[str](), Counter[str]()
+    n_asked, n_responses = Counter[str](), Counter[str]()
     for entry in labels:
-        most = max((counts["asked"] for counts in entry.get("counts", {}).values()), default=0)
-        for judge, counts in entry.get("counts", {}).items():
-            calls[judge] += counts["asked"]
-            every[judge] += most
-    return [
-        f"{judge} was asked about {calls[judge]} of {count} responses ({1 - calls[judge] / count:.1%} saved)."
-        for judge, count in every.items()
-        if calls[judge] < count
-    ]
+        asked = {judge: counts["asked"] for judge, counts in entry.get("counts", {}).items()}
+        n_asked.update(asked)
+        n_responses.update(dict.fromkeys(asked, max(asked.values(), default=0)))
+    lines = []
+    for judge, n in n_responses.items():
+        if n_asked[judge] < n:
+            saved = 1 - n_asked[judge] / n
+            lines.append(f"{judge} was asked about {n_asked[judge]} of {n} responses ({saved:.1%} saved).")
+    return lines
 
 
 @dataclass(frozen=True)
@@ -115,18 +110,31 @@ class Study:
 
     def machine_summary(self, label: str, default: str) -> dict[str, Any]:
         """Return the summary for programs."""
-        told = self.advice, self.ambiguous, self.failures, gaps(self.domains)
-        return machine_summary(label, self.validations, self.headlines, self.group, default, *told)
+        return machine_summary(
+            label,
+            self.validations,
+            self.headlines,
+            self.group,
+            default,
+            advice=self.advice,
+            ambiguous=self.ambiguous,
+            failures=self.failures,
+            gaps=gaps(self.domains),
+        )
 
 
 def _numbering(shown: set[str]) -> str | None:
     """Return why the numbers of the tables `shown` have gaps; null if they have no gap."""
-    numbered = {int(name.split("_")[0]): title for name, title in TABLES.items() if name[0].isdigit()}
-    here = {number for number in numbered if any(name.startswith(f"table_{number}_") for name in shown)}
-    absent = [f"{number} ({title})" for number, title in numbered.items() if number not in here]
-    return (
-        f"Tables have the paper's numbers. This study has nothing for {', '.join(absent)}." if here and absent else None
-    )
+    has_any, absent = False, []
+    for name, heading in TABLES.items():
+        number = name.split("_")[0]
+        if Exhibit("table", name, heading).file in shown:
+            has_any = has_any or number.isdigit()
+        elif number.isdigit():
+            absent.append(f"{number} ({heading})")
+    if not has_any or not absent:
+        return None
+    return f"Tables have the paper's numbers. This study has nothing for {', '.join(absent)}."
 
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")
@@ -182,11 +190,19 @@ def write_report(
         tables=files["tables"],
         figures=files["figures"],
     )
-    told = json.dumps(study.machine_summary(settings["label"], settings["default"]), indent=1) + "\n"
-    frames = study.validations, study.estimates, study.sweep
-    text = summarise(*frames, study.groups, study.headline_group, study.unjudged, study.ambiguous)
-    for path, what in ((page, content), (machine, told), (summary, text)):
-        write_whole(path, what)
+    text = summarise(
+        study.validations,
+        study.estimates,
+        study.sweep,
+        study.groups,
+        study.headline_group,
+        study.unjudged,
+        study.ambiguous,
+    )
+    facts = study.machine_summary(settings["label"], settings["default"])
+    write_whole(page, content)
+    write_whole(machine, json.dumps(facts, indent=1) + "\n")
+    write_whole(summary, text)
 
 
 def render_report(

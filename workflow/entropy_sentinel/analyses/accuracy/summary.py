@@ -1,6 +1,6 @@
 """The closing lines of a run for the terminal, including benchmarks that a judge could not label."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,21 +48,29 @@ class UnjudgedBenchmark:
 def unjudged(labels: Sequence[str], benchmarks: Sequence[str]) -> list[UnjudgedBenchmark]:
     """Return an `UnjudgedBenchmark` for each file LABELS without a label; `benchmarks` are files BENCHMARKS."""
     items = {read_provenance(path)["benchmark"]: path for path in benchmarks}
-    return [gap for path in labels for gap in _of(path, items)]
+    return list(filter(None, [_unjudged_benchmark(path, items) for path in labels]))
 
 
-def _of(path: str, items: Mapping[str, str]) -> Iterator[UnjudgedBenchmark]:
+def _unjudged_benchmark(path: str, items: Mapping[str, str]) -> UnjudgedBenchmark | None:
+    """Return the facts about a file LABELS without a label; None if it has labels or nothing was to be labelled."""
     labels = LABELS.read(path, ["label", "reason"])
     shown = labels.filter(pl.col("reason").ne_missing(NO_REFERENCE))
-    if shown.is_empty() or shown["label"].null_count() < len(shown):
-        return
+    if shown["label"].null_count() < len(shown) or shown.is_empty():
+        return None
     # Of equally frequent reasons, the alphabetically first.
     reason, count = shown["reason"].value_counts().sort("count", "reason", descending=[True, False]).row(0)
-    told = read_provenance(path)
-    fitting = _fitting(items[told["benchmark"]])
-    judge = told.get("labelled_by", told["judge"])
-    is_fitting = fitting in _kinds(told)
-    yield UnjudgedBenchmark(told["model"], told["benchmark"], judge, len(shown), reason, count, fitting, is_fitting)
+    provenance = read_provenance(path)
+    fitting = _fitting(items[provenance["benchmark"]])
+    return UnjudgedBenchmark(
+        provenance["model"],
+        provenance["benchmark"],
+        judge=provenance.get("labelled_by", provenance["judge"]),
+        n=len(shown),
+        reason=reason,
+        n_reason=count,
+        fitting=fitting,
+        is_fitting=fitting in _kinds(provenance),
+    )
 
 
 def _fitting(path: str) -> str:
@@ -106,7 +114,8 @@ def _verdicts(validations: Sequence[ModelValidation]) -> str:
     lines = ["Can the estimates be trusted? Each labelled domain is estimated without its labels"]
     for validation in validations:
         for scope, verdict, reasons in validation.answers:
-            lines += [f"  {validation.model}{scope}: {verdict}", *(f"    {reason}" for reason in reasons)]
+            lines.append(f"  {validation.model}{scope}: {verdict}")
+            lines += [f"    {reason}" for reason in reasons]
         lines.append(f"    method: {validation.method_title} ({validation.method_reason})")
         if validation.caution:
             lines.append(f"    caution: {validation.caution}")
@@ -115,18 +124,12 @@ def _verdicts(validations: Sequence[ModelValidation]) -> str:
 
 def _unlabelled(validations: Sequence[ModelValidation]) -> list[str]:
     """Return one table of the unlabelled domains of all models, with intervals; empty if every domain is labelled."""
-    rows = [
-        (
-            validation.model,
-            domain.domain,
-            str(domain.n),
-            estimate(domain),
-            interval(domain),
-            domain.reason or ("unfamiliar: label some" if domain.unfamiliar else validation.verdict),
-        )
-        for validation in validations
-        for domain in validation.unlabelled
-    ]
+    rows = []
+    for validation in validations:
+        for domain in validation.unlabelled:
+            verdict = domain.reason or ("unfamiliar: label some" if domain.unfamiliar else validation.verdict)
+            cells = [validation.model, domain.domain, str(domain.n), estimate(domain), interval(domain), verdict]
+            rows.append(cells)
     if not rows:
         return []
     headings = ("model", "domain", "responses", "estimated", f"{LEVEL:.0%} interval", "verdict")
@@ -135,7 +138,9 @@ def _unlabelled(validations: Sequence[ModelValidation]) -> list[str]:
 
 def _unjudged(unjudged: Sequence[UnjudgedBenchmark]) -> list[str]:
     """Name the judges that could not label any response to a benchmark with references, and why."""
-    return ["\n".join(["No label from the judge", *(f"  {gap.text}" for gap in unjudged)])] if unjudged else []
+    if not unjudged:
+        return []
+    return ["\n".join(["No label from the judge", *[f"  {gap.text}" for gap in unjudged]])]
 
 
 def estimate(domain: DomainResult) -> str:
@@ -150,22 +155,17 @@ def interval(domain: DomainResult) -> str:
 
 
 def _model(headline: Headline) -> str:
-    rows = [
-        (
-            row["benchmark"],
-            ROLES[row["role"]],
-            labels(row),
-            number(row["estimated_on_labelled"]),
-            number(row["true_accuracy"]),
-            number(row["error"], "+.3f"),
-        )
-        for row in headline.domains
-    ]
+    rows = []
+    for row in headline.domains:
+        estimated, true = number(row["estimated_on_labelled"]), number(row["true_accuracy"])
+        error = number(row["error"], "+.3f")
+        rows.append((row["benchmark"], ROLES[row["role"]], labels(row), estimated, true, error))
     lines = [*text_table(("domain", "role", "labels", "estimated", "true", "error"), rows, "llrrrr"), ""]
     for scope, title in SCOPES.items():
         if scope in headline.scores:
             lines.append(_line(f"{title} domains", headline.scores[scope]))
-    if chosen := headline.recommended:
+    chosen = headline.recommended
+    if chosen is not None:
         lines.append(_line("recommended", chosen.scores["held_out"], f"{chosen.method}: {chosen.reason}"))
     if headline.simple is not None:
         lines.append(_line("best simple estimator", headline.simple_scores["held_out"], _verdict(headline)))
@@ -183,7 +183,7 @@ def labels(row: dict[str, int]) -> str:
 def _line(title: str, score: Score, remark: str = "") -> str:
     reason = f"({score.reason})" if score.reason else ""
     parts = [f"{title:<21}  AEE {number(score.aee)}", f"rho {score.rho_text}", reason, remark]
-    return "   ".join(part for part in parts if part)
+    return "   ".join(filter(None, parts))
 
 
 def _verdict(headline: Headline) -> str:

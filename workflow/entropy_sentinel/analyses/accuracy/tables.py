@@ -11,11 +11,23 @@ import polars as pl
 
 from entropy_sentinel.analyses import exhibits
 from entropy_sentinel.analyses.accuracy import tables_by_model, tables_of_groups
-from entropy_sentinel.analyses.accuracy.aggregation import MEASURES, names_in, null_notes, without_small_rho
+from entropy_sentinel.analyses.accuracy.aggregation import (
+    MEASURES,
+    names_in,
+    null_notes,
+    nulls_last,
+    without_small_rho,
+)
 from entropy_sentinel.analyses.accuracy.comparison import compare, rests_on
 from entropy_sentinel.analyses.accuracy.frames import AUROC, DOMAINS, REPEATS, SWEEP, AccuracyFiles
 from entropy_sentinel.analyses.accuracy.headline import ERROR, ambiguous
-from entropy_sentinel.analyses.accuracy.validation import LEVEL, EstimatorErrors, ModelValidation, read_validations
+from entropy_sentinel.analyses.accuracy.validation import (
+    LEVEL,
+    DomainResult,
+    EstimatorErrors,
+    ModelValidation,
+    read_validations,
+)
 from entropy_sentinel.analyses.exhibits import Functions, read_all
 from entropy_sentinel.analyses.headings import ROLES, SCOPE_NOTE, ExhibitSettings, Groups, training_group
 from entropy_sentinel.estimators.catalogue import CANDIDATES, FEWEST_FOR_FIRST, FEWEST_TO_CHOOSE, RECOMMENDED, title
@@ -23,7 +35,7 @@ from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.frames.printable import listed
 from entropy_sentinel.report.pages import Exhibit
-from entropy_sentinel.report.tables import Table, missing_notes, number_frame, write_table
+from entropy_sentinel.report.tables import Table, headed, missing_notes, number_frame, write_table
 from entropy_sentinel.statistics.conformal import fewest
 from entropy_sentinel.statistics.errors import median
 from entropy_sentinel.statistics.intervals import NOTES
@@ -37,25 +49,10 @@ _LEFT_OUT_NOTE = "Each labelled domain is estimated by an estimator fitted on th
 
 def table_validation(validations: Sequence[ModelValidation]) -> Table:
     """Tabulate the recommended estimator's results on every domain without its labels, unlabelled domains first."""
-    rows = [
-        {
-            "Model": validation.model,
-            "Domain": domain.domain,
-            "Responses": domain.n,
-            "Estimated": domain.estimated,
-            "Lower": domain.lower,
-            "Upper": domain.upper,
-            "True": domain.true,
-            "Error": domain.error,
-            "Conformal from": domain.conformal_lower,
-            "Conformal to": domain.conformal_upper,
-            "Interval": domain.basis or domain.reason,
-        }
-        for domains in ("unlabelled", "left_out")
-        for validation in validations
-        for domain in getattr(validation, domains)
-    ]
-    bases = {row["Interval"] for row in rows}
+    domains = [(validation.model, domain) for validation in validations for domain in validation.unlabelled]
+    domains += [(validation.model, domain) for validation in validations for domain in validation.left_out]
+    rows = [_domain_row(model, domain) for model, domain in domains]
+    bases = {domain.basis for _, domain in domains}
     numbers = ["Responses", "Estimated", "Lower", "Upper", "True", "Error", "Conformal from", "Conformal to"]
     return Table(
         f"Accuracy of every domain, estimated by the recommended estimator without its labels; {LEVEL:.0%} intervals.",
@@ -63,22 +60,35 @@ def table_validation(validations: Sequence[ModelValidation]) -> Table:
         (
             f"{_LEFT_OUT_NOTE} Unlabelled domains come first, estimated from all labelled domains.",
             "Responses: for a labelled domain, only those with a label. Error: estimated minus true.",
-            *(f"Lower and Upper: {note}" for basis, note in NOTES.items() if basis in bases),
+            *[f"Lower and Upper: {note}" for basis, note in NOTES.items() if basis in bases],
             f"Conformal: the {LEVEL:.0%} interval from the ranks of errors, whatever their distribution; its "
             f"level holds over all sets of domains, not given the verdict. It needs {_FEWEST} other domains.",
         ),
     )
 
 
+def _domain_row(model: str, domain: DomainResult) -> dict[str, Any]:
+    return {
+        "Model": model,
+        "Domain": domain.domain,
+        "Responses": domain.n,
+        "Estimated": domain.estimated,
+        "Lower": domain.lower,
+        "Upper": domain.upper,
+        "True": domain.true,
+        "Error": domain.error,
+        "Conformal from": domain.conformal_lower,
+        "Conformal to": domain.conformal_upper,
+        "Interval": domain.basis or domain.reason,
+    }
+
+
 def table_methods(validations: Sequence[ModelValidation]) -> Table:
     """Tabulate the AEE of every method over each model's labelled domains, the smallest first, with its intervals."""
-    rows = [
-        {"Model": validation.model, "Estimator": method.title, "Domains": method.n_domains, "AEE": method.aee}
-        | _interval(("from", "to"), None if method.aee is None else method.aee_interval())
-        | _against(method, validation.recommended)
-        for validation in validations
-        for method in sorted(validation.methods, key=lambda method: (method.aee is None, method.aee or 0.0))
-    ]
+    rows = []
+    for validation in validations:
+        for method in sorted(validation.methods, key=lambda method: nulls_last(method.aee)):
+            rows.append({"Model": validation.model} | _method_row(method, validation.recommended))
     return Table(
         "AEE of every method over the labelled domains, each estimated without its labels; the smallest first.",
         number_frame(rows, ["Model", "Estimator"], ["Domains", "AEE", "from", "to", _MINUS, *_MINUS_ENDS]),
@@ -92,39 +102,44 @@ def table_methods(validations: Sequence[ModelValidation]) -> Table:
     )
 
 
-def _partial_notes(validations: Sequence[ModelValidation]) -> list[str]:
-    """Return a note for each number of domains that methods could estimate, if not all, with the models and methods."""
-    models: dict[str, list[str]] = {}
-    for validation in validations:
-        n_domains = len(validation.left_out)
-        by_count: dict[int, list[str]] = {}
-        for method in validation.methods:
-            by_count.setdefault(method.n_domains, []).append(method.title)
-        for count, titles in by_count.items():
-            if count < n_domains:
-                whole = len(titles) == len(validation.methods) > 1
-                which = "every method" if whole else listed(titles, _MOST_NAMED, "; ")
-                models.setdefault(f"{which} could estimate {count} of {n_domains} domains.", []).append(
-                    validation.model
-                )
-    return [f"{', '.join(of)}: {what}" for what, of in models.items()]
-
-
 _MINUS = "Minus recommended"
 _MINUS_ENDS = (f"{_MINUS}: from", f"{_MINUS}: to")
 
 
-def _against(method: EstimatorErrors, recommended: EstimatorErrors) -> dict[str, float | None]:
-    difference = None if method is recommended else method.minus(recommended)
-    mean, ends = difference or (None, None)
-    return {_MINUS: mean} | _interval(_MINUS_ENDS, ends)
+def _method_row(method: EstimatorErrors, recommended: EstimatorErrors) -> dict[str, Any]:
+    lower, upper = (None if method.aee is None else method.aee_interval()) or (None, None)
+    difference, ends = (None if method is recommended else method.minus(recommended)) or (None, None)
+    least, largest = ends or (None, None)
+    return {
+        "Estimator": method.title,
+        "Domains": method.n_domains,
+        "AEE": method.aee,
+        "from": lower,
+        "to": upper,
+        _MINUS: difference,
+        _MINUS_ENDS[0]: least,
+        _MINUS_ENDS[1]: largest,
+    }
 
 
-def _interval(headings: tuple[str, str], ends: tuple[float, float] | None) -> dict[str, float | None]:
-    return dict(zip(headings, ends or (None, None), strict=True))
+def _partial_notes(validations: Sequence[ModelValidation]) -> list[str]:
+    """Return a note for each number of domains that methods could estimate, if not all, with the models and methods."""
+    models_by_note: dict[str, list[str]] = {}
+    for validation in validations:
+        n_domains = len(validation.left_out)
+        titles_by_count: dict[int, list[str]] = {}
+        for method in validation.methods:
+            titles_by_count.setdefault(method.n_domains, []).append(method.title)
+        for count, titles in titles_by_count.items():
+            if count >= n_domains:
+                continue
+            every = len(titles) == len(validation.methods) > 1
+            which = "every method" if every else listed(titles, _MOST_NAMED, "; ")
+            note = f"{which} could estimate {count} of {n_domains} domains."
+            models_by_note.setdefault(note, []).append(validation.model)
+    return [f"{', '.join(models)}: {note}" for note, models in models_by_note.items()]
 
 
-_AMBIGUOUS = pl.col("n_ambiguous") / pl.col("n_questions")
 _HEADINGS = {
     "model": "Model",
     "benchmark": "Domain",
@@ -152,35 +167,30 @@ def table_estimates(estimates: pl.DataFrame, groups: Groups, domains: pl.DataFra
         schema={"group": pl.String, "estimator": pl.String, "title": pl.String},
         orient="row",
     )
+    looks = domains.select("model", "benchmark", ambiguous=pl.col("n_ambiguous") / pl.col("n_questions"))
     rows = (
         estimates.join(titles, on=["group", "estimator"], maintain_order="left_right")
-        .join(
-            domains.select("model", "benchmark", ambiguous=_AMBIGUOUS),
-            on=["model", "benchmark"],
-            how="left",
-            maintain_order="left",
-        )
+        .join(looks, on=["model", "benchmark"], how="left", maintain_order="left")
         .with_columns(error=ERROR, role=pl.col("role").replace_strict(ROLES))
         .sort(pl.col("n_labelled") > 0, maintain_order=True)
     )
-    shown = {name: heading for name, heading in _HEADINGS.items() if name != "ambiguous" or rows[name].count()}
-    nulls = rows.filter(pl.col("reason").is_not_null())
+    headings = dict(_HEADINGS)
+    if not rows["ambiguous"].count():
+        del headings["ambiguous"]
+    missing = rows.drop_nulls("reason").select(pl.format("{}, {}, {}", "model", "benchmark", "title"), "reason")
     cautions = rows.drop_nulls("caution").unique(["model", "title"], maintain_order=True)
     return Table(
         "Accuracy of every domain, estimated by each named training group's estimator. Unlabelled domains come first: "
         "they have an estimate but no true accuracy.",
-        rows.select(pl.col(name).alias(heading) for name, heading in shown.items()),
+        headed(rows, headings),
         (
             "Estimated: over all responses with features. Error: the estimate for the labelled responses minus the "
             "share of these that are correct.",
             "Role: training domains are estimated on their test split, unseen ones on all their responses.",
-            *(f"{group.title}: {group.benchmarks}." for group in named),
-            *missing_notes(
-                ("estimate", row["reason"], f"{row['model']}, {row['benchmark']}, {row['title']}")
-                for row in nulls.iter_rows(named=True)
-            ),
+            *[f"{group.title}: {group.benchmarks}." for group in named],
+            *missing_notes(("estimate", reason, row) for row, reason in missing.iter_rows()),
             *ambiguous(domains),
-            *(f"{row['model']}, {row['title']}: caution, {row['caution']}." for row in cautions.iter_rows(named=True)),
+            *cautions.select(pl.format("{}, {}: caution, {}.", "model", "title", "caution")).to_series(),
         ),
     )
 
@@ -218,18 +228,18 @@ _NUMBERS = ["Recommended", "Default", "Best"]
 def table_recommended(sweep: pl.DataFrame, groups: Groups, default: str) -> Table:
     """Tabulate the median AEE on unseen domains, by model, for each named group and for all groups of each size."""
     unseen = sweep.filter(pl.col("scope") == "held_out", pl.col("aee").is_not_null())
-    named = [training_group(groups, name) for name in groups]
-    sizes = {k: names_in(unseen.filter(pl.col("k") == k), "group") for k in sorted(set(unseen["k"]))}
-    sets = {group.title: [group.group] for group in named} | {
-        f"all of size {k}": members for k, members in sizes.items()
-    }
+    sets = {}
+    for name in groups:
+        group = training_group(groups, name)
+        sets[group.title] = pl.col("group") == group.group
+    for k in sorted(set(unseen["k"])):
+        sets[f"all of size {k}"] = pl.col("k") == k
     rows = []
     for model in names_in(unseen, "model"):
-        for heading, members in sets.items():
-            part = unseen.filter(pl.col("model") == model, pl.col("group").is_in(members))
-            n_groups = part["group"].n_unique()
-            if n_groups:
-                rows.append({"Model": model, "Training group": heading, "Groups": n_groups} | _row(part, default))
+        for heading, is_in_set in sets.items():
+            part = unseen.filter(pl.col("model") == model, is_in_set)
+            if len(part):
+                rows.append({"Model": model, "Training group": heading} | _recommended_row(part, default))
     return Table(
         "AEE on unseen domains of the recommended estimator, the default, and the best one after the fact: medians "
         "over training groups.",
@@ -261,7 +271,9 @@ def table_repeats(repeats: pl.DataFrame, groups: Groups) -> Table:
             row |= {f"Median {heading}": values.median(), f"Least {heading}": values.min()}
             row[f"Largest {heading}"] = values.max()
         rows.append(row)
-    numbers = [f"{what} {heading}" for heading in MEASURES.values() for what in ("Median", "Least", "Largest")]
+    numbers = []
+    for heading in MEASURES.values():
+        numbers += [f"Median {heading}", f"Least {heading}", f"Largest {heading}"]
     return Table(
         "AEE and rho on unseen domains under several seeds of folds, forests and networks, on the same rows.",
         number_frame(rows, ["Model", "Training group", "Estimator", "Seeds"], numbers),
@@ -273,16 +285,19 @@ def table_repeats(repeats: pl.DataFrame, groups: Groups) -> Table:
     )
 
 
-def _row(part: pl.DataFrame, default: str) -> dict[str, Any]:
+def _recommended_row(part: pl.DataFrame, default: str) -> dict[str, Any]:
     """Return the results of one model on some groups, summed up."""
     n_groups = part["group"].n_unique()
-    errors = {name: rows["aee"] for (name,), rows in part.group_by("estimator", maintain_order=True)}
-    medians = {name: median(values.to_numpy()) for name, values in errors.items() if len(values) == n_groups}
+    medians = {}
+    for (name,), rows in part.group_by("estimator", maintain_order=True):
+        if len(rows) == n_groups:
+            medians[name] = median(rows["aee"].to_numpy())
     others = {name: error for name, error in medians.items() if name != RECOMMENDED}
     best = min(others, key=lambda name: others[name], default=None)
-    taken = part.filter(pl.col("estimator") == RECOMMENDED)["method"].drop_nulls().value_counts(sort=True)
-    counts = [title(name) + (f" ({count})" if n_groups > 1 else "") for name, count in taken.iter_rows()]
+    chosen = part.filter(pl.col("estimator") == RECOMMENDED)["method"].drop_nulls().value_counts(sort=True)
+    counts = [title(name) + (f" ({count})" if n_groups > 1 else "") for name, count in chosen.iter_rows()]
     return {
+        "Groups": n_groups,
         "Recommended": medians.get(RECOMMENDED),
         "Default": medians.get(default),
         "Best": others.get(best),
@@ -356,6 +371,8 @@ def write_tables(
     files: AccuracyTableFiles, settings: AccuracyTableSettings, titles: Mapping[str, str], folder: str
 ) -> None:
     """Write the tables of these names and titles to `folder`."""
+    generations = list(map(read_provenance, files["generations"]))
+    labels = list(map(read_provenance, files["labels"]))
     inputs: TableInputs = {
         **settings,
         "sweep": SWEEP.read(files["sweep"]),
@@ -364,7 +381,7 @@ def write_tables(
         "estimates": read_all(ESTIMATES, files["estimates"]),
         "repeats": read_all(REPEATS, files["repeats"]),
         "validations": read_validations(files["validation"]),
-        "rests_on": rests_on(*(list(map(read_provenance, paths)) for paths in (files["generations"], files["labels"]))),
+        "rests_on": rests_on(generations, labels),
     }
     for name, heading in titles.items():
         write_table(Exhibit("table", name, heading), make_table(name, inputs, settings["label"]), folder)

@@ -1,7 +1,7 @@
 """Tables with one result per cell: AUROC (1, 6), AEE and rho by model (2, 7, 8)."""
 
 from collections.abc import Mapping, Sequence
-from itertools import cycle
+from itertools import chain, product
 from typing import Any
 
 import polars as pl
@@ -10,9 +10,11 @@ from entropy_sentinel.analyses.accuracy.aggregation import (
     MEASURES,
     against_simple,
     by_key,
+    confident_signals,
     missing_notes,
     names_in,
     null_notes,
+    nulls_last,
     signals_in,
 )
 from entropy_sentinel.analyses.headings import SCOPE_NOTE, SCOPES, Groups, training_group
@@ -37,42 +39,36 @@ def table_6_auroc_further_models(
 
 
 def _auroc(auroc: pl.DataFrame, benchmarks: Sequence[str]) -> Table:
-    auroc, shown = auroc.filter(pl.col("benchmark").is_in(benchmarks)), signals_in(auroc)
+    signals = signals_in(auroc)
+    auroc = auroc.filter(pl.col("benchmark").is_in(benchmarks))
     cells = {(row["model"], row["feature"], row["benchmark"]): row for row in auroc.iter_rows(named=True)}
-    headings = {
-        name: {"auroc": name, "lower": f"{name}: from", "upper": f"{name}: to"}
-        for name in benchmarks
-        if name in set(auroc["benchmark"])
-    }
-    rows = [
-        {"Model": model, "Statistic": feature.title}
-        | {
-            heading: cells.get((model, key, name), {}).get(column)
-            for name, columns in headings.items()
-            for column, heading in columns.items()
-        }
-        for model in names_in(auroc, "model")
-        for key, feature in shown.items()
-    ]
-    confident = [feature.title for feature in shown.values() if feature.confident]
+    shown = [name for name in benchmarks if name in set(auroc["benchmark"])]
+    rows: list[dict[str, Any]] = []
+    classes: dict[tuple[int, str], str] = {}
+    for model, (key, signal) in product(names_in(auroc, "model"), signals.items()):
+        row = {"Model": model, "Statistic": signal.title}
+        for name in shown:
+            cell = cells.get((model, key, name))
+            if cell is not None:
+                numbers = (cell["auroc"], cell["lower"], cell["upper"])
+                row |= dict(zip(_auroc_headings(name), numbers, strict=True))
+                classes[len(rows), name] = class_of(cell)
+        rows.append(row)
     return Table(
         "AUROC of each statistic as a score for an incorrect response (0.5 is chance), with its 95 % interval "
         "(DeLong) from ... to.",
-        number_frame(
-            rows, ["Model", "Statistic"], [heading for by_key in headings.values() for heading in by_key.values()]
-        ),
+        number_frame(rows, ["Model", "Statistic"], chain.from_iterable(map(_auroc_headings, shown))),
         (
-            f"{', '.join(confident[:-1])} and {confident[-1]} grow with confidence: 1 - AUROC is shown.",
+            f"{confident_signals(signals)} grow with confidence: 1 - AUROC is shown.",
             *one_class(auroc),
             *([] if rows else ["There are no further models."]),
         ),
-        words={
-            (place, name): class_of(cells[row["Model"], key, name])
-            for place, (row, key) in enumerate(zip(rows, cycle(shown), strict=False))
-            for name in headings
-            if (row["Model"], key, name) in cells
-        },
+        words=classes,
     )
+
+
+def _auroc_headings(benchmark: str) -> tuple[str, str, str]:
+    return benchmark, f"{benchmark}: from", f"{benchmark}: to"
 
 
 def class_of(domain: Mapping[str, Any]) -> str:
@@ -86,12 +82,14 @@ def one_class(auroc: pl.DataFrame) -> list[str]:
     """Return one line for each model and benchmark without an AUROC, with the reason and the class of its responses."""
     same = ["model", "benchmark", "reason", "n_correct", "n_incorrect"]
     nulls = auroc.filter(pl.col("auroc").is_null()).unique(same, maintain_order=True)
-    return [
-        f"{row['model']}, {row['benchmark']}"
-        f"{'' if row['feature'] in FEATURES else ', ' + SIGNALS[row['feature']].title}: no AUROC, {row['reason']} "
-        f"({row['n_correct']} correct, {row['n_incorrect']} incorrect)."
-        for row in nulls.iter_rows(named=True)
-    ]
+    lines = []
+    for row in nulls.iter_rows(named=True):
+        names = [row["model"], row["benchmark"]]
+        if row["feature"] not in FEATURES:
+            names.append(SIGNALS[row["feature"]].title)
+        counts = f"{row['n_correct']} correct, {row['n_incorrect']} incorrect"
+        lines.append(f"{', '.join(names)}: no AUROC, {row['reason']} ({counts}).")
+    return lines
 
 
 def table_2_by_model(sweep: pl.DataFrame, groups: Groups) -> Table:
@@ -113,19 +111,14 @@ def _named_groups(sweep: pl.DataFrame, groups: Groups, names: Sequence[str]) -> 
     )
     picked = sweep.join(wanted, on=["group", "estimator"], how="semi", maintain_order="left")
     cells = by_key(picked)
-    rows = [
-        {"Model": model}
-        | {
-            f"{group.title}: {title}, {scope_title}": cells.get((model, group.group, group.estimator, scope), {}).get(
-                measure
-            )
-            for group in chosen
-            for scope, scope_title in SCOPES.items()
-            for measure, title in MEASURES.items()
-        }
-        for model in names_in(sweep, "model")
-        if chosen
-    ]
+    rows: list[dict[str, Any]] = []
+    for model in names_in(sweep, "model") if chosen else ():
+        row: dict[str, Any] = {"Model": model}
+        for group, (scope, scope_title) in product(chosen, SCOPES.items()):
+            result = cells.get((model, group.group, group.estimator, scope), {})
+            for measure, title in MEASURES.items():
+                row[f"{group.title}: {title}, {scope_title}"] = result.get(measure)
+        rows.append(row)
     notes = [SCOPE_NOTE] if chosen else ["The study has no such training groups."]
     for group in chosen:
         notes += [f"{group.title}: {group.benchmarks}; {group.estimator}.", *missing_notes(sweep, group)]
@@ -142,19 +135,18 @@ def table_8_simple_estimators_by_model(sweep: pl.DataFrame, groups: Groups, head
     group = training_group(groups, headline_group)
     picked, titles = against_simple(sweep, group)
     cells = by_key(picked)
-    errors = picked.filter(pl.col("scope") == next(iter(SCOPES))).group_by("estimator").agg(pl.col("aee").median())
-    medians = {name: error for name, error in errors.iter_rows() if error is not None}
-    titles = dict(sorted(titles.items(), key=lambda one: medians.get(one[0], float("inf"))))
-    rows = [
-        {"Model": model, "Measure": f"{measure_title}, {scope_title}"}
-        | {title: cells.get((model, group.group, name, scope), {}).get(measure) for name, title in titles.items()}
-        for model in names_in(sweep, "model")
-        for scope, scope_title in SCOPES.items()
-        for measure, measure_title in MEASURES.items()
-    ]
+    unseen = picked.filter(pl.col("scope") == "held_out")
+    medians = dict(unseen.group_by("estimator").agg(pl.col("aee").median()).iter_rows())
+    names = sorted(titles, key=lambda name: nulls_last(medians.get(name)))
+    rows = []
+    for model, scope, measure in product(names_in(sweep, "model"), SCOPES, MEASURES):
+        row: dict[str, Any] = {"Model": model, "Measure": f"{MEASURES[measure]}, {SCOPES[scope]}"}
+        for name in names:
+            row[titles[name]] = cells.get((model, group.group, name, scope), {}).get(measure)
+        rows.append(row)
     return Table(
         f"The default estimator and each simple estimator by model, training group {group.title} "
         "(AEE: lower is better, rho: higher is better), in the order of their median AEE.",
-        number_frame(rows, ["Model", "Measure"], titles.values()),
+        number_frame(rows, ["Model", "Measure"], [titles[name] for name in names]),
         (SCOPE_NOTE, f"Default: {group.estimator}.", *missing_notes(sweep, group), *null_notes(picked)),
     )

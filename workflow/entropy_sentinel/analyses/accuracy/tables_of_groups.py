@@ -1,5 +1,7 @@
 """The paper's tables over training groups: medians over models, sizes, design choices, the best and the worst."""
 
+from itertools import groupby, product
+from operator import itemgetter
 from typing import Any
 
 import polars as pl
@@ -13,40 +15,37 @@ from entropy_sentinel.analyses.accuracy.aggregation import (
     group_accuracies,
     names_in,
     null_notes,
+    nulls_last,
     spread,
 )
+from entropy_sentinel.analyses.accuracy.frames import SWEEP
 from entropy_sentinel.analyses.headings import SCOPE_NOTE, SCOPES, Groups, group_benchmarks, training_group
 from entropy_sentinel.estimators.catalogue import CLASSIFIERS, CONFIGURATION_NAMES, parse
 from entropy_sentinel.frames.printable import counted
 from entropy_sentinel.report.tables import Table, number_frame
 
-_SPREAD_HEADINGS = [
-    f"{what} {title}, {scope_title}"
-    for scope_title in SCOPES.values()
-    for title in MEASURES.values()
-    for what in ("Median", "IQR of")
-]
-
 
 def _spreads(rows: pl.DataFrame) -> dict[str, float | None]:
-    """Return median and IQR of AEE and rho, for each scope, under _SPREAD_HEADINGS."""
-    values = [
-        value
-        for scope in SCOPES
-        for measure in MEASURES
-        for value in spread(rows.filter(pl.col("scope") == scope)[measure])
-    ]
-    return dict(zip(_SPREAD_HEADINGS, values, strict=True))
+    """Return median and IQR of AEE and rho, for each scope, by their headings."""
+    spreads = {}
+    for scope, measure in product(SCOPES, MEASURES):
+        what = f"{MEASURES[measure]}, {SCOPES[scope]}"
+        values = rows.filter(pl.col("scope") == scope)[measure]
+        spreads[f"Median {what}"], spreads[f"IQR of {what}"] = spread(values)
+    return spreads
+
+
+_SPREAD_HEADINGS = list(_spreads(SWEEP.frame([])))
 
 
 def table_3_simple_estimators(sweep: pl.DataFrame, groups: Groups, headline_group: str) -> Table:
     """Tabulate the default against the simple estimators: median and IQR over models."""
     group = training_group(groups, headline_group)
     picked, titles = against_simple(sweep, group)
-    rows = [
-        {"Estimator": title} | _spreads(picked.filter(pl.col("estimator") == name)) for name, title in titles.items()
-    ]
-    rows.sort(key=lambda row: (row[_SPREAD_HEADINGS[0]] is None, row[_SPREAD_HEADINGS[0]] or 0.0))
+    rows: list[dict[str, Any]] = []
+    for name, title in titles.items():
+        rows.append({"Estimator": title} | _spreads(picked.filter(pl.col("estimator") == name)))
+    rows.sort(key=lambda row: nulls_last(row["Median AEE, unseen"]))
     models = counted(picked["model"].n_unique(), "model")
     return Table(
         f"The default estimator against simple estimators: medians over {models}, training group {group.title}; the "
@@ -98,10 +97,7 @@ def design_choices() -> dict[str, dict[str, list[str]]]:
 def table_4_by_size(sweep: pl.DataFrame, default: str) -> Table:
     """Tabulate median AEE and IQR per model and group size, over groups and configurations."""
     small = sweep.filter(pl.col("k") <= LARGEST_K)
-    sources = {
-        "All 48": fully_swept(sweep),
-        "Default": small.filter(pl.col("estimator") == default),
-    }
+    sources = {"All 48": fully_swept(sweep), "Default": small.filter(pl.col("estimator") == default)}
     sizes = sorted(set(small["k"]))
     ran = pl.concat(sources.values()).unique(maintain_order=True)
     rows, notes = [], []
@@ -111,16 +107,15 @@ def table_4_by_size(sweep: pl.DataFrame, default: str) -> Table:
         notes.append(f"Training groups of the rows '{source_title}': {listed or 'none'}.")
         for scope, scope_title in SCOPES.items():
             for model in names_in(source, "model"):
-                row: dict[str, Any] = {
-                    "Model": model,
-                    "Estimators": source_title,
-                    "Domains": scope_title,
-                }
+                row: dict[str, Any] = {"Model": model, "Estimators": source_title, "Domains": scope_title}
+                part = source.filter(pl.col("model") == model, pl.col("scope") == scope)
                 for k in sizes:
-                    values = source.filter(pl.col("model") == model, pl.col("scope") == scope, pl.col("k") == k)["aee"]
+                    values = part.filter(pl.col("k") == k)["aee"]
                     row[f"k = {k}: median AEE"], row[f"k = {k}: IQR"] = spread(values)
                 rows.append(row)
-    numbers = [f"k = {k}: {what}" for k in sizes for what in ("median AEE", "IQR")]
+    numbers = []
+    for k in sizes:
+        numbers += [f"k = {k}: median AEE", f"k = {k}: IQR"]
     return Table(
         "AEE by the number k of training benchmarks: median and IQR over training groups and configurations, "
         "for all 48 configurations and for the default only.",
@@ -165,20 +160,18 @@ def table_9_best_and_worst_groups(sweep: pl.DataFrame, domains: pl.DataFrame, de
 
 def _best_and_worst(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the rows of least and largest median per k, best first; equal medians in alphabetical order."""
+    scored = [row for row in rows if row["Median AEE, all"] is not None]
+    scored.sort(key=lambda row: (row["k"], row["Median AEE, all"], row["Training group"]))
     ranked: dict[str, list[dict[str, Any]]] = {"best": [], "worst": [], "only one": []}
-    for k in sorted({row["k"] for row in rows}):
-        scored = [row for row in rows if row["k"] == k and row["Median AEE, all"] is not None]
-        scored.sort(key=lambda row: (row["Median AEE, all"], row["Training group"]))
-        if len(scored) > 1:
-            ranked["best"].append(scored[0])
-            ranked["worst"].append(scored[-1])
-        else:
-            ranked["only one"] += scored
-    return [
-        row | {"Rank": rank, "Training group": group_benchmarks(row["Training group"])}
-        for rank, chosen in ranked.items()
-        for row in chosen
-    ]
+    for _, size in groupby(scored, itemgetter("k")):
+        first, *others = size
+        ranked["best" if others else "only one"].append(first)
+        ranked["worst"] += others[-1:]
+    chosen = []
+    for rank, of_rank in ranked.items():
+        for row in of_rank:
+            chosen.append(row | {"Rank": rank, "Training group": group_benchmarks(row["Training group"])})
+    return chosen
 
 
 def table_10_leave_one_out(sweep: pl.DataFrame, domains: pl.DataFrame, default: str) -> Table:
@@ -188,7 +181,8 @@ def table_10_leave_one_out(sweep: pl.DataFrame, domains: pl.DataFrame, default: 
     rows = []
     for model in names_in(picked, "model"):
         part = picked.filter(pl.col("model") == model)
-        all_domains, left_out = (part.filter(pl.col("scope") == scope) for scope in ("all", "held_out"))
+        all_domains = part.filter(pl.col("scope") == "all")
+        left_out = part.filter(pl.col("scope") == "held_out")
         row: dict[str, Any] = {"Model": model, "Groups": all_domains["group"].n_unique()}
         row["Median AEE, all"], row["IQR of AEE, all"] = spread(all_domains["aee"])
         row["Median AEE, left out"], row["IQR of AEE, left out"] = spread(left_out["aee"])

@@ -143,8 +143,8 @@ class ModelValidation:
     @property
     def worst(self) -> DomainResult | None:
         """The domain with the largest error; null if no domain was held out."""
-        known = [(abs(domain.error), domain) for domain in self.left_out if domain.error is not None]
-        return max(known, key=lambda pair: pair[0])[1] if known else None
+        known = [domain for domain in self.left_out if domain.error is not None]
+        return max(known, key=lambda domain: abs(domain.error or 0), default=None)
 
     @property
     def headline_rho(self) -> float | None:
@@ -153,19 +153,16 @@ class ModelValidation:
 
     def of(self, estimator: str) -> EstimatorErrors | None:
         """Return the errors of an estimator; null if it was not run."""
-        return next((method for method in self.methods if method.estimator == estimator), None)
+        for method in self.methods:
+            if method.estimator == estimator:
+                return method
+        return None
 
     @property
     def best(self) -> EstimatorErrors | None:
         """The method with the lowest AEE, known afterwards: of those with most estimates, without the recommended."""
-        others = [
-            (method.aee, method)
-            for method in self.methods
-            if method.estimator != RECOMMENDED and method.aee is not None
-        ]
-        most = max((method.n_domains for _, method in others), default=0)
-        whole = [(aee, method) for aee, method in others if method.n_domains == most]
-        return min(whole, key=lambda pair: pair[0])[1] if whole else None
+        others = [method for method in self.methods if method.estimator != RECOMMENDED and method.aee is not None]
+        return min(others, key=lambda method: (-method.n_domains, method.aee), default=None)
 
     def write(self, path: str | Path) -> None:
         """Write it as JSON, in one step."""
@@ -242,16 +239,17 @@ def validation(observations: pl.DataFrame, settings: EstimationSettings) -> Mode
 def _validations(observations: pl.DataFrame, settings: EstimationSettings) -> dict[str, Validation]:
     """Return the validations of all estimators, in their order, each on the rows that the estimator can use."""
     validations: dict[str, Validation] = {}
-    for seen, names in by_signals(observations, settings["estimators"]):
-        training = labelled_rows(seen, settings)
+    for view, names in by_signals(observations, settings["estimators"]):
+        training = labelled_rows(view, settings)
         validations |= {name: validate(training, name) for name in names}
     return {name: validations[name] for name in settings["estimators"]}
 
 
 def _method(validation: Validation) -> EstimatorErrors:
-    errors = {
-        domain.domain: domain.estimated - domain.true for domain in validation.domains if domain.estimated is not None
-    }
+    errors = {}
+    for domain in validation.domains:
+        if domain.estimated is not None:
+            errors[domain.domain] = domain.estimated - domain.true
     return EstimatorErrors(
         validation.estimator, validation.n_counted, validation.aee, validation.rho, validation.bias, errors
     )
@@ -259,15 +257,14 @@ def _method(validation: Validation) -> EstimatorErrors:
 
 def _left_out(own: Validation) -> Iterable[DomainResult]:
     """Return the labelled domains by falling true accuracy, each with an interval from the errors on the others."""
-    residuals, place = own.residuals, 0
+    place = 0  # among the residuals, which only domains with an estimate have
     domains = []
     for domain in own.domains:
         if domain.estimated is None:
-            domains.append(DomainResult(domain.domain, domain.n, None, None, None, None, domain.true, domain.reason))
+            domains.append(_without_estimate(domain.domain, domain.n, domain.true, domain.reason))
             continue
-        domains.append(
-            _with_intervals(residuals.without(place), domain.domain, domain.n, domain.estimated, domain.true)
-        )
+        residuals = own.residuals.without(place)
+        domains.append(_with_intervals(residuals, domain.domain, domain.n, domain.estimated, domain.true))
         place += 1
     return sorted(domains, key=lambda domain: domain.true or 0, reverse=True)
 
@@ -289,18 +286,36 @@ def _unlabelled(
             reason = "no row of the domain has features"
             if isinstance(estimator, FitFailure) and not featured.is_empty():
                 reason = estimator.reason
-            yield DomainResult(name, n, None, None, None, None, None, reason)
-        else:
-            why = None
-            if familiarity is not None and set(SCHEMA) <= set(featured.columns):
-                [why] = familiarity.flags_of(featured, np.zeros(len(featured), dtype=np.int64), 1)
-            one = _with_intervals(residuals if why is None else assumed, name, n, estimated, None)
-            yield replace(one, unfamiliar=why)
+            yield _without_estimate(name, n, None, reason)
+            continue
+        why = None
+        if familiarity is not None and set(SCHEMA) <= set(featured.columns):
+            [why] = familiarity.flags_of(featured, np.zeros(len(featured), dtype=np.int64), 1)
+        result = _with_intervals(residuals if why is None else assumed, name, n, estimated, None)
+        yield replace(result, unfamiliar=why)
+
+
+def _without_estimate(name: str, n: int, true: float | None, reason: str | None) -> DomainResult:
+    return DomainResult(name, n, estimated=None, lower=None, upper=None, basis=None, true=true, reason=reason)
 
 
 def _with_intervals(residuals: Residuals, name: str, n: int, estimated: float, true: float | None) -> DomainResult:
     """Return the domain with the intervals of its estimate, computed from these errors."""
     lower, upper, basis = residuals.intervals([estimated], [n], LEVEL)
-    ends = residuals.conformal([estimated], [n], LEVEL)
-    lowest, highest = (None if np.isnan(end[0]) else float(end[0]) for end in (ends.lower, ends.upper))
-    return DomainResult(name, n, estimated, float(lower[0]), float(upper[0]), basis, true, None, lowest, highest)
+    conformal = residuals.conformal([estimated], [n], LEVEL)
+    return DomainResult(
+        name,
+        n,
+        estimated,
+        lower=float(lower[0]),
+        upper=float(upper[0]),
+        basis=basis,
+        true=true,
+        reason=None,
+        conformal_lower=_null_for_nan(conformal.lower[0]),
+        conformal_upper=_null_for_nan(conformal.upper[0]),
+    )
+
+
+def _null_for_nan(number: float) -> float | None:
+    return None if np.isnan(number) else float(number)

@@ -63,12 +63,16 @@ def compared(both: pl.DataFrame) -> dict[str, Any]:
     Intervals account for the similarity of several samples of one item.
     """
     first, second = both["label"], both["label_right"]
-    table = [[int(((first == row) & (second == other)).sum()) for other in (True, False)] for row in (True, False)]
-    (both_correct, first_correct), (second_correct, both_incorrect) = table
-    n_pairs = sum(map(sum, table))
+    both_correct = int((first & second).sum())
+    first_correct = int((first & ~second).sum())
+    second_correct = int((~first & second).sum())
+    both_incorrect = int((~first & ~second).sum())
+    n_pairs = both_correct + first_correct + second_correct + both_incorrect
     scale = _independent(both) / n_pairs if n_pairs else 1
     agreement = wilson((both_correct + both_incorrect) * scale, n_pairs * scale)
-    chance_corrected = kappa([[count * scale for count in row] for row in table])
+    chance_corrected = kappa(
+        [[both_correct * scale, first_correct * scale], [second_correct * scale, both_incorrect * scale]]
+    )
     return {
         "n_responses": len(first),
         "n_pairs": n_pairs,
@@ -128,10 +132,10 @@ def errors(estimates: pl.DataFrame, own: Mapping[str, str]) -> pl.DataFrame:
 
 def _error_rows(unseen: pl.DataFrame, own: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     for (judge, model, group), rows in unseen.group_by("judge", "model", "group", maintain_order=True):
-        by_estimator = {
-            name: evaluate(part["estimated_on_labelled"].to_numpy(), part["true_accuracy"].to_numpy())
-            for (name,), part in rows.group_by("estimator", maintain_order=True)
-        }
+        by_estimator = {}
+        for (name,), part in rows.group_by("estimator", maintain_order=True):
+            estimated, true = part["estimated_on_labelled"].to_numpy(), part["true_accuracy"].to_numpy()
+            by_estimator[name] = evaluate(estimated, true)
         known = {name: errors_of for name, errors_of in by_estimator.items() if errors_of.aee is not None}
         best = min(known, key=lambda name: (known[name].aee, name), default=None)
         yield {

@@ -63,10 +63,10 @@ def summarise(pairs: pl.DataFrame, errors: pl.DataFrame, groups: Groups, headlin
 
 def own_judges(judges: Mapping[str, str]) -> list[str]:
     """Return one sentence for every benchmark that no two judges have labelled, from its own judge."""
-    return [
-        f"{benchmark} is not compared, because only its own judge, {judge}, labels it."
-        for benchmark, judge in judges.items()
-    ]
+    lines = []
+    for benchmark, judge in judges.items():
+        lines.append(f"{benchmark} is not compared, because only its own judge, {judge}, labels it.")
+    return lines
 
 
 def sentences(pairs: pl.DataFrame) -> list[str]:
@@ -91,21 +91,16 @@ def _sentence(row: Mapping[str, Any]) -> str:
 
 def _with_interval(row: Mapping[str, Any], name: str) -> str:
     """Return `0.970 (0.944 to 0.984)`, or the value with the reason if there is no interval."""
-    value, lower, upper = (row[key] for key in (name, f"{name}_lower", f"{name}_upper"))
-    return f"{number(value)} ({row['reason'] if lower is None else f'{number(lower)} to {number(upper)}'})"
+    lower, upper = row[f"{name}_lower"], row[f"{name}_upper"]
+    interval = row["reason"] if lower is None else f"{number(lower)} to {number(upper)}"
+    return f"{number(row[name])} ({interval})"
 
 
 def error_rows(errors: pl.DataFrame, group: str) -> Sequence[Sequence[str]]:
     """Return the cells under `_HEADINGS` for one training group."""
-    rows = errors.filter(pl.col("group") == group).sort("model", maintain_order=True)
-    return [
-        (
-            row["model"],
-            row["judge"],
-            str(row["n_domains"]),
-            number(row["aee"]),
-            "-" if row["best"] is None else title(row["best"]),
-            number(row["best_aee"]),
-        )
-        for row in rows.iter_rows(named=True)
-    ]
+    cells = []
+    for row in errors.filter(pl.col("group") == group).sort("model", maintain_order=True).iter_rows(named=True):
+        best = "-" if row["best"] is None else title(row["best"])
+        domains = str(row["n_domains"])
+        cells.append((row["model"], row["judge"], domains, number(row["aee"]), best, number(row["best_aee"])))
+    return cells

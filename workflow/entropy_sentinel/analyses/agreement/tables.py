@@ -1,6 +1,6 @@
 """The tables of the catalogue. Agreement, accuracies and AEE are shares in [0, 1]; kappa and rho are in [-1, 1]."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 import polars as pl
 
@@ -68,10 +68,8 @@ def table_errors(errors: pl.DataFrame, groups: Groups) -> Table:
     named = [training_group(groups, name) for name in groups]
     titles = {group.group: group.title for group in named}
     names = {name: title(name) for name in errors["best"].drop_nulls().unique()}
-    rows = errors.with_columns(
-        pl.col("group").replace(titles),
-        pl.col("best").replace(names),
-    ).sort("model", "group", maintain_order=True)
+    named_rows = errors.with_columns(pl.col("group").replace(titles), pl.col("best").replace(names))
+    rows, missing = named_rows.sort("model", "group", maintain_order=True), named_rows.drop_nulls("reason")
     headings = {
         "model": "Model",
         "group": "Training group",
@@ -86,15 +84,12 @@ def table_errors(errors: pl.DataFrame, groups: Groups) -> Table:
     return Table(
         "Errors over unseen domains of estimators fitted on one judge's labels and compared with the same "
         "judge's labels.",
-        rows.select(pl.col(name).alias(heading) for name, heading in headings.items()),
+        headed(rows, headings),
         (
             "Domains: unseen ones with labels of this judge; errors over different domains are not comparable.",
             "Best: the group's estimator with the lowest AEE, chosen after the fact by these same errors.",
-            *(f"{group.title}: {group.benchmarks}; {group.estimator}." for group in named),
-            *(
-                f"{row['model']}, {titles[row['group']]}, {row['judge']}: {row['reason']}."
-                for row in errors.filter(pl.col("reason").is_not_null()).iter_rows(named=True)
-            ),
+            *[f"{group.title}: {group.benchmarks}; {group.estimator}." for group in named],
+            *missing.select(pl.format("{}, {}, {}: {}.", "model", "group", "judge", "reason")).to_series(),
         ),
     )
 
@@ -114,17 +109,15 @@ def table_accuracies(judged: pl.DataFrame, groups: Groups, headline_group: str) 
             pl.col("estimated_accuracy").alias(f"Estimated, {judge}"),
         )
         wide = wide.join(own, on=["model", "benchmark"], how="left", maintain_order="left")
-    names = {"model": "Model", "benchmark": "Domain", "role": "Role"}
+    wide = wide.with_columns(
+        pl.col("role").replace_strict(ROLES),
+        _range(f"True, {judge}" for judge in judges).alias("True, largest difference"),
+        _range(f"Estimated, {judge}" for judge in judges).alias("Estimated, largest difference"),
+    )
     return Table(
         f"Domains under each judge: the share of correct responses, and the estimate by {group.title}'s estimator "
         f"({group.estimator}), which was fitted on the same judge's labels of {group.benchmarks}.",
-        wide.with_columns(
-            pl.col("role").replace_strict(ROLES),
-            pl.Series("True, largest difference", _ranges(wide, [f"True, {judge}" for judge in judges]), pl.Float64),
-            pl.Series(
-                "Estimated, largest difference", _ranges(wide, [f"Estimated, {judge}" for judge in judges]), pl.Float64
-            ),
-        ).rename(names),
+        wide.rename({"model": "Model", "benchmark": "Domain", "role": "Role"}),
         (
             "True: among the responses that the judge labels, which may differ between judges. Estimated: "
             "over all responses with features. Training domains by their test split.",
@@ -132,10 +125,13 @@ def table_accuracies(judged: pl.DataFrame, groups: Groups, headline_group: str) 
     )
 
 
-def _ranges(wide: pl.DataFrame, columns: Sequence[str]) -> list[float | None]:
-    """Return the largest minus the smallest value of each row; null if fewer than two judges have a value."""
-    values = [[value for value in row if value is not None] for row in wide.select(columns).iter_rows()]
-    return [max(row) - min(row) if len(row) > 1 else None for row in values]
+def _range(columns: Iterable[str]) -> pl.Expr:
+    """Return the largest minus the smallest value of each row; null if fewer than two columns have a value."""
+    names = list(columns)
+    if not names:
+        return pl.lit(None, pl.Float64)
+    n_known = pl.sum_horizontal(pl.col(names).is_not_null())
+    return pl.when(n_known > 1).then(pl.max_horizontal(names) - pl.min_horizontal(names))
 
 
 TABLE_FUNCTIONS: Functions = {

@@ -58,26 +58,26 @@ def write_page(files: PageFiles, benchmarks: Sequence[str], settings: PageSettin
     and all its texts are truncated: with the defaults a token takes at most 600 bytes, usually 200, and ten benchmarks
     about 3 MB.
     """
-    scores_file = next(iter(files["scores"]), None)
+    scores_file = files["scores"][0] if files["scores"] else None
     estimator = estimator_of(scores_file, settings["estimator"])
     scores = SCORES.read(scores_file).filter(pl.col("estimator") == estimator) if scores_file else SCORES.frame([])
     observations = OBSERVATIONS.read(files["observations"])
-    domains = []
     passes: Sequence[str | None] = files.get("asked") or [None] * len(benchmarks)
+    domains, has_texts = [], True
     for name, items, traces, labels, again in zip(
         benchmarks, files["benchmarks"], files["generations"], files["labels"], passes, strict=True
     ):
         chosen = choose(observations.filter(pl.col("benchmark") == name), scores, settings["per_kind"])
-        responses_of = read_responses(
+        responses = read_responses(
             ResponseFiles(items, traces, labels, scores_file, again),
             chosen,
             estimator,
             settings["most_tokens"],
             settings["alternatives"],
         )
-        domains.append((name, [(response, chosen[response.item_id, response.sample]) for response in responses_of]))
-    unnamed = any(token.text is None for _, shown in domains for response, _ in shown for token in response.tokens)
-    missing = TokenTexts(read_provenance(files["generations"][0])).missing if unnamed else None
+        domains.append((name, [(response, chosen[response.item_id, response.sample]) for response in responses]))
+        has_texts = has_texts and all(response.has_token_texts for response in responses)
+    missing = None if has_texts else TokenTexts(read_provenance(files["generations"][0])).missing
     content = render_page(settings["label"], settings["model"], estimator, domains, missing, settings["alternatives"])
     write_whole(page, content)
 
@@ -94,6 +94,7 @@ def render_page(
 
     `no_texts` says why the tokens have no texts; null if they have texts.
     """
+    shown = [response for _, responses in domains for response, _ in responses]
     return render(
         TEMPLATE,
         title=f"Single responses of {model}",
@@ -102,14 +103,9 @@ def render_page(
         domains=domains,
         no_texts=no_texts,
         alternatives=alternatives,
-        unnamed=no_texts is None and any(_unnamed(response) for _, responses in domains for response, _ in responses),
+        unnamed=no_texts is None and not all(response.has_alternative_texts for response in shown),
         full=FULL,
         height=HEIGHT,
         parts=parts,
         cut=cut,
     )
-
-
-def _unnamed(response: AnnotatedResponse) -> bool:
-    """Return whether a likely token has no text although the response's own tokens have."""
-    return any(text is None for token in response.tokens for text, _ in token.alternatives)

@@ -1,7 +1,10 @@
 """Single responses of a study with their tokens and trajectories, and the choice of those that are shown."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -54,12 +57,15 @@ class EntropyCurve:
     def outline(self) -> str:
         """The points of the area under the curve, as SVG has them: from the baseline and back to it."""
         top = max(self.largest, _BITS)
-        every = -(-len(self.positions) // _MOST_POINTS)
-        known = list(zip(self.positions, self.entropies, strict=True))
-        # Neighbours are merged into one point with the largest value, so that no peak is lost.
-        shown = [max(known[start : start + every], key=lambda point: point[1]) for start in range(0, len(known), every)]
-        inner = [f"{t},{HEIGHT * (1 - entropy / top):.1f}" for t, entropy in shown]
-        return " ".join([f"{shown[0][0]},{HEIGHT:g}", *inner, f"{shown[-1][0]},{HEIGHT:g}"])
+        n_merged = math.ceil(len(self.positions) / _MOST_POINTS)
+        points = list(zip(self.positions, self.entropies, strict=True))
+        places, texts = [], []
+        for start in range(0, len(points), n_merged):
+            # Neighbours are merged into one point with the largest value, so that no peak is lost.
+            t, entropy = max(points[start : start + n_merged], key=itemgetter(1))
+            places.append(t)
+            texts.append(f"{t},{HEIGHT * (1 - entropy / top):.1f}")
+        return " ".join([f"{places[0]},{HEIGHT:g}", *texts, f"{places[-1]},{HEIGHT:g}"])
 
 
 def read_trajectories(path: str | Path | None, items: Iterable[str]) -> dict[tuple[str, int], list[EntropyCurve]]:
@@ -103,6 +109,17 @@ class AnnotatedResponse:
         return self.n_tokens - len(self.tokens) if self.tokens else 0
 
     @property
+    def has_token_texts(self) -> bool:
+        """Whether every token has a text."""
+        return all(token.text is not None for token in self.tokens)
+
+    @property
+    def has_alternative_texts(self) -> bool:
+        """Whether every likely token has a text."""
+        alternatives = chain.from_iterable(token.alternatives for token in self.tokens)
+        return all(text is not None for text, _ in alternatives)
+
+    @property
     def verdict(self) -> str:
         """The judge's verdict, or the reason why it is missing."""
         if self.label is None:
@@ -132,19 +149,21 @@ def read_responses(
     wanted = list(wanted)
     ids = pl.Series([item for item, _ in wanted], dtype=pl.String).unique().implode()
     with readable(files.generations, "generations"):
-        traces = scan_traces(files.generations).filter(pl.col("item_id").is_in(ids)).collect()
-    by_response = {(row["item_id"], row["sample"]): row for row in traces.iter_rows(named=True)}
+        traces = _rows(scan_traces(files.generations).filter(pl.col("item_id").is_in(ids)).collect())
     items = {row["item_id"]: row for row in BENCHMARKS.read(files.benchmark).iter_rows(named=True)}
     labels = _rows(LABELS.read(files.labels)) if files.labels else {}
     scores = _rows(SCORES.read(files.scores).filter(pl.col("estimator") == estimator)) if files.scores else {}
-    texts, trajectories = TokenTexts(read_provenance(files.generations)), read_trajectories(files.asked, ids.item())
+    texts = TokenTexts(read_provenance(files.generations))
+    trajectories = read_trajectories(files.asked, ids.item())
     responses = []
     for which in wanted:
-        if which not in by_response:
+        if which not in traces:
             continue
-        row, item, label = by_response[which], items.get(which[0], {}), labels.get(which, {})
+        item_id, sample = which
+        row, item, label = traces[which], items.get(item_id, {}), labels.get(which, {})
         response = AnnotatedResponse(
-            *which,
+            item_id,
+            sample,
             question=item.get("question", ""),
             reference=item.get("reference"),
             text=row["text"],
@@ -162,6 +181,7 @@ def read_responses(
 
 
 def _rows(frame: pl.DataFrame) -> dict[Which, dict[str, Any]]:
+    """Return the rows by the response that they are about."""
     return {(row["item_id"], row["sample"]): row for row in frame.iter_rows(named=True)}
 
 
@@ -208,5 +228,6 @@ def _without_certainty(observations: pl.DataFrame, per_kind: int) -> dict[Which,
     chosen: dict[Which, list[str]] = {}
     for kind, label in {"right": True, "wrong": False, "no label": None}.items():
         candidates = observations.filter(pl.col("label").eq_missing(label)).sort(SAMPLE)
-        chosen |= {which: [kind] for which in candidates.head(per_kind).select(SAMPLE).iter_rows()}
+        for which in candidates.head(per_kind).select(SAMPLE).iter_rows():
+            chosen[which] = [kind]
     return chosen

@@ -31,7 +31,8 @@ from entropy_sentinel.report.tokens import FULL, Token
 from entropy_sentinel.signals.observation_frame import OBSERVATIONS
 from entropy_sentinel.sources.token_texts import TokenTexts
 
-_ORANGE, _WHITE = (213, 94, 0), (255, 255, 255)
+# Red, green and blue: of white, and of orange.
+_CHANNELS = ((255, 213), (255, 94), (255, 0))
 _ALTERNATIVES = 5
 
 
@@ -80,20 +81,14 @@ def candidates(study: ModelFiles, benchmark: str, per_kind: int) -> list[Part]:
     estimator = estimator_of(study.scores, study.estimator)
     if study.scores:
         scores = SCORES.read(study.scores).filter(pl.col("estimator") == estimator)
-    rows = OBSERVATIONS.read(study.observations).filter(pl.col("benchmark") == benchmark)
-    chosen = choose(rows, scores, per_kind)
+    observations = OBSERVATIONS.read(study.observations).filter(pl.col("benchmark") == benchmark)
+    chosen = choose(observations, scores, per_kind)
     responses = read_responses(study.of(benchmark), chosen, estimator, 0, 0)
-    lines = [
-        (
-            response.item_id,
-            str(response.sample),
-            ", ".join(chosen[response.item_id, response.sample]),
-            number(response.p_correct),
-            response.verdict,
-        )
-        for response in responses
-    ]
-    return [table(("item", "sample", "kind", "P(correct)", "label"), lines), _estimator(estimator)]
+    rows = []
+    for response in responses:
+        kinds = ", ".join(chosen[response.item_id, response.sample])
+        rows.append((response.item_id, str(response.sample), kinds, number(response.p_correct), response.verdict))
+    return [table(("item", "sample", "kind", "P(correct)", "label"), rows), _estimator(estimator)]
 
 
 def one_response(study: ModelFiles, benchmark: str, which: Which, by: str, listed: int) -> list[Part]:
@@ -109,8 +104,8 @@ def one_response(study: ModelFiles, benchmark: str, which: Which, by: str, liste
             f"{files.generations}: has no response to item '{which[0]}', sample {which[1]}; ids look like "
             f"'{_first_item(files)}'"
         )
-    response, unnamed = responses[0], any(token.text is None for token in responses[0].tokens)
-    missing = TokenTexts(read_provenance(files.generations)).missing if unnamed else None
+    response = responses[0]
+    missing = None if response.has_token_texts else TokenTexts(read_provenance(files.generations)).missing
     heading = Text(f"{response.item_id}, sample {response.sample}: {response.verdict}", style="bold")
     probability = _estimator(estimator, f" {number(response.p_correct)}")
     answer = f"Reference: {response.reference or 'none'}" + (f"; answer: {response.answer}" if response.answer else "")
@@ -127,24 +122,25 @@ def coloured(response: AnnotatedResponse, by: str) -> Text:
     text = Text()
     for token in response.tokens:
         share = min(1.0, max(0.0, getattr(token, by) / FULL))
-        mixed = (round(white + (orange - white) * share) for white, orange in zip(_WHITE, _ORANGE, strict=True))
-        style = Style(color="black", bgcolor=Color.from_rgb(*mixed)) if share >= 0.05 else None
+        red, green, blue = [round(white + (orange - white) * share) for white, orange in _CHANNELS]
+        style = Style(color="black", bgcolor=Color.from_rgb(red, green, blue)) if share >= 0.05 else None
         text.append(f"{token.position} " if token.text is None else token.text, style)
     return text
 
 
 def _tokens(tokens: Sequence[Token]) -> Table:
-    rows = [
-        (
+    rows = []
+    for token in tokens:
+        alternatives = [f"{p:.1%}" if text is None else f"{text!r} {p:.1%}" for text, p in token.alternatives]
+        row = (
             str(token.position),
             "-" if token.text is None else repr(token.text),
             f"{token.probability:.1%}",
             f"{token.entropy:.2f}",
             f"{token.surprise:.2f}",
-            "  ".join(f"{'' if text is None else repr(text) + ' '}{p:.1%}" for text, p in token.alternatives),
+            "  ".join(alternatives),
         )
-        for token in tokens
-    ]
+        rows.append(row)
     return table(("token", "text", "probability", "entropy (nats)", "surprise (nats)", "most likely"), rows)
 
 
