@@ -51,6 +51,11 @@ def training_group(groups: Groups, name: str) -> TrainingGroup:
     return TrainingGroup(group_benchmarks(group) if name == group else name.title(), group, groups[name]["estimator"])
 
 
+def training_groups(groups: Groups) -> list[TrainingGroup]:
+    """Return all named groups."""
+    return [training_group(groups, name) for name in groups]
+
+
 def group_benchmarks(group: str) -> str:
     """Return a group's id, `gsm8k+math`, as "gsm8k, math": a table cell can break there."""
     return group.replace("+", ", ")

@@ -34,7 +34,9 @@ class ResponseCount:
     @property
     def done(self) -> int:
         """Responses in the finished file, or in the parts of a running job."""
-        return self.total or 0 if self.finished else sum(amount for _, amount in self.events)
+        if self.finished:
+            return self.total or 0
+        return sum(amount for _, amount in self.events)
 
     @property
     def left(self) -> int:

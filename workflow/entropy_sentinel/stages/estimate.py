@@ -162,7 +162,10 @@ def write_kept(
     estimators: Sequence[str],
     scores: Sequence[str],
 ) -> None:
-    """Write the estimators of several training groups, each with its settings; `outputs` lists the files by group."""
+    """Write the estimators of several training groups, each with its settings.
+
+    `estimators` are the files of the estimators, group by group; `scores` has a file for each group.
+    """
     files = iter(estimators)
     for (group, settings), scores_file in zip(groups, scores, strict=True):
         write_estimators(observations, group, settings, list(islice(files, len(settings["estimators"]))), scores_file)

@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +165,7 @@ def _batches(
 
 def request_keys(items: pl.DataFrame, samples: int) -> list[Key]:
     """Return every (item_id, sample) of a benchmark, in its order."""
-    return [(item_id, sample) for item_id in items["item_id"] for sample in range(samples)]
+    return list(product(items["item_id"], range(samples)))
 
 
 def request_seed(seed: int, model: str, item_id: str, sample: int) -> int:

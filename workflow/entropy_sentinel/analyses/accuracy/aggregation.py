@@ -70,8 +70,8 @@ def without_small_rho(sweep: pl.DataFrame) -> pl.DataFrame:
 
 def by_key(sweep: pl.DataFrame) -> dict[tuple[str, ...], dict[str, Any]]:
     """Return the rows by (model, group, estimator, scope)."""
-    key = ("model", "group", "estimator", "scope")
-    return {tuple(row[name] for name in key): row for row in sweep.iter_rows(named=True)}
+    keys = sweep.select("model", "group", "estimator", "scope").rows()
+    return dict(zip(keys, sweep.rows(named=True), strict=True))
 
 
 def against_simple(sweep: pl.DataFrame, group: TrainingGroup) -> tuple[pl.DataFrame, dict[str, str]]:

@@ -29,7 +29,7 @@ from entropy_sentinel.analyses.accuracy.validation import (
     read_validations,
 )
 from entropy_sentinel.analyses.exhibits import Functions, read_all
-from entropy_sentinel.analyses.headings import ROLES, SCOPE_NOTE, ExhibitSettings, Groups, training_group
+from entropy_sentinel.analyses.headings import ROLES, SCOPE_NOTE, ExhibitSettings, Groups, training_groups
 from entropy_sentinel.estimators.catalogue import CANDIDATES, FEWEST_FOR_FIRST, FEWEST_TO_CHOOSE, RECOMMENDED, title
 from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.estimate import ESTIMATES
@@ -49,14 +49,16 @@ _LEFT_OUT_NOTE = "Each labelled domain is estimated by an estimator fitted on th
 
 def table_validation(validations: Sequence[ModelValidation]) -> Table:
     """Tabulate the recommended estimator's results on every domain without its labels, unlabelled domains first."""
-    domains = [(validation.model, domain) for validation in validations for domain in validation.unlabelled]
-    domains += [(validation.model, domain) for validation in validations for domain in validation.left_out]
-    rows = [_domain_row(model, domain) for model, domain in domains]
-    bases = {domain.basis for _, domain in domains}
+    unlabelled, left_out = [], []
+    bases: set[str | None] = set()
+    for validation in validations:
+        unlabelled += [_domain_row(validation.model, domain) for domain in validation.unlabelled]
+        left_out += [_domain_row(validation.model, domain) for domain in validation.left_out]
+        bases.update(domain.basis for domain in (*validation.unlabelled, *validation.left_out))
     numbers = ["Responses", "Estimated", "Lower", "Upper", "True", "Error", "Conformal from", "Conformal to"]
     return Table(
         f"Accuracy of every domain, estimated by the recommended estimator without its labels; {LEVEL:.0%} intervals.",
-        number_frame(rows, ["Model", "Domain"], [*numbers, "Interval"]),
+        number_frame([*unlabelled, *left_out], ["Model", "Domain"], [*numbers, "Interval"]),
         (
             f"{_LEFT_OUT_NOTE} Unlabelled domains come first, estimated from all labelled domains.",
             "Responses: for a labelled domain, only those with a label. Error: estimated minus true.",
@@ -161,7 +163,7 @@ def table_estimates(estimates: pl.DataFrame, groups: Groups, domains: pl.DataFra
 
     The share of questions that look ambiguous is shown if it is known for at least one domain.
     """
-    named = [training_group(groups, name) for name in groups]
+    named = training_groups(groups)
     titles = pl.DataFrame(
         [(group.group, group.estimator, group.title) for group in named],
         schema={"group": pl.String, "estimator": pl.String, "title": pl.String},
@@ -229,8 +231,7 @@ def table_recommended(sweep: pl.DataFrame, groups: Groups, default: str) -> Tabl
     """Tabulate the median AEE on unseen domains, by model, for each named group and for all groups of each size."""
     unseen = sweep.filter(pl.col("scope") == "held_out", pl.col("aee").is_not_null())
     sets = {}
-    for name in groups:
-        group = training_group(groups, name)
+    for group in training_groups(groups):
         sets[group.title] = pl.col("group") == group.group
     for k in sorted(set(unseen["k"])):
         sets[f"all of size {k}"] = pl.col("k") == k
@@ -256,7 +257,7 @@ def table_recommended(sweep: pl.DataFrame, groups: Groups, default: str) -> Tabl
 
 def table_repeats(repeats: pl.DataFrame, groups: Groups) -> Table:
     """Tabulate median and range over seeds of AEE and rho on unseen domains, by model, named group and estimator."""
-    titles = {group.group: group.title for group in (training_group(groups, name) for name in groups)}
+    titles = {group.group: group.title for group in training_groups(groups)}
     unseen = without_small_rho(repeats.filter(pl.col("scope") == "held_out"))
     rows = []
     for (model, group, estimator), part in unseen.group_by("model", "group", "estimator", maintain_order=True):

@@ -195,7 +195,9 @@ def _read(path: str | Path) -> ModelValidation:
 
 def interval_notes(validations: Sequence[ModelValidation]) -> list[str]:
     """Return one sentence for each basis of the unlabelled domains' intervals."""
-    bases = {domain.basis for validation in validations for domain in validation.unlabelled}
+    bases: set[str | None] = set()
+    for validation in validations:
+        bases.update(domain.basis for domain in validation.unlabelled)
     return [text for basis, text in NOTES.items() if basis in bases]
 
 

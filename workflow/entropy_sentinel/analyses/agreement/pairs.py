@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 import polars as pl
 
 from entropy_sentinel.analyses.agreement.frames import ERRORS, JUDGED, PAIRS
-from entropy_sentinel.analyses.headings import Groups, training_group
+from entropy_sentinel.analyses.headings import Groups, training_groups
 from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.frames.label import LABELS
 from entropy_sentinel.frames.response import ITEM, RESPONSE, SAMPLE
@@ -109,7 +109,7 @@ class EstimatesFile(TypedDict):
 def write_judged(files: Sequence[EstimatesFile], groups: Groups, judged_output: str, errors_output: str) -> None:
     """Write both frames for the training groups shown."""
     estimates = pl.concat([_estimates(**file) for file in files])
-    own = {group.group: group.estimator for group in (training_group(groups, name) for name in groups)}
+    own = {group.group: group.estimator for group in training_groups(groups)}
     JUDGED.write(judged(estimates, own), judged_output, {})
     ERRORS.write(errors(estimates, own), errors_output, {})
 

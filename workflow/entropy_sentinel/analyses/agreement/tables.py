@@ -6,7 +6,7 @@ import polars as pl
 
 from entropy_sentinel.analyses.agreement.frames import ERRORS, JUDGED, PAIRS
 from entropy_sentinel.analyses.exhibits import Functions, save_tables
-from entropy_sentinel.analyses.headings import ROLES, ExhibitSettings, Groups, training_group
+from entropy_sentinel.analyses.headings import ROLES, ExhibitSettings, Groups, training_group, training_groups
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.report.tables import Table, headed
 
@@ -65,7 +65,7 @@ def table_agreement(pairs: pl.DataFrame) -> Table:
 
 def table_errors(errors: pl.DataFrame, groups: Groups) -> Table:
     """Tabulate AEE and rho of each group's own estimator and of the best estimator, under each judge's labels."""
-    named = [training_group(groups, name) for name in groups]
+    named = training_groups(groups)
     titles = {group.group: group.title for group in named}
     names = {name: title(name) for name in errors["best"].drop_nulls().unique()}
     named_rows = errors.with_columns(pl.col("group").replace(titles), pl.col("best").replace(names))
