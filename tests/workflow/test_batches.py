@@ -56,7 +56,7 @@ def test_batches_make_the_same_files_and_one_job_remakes_what_is_missing(tmp_pat
     # The named group by itself, then the three of one benchmark.
     jobs = {"estimate_0": 1, "estimate_1": 1, "estimator_0": 1, "estimates": 1, "estimators": 1}
     assert together.planned("estimates", "estimators") == jobs
-    assert "(100% of " in together.run("estimates", "estimators")
+    assert "5 of 5 steps (100%) done" in together.run("estimates", "estimators")
     batched = made(results)
     assert apart.keys() == batched.keys()
     assert all(apart[name].equals(batched[name]) for name in apart)
