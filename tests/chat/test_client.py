@@ -20,22 +20,11 @@ from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
 
 pytestmark = quiet_litellm
 
-# Of the shape that providers give out; no real one.
-KEY = "sk-proj-0a1b2c3d4e5f6a7b"
 # What vLLM 0.2x says, and OpenAI.
 TOO_LONG = (
     "This model's maximum context length is 64 tokens. However, your prompt contains 90 input tokens, which exceeds "
     "this limit even without any output tokens. Please reduce the length of the input prompt."
 )
-
-
-@pytest.fixture(autouse=True)
-def quick_and_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cache per test, short pauses, and keys as a user would set them."""
-    monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("HOSTED_VLLM_API_KEY", KEY)
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setattr(Sender, "FIRST_PAUSE_S", 0.01)
 
 
 def client(api: FakeApi, model: str = "hosted_vllm/tiny", **changes: Any) -> ChatClient:

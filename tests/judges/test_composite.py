@@ -109,14 +109,6 @@ def test_a_response_that_addresses_the_judge_is_marked_in_its_label() -> None:
     assert by_all["label"].to_list() == [True, None]
 
 
-def test_two_members_tie_where_they_differ() -> None:
-    frame, _ = majority({"a": Says("ci"), "b": Says("ii")}, responses(2))
-    assert frame.select("label", "reason").rows() == [
-        (None, "no majority: 1 correct, 1 incorrect, 0 null"),
-        (False, None),
-    ]
-
-
 def study(judges: dict[str, Any], run: list[str], **changes: Any) -> dict[str, Any]:
     return PAPER | {"judges": PAPER["judges"] | judges, "run": PAPER["run"] | {"judges": run}} | changes
 

@@ -16,9 +16,7 @@ QUESTION = "Which gas is lightest?\nA) Helium\nB) Neon\n(C) Hydrogen, H_2\nD. Ar
         ("Blue whale", "blue whale", False, True, None),
         ("The answer is blue.", "blue whale", False, False, None),
         (r"So \boxed{12.0}", "12", False, False, None),
-        ("It may be blue.\nOr not.", "blue", False, None, "no final answer"),
         ("The answer is bl", "blue", True, None, "cut off before a boxed answer"),
-        ("", "blue", False, None, "empty response"),
         (r"\boxed{blue}. Wait, that is wrong.", "blue", False, None, "the answer is taken back"),
     ],
 )
@@ -32,8 +30,6 @@ def test_exact(response: str, reference: str, truncated: bool, label: bool | Non
     [
         (r"So \boxed{C}.", "C", True, None),
         (r"So \boxed{\text{(C)}}.", "C", True, None),
-        (r"So \boxed{B}.", "C", False, None),
-        ("The answer is (C).", "C", True, None),
         ("The correct answer is **C) Hydrogen, H_2**", "C", True, None),
         ("The answer is hydrogen, H_2.", "C", True, None),
         ("The answer is Neon.", "C", False, None),
@@ -41,7 +37,6 @@ def test_exact(response: str, reference: str, truncated: bool, label: bool | Non
         (r"So \boxed{Hydrogen, H_2}.", "(C)", True, None),
         ("The answer is not C.", "C", None, "last sentence says what the answer is not, or guesses"),
         (r"So \boxed{Xenon}.", "C", None, "answer is not an option of the question"),
-        ("I cannot say.\nSorry.", "C", None, "no final answer"),
         (r"So \boxed{C}.", "Xenon", None, "reference is not an option of the question"),
     ],
 )
@@ -68,6 +63,7 @@ def test_options_are_the_last_lettered_lines_of_a_question() -> None:
         (r"So \boxed{A, B}.", None),
         (r"So \boxed{(B) or (C)}.", None),
         (r"So \boxed{(B) is wrong}.", None),
+        (r"So \boxed{either B}.", None),
     ],
 )
 def test_letters_within_an_options_text_are_not_another_answer(response: str, label: bool | None) -> None:

@@ -1,25 +1,44 @@
-"""The deterministic judge: correct, incorrect, or null with the reason."""
+"""What math-verify says: its rules (exact_cases.yaml), and pairs that are easy to misjudge (adversarial_pairs.yaml)."""
+
+from pathlib import Path
 
 import pytest
+import yaml
 
-from entropy_sentinel.judges.judge import Case
+from entropy_sentinel.judges.judge import Case, Verdict
 from entropy_sentinel.judges.math_verify import MathVerifyJudge
 
+FOLDER = Path(__file__).parent
+RULES = yaml.safe_load((FOLDER / "exact_cases.yaml").read_text())
+PAIRS = yaml.safe_load((FOLDER / "adversarial_pairs.yaml").read_text())
+LABELS = {True: "correct", False: "incorrect"}
 
-def verdict(response: str, reference: str = "12", truncated: bool = False):
-    return MathVerifyJudge().judge([Case("How many?", response, reference, truncated)])[0]
+
+def name(pair: dict) -> str:
+    return f"{pair['ref']} <- {pair.get('box', pair.get('text'))}"
 
 
-def test_a_boxed_answer_counts_even_where_the_response_is_truncated_after_it() -> None:
-    assert verdict(r"So \boxed{12}. To check, 12 - 7", truncated=True).label is True
+def judged(pair: dict) -> Verdict:
+    response = pair["text"] if "text" in pair else f"So the answer is $\\boxed{{{pair['box']}}}$."
+    case = Case(pair.get("question", "?"), response, pair["ref"], truncated=pair.get("cut", False))
+    (verdict,) = MathVerifyJudge(pair.get("tolerance")).judge([case])
+    return verdict
+
+
+@pytest.mark.parametrize("pair", RULES, ids=map(name, RULES))
+def test_rules(pair: dict) -> None:
+    verdict = judged(pair)
+    assert LABELS.get(verdict.label, verdict.reason) == pair["verdict"], f"{pair['why']}; compared {verdict.answer!r}"
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=map(name, PAIRS))
+def test_pairs_that_are_easy_to_misjudge(pair: dict) -> None:
+    verdict = judged(pair)
+    assert verdict.label is pair.get("said", pair["label"]), f"{pair['why']}; {verdict.answer!r}, {verdict.reason}"
+    assert (verdict.reason is None) == (verdict.label is not None)
 
 
 @pytest.mark.parametrize("digits", ["7" * 5_000, "1" + "0" * 4_999])
 def test_more_digits_than_anybody_means_are_not_read(digits: str) -> None:
-    assert verdict(rf"So \boxed{{{digits}}}", "12").reason == "answer has more than 2,000 characters"
-    assert verdict(r"So \boxed{12}", digits).reason == "reference has more than 2,000 characters"
-
-
-@pytest.mark.parametrize(("power", "same"), [("10^{400}", True), ("10**400", True), ("10^{399}", False)])
-def test_numbers_beyond_floats_are_compared_exactly(power: str, same: bool) -> None:
-    assert verdict(rf"So \boxed{{{power}}}", "10**400").label is same
+    assert judged({"ref": "12", "box": digits}).reason == "answer has more than 2,000 characters"
+    assert judged({"ref": digits, "box": "12"}).reason == "reference has more than 2,000 characters"

@@ -126,14 +126,11 @@ def test_invalid_answers_are_refused(value: Any, expected: str) -> None:
     ("value", "expected"),
     [
         ([1, 2, 3], r"rows: row 3: counts \(c\) .*2 answers, were 3"),
-        ("[1]", "must be one for each of the 2 answers, were 1"),
         ([1, -2], r"rows: row 3: counts \(c\) must be numbers above 0, was -2 for 'Rome'"),
         ([True, 2], "was True for 'Paris'"),
         (["1", 2], "was '1' for 'Paris'"),
         ([1, None], "was None for 'Rome'"),
         ([float("nan"), 2], "was nan for 'Paris'"),
-        ([float("inf"), 2], "was inf for 'Paris'"),
-        ("[1, ", "JSON list"),
     ],
 )
 def test_invalid_counts_are_refused(value: Any, expected: str) -> None:
