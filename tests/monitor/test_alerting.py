@@ -5,6 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from calling import run
@@ -14,6 +15,7 @@ import entropy_sentinel as es
 import entropy_sentinel.monitor.alerting.drops as module
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import ConfigError, InputError
+from entropy_sentinel.monitor.running import remember
 from entropy_sentinel.monitor.showing.files import metrics
 from entropy_sentinel.monitor.showing.webhook import message
 
@@ -290,3 +292,27 @@ def test_the_accepted_false_alarms_are_shared_among_slices(tmp_path: Path, monke
     rules.clear()
     es.monitor(fitted(ATC), rows, **options, window="day", false_alarms="30/day")
     assert [rule.windows for rule in rules] == [20] * 3
+
+
+@pytest.mark.slow
+def test_a_year_in_a_state(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    """365 nights, read week by week, each file once: few false alarms, and a drop in the last weeks is told once."""
+    nights = Nights(tmp_path, capsys)
+    options = {"by": ["route"], "window": "day", "reference": REFERENCE, "alert_on": ["drop"]}
+    rng, reported, week = np.random.default_rng(1), [], []
+    for day in range(365):
+        nights.night(rng.binomial(60, 0.8 if day < 344 else 0.4) / 60)
+        week.append(tmp_path / f"a-{day}.parquet")
+        if len(week) == 7 or day == 364:
+            result = es.monitor(nights.estimator, week, state=tmp_path / "state", **options)
+            remember(result)
+            reported += [(day, alert["status"], alert["since"]) for alert in result.alerts if alert["to_report"]]
+            for log in week:
+                log.unlink()
+            week = []
+    assert result.slices["n_estimated"].to_list() == [365 * 60]
+    assert len(result.windows) == 365
+    assert len([status for day, status, _ in reported if day < 344 and status == "new"]) <= 12
+    begins = [since[:10] for day, status, since in reported if day >= 344 and status == "new"]
+    assert begins in ([f"{BEGIN + timedelta(days=day):%Y-%m-%d}"] for day in (344, 345, 346))
+    assert (tmp_path / "state").stat().st_size < 2**23
