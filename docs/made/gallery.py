@@ -14,7 +14,7 @@ import polars as pl
 from PIL import Image, ImageChops
 
 from entropy_sentinel.analyses.accuracy.catalogue import FIGURES, TABLES
-from entropy_sentinel.report.origins import code_version
+from entropy_sentinel.analyses.accuracy.origins import code_version
 from entropy_sentinel.report.pages import Exhibit
 
 # Width of a page on GitHub, in CSS pixels; figures have two image pixels for each.

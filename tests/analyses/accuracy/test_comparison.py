@@ -10,8 +10,8 @@ from paper_study import PAPER, RESTS_ON, paper_inputs, published
 from entropy_sentinel import __version__
 from entropy_sentinel.analyses.accuracy.catalogue import PUBLISHED_IN, TABLES, compared
 from entropy_sentinel.analyses.accuracy.comparison import PUBLISHED, compare, rests_on
+from entropy_sentinel.analyses.accuracy.origins import code_version
 from entropy_sentinel.analyses.accuracy.tables import make_table
-from entropy_sentinel.report.origins import code_version
 from entropy_sentinel.report.pages import Exhibit
 from entropy_sentinel.report.tables import write_table
 

@@ -14,11 +14,11 @@ import polars as pl
 from entropy_sentinel.analyses.accuracy import counterparts as ours_of
 from entropy_sentinel.analyses.accuracy.catalogue import PUBLISHED_IN, compared, paper_models
 from entropy_sentinel.analyses.accuracy.counterparts import LEVELS, METHODS, N_BENCHMARKS, N_ITEMS, published_values
+from entropy_sentinel.analyses.accuracy.origins import Provenance, code_version
 from entropy_sentinel.analyses.headings import group_benchmarks
 from entropy_sentinel.estimators.catalogue import title
 from entropy_sentinel.features.catalogue import CATALOGUE
 from entropy_sentinel.frames.printable import counted
-from entropy_sentinel.report.origins import Provenance, code_version
 from entropy_sentinel.report.tables import Table
 
 LABELS = (

@@ -15,11 +15,11 @@ from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 
 from entropy_sentinel.analyses.accuracy.headline import Headline, headlines
+from entropy_sentinel.analyses.accuracy.point_names import name_points
 from entropy_sentinel.analyses.accuracy.validation import LEVEL, DomainResult, ModelValidation
 from entropy_sentinel.analyses.headings import ROLES, Groups, TrainingGroup, training_group
 from entropy_sentinel.frames.printable import number
 from entropy_sentinel.report.figures import BLUE, GREEN, ORANGE, Drawing, legend_of, new_figure, nothing, wrapped
-from entropy_sentinel.report.point_names import name_points
 
 EDGE: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.6, "zorder": 3}
 # The margin below zero on both axes, that above the largest value as a share of it, and the axes' smallest end.

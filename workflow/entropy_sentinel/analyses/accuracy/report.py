@@ -15,6 +15,7 @@ from entropy_sentinel.analyses.accuracy.catalogue import TABLES
 from entropy_sentinel.analyses.accuracy.frames import DOMAINS, SWEEP, AccuracyFiles
 from entropy_sentinel.analyses.accuracy.headline import Headline, ambiguous, comparison, headlines
 from entropy_sentinel.analyses.accuracy.machine_summary import machine_summary
+from entropy_sentinel.analyses.accuracy.origins import Provenance, miscounts, origins
 from entropy_sentinel.analyses.accuracy.summary import UnjudgedBenchmark, estimate, interval, summarise, unjudged
 from entropy_sentinel.analyses.accuracy.summary import labels as label_count
 from entropy_sentinel.analyses.accuracy.validation import LEVEL, ModelValidation, interval_notes, read_validations
@@ -27,7 +28,6 @@ from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.estimate import ESTIMATES
 from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.frames.label import NO_REFERENCE
-from entropy_sentinel.report.origins import Provenance, miscounts, origins
 from entropy_sentinel.report.pages import Exhibit, read_fragment, render
 from entropy_sentinel.statistics.errors import FEWEST_FOR_RHO
 

@@ -1,6 +1,6 @@
 """What was run, sorted into what is shared and what differs."""
 
-from entropy_sentinel.report.origins import miscounts, origins
+from entropy_sentinel.analyses.accuracy.origins import miscounts, origins
 
 GENERATIONS = [
     {
