@@ -54,12 +54,9 @@ FORGED: dict[str, tuple[Callable[[Json], Json], str]] = {
     ),
     "another class": (lambda tree: {"Recommended": tree["Atc"]}, "contains a Recommended .*Atc or Doc"),
     "two classes": (lambda tree: tree | {"Doc": tree["Atc"]}, "cannot be read .ValueError"),
-    "a list": (lambda tree: [tree], "cannot be read .AttributeError"),
     "nothing": (lambda tree: None, "cannot be read .AttributeError"),
     "another name": (field("name", "atc-ppl"), "contains the estimator 'atc-ppl' instead of atc-max"),
-    "a name that is a list": (field("name", ["atc-max"]), "contains the estimator .*'atc-max'"),
     "an array that is not there": (field("threshold", {"array": "7"}), "cannot be read .KeyError: '7'"),
-    "an array by a list": (field("threshold", {"array": []}), "cannot be read .TypeError"),
     "a dict that is none": (field("threshold", {"dict": 7}), "cannot be read .TypeError"),
     "a text for a number": (field("threshold", "high"), "cannot estimate"),
     "a share above 1": (

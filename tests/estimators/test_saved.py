@@ -38,21 +38,9 @@ def kept(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "name",
     [
-        "forest-10d-balanced-isotonic",
-        "forest-3d-unbalanced-uncalibrated",
-        "mlp-10d-balanced-isotonic",
-        "mlp-1d-unbalanced-uncalibrated",
-        "logistic-17d-balanced-isotonic",
-        "baseline-ppl",
-        "group-accuracy",
-        "atc-lntp",
-        "doc-mtp",
-        "log-3d",
-        "atc-log-2d",
-        "consensus",
-        "median-of-seven",
-        "recommended",
-        "doc-forest-10d-balanced-isotonic",
+        *("forest-10d-balanced-isotonic", "mlp-1d-unbalanced-uncalibrated", "logistic-17d-balanced-isotonic"),
+        *("baseline-ppl", "group-accuracy", "atc-lntp", "log-3d", "atc-log-2d", "doc-forest-10d-balanced-isotonic"),
+        *("consensus", "median-of-seven", "recommended"),
     ],
 )
 def test_a_loaded_estimator_gives_the_same_numbers_and_the_same_file(tmp_path: Path, name: str) -> None:

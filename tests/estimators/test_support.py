@@ -64,13 +64,6 @@ def test_states_are_those_of_numpy_and_of_slices_one_by_one() -> None:
     assert states[4:].sum() == 0
 
 
-def test_parts_of_a_slice_add_up_to_it() -> None:
-    values = drawn(1.5, 100, 3)
-    parts = sum(counts(SUPPORT, entropies(*part)) for part in np.split(values, [13, 14, 70]))
-    assert (parts == counts(SUPPORT, entropies(*values))).all()
-    assert SUPPORT.compare(parts[None]) == SUPPORT.compare(counts(SUPPORT, entropies(*values))[None])
-
-
 def test_the_distance_from_one_domain_is_that_of_kolmogorov_and_smirnov() -> None:
     # All of scipy's steps are at edges: training rows have ten values, and edges are at each of them.
     known, slice_ = np.repeat(np.arange(10.0), 10), np.array([0, 0, 1, 2, 2, 2, 3, 5, 7, 9.0])
@@ -112,14 +105,6 @@ def test_noise_is_the_quantile_of_the_limiting_distribution() -> None:
 def test_slices_drawn_from_a_domain_are_more_than_noise_away_less_than_once_in_a_hundred() -> None:
     result = compare(SUPPORT, *(entropies(*drawn(MEANS["medium"], 50, 100 + seed)) for seed in range(1000)))
     assert 0 <= (np.abs(result.distance) > result.noise).mean() < 0.01
-
-
-def test_a_scale_does_not_matter() -> None:
-    # Ranks are the same in logarithms, up to the interpolation of quantiles between neighbours.
-    values = drawn(5.0, 200, 7)
-    logarithms = Support.of(entropies(*np.log(np.concatenate(list(TRAINING.values())))), np.repeat(list(TRAINING), 300))
-    plain = compare(SUPPORT, entropies(*values)).distance
-    assert compare(logarithms, entropies(*np.log(values))).distance == pytest.approx(plain)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ import scipy.stats
 
 from entropy_sentinel.features import compute
 from entropy_sentinel.features.catalogue import EXTRAS, FEATURE_FRAME, FEATURES
-from entropy_sentinel.features.compute import compute_features
+from entropy_sentinel.features.compute import compute_features, missing_mass
+from entropy_sentinel.features.precision import rounding_error
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import GENERATIONS
 
@@ -64,20 +65,6 @@ def test_entropy_is_truncated_and_not_renormalised():
     # Twenty tokens of 1 % each: 0.2 ln 100; renormalised it would be ln 20.
     result = row([-math.log(100)], [nearly_level(-math.log(100))])
     assert result["se_sum"] == pytest.approx(0.2 * math.log(100), rel=1e-6)
-
-
-def test_response_of_two_tokens_by_hand():
-    # H = 0 for the certain token, ln 2 for the toss-up; l = 0 and -ln 2.
-    result = row([0.0, -LN2], [CERTAIN, HALVES])
-    expected = {
-        **{"mean": LN2 / 2, "std": LN2 / 2, "max": LN2, "se_sum": LN2},
-        **{f"q{percent}": percent / 100 * LN2 for percent in (10, 25, 50, 75, 90)},
-        **{"skewness": 0.0, "kurtosis": 1.0},
-        **{"nll_avg": LN2 / 2, "nll_max": LN2, "nll_sum": LN2},
-        **{"lntp": 0.5**0.5, "mtp": 0.5, "ppl": 2**0.5},
-    }
-    assert {name: result[name] for name in FEATURES} == pytest.approx(expected, rel=1e-6, abs=1e-12)
-    assert (result["clamped_tokens"], result["reason"]) == (0, None)
 
 
 def test_response_of_one_token_has_no_spread():
@@ -285,22 +272,6 @@ def test_features_agree_with_the_packages_of_peers_and_scipy(trace):
         assert {name: result[name] for name in expected} == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
-def test_features_cover_only_tokens_after_the_thinking():
-    whole = random_trace(np.random.default_rng(3), 9)
-    after = frame(whole).with_columns(trace_start=pl.lit(4, pl.UInt32))
-    expected = row(whole[0][4:], whole[1][4:])
-    result = compute_features(after).row(0, named=True)
-    assert result["n_tokens"] == 9
-    assert {name: result[name] for name in FEATURES} == {name: expected[name] for name in FEATURES}
-
-
-def test_thinking_without_an_end_gives_no_features():
-    traces = frame(random_trace(np.random.default_rng(3), 9)).with_columns(trace_start=pl.lit(9, pl.UInt32))
-    result = compute_features(traces).row(0, named=True)
-    assert result["reason"] == "no token after the thinking"
-    assert all(result[name] is None for name in FEATURES)
-
-
 def test_the_error_bound_is_the_published_one_in_nats():
     """By hand, eps = 0.1 and 0.5 of two steps: (0.1 ln(80 / 0.1) + 0.5 ln(80 / 0.5)) / 2 for a vocabulary of 100."""
     steps = [step(math.log(0.6), math.log(0.3)), step(math.log(0.3), math.log(0.2))]
@@ -343,3 +314,23 @@ def test_without_features_the_other_columns_are_null():
     result = row(*WITH_NAN)
     assert [result[name] for name in EXTRAS] == [None] * len(EXTRAS)
     assert (result["trace_tokens"], row(*EMPTY)["trace_tokens"]) == (3, 0)
+
+
+def test_missing_mass_is_a_mean_over_tokens() -> None:
+    """One step that keeps all and three that keep .6 of it: (1 + 3 * .6) / 4."""
+    part = step(math.log(0.4), math.log(0.2))
+    features = compute_features(frame(([0.0], [CERTAIN]), ([math.log(0.4)] * 3, [part] * 3), WITH_NAN))
+    result = missing_mass(features)
+    assert result["captured_mass"] == pytest.approx(0.7, rel=1e-6)
+    assert result["open_steps"] == pytest.approx(3 / 4)
+    assert (result["entropy_error_bound"], result["trace_tokens"]) == (None, 7)
+
+
+def test_half_precision_is_recognised_by_many_numbers() -> None:
+    """Few numbers, such as -0.5 and -1.25, may fit by chance."""
+    exact = -np.random.default_rng(2).random((5, 20), dtype=np.float32)
+    brain = (exact.view(np.uint32) & 0xFFFF0000).view(np.float32)
+    for top, error in ((exact, 0), (brain, 2**-9), (exact.astype(np.float16).astype(np.float32), 2**-12)):
+        assert rounding_error(top[:, 0], top, np.array([2, 3])).tolist() == [error] * 2
+    few = np.tile(np.float32([-0.5, -1.25]), (5, 10))
+    assert rounding_error(few[:, 0], few, np.array([5])).tolist() == [0]

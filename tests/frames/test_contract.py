@@ -141,3 +141,13 @@ def test_contracts_allow_arrays_of_any_width_and_log_columns(tmp_path: Path) -> 
     wider.write(of(20).with_columns(route=1), tmp_path / "b.parquet", {})
     assert wider.read(tmp_path / "b.parquet").columns == ["x", "p"]
     assert wider.scan(tmp_path / "b.parquet").collect().columns == ["x", "p", "route"]
+
+
+def test_an_added_column_without_a_value_changes_no_byte(tmp_path: Path) -> None:
+    later = Contract(
+        LABELS.stage, LABELS.key, (*LABELS.columns, Column("note", pl.String, "", nullable=True, added=True))
+    )
+    LABELS.write(LABELS.frame(ROWS), tmp_path / "before.parquet", {})
+    later.write(later.frame(ROWS), tmp_path / "after.parquet", {})
+    assert (tmp_path / "before.parquet").read_bytes() == (tmp_path / "after.parquet").read_bytes()
+    assert later.read(tmp_path / "before.parquet")["note"].to_list() == [None, None]

@@ -99,16 +99,6 @@ def test_a_copy_that_changed_is_not_used(tmp_path: Path, damage: str) -> None:
         assert not local(url).is_symlink()
 
 
-def test_a_short_download_is_not_accepted() -> None:
-    site = Site(sent_at_most=4)
-    with serving(site) as url:
-        for _ in range(2):
-            with pytest.raises(InputError, match="cannot be read after 4 bytes"):
-                local(url)
-            site.requested.clear()
-            site.sent_at_most = 0
-
-
 def test_a_short_answer_of_a_store_is_not_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     """A store whose library does not notice it."""
     filesystem = fsspec.filesystem("memory")

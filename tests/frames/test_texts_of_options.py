@@ -1,10 +1,12 @@
-"""Options whose text is no text: bytes of a command line that are not UTF-8."""
+"""Values of options that are refused: bytes of a command line that are not UTF-8, unknown choices, bounds."""
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
+from pydantic import Field
 
 from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.frames.options import Options
 from entropy_sentinel.sources.logs.settings import ReadOptions
 
 
@@ -27,3 +29,22 @@ def test_text_must_be_utf8(given: dict[str, Any]) -> None:
         with pytest.raises(ConfigError, match=rf"^{name}: must be text in UTF-8"):
             ReadOptions.value(name, "route=\udcff")
     assert ReadOptions.of({"where": {"röute": "ä"}}).where == ("röute=ä",)
+
+
+class Colours(Options):
+    colour: Literal["red", "blue"] = "red"
+    many: int = Field(1, ge=1)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"colour": "green"}, "colour: unknown 'green'; known: red, blue"),
+        ({"many": 0}, "many: must be 1 or more, was 0"),
+        ({"many": "some"}, "many: must be a whole number, was 'some'"),
+    ],
+)
+def test_messages_say_what_a_value_must_be(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        Colours.of(given)
+    assert str(error.value) == message

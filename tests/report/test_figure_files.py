@@ -33,6 +33,7 @@ def test_a_page_has_the_figure_as_a_vector_and_links_to_its_files(tmp_path):
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     assert (root.get("width"), root.get("height")) == ("360pt", "144pt"), "5 by 2 inches"
     assert re.findall(r'href="([^"]*)"', html) == ["figures/figure_1_x.pdf", "figures/figure_1_x.png"]
+    assert b"CreationDate" not in (tmp_path / "figure_1_x.pdf").read_bytes()
     # Width and height stand at the beginning of a PNG; 96 pixels to an inch, twice.
     assert struct.unpack(">II", (tmp_path / "figure_1_x.png").read_bytes()[16:24]) == (2 * 5 * 96, 2 * 2 * 96)
 

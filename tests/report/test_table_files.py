@@ -70,6 +70,11 @@ def test_a_page_links_to_the_files_of_a_table(tmp_path):
     assert (tmp_path / "table_2_by_model_published.csv").read_text() == "AEE\n0.2\n"
 
 
+def test_a_missing_value_may_have_words_of_its_own() -> None:
+    table = Table("In.", pl.DataFrame({"AEE": [0.1, None, None]}), words={(1, "AEE"): "no labels"})
+    assert table.cells() == [["0.100"], ["no labels"], ["-"]]
+
+
 def test_a_value_that_rounds_to_zero_has_no_minus_sign():
     assert [number(value, "+.3f") for value in (-0.0004, 0.0004, -0.0006, 0.0)] == [
         "+0.000",

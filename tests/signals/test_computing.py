@@ -3,7 +3,8 @@
 import polars as pl
 import pytest
 
-from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.frames.errors import ConfigError, InputError
+from entropy_sentinel.frames.signals import Family, Signal
 from entropy_sentinel.signals import computing
 
 
@@ -29,11 +30,25 @@ def test_what_cannot_be_computed_stays_null(monkeypatch: pytest.MonkeyPatch) -> 
     assert computing.with_signals(without, without, ["forced"])["forced"].to_list() == [None, None]
 
 
+def test_a_family_must_return_a_row_for_each_response(monkeypatch: pytest.MonkeyPatch) -> None:
+    made_up = Family("made up", (Signal("short", "Short", "s", "1"),), compute=lambda traces: traces.head(1).collect())
+    monkeypatch.setattr(computing, "FAMILIES", {"short": made_up})
+    with pytest.raises(InputError, match="signals/short: .* a row for each of 2 responses, returned 1"):
+        computing.compute_signals("short", pl.LazyFrame({"short": [0.1, 0.2]}))
+
+
 def test_signals_that_ask_the_model_are_not_computed_from_a_log() -> None:
     frame = pl.DataFrame({"eas": [0.5, None]})
     assert computing.with_signals(frame, frame, ["eas"])["eas"].to_list() == [0.5, None]
 
 
-def test_a_family_in_place_of_its_signals_is_told_with_their_names() -> None:
-    with pytest.raises(ConfigError, match="'digits' is a family; .*: digit_entropy_sum, digit_entropy_max$"):
-        computing.with_signals(pl.DataFrame(), pl.DataFrame(), ["digits"])
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("digits", "'digits' is a family; .*: digit_entropy_sum, digit_entropy_max$"),
+        ("sort", "unknown signal 'sort'; known: mean, std, "),
+    ],
+)
+def test_what_is_no_signal_is_refused_with_what_is_one(name: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        computing.with_signals(pl.DataFrame(), pl.DataFrame(), [name])

@@ -10,6 +10,7 @@ import pytest
 from entropy_sentinel.engines.engine import NextToken
 from entropy_sentinel.signals.forced_answer.asking import ask
 from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS
+from entropy_sentinel.signals.forced_answer.trajectory import area, chosen
 
 OPTIONS = "Which colour?\nA. red\nB. green\nC. blue\nD. grey"
 BOX = "\\boxed{"
@@ -71,6 +72,13 @@ def test_of_a_question_with_options_the_letter_alone_is_put_in() -> None:
     assert result["mean_eas"].to_list() == pytest.approx([np.log2(20)] * 2, rel=1e-6)
 
 
+def test_letters_are_options_only_directly_after_the_brace() -> None:
+    result, engine = asked(responses(OPTIONS, "(C)", "so \\boxed{12}"))
+    assert result["answer_text"].to_list() == ["C", "12"]
+    assert engine.contexts[-1].endswith(BOX + "1")
+    assert result["options"].to_list() == [["A", "B", "C", "D"], None]
+
+
 def test_without_options_brackets_are_a_part_of_the_answer() -> None:
     result, engine = asked(responses("Which interval?", "(C)", "it is \\boxed{(C)}"))
     assert result["answer_text"].to_list() == ["(C)", "(C)"]
@@ -88,3 +96,22 @@ def test_of_each_item_only_the_first_samples_are_asked_about() -> None:
     assert result["reason"].to_list() == [None] * 4 + [why] * 2
     everything, _ = asked(part, samples=None)
     assert everything["eas"].null_count() == 0
+
+
+@pytest.mark.parametrize(
+    ("which", "last", "expected"),
+    [
+        ("all", 3, [1, 2, 3]),
+        (2, 6, [1, 3, 5, 6]),
+        ("sentence-ends", 4, [1, 2, 4]),
+        ("sentence-ends", 5, [1, 2, 4, 5]),
+    ],
+)
+def test_positions_include_both_ends(which: str | int, last: int, expected: list[int]) -> None:
+    assert chosen(which, ["One", " two.", " And", " three!", " so"], last) == expected
+
+
+def test_the_area_has_what_lies_between_positions() -> None:
+    """0 + 1 + 2 + 1: at the second position the mean of its neighbours."""
+    assert area([1, 3, 4], [0.0, 2.0, 1.0], 4) == 4
+    assert area([1, 2, 3], [0.5, 1.0, 0.25], 3) == 1.75

@@ -65,7 +65,9 @@ def test_a_normal_spread_is_not_taken_for_a_share_far_off() -> None:
     quantiles = stats.norm.ppf((np.arange(160) + 0.5) / 160)
     errors = quantiles * np.sqrt(0.1**2 + 0.25 / 20)
     assert (abs(errors) > 0.25).mean() == pytest.approx(0.09, abs=0.011)
-    assert FarOff.of(errors, [0.25 / 20] * 160, 0.25).share_below(0.05) > 0.9
+    result = FarOff.of(errors, [0.25 / 20] * 160, 0.25)
+    assert result.near == pytest.approx(0.1**2, rel=0.02)
+    assert result.share_below(0.05) > 0.9
 
 
 def test_errors_that_are_all_large_have_no_spread() -> None:

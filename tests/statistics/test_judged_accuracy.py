@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from labelled_slices import labelled_slice
+from scipy.stats import norm
 
 from entropy_sentinel.statistics.judged import Powers, Verdicts, expected_worth, judged_mean, powers_of
 from entropy_sentinel.statistics.prediction_powered import binomial_interval, prediction_powered_mean
@@ -17,10 +18,15 @@ def test_the_estimate_by_hand() -> None:
     p = np.array([0.9, 0.8, 0.7, 0.6, 0.5, 0.4])
     judged = Verdicts([1.0, 1.0, 0.0, 0.0], p[:4], None)
     found = judged_mean([1.0, 0.0], [1.0, 1.0], p[:2], judged, p, 0.9, Powers(0.5, 0.2))
-    whole = prediction_powered_mean([1.0, 1.0, 0.0, 0.0], p[:4], p, 0.9).estimate
+    whole = prediction_powered_mean([1.0, 1.0, 0.0, 0.0], p[:4], p, 0.9)
     corrections = [1 - 0.5 - 0.2 * 0.9, 0 - 0.5 - 0.2 * 0.8]
-    assert found.estimate == pytest.approx(0.5 * whole + 0.2 * p.mean() + np.mean(corrections))
+    assert found.estimate == pytest.approx(0.5 * whole.estimate + 0.2 * p.mean() + np.mean(corrections))
     assert found.lower < found.estimate < found.upper
+    # The variance of the corrections' mean, and that of the mean of half the verdicts.
+    variance = np.var(corrections, ddof=1) / 2 + 0.25 * whole.estimate * (1 - whole.estimate) / whole.n_effective
+    unseen = norm.ppf(0.95) ** 2 / 4 / 2**2
+    alone = found.estimate * (1 - found.estimate) / (2 - 1)
+    assert found.n_effective == pytest.approx(2 * (alone + unseen) / (variance + unseen))
 
 
 def test_weights_count() -> None:

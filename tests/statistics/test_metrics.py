@@ -70,14 +70,6 @@ def test_auroc_is_the_share_of_pairs_in_which_the_incorrect_response_scores_high
     assert auroc(VALUES, CORRECT, larger_is_confident=False) == (pytest.approx(sum(pairs) / len(pairs)), None)
 
 
-def test_auroc_of_a_confidence_is_turned_round():
-    area, _ = auroc(VALUES, CORRECT, larger_is_confident=False)
-    assert auroc(VALUES, CORRECT, larger_is_confident=True) == (pytest.approx(1 - area), None)
-    # Minus an uncertainty is a confidence that separates just as well.
-    confidences = [-value for value in VALUES]
-    assert auroc(confidences, CORRECT, larger_is_confident=True)[0] == pytest.approx(area)
-
-
 @pytest.mark.parametrize(
     ("correct", "reason"),
     [

@@ -9,7 +9,12 @@ import pytest
 from labelled_slices import KINDS, labelled_slice
 from scipy.stats import beta, binom, norm
 
-from entropy_sentinel.statistics.prediction_powered import binomial_interval, labelled_mean, prediction_powered_mean
+from entropy_sentinel.statistics.prediction_powered import (
+    binomial_interval,
+    effective_labels,
+    labelled_mean,
+    prediction_powered_mean,
+)
 
 GOLDEN = json.loads((Path(__file__).parents[1] / "golden" / "prediction_powered.json").read_text())
 CASES = [pytest.param(case, id=f"{case['kind']}-{len(case['labels'])}") for case in GOLDEN["cases"]]
@@ -118,6 +123,16 @@ def test_equal_weights_are_not_weights() -> None:
     correct, predicted = labelled_slice("calibrated", 0.8, 300, rng)
     given = correct[:40], predicted[:40], predicted, 0.9
     assert prediction_powered_mean(*given, weights=[7.5] * 40) == pytest.approx(prediction_powered_mean(*given))
+
+
+def test_what_predictions_leave_is_weighted() -> None:
+    """By the sums of squares over four labels of which two count three times, for half the predictions."""
+    labels, predicted, u = np.array([1, 0, 1, 0]), np.array([0.9, 0.1, 0.4, 0.8]), np.array([0.5, 0.5, 1.5, 1.5])
+    result = prediction_powered_mean(labels, predicted, np.full(20, 0.6), 0.9, [1, 1, 3, 3], power=0.5)
+    y, p = labels - u @ labels / 4, predicted - u @ predicted / 4
+    sums = (np.sum((u * y) ** 2) * 4 / 3, np.sum((u * (y - 0.5 * p)) ** 2) * 4 / 2)
+    binomial = 4 * result.estimate * (1 - result.estimate) * 4 / 3
+    assert result.n_effective == pytest.approx(effective_labels(4, 20, binomial, *sums, float(u @ u**2) / 4, 0.9))
 
 
 def test_unequal_weights_are_worth_fewer_labels() -> None:

@@ -20,12 +20,6 @@ def test_a_quantile_is_within_its_bin(share: float, scale: float) -> None:
     assert quantile(counts(numbers), share)[0] == pytest.approx(exact, rel=0.0251)
 
 
-def test_counts_of_parts_add_up() -> None:
-    numbers = np.random.default_rng(1).exponential(3, 200)
-    together = counts(numbers[:60]) + counts(numbers[60:])
-    assert np.array_equal(together, counts(numbers))
-
-
 def test_the_ends() -> None:
     numbers = np.array([0.0, -5.0, SMALLEST / 2, np.nan, LARGEST * 1e6, np.inf])
     assert bins_of(numbers).tolist() == [0, 0, 0, -1, N_BINS - 1, N_BINS - 1]

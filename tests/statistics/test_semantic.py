@@ -23,14 +23,6 @@ def test_class_probabilities_by_hand() -> None:
     np.testing.assert_allclose(class_probabilities([0, 1], [-2000, -2000 - math.log(3)]), [3 / 4, 1 / 4], atol=1e-12)
 
 
-def test_many_samples_tend_to_squares_by_probability_and_to_p_by_their_shares() -> None:
-    """One answer to a class, drawn as often as it is probable: each sample has weight p again."""
-    p = np.array([0.5, 0.3, 0.2])
-    drawn = np.random.default_rng(4).choice(3, size=200_000, p=p)
-    np.testing.assert_allclose(class_probabilities(drawn, np.log(p)[drawn]), p**2 / (p**2).sum(), atol=0.01)
-    np.testing.assert_allclose(class_probabilities(drawn), p, atol=0.01)
-
-
 @pytest.mark.parametrize("case", GOLDEN["entropy"], ids=lambda case: str(len(case["classes"])))
 def test_entropies_are_those_of_lm_polygraph(case: dict) -> None:
     """Its frequency form is ours without log-probabilities; its usual one is the mean over samples of minus the mass.

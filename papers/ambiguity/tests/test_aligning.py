@@ -1,14 +1,13 @@
 """Which class of a model is which right answer, and where p* is from."""
 
 import json
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ambiguous_rows import EXACT, semantics, write_family, write_items
-from papers.ambiguity.aligned import Classes, matched, of_file, of_items, write_aligned
+from papers.ambiguity.aligned import Classes, matched, of_file, write_aligned
 from papers.ambiguity.frames import ALIGNED
 
 from entropy_sentinel.frames.contract import read_provenance
@@ -111,16 +110,6 @@ def test_further_sources_have_answers_and_counts_of_their_own(files: dict[str, P
         ("Heat", 0.25, pytest.approx(0.55)),
         ("carbon", 0.0, pytest.approx(0.2)),
     ]
-
-
-def test_p_star_is_the_shares_of_the_counts_or_equal(tmp_path: Path) -> None:
-    path = write_items(
-        tmp_path / "i.parquet", "b", [("q", [["a"], ["b"]], [188, 91]), ("r", [["a"], ["b"], ["c"]], None)]
-    )
-    result = of_items(path)
-    assert result["b-00000"].probabilities == pytest.approx([188 / 279, 91 / 279])
-    assert result["b-00001"].probabilities == pytest.approx([1 / 3] * 3)
-    assert math.isclose(sum(result["b-00001"].probabilities), 1)
 
 
 ROW = {"question": "q", "answers": ["a"], "counts": [1]}

@@ -2,7 +2,9 @@
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,13 +34,6 @@ def test_sar_by_hand() -> None:
     assert sar([[-900.0], [-1100.0]], [[1], [1]], np.zeros((2, 2))) == pytest.approx(1000)
 
 
-def test_sar_refuses_what_does_not_fit() -> None:
-    with pytest.raises(ValueError, match=r"similarity must be \(2, 2\)"):
-        sar([[-1], [-2]], [[1], [1]], np.ones((1, 2)))
-    with pytest.raises(ValueError, match="an answer needs tokens"):
-        sar([[]], [[]], np.ones((1, 1)))
-
-
 def test_mutual_information_by_hand() -> None:
     """Whatever is in the prompt is said again: the information is the entropy. Where nothing changes, it is 0."""
     marginal = [0.5, 0.25, 0.25]
@@ -64,8 +59,15 @@ def test_mutual_information_is_that_of_the_pairs() -> None:
         assert damped < information
 
 
-def test_mutual_information_refuses_what_does_not_fit() -> None:
-    with pytest.raises(ValueError, match=r"conditional must be \(2, 2\) for 2 answers, was \(2, 3\)"):
-        mutual_information([1, 1], np.ones((2, 3)))
-    with pytest.raises(ValueError, match="one is all 0"):
-        mutual_information([1, 1], np.array([[0, 0], [1, 1]]))
+@pytest.mark.parametrize(
+    ("function", "given", "message"),
+    [
+        (sar, ([[-1], [-2]], [[1], [1]], np.ones((1, 2))), r"similarity must be \(2, 2\)"),
+        (sar, ([[]], [[]], np.ones((1, 1))), "an answer needs tokens"),
+        (mutual_information, ([1, 1], np.ones((2, 3))), r"must be \(2, 2\) for 2 answers, was \(2, 3\)"),
+        (mutual_information, ([1, 1], np.array([[0, 0], [1, 1]])), "one is all 0"),
+    ],
+)
+def test_what_does_not_fit_is_refused(function: Callable[..., float], given: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        function(*given)

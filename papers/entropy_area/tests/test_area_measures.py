@@ -195,7 +195,7 @@ def test_the_reason_for_a_missing_r_is_reported() -> None:
 
 def test_spread_of_the_score_over_samples_by_hand() -> None:
     items = items_of("b", 3, 1, answer_entropy=[0.0, 1.0, 2.0])
-    scores = {"b-0": [1.0, 3.0], "b-1": [4.0, 8.0], "b-2": [9.0, 9.0]}
+    scores = {"b-0": [1.0, 3.0, 2.0], "b-1": [4.0, 8.0], "b-2": [9.0, 9.0]}
     rows = [
         response(item, sample, True, 0, eas_own=score)
         for item, own in scores.items()
@@ -206,9 +206,9 @@ def test_spread_of_the_score_over_samples_by_hand() -> None:
     settings = SETTINGS | {"sets": {"b": ["b"]}, "answers": ["own", "none"]}
     result = SPREAD.check(SPREAD.frame(list(spread(items, RESPONSES.frame(rows), settings))))
     own = result.row(0, named=True)
-    assert (own["n_items"], own["n_scores"]) == (3, 6)
-    # Variances within: 2, 8, 0; means 2, 6, 9.
-    assert own["within_sd"] == pytest.approx(np.sqrt(10 / 3))
+    assert (own["n_items"], own["n_scores"]) == (3, 7)
+    # Squares within: 2, 8, 0, of 4 scores more than items; means 2, 6, 9.
+    assert own["within_sd"] == pytest.approx(np.sqrt(10 / 4))
     assert own["between_sd"] == pytest.approx(np.std([2, 6, 9], ddof=1))
     by_sample = [np.corrcoef(values, [0, 1, 2])[0, 1] for values in ([1, 4, 9], [3, 8, 9])]
     assert own["r_first"] == pytest.approx(by_sample[0])

@@ -16,16 +16,6 @@ def test_the_score_by_hand() -> None:
     assert winkler([-4], [-1], [0.5], 0.1).tolist() == [3 + 20 * 1.5]
 
 
-def test_the_score_is_that_of_the_projection_on_the_interval() -> None:
-    rng = np.random.default_rng(1)
-    lower, true = rng.integers(-10, 10, 500), rng.integers(-15, 15, 500)
-    upper = lower + rng.integers(0, 6, 500)
-    for alpha in (0.1, 0.05, 0.01, 0.002):
-        expected = (upper - lower) + 2 / alpha * np.abs(true - np.clip(true, lower, upper))
-        np.testing.assert_allclose(winkler(lower, upper, true, alpha), expected, rtol=1e-14)
-    assert covered(lower, upper, true).tolist() == (np.clip(true, lower, upper) == true).tolist()
-
-
 @pytest.mark.parametrize("alpha", [0.2, 0.05])
 def test_the_quantiles_have_the_best_expected_score(alpha: float) -> None:
     """Proposition 2, on the points of a normal distribution."""

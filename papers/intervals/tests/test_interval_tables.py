@@ -3,7 +3,6 @@
 import json
 import math
 import re
-from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,9 @@ import yaml
 from fermi_answers import LEVELS, make_all, variant, write_study
 from papers.intervals.catalogue import ADJUSTMENTS, FIGURES, METHODS, TABLES
 from papers.intervals.figures import write_figures
+from papers.intervals.interval_score import winkler
 from papers.intervals.report import write_report
+from papers.intervals.smallest_mass import smallest_set
 from papers.intervals.tables import write_tables
 from papers.intervals.tables_of_scores import table_2_winkler
 from scipy.stats import binomtest
@@ -67,28 +68,13 @@ def first_ends(made: dict[str, Any], level: float, benchmark: str) -> list[tuple
     return [None if end is None or end[0] > end[1] else end for end in ends]
 
 
-def winkler(low: float, high: float, true: int, alpha: float) -> float:
-    return (high - low) + 2 / alpha * max(low - true, 0) + 2 / alpha * max(true - high, 0)
-
-
-def wilson(hits: int, n: int) -> tuple[float, float]:
-    """The roots of (p - share)^2 = z^2 p (1 - p) / n."""
-    z = 1.959963984540054
-    roots = np.roots([1 + z**2 / n, -(2 * hits / n + z**2 / n), (hits / n) ** 2])
-    return min(roots), max(roots)
-
-
 @pytest.mark.parametrize("level", LEVELS)
 def test_base_and_conformal_are_what_the_answers_say(made: dict[str, Any], level: float) -> None:
     alpha = {90.0: 0.1, 99.0: 0.01}[level]
-    known = [
-        (*ends, true)
-        for ends, true in zip(first_ends(made, level, "known"), answers(made, "known"), strict=True)
-        if ends
-    ]
-    new = [
-        (*ends, true) for ends, true in zip(first_ends(made, level, "new"), answers(made, "new"), strict=True) if ends
-    ]
+    known, new = (
+        [(*ends, true) for ends, true in zip(first_ends(made, level, half), answers(made, half), strict=True) if ends]
+        for half in ("known", "new")
+    )
     assert len(known) == len(new) == 107
     misses = sorted(max(low - true, true - high) for low, high, true in known)
     by = misses[math.ceil((1 - alpha) * (len(known) + 1) - 1e-9) - 1]
@@ -96,40 +82,18 @@ def test_base_and_conformal_are_what_the_answers_say(made: dict[str, Any], level
     for method, margin in {"base": 0, "conformal": by}.items():
         moved = [(low - margin, high + margin, true) for low, high, true in new]
         row = shown.filter(Method=METHODS[method].title).row(0, named=True)
-        hits = sum(low <= true <= high for low, high, true in moved)
+        hits, costs = sum(low <= true <= high for low, high, true in moved), winkler(*zip(*moved, strict=True), alpha)
         assert row["Questions"] == row["Compared"] == 107
-        assert row["Score"] == pytest.approx(np.mean([winkler(*one, alpha) for one in moved]))
-        assert row["Median score"] == pytest.approx(np.median([winkler(*one, alpha) for one in moved]))
-        assert row["Coverage"] == pytest.approx(hits / 107)
-        assert (row["from"], row["to"]) == pytest.approx(wilson(hits, 107))
+        assert (row["Score"], row["Median score"]) == pytest.approx((np.mean(costs), np.median(costs)))
+        expected = binomtest(hits, 107).proportion_ci(0.95, "wilson")
+        assert (row["Coverage"], row["from"], row["to"]) == pytest.approx((hits / 107, expected.low, expected.high))
         assert row["Width"] == pytest.approx(np.mean([high - low for low, high, _ in moved]))
 
 
-def test_tunnel_and_sampling_are_quantiles_of_what_was_stated(made: dict[str, Any]) -> None:
-    """Of three queries, and of twelve integers at 90 %, the outer quantiles are the lowest and the highest."""
-    true, shown = answers(made, "new"), table(made, "2_winkler").filter(Level="90 %")
-    # Scores are over the 107 questions whose stated interval can be read, as that of every method.
-    compared = [ends is not None for ends in first_ends(made, 90.0, "new")]
-    scores = []
-    for texts, answer in compress(zip(said(made, variant(90.0), "new"), true, strict=True), compared):
-        ends = [(int(one[1]), int(one[2])) for one in map(ENDS.search, texts) if one and int(one[1]) <= int(one[2])]
-        scores.append(winkler(min(low for low, _ in ends), max(high for _, high in ends), answer, 0.1))
-    assert shown.filter(Method=METHODS["tunnel"].title)["Score"][0] == pytest.approx(np.mean(scores))
-    by_temperature = {}
-    for temperature in ("1", "0.5"):
-        rows = [
-            [int(t) for t in texts if re.fullmatch(r"-?\d+", t)]
-            for texts in said(made, f"toy-integer-t{temperature}", "new")
-        ]
-        by_temperature[temperature] = np.mean(
-            [
-                winkler(min(drawn), max(drawn), answer, 0.1)
-                for drawn, answer in compress(zip(rows, true, strict=True), compared)
-            ]
-        )
-    assert shown.filter(Method=METHODS["sampling"].title)["Score"][0] == pytest.approx(by_temperature["1"])
+def test_the_temperature_that_is_found_and_questions_without_a_readable_interval_are_told(made: dict[str, Any]) -> None:
+    shown = table(made, "2_winkler").filter(Level="90 %")
     searched = shown.filter(Method=METHODS["temperature_search"].title).row(0, named=True)
-    assert searched["Score"] == pytest.approx(by_temperature["0.5"])
+    # Scores are over the 107 questions whose stated interval can be read, as that of every method.
     assert (searched["Compared"], searched["Questions"]) == (107, 110)
     # The study samples at 0.5 and at 1, so whichever is chosen is the first or the last.
     text = (made["folder"] / "tables" / "table_2_winkler.md").read_text()
@@ -154,11 +118,8 @@ def test_coverage_by_log_probabilities_is_that_of_the_smallest_sets(made: dict[s
     for texts, answer in zip(said(made, "toy-integer-t1", "new"), answers(made, "new"), strict=True):
         weights = {int(t): (0.5 + 0.4 / (1 + len(t))) ** 2 for t in texts if re.fullmatch(r"-?\d+", t)}
         for level in LEVELS:
-            left, total, kept = sorted(weights, key=lambda one: (-weights[one], one)), 0.0, set()
-            while left and total <= level / 100 + 1e-9:
-                kept.add(left[0])
-                total += weights[left.pop(0)] / sum(weights.values())
-            inside[level] += answer in kept
+            probabilities = np.array([*weights.values()]) / sum(weights.values())
+            inside[level] += answer in smallest_set([*weights], probabilities, level / 100)
     shown = table(made, "3_coverage").filter(Distribution="sampled")
     assert dict(zip(shown["Level"], shown["In set"], strict=True)) == pytest.approx(
         {f"{level:g} %": n / 110 for level, n in inside.items()}
@@ -186,7 +147,7 @@ def test_methods_are_compared_on_the_same_questions(made: dict[str, Any]) -> Non
     assert set(shown["Questions"]) == {107}
     there = rows.group_by("item_id").agg(pl.col("lower").is_null().any()).filter(~pl.col("lower"))["item_id"]
     scores = {
-        method: np.mean([winkler(*row, 0.1) for row in own.select("lower", "upper", "true").iter_rows()])
+        method: winkler(own["lower"], own["upper"], own["true"], 0.1).mean()
         for (method,), own in rows.filter(pl.col("item_id").is_in(there.implode())).group_by("method")
     }
     for row in shown.iter_rows(named=True):
@@ -249,12 +210,8 @@ def test_figures_are_drawn_and_say_what_they_leave_out(made: dict[str, Any]) -> 
     folder = made["folder"] / "figures"
     benchmarks = [made["calibration"], made["test"]]
     write_figures(benchmarks, made["scores"], {**SHOWN, "open_models": []}, FIGURES, str(folder))
-    assert {path.name for path in folder.iterdir()} == {
-        f"figure_{name}.{kind}" for name in FIGURES for kind in ("pdf", "png", "html")
-    }
-    true = [*answers(made, "known"), *answers(made, "new")]
-    outside = sum(not -20 <= one <= 40 for one in true)
-    assert (
-        f"220 questions of both halves; {outside} answers are outside" in (folder / "figure_6_answers.html").read_text()
-    )
+    assert len(list(folder.iterdir())) == 3 * len(FIGURES)
+    outside = sum(not -20 <= answer <= 40 for half in ("known", "new") for answer in answers(made, half))
+    expected = f"220 questions of both halves; {outside} answers are outside"
+    assert expected in (folder / "figure_6_answers.html").read_text()
     assert "no such model" in (folder / "figure_5_open_models.html").read_text()

@@ -126,14 +126,6 @@ def test_the_estimator_varies_as_the_covariance_says(f: type, beta: float) -> No
     assert abs(result[0, 1]) < 0.3 * np.sqrt(result[0, 0] * result[1, 1])
 
 
-def test_a_model_that_sees_all_does_not_vary() -> None:
-    assert asymptotic_covariance(0.1, 1.0, (0.3, 0.4)).tolist() == [[0, 0], [0, 0]]
-    lowers, uppers = simulate(norm.ppf, 1.0, 0.1, (2, 50), seed=9)
-    assert np.ptp(lowers) == np.ptp(uppers) == 0
-    assert lowers[0, 0] == pytest.approx(norm.ppf(0.05))
-    assert uppers[0, 0] == pytest.approx(norm.ppf(0.95))
-
-
 def test_covariance_by_hand() -> None:
     """q = 0.1: 0.09 and 0.01, over the densities 0.5 and 0.25, times 0.4 squared."""
     result = asymptotic_covariance(0.2, 0.6, (0.5, 0.25))

@@ -46,19 +46,6 @@ def tied_cases(n_cases: int, seed: int = 3) -> list[tuple[list[float], list[bool
     return [((rng.integers(4, size=n) / 8).tolist(), (rng.random(n) < 0.6).tolist()) for n in sizes]
 
 
-def test_by_hand():
-    assert curve(SCORES, CORRECT) == pytest.approx([float(one) for one in CURVE], abs=1e-15)
-    assert auarc(SCORES, CORRECT) == pytest.approx(float(sum(CURVE) / 5), abs=1e-15)
-    assert [coverage_at(least, SCORES, CORRECT) for least in (1, 0.9, 0.75, 0.7, 0.6, 0.61)] == [
-        0.4,
-        0.4,
-        0.8,
-        0.8,
-        1,
-        0.8,
-    ]
-
-
 def test_normalised_area_by_hand():
     # Perfect order of three correct of five: 1, 1, 1, 3/4, 3/5. Random order: 3/5 at every coverage.
     best, random = Fraction(87, 20) / 5, Fraction(3, 5)
@@ -143,13 +130,6 @@ def test_resamples_are_the_same_for_the_same_seed_and_come_in_parts(monkeypatch)
     parts = list(resamples(items, 25, seed=5))
     assert [len(part) for part in parts] == [4] * 6 + [1]
     assert (np.concatenate(parts) == whole).all()
-
-
-def test_interval_of_a_constant_score_is_that_of_a_share():
-    # The AUARC is then the sample's accuracy: a binomial share, 0.7 +- 1.96 sqrt(0.7 * 0.3 / 400).
-    correct = np.arange(400) % 10 < 7
-    samples = np.concatenate([measures([1] * 400, correct, (), part).auarc for part in resamples(range(400), 4000, 0)])
-    assert percentile_interval(samples) == pytest.approx((0.7 - 0.0449, 0.7 + 0.0449), abs=0.005)
 
 
 def test_interval_leaves_out_samples_without_a_value():

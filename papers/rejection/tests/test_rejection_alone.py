@@ -47,22 +47,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 def test_it_makes_its_files_and_needs_no_other_analysis(project: Project) -> None:
     results = project.folder / "results" / "kept"
     folder = results / "math-verify" / "rejection"
-    made = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    figures = [
-        f"figures/figure_{name}.{kind}"
-        for name in ("curves_by_domain_given", "curves_by_model")
-        for kind in ("html", "pdf", "png")
-    ]
-    tables = [
-        f"tables/table_{name}.{kind}"
-        for name in ("areas", "auarc", "best_pairs", "coverage")
-        for kind in ("csv", "html", "md", "tex")
-    ]
-    assert made == [
-        *figures,
-        *("measures/given.parquet", "questions/given.parquet", "report.html", "summary.txt"),
-        *tables,
-    ]
+    assert {path.name for path in folder.iterdir()} == {
+        *("figures", "measures", "questions", "report.html", "summary.txt", "tables")
+    }
+    assert len(list((folder / "figures").iterdir())) == 2 * 3
+    assert len(list((folder / "tables").iterdir())) == 4 * 4
     assert not (results / "estimates").exists()
     measures = MEASURES.read(folder / "measures" / "given.parquet")
     # The domain that is judged, by Polars from the files before it.

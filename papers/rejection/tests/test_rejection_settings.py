@@ -64,14 +64,10 @@ def test_without_named_groups_it_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("judges", ["people"], "unknown judge in analyses.rejection.judges: 'people'; known: math-verify"),
         ("groups", ["extreme"], "unknown group in analyses.rejection.groups: 'extreme'; known: extremes, "),
         ("estimators", ["forest"], "analyses.rejection: unknown estimator in estimators: 'forest'; known: own, "),
         ("tables", ["pairs"], "analyses.rejection: unknown table 'pairs'; known: best_pairs, auarc, coverage"),
-        ("figures", ["curve"], "analyses.rejection: unknown figure 'curve'; known: curves_by_model, curves_by_domain"),
         ("accuracies", [1.1], "analyses.rejection.accuracies.0: Input should be less than or equal to 1"),
-        ("accuracies", [], "analyses.rejection.accuracies: List should have at least 1 item"),
-        ("resamples", 2, "analyses.rejection.resamples: Input should be greater than or equal to 10"),
     ],
 )
 def test_bad_values_are_refused_by_name(key: str, value: object, message: str) -> None:
