@@ -7,7 +7,7 @@ from functools import cache
 from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from entropy_sentinel.frames import extensions
 from entropy_sentinel.frames.errors import ConfigError
@@ -16,6 +16,18 @@ from entropy_sentinel.frames.errors import ConfigError
 _OF_EVERY_JOB = {"files", "output", "outputs", "folder", "threads"}
 # Parameters of `calls` (common.smk), which only Snakemake reads.
 _COMPARED = re.compile("call|declared|code_.*")
+
+
+class _Parameters(NamedTuple):
+    """The parameters of a function: those without a default and those with one, and whether it has `**inputs`.
+
+    A decorator may change them.
+    """
+
+    required: list[str]
+    optional: list[str]
+    has_further: bool
+    are_decorated: bool
 
 
 def check(function: str) -> None:
@@ -28,18 +40,17 @@ def check_rule(rule: Any, function: str) -> None:
 
     An input without a name is only waited for, a parameter without a name is only compared.
     """
-    definition = _definition(function)
-    if definition.decorator_list:
-        return  # a decorator may change the parameters
-    takes = definition.args
-    required, optional = _parameters(takes)
+    parameters = _definition(function)
+    if parameters.are_decorated:
+        return
+    required, optional = parameters.required, parameters.optional
     inputs, outputs, params = list(rule.input.keys()), list(rule.output.keys()), list(rule.params.keys())
     given = {*_OF_EVERY_JOB, *rule.wildcard_names, *inputs, *params, *outputs, *map(_output_name, outputs)}
     missing = [name for name in required if name not in given]
     if any("unpack" in getattr(file, "flags", ()) for file in rule.input):
         missing = []  # each job names its own inputs
     taken = {*required, *optional}
-    unknown = [] if takes.kwarg or "files" in taken else [name for name in inputs if name not in taken]
+    unknown = [] if parameters.has_further or "files" in taken else [name for name in inputs if name not in taken]
     unknown += [name for name in params if name not in taken and not _COMPARED.fullmatch(name)]
     if not taken & {"output", "outputs", "folder"}:
         unknown += [name for name in outputs if not taken & {name, _output_name(name)}]
@@ -53,7 +64,8 @@ def check_rule(rule: Any, function: str) -> None:
         )
 
 
-def _definition(function: str) -> ast.FunctionDef:
+def _definition(function: str) -> _Parameters:
+    """Return the parameters of a function; raise ConfigError if it does not exist."""
     module, _, name = function.rpartition(".")
     try:
         spec = find_spec(extensions.full_name(module)) if module else None
@@ -70,20 +82,20 @@ def _definition(function: str) -> ast.FunctionDef:
 
 
 @cache
-def _definitions(file: str) -> dict[str, ast.FunctionDef]:
-    """Return the functions of a module by name."""
+def _definitions(file: str) -> dict[str, _Parameters]:
+    """Return the parameters of a module's functions by their names."""
     tree = ast.parse(Path(file).read_text("utf-8"))
-    return {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    return {node.name: _parameters(node) for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
-def _parameters(takes: ast.arguments) -> tuple[list[str], list[str]]:
-    """Return the names of the parameters without a default, and of those with one."""
-    positional = [*takes.posonlyargs, *takes.args]
+def _parameters(function: ast.FunctionDef) -> _Parameters:
+    takes = function.args
+    positional = [argument.arg for argument in (*takes.posonlyargs, *takes.args)]
     n_required = len(positional) - len(takes.defaults)
     required, optional = positional[:n_required], positional[n_required:]
     for argument, default in zip(takes.kwonlyargs, takes.kw_defaults, strict=True):
-        (required if default is None else optional).append(argument)
-    return [argument.arg for argument in required], [argument.arg for argument in optional]
+        (required if default is None else optional).append(argument.arg)
+    return _Parameters(required, optional, takes.kwarg is not None, bool(function.decorator_list))
 
 
 def _output_name(name: str) -> str:
