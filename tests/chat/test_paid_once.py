@@ -84,7 +84,8 @@ def kept(tmp_path: Path) -> list[Path]:
 def test_three_processes_ask_each_question_once(tmp_path: Path) -> None:
     """As of two studies with one cache, and of judges `mine`, `first_of` and `majority` of one run."""
     with fake_api(echo) as api:
-        results = [counts(process) for process in [start(api, 80) for _ in range(3)]]
+        processes = [start(api, 80) for _ in range(3)]
+        results = [counts(process) for process in processes]
     assert len(api.requests) == 80
     assert [one[:2] for one in results] == [[80, 80]] * 3
     assert sum(one[2] for one in results) == 80

@@ -138,17 +138,20 @@ def test_both_engines_continue_from_the_same_plain_text(folder: Path, served: Pa
     np.testing.assert_allclose(theirs[same], ours[same], rtol=1e-4)
 
 
-@quiet_litellm
-def test_only_the_question_that_is_too_long_is_refused(
-    folder: Path, served: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def engine(folder: Path, served: Path, monkeypatch: pytest.MonkeyPatch) -> LitellmEngine:
+    """The engine that asks the server, of which the config says what it does not."""
     for name, value in environment(folder).items():
         monkeypatch.setenv(name, value)
     with chdir(ROOT):
         config = load_config(read_config(["config.yaml", "demo/config.yaml", folder / "hot.yaml", served]))
-        settings = generation_settings(config, MODEL, BENCHMARK)
+        settings = generation_settings(config, MODEL, BENCHMARK) | {"vocabulary": 640, "end_tokens": [1]}
         announce_servers(config)
-    engine = LitellmEngine({**settings, "api": settings["api"] | announced_server(f"models.{MODEL}.api")})
+    return LitellmEngine({**settings, "api": settings["api"] | announced_server(f"models.{MODEL}.api")})
+
+
+@quiet_litellm
+def test_only_the_question_that_is_too_long_is_refused(engine: LitellmEngine) -> None:
     given = dict(
         engine.answer([user(text) for text in ("What is 7 + 5?", "word " * 20_000, "What is 7 + 6?")], [1, 2, 3])
     )
@@ -158,18 +161,11 @@ def test_only_the_question_that_is_too_long_is_refused(
 
 
 @quiet_litellm
-def test_a_server_is_asked_by_token_ids(folder: Path, served: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_is_asked_by_token_ids(engine: LitellmEngine) -> None:
     """What it says of contexts is what Transformers say, and it takes texts apart as the tokenizer does."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    for name, value in environment(folder).items():
-        monkeypatch.setenv(name, value)
-    with chdir(ROOT):
-        config = load_config(read_config(["config.yaml", "demo/config.yaml", folder / "hot.yaml", served]))
-        settings = generation_settings(config, MODEL, BENCHMARK) | {"vocabulary": 640, "end_tokens": [1]}
-        announce_servers(config)
-    engine = LitellmEngine({**settings, "api": settings["api"] | announced_server(f"models.{MODEL}.api")})
     weights = str(ROOT / "demo" / "models" / MODEL)
     tokenizer = AutoTokenizer.from_pretrained(weights)
     text = "12+30=42. Answer: \\boxed{42}"

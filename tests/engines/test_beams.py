@@ -47,11 +47,10 @@ def slow_beams(n: int, context: Sequence[int], width: int, max_tokens: int) -> l
     running: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
     finished = []
     for _ in range(max_tokens):
-        longer = [
-            (value + logprobs([*context, *tokens], n)[token], (*tokens, token))
-            for value, tokens in running
-            for token in range(n)
-        ]
+        longer = []
+        for value, tokens in running:
+            after = logprobs([*context, *tokens], n)
+            longer += [(value + after[token], (*tokens, token)) for token in range(n)]
         finished += [one for one in longer if one[1][-1] == END]
         running = sorted((one for one in longer if one[1][-1] != END), reverse=True)[:width]
     return sorted(finished + running, reverse=True)[:width]
@@ -68,8 +67,8 @@ def test_what_is_dropped_early_would_not_have_been_found(
     assert [one.token_ids for one in result] == [tokens for _, tokens in expected]
     np.testing.assert_allclose([one.logprob for one in result], [value for value, _ in expected], rtol=1e-6)
     assert [one.finish_reason for one in result] == ["stop" if one.token_ids[-1] == END else "length" for one in result]
-    letters = [[chr(ord("a") + token) for token in one.token_ids if token != END] for one in result]
-    assert [one.text for one in result] == ["".join(text) for text in letters]
+    for one in result:
+        assert one.text == "".join(chr(ord("a") + token) for token in one.token_ids if token != END)
 
 
 def test_a_text_ends_a_beam_and_is_not_in_its_own() -> None:

@@ -7,12 +7,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
+from pooled import SETTINGS, wait_for
 
 from entropy_sentinel.engines import pool
 from entropy_sentinel.engines.client import SharedEngine
@@ -23,10 +24,6 @@ from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
 pytestmark = pytest.mark.slow
 
 TESTS = Path(__file__).parents[1]
-SETTINGS: dict[str, Any] = {
-    **{"model": "tiny", "weights": "a", "local": True, "revision": "1", "lora": None, "lora_revision": None, "seed": 1},
-    **{"environment": {}, "engine_args": {}, "sampling": {"temperature": 0.5}},
-}
 # A process that begins a run, starts an engine, says which, and waits for its end. `code` is told what to do with it.
 RUNNING = """
 import json, os, sys, time
@@ -83,13 +80,6 @@ def job(run: EngineRun, *chats: str, **changes: Any) -> list[str]:
 
 def engine_of(answers: list[str]) -> int:
     return int(answers[0].split()[0])
-
-
-def wait_for(condition: Callable[[], object], timeout_s: float = 20) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, "it never came to that"
-        time.sleep(0.02)
 
 
 def gone(pid: int) -> bool:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pooled import SETTINGS, wait_for
 
 from entropy_sentinel.engines import connections, pool
 from entropy_sentinel.engines import run as runs
@@ -25,10 +26,6 @@ from entropy_sentinel.engines.connections import OthersProcessError, accepted, c
 from entropy_sentinel.engines.run import EngineRun
 from entropy_sentinel.frames.errors import EntropySentinelError, InputError
 
-SETTINGS: Any = {
-    **{"model": "tiny", "weights": "a", "local": True, "revision": "1", "lora": None, "lora_revision": None, "seed": 1},
-    **{"environment": {}, "engine_args": {}, "sampling": {"temperature": 0.5}},
-}
 NAME = f"es-{os.getuid()}-"
 
 
@@ -124,13 +121,6 @@ def answered(listener: socket.socket, secret: str) -> list[Exception | Connectio
 
     threading.Thread(target=accept, daemon=True).start()
     return result
-
-
-def wait_for(condition: Any, timeout_s: float = 10) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, "it never came to that"
-        time.sleep(0.01)
 
 
 def test_both_sides_prove_the_secret(tmp_path: Path) -> None:

@@ -88,10 +88,10 @@ def found(expected: dict[str, Any]) -> dict[str, Any]:
     settings = generation_settings(load_config(read_config(["config.yaml", "demo/config.yaml"])), "tiny-1m", "averages")
     engine = SharedEngine(settings, 1)
     given = sorted(engine.continuations([*expected["given"], [[5] * 600, [3]], [[5], []]]))
-    return {
-        "continuations": [(one.logprobs.tolist(), one.refused) for _, one in given],
-        "searches": [[beams for _, beams in sorted(engine.beams(contexts, **how))] for contexts, how in searches],
-    }
+    searched = []
+    for contexts, how in searches:
+        searched.append([beams for _, beams in sorted(engine.beams(contexts, **how))])
+    return {"continuations": [(one.logprobs.tolist(), one.refused) for _, one in given], "searches": searched}
 
 
 def test_continuations_are_those_of_teacher_forcing(expected: dict[str, Any], found: dict[str, Any]) -> None:

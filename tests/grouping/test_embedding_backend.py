@@ -1,5 +1,6 @@
 """Answers mean the same where their sentence embeddings point the same way: on a real encoder, made here."""
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +18,6 @@ WORDS = [f"w{number}" for number in range(20)]
 TEXTS = [" ".join(np.random.default_rng(seed).choice(WORDS, size=1 + seed % 5)) for seed in range(12)]
 
 
-@pytest.fixture(autouse=True)
-def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path / "cache"))
-
-
 def mean_vector(folder: Path, text: str) -> np.ndarray:
     """The mean of the last hidden states of all tokens of one text alone, [CLS] and [SEP] among them."""
     model, tokenizer = AutoModel.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
@@ -33,7 +29,7 @@ def mean_vector(folder: Path, text: str) -> np.ndarray:
 def test_the_cosine_of_mean_vectors_decides(tmp_path: Path) -> None:
     folder = random_encoder(tmp_path / "encoder", WORDS)
     vectors = {text: mean_vector(folder, text) for text in TEXTS}
-    pairs = [Pair(Question("w0 w1"), text, other) for text in TEXTS for other in TEXTS]
+    pairs = [Pair(Question("w0 w1"), *two) for two in product(TEXTS, repeat=2)]
     cosines = [
         vectors[one] @ vectors[other] / np.linalg.norm(vectors[one]) / np.linalg.norm(vectors[other])
         for _, one, other in pairs

@@ -42,11 +42,6 @@ class Counting:
         return lengths / lengths.sum()
 
 
-@pytest.fixture(autouse=True)
-def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path / "cache"))
-
-
 def test_a_second_time_nothing_is_asked() -> None:
     first, again, other = Counting(), Counting(), Counting()
     kept = KeptScores(first, ["model"], 4)

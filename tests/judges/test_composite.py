@@ -109,6 +109,11 @@ def test_a_response_that_addresses_the_judge_is_marked_in_its_label() -> None:
     assert by_all["label"].to_list() == [True, None]
 
 
+def test_half_of_the_members_is_no_majority() -> None:
+    frame, _ = majority({"a": Says("ci"), "b": Says("ii")}, responses(2))
+    assert frame["label"].to_list() == [None, False]
+
+
 def study(judges: dict[str, Any], run: list[str], **changes: Any) -> dict[str, Any]:
     return PAPER | {"judges": PAPER["judges"] | judges, "run": PAPER["run"] | {"judges": run}} | changes
 

@@ -6,44 +6,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_api import FakeApi, completion, fake_api, ok, quiet_litellm, refusal
+from fake_api import completion, fake_api, ok, quiet_litellm, refusal
+from llm_judges import llm_judge
 
 from entropy_sentinel.chat.ledger import Ledger, Terms
-from entropy_sentinel.chat.sending import Sender
 from entropy_sentinel.frames.errors import EntropySentinelError
-from entropy_sentinel.judges.catalogue import PROMPTS
 from entropy_sentinel.judges.judge import Case, Verdict
-from entropy_sentinel.judges.llm import LlmJudge
 
 pytestmark = quiet_litellm
 
-KEY = "sk-proj-0a1b2c3d4e5f6a7b"
+KEY = "sk-proj-0a1b2c3d4e5f6a7b"  # as conftest.py sets it
 # The paper's appendix C.2, with the question, the response and the reference of `case(0)`.
 SYSTEM = (
     "Task: Determine if the Response corresponds to the Correct Answer for the Question, based on the given Correct "
     'Answer text. Answer ONLY with the exact format: {"success": True} or {"success": False}'
 )
 USER = "# Question\nquestion 0 {response}\n\n# Response\nIt is\n\n\\boxed{0}.\n\n# Correct Answer\n0 {question}"
-
-
-@pytest.fixture(autouse=True)
-def quick_and_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cache per test, short pauses, and a key as a user would set it."""
-    monkeypatch.setenv("ENTROPY_SENTINEL_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("HOSTED_VLLM_API_KEY", KEY)
-    monkeypatch.setattr(Sender, "FIRST_PAUSE_S", 0.01)
-
-
-def settings(**changes: Any) -> dict[str, Any]:
-    """`config.study.judge_settings` of a judge `grok`."""
-    asked = {"model": "hosted_vllm/judge", "revision": None, "prompt": "corresponds", "shown": "response"}
-    asked |= {"structured_output": True, "temperature": None, "max_tokens": 64, "messages": PROMPTS["corresponds"].chat}
-    return {"version": 1, "judge": "grok", "kind": "llm", "llm": asked | changes}
-
-
-def judge(api: FakeApi, **changes: Any) -> LlmJudge:
-    server = {"base_url": api.base_url, "concurrency": 4, "timeout_s": 20, "retries": 3}
-    return LlmJudge(settings(**changes), server)
 
 
 def case(number: int, response: str | None = None) -> Case:
@@ -55,13 +33,13 @@ def case(number: int, response: str | None = None) -> Case:
 def verdict_of(reply: str, **more: Any) -> Verdict:
     """What the judge makes of one reply."""
     with fake_api(lambda body, _: ok(completion(reply, [], 3))) as api:
-        (verdict,) = judge(api, **more).judge([case(0)])
+        (verdict,) = llm_judge(api, **more).judge([case(0)])
     return verdict
 
 
 def test_the_judge_is_asked_in_the_papers_words_with_a_schema_and_the_response_without_special_tokens() -> None:
     with fake_api(lambda body, _: ok(completion('{"success": true}', [], 3))) as api:
-        asked = judge(api)
+        asked = llm_judge(api)
         assert asked.judge([case(0)]) == [Verdict(True)]
         assert asked.software.endswith(", tiny-2025")
     (request,) = api.requests
@@ -142,7 +120,7 @@ def test_an_empty_reply_a_truncated_one_and_a_refusal_say_so() -> None:
         return ok(answer)
 
     with fake_api(reply) as api:
-        verdicts = judge(api).judge([case(number) for number in range(3)])
+        verdicts = llm_judge(api).judge([case(number) for number in range(3)])
     assert [(verdict.label, verdict.reason) for verdict in verdicts] == [
         (None, "the judge's reply is empty"),
         (None, "the judge's reply is truncated at its max_tokens"),
@@ -152,11 +130,11 @@ def test_an_empty_reply_a_truncated_one_and_a_refusal_say_so() -> None:
 
 def test_equal_cases_are_asked_once_and_empty_responses_never() -> None:
     with fake_api(lambda body, _: ok(completion('{"success": true}', [], 3))) as api:
-        asked = judge(api)
+        asked = llm_judge(api)
         verdicts = asked.judge([case(1), case(1), case(0, "<|end|>\n"), case(2)])
         assert [verdict.label for verdict in verdicts] == [True, True, None, True]
         assert verdicts[2].reason == "empty response"
-        assert judge(api).judge([case(1), case(2)]) == [Verdict(True)] * 2
+        assert llm_judge(api).judge([case(1), case(2)]) == [Verdict(True)] * 2
     assert len(api.requests) == 2
 
 
@@ -170,13 +148,13 @@ def test_equal_cases_are_asked_once_and_empty_responses_never() -> None:
 )
 def test_the_final_answer_alone_is_shown_where_the_config_says_so(response: str, answer: str) -> None:
     with fake_api(lambda body, _: ok(completion('{"success": false}', [], 3))) as api:
-        assert judge(api, shown="answer").judge([case(0, response)]) == [Verdict(False, answer)]
+        assert llm_judge(api, shown="answer").judge([case(0, response)]) == [Verdict(False, answer)]
     assert f"# Response\n{answer}\n\n# Correct" in api.requests[0]["messages"][1]["content"]
 
 
 def test_a_server_without_structured_output_is_asked_without_a_schema() -> None:
     with fake_api(lambda body, _: ok(completion('{"success": True}', [], 3))) as api:
-        assert judge(api, structured_output=False, temperature=0.0).judge([case(0)]) == [Verdict(True)]
+        assert llm_judge(api, structured_output=False, temperature=0.0).judge([case(0)]) == [Verdict(True)]
     assert "response_format" not in api.requests[0]
     assert api.requests[0]["temperature"] == 0
 
@@ -193,9 +171,8 @@ def test_what_fails_at_first_is_asked_again_and_every_verdict_is_paid_for_once(t
 
     cases = [case(number) for number in range(4)]
     with fake_api(reply) as api:
-        server = {"base_url": api.base_url, "concurrency": 4, "timeout_s": 20, "retries": 3, "ledger": ledger}
-        verdicts = LlmJudge(settings(), server).judge(cases)
-        assert LlmJudge(settings(), server).judge(cases) == verdicts
+        verdicts = llm_judge(api, {"ledger": ledger}).judge(cases)
+        assert llm_judge(api, {"ledger": ledger}).judge(cases) == verdicts
     assert [verdict.label for verdict in verdicts] == [False, False, True, False]
     assert len(api.requests) == 8
     (account,) = Ledger(ledger, Terms()).accounts()
@@ -211,8 +188,7 @@ def test_a_key_is_in_no_file_log_or_error(tmp_path: Path, caplog: pytest.LogCapt
         return ok(completion(f"Your key is {KEY}", [], 5) | {"model": KEY})
 
     with fake_api(reply) as api:
-        server = {"base_url": api.base_url, "concurrency": 1, "timeout_s": 9, "retries": 0}
-        asked = LlmJudge(settings(), server | {"ledger": str(tmp_path / "spending.sqlite")})
+        asked = llm_judge(api, {"concurrency": 1, "retries": 0, "ledger": str(tmp_path / "spending.sqlite")})
         verdicts = asked.judge([case(number) for number in range(3)])
         assert {verdict.reason for verdict in verdicts} == {"the judge's reply is not a judgement: 'Your key is ***'"}
         with pytest.raises(EntropySentinelError, match=r"wrong key \*\*\*") as error:

@@ -130,7 +130,8 @@ def test_the_prompts_tokens_of_an_echo_are_left_out(tmp_path: Path) -> None:
 def test_reasoning_in_a_list_of_its_own_counts_and_can_be_left_out() -> None:
     record = json.loads((CASES / "reasoning.jsonl").read_text().splitlines()[0])
     logprobs = record["choices"][0]["logprobs"]
-    thought, said = ([step["logprob"] for step in logprobs[name]] for name in ("reasoning_content", "content"))
+    thought = [step["logprob"] for step in logprobs["reasoning_content"]]
+    said = [step["logprob"] for step in logprobs["content"]]
     frame, _ = read(CASES / "reasoning.jsonl")
     assert frame["token_logprobs"][0].to_list() == pytest.approx(thought + said)
     after, _ = read(CASES / "reasoning.jsonl", trace_after="</think>")
@@ -177,7 +178,7 @@ def test_half_precision_is_recognised_tolerated_and_said() -> None:
     frame, summary = read(CASES / "half_precision.parquet")
     assert summary.facts["rounded to bfloat16"] == len(frame) == 3
     assert es.features(frame)["reason"].to_list() == [None] * 3
-    sums = [sum(np.exp(value) for value in step) for row in frame["top_logprobs"].to_list() for step in row]
+    sums = [np.exp(step).sum() for step in frame["top_logprobs"].explode()]
     assert max(sums) > 1.001  # more than the rounding of other logs
 
 
@@ -186,9 +187,8 @@ def test_a_reply_that_was_logged_twice_counts_once(tmp_path: Path) -> None:
     row = {"id": "a", "text": "4", "token_logprobs": [-0.5], "top_logprobs": [[-0.5, -1.0]], "route": "x"}
     other = {**row, "text": "5"}
     lines = [row, other, row, {**row, "route": "y"}, {**row, "id": "b"}]
-    nameless = [
-        {name: value for name, value in one.items() if name != "id"} for one in (row, row, {**row, "route": "z"})
-    ]
+    bare = {name: value for name, value in row.items() if name != "id"}
+    nameless = [bare, bare, {**bare, "route": "z"}]
     path = tmp_path / "log.jsonl"
     path.write_text("\n".join(map(json.dumps, [*lines, *nameless])))
     frame, summary = read(path)
@@ -337,16 +337,11 @@ def test_samples_of_the_harness_are_labels_joined_by_question(tmp_path: Path) ->
     labels = es.read_labels(path)
     assert labels.row(1, named=True) == {"item_id": "1", "label": True, "asked": "Question: q 1\nAnswer:"}
     rng = np.random.default_rng(0)
-    top = [[sorted(np.log(rng.dirichlet(np.ones(5)))[:4], reverse=True) for _ in range(6)] for _ in range(40)]
-    rows = [
-        {
-            "prompt": f"Question: q {number}\nAnswer: ",
-            "topic": "ab"[number % 4 // 2],
-            "token_logprobs": [step[0] for step in steps],
-            "top_logprobs": steps,
-        }
-        for number, steps in enumerate(top)
-    ]
+    rows = []
+    for number in range(40):
+        steps = -np.sort(-np.log(rng.dirichlet(np.ones(5), size=6)[:, :4]))
+        trace = {"token_logprobs": steps[:, 0].tolist(), "top_logprobs": steps.tolist()}
+        rows.append({"prompt": f"Question: q {number}\nAnswer: ", "topic": "ab"[number % 4 // 2], **trace})
     (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, rows)))
     fitted = es.fit(tmp_path / "log.jsonl", labels, "baseline-mtp", domain="topic")
     assert fitted.about["n_training_rows"] == 40

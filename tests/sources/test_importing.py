@@ -2,6 +2,7 @@
 
 import json
 import math
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -229,7 +230,7 @@ def test_a_log_with_ids_of_its_own_is_matched_by_its_questions(tmp_path: Path) -
     settings = SETTINGS | {"source": str(Path(__file__).parent / "logs" / "numbers.eval"), "samples": 3}
     write_generations(items, settings, 1, str(tmp_path / "out.parquet"))
     frame = GENERATIONS.read(tmp_path / "out.parquet")
-    assert frame.select("item_id", "sample").rows() == [(name, sample) for name in IDS[:2] for sample in range(3)]
+    assert frame.select("item_id", "sample").rows() == list(product(IDS[:2], range(3)))
     facts = read_provenance(tmp_path / "out.parquet")
     assert (facts["missing_items"], facts["unused_rows"]) == (2, 3)
     with pytest.raises(InputError, match="'item_id' must be an item of the benchmark, a-NNNNN; was "):
