@@ -77,27 +77,18 @@ def test_rows_of_one_class_have_a_consensus_that_ranks_nothing() -> None:
     assert one_class.fit("recommended").chosen["method"] == "consensus"
 
 
-def test_three_to_five_domains_get_the_median() -> None:
-    fitted = TRAINING.fit("recommended")
-    assert fitted.chosen == {
-        "method": "median-of-seven",
-        "domains": 3,
-        "reason": "choosing a method needs 6 labelled domains, there are 3",
-    }
-    assert fitted.accuracy(OTHERS) == TRAINING.fit("median-of-seven").accuracy(OTHERS)
+@pytest.mark.parametrize(("n_domains", "method"), [(3, "median-of-seven"), (2, "consensus")])
+def test_three_to_five_domains_get_the_median_and_fewer_the_consensus(n_domains: int, method: str) -> None:
+    training = TRAINING.part(np.isin(DOMAINS, list("abc")[:n_domains]))
+    fitted = training.fit("recommended")
+    reason = f"choosing a method needs 6 labelled domains, there are {n_domains}"
+    assert fitted.chosen == {"method": method, "domains": n_domains, "reason": reason}
+    assert fitted.accuracy(OTHERS) == training.fit(method).accuracy(OTHERS)
+    assert (fitted.p_correct(OTHERS) == training.fit(method).p_correct(OTHERS)).all()
 
 
-def test_fewer_than_three_domains_get_the_consensus() -> None:
-    two = TRAINING.part(DOMAINS != "c")
-    fitted = two.fit("recommended")
-    assert fitted.chosen == {
-        "method": "consensus",
-        "domains": 2,
-        "reason": "choosing a method needs 6 labelled domains, there are 2",
-    }
-    assert fitted.accuracy(OTHERS) == two.fit("consensus").accuracy(OTHERS)
-    assert (fitted.p_correct(OTHERS) == two.fit("consensus").p_correct(OTHERS)).all()
-    assert TrainingRows(X, Y, SETTINGS).fit("recommended").chosen["domains"] == 1, "rows without domains are of one"
+def test_rows_without_domains_are_of_one() -> None:
+    assert TrainingRows(X, Y, SETTINGS).fit("recommended").chosen["domains"] == 1
 
 
 def test_leave_one_out_errors_are_those_of_estimators_fitted_on_the_other_domains() -> None:

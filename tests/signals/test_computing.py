@@ -1,10 +1,12 @@
 """Signals of a log: its own column, row by row, and computed where that is null."""
 
+import math
+
 import polars as pl
 import pytest
 
 from entropy_sentinel.frames.errors import ConfigError, InputError
-from entropy_sentinel.frames.signals import Family, Signal
+from entropy_sentinel.frames.signals import Family, Signal, with_reasons
 from entropy_sentinel.signals import computing
 
 
@@ -28,6 +30,12 @@ def test_what_cannot_be_computed_stays_null(monkeypatch: pytest.MonkeyPatch) -> 
     assert computing.with_signals(own, own, ["forced"])["forced"].to_list() == [0.5, None]
     without = pl.DataFrame({"other": [1, 2]})
     assert computing.with_signals(without, without, ["forced"])["forced"].to_list() == [None, None]
+
+
+def test_what_is_no_finite_number_is_missing_with_a_reason() -> None:
+    frame = pl.DataFrame({"short": [0.1, None, math.nan, math.inf, None], "reason": [*[None] * 4, "empty response"]})
+    why = "no signal 'short'"
+    assert with_reasons(frame, ["short"])["reason"].to_list() == [None, why, why, why, "empty response"]
 
 
 def test_a_family_must_return_a_row_for_each_response(monkeypatch: pytest.MonkeyPatch) -> None:

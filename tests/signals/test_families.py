@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -381,41 +380,6 @@ except InputError as error:
     finally:
         (project.folder / "elsewhere").rename(room)
     assert "needs the signal 'short' of the family 'short', which is not installed here" in said
-
-
-ASK = """
-try:
-    import entropy_sentinel as es
-    from tiny import TINY
-
-    es.features(es.read_logs(TINY.traces), signals=["{signal}"])
-except Exception as error:
-    print(json.dumps([type(error).__name__, str(error)]))
-"""
-
-
-@pytest.mark.parametrize(
-    ("family", "signal", "expression", "error", "parts"),
-    [
-        ("twice", "short", 'pl.col("n_tokens")', "ConfigError", ["mine.twice", "'short'", "the family 'short'"]),
-        ("badly", "a/b", 'pl.col("n_tokens")', "ConfigError", ["mine.badly", "'a/b'"]),
-        ("wrong", "wrong", 'pl.col("n_tokens").head(2)', "InputError", ["signals/wrong", "of 160", "returned 2"]),
-    ],
-)
-def test_a_family_that_cannot_be_is_refused(
-    project: Project, family: str, signal: str, expression: str, error: str, parts: list[str]
-) -> None:
-    """Its signal is another family's, has no name of a column, or is not of every response."""
-    room = add_family(project.folder, family, named=expression)
-    module = room / "family.py"
-    text = module.read_text().replace('Signal("named"', f'Signal("{signal}"')
-    module.write_text(text.replace("named=", f"{signal}=") if signal.isidentifier() else text)
-    try:
-        kind, message = called(project, ASK.format(signal=signal))
-    finally:
-        shutil.rmtree(room)
-    assert kind == error
-    assert all(part in message for part in parts), message
 
 
 def test_auroc_is_over_the_responses_that_have_the_signal(project: Project) -> None:

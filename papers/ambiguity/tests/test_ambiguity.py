@@ -4,11 +4,10 @@ import json
 import math
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 import yaml
-from papers.ambiguity.frames import ALIGNED, CONCORDANCES, ESTIMATES, UNCERTAINTIES
+from papers.ambiguity.frames import CONCORDANCES, ESTIMATES
 from workflow_runs import Project
 
 from entropy_sentinel.config.config import load_config, read_config
@@ -132,27 +131,6 @@ def test_a_study_of_given_traces_runs_and_a_second_run_has_nothing_to_do(project
     assert set(project.planned()) == {
         f"ambiguity_{one}" for one in ("uncertainties", "measures", "tables", "figures", "report")
     }
-
-
-@pytest.mark.slow
-def test_items_follow_from_their_samples(project: Project) -> None:
-    folder = project.folder / "results" / "made-up" / "ambiguity"
-    uncertain = UNCERTAINTIES.read(folder / "uncertainties" / "given.parquet").filter(form="kl", source="counted")
-    result = dict(uncertain.select("item_id", "epistemic").iter_rows())
-    # Ada alone, which is right; ada where eve is. Else ada 3 times with 1/2, bob 2 with 1/4, cid with 1/8: 12 : 4 : 1.
-    assert result["one-00000"] == pytest.approx(0, abs=1e-9)
-    assert result["one-00002"] == pytest.approx(-math.log(0.01))
-    assert result["one-00001"] == pytest.approx(-math.log(12 / 17))
-    expected = 0.75 * math.log(0.75 / (12 / 17)) + 0.25 * math.log(0.25 / (4 / 17))
-    assert result["several-00001"] == pytest.approx(expected)
-    expected = 0.75 * math.log(0.75 / 0.01) + 0.25 * math.log(0.25 / (4 / 17))
-    assert result["several-00005"] == pytest.approx(expected)
-    entropies = ESTIMATES.read(folder / "estimators" / "given.parquet").filter(item_id="one-00001")
-    shares = np.array([12, 4, 1]) / 17
-    assert entropies["se"][0] == pytest.approx(float(-(shares * np.log(shares)).sum()))
-    aligned = ALIGNED.read(folder / "aligned" / "given" / "several.parquet").filter(source="guessed")
-    assert aligned["item_id"].n_unique() == 6
-    assert set(aligned.filter("right")["p_star"]) == {0.5}
 
 
 @pytest.mark.nightly
