@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from fake_api import FakeApi, completion, fake_api, ok, step, user
-from local_servers import llama_chat, llama_step, llama_text
+from local_servers import llama_chat, llama_step
 from openai import OpenAI
 from openai.types.chat import ChatCompletion
 from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
@@ -73,16 +73,6 @@ def test_a_server_of_your_own(server: str, tmp_path: Path) -> None:
     assert log["text"].to_list() == ["42"]
     assert log["token_logprobs"].to_list() == [pytest.approx([-0.1, -0.7])]
     assert es.features(log)["reason"].to_list() == [None]
-
-
-def test_a_text_completion_of_llama_cpp(tmp_path: Path) -> None:
-    """Its log-probabilities are steps as of a chat, as a real server (7e4c0a9) returned them."""
-    with fake_api(lambda *_: ok(llama_text([llama_step("4", -0.1), llama_step("2", -0.7)]))) as api:
-        client = es.capture(OpenAI(base_url=api.base_url, api_key="none"), tmp_path)
-        client.completions.create(model="m", prompt="6*7=")
-    log = capture_log(client, tmp_path)
-    assert log["tokens"].to_list() == [["4", "2"]]
-    assert log["token_logprobs"].to_list() == [pytest.approx([-0.1, -0.7])]
 
 
 def test_an_export_of_langfuse_with_whole_replies(tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def test_the_log_probabilities_of_a_stream_are_added_to_what_litellm_logs(callba
     from litellm import ModelResponseStream
 
     def part(choice: dict[str, Any]) -> ModelResponseStream:
-        return ModelResponseStream(choices=[{"index": 0, "finish_reason": None, **choice}])
+        return ModelResponseStream(choices=[{"index": 1, "finish_reason": None, **choice}])
 
     async def stream() -> AsyncIterator[ModelResponseStream]:
         for one in STEPS:
@@ -133,12 +133,9 @@ def test_the_log_probabilities_of_a_stream_are_added_to_what_litellm_logs(callba
         request = {"litellm_logging_obj": types.SimpleNamespace(model_call_details=call)}
         parts = [one async for one in callback.async_post_call_streaming_iterator_hook(None, stream(), request)]
         reply = {**completion("42", []), "id": "s"}
-        call["standard_logging_object"] = {
-            "id": "s",
-            "call_type": "acompletion",
-            "model_parameters": {},
-            "response": reply,
-        }
+        reply["choices"][0]["index"] = 1
+        entry = {"id": "s", "call_type": "acompletion", "model_parameters": {}, "response": reply}
+        call["standard_logging_object"] = entry
         await callback.async_log_success_event(call, None, None, None)
         return len(parts)
 

@@ -116,6 +116,8 @@ def test_a_reply_that_cannot_be_read_is_counted_and_the_next_is_written(tmp_path
     writer.close()
     assert numbers(tmp_path) == [1]
     assert (writer.written, writer.dropped) == (1, 1)
+    # Log files are their owner's alone.
+    assert [stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()] == [0o600]
 
 
 def test_a_forked_worker_writes_a_file_of_its_own(tmp_path: Path) -> None:
@@ -136,9 +138,6 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="file/logs: "):
         LogWriter(tmp_path / "file" / "logs", ".jsonl.gz")
-
-
-def test_a_log_in_an_object_store_is_refused() -> None:
     with pytest.raises(InputError, match="s3://bucket/logs: the folder for logs must be local"):
         LogWriter.of("s3://bucket/logs", ".jsonl.gz")
 
@@ -188,10 +187,3 @@ def test_a_program_that_ends_writes_all_its_replies(tmp_path: Path, how: str, st
     result = subprocess.run([sys.executable, "-c", ENDING, str(tmp_path), how], capture_output=True, text=True)
     assert (result.returncode, result.stderr) == (status, "")
     assert numbers(tmp_path) == list(range(60))
-
-
-def test_log_files_are_their_owners_alone(tmp_path: Path) -> None:
-    writer = LogWriter(tmp_path, ".jsonl.gz")
-    writer.put(numbered(0), 1)
-    writer.close()
-    assert [stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()] == [0o600]

@@ -57,15 +57,6 @@ def test_the_least_certain_of_each_slice_with_their_texts(estimator: Path, log: 
             assert [token.text for token in shown.tokens] == ["a", HOSTILE, "c"]
 
 
-def test_only_the_newest_window_of_a_slice_is_shown(estimator: Path, log: Path) -> None:
-    """`line` has a response an hour: the third day's are those from 48."""
-    results = alerted(estimator, log, window="day")
-    shop = {one.window[:10]: one.responses for one in results.behind if one.slice["route"] == "shop"}
-    numbers = {day: [int(row.item_id.removeprefix("req-")) for row in rows] for day, rows in shop.items()}
-    assert set(numbers) == {"2026-11-04"}
-    assert all(48 <= number < 60 for number in numbers["2026-11-04"])
-
-
 def test_thin_windows_are_pooled_with_those_before(estimator: Path, log: Path) -> None:
     """The newest day has four of school's responses, those from 48 to 59: the day before is pooled with it."""
     results = alerted(estimator, log, window="day")
@@ -131,10 +122,6 @@ def test_the_page_escapes_them_and_is_bounded(estimator: Path, tmp_path: Path) -
     assert "&lt;img src=x onerror=" in text
     assert text.count("<i style=") == MOST_SLICES * 2 * MOST_TOKENS + text.count('<i style="left')
     assert "100 tokens are left out" in text
-
-
-def test_none_are_requested(estimator: Path, log: Path) -> None:
-    assert alerted(estimator, log, responses=0).behind == []
 
 
 def test_formulas_of_a_question_are_shown(estimator: Path, tmp_path: Path) -> None:

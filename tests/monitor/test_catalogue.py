@@ -5,6 +5,7 @@ from production import fitted, traffic
 
 import entropy_sentinel as es
 from entropy_sentinel.monitor.catalogue import CATALOGUE, STATISTICS
+from entropy_sentinel.monitor.result import slice_name
 from entropy_sentinel.monitor.summing.sums import of_each
 
 
@@ -37,8 +38,5 @@ def test_statistics_of_each_response() -> None:
     assert made["ambiguous_share"].tolist() == [1, 0, 0, 0]
 
 
-def test_names_say_what_they_are() -> None:
-    for name, one in STATISTICS.items():
-        assert not one.of or not STATISTICS[one.of].of, name  # a share is one of a count
-        # In a state a share is known by the count that it is made of.
-        assert one.kept_as.startswith("n_"), name
+def test_a_missing_value_and_a_dash_have_different_names() -> None:
+    assert slice_name(["shop", None, "-"]) == 'shop, -, "-"'

@@ -1,11 +1,11 @@
 """The test of a change, against scipy on the same values."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from production import fitted, traffic
-from scipy.stats import chi2, chi2_contingency, norm, permutation_test
+from scipy.stats import chi2, chi2_contingency, permutation_test
 from scipy.stats import false_discovery_control as fdr
 
 from entropy_sentinel.features.catalogue import FEATURES
@@ -37,37 +37,12 @@ def test_of_shares_it_is_the_chi_squared_test_with_n_minus_1() -> None:
     assert p_of_change(one, side(now), side(then)) == pytest.approx(chi2.sf(statistic, 1), rel=1e-9)
 
 
-def test_it_is_near_the_permutation_test() -> None:
-    rng = np.random.default_rng(3)
-    now, then = rng.gamma(2, 1, 40), rng.gamma(2.4, 1, 160)
-    exact = permutation_test(
-        (now, then), lambda a, b: a.mean() - b.mean(), permutation_type="independent", n_resamples=20_000, rng=1
-    )
-    assert p_of_change(one, side(now[:, None]), side(then[:, None])) == pytest.approx(exact.pvalue, abs=0.01)
-
-
-def test_p_is_uniform_where_nothing_has_changed() -> None:
-    rng = np.random.default_rng(4)
-    result = [
-        p_of_change(one, side((rng.random((60, 1)) < 0.9) * 1.0), side((rng.random((400, 1)) < 0.9) * 1.0))
-        for _ in range(2000)
-    ]
-    assert np.mean(np.array(result) < 0.05) == pytest.approx(0.05, abs=0.015)
-
-
 def test_a_few_equal_values_are_not_proof() -> None:
     # Five of five where 900 of 1,000 were: likely (0.9^5 = 0.59), though the five have no variance.
     now, then = np.ones((5, 1)), np.repeat([1.0, 0.0], [900, 100])[:, None]
     assert p_of_change(one, side(now), side(then)) == pytest.approx(0.457, abs=0.005)
     assert p_of_change(one, side(now), side(np.ones((9, 1)))) == 1
     assert p_of_change(one, side(np.ones((20, 1))), side(np.zeros((20, 1)))) < 1e-8
-
-
-def test_of_a_mean_of_several_values_it_is_the_test_of_the_mean() -> None:
-    rng = np.random.default_rng(5)
-    now, then = rng.random((50, 3)), rng.random((70, 3)) + [0.1, 0, 0.3]
-    whole = p_of_change(lambda means: means.mean(axis=1), side(now), side(then))
-    assert whole == pytest.approx(p_of_change(one, side(now.mean(1)[:, None]), side(then.mean(1)[:, None])), rel=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -111,27 +86,13 @@ def population(request: pytest.FixtureRequest) -> tuple[Callable[[np.ndarray], n
 N, RUNS = (60, 400), 800
 
 
-def differences(population, shift: float, runs: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Two sets of responses, the first with so much less of each value."""
-    rng = np.random.default_rng(7)
-    for _ in range(runs):
-        drawn = population[1][rng.integers(0, len(population[1]), sum(N))]
-        yield drawn[: N[0]] - shift, drawn[N[0] :]
-
-
 def test_without_a_change_one_in_twenty_is_below_5_percent(population) -> None:
-    result = np.array([p_of_change(population[0], side(a), side(b)) for a, b in differences(population, 0, RUNS)])
+    (accuracies_of, values), rng, result = population, np.random.default_rng(7), np.zeros(RUNS)
+    for run in range(RUNS):
+        drawn = values[rng.integers(0, len(values), sum(N))]
+        result[run] = p_of_change(accuracies_of, side(drawn[: N[0]]), side(drawn[N[0] :]))
     for level in (0.05, 0.2):
         assert np.mean(result < level) == pytest.approx(level, abs=3 * np.sqrt(level * (1 - level) / RUNS))
-
-
-def test_a_change_is_found_as_often_as_its_size_over_its_spread_says(population) -> None:
-    f, shift = population[0], 0.12
-    spread = np.std([f(a.mean(0)[None])[0] - f(b.mean(0)[None])[0] for a, b in differences(population, 0, 4000)])
-    power = norm.sf(norm.isf(0.025) - shift / spread)
-    assert 0.4 < power < 0.99
-    result = np.array([p_of_change(f, side(a), side(b)) for a, b in differences(population, shift, RUNS // 2)])
-    assert np.mean(result < 0.05) == pytest.approx(power, abs=0.06)
 
 
 def test_an_estimate_that_is_clipped_at_1_changes_as_it_is_shown() -> None:

@@ -1,6 +1,5 @@
 """The differences of two models by slice, against the estimates of each."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -31,15 +30,10 @@ def test_differences_are_those_of_the_estimates_with_the_paired_interval() -> No
     result = es.compare(first, second, features, by=["route"], level=0.8)
     assert (result.by, result.models) == (("route",), ("a", "b"))
     assert result.rows["difference"].abs().is_sorted(descending=True)
-    sides = [
-        Residuals(
-            [domain.estimated for domain in made.validation.domains],
-            [domain.true for domain in made.validation.domains],
-            [domain.n for domain in made.validation.domains],
-            4,
-        )
-        for made in (first, second)
-    ]
+    sides = []
+    for domains in (first.validation.domains, second.validation.domains):
+        numbers = zip(*[(domain.estimated, domain.true, domain.n) for domain in domains], strict=True)
+        sides.append(Residuals(*numbers, 4))
     for row in result.rows.iter_rows(named=True):
         here = features.filter(pl.col("route") == row["route"])
         parts = [here.filter(pl.col("model") == model) for model in "ab"]
@@ -93,9 +87,5 @@ def test_the_command_prints_which_model_is_better(tmp_path: Path, capsys: pytest
         es.save(estimator(model), path)
     status, shown, errors = run(capsys, "compare", *paths, log, "--by", "route", "--output", target)
     assert (status, errors) == (0, "")
-    assert {"difference", "more accurate", "cannot be told"} <= {
-        part for line in shown.splitlines() for part in line.split("  ") for part in [part.strip()]
-    }
+    assert ("more accurate" in shown, "cannot be told" in shown) == (True, True)
     assert pl.read_csv(target).height == 3
-    status, shown, _ = run(capsys, "compare", *paths, log, "--json")
-    assert (status, json.loads(shown)["models"]) == (0, ["a", "b"])

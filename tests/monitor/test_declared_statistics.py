@@ -8,12 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import polars as pl
 import pytest
-from extended import extension, printed, ran
+from extended import extension, ran
 from production import line, log_file, saved
 
-import entropy_sentinel as es
 from entropy_sentinel.monitor.catalogue import CATALOGUE
 
 pytestmark = pytest.mark.slow
@@ -96,41 +94,11 @@ def test_a_monitor_has_the_declared_statistic_and_writes_the_declared_output(fol
     assert re.search(r'^entropy_sentinel_refused_share\{.*route="shop".*\} 0.25$', metrics, re.MULTILINE)
     assert (folder / "lines.txt").read_text() == "often-refused shop\n"
     assert "refused" in done.stdout
+    help_text = " ".join(ran(folder, call("monitor", "--help"), folder / "mine").stdout.replace("│", " ").split())
+    for part in ("--lines", "A line for each alert.", "often-refused, many responses that are refusals"):
+        assert part in help_text
     done = ran(folder, call(*words, "--lines", "lines.md"), folder / "mine")
     assert (done.returncode, "lines.md: must end with .txt" in done.stderr) == (1, True)
-
-
-def test_the_help_lists_the_output_and_the_kind_of_alert(folder: Path) -> None:
-    words = " ".join(ran(folder, call("monitor", "--help"), folder / "mine").stdout.replace("│", " ").split())
-    assert "A line for each alert." in words
-    assert "--lines" in words
-    assert "often-refused, many responses that are refusals" in words
-
-
-def test_a_state_from_before_the_statistic_is_used_and_says_what_is_not_known(tmp_path: Path, folder: Path) -> None:
-    options = {"by": ["route"], "state": tmp_path / "state", "min_responses": 2}
-    gone = log_file(tmp_path / "gone.jsonl", RECORDS)
-    before = es.monitor(folder / "atc-se_sum.estimator", gone, **options).slices
-    gone.unlink()
-    new = log_file(tmp_path / "new.jsonl", [line(number, route="new", text="I cannot.") for number in (20, 21)])
-    code = f"""
-import json
-import entropy_sentinel as es
-
-found = es.monitor({str(folder / "atc-se_sum.estimator")!r}, {str(new)!r}, by=["route"], state="state", min_responses=2)
-rows = found.slices.select("route", "n_responses", "n_with_text", "refused_share").rows()
-print(json.dumps({{"rows": rows, "notes": found.problems.lines()}}))
-"""
-    found = printed(tmp_path, code, folder / "mine")
-    responses = dict(before.select("route", "n_responses").rows())
-    expected = {route: [n, None, None] for route, n in responses.items()} | {"new": [2, 2, 1.0]}
-    assert {route: values for route, *values in found["rows"]} == expected
-    assert [note for note in found["notes"] if "refused_share" in note and note.endswith("gone.jsonl")]
-    # Without the extension, the state is as it was, and knows the new log as well.
-    after = es.monitor(folder / "atc-se_sum.estimator", new, **options).slices
-    assert after.filter(pl.col("route") != "new").select("route", "n_responses").sort("route").rows() == sorted(
-        responses.items()
-    )
 
 
 def test_the_workflow_writes_the_output_and_follows_its_code(folder: Path, tmp_path: Path) -> None:
@@ -157,7 +125,6 @@ WRONG = [
     ("statistics", '{"n_x": 3}', ("'n_x'", "entropy_sentinel.monitor.column.Statistic", "int")),
     ("statistics", '{"n_x": Statistic("n_y", "m", "u", each=pl.lit(1))}', ("'n_x'", "'n_y'")),
     ("statistics", '{"rank": Statistic("rank", "m", "u", each=pl.lit(1))}', ("'rank'", "another column")),
-    ("statistics", '{"words": Statistic("words", "m", "u", each=pl.lit(1))}', ("'words'", "another column")),
     ("statistics", '{"My n": Statistic("My n", "m", "u", each=pl.lit(1))}', ("'My n'", "a_name")),
     (
         "statistics",
@@ -171,8 +138,6 @@ WRONG = [
     ),
     ("statistics", '{"n_x": Statistic("n_x", "m", "u", each=pl.lit(1), flag="stale")}', ("'n_x'", "'stale'")),
     ("outputs", '{"lines": print}', ("'lines'", "entropy_sentinel.monitor.showing.output.Output")),
-    ("outputs", '{"lines": Output("line", "m", print)}', ("'lines'", "'line'")),
-    ("outputs", '{"my-lines": Output("my-lines", "m", print)}', ("'my-lines'",)),
     ("outputs", '{"labels": Output("labels", "m", print)}', ("'labels'", "option")),
 ]
 

@@ -70,9 +70,8 @@ def test_the_table_is_what_validations_say_now() -> None:
         usable += decide(Residuals(estimated, rng.binomial(60, p) / 60, [60] * 12, 12), None) == "usable"
     # Four standard errors.
     assert usable / 300 == pytest.approx(probability_of_usable(0.04, 12, 60), abs=0.12)
-    assert probability_of_usable(0.04, 12, 50) == pytest.approx(
-        (probability_of_usable(0.04, 12, 40) + probability_of_usable(0.04, 12, 60)) / 2
-    )
+    middle = (probability_of_usable(0.04, 12, 40) + probability_of_usable(0.04, 12, 60)) / 2
+    assert probability_of_usable(0.04, 12, 50) == pytest.approx(middle)
     assert probability_of_usable(0.0, 5, 1000) == 0
     assert probability_of_usable(0.04, 20, 19) == 0
 

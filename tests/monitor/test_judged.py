@@ -1,12 +1,9 @@
 """A judge's verdicts as a second kind of label in the monitor."""
 
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 import pytest
-from calling import run
-from production import fitted, saved, traffic, written
+from production import fitted, traffic
 
 import entropy_sentinel as es
 from entropy_sentinel.frames.errors import ConfigError, InputError
@@ -83,13 +80,3 @@ def test_too_few_common_labels_change_nothing(features: pl.DataFrame, truth: pl.
     result = es.monitor(fitted(), features, **options, judged=labels(truth, 2, "verdict"))
     assert result.slices.drop("n_judged").equals(alone)
     assert any("too few labels to use its verdicts" in str(part) for part in parts(result))
-
-
-def test_the_command_reads_files(features: pl.DataFrame, truth: pl.DataFrame, tmp_path: Path, capsys) -> None:
-    estimator, log = saved(tmp_path, "log-3d"), written(features, tmp_path / "log.parquet")
-    labels(truth, 10).write_csv(tmp_path / "labels.csv")
-    labels(truth, 2, "verdict").write_csv(tmp_path / "judged.csv")
-    options = ["--labels", tmp_path / "labels.csv", "--judged", tmp_path / "judged.csv", "--labels-at-random"]
-    status, out, _ = run(capsys, "monitor", estimator, log, *options)
-    assert status == 0
-    assert "judge: " in out

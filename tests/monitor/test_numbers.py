@@ -1,5 +1,6 @@
 """Quantiles of numbers of the log, such as latencies, beside the accuracy of slices."""
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from entropy_sentinel.frames.errors import InputError, ProvenanceError
 from entropy_sentinel.monitor.result import table_of
 from entropy_sentinel.monitor.showing.files import metrics
 
-LATENCY = "metadata.latency_ms"
+LATENCY, COST = "metadata.latency_ms", "metadata.cost"
 
 
 @pytest.fixture(scope="module")
@@ -24,17 +25,17 @@ def estimator(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def rows() -> pl.DataFrame:
     rows = traffic(900)
-    latencies = np.random.default_rng(3).lognormal(6, 0.8, len(rows))
-    return rows.with_columns(pl.Series(LATENCY, latencies))
+    rng = np.random.default_rng(3)
+    return rows.with_columns(pl.Series(LATENCY, rng.lognormal(6, 0.8, 900)), pl.Series(COST, rng.random(900)))
 
 
 def test_quantiles_of_slices_and_windows(estimator: Path, rows: pl.DataFrame) -> None:
-    result = es.monitor(estimator, rows, by=["route"], window="day", number=[LATENCY])
+    result = es.monitor(estimator, rows, by=["route"], window="day", number=[LATENCY, COST])
     for row in result.slices.iter_rows(named=True):
-        numbers = rows.filter(pl.col("route") == row["route"])[LATENCY].to_numpy()
-        for percent in (50, 95):
-            exact = np.quantile(numbers, percent / 100, method="inverted_cdf")
-            assert row[f"{LATENCY}_p{percent}"] == pytest.approx(exact, rel=0.0251)
+        here = rows.filter(pl.col("route") == row["route"])
+        for name, percent in product((LATENCY, COST), (50, 95)):
+            exact = np.quantile(here[name].to_numpy(), percent / 100, method="inverted_cdf")
+            assert row[f"{name}_p{percent}"] == pytest.approx(exact, rel=0.0251)
     assert {f"{LATENCY}_p50", f"{LATENCY}_p95"} <= set(result.windows.columns)
     head, _ = table_of(result, result.slices, 5)
     assert [name for name in head if "latency" in name] == ["latency_ms p50", "latency_ms p95"]

@@ -75,17 +75,13 @@ WRONG = [
     ("window", "year", "unknown 'year'; known: hour, day, week, month"),
     ("alert_on", "fire", "unknown 'fire'; known: drop, unfamiliar, contradicted, support, truncated, stale, ambiguous"),
     ("level", "1", "must be above 0 and below 1, was '1'"),
-    ("level", "high", "must be a number, was 'high'"),
     ("level", "nan", "must be a number, was 'nan'"),
     ("fail_below", "80", "must be above 0 and at most 1, was '80'"),
     ("min_responses", "0", "must be 1 or more, was '0'"),
     ("min_responses", "1.5", "must be a whole number, was '1.5'"),
-    ("responses", "-1", "must be 0 or more and at most 10,000, was '-1'"),
     ("responses", "9" * 30, f"must be 0 or more and at most 10,000, was '{'9' * 30}'"),
-    ("pool_windows", "200000", "must be 1 or more and at most 10,000, was '200000'"),
     ("pool_windows", "0", "must be 1 or more and at most 10,000, was '0'"),
     ("min_drop", "-5", "must be 0 or more and at most 1, was '-5'"),
-    ("top_k", "0", "must be 1 or more, was '0'"),
 ]
 
 
@@ -106,22 +102,11 @@ def test_a_wrong_value_is_refused_in_the_same_words(option: str, value: str, wor
     assert words in done.output
 
 
-def test_all_that_is_wrong_is_reported_at_once() -> None:
-    with pytest.raises(ConfigError) as error:
-        es.monitor("none", "none", level=2, max_slices=0)
-    assert str(error.value).splitlines() == [
-        "level: must be above 0 and below 1, was 2",
-        "max_slices: must be 1 or more, was 0",
-    ]
-
-
 def test_an_option_that_is_unknown_or_does_not_go_with_others() -> None:
-    for given, message in (
-        ({"alert_on": ["drop"]}, "alert_on: .*--reference"),
-        ({"reference": "yesterday"}, "reference: must be FIRST..LAST"),
-    ):
-        with pytest.raises(ConfigError, match=message):
-            es.monitor("none", "none", **given)
+    with pytest.raises(ConfigError, match="alert_on: .*--reference"):
+        es.monitor("none", "none", alert_on=["drop"])
+    with pytest.raises(ConfigError, match=r"^level: must be .*, was 2\nmax_slices: must be .*, was 0$"):
+        es.monitor("none", "none", level=2, max_slices=0)  # all that is wrong at once
     with pytest.raises(ConfigError, match="unknown key 'windows'; known keys: by, window, "):
         MonitorOptions.of({"windows": "day"})
     with pytest.raises(TypeError, match="windows"):
@@ -144,17 +129,6 @@ def test_a_target_that_fails_hides_neither_findings_nor_alert(
         assert "all responses" in done.stdout
         assert alerts.is_file()
         alerts.unlink()
-
-
-def test_help_shows_plain_types() -> None:
-    result = inspect.signature(es.sample).parameters
-    assert (result["top_k"].annotation, result["seed"].annotation) == (int | None, int)
-    assert "Annotated" not in str(inspect.signature(es.monitor)) + str(inspect.signature(es.read_logs))
-
-
-def test_a_kind_of_log_probabilities_is_one_that_is_known(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="logprobs_mode: unknown 'nope'; known: raw_logprobs, processed_logprobs"):
-        es.read_logs(tmp_path / "log.jsonl", logprobs_mode="nope")
 
 
 def test_a_slice_may_have_the_name_of_a_column_of_the_estimates(tmp_path: Path) -> None:

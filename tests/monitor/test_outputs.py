@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import subprocess
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -67,8 +66,7 @@ def test_every_metric_says_what_it_is(found: Monitored) -> None:
     families = {one.name: one for one in text_string_to_metric_families(text)}
     assert set(families) == {f"entropy_sentinel_{name}" for name in METRICS}
     share = families["entropy_sentinel_cut_off_share"]
-    expected = "Share of the estimated responses that were truncated."
-    assert share.documentation == expected
+    assert share.documentation == "Share of the estimated responses that were truncated."
     assert {one.type for one in families.values()} == {"gauge"}
 
 
@@ -77,13 +75,6 @@ def debian(program: str) -> str:
     if not (path := shutil.which(program)):
         pytest.skip(f"{program} is not installed (apt-get install prometheus prometheus-node-exporter)")
     return path
-
-
-def test_promtool_finds_no_fault(found: Monitored) -> None:
-    checked = subprocess.run(
-        [debian("promtool"), "check", "metrics"], input=metrics(found), capture_output=True, text=True
-    )
-    assert (checked.returncode, checked.stdout + checked.stderr) == (0, "")
 
 
 def test_the_node_exporter_passes_every_sample_on(found: Monitored, tmp_path: Path) -> None:
@@ -104,12 +95,6 @@ def passed(family: list[Any]) -> set[tuple[Any, ...]]:
     return {(*sorted(sample.labels.items()), sample.value) for sample in family}
 
 
-def test_without_windows_it_is_the_slices() -> None:
-    read = samples(metrics(es.monitor(fitted("atc-se_sum"), traffic(90))))
-    assert "entropy_sentinel_window_start_seconds" not in read
-    assert [one.labels for one in read["entropy_sentinel_responses"]] == [{"monitor": "m", "slice": "all"}]
-
-
 def test_two_monitors_in_one_folder_have_no_sample_in_common(tmp_path: Path) -> None:
     """Two models whose slices have the same names; the name is the model and the file, or what the user says."""
     labels = []
@@ -118,8 +103,8 @@ def test_two_monitors_in_one_folder_have_no_sample_in_common(tmp_path: Path) -> 
         every = [one for family in samples(metrics(result)).values() for one in family]
         labels.append({(one.name, *sorted(one.labels.items())) for one in every})
     assert not labels[0] & labels[1]
-    assert {dict(label[1:])["monitor"] for label in labels[0]} == {f"m {saved(tmp_path, 'atc-se_sum').stem}"}
-    assert {dict(label[1:])["monitor"] for label in labels[1]} == {"night"}
+    names = [{dict(label[1:])["monitor"] for label in every} for every in labels]
+    assert names == [{"m atc-se_sum"}, {"night"}]
 
 
 def test_names_of_labels_are_those_that_prometheus_knows_and_each_is_there_once() -> None:
@@ -146,38 +131,19 @@ def test_the_rows_as_files(found: Monitored, tmp_path: Path) -> None:
     read = json.loads((tmp_path / "rows.json").read_text())
     assert set(read) == {"slices", "windows", "recent", "drops", "alerts", "provenance"}
     assert [row["n_responses"] for row in read["slices"]] == found.slices["n_responses"].to_list()
-    with pytest.raises(InputError, match=r"output: must end with .csv, .parquet, .json, was 'rows.xlsx'"):
-        write_rows(found, "rows.xlsx")
-
-
-def test_alerts_are_about_the_newest_two_windows(found: Monitored, tmp_path: Path) -> None:
-    newest = found.windows.filter(pl.col("window") >= BEGIN + timedelta(days=2))
-    below = newest.filter(pl.col("estimated_accuracy") < 0.9, pl.col("n_estimated") >= 50)
-    slices = below.select(found.by).unique()
-    assert len([alert for alert in found.alerts if alert["n_windows"] == 1]) == len(slices) > 0
-    assert {alert["window"] for alert in found.alerts} <= {"2026-11-04T00:00:00+00:00", "2026-11-05T00:00:00+00:00"}
     write_alerts(found, tmp_path / "alerts.json")
     (first, *_), about = json.loads((tmp_path / "alerts.json").read_text()).values()
     assert (first["kind"], set(first["slice"]), first["level"]) == ("below", {"route", "user"}, 0.9)
     assert about["window"] == "day"
+    with pytest.raises(InputError, match=r"output: must end with .csv, .parquet, .json, was 'rows.xlsx'"):
+        write_rows(found, "rows.xlsx")
 
 
 def test_an_alert_below_says_whether_the_interval_is_too() -> None:
     estimator, features = fitted("atc-se_sum"), traffic(900)
     accuracy, upper = es.monitor(estimator, features).slices.select("estimated_accuracy", "upper").row(0)
-    for threshold, expected in (
-        (accuracy + 1e-9, "the interval reaches above it"),
-        (upper + 1e-9, "the whole interval"),
-    ):
+    for threshold, expected in ((accuracy + 1e-9, "interval reaches above it"), (upper + 1e-9, "whole interval")):
         (alert,) = es.monitor(estimator, features, fail_below=threshold).alerts
         assert alert["message"].endswith(expected)
     assert es.monitor(estimator, features, fail_below=accuracy).alerts == []
     assert es.monitor(estimator, features, fail_below=0.99, min_responses=901).alerts == []
-
-
-def test_many_that_are_truncated_are_an_alert_if_requested() -> None:
-    features = traffic(900).with_columns(cut_off=pl.col("route") == "school")
-    found = es.monitor(fitted("atc-se_sum"), features, by=["route"], alert_on=["truncated"])
-    assert [(alert["kind"], alert["slice"], alert["message"]) for alert in found.alerts] == [
-        ("truncated", {"route": "school"}, "100% of the responses were truncated")
-    ]

@@ -65,9 +65,7 @@ def test_bars_have_values_in_per_cent_of_the_largest_limit() -> None:
     assert (accuracy.at, accuracy.text) == (100, "1.000 (0.900 to 1.000)")
     assert (errors.at, errors.low, errors.high, errors.text) == (0, 0, 10, "0 (0 to 10)")
     assert made.scales[1] == ("errors expected", "0", "100")
-
-
-def test_an_estimate_without_an_interval_is_a_point() -> None:
+    # An estimate without an interval is a point.
     ((mark,), _) = ranked(found([row("a", 0.25, None, None)])).lines[0].bars
     assert (mark.at, mark.low, mark.high, mark.text) == (25, 25, 25, "0.250")
 

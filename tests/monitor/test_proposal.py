@@ -41,7 +41,4 @@ def test_no_slice_gets_more_than_it_has_and_none_fewer_than_five() -> None:
     found = proposed(*({"route": f"r{number}", "n_estimated": 100 - number} for number in range(9)))
     assert [n for _, n, _ in found] == [5] * 6
     assert proposed({"route": "a", "n_estimated": 3}) == [("a", 3, "")]
-
-
-def test_a_slice_without_estimates_is_left_out() -> None:
     assert proposed({"route": "a", "n_estimated": 0}) == []

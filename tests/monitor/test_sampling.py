@@ -72,19 +72,6 @@ def test_the_choice_depends_only_on_ids_and_seed(features: pl.DataFrame, estimat
     assert not other["item_id"].equals(first["item_id"])
 
 
-def test_every_response_is_chosen_as_often_as_its_probability_says() -> None:
-    """2,000 seeds of a slice of 40: three standard errors of a share are at most 0.034."""
-    rng = np.random.default_rng(3)
-    p, often, probability = rng.random(40), np.zeros(40), np.zeros(40)
-    for _ in range(2000):
-        drawn = draw(p, rng.integers(2**63, size=40).astype(np.uint64), 16)
-        often[drawn.rows] += 1
-        probability[drawn.rows] = drawn.inclusion
-    assert probability.min() > 0
-    assert np.abs(often / 2000 - probability).max() < 0.034
-    assert probability.sum() == pytest.approx(16)
-
-
 def test_of_a_log_the_question_and_the_response_are_shown(tmp_path: Path) -> None:
     log = ROOT / "demo" / "logs" / "week-1.jsonl.gz"
     features, labels = es.read_features(log), es.read_labels(ROOT / "demo" / "truth" / "logs.csv")
@@ -98,21 +85,6 @@ def test_of_a_log_the_question_and_the_response_are_shown(tmp_path: Path) -> Non
     # What has been fitted on the routes has a width before.
     assert chosen.slices["width_before"].null_count() == 0
     assert (chosen.slices["width_expected"] < chosen.slices["width_labels_alone"]).all()
-
-
-@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
-def test_labels_come_back_with_their_weights(tmp_path: Path, suffix: str, features: pl.DataFrame, estimator) -> None:
-    chosen = es.sample(estimator, features, ["benchmark"], budget=40).responses
-    truth = es.read_labels(TINY.labels).select("item_id", right="label")
-    filled = chosen.join(truth, on="item_id").with_columns(label="right").drop("right")
-    path = tmp_path / f"labelled.{suffix}"
-    filled.write_csv(path) if suffix == "csv" else filled.write_ndjson(path)
-    back = es.read_labels(path)
-    assert back.columns == ["benchmark", "item_id", "weight", "label"]
-    assert back["label"].to_list() == filled["label"].to_list()
-    assert back["weight"].to_list() == filled["weight"].to_list()
-    # The file of labels alone, without weights, is a file of labels too; estimates do not mind the weights.
-    assert es.estimate(estimator, features, ["benchmark"], back)["n_labelled"].sum() == 40
 
 
 def test_improved_is_the_prediction_powered_mean_of_what_is_labelled() -> None:
@@ -176,7 +148,7 @@ def test_small_slices_get_their_part() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("accuracy", [0.1, 0.6, 0.95])
+@pytest.mark.parametrize("accuracy", [0.1, 0.95])
 def test_stratified_labels_cover_and_are_as_exact_as_expected(accuracy: float) -> None:
     """1,000 draws of 40 labels of 600 responses, P(correct) calibrated: coverage, width, and the width foretold."""
     rng, inside, widths, foretold, plain = np.random.default_rng(7), 0, [], [], []

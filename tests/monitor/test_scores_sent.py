@@ -2,13 +2,15 @@
 
 import base64
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 from calling import run
-from fake_api import fake_api
+from fake_api import Answer, FakeApi, fake_api
 from production import fitted, saved, traffic, written
 
 import entropy_sentinel as es
@@ -37,6 +39,14 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LANGFUSE_SECRET_KEY", SECRET)
 
 
+@contextmanager
+def langfuse(answer: Callable[..., Answer]) -> Iterator[FakeApi]:
+    """A server in the place of Langfuse's."""
+    with fake_api(answer) as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LANGFUSE_BASE_URL", f"{server.base_url.removesuffix('/v1')}/")
+        yield server
+
+
 def call(folder: Path, *options: Any) -> list[Any]:
     return ["score", folder / "log-3d.estimator", folder / "log.parquet", *options]
 
@@ -60,13 +70,8 @@ def test_events_of_open_telemetry(folder: Path, capsys: pytest.CaptureFixture, t
 
 
 def test_an_event_without_a_score_has_the_reason() -> None:
-    scores = pl.DataFrame(
-        {
-            "model": ["m"], "benchmark": ["b"], "item_id": ["a"], "sample": [0], "p_correct": [None],
-            "verdict": [None], "unfamiliar": [None], "reason": ["no log-probabilities"],
-        }
-    )  # fmt: skip
-    (event,) = events(scores)
+    row = {"model": "m", "item_id": "a", "p_correct": None, "verdict": None, "reason": "no log-probabilities"}
+    (event,) = events(pl.DataFrame([row]))
     assert event["attributes"] == {
         "gen_ai.evaluation.name": "entropy_sentinel.p_correct",
         "gen_ai.response.id": "a",
@@ -89,9 +94,8 @@ def test_the_verdict_of_a_score_is_the_one_that_covers_it() -> None:
     assert set(other["verdict"]) == {"not validated"}
 
 
-def test_langfuse_gets_each_score_with_the_same_id(folder: Path, keys: None, capsys, monkeypatch) -> None:
-    with fake_api(lambda *_: (200, {}, {"id": "x"}, 0.0)) as server:
-        monkeypatch.setenv("LANGFUSE_BASE_URL", f"{server.base_url.removesuffix('/v1')}/")
+def test_langfuse_gets_each_score_with_the_same_id(folder: Path, keys: None, capsys) -> None:
+    with langfuse(lambda *_: (200, {}, {"id": "x"}, 0.0)) as server:
         results = [run(capsys, *call(folder, "--langfuse", "observation")) for _ in range(2)]
     n = len(server.requests) // 2
     assert [(status, out) for status, out, _ in results] == [(0, f"Langfuse: {n} scores sent\n")] * 2
@@ -104,12 +108,10 @@ def test_langfuse_gets_each_score_with_the_same_id(folder: Path, keys: None, cap
     assert len({body["id"] for body in server.requests}) == n == len(scores)
 
 
-def test_langfuse_is_asked_again_and_then_the_failure_is_told(folder: Path, keys: None, capsys, monkeypatch) -> None:
-    with fake_api(lambda _, number: (503 if number == 0 else 200, {}, {}, 0.0)) as server:
-        monkeypatch.setenv("LANGFUSE_BASE_URL", server.base_url.removesuffix("/v1"))
+def test_langfuse_is_asked_again_and_then_the_failure_is_told(folder: Path, keys: None, capsys) -> None:
+    with langfuse(lambda _, number: (503 if number == 0 else 200, {}, {}, 0.0)):
         assert run(capsys, *call(folder, "--langfuse", "trace"))[0] == 0
-    with fake_api(lambda *_: (401, {}, SECRET.encode(), 0.0)) as server:
-        monkeypatch.setenv("LANGFUSE_BASE_URL", server.base_url.removesuffix("/v1"))
+    with langfuse(lambda *_: (401, {}, SECRET.encode(), 0.0)):
         status, _, error = run(capsys, *call(folder, "--langfuse", "trace"))
     assert status == 1
     assert "the server answered 401 Unauthorized" in error
@@ -124,9 +126,8 @@ def test_without_keys_nothing_is_read(folder: Path, capsys, monkeypatch) -> None
     assert error.startswith(f"{ConfigError.__name__}: langfuse: set the environment variable LANGFUSE_SECRET_KEY")
 
 
-def test_responses_to_label_go_to_an_annotation_queue(folder: Path, keys: None, capsys, monkeypatch) -> None:
-    with fake_api(lambda *_: (200, {}, {}, 0.0)) as server:
-        monkeypatch.setenv("LANGFUSE_BASE_URL", server.base_url.removesuffix("/v1"))
+def test_responses_to_label_go_to_an_annotation_queue(folder: Path, keys: None, capsys) -> None:
+    with langfuse(lambda *_: (200, {}, {}, 0.0)) as server:
         options = ["--budget", "10", "--langfuse-queue", "queue/1", "--json"]
         status, out, _ = run(capsys, "sample", folder / "log-3d.estimator", folder / "log.parquet", *options)
     assert status == 0
@@ -136,14 +137,12 @@ def test_responses_to_label_go_to_an_annotation_queue(folder: Path, keys: None, 
     assert {body["objectType"] for body in server.requests} == {"TRACE"}
 
 
-def test_a_queue_gets_no_response_twice_and_the_error_names_the_others(monkeypatch, keys: None) -> None:
+def test_a_queue_gets_no_response_twice_and_the_error_names_the_others(keys: None) -> None:
     rows = pl.DataFrame({"item_id": ["a", "b", "c"]})
-    with fake_api(lambda body, _: (503 if body["objectId"] == "b" else 200, {}, {}, 0.0)) as server:
-        monkeypatch.setenv("LANGFUSE_BASE_URL", server.base_url.removesuffix("/v1"))
-        with pytest.raises(InputError, match=r"1 of 3 responses: .* 503 .*twice: b$"):
-            send_to_queue(rows, "trace", "q")
+    one = pytest.raises(InputError, match=r"1 of 3 responses: .* 503 .*twice: b$")
+    with langfuse(lambda body, _: (503 if body["objectId"] == "b" else 200, {}, {}, 0.0)) as server, one:
+        send_to_queue(rows, "trace", "q")
     assert sorted(body["objectId"] for body in server.requests) == ["a", "b", "c"]
-    with fake_api(lambda *_: (401, {}, {}, 0.0)) as server:
-        monkeypatch.setenv("LANGFUSE_BASE_URL", server.base_url.removesuffix("/v1"))
-        with pytest.raises(InputError, match=r"3 of 3 responses: .* Nothing was added: run the command again$"):
-            send_to_queue(rows, "trace", "q")
+    every = pytest.raises(InputError, match=r"3 of 3 responses: .* Nothing was added: run the command again$")
+    with langfuse(lambda *_: (401, {}, {}, 0.0)), every:
+        send_to_queue(rows, "trace", "q")

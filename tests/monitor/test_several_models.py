@@ -109,12 +109,8 @@ def test_names_with_the_prefix_of_a_proxy_are_those_models() -> None:
 def test_each_model_pools_its_own_small_slices() -> None:
     result = es.monitor([estimator("a"), estimator("b")], mixed("a", "b"), by=["route"], max_slices=1)
     assert {"a, (others)", "b, (others)"} < {f"{model}, {route}" for model, route, *_ in result.slices.iter_rows()}
-    samples = [
-        sample
-        for family in text_string_to_metric_families(metrics(result))
-        for sample in family.samples
-        if sample.name.endswith("estimated_accuracy")
-    ]
+    families = {family.name: family.samples for family in text_string_to_metric_families(metrics(result))}
+    samples = families["entropy_sentinel_estimated_accuracy"]
     assert len({tuple(sample.labels.items()) for sample in samples}) == len(samples) == 4
     assert "estimator file of a" in page(result)
 
@@ -145,19 +141,18 @@ def test_two_nights_of_a_scheduler(files: dict[str, Path], tmp_path: Path, capsy
 
 
 def test_what_is_refused(files: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    features = mixed("a", "b")
-    with pytest.raises(ConfigError, match="must be of another model than the other estimators, was also of 'a'"):
-        es.monitor([estimator("a"), estimator("a")], features)
-    with pytest.raises(ConfigError, match="any_model: must not be set with several estimators"):
-        es.monitor([estimator("a"), estimator("b")], features, any_model=True)
-    with pytest.raises(ConfigError, match=r"where: must name a model that has an estimator \(a, b\)"):
-        es.monitor([estimator("a"), estimator("b")], features, where=["model=c"])
-    with pytest.raises(ConfigError, match="logs: must be files if there are several estimators"):
-        es.monitor([files["a"], files["b"]], "-")
-    with pytest.raises(ConfigError, match="estimator: must be at least one"):
-        es.monitor([], features)
+    features, both = mixed("a", "b"), list(files.values())
+    for estimators, logs, options, message in (
+        ([files["a"]] * 2, features, {}, "must be of another model than the other estimators, was also of 'a'"),
+        (both, features, {"any_model": True}, "any_model: must not be set with several estimators"),
+        (both, features, {"where": ["model=c"]}, r"where: must name a model that has an estimator \(a, b\)"),
+        (both, "-", {}, "logs: must be files if there are several estimators"),
+        ([], features, {}, "estimator: must be at least one"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            es.monitor(estimators, logs, **options)
     with pytest.raises(InputError, match="estimator: must be the path of a file"):
-        es.monitor([estimator("a"), None], features)
+        es.monitor([files["a"], None], features)
     with pytest.raises(InputError, match="the logs contain no usable response"):
-        es.monitor([estimator("a"), estimator("b")], of_model("c"))
+        es.monitor(both, of_model("c"))
     assert run(capsys, "monitor", files["a"], files["b"])[0] == 1

@@ -1,7 +1,6 @@
 """The state: only what is new is read, whatever happened to the files; a killed run and a second one do no harm."""
 
 import gzip
-import json
 import os
 import shutil
 import sqlite3
@@ -18,14 +17,13 @@ from unittest.mock import Mock
 import polars as pl
 import pytest
 from calling import run as called
-from production import BEGIN, line, log_file, saved, traffic, written
+from production import line, log_file, saved, traffic, written
 
 import entropy_sentinel as es
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError, InputError, ProvenanceError
 from entropy_sentinel.monitor.reading.inputs import Inputs
 from entropy_sentinel.monitor.result import Monitored
-from entropy_sentinel.monitor.summing import collecting
-from entropy_sentinel.monitor.summing.state_file import _digest
+from entropy_sentinel.monitor.summing import collecting, state_file
 
 pytestmark = pytest.mark.slow
 
@@ -62,14 +60,12 @@ def run(estimator: Path, logs: Any, state: Path | None, **options: Any) -> Monit
 
 def without(state: Path, name: str) -> None:
     """Make the files of a state ones that were read before a statistic was there."""
-    with closing(sqlite3.connect(state)) as file, file:
-        for key, content in file.execute("SELECT key, content FROM about WHERE key != ''").fetchall():
-            about = json.loads(content)
-            del about["statistics"][name]
-            content = json.dumps(about).encode()
-            file.execute(
-                "UPDATE about SET content = ?, sha256 = ? WHERE key = ?", (content, _digest(key, content), key)
-            )
+    with state_file.opened(state) as file:
+        for key, about in file.about().items():
+            if key:
+                del about["statistics"][name]
+                file.execute("DELETE FROM about WHERE key = ?", key)
+                file.put(key, about)
 
 
 def keys(state: Path) -> list[str]:
@@ -195,28 +191,6 @@ def test_another_estimator_or_setting_is_refused(estimator, tmp_path: Path) -> N
     assert es.monitor(estimator, path, by=["route"], window="week", state=state, level=0.5).slices["level"][0] == 0.5
 
 
-def test_a_run_that_dies_leaves_nothing_that_counts(estimator, tmp_path: Path, monkeypatch) -> None:
-    logs, state = tmp_path / "logs", tmp_path / "state"
-    log_file(logs / "1.jsonl", lines(0, 24))
-    log_file(logs / "2.jsonl", lines(24, 48))
-    sums_of, calls = collecting.sums_of, []
-
-    def dies(*arguments: Any) -> Any:
-        calls.append(1)
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        return sums_of(*arguments)
-
-    monkeypatch.setattr(collecting, "sums_of", dies)
-    with pytest.raises(KeyboardInterrupt):
-        run(estimator, str(logs), state)
-    monkeypatch.undo()
-    assert len(keys(state)) == 1
-    results = run(estimator, str(logs), state)
-    assert days(results) == [(2, 24), (3, 24)]
-    assert results.provenance["files"]["read_now"] == 1
-
-
 RUN = """
 import sys
 import entropy_sentinel as es
@@ -224,37 +198,19 @@ es.monitor(sys.argv[1], sys.argv[2], by=["route"], window="day", state=sys.argv[
 """
 
 
-@pytest.mark.parametrize("after_s", [0.05, 0.4])
-def test_killed_at_any_moment(estimator, tmp_path: Path, after_s: float) -> None:
+def test_killed_while_it_reads(estimator, tmp_path: Path) -> None:
     logs, state = tmp_path / "logs", tmp_path / "state"
     for number in range(20):
         written(traffic(500, seed=number), logs / f"{number:02}.parquet")
     process = subprocess.Popen([sys.executable, "-c", RUN, estimator, logs, state], env=ENVIRONMENT)
     while not state.exists():
         time.sleep(0.01)
-    time.sleep(after_s)
+    time.sleep(0.2)
     process.kill()
     process.wait()
     results = es.monitor(estimator, str(logs), by=["route"], window="day", state=state)
     assert results.slices["n_responses"].sum() == 20 * 500
     assert results.slices.equals(es.monitor(estimator, str(logs), by=["route"], window="day").slices)
-
-
-def test_two_runs_at_once_wait_for_each_other(estimator, tmp_path: Path) -> None:
-    logs, state = tmp_path / "logs", tmp_path / "state"
-    for number in range(5):
-        written(traffic(500, seed=number), logs / f"{number}.parquet")
-    command = [sys.executable, "-c", RUN, estimator, logs, state]
-    with closing(sqlite3.connect(state)) as holder:
-        holder.execute("BEGIN EXCLUSIVE")
-        both = [subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True) for _ in range(2)]
-        assert all("waiting for another run" in process.stderr.readline() for process in both)
-        assert state.stat().st_size == 0
-    expected = [process.communicate()[1] for process in both]
-    assert [process.returncode for process in both] == [0, 0], expected
-    assert len(keys(state)) == 5
-    results = es.monitor(estimator, str(logs), by=["route"], window="day", state=state)
-    assert results.slices["n_responses"].sum() == 5 * 500
 
 
 def test_a_file_that_grows_while_it_is_read_is_read_from_a_copy(estimator, tmp_path: Path, monkeypatch) -> None:
@@ -328,20 +284,18 @@ def test_a_bad_line_counts_in_every_run_as_it_does_without_a_state(estimator, tm
 
 
 def test_a_folder_and_another_file_are_refused_and_stay(estimator, tmp_path: Path) -> None:
-    log = log_file(tmp_path / "log.jsonl", lines(0, 24))
-    before = log.read_bytes()
-    features = written(traffic(90), tmp_path / "features.parquet")
-    with closing(sqlite3.connect(tmp_path / "other.sqlite")) as file:
+    log, other = log_file(tmp_path / "log.jsonl", lines(0, 24)), tmp_path / "other.sqlite"
+    with closing(sqlite3.connect(other)) as file:
         file.execute("CREATE TABLE bookmarks (address TEXT)")
-    for logs, state, error, message in (
-        (log, tmp_path, ConfigError, f"state: .*folder {tmp_path}; "),
-        (features, log, ConfigError, f"state: .*was {log}; "),
-        (log, Path("/proc/state"), EntropySentinelError, "/proc/state: .*unable to open database file"),
-        (log, tmp_path / "other.sqlite", InputError, "state of the monitor, .*SQLite"),
+    before = other.read_bytes()
+    for state, error, message in (
+        (tmp_path, ConfigError, f"state: .*folder {tmp_path}; "),
+        (Path("/proc/state"), EntropySentinelError, "/proc/state: .*unable to open database file"),
+        (other, InputError, "state of the monitor, .*SQLite"),
     ):
         with pytest.raises(error, match=message):
-            run(estimator, logs, state)
-    assert log.read_bytes() == before
+            run(estimator, log, state)
+    assert other.read_bytes() == before
 
 
 DISK = """
@@ -394,8 +348,3 @@ def test_a_state_that_cannot_be_written_says_why_and_is_not_called_damaged(
     assert done.returncode == 1
     assert done.stderr.startswith(f"EntropySentinelError: {with_state}/disk/state: ")
     assert f": {why}. " in done.stderr
-
-
-def test_a_window_without_responses_is_not_there(estimator, tmp_path: Path) -> None:
-    path = log_file(tmp_path / "log.jsonl", [*lines(0, 3), *lines(72, 75)])
-    assert days(run(estimator, path, None)) == [(BEGIN.day, 3), (BEGIN.day + 3, 3)]

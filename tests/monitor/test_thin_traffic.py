@@ -2,13 +2,11 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from calling import run
-from production import BEGIN, fitted, saved, traffic, written
+from production import BEGIN, fitted, traffic
 from prometheus_client.parser import text_string_to_metric_families
 
 import entropy_sentinel as es
@@ -86,20 +84,21 @@ def test_a_slice_that_falls_on_a_few_responses_a_day(estimator: SavedEstimator, 
         for route in range(11):
             log.add(day, f"r{route}", 10, 1.0 if route == 0 else 0.8)
     options = {"reference": "2026-11-02..2026-11-04", "alert_on": ["drop"]}
-    expected, silent = [], []
+    silent = []
     for day in range(3, 8):
         for route in range(11):
             log.add(day, f"r{route}", 8 if route == 0 else 5, 0.25 if route == 0 else 0.8)
         results = watched(estimator, log, **options)
-        expected.append([(alert["kind"], alert["slice"]["route"], alert["n_estimated"]) for alert in results.alerts])
+        # Eight a day: on the fourth day there are 32, and never 30 of another route.
+        alerts = [(alert["kind"], alert["slice"]["route"], alert["n_estimated"]) for alert in results.alerts]
+        assert alerts == ([("drop", "r0", 32)] if day > 5 else [])
         silent.append(results.silent)
-    # Eight a day: on the fourth day there are 32, and never 30 of another route. Each day's four are those.
-    assert expected == [[], [], [], [("drop", "r0", 32)], [("drop", "r0", 32)]]
     assert silent == [True, True, True, False, False]
     (alert,) = results.alerts
     assert alert["change"] == pytest.approx(0.25 - 1)
     assert (alert["n_windows"], alert["window_from"][:10], alert["window"][:10]) == (4, "2026-11-06", "2026-11-09")
     assert alert["message"] == "estimated accuracy fell by 0.750 to 0.250"
+    assert (alert["before"], alert["after"]) == pytest.approx((1.0, 0.25))
     assert (alert["since"][:10], alert["status"]) == ("2026-11-05", "new")
     row = now(results, "r0")
     assert row["estimated_accuracy"] == pytest.approx(0.25)
@@ -131,18 +130,6 @@ def test_a_change_without_a_test_is_not_silence(estimator: SavedEstimator, log: 
     assert ("fewer than 30" in untested, untested.endswith(": a"), untested in page(results)) == (True, True, True)
 
 
-def test_one_good_day_does_not_stand_for_the_bad_ones_after_it(estimator: SavedEstimator, log: Log) -> None:
-    log.add(0, "a", 45, 1.0)
-    for day in range(1, 4):
-        log.add(day, "a", 29, 9 / 29)
-    results = watched(estimator, log, fail_below=0.6)
-    assert results.now.select("n_estimated", "n_windows", "estimated_accuracy").rows() == [
-        (58, 2, pytest.approx(9 / 29))
-    ]
-    assert [(alert["kind"], alert["n_windows"]) for alert in results.alerts] == [("below", 2)]
-    assert by_route(results, "estimated_accuracy") == pytest.approx({"a": 9 / 29})
-
-
 @pytest.mark.parametrize(("day", "stale"), [(13, False), (14, True)])
 def test_a_slice_that_had_enough_and_has_too_few_is_stale(
     estimator: SavedEstimator, log: Log, day: int, stale: bool
@@ -166,14 +153,6 @@ def test_a_slice_that_had_enough_and_has_too_few_is_stale(
     assert gone.now["route"].to_list() == ["b"]
 
 
-def test_how_many_windows_are_pooled_can_be_said(estimator: SavedEstimator, log: Log) -> None:
-    for day in range(6):
-        log.add(day, "a", 10, 0.5)
-    numbers = {n: watched(estimator, log, pool_windows=n).now["n_estimated"].to_list() for n in (1, 2, 3, 6)}
-    assert numbers == {1: [10], 2: [20], 3: [30], 6: [30]}
-    assert [watched(estimator, log, pool_windows=n).silent for n in (2, 3)] == [True, False]
-
-
 def test_the_window_before_the_newest_is_watched_by_itself_where_the_newest_is_enough(estimator, log: Log) -> None:
     log.add(0, "a", 40, 0.2).add(1, "a", 40, 0.9)
     log.add(0, "b", 40, 0.2).add(1, "b", 10, 0.9)
@@ -181,17 +160,7 @@ def test_the_window_before_the_newest_is_watched_by_itself_where_the_newest_is_e
     rows = [(alert["slice"]["route"], alert["window"][:10], alert["n_windows"]) for alert in results.alerts]
     assert rows == [("a", "2026-11-02", 1), ("b", "2026-11-03", 2)]
     # What held yesterday only has begun and is over since the run before.
-    assert [(alert["status"], alert["until"] and alert["until"][:10]) for alert in results.alerts] == [
-        ("new", "2026-11-03"),
-        ("new", None),
-    ]
-
-
-def test_a_clock_that_is_far_ahead_makes_no_newest_window(estimator: SavedEstimator, log: Log) -> None:
-    log.add(0, "a", 40, 0.2).add(1, "a", 40, 0.2).add(700, "a", 1, 0.2)
-    results = watched(estimator, log, fail_below=0.5)
-    assert results.newest == [BEGIN, BEGIN + timedelta(days=1)]
-    assert [(alert["since"][:10], alert["window"][:10]) for alert in results.alerts] == [("2026-11-02", "2026-11-03")]
+    assert [(alert["status"], alert["until"] is None) for alert in results.alerts] == [("new", False), ("new", True)]
 
 
 # Days after 2 November 2026, one in each of four windows that follow each other; months are of 30, 31 and 31 days.
@@ -202,19 +171,9 @@ def test_windows_other_than_days_are_pooled_too(
     estimator: SavedEstimator, log: Log, window: str, days: Sequence[float]
 ) -> None:
     for day in days:
-        log.add(day, "a", 12, 0.5)
+        log.add(day, "a", 10, 0.5)
     results = es.monitor(estimator, log.rows, by=["route"], window=window)
-    assert results.now.select("n_estimated", "n_windows").rows() == [(36, 3)]
-
-
-def test_labels_of_pooled_windows(estimator: SavedEstimator, log: Log) -> None:
-    for day in range(4):
-        log.add(day, "a", 12, 0.5)
-    labels = log.rows.select("item_id", label=pl.int_range(pl.len()) % 4 != 0, weight=pl.lit(1.0))
-    results = watched(estimator, log, labels=labels)
-    assert results.now["n_labelled"].to_list() == [36]
-    assert results.windows["n_labelled"].to_list() == [12] * 4
-    assert results.now["labelled_accuracy"].to_list() == [pytest.approx(0.75)]
+    assert results.now.select("n_estimated", "n_windows").rows() == [(30, 3)]
 
 
 def test_days_without_a_response_are_named(estimator: SavedEstimator) -> None:
@@ -223,28 +182,6 @@ def test_days_without_a_response_are_named(estimator: SavedEstimator) -> None:
     rows = traffic(200).with_columns(time=pl.Series([*times[:-1], BEGIN + timedelta(days=900)]))
     expected = [part for part in parts(es.monitor(estimator, rows, window="day")) if "without responses" in str(part)]
     assert expected == ["3 days without responses (UTC): 2026-11-04, 2026-11-06, 2026-11-07"]
-
-
-def test_the_exit_status_says_that_nothing_could_be_said(tmp_path: Path, log: Log, capsys) -> None:
-    path = saved(tmp_path, ATC)
-    statuses = []
-    for day in range(4):
-        log.add(day, "a", 10, 0.5)
-        written(log.rows, tmp_path / "log.parquet")
-        status, expected, _ = run(capsys, "monitor", path, tmp_path / "log.parquet", "--by", "route", "--window", "day")
-        statuses.append(status)
-    assert statuses == [5, 5, 0, 0]
-    assert "30 in 3 days" in expected
-    assert "5 if no slice has" in " ".join(run(capsys, "monitor", "--help")[1].split())
-
-
-def test_no_metric_family_stands_without_a_sample(estimator: SavedEstimator, log: Log) -> None:
-    results = watched(estimator, log.add(0, "a", 3, 0.5))
-    read = metrics(results)
-    assert all(read.values())
-    assert not read.keys() & {"alert", "change"}
-    assert read["usable_slices"][0].value == 0
-    assert read["last_run_timestamp_seconds"][0].value > BEGIN.timestamp()
 
 
 def test_a_log_whose_times_cannot_be_read_has_no_newest_window(estimator: SavedEstimator, log: Log) -> None:

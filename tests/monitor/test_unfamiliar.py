@@ -17,7 +17,6 @@ from entropy_sentinel.monitor.settings import EstimateOptions
 from entropy_sentinel.monitor.showing.page import write_page
 from entropy_sentinel.monitor.showing.terminal import parts
 from entropy_sentinel.statistics.intervals import Residuals
-from entropy_sentinel.verbs.reading import write_features
 
 OF_MATHS, OF_TRIVIA = list(range(40)), list(range(100, 140))
 
@@ -54,26 +53,11 @@ def test_the_slice_of_another_kind_is_flagged_and_its_interval_is_the_priors(est
     row = result.slices.row(by_predicate=pl.col("route") == "trivia", named=True)
     assert row["basis"] == "prior"
     prior = Residuals((), (), (), 4, PRIOR).intervals([row["estimated_accuracy"]], [row["n_estimated"]], 0.9)
-    level = es.monitor(estimator, log, by=["route"], level=0.9).slices.row(
-        by_predicate=pl.col("route") == "trivia", named=True
-    )
-    assert (level["lower"], level["upper"]) == (pytest.approx(prior.lower[0]), pytest.approx(prior.upper[0]))
+    assert (row["lower"], row["upper"]) == (pytest.approx(prior.lower[0]), pytest.approx(prior.upper[0]))
     assert row["estimate_worth"] < 5
     [alert] = result.alerts
     assert (alert["kind"], alert["slice"]) == ("unfamiliar", {"route": "trivia"})
     assert "farther from every labelled domain" in alert["message"]
-
-
-def test_the_sums_of_parts_say_the_same(estimator, log, tmp_path: Path) -> None:
-    es.save(estimator, tmp_path / "one.estimator")
-    for number in range(3):
-        write_features(log[number::3], tmp_path / f"{number}.parquet")
-    for day in range(3):  # each run reads one more file
-        paths = [str(tmp_path / f"{number}.parquet") for number in range(day + 1)]
-        split = es.monitor(str(tmp_path / "one.estimator"), paths, by=["route"], state=tmp_path / "state").slices
-    whole = es.monitor(estimator, log, by=["route"]).slices
-    names = ["route", "flags", "reasons"]
-    assert split.select(names).sort("route").equals(whole.select(names).sort("route"))
 
 
 def test_no_limit_is_passed_by_an_unfamiliar_slice(estimator, log) -> None:
@@ -107,8 +91,15 @@ def test_responses_of_another_kind_of_words_are_not_compared(estimator, log) -> 
     assert not any("unfamiliar" in flags for flags in es.estimate(estimator, from_texts, ["route"])["flags"].to_list())
 
 
+def test_scores_of_unfamiliar_benchmarks_say_so(estimator, log) -> None:
+    scores = es.score(estimator, log.with_columns(benchmark="route"))
+    verdicts = dict(scores.select("benchmark", "verdict").unique().rows())
+    assert {name for name, verdict in verdicts.items() if verdict == "unfamiliar"} == {"trivia"}
+    assert dict(scores.select("benchmark", "unfamiliar").unique().rows())["trivia"] is True
+
+
 def test_unfamiliar_slices_are_labelled_first_and_enough(estimator, log) -> None:
-    chosen = es.sample(estimator, log, ["route"], budget=40)
+    chosen = es.sample(estimator, log, ["route"], budget=25)
     assert chosen.slices.select("route", "unfamiliar").row(0) == ("trivia", True)
     assert chosen.slices.row(0, named=True)["n_to_label"] >= 10
     assert chosen.responses["route"].to_list()[:10] == ["trivia"] * 10

@@ -11,7 +11,7 @@ from rows import rows
 import entropy_sentinel as es
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.monitor.once import BY_DEFAULT, estimated, options_of
-from entropy_sentinel.verbs.domains import are_parts
+from entropy_sentinel.verbs.domains import are_parts, other_domains
 
 
 def captured(days: int = 4) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -71,15 +71,9 @@ def test_a_fit_on_the_days_of_a_log_asks_for_the_column_of_the_domains() -> None
     assert es.fit(features, labels, "atc-max", domain="metadata.topic").about["group"] == "code+sums+trivia"
     # Whoever names the column means it.
     assert es.fit(features, labels, "atc-max", domain="benchmark").about["group"].startswith("2026-11-01+")
-
-
-def test_numbered_files_are_parts_and_numbered_topics_are_offered() -> None:
-    features, labels = captured()
-    features = features.with_columns(
-        benchmark=pl.col("benchmark").str.slice(8), cluster=pl.col("metadata.topic").replace({"sums": "1", "code": "2"})
-    )
-    with pytest.raises(InputError, match=r"cluster \(3\)"):
-        es.fit(features, labels, "atc-max")
+    numbered = features.with_columns(benchmark=pl.col("benchmark").str.slice(8))
+    with pytest.raises(InputError, match=r"metadata\.topic \(3\)"):
+        es.fit(numbered, labels, "atc-max")
 
 
 def test_estimates_by_the_days_of_a_log_name_the_other_columns() -> None:
@@ -96,6 +90,7 @@ def test_a_first_sample_does_not_offer_days() -> None:
     with pytest.raises(InputError, match=r"columns that give more: metadata\.topic \(3\)") as raised:
         es.sample(None, features, (), budget=60)
     assert "benchmark" not in str(raised.value)
+    assert other_domains(features, ["benchmark"], 3) == {}
 
 
 def test_every_verb_reads_a_log_in_memory(tmp_path: Path) -> None:

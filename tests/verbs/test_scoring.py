@@ -31,13 +31,6 @@ def test_every_response_has_its_probability_in_order(features: pl.DataFrame, lab
     assert result["p_correct"].to_list() == estimator.estimator.p_correct(features).tolist()
 
 
-def test_the_mean_probability_is_the_estimate_of_the_slice(features: pl.DataFrame, labels: pl.DataFrame) -> None:
-    estimator = es.fit(features, labels, "log-3d")
-    means = score(estimator, features).group_by("benchmark").agg(pl.col("p_correct").mean()).sort("benchmark")
-    result = es.estimate(estimator, features, ["benchmark"]).sort("benchmark")
-    assert means["p_correct"].to_list() == pytest.approx(result["estimated_accuracy"].to_list())
-
-
 def test_a_response_without_features_is_null_with_the_reason() -> None:
     rows = traffic(10).with_columns(
         reason=pl.when(pl.col("item_id") == "0-3").then(pl.lit("empty response")), max=pl.lit(0.5)

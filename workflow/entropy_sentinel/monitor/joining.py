@@ -124,8 +124,8 @@ def _stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 def _ranked_windows(frames: Sequence[pl.DataFrame | None]) -> pl.DataFrame | None:
     """Return the rows of all results by window and rank; null if the results have no windows."""
-    there = [frame for frame in frames if frame is not None]
-    return ranked(_stacked(there), "window") if there else None
+    rows = [frame for frame in frames if frame is not None]
+    return ranked(_stacked(rows), "window") if rows else None
 
 
 def _with_model(result: Monitored) -> Monitored:

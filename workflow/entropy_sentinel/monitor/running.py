@@ -350,10 +350,10 @@ class _EstimatorRun:
         """Return the message for a reference without responses, which names the period of the logs."""
         grains = self._grains()
         zone = settings.zone or "UTC"
-        there = f"from {min(grains):%Y-%m-%d} to {max(grains):%Y-%m-%d}" if grains else "without a time"
+        period = f"from {min(grains):%Y-%m-%d} to {max(grains):%Y-%m-%d}" if grains else "without a time"
         return (
             f"reference: {settings.period and period_text(settings.period)} ({zone}) has no response with an estimate "
-            f"to compare with; the logs have responses {there}"
+            f"to compare with; the logs have responses {period}"
         )
 
     def _since(self, settings: MonitorOptions) -> list[str] | None:

@@ -59,9 +59,9 @@ def check_kinds(rows: pl.DataFrame, option: str, flag: str) -> None:
     """
     names = rows[FILE].drop_nulls().unique().sort().to_list()
     if are_parts(names) or (len(names) > 1 and all(name.isdecimal() for name in names)):
-        shown = ", ".join(map(str, names[:_NAMED])) + (", ..." if len(names) > _NAMED else "")
+        files = ", ".join([*names[:_NAMED], "..."] if len(names) > _NAMED else names)
         raise InputError(
-            f"{option}: the files of the log are days or parts ({shown}) rather than kinds of questions; "
+            f"{option}: the files of the log are days or parts ({files}) rather than kinds of questions; "
             f"{remedy(other_domains(rows, [FILE], 1), flag)}; if they are kinds, write {flag} {FILE}"
         )
 

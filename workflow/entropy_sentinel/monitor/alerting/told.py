@@ -48,11 +48,11 @@ def as_rows(told: Mapping[Key, ReportedAlert]) -> list[tuple[str, str, str]]:
 
 def of_rows(rows: Iterable[Sequence[str]]) -> dict[Key, ReportedAlert]:
     """Return what `as_rows` wrote."""
-    told = {}
+    alerts = {}
     for kind, values, rest in rows:
-        since, newest, *others = json.loads(rest)
-        told[kind, tuple(json.loads(values))] = ReportedAlert(_time(since), _time(newest), *others)
-    return told
+        since, newest, n_worse, *over = json.loads(rest)
+        alerts[kind, tuple(json.loads(values))] = ReportedAlert(_time(since), _time(newest), n_worse, *over)
+    return alerts
 
 
 def _text(when: datetime | None) -> str | None:

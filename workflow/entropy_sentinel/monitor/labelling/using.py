@@ -41,8 +41,8 @@ def with_use(rows: pl.DataFrame, residuals: Sequence[Residuals | None], level: f
       weights match how responses were drawn;
     - `estimate`: without labels, or with labels of only a part of the slice.
     """
-    used = [_use(row, each, level) for row, each in zip(rows.to_dicts(), residuals, strict=True)]
-    rows = rows.with_columns(pl.DataFrame(used, schema=COLUMNS, orient="row"))
+    accuracies = [_use(row, errors, level) for row, errors in zip(rows.to_dicts(), residuals, strict=True)]
+    rows = rows.with_columns(pl.DataFrame(accuracies, schema=COLUMNS, orient="row"))
     contradicted = pl.col("note").str.starts_with(_CONTRADICTION).fill_null(False)
     return rows.with_columns(
         flags=pl.when(contradicted).then(pl.concat_list("flags", pl.lit(CONTRADICTED))).otherwise("flags"),

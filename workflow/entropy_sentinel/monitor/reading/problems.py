@@ -55,8 +55,8 @@ class Problems:
     def _add(self, counts: Counter[str], kind: str, places: Sequence[str], count: int | None) -> None:
         kind = kind if kind in counts or len(counts) < MOST_KINDS else _FURTHER
         counts[kind] += len(places) if count is None else count
-        shown = self.places.setdefault(kind, [])
-        shown.extend(places[: SHOWN - len(shown)])
+        first_places = self.places.setdefault(kind, [])
+        first_places.extend(places[: SHOWN - len(first_places)])
 
     def lines(self) -> list[str]:
         """Return one line per kind, the most frequent first, with its first places."""
@@ -87,8 +87,8 @@ class Problems:
             total.remedies |= part.get("remedies", {})
             total.of_logs |= {*part.get("of_logs", ())}
             for kind, places in part["places"].items():
-                shown = total.places.setdefault(kind, [])
-                shown.extend(places[: SHOWN - len(shown)])
+                first_places = total.places.setdefault(kind, [])
+                first_places.extend(places[: SHOWN - len(first_places)])
         return total
 
 

@@ -24,8 +24,8 @@ def on_clock(times: pl.Series, raw: pl.Series, zone: str | None) -> pl.Series:
     """Return what the clock of a zone shows at UTC times, (n,); `raw` times without a zone are that clock's already."""
     if zone is None:
         return times
-    shown = times.dt.convert_time_zone(zone).dt.replace_time_zone("UTC", ambiguous="earliest").cast(DTYPE)
-    return pl.select(pl.when(without_zone(raw)).then(times).otherwise(shown)).to_series()
+    wall = times.dt.convert_time_zone(zone).dt.replace_time_zone("UTC", ambiguous="earliest").cast(DTYPE)
+    return pl.select(pl.when(without_zone(raw)).then(times).otherwise(wall)).to_series()
 
 
 def without_zone(raw: pl.Series) -> pl.Series:

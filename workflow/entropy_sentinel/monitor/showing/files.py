@@ -71,8 +71,8 @@ class _Families(Collector):
 
     def _when(self) -> Iterator[Metric]:
         """Yield the time of the run, the window of the gauges, and the last usable window of each slice."""
-        result, made = self._result, datetime.fromisoformat(self._result.provenance["made"]).timestamp()
-        yield _gauge("last_run_timestamp_seconds", "When the monitor ran.", [({}, int(made))], "seconds")
+        result, run_at = self._result, datetime.fromisoformat(self._result.provenance["made"])
+        yield _gauge("last_run_timestamp_seconds", "When the monitor ran.", [({}, int(run_at.timestamp()))], "seconds")
         newest: list[Sample] = [({}, int(begin.timestamp())) for begin in result.newest[-1:]]
         yield _gauge("window_start_seconds", "Start of the window that the other gauges describe.", newest, "seconds")
         if result.last_usable is not None:

@@ -182,8 +182,8 @@ def _coloured(alert: Mapping[str, Any]) -> Text:
 def _table(result: Monitored, rows: pl.DataFrame, title: str) -> list[Part]:
     """Return a table of slices, and a line about those that it leaves out."""
     headings, lines = table_of(result, rows, SHOWN)
-    shown = table([f"{', '.join(result.by)} ({title})", *headings], lines)
+    slices = table([f"{', '.join(result.by)} ({title})", *headings], lines)
     if headings[-1] == "flags":
-        shown.columns[-1].justify = "left"
+        slices.columns[-1].justify = "left"
     n_more = len(rows) - len(lines)
-    return [shown, f"... and {counted(n_more, 'more slice')}: use --output to get all"] if n_more else [shown]
+    return [slices, f"... and {counted(n_more, 'more slice')}: use --output to get all"] if n_more else [slices]
