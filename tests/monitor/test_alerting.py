@@ -250,7 +250,7 @@ def test_a_year_in_a_state(tmp_path: Path, capsys: pytest.CaptureFixture) -> Non
     options = {"by": ["route"], "window": "day", "reference": REFERENCE, "alert_on": ["drop"]}
     rng, reported, week = np.random.default_rng(1), [], []
     for day in range(365):
-        nights.night(rng.binomial(60, 0.8 if day < 344 else 0.4) / 60)
+        nights.add(rng.binomial(60, 0.8 if day < 344 else 0.4) / 60)
         week.append(tmp_path / f"a-{day}.parquet")
         if len(week) == 7 or day == 364:
             result = es.monitor(nights.estimator, week, state=tmp_path / "state", **options)
