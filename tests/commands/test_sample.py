@@ -43,22 +43,21 @@ def test_sample_writes_a_file_to_fill_in_and_what_to_expect(
     assert shown[row["benchmark"]] == ["40", str(row["n_to_label"]), *(f"{one:.3f}" for one in numbers)]
 
 
-def test_wrong_calls_are_explained(estimator: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    call = ("sample", estimator, TINY.traces, "--by", "benchmark")
-    for n, file, fact in ((40, "a.xlsx", "--output: must end with .csv, .jsonl"), (4, "a.csv", "budget: 4 ")):
-        status, _, errors = run(capsys, *call, "-n", n, "-o", tmp_path / file)
-        assert (status, fact in errors) == (1, True)
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_page_or_a_file_is_named(estimator: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    status, _, errors = run(capsys, "sample", estimator, TINY.traces, "-n", 40)
-    assert (status, "--html" in errors) == (1, True)
-    features = tmp_path / "features.parquet"
-    run(capsys, "features", TINY.traces, "-o", features)
-    status, _, errors = run(capsys, "sample", estimator, features, "-n", 40, "--html", tmp_path / "a.html")
-    assert (status, "--html: needs the texts" in errors) == (1, True)
-    assert not (tmp_path / "a.html").exists()
+@pytest.mark.parametrize(
+    ("options", "fact"),
+    [
+        (["-n", 40, "-o", "a.xlsx"], "--output: must end with .csv, .jsonl"),
+        (["-n", 4, "-o", "a.csv"], "budget: 4 "),
+        (["-n", 40], "--html"),
+        (["-n", 40, "--html", "a.html"], "--html: needs the texts"),
+    ],
+)
+def test_wrong_calls_are_explained(estimator: Path, tmp_path: Path, capsys, monkeypatch, options, fact: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    run(capsys, "features", TINY.traces, "-o", "features.parquet")
+    status, _, errors = run(capsys, "sample", estimator, "features.parquet", *options)
+    assert (status, fact in errors) == (1, True)
+    assert [path.name for path in tmp_path.iterdir()] == ["features.parquet"]
 
 
 HOSTILE = "</script><script>document.title = 'hostile'</script><b>bold</b>"

@@ -1,11 +1,8 @@
 """config.yaml as a manual: beside each key stands its description, the one that editors and the site show, too."""
 
-import re
-
 import pytest
 import yaml
 
-from entropy_sentinel.estimators.settings import Estimation
 from made import config_comments, config_keys
 
 TEXT = config_comments.FILE.read_text()
@@ -24,13 +21,6 @@ def test_every_key_has_a_description() -> None:
     bare = [name for name, key in config_keys.keys().items() if not config_keys.meaning(key, definitions)]
     assert bare == []
     assert len(config_keys.keys()) > 100
-
-
-def test_a_comment_is_above_its_key() -> None:
-    message = re.search(r"((?: *# .*\n)+) *folds: ", TEXT)[1]
-    assert (
-        " ".join(message.replace("#", "").split()).lower() == f"{Estimation.model_fields['folds'].description}.".lower()
-    )
 
 
 @pytest.mark.parametrize(

@@ -52,11 +52,6 @@ def test_a_file_that_is_not_a_config_is_refused_by_name(tmp_path: Path, content:
     assert expected in str(error.value)
 
 
-def test_an_absent_file_is_named() -> None:
-    with pytest.raises(ConfigError, match=r"^none.yaml: cannot be read as YAML: .*No such file"):
-        read_config(["none.yaml"])
-
-
 def test_shared_values_count_towards_the_depth() -> None:
     value: Any = []
     levels = [value]

@@ -193,14 +193,6 @@ def test_answers_that_are_kept_are_of_use_to_the_same_questions_only(tmp_path: P
         assert len(engines) == left, column
 
 
-def test_parts_of_other_settings_are_not_used(tmp_path: Path, engines: list, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(generation, "PART_RESPONSES", 1)
-    engines.extend([CountingEngine(stop_after=2), CountingEngine()])
-    with pytest.raises(KeyboardInterrupt):
-        generate(tmp_path, 2)
-    assert set(GENERATIONS.read(generate(tmp_path, 2, seed=43))["run"]) == {0}
-
-
 def test_engines_of_all_runs_are_named(tmp_path: Path) -> None:
     for version in ("0.32.0", "0.33.0"):
         with Parts(tmp_path / "parts", GENERATIONS, "same") as parts:

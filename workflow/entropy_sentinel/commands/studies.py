@@ -14,7 +14,7 @@ from entropy_sentinel.frames import extensions
 from entropy_sentinel.frames.errors import ConfigError
 
 if TYPE_CHECKING:
-    from entropy_sentinel.config.sections import Config
+    pass
 Watch = Annotated[float | None, typer.Option(metavar="SECONDS", min=1, help="Repeat until the study is complete.")]
 StudyModel = Annotated[str, typer.Argument(metavar="MODEL", help="A model of the study.")]
 Benchmark = Annotated[str, typer.Argument(metavar="BENCHMARK", help="A benchmark of the study.")]
@@ -111,18 +111,14 @@ def show(
     config = load_made_study(configfile)
     judge = judge or config.run.judges[0]
     for axis, name in (("models", model), ("benchmarks", benchmark), ("judges", judge)):
-        _check(config, axis, name)
+        known = getattr(config.run, axis)
+        if name not in known:
+            raise ConfigError(f"'{name}' is not in run.{axis}: {', '.join(known)}")
     study = terminal.study_files(config, judge, model)
     if item is None:
         show(terminal.candidates(study, benchmark, max(1, tokens)))
     else:
         show(terminal.one_response(study, benchmark, (item, sample), by, tokens))
-
-
-def _check(config: "Config", axis: str, name: str) -> None:
-    known = getattr(config.run, axis)
-    if name not in known:
-        raise ConfigError(f"'{name}' is not in run.{axis}: {', '.join(known)}")
 
 
 def serve(

@@ -156,12 +156,12 @@ def model_rates(config: Config, files: StudyFiles) -> dict[str, tuple[Rates, str
 
 
 def _traces(config: Config, model: str, files: StudyFiles) -> Traces:
-    paths = [generations_file(config, model, benchmark) for benchmark in config.run.benchmarks]
-    return sum((_measured(path) for path in paths if path in files.modified), Traces())
-
-
-def _measured(path: Path) -> Traces:
-    sums = read(pl.scan_parquet(path).select(responses=pl.len(), tokens=pl.col("n_tokens").sum()))
-    if sums is None:
-        return Traces()
-    return Traces(sums["responses"].item(), sums["tokens"].item(), path.stat().st_size)
+    traces = Traces()
+    for benchmark in config.run.benchmarks:
+        path = generations_file(config, model, benchmark)
+        if path not in files.modified:
+            continue
+        sums = read(pl.scan_parquet(path).select(responses=pl.len(), tokens=pl.col("n_tokens").sum()))
+        if sums is not None:
+            traces += Traces(sums["responses"].item(), sums["tokens"].item(), path.stat().st_size)
+    return traces

@@ -230,7 +230,10 @@ def render_report(
         default=default,
         pages=pages,
         **_estimated(study, default),
-        **_missing(study),
+        failures=study.failures,
+        unjudged=dict.fromkeys(gap.benchmark for gap in study.unjudged),
+        gaps=gaps(study.domains),
+        share=f"{SHARE:.0%}",
         **_exhibits(tables, figures),
         judges=asked_judges(labels),
         savings=savings(labels),
@@ -265,15 +268,6 @@ def _estimated(study: Study, default: str) -> dict[str, Any]:
         "comparison": comparison(study.headlines),
         "label_count": label_count,
         "scopes": SCOPES,
-    }
-
-
-def _missing(study: Study) -> dict[str, Any]:
-    return {
-        "failures": study.failures,
-        "unjudged": dict.fromkeys(gap.benchmark for gap in study.unjudged),
-        "gaps": gaps(study.domains),
-        "share": f"{SHARE:.0%}",
     }
 
 

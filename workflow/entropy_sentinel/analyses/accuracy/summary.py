@@ -105,7 +105,9 @@ def summarise(
     title = f"Accuracy estimated from entropy, trained on {group.benchmarks} ({group.title})"
     parts = [_model(headline) for headline in headlines(estimates, sweep, group)]
     parts = parts or ["No results for this training group."]
-    first = [_verdicts(validations), *ambiguous, *_unlabelled(validations), *_unjudged(unjudged)]
+    first = [_verdicts(validations), *ambiguous, *_unlabelled(validations)]
+    if unjudged:
+        first.append("\n".join(["No label from the judge", *[f"  {gap.text}" for gap in unjudged]]))
     return "\n\n".join([*first, title, *parts]) + "\n"
 
 
@@ -136,13 +138,6 @@ def _unlabelled(validations: Sequence[ModelValidation]) -> list[str]:
     return [below("Domains without labels: estimated accuracy", text_table(headings, rows, "llrrrl"))]
 
 
-def _unjudged(unjudged: Sequence[UnjudgedBenchmark]) -> list[str]:
-    """Name the judges that could not label any response to a benchmark with references, and why."""
-    if not unjudged:
-        return []
-    return ["\n".join(["No label from the judge", *[f"  {gap.text}" for gap in unjudged]])]
-
-
 def estimate(domain: DomainResult) -> str:
     """Return a domain's estimate as text, in brackets if the domain is unlike all labelled ones."""
     shown = number(domain.estimated, ".2f")
@@ -152,6 +147,9 @@ def estimate(domain: DomainResult) -> str:
 def interval(domain: DomainResult) -> str:
     """Return the interval of a domain's estimate as text; "-" if it has no interval."""
     return "-" if domain.lower is None else f"{number(domain.lower, '.2f')} to {number(domain.upper, '.2f')}"
+
+
+_COMPARED = {True: "lower AEE than the estimator", False: "no lower AEE than the estimator", None: "not comparable"}
 
 
 def _model(headline: Headline) -> str:
@@ -168,7 +166,8 @@ def _model(headline: Headline) -> str:
     if chosen is not None:
         lines.append(_line("recommended", chosen.scores["held_out"], f"{chosen.method}: {chosen.reason}"))
     if headline.simple is not None:
-        lines.append(_line("best simple estimator", headline.simple_scores["held_out"], _verdict(headline)))
+        verdict = f"{headline.simple}: {_COMPARED[headline.simple_is_better]}"
+        lines.append(_line("best simple estimator", headline.simple_scores["held_out"], verdict))
     if headline.caution:
         lines.append(f"caution: {headline.caution}")
     return below(headline.model, lines)
@@ -184,8 +183,3 @@ def _line(title: str, score: Score, remark: str = "") -> str:
     reason = f"({score.reason})" if score.reason else ""
     parts = [f"{title:<21}  AEE {number(score.aee)}", f"rho {score.rho_text}", reason, remark]
     return "   ".join(filter(None, parts))
-
-
-def _verdict(headline: Headline) -> str:
-    better = {True: "lower AEE than the estimator", False: "no lower AEE than the estimator", None: "not comparable"}
-    return f"{headline.simple}: {better[headline.simple_is_better]}"

@@ -108,14 +108,10 @@ class EstimatesFile(TypedDict):
 
 def write_judged(files: Sequence[EstimatesFile], groups: Groups, judged_output: str, errors_output: str) -> None:
     """Write both frames for the training groups shown."""
-    estimates = pl.concat([_estimates(**file) for file in files])
+    estimates = pl.concat(ESTIMATES.read(file["path"]).with_columns(judge=pl.lit(file["judge"])) for file in files)
     own = {group.group: group.estimator for group in training_groups(groups)}
     JUDGED.write(judged(estimates, own), judged_output, {})
     ERRORS.write(errors(estimates, own), errors_output, {})
-
-
-def _estimates(judge: str, path: str) -> pl.DataFrame:
-    return ESTIMATES.read(path).with_columns(judge=pl.lit(judge))
 
 
 def judged(estimates: pl.DataFrame, own: Mapping[str, str]) -> pl.DataFrame:

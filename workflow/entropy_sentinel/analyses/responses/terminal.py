@@ -100,9 +100,9 @@ def one_response(study: ModelFiles, benchmark: str, which: Which, by: str, liste
     estimator = estimator_of(study.scores, study.estimator)
     responses = read_responses(files, [which], estimator, most_tokens=10**9, alternatives=_ALTERNATIVES)
     if not responses:
+        first = pl.scan_parquet(files.generations, glob=False).select("item_id").head(1).collect().item()
         raise InputError(
-            f"{files.generations}: has no response to item '{which[0]}', sample {which[1]}; ids look like "
-            f"'{_first_item(files)}'"
+            f"{files.generations}: has no response to item '{which[0]}', sample {which[1]}; ids look like '{first}'"
         )
     response = responses[0]
     missing = None if response.has_token_texts else TokenTexts(read_provenance(files.generations)).missing
@@ -148,7 +148,3 @@ def _estimator(estimator: str | None, p: str = "") -> str:
     if estimator is None:
         return "There is no P(correct): no estimator that gives one is kept, or it has not been built yet."
     return f"P(correct){p} by {title(estimator)}."
-
-
-def _first_item(files: ResponseFiles) -> str:
-    return str(pl.scan_parquet(files.generations, glob=False).select("item_id").head(1).collect().item())
