@@ -155,7 +155,7 @@ def _same_of(rows: pl.DataFrame) -> tuple[float, float]:
 def write_audit(figures: Audit, folder: Path) -> list[Path]:
     """Write `agreement.csv`, `domains.csv` and `report.json`, which has everything."""
     rates = {name: getattr(figures, name)._asdict() for name in _RATES}
-    whole = {
+    content = {
         "about": figures.about,
         "answers": figures.counts,
         "covered": figures.covered,
@@ -166,7 +166,7 @@ def write_audit(figures: Audit, folder: Path) -> list[Path]:
     agreement, domains, report = folder / "agreement.csv", folder / "domains.csv", folder / "report.json"
     write_table(figures.agreement, agreement)
     write_table(figures.domains, domains)
-    write_whole(report, json.dumps(whole, indent=2) + "\n")
+    write_whole(report, json.dumps(content, indent=2) + "\n")
     return [agreement, domains, report]
 
 

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from functools import reduce
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -64,15 +65,14 @@ def unversioned(config: Config) -> list[str]:
     Responses and labels cost GPU time or money, so a version replaces the hash of their code: an edit alone rebuilds
     nothing.
     """
-    run = config.run
-    judges = [name for judge in run.judges for one in run.benchmarks for name in config.basic_judges(judge, one)]
-    kinds: dict[type, str] = {}
+    run, kinds = config.run, dict[type, str]()
     for name in run.models:
         if config.models[name].ENGINE:
             kinds.setdefault(type(config.models[name]), f"models.{name}: edits of its code regenerate no responses")
-    for name in judges if config.reads_labels else ():
-        if not config.judges[name].IMPORTED:
-            kinds.setdefault(type(config.judges[name]), f"judges.{name}: edits of its code rebuild no labels")
+    for judge, benchmark in product(run.judges, run.benchmarks) if config.reads_labels else ():
+        for name in config.basic_judges(judge, benchmark):
+            if not config.judges[name].IMPORTED:
+                kinds.setdefault(type(config.judges[name]), f"judges.{name}: edits of its code rebuild no labels")
     lines = []
     for kind, effect in kinds.items():
         if lacks_version(kind):

@@ -201,14 +201,14 @@ def benchmark_settings(config: Config, benchmark: str) -> ItemsSettings:
     """Return the settings that the rows of a benchmark depend on."""
     settings = config.benchmarks[benchmark]
     unset = {key for key in settings.LATER if not getattr(settings, key)}
-    made = {
+    job = {
         "version": BENCHMARK_VERSION,
         "benchmark": benchmark,
         "limit": item_limit(config, benchmark),
         "seed": config.seed,
         **settings.model_dump(exclude={*settings.BESIDE, *unset}),
     }
-    return cast(ItemsSettings, made)
+    return cast(ItemsSettings, job)
 
 
 def item_limit(config: Config, benchmark: str) -> int | None:

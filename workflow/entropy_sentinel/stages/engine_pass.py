@@ -178,10 +178,10 @@ def _asked(part: pl.DataFrame, engine: TokenIdEngine, settings: PassSettings, as
 
 def _parts(responses: pl.DataFrame, per_item: bool) -> list[pl.DataFrame]:
     """Return parts of successive responses with PART_TOKENS tokens, at least one response; or whole items."""
-    whole = ["item_id"] if per_item else RESPONSE
-    tokens = responses.group_by(whole, maintain_order=True).agg(pl.col("n_tokens").cast(pl.Int64).sum())
-    parts = tokens.select(*whole, part=(pl.col("n_tokens").cum_sum() - 1) // PART_TOKENS)
-    numbered = responses.join(parts, on=whole, how="left", maintain_order="left")
+    unit = ["item_id"] if per_item else RESPONSE
+    tokens = responses.group_by(unit, maintain_order=True).agg(pl.col("n_tokens").cast(pl.Int64).sum())
+    parts = tokens.select(*unit, part=(pl.col("n_tokens").cum_sum() - 1) // PART_TOKENS)
+    numbered = responses.join(parts, on=unit, how="left", maintain_order="left")
     return numbered.partition_by("part", maintain_order=True, include_key=False)
 
 

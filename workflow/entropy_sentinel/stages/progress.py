@@ -30,7 +30,7 @@ class Progress:
         self._done = self._tokens = 0
         self._start = self._last = time.monotonic()
         # At the previous line: all tokens, and the running responses.
-        self._made = self._beside = 0
+        self._earlier_tokens = self._earlier_running = 0
 
     def count_response(self, tokens: int) -> None:
         """Count a response that has ended."""
@@ -40,10 +40,10 @@ class Progress:
         """Return a line with the progress, and the speed since the previous line."""
         now = time.monotonic()
         lengths = list(self._under_way())[: self._total - self._done]
-        made = self._tokens + sum(lengths)
-        speed = max(made - self._made, 0) / max(now - self._last, 1e-9)
+        tokens = self._tokens + sum(lengths)
+        speed = max(tokens - self._earlier_tokens, 0) / max(now - self._last, 1e-9)
         left = self._left(lengths, speed)
-        self._made, self._beside, self._last = made, len(lengths), now
+        self._earlier_tokens, self._earlier_running, self._last = tokens, len(lengths), now
         shown = f", {len(lengths):,} under way with {counted(sum(lengths), 'token')} so far" if any(lengths) else ""
         return f"{self._done:,} of {counted(self._total, 'response')}{shown}; {_speed(speed)}{left}"
 
@@ -66,7 +66,7 @@ class Progress:
         if left == len(lengths):
             if self._longest is None:
                 return ""
-            steps_per_s = speed / max(len(lengths), self._beside)
+            steps_per_s = speed / max(len(lengths), self._earlier_running)
             return f", at most {(self._longest - min(lengths)) / steps_per_s:,.0f} s left"
         if self._done < len(lengths):
             return ""

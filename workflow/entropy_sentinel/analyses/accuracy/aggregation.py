@@ -23,8 +23,8 @@ IQR_NOTE = f"IQR: interquartile range, for at least {_FEWEST_FOR_IQR} values."
 
 def signals_in(auroc: pl.DataFrame) -> dict[str, Signal]:
     """Return the signals of a frame AUROC by name, always including the features."""
-    there = {*FEATURES, *auroc["feature"].unique()}
-    return {name: signal for name, signal in SIGNALS.items() if name in there}
+    names = {*FEATURES, *auroc["feature"].unique()}
+    return {name: signal for name, signal in SIGNALS.items() if name in names}
 
 
 def confident_signals(signals: Mapping[str, Signal]) -> str:

@@ -43,10 +43,10 @@ def published_values(file: str) -> pl.DataFrame:
 
 def _comparable(sweep: pl.DataFrame, scope: str = "all") -> pl.DataFrame:
     """Return the results of the paper's models over its ten benchmarks, with `rho` renamed to `spearman`."""
-    whole = (pl.col("scope") == "all") & (pl.col("n_domains") == N_BENCHMARKS)
-    there = sweep.filter(whole).select("model", "group", "estimator")
+    is_comparable = (pl.col("scope") == "all") & (pl.col("n_domains") == N_BENCHMARKS)
+    comparable = sweep.filter(is_comparable).select("model", "group", "estimator")
     rows = sweep.filter(pl.col("scope") == scope, pl.col("model").is_in(paper_models()))
-    return rows.join(there, on=["model", "group", "estimator"], how="semi").select(
+    return rows.join(comparable, on=["model", "group", "estimator"], how="semi").select(
         "model", "group", "k", "estimator", "aee", spearman="rho"
     )
 
@@ -106,9 +106,9 @@ def methods_over_models(sweep: pl.DataFrame) -> pl.DataFrame:
 def _whole_sweep(sweep: pl.DataFrame) -> pl.DataFrame:
     """Return the 48 configurations' results for the models and group sizes where every group was run."""
     rows = _comparable(fully_swept(sweep))
-    ran = pl.col("group").n_unique().over("model", "k")
-    every = pl.col("k").replace_strict({k: comb(N_BENCHMARKS, k) for k in range(1, LARGEST_K + 1)})
-    return rows.filter(ran == every)
+    n_run = pl.col("group").n_unique().over("model", "k")
+    n_groups = pl.col("k").replace_strict({k: comb(N_BENCHMARKS, k) for k in range(1, LARGEST_K + 1)})
+    return rows.filter(n_run == n_groups)
 
 
 def by_size(sweep: pl.DataFrame) -> pl.DataFrame:

@@ -58,21 +58,21 @@ def _figure(panels: Sequence[ModelPanel], legend_title: str, label: str, columns
     rows = math.ceil(len(panels) / columns)
     height = (width + 0.2) * rows + 0.7
     figure = new_figure(width * columns, height, label)
-    every = figure.subplots(rows, columns, squeeze=False).flatten()
-    for axes in every[len(panels) :]:
+    all_axes = figure.subplots(rows, columns, squeeze=False).flatten()
+    for axes in all_axes[len(panels) :]:
         axes.remove()
     limits = _limits(panels)
-    for axes, panel in zip(every, panels, strict=False):
+    for axes, panel in zip(all_axes, panels, strict=False):
         _frame(axes, panel, *limits)
         axes.set_title(wrapped(panel.title, 10, width - _BESIDE_TITLE), fontsize=10)
-    for axes in every[len(panels) - columns : len(panels)]:
+    for axes in all_axes[len(panels) - columns : len(panels)]:
         axes.set_xlabel("True accuracy")
-    for axes in every[::columns]:
+    for axes in all_axes[::columns]:
         axes.set_ylabel("Estimated accuracy")
-    legend = _legend(figure, legend_of(every[: len(panels)]), legend_title, narrow=width == _NARROW)
+    legend = _legend(figure, legend_of(all_axes[: len(panels)]), legend_title, narrow=width == _NARROW)
     figure.set_figheight(height + max(0.0, legend.get_window_extent().height / figure.dpi - _LEGEND))
     figure.draw_without_rendering()  # settles the layout, which the places of the names depend on
-    for axes, panel in zip(every, panels, strict=False):
+    for axes, panel in zip(all_axes, panels, strict=False):
         size = 9 if columns == 1 else 7.5
         name_points(axes, list(panel.named.values()), list(panel.named), size, panel.bars)
     return figure
@@ -245,8 +245,8 @@ def figure_validation(validations: Sequence[ModelValidation], label: str) -> Dra
 def _heading(validation: ModelValidation) -> str:
     rho = "" if validation.headline_rho is None else f", rho {number(validation.headline_rho)}"
     first = f"{validation.model}: {validation.verdict}\nAEE {number(validation.recommended.aee)}{rho}"
-    whole = validation.new_groups
-    return first if whole is None else f"{first}\nanother benchmark: {whole.verdict}, AEE {number(whole.aee)}"
+    groups = validation.new_groups
+    return first if groups is None else f"{first}\nanother benchmark: {groups.verdict}, AEE {number(groups.aee)}"
 
 
 def _draw_ends(axes: Axes, validation: ModelValidation) -> None:

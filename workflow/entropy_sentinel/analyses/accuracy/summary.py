@@ -175,8 +175,9 @@ def _model(headline: Headline) -> str:
 
 def labels(row: dict[str, int]) -> str:
     """Return the number of labelled responses, followed by the number of all responses if that is larger."""
-    every = row["n_labelled"] == row["n_rows"]
-    return str(row["n_labelled"]) if every else f"{row['n_labelled']} of {row['n_rows']}"
+    if row["n_labelled"] == row["n_rows"]:
+        return str(row["n_labelled"])
+    return f"{row['n_labelled']} of {row['n_rows']}"
 
 
 def _line(title: str, score: Score, remark: str = "") -> str:

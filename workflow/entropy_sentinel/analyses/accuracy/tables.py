@@ -135,8 +135,8 @@ def _partial_notes(validations: Sequence[ModelValidation]) -> list[str]:
         for count, titles in titles_by_count.items():
             if count >= n_domains:
                 continue
-            every = len(titles) == len(validation.methods) > 1
-            which = "every method" if every else listed(titles, _MOST_NAMED, "; ")
+            are_all = len(titles) == len(validation.methods) > 1
+            which = "every method" if are_all else listed(titles, _MOST_NAMED, "; ")
             note = f"{which} could estimate {count} of {n_domains} domains."
             models_by_note.setdefault(note, []).append(validation.model)
     return [f"{', '.join(models)}: {note}" for note, models in models_by_note.items()]

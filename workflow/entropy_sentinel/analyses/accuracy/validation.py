@@ -122,12 +122,11 @@ class ModelValidation:
     @property
     def answers(self) -> list[tuple[str, str, Sequence[str]]]:
         """Each verdict with the new domains it applies to and its reasons; two verdicts if benchmarks have kinds."""
-        whole = self.new_groups
-        if whole is None:
+        if self.new_groups is None:
             return [("", self.verdict, self.reasons)]
         return [
             (" (kinds of a known benchmark)", self.verdict, self.reasons),
-            (" (another benchmark)", whole.verdict, whole.reasons),
+            (" (another benchmark)", self.new_groups.verdict, self.new_groups.reasons),
         ]
 
     @property

@@ -189,8 +189,8 @@ def estimator_of(scores: str | Path | None, preferred: str | None) -> str | None
     """Return the estimator whose P(correct) is used: the preferred one, else the file's first; null without one."""
     if scores is None:
         return None
-    there = SCORES.read(scores, ["estimator"])["estimator"].unique(maintain_order=True).to_list()
-    return preferred if preferred in there else next(iter(there), None)
+    names = SCORES.read(scores, ["estimator"])["estimator"].unique(maintain_order=True).to_list()
+    return preferred if preferred in names else next(iter(names), None)
 
 
 # Kinds of responses: which labels (null for any), and whether the most certain come first.

@@ -52,8 +52,8 @@ class ModelFiles:
         traces, labels = self.generations.format(benchmark=benchmark), self.labels.format(benchmark=benchmark)
         if not Path(traces).is_file():
             raise InputError(f"{traces}: does not exist; build it with: snakemake generations")
-        there = labels if Path(labels).is_file() else None
-        return ResponseFiles(self.items.format(benchmark=benchmark), traces, there, self.scores)
+        known_labels = labels if Path(labels).is_file() else None
+        return ResponseFiles(self.items.format(benchmark=benchmark), traces, known_labels, self.scores)
 
 
 def study_files(config: Config, judge: str, model: str) -> ModelFiles:
