@@ -14,11 +14,18 @@ from a_study import Study
 from attack_cases import PLANTED, Case, attack, cases, expand, text
 from fake_api import Answer, completion, fake_api, ok, quiet_litellm
 
+from entropy_sentinel.chat.ledger import Ledger, Terms
 from entropy_sentinel.chat.sending import Sender
 from entropy_sentinel.config.generations import announce_servers
 from entropy_sentinel.frames.generation import GENERATIONS
 
 pytestmark = [quiet_litellm, pytest.mark.slow]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _loaded() -> None:
+    """A sender loads LiteLLM, which takes seconds that are none of the first case's."""
+    Sender("models.theirs.api", "hosted_vllm/tiny", None, 1, 0, Ledger(None, Terms()))
 
 
 def answer(data: dict[str, Any]) -> Answer:

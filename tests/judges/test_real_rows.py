@@ -53,21 +53,13 @@ def load(benchmark: str, file: str, tmp_path: Path) -> tuple[pl.DataFrame, dict]
     return BENCHMARKS.read(output), read_provenance(output)
 
 
-@pytest.mark.parametrize(
-    ("benchmark", "file", "items", "left_out", "duplicates", "row", "reference"),
-    [(name, f"{file}.jsonl.gz", *rest) for name, file, *rest in REAL]
-    + [(name, f"shape-only/{file}.shape.jsonl", *rest) for name, file, *rest in SHAPES],
-)
-def test_items_of_a_file(
-    benchmark: str,
-    file: str,
-    items: int,
-    left_out: dict[str, int],
-    duplicates: int,
-    row: int,
-    reference: str,
-    tmp_path: Path,
-) -> None:
+CASES = [(name, f"{file}.jsonl.gz", *rest) for name, file, *rest in REAL]
+CASES += [(name, f"shape-only/{file}.shape.jsonl", *rest) for name, file, *rest in SHAPES]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[file for _, file, *_ in CASES])
+def test_items_of_a_file(case: tuple, tmp_path: Path) -> None:
+    benchmark, file, items, left_out, duplicates, row, reference = case
     frame, provenance = load(benchmark, file, tmp_path)
     assert len(frame) == provenance["items_in_source"] == items
     assert provenance["left_out"] == left_out

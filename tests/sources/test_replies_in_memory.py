@@ -85,7 +85,7 @@ def test_frames_of_polars_pandas_and_arrow(tmp_path: Path) -> None:
 
 
 def test_numbers_of_numpy_and_what_pandas_misses(tmp_path: Path) -> None:
-    """Arrays in cells, a NaN where there is no user, a Timestamp, a nullable integer."""
+    """Arrays in cells, a NaN for a missing value, a Timestamp, a nullable integer."""
     rows = [
         {
             **record,
@@ -95,7 +95,7 @@ def test_numbers_of_numpy_and_what_pandas_misses(tmp_path: Path) -> None:
         for record in RECORDS
     ]
     table = pd.DataFrame(rows)
-    table["user"] = table["user"].where(table["user"].notna(), float("nan"))
+    table["tier"] = ["free", float("nan")] * 4
     table["seed"] = pd.array([7, None] * 4, dtype="Int64")
     table["when"] = pd.to_datetime(table["time"])
     result = es.read_logs(table)
@@ -103,6 +103,7 @@ def test_numbers_of_numpy_and_what_pandas_misses(tmp_path: Path) -> None:
         result.select(from_file(tmp_path, RECORDS).columns).drop("seed"), from_file(tmp_path, RECORDS).drop("seed")
     )
     assert result["seed"].to_list() == [7, -1] * 4
+    assert result["tier"].to_list() == ["free", None] * 4
     assert result["when"][0] == BEGIN
 
 

@@ -22,7 +22,7 @@ ROWS = [
     {"q": "", "a": "#### 5", "image": ""},
     {"q": "What is 2 + 2?", "a": "no mark", "image": []},
     {"q": "What is 1 + 1?", "a": "#### 2", "image": []},
-    {"q": " What {is} 3 + 3? ", "a": "#### 6 ", "image": ""},
+    {"q": " What {is} 3 + 3? ", "a": "not\n#### 5 but\n#### 6 ", "image": ""},
 ]
 
 
