@@ -11,8 +11,6 @@ from entropy_sentinel.analyses import accuracy
 from entropy_sentinel.statistics import intervals
 from entropy_sentinel.statistics.intervals import Residuals
 
-pytestmark = pytest.mark.slow
-
 MANY = 10**9
 FOUR = Residuals([0.55, 0.45, 0.52, 0.6], [0.5] * 4, [MANY] * 4, n_training=4)
 
@@ -50,21 +48,6 @@ def test_a_large_slice_has_no_narrower_one_and_domains_differ_in_size() -> None:
     chance = stats.norm.ppf(0.8) ** 2 * 0.25 / 96
     errors = sorted([0.05, 0.05, math.sqrt(0.02**2 + chance), math.sqrt(0.1**2 + chance)])
     assert residuals.conformal([0.5], [96], 0.6).upper[0] == pytest.approx(0.5 + errors[2], abs=5e-4)
-
-
-@pytest.mark.parametrize("error", [0.0, 0.03, 0.08])
-@pytest.mark.parametrize("n", [20, 50, 200, 5000])
-def test_slices_of_any_size_are_covered(n: int, error: float) -> None:
-    """Ten domains of 200 labels, an estimator of this error, 90 %: at least that, three standard errors aside."""
-    rng, held, draws = np.random.default_rng(n), 0, 2000
-    for _ in range(draws):
-        p = rng.uniform(0.2, 0.8, 11)
-        estimated = np.clip(p + error * rng.normal(size=11), 0, 1)
-        seen = rng.binomial([200] * 10 + [n], p) / [*[200] * 10, n]
-        residuals = Residuals(estimated[:10], seen[:10], [200] * 10, 10)
-        lower, upper, _ = residuals.intervals(estimated[10:], [n], 0.9)
-        held += lower[0] <= seen[10] <= upper[0]
-    assert held / draws >= 0.9 - 3 * math.sqrt(0.09 / draws)
 
 
 def test_above_the_level_that_k_domains_reach_there_is_no_conformal_interval() -> None:
@@ -108,22 +91,6 @@ def test_a_level_is_a_share(level: float) -> None:
         Residuals([], [], [], 2).intervals([0.5], [10], level)
 
 
-@pytest.mark.parametrize(("k", "level"), [(4, 0.8), (9, 0.8), (9, 0.9), (19, 0.95)])
-def test_where_domains_are_alike_conformal_intervals_hold_as_often_as_they_say(k: int, level: float) -> None:
-    """Errors of any shape, the same for all domains, and sampling of 200 responses each: 3,000 worlds."""
-    rng, held = np.random.default_rng(k), 0
-    for _ in range(3000):
-        true = rng.uniform(0.2, 0.8, k + 1)
-        estimated = np.clip(true + 0.12 * rng.standard_t(3, k + 1) / math.sqrt(3), 0, 1)
-        seen = rng.binomial(200, true) / 200
-        residuals = Residuals(estimated[:k], seen[:k], [200] * k, k)
-        lower, upper, _ = residuals.conformal(estimated[k:], [200], level)
-        held += lower[0] <= seen[k] <= upper[0]
-    # At least the level, and at most 1 / (k + 1) more; give or take three standard errors.
-    slack = 3 * math.sqrt(level * (1 - level) / 3000)
-    assert level - slack <= held / 3000 <= level + 1 / (k + 1) + slack
-
-
 @pytest.mark.parametrize("groups", [None, list("aabbcdddd"), list("aaaaaaaab"), list("abcdefghi")])
 @pytest.mark.parametrize("n_training", [9, 2])
 def test_held_out_intervals_are_those_of_the_other_domains(groups: list[str] | None, n_training: int) -> None:
@@ -142,3 +109,36 @@ def test_one_domain_leaves_the_prior() -> None:
     one = Residuals([0.5], [0.4], [100], n_training=1)
     assert one.held_out(0.9).basis == "prior"
     assert one.held_out(0.9).upper == pytest.approx(one.without(0).intervals([0.5], [100], 0.9).upper)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("error", [0.0, 0.03, 0.08])
+@pytest.mark.parametrize("n", [20, 50, 200, 5000])
+def test_slices_of_any_size_are_covered(n: int, error: float) -> None:
+    """Ten domains of 200 labels, an estimator of this error, 90 %: at least that, three standard errors aside."""
+    rng, held, draws = np.random.default_rng(n), 0, 2000
+    for _ in range(draws):
+        p = rng.uniform(0.2, 0.8, 11)
+        estimated = np.clip(p + error * rng.normal(size=11), 0, 1)
+        seen = rng.binomial([200] * 10 + [n], p) / [*[200] * 10, n]
+        residuals = Residuals(estimated[:10], seen[:10], [200] * 10, 10)
+        lower, upper, _ = residuals.intervals(estimated[10:], [n], 0.9)
+        held += lower[0] <= seen[10] <= upper[0]
+    assert held / draws >= 0.9 - 3 * math.sqrt(0.09 / draws)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("k", "level"), [(4, 0.8), (9, 0.8), (9, 0.9), (19, 0.95)])
+def test_where_domains_are_alike_conformal_intervals_hold_as_often_as_they_say(k: int, level: float) -> None:
+    """Errors of any shape, the same for all domains, and sampling of 200 responses each: 3,000 worlds."""
+    rng, held = np.random.default_rng(k), 0
+    for _ in range(3000):
+        true = rng.uniform(0.2, 0.8, k + 1)
+        estimated = np.clip(true + 0.12 * rng.standard_t(3, k + 1) / math.sqrt(3), 0, 1)
+        seen = rng.binomial(200, true) / 200
+        residuals = Residuals(estimated[:k], seen[:k], [200] * k, k)
+        lower, upper, _ = residuals.conformal(estimated[k:], [200], level)
+        held += lower[0] <= seen[k] <= upper[0]
+    # At least the level, and at most 1 / (k + 1) more; give or take three standard errors.
+    slack = 3 * math.sqrt(level * (1 - level) / 3000)
+    assert level - slack <= held / 3000 <= level + 1 / (k + 1) + slack
