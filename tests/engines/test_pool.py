@@ -292,6 +292,20 @@ def test_what_an_engine_has_forked_ends_with_it_also_without_an_environment_that
     assert gone(child)
 
 
+def test_the_last_engine_of_a_run_may_end_while_another_begins(run: EngineRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    hold, held = EngineRun.hold_folder, list[int]()
+
+    def hold_and_lose(run: EngineRun) -> int:
+        held.append(hold(run))
+        if len(held) == 1:
+            run.folder.rmdir()
+        return held[-1]
+
+    monkeypatch.setattr(EngineRun, "hold_folder", hold_and_lose)
+    assert engine_of(job(run)) > 0
+    assert len(held) == 2
+
+
 def test_gpus_of_another_run_are_waited_for(
     run: EngineRun, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

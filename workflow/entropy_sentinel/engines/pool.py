@@ -270,9 +270,9 @@ def _start(
 ) -> tuple[Lease, int]:
     """Start an engine that owns these devices; return its lease and process id."""
     _clear_dead_runs(run)
-    lock_of_folder = run.hold_folder()
+    lock_of_folder, folder = _new_folder(run, key)
     try:
-        lease = _new_engine(run, key, {"settings": settings, "threads": threads})
+        lease = _new_engine(run, folder, {"settings": settings, "threads": threads})
         log.info("starting an engine for models.%s %s", settings["model"], " ".join(claim.devices))
         locks = [lock_of_folder, *(lock_of_device.fileno() for lock_of_device in claim.locks)]
         return lease, start(run, lease.folder, _environment(run, lease.folder, claim), locks)
@@ -280,13 +280,28 @@ def _start(
         os.close(lock_of_folder)  # the engine has inherited it
 
 
-def _new_engine(run: EngineRun, key: str, settings: dict[str, Any]) -> Lease:
-    """Return the lease of a new engine's folder."""
-    folder = run.folder / f"{key}-{uuid.uuid4().hex[:4]}"
-    # Under another name until it is locked, because any job may end an idle engine.
-    new = folder.with_name(f".{folder.name}")
+def _new_folder(run: EngineRun, key: str) -> tuple[int, Path]:
+    """Return the descriptor that holds the folder of the run, and a new engine's folder in it.
+
+    Its name begins with a dot until the engine is locked, because any job may end an idle engine.
+    """
+    while True:
+        descriptor = run.hold_folder()
+        folder = run.folder / f".{key}-{uuid.uuid4().hex[:4]}"
+        try:
+            with run.writing(), suppress(FileNotFoundError):  # the last engine has ended, and deleted the run's folder
+                folder.mkdir(mode=0o700)
+                return descriptor, folder
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+
+
+def _new_engine(run: EngineRun, new: Path, settings: dict[str, Any]) -> Lease:
+    """Return the lease of a new engine, whose folder gets its own name."""
+    folder = new.with_name(new.name.removeprefix("."))
     with run.writing():
-        new.mkdir(mode=0o700)
         (new / SETTINGS).write_text(json.dumps(settings))
         lock = (new / LOCK).open("a")
         fcntl.flock(lock.fileno(), fcntl.LOCK_EX)
