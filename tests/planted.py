@@ -10,6 +10,8 @@ Exits with 1 if a regression was not noticed. A test sees that each text occurs 
 import importlib
 import multiprocessing
 import os
+import signal
+import subprocess
 import sys
 import tempfile
 import traceback
@@ -33,6 +35,8 @@ LIBRARIES = [
     "typer",
     "rich",
 ]
+# After which a regression's tests are ended, in seconds: a regression may loop.
+LONGEST_S = 900
 OWN = tuple(str(ROOT / name) for name in ("workflow", "tests", "papers", "demo", "docs", "examples"))
 
 
@@ -101,6 +105,7 @@ def _run_pytest(folder: Path, tests: list[str], output: int) -> NoReturn:
             if name != "__main__" and str(getattr(module, "__file__", None)).startswith(OWN):
                 del sys.modules[name]
         sys.path[:] = [str(folder / "workflow"), *(path for path in sys.path if not path.startswith(OWN))]
+        signal.alarm(LONGEST_S)
         code = pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-m", "not long", *tests])
     except BaseException:
         traceback.print_exc()
@@ -128,10 +133,15 @@ def outcome(folder: Path, planted: Planted) -> str:
 def in_free_copy(planted: Planted) -> str:
     """The outcome in this process's own copy of the project."""
     copy = Path(os.environ["PLANTED_COPIES"], multiprocessing.current_process().name)
-    if not copy.exists():
-        copy.mkdir()
-        Project(copy, [])
-    return outcome(copy, planted)
+    return outcome(copy if copy.exists() else new_copy(copy), planted)
+
+
+def new_copy(folder: Path) -> Path:
+    """Copy the project to a folder, as a repository: some tests copy what it tracks."""
+    Project(folder, [])
+    for command in (["init", "--quiet"], ["add", "--all"]):
+        subprocess.run(["git", *command], cwd=folder, check=True)
+    return folder
 
 
 def main(words: list[str]) -> int:
@@ -140,7 +150,7 @@ def main(words: list[str]) -> int:
         importlib.import_module(library)
     with tempfile.TemporaryDirectory() as scratch:
         os.environ["PLANTED_COPIES"] = scratch
-        untouched = Project(Path(scratch, "untouched"), []).folder
+        untouched = new_copy(Path(scratch, "untouched"))
         if before := failures(untouched, sorted({_path(name) for planted in chosen for name in planted.tests})):
             sys.exit(f"with nothing planted a test fails:\n{before}")
         with multiprocessing.get_context("fork").Pool(os.cpu_count()) as pool:

@@ -368,9 +368,10 @@ def write_features(
         suffix = f"-top{kind[LOGPROBS.index('top_k_returned')]}" if len(kinds) > 1 else ""
         targets[f"output of {_words(kind)}"] = Path(path).with_stem(f"{Path(path).stem}{suffix}")
     check_outputs(targets, inputs)
+    # Responses without features may have none of the kinds; they are written to the first file.
+    without_file = ~pl.any_horizontal([_is_of_kind(kind) for *kind, _ in kinds])
     for number, ((*kind, _), target) in enumerate(zip(kinds, targets.values(), strict=True)):
-        # Responses without features are written to the first file.
-        rows = features.filter(_is_of_kind(kind) | (pl.col("reason").is_not_null() & (number == 0)))
+        rows = features.filter(_is_of_kind(kind) | (without_file & (number == 0)))
         origin = dict(zip(LOGPROBS, kind, strict=True))
         known = {**(facts or {}), **origin, "missing_mass": missing_mass(rows)}
         FEATURE_FRAME.write(rows.drop(LOGPROBS), target, known)
