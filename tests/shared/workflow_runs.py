@@ -45,8 +45,11 @@ class Project:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Of a run. The copy comes before an editable installation of the project that this is a copy of."""
-        return {"PYTHONPATH": str(self.folder / "workflow")} | os.environ | {"PYTHONWARNINGS": "default"}
+        """Of a run. The copy comes before the project that this is a copy of, installed or on PYTHONPATH."""
+        path = os.environ.get("PYTHONPATH")
+        if path in (None, str(ROOT / "workflow")):
+            path = str(self.folder / "workflow")
+        return os.environ | {"PYTHONPATH": path, "PYTHONWARNINGS": "default"}
 
     def arguments(self, *further: str) -> list[str]:
         """What Snakemake is told."""
