@@ -16,10 +16,9 @@ use rule cpu_job as compared_page with:
             allow_missing=True,
         ),
     output:
+        # Without a name: the function finds their folder beside the page.
+        expand(f"{RESULTS}/{{judge}}/compared/tables/table_compared.{{kind}}", kind=TABLE_KINDS, allow_missing=True),
         page=COMPARED_PAGE,
-        tables=expand(
-            f"{RESULTS}/{{judge}}/compared/tables/table_compared.{{kind}}", kind=TABLE_KINDS, allow_missing=True
-        ),
     log:
         f"{LOGS}/{{judge}}/compared_page.log",
     params:
