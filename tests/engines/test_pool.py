@@ -276,7 +276,7 @@ def test_an_engine_owns_its_gpus_until_it_ends(run: EngineRun, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("is_killed", [False, True])
-def test_what_an_engine_has_forked_ends_with_it_also_without_an_environment_that_can_be_read(
+def test_renamed_child_processes_end_with_their_engine(
     run: EngineRun, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, is_killed: bool
 ) -> None:
     monkeypatch.setenv(LISTED, f"GPU-{os.getpid()}-y")

@@ -297,3 +297,20 @@ def auroc_frame(models: list[str]) -> pl.DataFrame:
 def draw_figure(name: str, inputs: dict[str, Any]) -> Drawing:
     """The figure of the catalogue of this name."""
     return draw(name, figures.FIGURE_FUNCTIONS, inputs)
+
+
+def generation_facts(models: Sequence[str], benchmarks: Sequence[str]) -> list[dict[str, Any]]:
+    """The facts that files of generations record, for each model and benchmark."""
+    facts = {
+        "revision": None,
+        "sampling": {"temperature": 0.5, "max_tokens": 128},
+        "engine": "vllm",
+        "engine_version": "0.11.0",
+        "logprobs_mode": "raw_logprobs",
+    }
+    records = []
+    for model in models:
+        for benchmark in benchmarks:
+            own = {"model": model, "benchmark": benchmark, "weights": f"models/{model}"}
+            records.append({**own, **facts, "prompts_hash": f"hash of {benchmark}"})
+    return records

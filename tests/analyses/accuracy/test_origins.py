@@ -1,22 +1,10 @@
 """What was run, sorted into what is shared and what differs."""
 
+from frames import generation_facts
+
 from entropy_sentinel.analyses.accuracy.origins import miscounts, origins
 
-GENERATIONS = [
-    {
-        "model": model,
-        "benchmark": benchmark,
-        "weights": f"models/{model}",
-        "revision": None,
-        "sampling": {"temperature": 0.5, "max_tokens": 128},
-        "engine": "vllm",
-        "engine_version": "0.11.0",
-        "logprobs_mode": "raw_logprobs",
-        "prompts_hash": f"hash of {benchmark}",
-    }
-    for model in ("tiny-a", "tiny-b")
-    for benchmark in ("arithmetic", "logic")
-]
+GENERATIONS = generation_facts(["tiny-a", "tiny-b"], ["arithmetic", "logic"])
 
 
 def test_origins_separate_shared_settings_from_differing_ones():

@@ -17,6 +17,7 @@ from frames import (
     domains,
     draw_figure,
     estimate_rows,
+    generation_facts,
     sweep_rows,
     validation,
 )
@@ -33,21 +34,7 @@ from entropy_sentinel.report.tables import write_table
 pytestmark = pytest.mark.slow
 
 GROUP = "arithmetic+words"
-GENERATIONS = [
-    {
-        "model": model,
-        "benchmark": benchmark,
-        "weights": f"models/{model}",
-        "revision": None,
-        "sampling": {"temperature": 0.5, "max_tokens": 128},
-        "engine": "vllm",
-        "engine_version": "0.11.0",
-        "logprobs_mode": "raw_logprobs",
-        "prompts_hash": f"hash of {benchmark}",
-    }
-    for model in MODELS
-    for benchmark in BENCHMARKS
-]
+GENERATIONS = generation_facts(MODELS, BENCHMARKS)
 
 
 def small_study(**changes: object) -> Study:

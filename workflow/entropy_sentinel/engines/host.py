@@ -24,7 +24,8 @@ from types import GeneratorType
 from typing import Any
 
 from entropy_sentinel.engines.connections import OthersProcessError, accepted
-from entropy_sentinel.engines.pool import LOCK, SETTINGS, SOCKET, clear, record_process
+from entropy_sentinel.engines.pool import LOCK, SETTINGS, SOCKET
+from entropy_sentinel.engines.processes import clear, record_process
 from entropy_sentinel.engines.run import EngineRun
 from entropy_sentinel.engines.vllm import VllmEngine
 from entropy_sentinel.frames.errors import EntropySentinelError
@@ -56,7 +57,8 @@ class Host:
             failure = self._loading_error(error, settings["model"])
         while connection := self._next_job():
             if failure:
-                with suppress(OSError):
+                with suppress(OSError, EOFError):
+                    connection.recv()  # a job that still sends its settings to a closed connection reads no answer
                     connection.send(("error", failure))
                 return
             with suppress(OSError, EOFError):  # the job has ended between two questions

@@ -28,16 +28,17 @@ from typing import IO, Any
 from entropy_sentinel.engines import cpu, devices
 from entropy_sentinel.engines.connections import connected
 from entropy_sentinel.engines.generation import ServedSettings, VllmSettings, loaded
-from entropy_sentinel.engines.run import SAME_S, STANDARD_ERROR, EngineRun, folder_prefix, start
+from entropy_sentinel.engines.processes import clear, is_stopped, lives
+from entropy_sentinel.engines.run import STANDARD_ERROR, EngineRun, folder_prefix, start
 from entropy_sentinel.frames.errors import EntropySentinelError, InputError
 from entropy_sentinel.frames.folders import own_folder
 from entropy_sentinel.frames.locks import WAITING, is_at, take
 
 log = logging.getLogger(__name__)
 
-SETTINGS, PROCESS, SOCKET, LOCK = "settings.json", "process.json", "socket", "lock"
-# Seconds between checks for a free device or a started engine; longest wait for a killed process to end.
-POLL_S, KILL_S = 0.1, 30.0
+SETTINGS, SOCKET, LOCK = "settings.json", "socket", "lock"
+# Seconds between checks for a free device or a started engine.
+POLL_S = 0.1
 # Seconds without a message from an engine after which a job checks whether its process is stopped.
 SILENT_S = 10.0
 
@@ -60,7 +61,7 @@ class Lease:
 
         Raises EngineEnded if it is gone, and OthersProcessError if it is not of this run.
         """
-        while not (self.folder / SOCKET).exists() and starting and _lives(starting):
+        while not (self.folder / SOCKET).exists() and starting and lives(starting):
             time.sleep(POLL_S)
         try:
             self._connection, self._process = connected(self.folder / SOCKET, run.secret, self._wait)
@@ -86,7 +87,7 @@ class Lease:
     def _wait(self, connection: Connection, process: int) -> None:
         """Wait for the engine's next message; warn once if its process is stopped."""
         while not connection.poll(SILENT_S):
-            if not self._is_shown and _is_stopped(process):
+            if not self._is_shown and is_stopped(process):
                 message = "waiting for the engine, whose process %d is stopped; kill -CONT %d lets it continue"
                 log.warning(message, process, process, extra=WAITING)
                 self._is_shown = True
@@ -155,73 +156,6 @@ def claim_devices(run: EngineRun, settings: ServedSettings, threads: int) -> dev
             is_shown = True
             time.sleep(POLL_S)
     return claim
-
-
-def record_process(folder: Path) -> None:
-    """Write which process is the engine of a folder; it leads a session, to which vLLM's own processes belong."""
-    import psutil
-
-    (folder / PROCESS).write_text(json.dumps([os.getpid(), psutil.Process().create_time(), _namespace()]))
-
-
-def clear(folder: Path) -> None:
-    """End the processes of an engine, and delete its folder.
-
-    They have this temporary folder in their environment, or belong to the engine's session: with a title, as vLLM gives
-    its processes, a process has no environment that can be read.
-    """
-    if not folder.is_dir():
-        return
-    import psutil
-
-    session = _session(folder)
-    killed = []
-    for process in psutil.process_iter():
-        with suppress(psutil.Error, ProcessLookupError):
-            if process.pid != os.getpid() and (
-                os.getsid(process.pid) == session or process.environ().get("TMPDIR") == str(folder)
-            ):
-                process.kill()
-                killed.append(process)
-    psutil.wait_procs(killed, timeout=KILL_S)
-    shutil.rmtree(folder, ignore_errors=True)
-    with suppress(OSError):
-        folder.parent.rmdir()
-
-
-def _session(folder: Path) -> int | None:
-    """Return the session of an engine; None if it is in another container, or if its id has been given anew."""
-    import psutil
-
-    try:
-        session, started, namespace = json.loads((folder / PROCESS).read_text())
-    except (OSError, ValueError):  # it has not begun
-        return None
-    with suppress(psutil.NoSuchProcess):  # the leader has died; its id is not given anew before the session has ended
-        if abs(psutil.Process(session).create_time() - started) > SAME_S:
-            return None
-    return int(session) if namespace == _namespace() else None
-
-
-def _namespace() -> str:
-    """Return the name of the space in which ids of processes are unique."""
-    return os.readlink("/proc/self/ns/pid")
-
-
-def _lives(process: int) -> bool:
-    import psutil
-
-    with suppress(psutil.Error):
-        return bool(psutil.Process(process).status() != psutil.STATUS_ZOMBIE)
-    return False
-
-
-def _is_stopped(process: int) -> bool:
-    import psutil
-
-    with suppress(psutil.Error):
-        return bool(psutil.Process(process).status() == psutil.STATUS_STOPPED)
-    return False
 
 
 def _engines(run: EngineRun) -> list[Path]:
