@@ -11,6 +11,7 @@ from entropy_sentinel.features import buckets
 from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS, FEATURE_FRAME
 from entropy_sentinel.features.feature import NLL, H, X
 from entropy_sentinel.features.tokens import ROUNDING, token_lists
+from entropy_sentinel.features.zero_logprobs import exclude_zero_logprobs
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import CUT_OFF, GENERATIONS, REFUSED, UNUSABLE, top_k_of
 from entropy_sentinel.frames.response import RESPONSE
@@ -51,7 +52,7 @@ def compute_features(traces: pl.DataFrame | pl.LazyFrame, vocabulary: int | None
     _check_lengths(traces)
     if UNUSABLE not in traces.columns:
         traces = traces.with_columns(pl.lit(None, pl.String).alias(UNUSABLE))
-    traces = _without_nulls(traces)
+    traces = exclude_zero_logprobs(_without_nulls(traces))
     own = (*GENERATIONS.schema, *IDENTITY, UNUSABLE, *buckets.SCHEMA)
     further = [name for name in traces.columns if name not in own]
     features = pl.concat([_features_of(part, vocabulary) for part in _parts(traces)])

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.features.zero_logprobs import ZeroLogprobsFilter
 from entropy_sentinel.frames.arrow import read_batches, read_traces
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, given, read_provenance
 from entropy_sentinel.frames.errors import IncompleteFileError, InputError
@@ -56,7 +57,7 @@ class Logs:
         further = self.selection.read_for(options.further)
         self._columns = None if options.columns is None else self.selection.read_for((*options.columns, *further))
         self._further = further
-        self._numbers = Numbers()
+        self._numbers, self._zero_logprobs = Numbers(), ZeroLogprobsFilter()
         self._given_form: Envelope | None = None
         if options.reply is not None:
             self._given_form = replace(
@@ -67,6 +68,7 @@ class Logs:
         """Read everything. Raises InputError for a file that cannot be read and, if `strict`, for any bad record."""
         for path in self._paths:
             self.summary.files += 1
+            self._zero_logprobs = ZeroLogprobsFilter()
             try:
                 for frame in self._file(path):
                     if len(chosen := self.selection.of(frame)) or not len(frame):
@@ -246,6 +248,7 @@ class Logs:
             prompt_hash=pl.lit(""),
             logprobs_mode=pl.lit(self._options.logprobs_mode or ASSUMED_MODE),
         )
+        frame = self._zero_logprobs.exclude(frame)
         frame = self._numbers.complete(frame, file, self._options.model or UNNAMED)
         own = [*GENERATIONS.schema.names(), "model", "benchmark", *LOGPROBS, UNUSABLE]
         slices = [column for column in frame.columns if column not in own]

@@ -1,0 +1,83 @@
+"""Recognise log-probabilities that a server did not compute: all are 0, a probability of 1 for every token.
+
+Some servers write 0 for every sampled token, and -9999, -inf, null or nothing for the alternatives; others do so at
+temperature 0, because they return the values after sampling. A token of which the model is truly certain may have the
+log-probability 0 as well, but a softmax gives every alternative a finite value, such as -17.5. So a response is `empty`
+if all its sampled tokens have the value 0, and no step has an alternative between SMALLEST and 0.
+
+With one alternative per token, a certain "Yes" is empty, too. So an empty response is refused in two cases only:
+
+- It has more than LONGEST_CERTAIN tokens. This depends on nothing else.
+- It is short, and so is every other empty one: a file (or a thousand of its responses) has at least FEWEST_RESPONSES
+  responses of this model, and all of them are empty.
+"""
+
+from collections import Counter
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.frames.generation import UNUSABLE
+
+LONGEST_CERTAIN = 4
+FEWEST_RESPONSES = 10
+# The logits of a model differ by less than this; servers write -100, -9999 or less for a probability of 0.
+SMALLEST = -90.0
+ZERO_LOGPROBS = "all log-probabilities are 0: the server did not compute them"
+
+
+def find_empty(traces: pl.DataFrame) -> pl.Series:
+    """Return whether the log-probabilities of each response are empty, (n,); false for a response without tokens."""
+    sampled = pl.col("token_logprobs").list
+    is_zero = ((sampled.min() == 0) & (sampled.max() == 0)).fill_null(False)
+    empty = traces.select(is_zero.alias("empty")).to_series()
+    if not empty.any():
+        return empty
+    rows = empty.arg_true()
+    steps = traces["top_logprobs"].gather(rows)
+    entries = steps.explode(empty_as_null=False, keep_nulls=False)
+    width = entries.dtype.shape[0] if isinstance(entries.dtype, pl.Array) else 0
+    values = entries.arr.explode().cast(pl.Float64).fill_null(-np.inf).to_numpy().reshape(-1, max(width, 1))
+    is_finite = ((values > SMALLEST) & (values < 0)).any(axis=1)
+    of_row = np.repeat(np.arange(len(rows)), steps.list.len().fill_null(0).to_numpy())
+    has_finite = np.bincount(of_row, weights=is_finite, minlength=len(rows)) > 0
+    return empty.scatter(rows.to_numpy()[has_finite], False)
+
+
+def exclude_zero_logprobs(traces: pl.DataFrame) -> pl.DataFrame:
+    """Return traces with ZERO_LOGPROBS as the column UNUSABLE of empty responses that are not short."""
+    return _exclude(traces, find_empty(traces) & (traces["n_tokens"] > LONGEST_CERTAIN))
+
+
+class ZeroLogprobsFilter:
+    """Excludes empty responses in the frames of a file, the short ones too if all are empty."""
+
+    def __init__(self) -> None:
+        """Start a file."""
+        # The number of responses of a model, all of them empty, in the frames since the last other one.
+        self._empty = Counter[str | None]()
+
+    def exclude(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return the next frame of the file with the reason of the excluded responses in the column UNUSABLE."""
+        empty = find_empty(frame)
+        excluded = empty & (frame["n_tokens"] > LONGEST_CERTAIN)
+        with_tokens = frame.select("model", empty=empty).filter(frame["n_tokens"] > 0)
+        counts = with_tokens.group_by("model").agg(pl.len(), pl.col("empty").all())
+        whole = []
+        for model, count, all_empty in counts.iter_rows():
+            self._empty[model] = self._empty[model] + count if all_empty else 0
+            if self._empty[model] >= FEWEST_RESPONSES:
+                whole.append(model)
+        if whole:
+            of_whole = frame["model"].is_in([model for model in whole if model is not None])
+            excluded |= empty & (of_whole.fill_null(None in whole))
+        return _exclude(frame, excluded)
+
+
+def _exclude(frame: pl.DataFrame, excluded: pl.Series) -> pl.DataFrame:
+    if not excluded.any():
+        return frame
+    columns = {UNUSABLE: pl.when(excluded).then(pl.lit(ZERO_LOGPROBS)).otherwise(UNUSABLE)}
+    if "top_k_returned" in frame.columns:
+        columns["top_k_returned"] = pl.when(~excluded).then("top_k_returned")
+    return frame.with_columns(**columns)
