@@ -1,6 +1,6 @@
 """Times of a log in every form, windows, references."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 import polars as pl
 import pytest
@@ -11,6 +11,7 @@ from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.monitor.reading.times import moments, plausible, starts
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.settings import EARLIEST, WINDOWS, period_text, reference
+from entropy_sentinel.monitor.showing.terminal import without_traffic
 
 NOON = datetime(2026, 11, 4, 12, tzinfo=UTC)  # a Wednesday
 SECONDS = int(NOON.timestamp())
@@ -125,6 +126,38 @@ def test_weeks_and_months_of_a_zone() -> None:
     months = starts_of(monitored(times, "Europe/Berlin", "month"))
     assert months == ["2026-03-01 00:00+01:00", "2026-04-01 00:00+02:00"]
     assert starts_of(monitored(times, "Europe/Berlin", "week")) == ["2026-03-30 00:00+02:00"]
+
+
+@pytest.mark.parametrize(
+    ("zone", "window", "expected"),
+    [
+        ("Europe/London", "day", ["2026-03-28 00:00+00:00", "2026-03-29 00:00+00:00", "2026-03-30 00:00+01:00"]),
+        ("Asia/Beirut", "day", ["2026-03-28 00:00+02:00", "2026-03-29 01:00+03:00", "2026-03-30 00:00+03:00"]),
+        (
+            "Europe/Berlin",
+            "hour",
+            ["2026-03-28 11:00+01:00", "2026-03-29 12:00+02:00", "2026-03-30 12:00+02:00"],
+        ),
+    ],
+)
+def test_nights_after_a_change_of_the_clock(zone: str, window: str, expected: list[str]) -> None:
+    """Beirut's clock skips midnight; windows without responses are counted from real windows."""
+    times = [f"2026-03-{day}T10:00:00Z" for day in (28, 29, 30)] * 10
+    result = monitored(times, zone, window)
+    assert starts_of(result) == expected
+    missing = without_traffic(result)
+    # 48 hours in UTC, with two between that have responses.
+    assert [line.split()[0] for line in missing] == (["46"] if window == "hour" else [])
+
+
+def test_a_slice_that_is_stale_on_a_day_whose_midnight_the_clock_skips() -> None:
+    day = datetime(2026, 3, 15, 12, tzinfo=UTC)
+    times = [day] * 30 + [day + timedelta(days=number) for number in range(1, 15)]
+    log = traffic(len(times)).with_columns(pl.Series("time", times))
+    log = log.with_columns(route=pl.when(pl.int_range(pl.len()) < 30).then(pl.lit("old")).otherwise(pl.lit("new")))
+    options = {"by": "route", "alert_on": ["stale"], "min_responses": 14, "timezone": "Asia/Beirut"}
+    [alert] = es.monitor(fitted("atc-se_sum"), log, window="day", **options).alerts
+    assert (alert["kind"], alert["since"]) == ("stale", "2026-03-15T00:00:00+02:00")
 
 
 @pytest.mark.parametrize("text", ["2026-11-04T00:30:00", "2026-11-04 00:30", "20261104T003000", "2026-11-04"])

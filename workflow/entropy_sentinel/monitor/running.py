@@ -24,9 +24,10 @@ from entropy_sentinel.monitor.joining import Estimators, Part, joined, parts_of
 from entropy_sentinel.monitor.labelling.labelled import LAST_LABELLED, LabelledResponses
 from entropy_sentinel.monitor.reading.inputs import Given, loaded, sources
 from entropy_sentinel.monitor.reading.problems import Problems
-from entropy_sentinel.monitor.reading.times import DTYPE, in_zone
+from entropy_sentinel.monitor.reading.times import in_zone, windows_after
+from entropy_sentinel.monitor.reading.zones import DTYPE
 from entropy_sentinel.monitor.result import AlertResponses, Monitored
-from entropy_sentinel.monitor.settings import DROP, EARLIEST, WINDOWS, MonitorOptions, Reading, period_text
+from entropy_sentinel.monitor.settings import DROP, EARLIEST, MonitorOptions, Reading, period_text
 from entropy_sentinel.monitor.showing.behind import behind
 from entropy_sentinel.monitor.summing.collecting import Collector
 from entropy_sentinel.monitor.summing.merging import NEWEST_WINDOWS, MergedSums, merge, newest_windows, recent
@@ -330,9 +331,9 @@ class _EstimatorRun:
             spells += spells_of_drops(drops, every_slice, merged.slices)
         spells += spells_of_rows(newest_rows, windows, by, settings)
         if windows is not None:
-            offset = f"{settings.pool_windows}{WINDOWS[settings.window or 'day'][1:]}"
-            times = rows["last_usable"].with_columns(stale_from=pl.col("last_usable").dt.offset_by(offset))
-            spells += stale_spells(rows["slices"], times, settings)
+            usable = rows["last_usable"]
+            ends = windows_after(usable["last_usable"], settings.pool_windows, settings.window or "day")
+            spells += stale_spells(rows["slices"], usable.with_columns(stale_from=ends), settings)
         newest = rows.get("newest")
         if not newest:  # with a reference but no window, the newest of the smallest windows
             looks = newest_windows(merged.looks, settings.grain, settings)
@@ -419,14 +420,14 @@ def _by_slice(rows: pl.DataFrame, by: Sequence[str]) -> dict[tuple[Any, ...], di
 
 def _real_times(windows: Sequence[datetime], zone: str | None) -> list[datetime]:
     """Return the real times of windows that are on the clock of a zone."""
-    return pl.select(in_zone(pl.lit(pl.Series(windows, dtype=DTYPE)), zone)).to_series().to_list()
+    return in_zone(pl.Series(windows, dtype=DTYPE), zone).to_list()
 
 
 def _in_real_time(rows: pl.DataFrame, zone: str | None) -> pl.DataFrame:
     """Return rows with the real times of their windows and newest labels, as far as they have them."""
     for name in ("window", "window_from", LAST_LABELLED):
         if name in rows.columns:
-            rows = rows.with_columns(in_zone(pl.col(name), zone))
+            rows = rows.with_columns(in_zone(rows[name], zone))
     return rows
 
 
@@ -450,7 +451,7 @@ def _rows(
     single_windows = windows.rows.with_columns(window_from="window")
     every_window = estimates.of_windows(merged, single_windows, windows.sums, reference, labelled)
     usable = merged.slices.with_columns(last_usable=pl.Series(last.last_usable, dtype=DTYPE))
-    usable = usable.with_columns(in_zone(pl.col("last_usable"), zone))
+    usable = usable.with_columns(in_zone(usable["last_usable"], zone))
     return {
         "by": columns,
         "slices": slices,

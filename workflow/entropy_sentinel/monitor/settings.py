@@ -94,9 +94,13 @@ Rate = Annotated[Text, AfterValidator(_rate)]
 
 
 def _zone(name: str) -> str:
+    import polars as pl
+
     try:
         ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
+        # Polars has its own list, without `localtime`, `Factory`, `posix/...` and `right/...`.
+        pl.Series([EARLIEST]).dt.convert_time_zone(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError, pl.exceptions.PolarsError):
         raise ValueError(f"must be a time zone such as Europe/Berlin or UTC, was '{name}'") from None
     return name
 

@@ -73,7 +73,7 @@ def slice_drops(estimator: Estimator, merged: MergedSums, settings: MonitorOptio
     looks = looks.filter(pl.col("n") > 0, pl.col("window") >= settings.period.start).sort("slice", "window")
     drops: list[SliceDrop] = []
     for (number,), rows in looks.group_by("slice", maintain_order=True):
-        windows = rows.select(in_zone(pl.col("window"), settings.zone)).to_series().to_list()
+        windows = in_zone(rows["window"], settings.zone).to_list()
         n_reference = int((rows["window"] < settings.period.end).sum())
         series = _series(estimator, sums.rows(rows["place"].to_numpy()), n_reference)
         for drop in drops_of(series, rule):

@@ -12,7 +12,8 @@ from entropy_sentinel.features.catalogue import FEATURE_FRAME
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.reading.problems import Problems
-from entropy_sentinel.monitor.reading.times import DTYPE, starts
+from entropy_sentinel.monitor.reading.times import starts
+from entropy_sentinel.monitor.reading.zones import DTYPE
 from entropy_sentinel.monitor.summing.merging import MergedSums
 from entropy_sentinel.monitor.summing.state import State
 from entropy_sentinel.statistics.judged import Powers, Verdicts, judged_mean, powers_of

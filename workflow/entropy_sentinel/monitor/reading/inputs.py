@@ -22,7 +22,8 @@ from entropy_sentinel.frames.urls import url_of
 from entropy_sentinel.monitor.catalogue import MADE, made_of
 from entropy_sentinel.monitor.reading.identity import NUMBERS, OtherFiles
 from entropy_sentinel.monitor.reading.problems import LEFT_OUT, Problems, TrainingDataFilter
-from entropy_sentinel.monitor.reading.times import DTYPE, Clock
+from entropy_sentinel.monitor.reading.times import Clock
+from entropy_sentinel.monitor.reading.zones import DTYPE
 from entropy_sentinel.monitor.settings import TIME, Slicing
 from entropy_sentinel.sources.logs.numbers import UNNAMED
 from entropy_sentinel.sources.logs.reader import QUESTION

@@ -1,8 +1,8 @@
 """Read the times of a log in any form, find their windows, and count impossible times.
 
 Windows are computed on the clock of one time zone, by default UTC: a time is what that clock shows, in columns whose
-dtype is UTC's. So days and weeks are that zone's, also when its clock changes. `in_zone` turns windows into real times
-for the outputs.
+dtype is UTC's. So days and weeks are that zone's, also when its clock changes (`zones`). `in_zone` turns windows into
+real times for the outputs.
 """
 
 from datetime import UTC, datetime
@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 import polars as pl
 
 from entropy_sentinel.monitor.reading.problems import Problems
+from entropy_sentinel.monitor.reading.zones import DTYPE, find_moments, read_clock
 from entropy_sentinel.monitor.settings import EARLIEST, LATEST, WINDOWS
 
-DTYPE = pl.Datetime("us", "UTC")
 _ISO = ("%+", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d")
 IMPLAUSIBLE = f"responses with a time before {EARLIEST.year} or after {LATEST.year - 1}"
 WITHOUT_ZONE = "responses whose time states no zone, taken for UTC; name the zone with --timezone if it is another"
@@ -20,12 +20,13 @@ WITHOUT_ZONE = "responses whose time states no zone, taken for UTC; name the zon
 JUMP_S = 3600
 
 
-def on_clock(times: pl.Series, raw: pl.Series, zone: str | None) -> pl.Series:
-    """Return what the clock of a zone shows at UTC times, (n,); `raw` times without a zone are that clock's already."""
-    if zone is None:
+def moments_in(raw: pl.Series, zone: str | None) -> pl.Series:
+    """Convert times in any form to UTC, (n,); times without a zone are of the clock of `zone`."""
+    times = moments(raw)
+    if zone is None or not (naive := without_zone(raw) & times.is_not_null()).any():
         return times
-    wall = times.dt.convert_time_zone(zone).dt.replace_time_zone("UTC", ambiguous="earliest").cast(DTYPE)
-    return pl.select(pl.when(without_zone(raw)).then(times).otherwise(wall)).to_series()
+    local = find_moments(times.filter(naive), zone).dt.convert_time_zone("UTC").cast(DTYPE)
+    return times.scatter(naive.arg_true(), local)
 
 
 def without_zone(raw: pl.Series) -> pl.Series:
@@ -38,14 +39,14 @@ def without_zone(raw: pl.Series) -> pl.Series:
     return pl.Series([naive] * len(raw), dtype=pl.Boolean)
 
 
-def in_zone(windows: pl.Expr, zone: str | None) -> pl.Expr:
+def in_zone(windows: pl.Series, zone: str | None) -> pl.Series:
     """Return the real times of windows that are on the clock of a zone."""
-    if zone is None:
-        return windows
-    wall = windows.dt.replace_time_zone(None)
-    # A window may begin in the hour that the change to summer time skips: an hour later.
-    first = wall.dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null")
-    return pl.coalesce(first, wall.dt.offset_by("1h").dt.replace_time_zone(zone, ambiguous="earliest"))
+    return windows if zone in (None, "UTC") else find_moments(windows, zone)
+
+
+def on_clock(times: pl.Series, zone: str | None) -> pl.Series:
+    """Return what the clock of a zone shows at UTC times, (n,)."""
+    return times if zone in (None, "UTC") else read_clock(times, zone)
 
 
 def moments(column: pl.Series) -> pl.Series:
@@ -75,16 +76,38 @@ def starts(times: pl.Expr, window: str) -> pl.Expr:
     return times.dt.truncate(WINDOWS[window])
 
 
+def windows_on_clock(moments: pl.Series, window: str, zone: str | None) -> pl.Series:
+    """Return the starts, on the clock of a zone, of the windows of real times, (n,)."""
+    shown = on_clock(moments.dt.convert_time_zone("UTC"), zone).alias("shown")
+    return shown.to_frame().select(starts(pl.col("shown"), window)).to_series()
+
+
+def windows_after(windows: pl.Series, n: int, window: str) -> pl.Series:
+    """Return the start of the window `n` after each real start of a window, (n,); `n` may be negative."""
+    zone = _zone_of(windows)
+    shown = windows_on_clock(windows, window, zone).dt.offset_by(f"{n}{WINDOWS[window][1:]}")
+    return in_zone(shown, zone)
+
+
 def start_after(start: datetime, n: int, window: str) -> datetime:
     """Return the start of the window `n` after the one that starts at `start`; `n` may be negative."""
-    moved: datetime = pl.select(pl.lit(start).dt.offset_by(f"{n}{WINDOWS[window][1:]}")).item()
+    moved: datetime = windows_after(pl.Series([start]), n, window).item()
     return moved
 
 
 def windows_between(first: datetime, last: datetime, window: str) -> pl.Series:
     """Return the starts of all windows from the one that starts at `first` to the one that starts at `last`."""
-    zone = getattr(first.tzinfo, "key", "UTC")
-    return pl.datetime_range(first, last, WINDOWS[window], eager=True, time_unit="us", time_zone=zone)
+    ends = pl.Series([first, last])
+    zone = _zone_of(ends)
+    shown = windows_on_clock(ends, window, zone)
+    between = pl.datetime_range(shown[0], shown[1], WINDOWS[window], eager=True, time_unit="us", time_zone="UTC")
+    # A window that the clock skips entirely starts with the next one.
+    return in_zone(between, zone).unique(maintain_order=True)
+
+
+def _zone_of(times: pl.Series) -> str | None:
+    assert isinstance(times.dtype, pl.Datetime)  # windows are moments
+    return times.dtype.time_zone
 
 
 def _of_numbers(column: pl.Series) -> pl.Series:
@@ -132,7 +155,7 @@ class Clock:
 
     def windows(self, raw: pl.Series, places: pl.Series) -> pl.Series:
         """Return the smallest window of each time; null if the time is missing or impossible, which is counted."""
-        times = pl.DataFrame({"raw": raw, "time": on_clock(moments(raw), raw, self._zone), "place": places})
+        times = pl.DataFrame({"raw": raw, "time": moments_in(raw, self._zone), "place": places})
         if self._zone is None and (n_without_zone := int(without_zone(raw).sum())):
             self._problems.note(WITHOUT_ZONE, [], n_without_zone)
         times = times.with_columns(good=pl.col("time").is_not_null() & plausible(pl.col("time")))
@@ -141,7 +164,8 @@ class Clock:
         self._record("responses with an unreadable time", times.filter(unreadable))
         self._record(IMPLAUSIBLE, times.filter(pl.col("time").is_not_null() & ~pl.col("good")))
         self._count_jumps(times.filter("good"))
-        return times.select(pl.when("good").then(starts(pl.col("time"), self._grain))).to_series()
+        shown = on_clock(times.select(pl.when("good").then("time")).to_series(), self._zone).alias("shown")
+        return shown.to_frame().select(starts(pl.col("shown"), self._grain)).to_series()
 
     def _record(self, kind: str, times: pl.DataFrame) -> None:
         if len(times):

@@ -15,7 +15,7 @@ from entropy_sentinel.features.files import holds_features
 from entropy_sentinel.frames.contract import PROVENANCE_KEY, read_provenance
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.monitor.reading.inputs import BY, opened_log
-from entropy_sentinel.monitor.reading.times import starts
+from entropy_sentinel.monitor.reading.times import starts, windows_on_clock
 from entropy_sentinel.monitor.result import AlertResponses, LoggedResponse
 from entropy_sentinel.monitor.settings import OVER, STALE, Reading
 from entropy_sentinel.monitor.summing.state import State
@@ -59,8 +59,8 @@ def _chosen(alert: Mapping[str, Any], window: str | None, state: State, reading:
     if window is not None and alert.get("window") is not None:
         # A window with too few responses is pooled with earlier windows. The state has what the clock of the windows'
         # zone shows.
-        first = datetime.fromisoformat(alert["window_from"]).replace(tzinfo=UTC)
-        last = datetime.fromisoformat(alert["window"]).replace(tzinfo=UTC)
+        ends = pl.Series([datetime.fromisoformat(alert[end]).astimezone(UTC) for end in ("window_from", "window")])
+        first, last = windows_on_clock(ends, window, reading.zone)
         same.append(starts(pl.col("grain"), window).is_between(first, last))
     frames = []
     for key in state.files:

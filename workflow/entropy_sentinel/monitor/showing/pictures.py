@@ -241,7 +241,8 @@ class _Axis:
     def ticks(self) -> Iterator[tuple[float, str]]:
         """Yield position and label of evenly spaced windows; the first label and the first of a year show the year."""
         n, year = len(self.edges) - 1, None
-        hours = self.edges[1] - self.edges[0] < timedelta(days=1)
+        # Days on which the clock changes have other numbers of hours.
+        hours = self.edges[1] - self.edges[0] < timedelta(hours=12)
         for number in range(0, n, -(-n // MOST_TICKS)):
             when = self.edges[number]
             text = f"{when.day} {when:%b}"

@@ -16,7 +16,8 @@ import polars as pl
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.monitor.catalogue import CATALOGUE, COMPARED
 from entropy_sentinel.monitor.reading.inputs import BY
-from entropy_sentinel.monitor.reading.times import DTYPE, start_after, starts
+from entropy_sentinel.monitor.reading.times import start_after, starts
+from entropy_sentinel.monitor.reading.zones import DTYPE
 from entropy_sentinel.monitor.settings import WINDOWS, MonitorOptions, Reference
 from entropy_sentinel.monitor.summing.state import State
 from entropy_sentinel.monitor.summing.sums import HELD, Sums, places

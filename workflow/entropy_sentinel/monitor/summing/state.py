@@ -24,7 +24,7 @@ import polars as pl
 from entropy_sentinel.frames.errors import ProvenanceError
 from entropy_sentinel.monitor.catalogue import STATISTICS, VERSIONS
 from entropy_sentinel.monitor.reading.identity import NUMBERS, Content, OtherFiles, Overlap, Span
-from entropy_sentinel.monitor.reading.times import DTYPE
+from entropy_sentinel.monitor.reading.zones import DTYPE
 from entropy_sentinel.monitor.summing.state_file import StateFile, Writer, opened
 from entropy_sentinel.monitor.summing.sums import Partial
 
