@@ -24,7 +24,7 @@ import entropy_sentinel as es
 from entropy_sentinel.monitor.summing.sums import predictions
 from entropy_sentinel.statistics.combined import combined
 from entropy_sentinel.statistics.intervals import Residuals, sampling_variance
-from entropy_sentinel.statistics.judged import Verdicts, judged_mean, powers_of
+from entropy_sentinel.statistics.judged import Powers, Verdicts, judged_mean, powers_of
 from entropy_sentinel.statistics.prediction_powered import prediction_powered_mean
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "shared"))
@@ -150,7 +150,10 @@ def judged_by(case: tuple[float, float, int, int, int]) -> list[str]:
         )
         (right, p), z, y = slices[0], verdicts[0], labels[0]
         alone = prediction_powered_mean(y, p[:n], p, LEVEL)
-        both = judged_mean(y, z[:n], p[:n], Verdicts(z[:m], p[:m], None), p, LEVEL, powers) if powers else alone
+        both = alone
+        if powers is not None:
+            first = Powers(*(np.asarray(values)[:n] for values in powers))
+            both = judged_mean(y, z[:n], p[:n], Verdicts(z[:m], p[:m], None), p, LEVEL, first)
         true = float(right.mean())
         found.append([(abs(a - true), high - low, low <= true <= high) for a, low, high in (alone[:3], both[:3])])
     return [f"{error:.3f}, {width:.2f}, {holds:.0%}" for error, width, holds in np.mean(found, axis=0)]

@@ -111,6 +111,13 @@ def test_without_a_state_only_the_newest_two_windows_are_new(nights: Nights) -> 
     assert statuses == [[], ["new"], ["new"], ["continues"], ["continues"]]
 
 
+def test_without_a_state_a_drop_is_new_when_it_is_confirmed_though_it_began_before(nights: Nights) -> None:
+    logs, options = nights.folder / "*-*.parquet", {"by": ["route"], "window": "day", "reference": REFERENCE}
+    nights.add(0.8, 0.4, 0.4, 0.4, 0.4)
+    (alert,) = es.monitor(nights.estimator, str(logs), **options, alert_on=["drop"], confirm=4).alerts
+    assert (alert["since"][:10], alert["status"]) == ("2026-11-10", "new")
+
+
 def test_what_could_not_be_sent_is_new_in_the_next_night(nights: Nights) -> None:
     nights.add(0.8, 0.4)
     status, alerts = nights.run("--webhook", "http://127.0.0.1:9/")

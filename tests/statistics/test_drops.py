@@ -97,6 +97,13 @@ def test_the_unit_variance_of_a_median_is_simulated() -> None:
     assert found[0] == pytest.approx(0.4487 * 0.01, rel=0.15)
 
 
+def test_the_variance_between_windows_is_half_the_mean_square_of_successive_differences() -> None:
+    """Days differ by .02 in turn, and have so many responses that chance and the prior hardly count."""
+    days = series([0.6, 0.62] * 40, n=10**7)
+    between, _ = drops._Finder(days, RULE)._between()
+    assert between[-1] == pytest.approx(0.02**2 / 2, rel=0.1)
+
+
 def test_a_drop_has_its_beginning_and_its_sides() -> None:
     (drop,) = drops_of(series([0.7] * 7 + [0.7] * 5 + [0.5] * 6), RULE)
     assert (drop.begins, drop.worse, drop.over) == (12, (), None)

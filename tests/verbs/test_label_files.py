@@ -1,5 +1,6 @@
 """Labels as people and their programs write them: read, or refused with the file, the row and the value."""
 
+import json
 from pathlib import Path
 
 import polars as pl
@@ -7,6 +8,7 @@ import pytest
 
 import entropy_sentinel as es
 from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.verbs.inputs import with_labels
 
 TRUE, FALSE = ("true", "TRUE", "True", "yes", "Yes", "1", " 1 ", "1.0"), ("false", "FALSE", "no", "NO", "0", "0.0")
 
@@ -65,3 +67,65 @@ def test_files_with_weights_and_files_with_unlabelled_rows_are_combined(tmp_path
     result = es.read_labels([tmp_path / "0.csv", tmp_path / "1.csv"])
     assert result["item_id"].to_list() == ["007", "008", "010"]
     assert result.select("label", "weight").rows() == [(True, 2.5), (None, 4), (None, None)]
+
+
+def label_file(folder: Path, name: str, *rows: str, header: str = "item_id,label") -> Path:
+    (folder / name).write_text("\n".join([header, *rows]) + "\n")
+    return folder / name
+
+
+def test_the_newest_label_of_several_files_counts(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Without times, the file that is given last; an empty label is no answer and replaces nothing."""
+    monday = label_file(tmp_path, "monday.csv", "a,1", "b,1", "c,0", "e,1")
+    sunday = label_file(tmp_path, "sunday.csv", "b,0", "c,0", "d,1", "e,")
+    result = es.read_labels([monday, sunday])
+    assert sorted(result.rows()) == [("a", True), ("b", False), ("c", False), ("d", True), ("e", True)]
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert "2 responses have labels in several files (1 with labels that differ)" in line
+    assert f"b, c from {sunday}" in line
+    assert dict(es.read_labels([sunday, monday]).rows())["b"] is True
+
+
+def test_a_time_of_labelling_decides_before_the_order_of_the_files(tmp_path: Path) -> None:
+    header = "item_id,label,labelled_at"
+    late = label_file(tmp_path, "a.csv", "x,1,2026-11-09T10:00:00+01:00", "y,1,2026-11-01", header=header)
+    early = label_file(tmp_path, "b.csv", "x,0,2026-11-09T08:30:00Z", "y,0,2026-11-02", header=header)
+    undated = label_file(tmp_path, "c.csv", "x,0")
+    result = es.read_labels([late, early, undated])
+    assert sorted(result.rows()) == [("x", True), ("y", False)]
+    wrong = label_file(tmp_path, "d.csv", "x,1,2026-11-09", "y,1,yesterday", header=header)
+    with pytest.raises(InputError, match=f"{wrong}: row 2: 'labelled_at' .*'yesterday'"):
+        es.read_labels(wrong)
+
+
+def test_two_labels_of_a_response_in_one_file(tmp_path: Path) -> None:
+    """Equal ones are one label; if they differ, nothing says which is right."""
+    equal = label_file(tmp_path, "equal.csv", "x,1", "y,0", "x,1", "x,")
+    assert sorted(es.read_labels(equal).rows()) == [("x", True), ("y", False)]
+    other = label_file(tmp_path, "other.csv", "x,1", "y,0", "x,0", "y,1")
+    pattern = rf"^{other}: item_id 'x' has different labels in rows 1 \(true\), 3 \(false\); so do 1 more"
+    with pytest.raises(InputError, match=pattern):
+        es.read_labels([equal, other])
+
+
+def test_a_table_with_a_label_twice_joins_each_response_once() -> None:
+    features = pl.DataFrame({"item_id": ["x", "y"], "sum": [1.0, 2.0]})
+    table = pl.DataFrame({"item_id": ["x", "x", "y"], "label": [True, None, True]})
+    assert with_labels(features, table)["label"].to_list() == [True, True]
+
+
+def test_files_with_and_without_the_model_name_the_same_responses(tmp_path: Path) -> None:
+    named = label_file(tmp_path, "named.csv", "m,x,1", "m,y,1", header="model,item_id,label")
+    short = label_file(tmp_path, "short.csv", "x,0", "z,0")
+    assert sorted(es.read_labels([named, short]).rows()) == [("x", False), ("y", True), ("z", False)]
+
+
+def test_ids_of_evaluations_are_not_those_of_a_log(tmp_path: Path) -> None:
+    """Samples of lm-evaluation-harness are numbered within a task: the question tells them apart."""
+    files = []
+    for task in ("a", "b"):
+        sample = {"doc_id": 0, "arguments": [[f"question {task}"]], "metrics": ["acc"], "acc": task == "a"}
+        files.append(tmp_path / f"{task}.jsonl")
+        files[-1].write_text(json.dumps(sample) + "\n")
+    result = es.read_labels(files).select("asked", "label")
+    assert sorted(result.rows()) == [("question a", True), ("question b", False)]

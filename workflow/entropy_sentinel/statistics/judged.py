@@ -3,12 +3,18 @@
 A judge, such as a language model, is cheap and makes errors. Its verdicts z are known for m of the N responses, and
 labels y for n of these. The estimate is
 
-    a (mean z of all responses) + b (mean p of all responses) + mean of (y - a z - b p) over the labelled
+    mean over the labelled of  y + a (mean z of all responses - z) + b (mean p of all responses - p)
 
-The first mean is itself estimated from the m verdicts and the predictions p of all responses (`prediction_powered`);
-the last corrects the errors of both. So it is right on average whatever the judge does (double sampling: Neyman 1938;
-with predictions: Angelopoulos, Duchi and Zrnic 2023). The two samplings add their variances. The powers a and b come
-from the labels of all slices, because a few labels of one slice cannot tell them; a useless judge has a power near 0.
+The mean of all verdicts is itself estimated from the m verdicts and the predictions p of all responses
+(`prediction_powered`). The two samplings add their variances (double sampling: Neyman 1938; with predictions:
+Angelopoulos, Duchi and Zrnic 2023).
+
+The powers a and b are slopes of labels on verdicts and predictions, from the labels of all slices, because a few labels
+of one slice cannot tell them; a useless judge has a power near 0. Each label gets the powers that the other labels
+tell (cross-fitting: Chernozhukov et al. 2018). So they do not depend on the label that they correct, and the estimate
+is right on average whatever the judge does, with few labels too. If all labels are right, they do not show how good the
+judge is. Two pseudo-labels, a right and a wrong response that the judge recognises, then keep its verdicts in use;
+otherwise a good judge would count only in samples that happen to have a wrong response, which is a bias.
 """
 
 from typing import NamedTuple
@@ -26,6 +32,10 @@ from entropy_sentinel.statistics.prediction_powered import (
 
 # With fewer labels beyond one a slice, the powers cannot be estimated.
 FEWEST_FOR_POWERS = 8
+# The sum of squares of the pseudo-labels: a right and a wrong response, each with the right verdict.
+_PSEUDO_SQUARES = 0.5
+# Predictions with a smaller sum of squares within slices count as equal.
+_SAME = 1e-12
 
 
 class Verdicts(NamedTuple):
@@ -40,26 +50,40 @@ class Verdicts(NamedTuple):
 
 
 class Powers(NamedTuple):
-    """The weights of a judge's verdicts and of predictions in the estimate, each in [0, 1]."""
+    """The weights of a judge's verdicts and of predictions in the correction of each label, (n,) each, in [0, 1]."""
 
-    verdict: float
-    prediction: float
+    verdict: Numbers
+    prediction: Numbers
 
 
 def powers_of(labels: Numbers, verdicts: Numbers, predicted: Numbers, slices: Numbers) -> Powers | None:
-    """Return the powers from labels, verdicts and predictions of several slices, (n,) each; null with too few labels.
+    """Return the powers of n labels with verdicts and predictions in several slices; null with too few labels.
 
-    They are the slopes of labels on verdicts and predictions within slices.
+    Those of a label are the slopes within slices that the other labels and the pseudo-labels tell.
     """
-    y, of = np.asarray(labels, dtype=float), np.asarray(slices)
-    both = np.column_stack([np.asarray(verdicts, dtype=float), np.asarray(predicted, dtype=float)])
-    _, place = np.unique(of, return_inverse=True)
+    y, z, p = (np.asarray(values, dtype=float) for values in (labels, verdicts, predicted))
+    _, place = np.unique(np.asarray(slices), return_inverse=True)
     if len(y) - (place.max(initial=0) + 1) < FEWEST_FOR_POWERS:
         return None
     counts = np.bincount(place)
-    means = np.column_stack([np.bincount(place, column) / counts for column in both.T])
-    slopes = np.linalg.lstsq(both - means[place], y - (np.bincount(place, y) / counts)[place], rcond=None)[0]
-    return Powers(*np.clip(slopes, 0, 1).tolist())
+    y, z, p = (values - (np.bincount(place, values) / counts)[place] for values in (y, z, p))
+    # Without a label, a slice's sums of squares fall by the square of its deviation, times n / (n - 1).
+    factor = np.where(counts > 1, counts / np.maximum(counts - 1, 1), 0)[place]
+
+    def without_each(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """Return the sum of products over all labels except each one, (n,)."""
+        products: np.ndarray = one @ other - factor * one * other
+        return products
+
+    zz, zy = without_each(z, z) + _PSEUDO_SQUARES, without_each(z, y) + _PSEUDO_SQUARES
+    pp, zp, py = without_each(p, p), without_each(z, p), without_each(p, y)
+    # The solution of the two normal equations; without spread of the predictions, of the first.
+    determinant = zz * pp - zp**2
+    is_spread = determinant > _SAME * zz
+    divisor = np.where(is_spread, determinant, 1)
+    verdict = np.where(is_spread, (pp * zy - zp * py) / divisor, zy / zz)
+    prediction = np.where(is_spread, (zz * py - zp * zy) / divisor, 0)
+    return Powers(np.clip(verdict, 0, 1), np.clip(prediction, 0, 1))
 
 
 def judged_mean(
@@ -74,8 +98,8 @@ def judged_mean(
 ) -> LabelledMean:
     """Estimate the accuracy of N responses from n labels and a judge's verdicts on m of them.
 
-    `labels`, `verdicts` and `predicted` are those of the n labelled responses that the judge has seen, (n,), and
-    `weights` their weights; `judged` has all m.
+    `labels`, `verdicts` and `predicted` are those of the n labelled responses that the judge has seen, (n,), with their
+    `weights` and `powers`; `judged` has all m.
     """
     y, z, p, everywhere = (
         np.asarray(values, dtype=float) for values in (labels, verdicts, predicted, predicted_on_all)
@@ -84,19 +108,19 @@ def judged_mean(
     w = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
     share = w / w.sum()
     whole = prediction_powered_mean(judged.verdicts, judged.predicted, everywhere, level, judged.weights)
-    residual = y - powers.verdict * z - powers.prediction * p
-    corrected = float(share @ residual)
-    expected = powers.verdict * whole.estimate + powers.prediction * everywhere.mean()
-    estimate = float(min(max(expected + corrected, 0.0), 1.0))
+    verdict, prediction = np.asarray(powers.verdict, dtype=float), np.asarray(powers.prediction, dtype=float)
+    corrected = y + verdict * (whole.estimate - z) + prediction * (everywhere.mean() - p)
+    mean = float(share @ corrected)
+    estimate = float(min(max(mean, 0.0), 1.0))
     unbiased = n / (n - 1) if n > 1 else 1.0
     # As for `prediction_powered`: labels without any error do not prove that the variance is 0.
     unseen = float(norm.ppf((1 + level) / 2)) ** 2 / 4 / n**2
     uneven = float(share @ share) * n
-    variance = float(np.sum((share * (residual - corrected)) ** 2)) * unbiased
-    variance += powers.verdict**2 * whole.estimate * (1 - whole.estimate) / whole.n_effective
+    variance = float(np.sum((share * (corrected - mean)) ** 2)) * unbiased
+    variance += float(share @ verdict) ** 2 * whole.estimate * (1 - whole.estimate) / whole.n_effective
     n_effective = (estimate * (1 - estimate) * unbiased / n + unseen) / (variance + unseen * uneven) * n
     lower, upper = binomial_interval(estimate, float(n_effective), level)
-    return LabelledMean(estimate, lower, upper, powers.prediction, float(n_effective))
+    return LabelledMean(estimate, lower, upper, float(share @ prediction), float(n_effective))
 
 
 def expected_worth(predicted_on_all: Numbers, labels: int, verdicts: int, quality: float, level: float) -> float:

@@ -22,6 +22,7 @@ from entropy_sentinel.sources.logs.records import is_log
 from entropy_sentinel.sources.logs.selection import first_of
 from entropy_sentinel.sources.logs.table import TRACES
 from entropy_sentinel.sources.opening import STANDARD_INPUT
+from entropy_sentinel.verbs.label_merging import check_conflicts
 
 log = logging.getLogger(__name__)
 
@@ -208,8 +209,8 @@ def with_labels(features: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
         return _with_labels_of_questions(features, labels)
     key = [name for name in RESPONSE if name in labels.columns and name in features.columns]
     named = labels.select(*key, "label")
-    if named.select(key).is_duplicated().any():
-        raise InputError(f"labels: {', '.join(key)} must be unique; several labels have the same")
+    check_conflicts(named, key, "labels")
+    named = named.sort(pl.col("label").is_not_null(), maintain_order=True).unique(key, keep="last")
     return features.drop("label", strict=False).join(named, on=key, how="left", maintain_order="left")
 
 

@@ -13,16 +13,24 @@ from entropy_sentinel.sources.logs.reading import Logs
 from entropy_sentinel.sources.logs.records import brings_labels
 from entropy_sentinel.sources.logs.settings import ReadOptions
 from entropy_sentinel.verbs.inputs import WEIGHT, Paths, files, is_table, log_files, table
+from entropy_sentinel.verbs.label_merging import LABELLED_AT, LabelFile, merge_label_files
 
 _OF_EVALUATIONS = [*RESPONSE, "label"]
 # Further columns of labels; ids such as 007 must stay text.
-_LABEL_COLUMNS = {**dict.fromkeys((*RESPONSE[:3], ASKED), pl.String), "sample": pl.Int64, WEIGHT: pl.Float64}
+_LABEL_COLUMNS = {
+    **dict.fromkeys((*RESPONSE[:3], ASKED, LABELLED_AT), pl.String),
+    "sample": pl.Int64,
+    WEIGHT: pl.Float64,
+}
 
 
 def read_labels(paths: Paths, scorer: str | None = None) -> pl.DataFrame:
     """Read labels from files of stage `labels`, or from Parquet, CSV or JSON Lines with `item_id` and `label`.
 
     For logs of evaluations (inspect_ai) and samples of lm-evaluation-harness, the labels are the scores.
+
+    If several files label the same response, the newest label counts, and a warning names the responses: the latest
+    by the column `labelled_at` (ISO 8601), or without that column the label of the file that is given last.
 
     Args:
         paths: Files, patterns, folders. A label is true, false, yes, no, 1, 0, in any case, or empty.
@@ -34,7 +42,8 @@ def read_labels(paths: Paths, scorer: str | None = None) -> pl.DataFrame:
         `asked`, by which `fit` joins them if no id matches. For evaluations, `label_reason` says why a label is null.
 
     Raises:
-        InputError: For a file without the two columns; with file, row and value for an invalid label or weight.
+        InputError: For a file without the two columns; with file, row and value for an invalid label or weight; with
+            file, id and rows for two labels of a response in one file that differ.
 
     Examples:
         >>> import entropy_sentinel as es
@@ -43,17 +52,17 @@ def read_labels(paths: Paths, scorer: str | None = None) -> pl.DataFrame:
         (150, 0...)
     """
     evaluations: list[Path] = []
-    frames: list[pl.DataFrame] = []
+    label_frames: list[LabelFile] = []
     for path in label_files(paths):
         if brings_labels(path):
             evaluations.append(path)
         else:
-            frames.append(labels_of(path, _LABEL_COLUMNS, scorer))
+            label_frames.append(LabelFile(str(path), labels_of(path, _LABEL_COLUMNS, scorer)))
     if evaluations:  # together, because a newer attempt replaces an older one
-        frames.append(_of_evaluations(evaluations, scorer))
-    if not frames:
+        label_frames.append(LabelFile(str(evaluations[-1]), _of_evaluations(evaluations, scorer)))
+    if not label_frames:
         raise InputError("labels: name at least one file")
-    return pl.concat(frames, how="diagonal_relaxed")
+    return merge_label_files(label_frames)
 
 
 def label_files(paths: Paths) -> list[Path]:

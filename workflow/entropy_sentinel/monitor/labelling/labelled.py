@@ -25,6 +25,7 @@ from entropy_sentinel.statistics.prediction_powered import (
     prediction_powered_mean,
 )
 from entropy_sentinel.verbs.inputs import WEIGHT
+from entropy_sentinel.verbs.label_merging import check_conflicts
 
 COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "n_labelled": pl.Int64,
@@ -128,7 +129,7 @@ class LabelledResponses:
         self._every = pl.concat(every) if every else pl.DataFrame()
         if not at_random and len(self._labelled) < len(self._every):
             _require_weights(self._labelled)
-        self._powers = None
+        self._uses_judge = False
         if judged is not None and len(self._labelled):
             if not at_random and self._every[VERDICT_WEIGHT].count():
                 # A verdict without a weight corrects the judge's errors, but is not part of the sample.
@@ -137,17 +138,27 @@ class LabelledResponses:
             known = self._every.drop_nulls(VERDICT)
             if not at_random and len(known) < len(self._every):
                 _require_weights(known.rename({VERDICT_WEIGHT: WEIGHT}), "judged")
-            both = self._labelled.drop_nulls(VERDICT)
-            self._powers = powers_of(
-                labels=both["label"].cast(pl.Float64),
-                verdicts=both[VERDICT].cast(pl.Float64),
-                predicted=both["p"],
-                slices=both["slice"],
-            )
+            self._add_powers()
         # The numbers of the labels without an estimated response.
         self.without = frozenset(labels["number"].to_list())
         if len(self._labelled):
             self.without -= frozenset(self._labelled["number"].to_list())
+
+    def _add_powers(self) -> None:
+        """Add the powers of the judge's verdicts and of predictions to labels with a verdict, if they can be told."""
+        both = self._labelled.drop_nulls(VERDICT)
+        powers = powers_of(
+            labels=both["label"].cast(pl.Float64),
+            verdicts=both[VERDICT].cast(pl.Float64),
+            predicted=both["p"],
+            slices=both["slice"],
+        )
+        if powers is not None:
+            self._uses_judge = True
+            columns = {name: pl.Series(np.asarray(values)) for name, values in powers._asdict().items()}
+            both = both.with_columns(**{f"power_{name}": column for name, column in columns.items()})
+            without = self._labelled.filter(pl.col(VERDICT).is_null())
+            self._labelled = pl.concat([both, without], how="diagonal").sort("number")
 
     def judge(self, level: float) -> dict[str, Any] | None:
         """Return how often the judge agrees with the labels, with intervals of `level`; null without common labels."""
@@ -162,7 +173,7 @@ class LabelledResponses:
             n, same = len(verdicts), int((verdicts == right).sum())
             lower, upper = binomial_interval(same / n, n, level) if n else (None, None)
             rates[name] = {"n": n, "share": same / n if n else None, "lower": lower, "upper": upper}
-        return {"n_labelled": len(both), "used": self._powers is not None, **rates}
+        return {"n_labelled": len(both), "used": self._uses_judge, **rates}
 
     def note(self, problems: Problems) -> None:
         """Count the labels without an estimated response."""
@@ -194,16 +205,18 @@ class LabelledResponses:
                 improvements.append(_UNLABELLED)
             else:
                 part, everywhere = _within(labelled[slice_,], *when), _within(every[slice_,], *when)
-                improvements.append(_row(part, everywhere, level, self._powers))
+                improvements.append(_row(part, everywhere, level, self._uses_judge))
         return pl.DataFrame(improvements, schema=COLUMNS, orient="row")
 
 
 def _checked(labels: pl.DataFrame, name: str) -> tuple[pl.DataFrame, list[str]]:
-    """Return labels that are not null, with a weight that may be null, and their key; raise InputError for repeats."""
+    """Return labels that are not null, once each, with a weight that may be null, and their key.
+
+    Raises InputError for labels of one response that differ.
+    """
     key = [column for column in RESPONSE if column in labels.columns]
-    if labels.select(key).is_duplicated().any():
-        raise InputError(f"{name}: {', '.join(key)} must be unique, but several labels share the same value")
-    labels = labels.filter(pl.col("label").is_not_null())
+    check_conflicts(labels, key, name)
+    labels = labels.filter(pl.col("label").is_not_null()).unique(key, keep="last", maintain_order=True)
     labels = labels.cast({column: FEATURE_FRAME.schema[column] for column in key})
     if WEIGHT not in labels.columns:
         labels = labels.with_columns(pl.lit(None, pl.Float64).alias(WEIGHT))
@@ -231,7 +244,7 @@ def _within(responses: pl.DataFrame, *when: datetime | None) -> pl.DataFrame:
 
 
 def _row(
-    labelled: pl.DataFrame, everywhere: pl.DataFrame, level: float, powers: Powers | None
+    labelled: pl.DataFrame, everywhere: pl.DataFrame, level: float, uses_judge: bool
 ) -> list[int | float | datetime | None]:
     """Return the values of COLUMNS; the improved accuracy and its limits are null for unrepresentative labels."""
     weights = labelled[WEIGHT]
@@ -243,13 +256,13 @@ def _row(
     better = accuracies.improved
     if weights.count() and weights.sum() < LEAST_SHARE * len(everywhere):
         return [accuracies.n_labelled, accuracies.alone.estimate, None, None, None, None, n_judged, newest]
-    if powers is not None:
-        better = _with_judge(labelled, everywhere, level, powers) or better
+    if uses_judge:
+        better = _with_judge(labelled, everywhere, level) or better
     numbers = (better.estimate, better.lower, better.upper, better.n_effective)
     return [accuracies.n_labelled, accuracies.alone.estimate, *numbers, n_judged, newest]
 
 
-def _with_judge(labelled: pl.DataFrame, everywhere: pl.DataFrame, level: float, powers: Powers) -> LabelledMean | None:
+def _with_judge(labelled: pl.DataFrame, everywhere: pl.DataFrame, level: float) -> LabelledMean | None:
     """Return the accuracy from labels, verdicts and predictions; null unless most labels have a verdict."""
     both, judged = labelled.drop_nulls(VERDICT), everywhere.drop_nulls(VERDICT)
     if len(both) < LEAST_SHARE * len(labelled) or both.is_empty():
@@ -264,6 +277,6 @@ def _with_judge(labelled: pl.DataFrame, everywhere: pl.DataFrame, level: float, 
         ),
         everywhere["p"],
         level,
-        powers,
+        Powers(both["power_verdict"], both["power_prediction"]),
         None if weights.has_nulls() else weights,
     )
