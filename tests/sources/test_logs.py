@@ -16,7 +16,7 @@ from production import log_file
 from entropy_sentinel.features.compute import compute_features
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.generation import GENERATIONS
-from entropy_sentinel.sources.logs import reading
+from entropy_sentinel.sources.logs import json_values, reading
 from entropy_sentinel.sources.logs.catalogue import FORMATS
 from entropy_sentinel.sources.logs.reading import Logs
 from entropy_sentinel.sources.logs.settings import ReadOptions
@@ -405,6 +405,51 @@ def test_values_in_any_mixture_on_any_lines(tmp_path: Path) -> None:
     for text in (f"{a}{b}", f"[[{a}],\n[[{b}]]]", f"\ufeff [] \n[{a}]{b} []", f"[{a}]\n\n\n[\n{b}\n]"):
         path.write_text(text, encoding="utf-8")
         assert read(path, strict=True)[0]["item_id"].to_list() == ["a", "b"], text
+
+
+@pytest.mark.parametrize("block", [1, 7, 1 << 20])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_end_at_line_feeds_and_carriage_returns_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: str, block: int
+) -> None:
+    """JSON may have other characters at which Python splits lines, and servers write them as they are."""
+    monkeypatch.setattr("entropy_sentinel.sources.logs.json_values._BLOCK", block)
+    record = chat((-0.5, [-0.5, -2]))
+    record["choices"][0]["message"]["content"] = "one\u2028two\u2029three\u0085four\x0bfive\x1csix"
+    line = json.dumps(record, ensure_ascii=False)
+    path = tmp_path / "a.txt"
+    path.write_bytes(end.join(["event: x", f"data: {line}", "", "{broken", ": ping", "{broken"]).encode())
+    frame, summary = read(path)
+    assert frame["text"].to_list() == [record["choices"][0]["message"]["content"]]
+    assert [bad.where for bad in summary.bad] == [f"{path}: line 4", f"{path}: line 6"]
+
+
+def test_arrays_without_end_and_white_space_take_the_memory_of_a_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    longest = 0
+    fill = json_values._Values._fill
+
+    def measured(self: json_values._Values) -> None:
+        nonlocal longest
+        fill(self)
+        longest = max(longest, len(self._text) + len(self._arrays))
+
+    monkeypatch.setattr(json_values._Values, "_fill", measured)
+    monkeypatch.setattr(json_values, "_BLOCK", 1000)
+    good = json.dumps(chat((-0.5, [-0.5, -2])))
+    path = tmp_path / "a.json"
+    for text, n_bad in (
+        (f"{' ' * 50_000}\n{good}", 0),
+        (f"{'[' * 50_000}\n{good}", 1),
+        (f"{'[' * 99}{good}{']' * 99}", 0),
+    ):
+        path.write_text(text)
+        frame, summary = read(path)
+        assert (len(frame), summary.n_bad) == (1, n_bad)
+    assert longest < 5000
+    path.write_text("[" * 50_000)
+    assert read(path)[1].bad == [(f"{path}: line 1", "is nested in more than 100 arrays; its line was skipped")]
 
 
 def test_a_format_that_is_named(tmp_path: Path) -> None:

@@ -1,9 +1,11 @@
 """Recognise files and responses that were read before: a log that was copied or has grown, or two exports of one day.
 
 A file is identified by the SHA-256 of its unpacked content, and a response by its model, id, sample, time and features.
-If a prompt is sent again, the response has another time and id. A response without an id in the log is identified by
-its place in the file (`sources.logs.numbers`). Different files share places, such as the first line, so these
-responses count as read before only if all responses of the file were read before.
+If a prompt is sent again, the response has another time and id. Without a time, a date in the file's name takes its
+place, because daily files may use their ids again. A response without an id in the log is identified by its place in
+the file (`sources.logs.numbers`). Different files share places, such as the first line, so these responses count as
+read before only if all responses of the file were read before. Otherwise those that equal a response of another file
+in all but the place are counted and reported, because exports may overlap, but two requests may get the same answer.
 
 A repeated response has the same time, so a file is compared only with files whose times are within HORIZON of its own,
 and its responses without a time with those of other files. The memory of a nightly run then does not grow with the log.
@@ -25,8 +27,11 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.monitor.reading.times import moments
-from entropy_sentinel.sources.logs.selection import columns_called, first_of
+from entropy_sentinel.monitor.reading.problems import Problems
+from entropy_sentinel.sources.logs.moments import moments
+from entropy_sentinel.sources.logs.numbers import DATE_IN_NAME
+from entropy_sentinel.sources.logs.selection import PLACE, columns_called, first_of
+from entropy_sentinel.sources.logs.summary import EQUAL
 from entropy_sentinel.sources.opening import Stream, opened
 
 _BLOCK = 1 << 20
@@ -35,7 +40,8 @@ _BLOCK = 1 << 20
 HORIZON = timedelta(days=30)
 # Largest number of hashes in memory (16 bytes a response) before those of files that are far away are dropped.
 _MOST_HELD = 20_000_000
-# Columns of a frame: the hash of the response, the hash of only its id, and whether the id is its place in the file.
+# Columns of a frame: the hash of the response, the hash of only its id, and whether the id is its place in the file. A
+# response whose id is its place has, instead of the hash of the id, that of the response without the place.
 RESPONSE, ID, PLACED = "response_number", "id_number", "id_is_place"
 NUMBERS = {RESPONSE: pl.UInt64, ID: pl.UInt64, PLACED: pl.Boolean}
 
@@ -148,6 +154,7 @@ class OtherFiles:
         self._n, self._n_same, self._n_same_place = 0, 0, 0
         # Responses whose id another file uses for a different response.
         self.n_other = 0
+        self._n_equal = 0
 
     def new(self, batch: pl.DataFrame, time: str) -> pl.DataFrame:
         """Return the responses that are in no other file or identified by place, with the columns NUMBERS."""
@@ -165,7 +172,9 @@ class OtherFiles:
         self._n += len(numbered)
         self._n_same += int(same.sum())
         self._n_same_place += int((same & placed).sum())
-        self.n_other += int((ids.has(numbered[ID].to_numpy()) & ~same & ~again & ~placed).sum())
+        shared = ids.has(numbered[ID].to_numpy()) & ~again
+        self.n_other += int((shared & ~same & ~placed).sum())
+        self._n_equal += int((shared & placed).sum())
         return pl.Series(same)
 
     @property
@@ -182,6 +191,39 @@ class OtherFiles:
     def n_same(self) -> int:
         """Return the number of responses that are also in another file; places count only if all responses are."""
         return self._n_same if self.all_same else self._n_same - self._n_same_place
+
+    @property
+    def n_equal(self) -> int:
+        """Return the number of responses without an id that equal one of another file, and count nevertheless."""
+        return 0 if self.all_same else self._n_equal
+
+    def note(self, problems: Problems, path: str) -> None:
+        """Report the responses in common of the file at `path`."""
+        if self.n_same:
+            problems.note("responses that are also in another file and count once", [path], self.n_same)
+        if self.n_other:
+            problems.note(
+                "responses with the same id as a different one in another file; both count", [path], self.n_other
+            )
+        if self.n_equal:
+            problems.note(EQUAL, [path], self.n_equal)
+
+
+class SeenFiles:
+    """Compares the files of one run with each other, without a state."""
+
+    def __init__(self) -> None:
+        """Start without files."""
+        self._seen = NumberSet(), NumberSet()
+
+    def others(self) -> OtherFiles:
+        """Return the responses of the files so far, to compare a further file with them."""
+        return OtherFiles(lambda span: self._seen, NumberSet())
+
+    def add(self, numbered: pl.DataFrame) -> None:
+        """Add the responses of a file, with the columns NUMBERS."""
+        for numbers, column in zip(self._seen, (RESPONSE, ID), strict=True):
+            numbers.add(numbered[column].to_numpy())
 
 
 class Overlap:
@@ -251,14 +293,34 @@ def numbers(batch: pl.DataFrame, time: str) -> dict[str, pl.Series]:
     named_parts = pl.col("model", "sample").cast(pl.String).fill_null("")
     texts = batch.select(pl.concat_str(named_parts, identity.fill_null(""), separator="\0")).to_series()
     ids = responses = _of_texts(texts)
+    equals = _of_texts(batch.select(pl.col("model").fill_null("")).to_series())
+    for bits in _bits(batch, time):
+        responses, equals = _mixed(responses ^ bits), _mixed(equals ^ bits)
+    ids = np.where(placed.to_numpy(), equals, ids)
+    return {RESPONSE: pl.Series(responses), ID: pl.Series(ids), PLACED: placed}
+
+
+def _bits(batch: pl.DataFrame, time: str) -> Iterator[np.ndarray]:
+    """Yield the time and the features of each response as bits, (n,) each."""
+    dates = _dates_of_files(batch)
     if columns_called(batch, time):
-        microseconds = moments(first_of(batch, [time])).to_physical().fill_null(-1).to_numpy()
-        responses = _mixed(responses ^ microseconds.view(np.uint64))
+        microseconds = moments(first_of(batch, [time])).to_physical()
+        yield pl.select(pl.coalesce(microseconds, dates, -1)).to_series().to_numpy().view(np.uint64)
+    elif dates.null_count() < len(dates):
+        yield dates.fill_null(-1).to_numpy().view(np.uint64)
     for name in FEATURES:
         # Rounded, because the size of a batch may change the last bit.
         value = batch[name].cast(pl.Float32).fill_null(float("nan")).to_numpy() + np.float32(0)
-        responses = _mixed(responses ^ value.view(np.uint32))
-    return {RESPONSE: pl.Series(responses), ID: pl.Series(ids), PLACED: placed}
+        yield value.view(np.uint32)
+
+
+def _dates_of_files(batch: pl.DataFrame) -> pl.Series:
+    """Return the date in the name of each response's file as a number, (n,), or null."""
+    if PLACE not in batch.columns:
+        return pl.Series([None] * len(batch), dtype=pl.Int64)
+    name = pl.col(PLACE).str.extract(r"([^/\\]*)$").str.extract(r"^(.*?): (?:line|row|entry) ")
+    date = name.str.extract(DATE_IN_NAME).str.replace_all("-", "")
+    return batch.select(date.cast(pl.Int64, strict=False)).to_series()
 
 
 def _of_texts(texts: pl.Series) -> np.ndarray:

@@ -20,12 +20,12 @@ from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.signals import with_reasons
 from entropy_sentinel.frames.urls import url_of
 from entropy_sentinel.monitor.catalogue import MADE, made_of
-from entropy_sentinel.monitor.reading.identity import NUMBERS, OtherFiles
+from entropy_sentinel.monitor.reading.identity import NUMBERS, OtherFiles, SeenFiles
 from entropy_sentinel.monitor.reading.problems import LEFT_OUT, Problems, TrainingDataFilter
 from entropy_sentinel.monitor.reading.times import Clock
 from entropy_sentinel.monitor.reading.zones import DTYPE
 from entropy_sentinel.monitor.settings import TIME, Slicing
-from entropy_sentinel.sources.logs.numbers import UNNAMED
+from entropy_sentinel.sources.logs.numbers import TIME_ALIASES, UNNAMED
 from entropy_sentinel.sources.logs.reader import QUESTION
 from entropy_sentinel.sources.logs.reading import Logs
 from entropy_sentinel.sources.logs.selection import PLACE, ResponseSelection, as_text, first_of
@@ -119,15 +119,11 @@ def check_columns(
             raise InputError(_empty(name, columns_of(sources)))
 
 
-# Names of columns that hold the time of a call.
-_TIMES = ("created", "created_at", "createdAt", "ts", "date", "datetime", "started_at", "start_time", "request_time")
-
-
 def _empty(name: str, columns: Sequence[str]) -> str:
     """Return the message about a column without a value, with the column that may be meant."""
     problem, hint = "is empty for every response", ""
     if name == TIME:
-        times = [other for other in _TIMES if other in columns]
+        times = [other for other in TIME_ALIASES if other in columns]
         if times:
             hint = f"; try --time {times[0]}"
     else:
@@ -212,6 +208,17 @@ class Inputs:
             if self._problems.strict:
                 raise
             self._problems.record("files that are damaged and were read only in part", [str(error)])
+
+    def compared_frames(self, source: str | pl.DataFrame, files: SeenFiles) -> list[pl.DataFrame]:
+        """Return the frames of a file as `frames`, without responses that are also in earlier `files`; add the file."""
+        self._others = others = files.others()
+        frames = list(self.frames(source))
+        others.note(self._problems, source if isinstance(source, str) else "features")
+        if others.all_same:
+            return []
+        for frame in frames:
+            files.add(frame)
+        return [frame.drop(NUMBERS) for frame in frames]
 
     @property
     def _time(self) -> str:
@@ -329,8 +336,10 @@ def read_whole(
     problems = Problems(options.strict)
     inputs = Inputs(saved.about, options, problems, texts=texts)
     frames: list[pl.DataFrame] = []
+    files = SeenFiles() if len(sources) > 1 else None
     for source in sources:
-        frames += inputs.frames(source if isinstance(source, pl.DataFrame) else str(source))
+        name = source if isinstance(source, pl.DataFrame) else str(source)
+        frames += inputs.frames(name) if files is None else inputs.compared_frames(name, files)
     check_columns(options, inputs.seen, sources, bool(frames))
     if not frames:
         raise InputError("; ".join(["the logs contain no usable response", *problems.lines()]))

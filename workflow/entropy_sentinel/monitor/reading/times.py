@@ -1,19 +1,20 @@
-"""Read the times of a log in any form, find their windows, and count impossible times.
+"""Find the windows of a log's times, and count impossible times.
 
 Windows are computed on the clock of one time zone, by default UTC: a time is what that clock shows, in columns whose
 dtype is UTC's. So days and weeks are that zone's, also when its clock changes (`zones`). `in_zone` turns windows into
 real times for the outputs.
 """
 
-from datetime import UTC, datetime
+from datetime import datetime
 
 import polars as pl
 
 from entropy_sentinel.monitor.reading.problems import Problems
-from entropy_sentinel.monitor.reading.zones import DTYPE, find_moments, read_clock
+from entropy_sentinel.monitor.reading.zones import find_moments, read_clock
 from entropy_sentinel.monitor.settings import EARLIEST, LATEST, WINDOWS
+from entropy_sentinel.sources.logs.moments import DTYPE as DTYPE
+from entropy_sentinel.sources.logs.moments import moments as moments
 
-_ISO = ("%+", "%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%d")
 IMPLAUSIBLE = f"responses with a time before {EARLIEST.year} or after {LATEST.year - 1}"
 WITHOUT_ZONE = "responses whose time states no zone, taken for UTC; name the zone with --timezone if it is another"
 # A larger step back in time means a corrected clock or concatenated logs; replies out of order differ by minutes.
@@ -47,23 +48,6 @@ def in_zone(windows: pl.Series, zone: str | None) -> pl.Series:
 def on_clock(times: pl.Series, zone: str | None) -> pl.Series:
     """Return what the clock of a zone shows at UTC times, (n,)."""
     return times if zone in (None, "UTC") else read_clock(times, zone)
-
-
-def moments(column: pl.Series) -> pl.Series:
-    """Convert dates, ISO 8601 texts (UTC without a zone) and numbers since 1970 to UTC times, (n,); else null.
-
-    A number is in seconds, milliseconds, microseconds or nanoseconds, whichever gives a plausible date.
-    """
-    if isinstance(column.dtype, pl.Datetime):
-        zoned = column.dt.replace_time_zone("UTC") if column.dtype.time_zone is None else column
-        return zoned.dt.convert_time_zone("UTC").cast(DTYPE)
-    if column.dtype == pl.Date:
-        return column.cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
-    if column.dtype.is_numeric():
-        return _of_numbers(column)
-    if column.dtype == pl.String:
-        return _of_texts(column)
-    return pl.Series(column.name, [None] * len(column), dtype=DTYPE)
 
 
 def plausible(times: pl.Expr) -> pl.Expr:
@@ -108,42 +92,6 @@ def windows_between(first: datetime, last: datetime, window: str) -> pl.Series:
 def _zone_of(times: pl.Series) -> str | None:
     assert isinstance(times.dtype, pl.Datetime)  # windows are moments
     return times.dtype.time_zone
-
-
-def _of_numbers(column: pl.Series) -> pl.Series:
-    number = column.cast(pl.Float64).alias("number").to_frame()
-    x, size = pl.col("number"), pl.col("number").abs()
-    microseconds = (
-        pl.when(size < 1e11).then(x * 1e6).when(size < 1e14).then(x * 1e3).when(size < 1e17).then(x).otherwise(x / 1e3)
-    )
-    whole = number.select(pl.when(x.is_finite()).then(microseconds).cast(pl.Int64, strict=False))
-    return whole.to_series().cast(pl.Datetime("us")).dt.replace_time_zone("UTC").alias(column.name)
-
-
-def _of_texts(column: pl.Series) -> pl.Series:
-    text = column.str.strip_chars().str.replace(r"^(\d{4}-\d\d-\d\d)[ t]", "${1}T")
-    tries = [text.str.to_datetime(form, time_unit="us", time_zone="UTC", strict=False) for form in _ISO]
-    times = pl.select(pl.coalesce(*tries)).to_series()
-    if (times.is_null() & text.is_not_null()).any():
-        rarer = text.filter(times.is_null()).unique().drop_nulls()
-        rarer_times = pl.Series([_of_text(form) for form in rarer], dtype=DTYPE)
-        others = text.replace_strict(rarer, rarer_times, default=None, return_dtype=DTYPE)
-        times = pl.select(pl.coalesce(times, others)).to_series()
-    return times.alias(column.name)
-
-
-def _of_text(text: str) -> datetime | None:
-    """Return the time of a rarer form of ISO 8601 or of a number as text, or null."""
-    try:
-        moment = datetime.fromisoformat(text)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, OverflowError):
-        pass
-    try:
-        number: datetime | None = _of_numbers(pl.Series([float(text)])).item()
-    except ValueError:
-        return None
-    return number
 
 
 class Clock:

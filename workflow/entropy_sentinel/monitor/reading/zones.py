@@ -10,8 +10,9 @@ forward leaves some out, even midnight, or part of an hour. Two rules keep windo
 import numpy as np
 import polars as pl
 
+from entropy_sentinel.sources.logs.moments import DTYPE as DTYPE
+
 # What a clock shows is stored as if it were UTC, like every time.
-DTYPE = pl.Datetime("us", "UTC")
 _SECOND = 1_000_000
 # No clock changes twice within so many seconds, or by more than that: Samoa once left out a day.
 _MOST_SKIPPED = 25 * 3600

@@ -15,7 +15,7 @@ from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.training import one_thread
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.monitor.catalogue import STATISTICS
-from entropy_sentinel.monitor.reading.identity import NUMBERS, OtherFiles, content
+from entropy_sentinel.monitor.reading.identity import NUMBERS, content
 from entropy_sentinel.monitor.reading.inputs import Inputs, Source, check_columns
 from entropy_sentinel.monitor.reading.problems import Problems, nothing_fits
 from entropy_sentinel.monitor.settings import Reading
@@ -183,7 +183,7 @@ class Collector:
             about.seen = sorted(inputs.seen)
             about.rejected, about.taken = dict(inputs.excluding.rejected), dict(inputs.excluding.taken)
             if others is not None:
-                self._note_same(problems, others, about.path)
+                others.note(problems, about.path)
                 if others.all_same:
                     writer.discard()
                     about.n_responses, about.rejected, about.taken = 0, {}, {}
@@ -204,12 +204,3 @@ class Collector:
     def _count_known(self, about: FileSums) -> None:
         self.n_known += 1
         self.given[about.key] = about
-
-    @staticmethod
-    def _note_same(problems: Problems, others: OtherFiles, path: str) -> None:
-        if others.n_same:
-            problems.note("responses that are also in another file and count once", [path], others.n_same)
-        if others.n_other:
-            problems.note(
-                "responses with the same id as a different one in another file; both count", [path], others.n_other
-            )

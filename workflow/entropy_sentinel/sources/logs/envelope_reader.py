@@ -8,7 +8,7 @@ from entropy_sentinel.sources.logs.envelopes import LOGPROBS_REFUSED, Envelope
 from entropy_sentinel.sources.logs.openai import parsed, responses_in
 from entropy_sentinel.sources.logs.paths import first, from_json
 from entropy_sentinel.sources.logs.reader import Reader, metadata_columns, request_columns, time_column, usual_columns
-from entropy_sentinel.sources.logs.reply import Reply, storable
+from entropy_sentinel.sources.logs.reply import Reply, first_id, storable
 
 
 class EnvelopeReader(Reader):
@@ -32,7 +32,7 @@ class EnvelopeReader(Reader):
             status = response.get("status_code", response.get("status", status))
             response = response["body"]
         replies, facts = responses_in(response, status)
-        own_id, columns = first(record, envelope.item_id), self._columns(record, request, facts)
+        own_id, columns = first_id(record, envelope.item_id), self._columns(record, request, facts)
         seed = request.get("seed")
         for reply in replies:
             reply.item_id = reply.item_id if own_id is None else own_id

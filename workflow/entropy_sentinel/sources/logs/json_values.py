@@ -22,6 +22,10 @@ _FIELDS = (_DONE, "data:", "event:", "id:", "retry:", ":")
 _LONGEST_WORD = 16
 # Bytes that are not UTF-8, as Python's `surrogateescape` decodes them.
 _ESCAPED = re.compile("[\udc80-\udcff]")
+# Arrays within arrays around a record; more of them are no log, and each takes memory.
+_DEEPEST = 100
+# The end of a line in JSON Lines and server-sent events: U+2028 and U+0085 may stand within JSON.
+_LINE_END = re.compile(r"\r\n?|\n")
 # Lines of a server's text log, which users often try first.
 _SERVER_LOG = ("Generated response ", "Received request ")
 # The content of the record at the end of a stream.
@@ -47,7 +51,7 @@ class _Values:
         self._bytes = codecs.getincrementaldecoder("utf-8")("surrogateescape")
         self._text, self._at, self._block, self._is_read = "", 0, _BLOCK, False
         # The number of the line at a position up to which lines are counted.
-        self._line, self._counted = 1, 0
+        self._line, self._counted, self._ends_with_return = 1, 0, False
         self._damage: Exception | None = None
         self._has_other_bytes = False
         # The line of each array around the place, and the number of its entries so far.
@@ -61,8 +65,13 @@ class _Values:
                 if self._arrays:
                     self._arrays.pop()
             elif here == "[" and not self._begins(_DONE):
-                self._arrays.append([self._number(), 0])
-                self._at += 1
+                if len(self._arrays) == _DEEPEST:
+                    self._arrays = []
+                    yield BadRecord(self._where(), f"is nested in more than {_DEEPEST} arrays; its line was skipped")
+                    self._to_next_line(self._at)
+                else:
+                    self._arrays.append([self._number(), 0])
+                    self._at += 1
             elif here in "deir:[" and (field := next(filter(self._begins, _FIELDS), None)):
                 if field == _DONE:
                     yield PlacedRecord(self._where(), END)
@@ -108,7 +117,8 @@ class _Values:
     def _bad(self, where: str, error: json.JSONDecodeError) -> BadRecord:
         """Return what is wrong with the value that begins here, and go to the next line that may begin a value."""
         begin = self._at
-        line_end = self._text.find("\n", begin)
+        found = _LINE_END.search(self._text, begin)
+        line_end = found.start() if found else -1
         line = self._text[begin : None if line_end < 0 else line_end]
         self._to_next_line(begin)
         if any(mark in line for mark in _SERVER_LOG) and not line.startswith("{"):
@@ -120,7 +130,10 @@ class _Values:
         return BadRecord(where, f"must be a JSON object: {error.msg}, column {error.pos - begin + 1}")
 
     def _skip_between(self) -> bool:
-        """Go to the next character that is neither white nor a comma; return False at the end."""
+        """Go to the next character that is neither white nor a comma; return False at the end.
+
+        What is skipped is forgotten, so that any amount of it needs the memory of a block.
+        """
         while True:
             match = _BETWEEN.match(self._text, self._at)
             self._at = match.end() if match else self._at
@@ -128,6 +141,7 @@ class _Values:
                 return True
             if self._is_read:
                 return self._at < len(self._text)
+            self._block = _BLOCK
             self._fill()
 
     def _begins(self, word: str) -> bool:
@@ -136,13 +150,15 @@ class _Values:
     def _to_next_line(self, begin: int) -> None:
         """Go to the line after the one at position `begin`; only a block of it is kept in memory."""
         self._at = begin
-        while (end := self._text.find("\n", self._at)) < 0:
-            self._at = len(self._text)
+        while (end := _LINE_END.search(self._text, self._at)) is None or end.end() == len(self._text):
             if self._is_read:
+                self._at = len(self._text)
                 return
+            # A carriage return at the end may be half of a line's end.
+            self._at = len(self._text) if end is None else end.start()
             self._block = _BLOCK
             self._fill()
-        self._at = end + 1
+        self._at = end.end()
 
     def _fill(self) -> None:
         """Read a further block, twice as large as the last one within a value, and forget what was read."""
@@ -174,7 +190,11 @@ class _Values:
 
     def _number(self) -> int:
         """Return the number of the line here, from 1."""
-        self._line += self._text.count("\n", self._counted, self._at)
+        part = self._text[self._counted : self._at]
+        # A line feed after a carriage return does not end another line.
+        n_pairs = part.count("\r\n") + (part.startswith("\n") and self._ends_with_return)
+        self._line += part.count("\n") + part.count("\r") - n_pairs
+        self._ends_with_return = part.endswith("\r") if part else self._ends_with_return
         self._counted = self._at
         return self._line
 

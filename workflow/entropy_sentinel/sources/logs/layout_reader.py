@@ -12,6 +12,7 @@ from entropy_sentinel.sources.logs.reply import (
     Trace,
     entries_of,
     finish,
+    first_id,
     refused,
     storable,
     trace,
@@ -29,12 +30,11 @@ def responses(layout: Layout, record: Mapping[str, Any]) -> tuple[list[Reply], d
     named = {"time": time} if isinstance(time, str) else time_column(time)
     error = first(record, layout.error)
     if not isinstance(several, list) or not several or (error and layout.responses is None and not layout.has(record)):
-        return [Reply(first(record, layout.item_id), first(record, layout.model), "", refused(error), None)], named
+        return [Reply(first_id(record, layout.item_id), first(record, layout.model), "", refused(error), None)], named
     replies = [_response(layout, part) for part in several]
     for position, reply in enumerate(replies):
         prompt = first(record, layout.prompt_tokens)
-        identity = first(record, layout.item_id)
-        reply.item_id = None if identity is None else str(identity)
+        reply.item_id = reply.reply_id = first_id(record, layout.item_id)
         reply.model = first(record, layout.model)
         reply.prompt_tokens = prompt if isinstance(prompt, int) else 0
         reply.sample = position if len(replies) > 1 else None

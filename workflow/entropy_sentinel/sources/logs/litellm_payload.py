@@ -36,7 +36,7 @@ class LiteLLMReader(Reader):
             responses, facts = responses_in(payload.get("response") or None)
         kept = self.columns(payload, facts | _usual(payload))
         for reply in responses:
-            reply.item_id = payload.get("id") or payload.get("request_id")
+            reply.item_id = reply.reply_id = payload.get("id") or payload.get("request_id")
             reply.model, reply.columns = payload.get("model"), kept
             yield reply
 

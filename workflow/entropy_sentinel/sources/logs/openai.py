@@ -27,6 +27,7 @@ from entropy_sentinel.sources.logs.reply import (
     Trace,
     entries_of,
     finish,
+    id_text,
     refused,
     storable,
     trace,
@@ -122,7 +123,8 @@ def choices(body: Any) -> Iterator[Reply]:
         else:
             # vLLM's endpoint for tokens has no message.
             reply = message_choice(choice, choice.get("message", {} if "token_ids" in choice else None))
-        reply.item_id, reply.model = body.get("id"), body.get("model")
+        reply.item_id = reply.reply_id = id_text(body.get("id"))
+        reply.model = body.get("model")
         reply.sample = choice.get("index", position) if len(body["choices"]) > 1 else None
         reply.prompt_tokens = prompt_tokens
         yield reply
@@ -257,7 +259,8 @@ def response_of(body: Any) -> Reply:
     if steps and len(lists_of_steps) < sum(map(bool, texts)):
         raise InputError("only part of the text has log-probabilities")
     return Reply(
-        item_id=body.get("id"),
+        item_id=id_text(body.get("id")),
+        reply_id=id_text(body.get("id")),
         model=body.get("model"),
         text=text,
         finish_reason=_finish_of(body),
@@ -358,6 +361,7 @@ class BatchReader(Reader):
         else:
             responses, facts = responses_in(body, answered.get("status_code"))
         columns = self.columns(record, facts)
+        custom_id = id_text(record["custom_id"])
         for reply in responses:
-            reply.item_id, reply.columns = record["custom_id"], columns
+            reply.item_id, reply.columns = custom_id or reply.item_id, columns
             yield reply

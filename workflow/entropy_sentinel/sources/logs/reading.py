@@ -21,7 +21,7 @@ from entropy_sentinel.sources.logs.envelopes import PAIRS, Envelope
 from entropy_sentinel.sources.logs.json_values import END
 from entropy_sentinel.sources.logs.memory import MemoryRecords, records_in_memory
 from entropy_sentinel.sources.logs.models import without_provider
-from entropy_sentinel.sources.logs.numbers import UNNAMED, Numbers
+from entropy_sentinel.sources.logs.numbers import TIMES, UNNAMED, Numbers
 from entropy_sentinel.sources.logs.reader import Reader
 from entropy_sentinel.sources.logs.record import BadRecord, PlacedRecord
 from entropy_sentinel.sources.logs.records import records
@@ -57,6 +57,10 @@ class Logs:
         further = self.selection.read_for(options.further)
         self._columns = None if options.columns is None else self.selection.read_for((*options.columns, *further))
         self._further = further
+        # Times tell apart responses with one id, so they are read even if no column is wanted.
+        self._hidden_columns = () if self._columns is None else tuple(set(TIMES) - {*self._columns, *further})
+        if self._columns is not None:
+            self._columns += self._hidden_columns
         self._numbers, self._zero_logprobs = Numbers(), ZeroLogprobsFilter()
         self._given_form: Envelope | None = None
         if options.reply is not None:
@@ -250,6 +254,7 @@ class Logs:
         )
         frame = self._zero_logprobs.exclude(frame)
         frame = self._numbers.complete(frame, file, self._options.model or UNNAMED)
+        frame = frame.drop(map(own_name, self._hidden_columns), strict=False)
         own = [*GENERATIONS.schema.names(), "model", "benchmark", *LOGPROBS, UNUSABLE]
         slices = [column for column in frame.columns if column not in own]
         frame = frame.select(*own, *slices)

@@ -11,6 +11,7 @@ import numpy as np
 
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import OTHER_STOPS, REFUSED
+from entropy_sentinel.sources.logs.paths import first
 
 # Integer fields and the largest value that a frame can hold. The smallest is 0, or -1 for an unknown seed.
 LARGEST = {"sample": 2**16 - 1, "prompt_tokens": 2**32 - 1, "seed": 2**63 - 1, "trace_start": 2**32 - 1}
@@ -66,6 +67,9 @@ class Reply:
     thinking: int | None = None
     # The task of which the response is an attempt: a finished one in a newer log replaces those in older logs.
     task: str | None = None
+    # The id that the server gave to the response, if the format says which id that is. A custom id, or the id of a
+    # question, may return with another answer; this one may not.
+    reply_id: str | None = None
     # The name of the log's format, and the place of the response: file and line.
     format: str = ""
     place: str = ""
@@ -138,6 +142,17 @@ def refused(error: Any) -> str:
     if isinstance(error, Mapping):
         error = error.get("message") or error.get("code") or error.get("type")
     return REFUSED + " ".join(storable(str(error or "an error without a message")).split())[:300]
+
+
+def id_text(value: Any) -> str | None:
+    """Return an id as text; None for a missing one, which some servers write as an empty text."""
+    text = "" if value is None else storable(str(value))
+    return text if text.strip() else None
+
+
+def first_id(record: Any, paths: Iterable[str]) -> str | None:
+    """Return the first id at the paths that is not missing."""
+    return next(filter(None, (id_text(first(record, [path])) for path in paths)), None)
 
 
 def storable(text: str) -> str:

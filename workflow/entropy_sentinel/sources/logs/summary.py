@@ -14,6 +14,8 @@ from entropy_sentinel.sources.logs.record import BadRecord
 # Any error that a record causes in a reader or a library; libraries in Rust raise their own panics.
 ANY_ERROR = (Exception, pl.exceptions.PanicException)
 Rows = TypeVar("Rows", list[Any], np.ndarray)
+# The note about responses without an id that may be in the logs twice.
+EQUAL = "responses without an id that equal an earlier one; all count: if exports overlap, give one of them"
 # Number of bad records to show; all are counted.
 SHOWN = 5
 
@@ -109,7 +111,7 @@ class LogSummary:
         counts = {
             "samples of an earlier attempt, replaced by those of a newer log of the same task": self.replaced,
             "responses logged twice with the same id, text and log-probabilities, counted once": self.twice,
-            "responses without an id that equal an earlier one in every column; all count": self.equal,
+            EQUAL: self.equal,
         }
         return {kind: count for kind, count in counts.items() if count}
 

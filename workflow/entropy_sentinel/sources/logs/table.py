@@ -26,11 +26,12 @@ from entropy_sentinel.sources.logs.reply import (
     Trace,
     entries_of,
     finish,
+    first_id,
     storable,
     trace,
     why_unusable,
 )
-from entropy_sentinel.sources.logs.traces import ROWS, ResponseBatch
+from entropy_sentinel.sources.logs.traces import REPLY_ID, ROWS, ResponseBatch
 
 TEXTS = ("text", "response", "completion", "output", "answer")
 OWN = (*TEXTS, "finish_reason", "model", "sample", "tokens", "token_ids", "prompt_tokens", "seed", "trace_start")
@@ -50,7 +51,7 @@ class TableReader(Reader):
         if sampled is not None:
             logprobs = trace(sampled, list(map(entries_of, [()] * len(sampled) if top is None else top)))
         yield Reply(
-            item_id=_first(record, IDS),
+            item_id=first_id(record, IDS),
             model=record.get("model"),
             text=text,
             finish_reason=finish(record.get("finish_reason")),
@@ -161,7 +162,8 @@ def _known(schema: pl.Schema) -> list[pl.Expr]:
     steps, entries = pl.col("token_logprobs").list.len(), pl.col("top_logprobs").list.len()
     tokens = own("tokens") if schema.get("tokens") == pl.List(pl.String) else pl.lit(None, pl.List(pl.String))
     columns = {
-        "item_id": own(*IDS),
+        "item_id": pl.coalesce(*map(_id_text, (name for name in IDS if name in schema)), pl.lit(None, pl.String)),
+        REPLY_ID: pl.lit(None),
         "model": own("model"),
         "sample": own("sample"),
         "text": text,
@@ -181,6 +183,12 @@ def _known(schema: pl.Schema) -> list[pl.Expr]:
         .then(pl.lit(NO_ALTERNATIVES)),
     }
     return [value.cast(ROWS[name], strict=False).alias(name) for name, value in columns.items()]
+
+
+def _id_text(name: str) -> pl.Expr:
+    """Return a column of ids as text; null for a missing id, which some logs write as an empty text."""
+    text = pl.col(name).cast(pl.String)
+    return pl.when(text.str.strip_chars() != "").then(text)
 
 
 def _whole(name: str) -> pl.Expr:

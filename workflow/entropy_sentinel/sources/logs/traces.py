@@ -15,11 +15,14 @@ import polars as pl
 from entropy_sentinel.features.precision import HALF, rounding_error
 from entropy_sentinel.frames.arrow import split
 from entropy_sentinel.frames.generation import GENERATIONS, top_k_of
-from entropy_sentinel.sources.logs.reply import NO_ALTERNATIVES, NO_TOKENS, Reply, Trace, most_common, storable
+from entropy_sentinel.sources.logs.reply import NO_ALTERNATIVES, NO_TOKENS, Reply, Trace, id_text, most_common, storable
 
+# The column with the id that the server gave to the response; no column of a log can have this name.
+REPLY_ID = ".reply_id"
 # Columns that a batch has in every format, with their dtypes. The log's own columns are named `column.NAME`.
 ROWS: dict[str, pl.DataType | type[pl.DataType]] = {
     "item_id": pl.String,
+    REPLY_ID: pl.String,
     "model": pl.String,
     "sample": pl.UInt16,
     "text": pl.String,
@@ -81,7 +84,8 @@ def _row(reply: Reply, trace_after: str | None) -> dict[str, Any]:
     if trace_after is not None and n_steps is not None and not has_texts:
         unusable = unusable or NO_TOKENS
     return {
-        "item_id": None if reply.item_id is None else storable(str(reply.item_id)),
+        "item_id": id_text(reply.item_id),
+        REPLY_ID: id_text(reply.reply_id),
         "model": None if reply.model is None else storable(str(reply.model)),
         "sample": reply.sample,
         "text": reply.text,
