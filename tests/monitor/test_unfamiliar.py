@@ -91,13 +91,6 @@ def test_responses_of_another_kind_of_words_are_not_compared(estimator, log) -> 
     assert not any("unfamiliar" in flags for flags in es.estimate(estimator, from_texts, ["route"])["flags"].to_list())
 
 
-def test_scores_of_unfamiliar_benchmarks_say_so(estimator, log) -> None:
-    scores = es.score(estimator, log.with_columns(benchmark="route"))
-    verdicts = dict(scores.select("benchmark", "verdict").unique().rows())
-    assert {name for name, verdict in verdicts.items() if verdict == "unfamiliar"} == {"trivia"}
-    assert dict(scores.select("benchmark", "unfamiliar").unique().rows())["trivia"] is True
-
-
 def test_unfamiliar_slices_are_labelled_first_and_enough(estimator, log) -> None:
     chosen = es.sample(estimator, log, ["route"], budget=25)
     assert chosen.slices.select("route", "unfamiliar").row(0) == ("trivia", True)

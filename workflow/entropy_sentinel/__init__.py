@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from entropy_sentinel.monitor.labelling.judging import judge as judge
     from entropy_sentinel.monitor.labelling.sampling import sample as sample
     from entropy_sentinel.monitor.once import estimate as estimate
-    from entropy_sentinel.monitor.once import score as score
     from entropy_sentinel.monitor.running import monitor as monitor
+    from entropy_sentinel.monitor.scoring import score as score
     from entropy_sentinel.monitor.showing.plot import plot as plot
     from entropy_sentinel.verbs.estimation import fit as fit
     from entropy_sentinel.verbs.estimation import load as load
@@ -55,7 +55,7 @@ _VERBS = {
     "monitor": "monitor.running",
     "plot": "monitor.showing.plot",
     "sample": "monitor.labelling.sampling",
-    "score": "monitor.once",
+    "score": "monitor.scoring",
 }
 __all__ = [*_VERBS]
 

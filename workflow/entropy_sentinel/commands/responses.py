@@ -16,8 +16,7 @@ from entropy_sentinel.commands.options import (
     working,
 )
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.monitor.settings import EstimateOptions, SampleOptions
-from entropy_sentinel.sources.logs.settings import ResponseOptions
+from entropy_sentinel.monitor.settings import EstimateOptions, SampleOptions, Slicing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -167,7 +166,7 @@ def compare(
     report(result.problems)
 
 
-@taking(ResponseOptions)
+@taking(Slicing)
 def score(
     estimator: Estimator,
     files: ResponseFiles,
@@ -180,14 +179,15 @@ def score(
     """Estimate the probability that each response is correct.
 
     Writes one row per response: its id and P(correct) with the verdict that covers it, or the reason why it has none.
-    With --json it prints one JSON object per line.
+    The verdict `usable` covers only slices that are like a labelled domain, so name the column of the slices with --by;
+    otherwise it is `not judged`. With --json it prints one JSON object per line.
     """
     from entropy_sentinel.frames.files import check_outputs, write_whole
-    from entropy_sentinel.frames.printable import listed, write_table
+    from entropy_sentinel.frames.printable import json_lines, write_table
+    from entropy_sentinel.monitor.estimating.coverage import familiarity_lines
     from entropy_sentinel.monitor.estimating.flags import general_flags
-    from entropy_sentinel.monitor.once import scored
     from entropy_sentinel.monitor.reading.inputs import read_whole
-    from entropy_sentinel.monitor.settings import Slicing
+    from entropy_sentinel.monitor.scoring import scored
     from entropy_sentinel.monitor.showing.langfuse import check_keys, send_scores
     from entropy_sentinel.verbs.estimation import load
     from entropy_sentinel.verbs.inputs import log_files
@@ -201,9 +201,10 @@ def score(
     logs = log_files(files)
     check_outputs({"--output": output}, [estimator, *logs])
     loaded = load(estimator)
+    slicing = Slicing.of(options)
     with working("reading the logs"):
-        read = read_whole(loaded, list(map(str, logs)), Slicing.of(options))
-    scores = scored(loaded, read)
+        read = read_whole(loaded, list(map(str, logs)), slicing)
+    scores = scored(loaded, read, slicing.by)
     if output is not None and open_telemetry:
         write_whole(output, _events(scores))
     elif output is not None:
@@ -212,17 +213,15 @@ def score(
         sent = send_scores(scores, langfuse)
         say(f"Langfuse: {sent:,} scores sent", err=json)
     if json:
-        typer.echo(_events(scores) if open_telemetry else scores.write_ndjson(), nl=False)
+        typer.echo(_events(scores) if open_telemetry else json_lines(scores), nl=False)
     elif output is not None:
         without, mean = scores["p_correct"].null_count(), scores.select("p_correct").mean().item()
         say(
             f"{output}: {len(scores):,} responses, {without:,} of them without P(correct)"
             + ("" if mean is None else f"; mean P(correct) {mean:.3f}")
         )
-    unfamiliar = scores.filter("unfamiliar")["benchmark"].unique(maintain_order=True).to_list()
-    if unfamiliar:
-        why = "unlike every labelled domain, so P(correct) may be far off; label some"
-        say(f"unfamiliar: {listed(unfamiliar, 5)}: {why}", err=True)
+    for line in familiarity_lines(scores, slicing.by):
+        say(line, err=True)
     for flag, reason in general_flags(loaded, read.taken).items():
         say(f"{flag}: {reason}", err=True)
     report(read.problems)

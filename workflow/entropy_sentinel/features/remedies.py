@@ -5,6 +5,10 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from entropy_sentinel.features.zero_logprobs import ZERO_LOGPROBS
+from entropy_sentinel.frames.generation import REFUSED
+
+# The beginning of the reason for a reply that is no response; the problem follows.
+UNREADABLE = "cannot be read: "
 
 
 class ExclusionCode(StrEnum):
@@ -16,6 +20,15 @@ class ExclusionCode(StrEnum):
     CONSTANT_LOGPROBS = "constant-logprobs"
     NOT_LOGPROBS = "not-logprobs"
     NO_ANSWER = "no-answer"
+    # Reasons without a remedy, and reasons why a response with features has no estimate.
+    EMPTY = "empty"
+    REFUSED = "refused"
+    OTHER_MODEL = "other-model"
+    OTHER_LOGPROBS = "other-logprobs"
+    NO_SIGNAL = "no-signal"
+    UNREADABLE = "unreadable"
+    # Any other reason, such as one of an extension.
+    NO_FEATURES = "no-features"
 
 
 class _Exclusion(NamedTuple):
@@ -71,6 +84,20 @@ _EXCLUSIONS: Mapping[str, _Exclusion] = {
     ),
 }
 
+# By the beginning of a reason, which may end with the words of a server or of a log.
+_BEGINNINGS: Mapping[str, ExclusionCode] = {
+    REFUSED: ExclusionCode.REFUSED,
+    UNREADABLE: ExclusionCode.UNREADABLE,
+    "of model ": ExclusionCode.OTHER_MODEL,
+    "of logprobs_mode ": ExclusionCode.OTHER_LOGPROBS,
+    "of top_k_returned ": ExclusionCode.OTHER_LOGPROBS,
+    "empty response": ExclusionCode.EMPTY,
+    "no signal ": ExclusionCode.NO_SIGNAL,
+    "no log-probabilities": ExclusionCode.NO_LOGPROBS,
+    "no tokens in the log": ExclusionCode.NO_ANSWER,
+    "the log has": ExclusionCode.NO_ALTERNATIVES,
+}
+
 
 def remedy_of(reason: str) -> str | None:
     """Return what to do about responses with this reason; null if nothing can or need be done."""
@@ -82,6 +109,14 @@ def exclusion_code(reason: str) -> ExclusionCode | None:
     """Return the code of a reason why a response has no features; null for a reason without a remedy."""
     exclusion = _find_exclusion(reason)
     return None if exclusion is None else exclusion.code
+
+
+def unscored_code(reason: str) -> ExclusionCode:
+    """Return the code of any reason why a response has no estimate."""
+    for beginning, code in _BEGINNINGS.items():
+        if reason.startswith(beginning):
+            return code
+    return exclusion_code(reason) or ExclusionCode.NO_FEATURES
 
 
 def _find_exclusion(reason: str) -> _Exclusion | None:

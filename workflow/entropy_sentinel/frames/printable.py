@@ -6,6 +6,8 @@ would compute, such as `=HYPERLINK(...)`, gets an apostrophe in front; if it alr
 so that reading restores it. A notebook gets lines and tables as HTML with all text escaped.
 """
 
+import json
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 # Joiners of letters in some scripts and in emoji.
 _JOINERS = "\u200c\u200d"
 _HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+# In JSON, all other characters are plain: control characters below U+0020 are escaped anyway.
+_NOT_PLAIN = re.compile(r"[^\n -~]")
 
 
 def printable(text: str) -> str:
@@ -63,11 +67,23 @@ def write_table(frame: "pl.DataFrame", path: str | Path) -> None:
 
     writers: dict[str, Callable[..., None]] = {
         ".csv": write_csv,
-        ".jsonl": pl.DataFrame.write_ndjson,
+        ".jsonl": lambda table, target: Path(target).write_text(json_lines(table), encoding="utf-8", newline=""),
         ".parquet": pl.DataFrame.write_parquet,
     }
     with whole_file(path) as partial:
         writers[Path(path).suffix](frame, partial)
+
+
+def json_lines(frame: "pl.DataFrame") -> str:
+    """Return a frame as JSON Lines; a hidden character in a text is escaped, so a terminal does not obey it."""
+    return _NOT_PLAIN.sub(_escaped, frame.write_ndjson())
+
+
+def _escaped(match: re.Match[str]) -> str:
+    char = match[0]
+    if unicodedata.category(char) not in _HIDDEN or char in _JOINERS:
+        return char
+    return json.dumps(char)[1:-1] if char != "\x7f" else "\\u007f"
 
 
 def read_csv(path: str | Path, **options: Any) -> "pl.DataFrame":

@@ -1,38 +1,22 @@
-"""The verbs `estimate` and `score`: read responses once, without windows or state, and compare with labels."""
+"""The verb `estimate`: read responses once, without windows or state, and compare with labels."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 import polars as pl
 
-from entropy_sentinel.estimators.estimator import Estimator
-from entropy_sentinel.estimators.familiarity import familiarity_of
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.training import one_thread
-from entropy_sentinel.features.buckets import SCHEMA
 from entropy_sentinel.features.catalogue import FEATURES
-from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.options import columns_by
-from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.catalogue import COMPARED
-from entropy_sentinel.monitor.reading.inputs import (
-    BY,
-    Given,
-    ReadingResult,
-    columns_of,
-    features_in,
-    read_whole,
-    sources,
-)
-from entropy_sentinel.monitor.reading.problems import overridden
+from entropy_sentinel.monitor.reading.inputs import BY, Given, columns_of, read_whole, sources
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.running import monitored
-from entropy_sentinel.monitor.settings import NOT_VALIDATED, TIME, UNFAMILIAR, EstimateOptions, MonitorOptions, Slicing
+from entropy_sentinel.monitor.settings import TIME, EstimateOptions, MonitorOptions
 from entropy_sentinel.monitor.summing.merging import EVERYTHING
-from entropy_sentinel.signals.catalogue import SIGNALS
 from entropy_sentinel.verbs.domains import FILE, are_parts
 from entropy_sentinel.verbs.estimation import saved_estimator
 from entropy_sentinel.verbs.inputs import labels_table, with_labels
@@ -45,7 +29,6 @@ BY_DEFAULT = ("model", "benchmark")
 # Largest number of columns that a note names.
 _NAMED = 8
 _OF_PARTS = "slices that are files of one log, such as its days, rather than kinds of questions; other columns for --by"
-_GIVING = "log-3d, recommended or forest-10d-balanced-isotonic"
 
 
 def estimate(
@@ -168,96 +151,3 @@ def _compared(result: Monitored, estimator: SavedEstimator, labelled: pl.DataFra
     joined = result.slices.join(table, on=names, how="left", nulls_equal=True, maintain_order="left")
     joined = joined.with_columns(pl.col("n_labelled").fill_null(0))
     return joined.select(pl.exclude("flags", "reasons"), "flags", "reasons")
-
-
-def score(
-    estimator: SavedEstimator | str | Path, features: Any, any_model: bool = False, any_logprobs: bool = False
-) -> pl.DataFrame:
-    """Estimate P(correct) of every response.
-
-    The probabilities are calibrated on the domains that the estimator was fitted on; the validation shows how well
-    they transfer to new slices.
-
-    Args:
-        estimator: An estimator from `fit` or `load`, or its file.
-        features: A row per response, from `read_features` or `features`; or a log in memory, such as a list of replies
-            or a single one.
-        any_model: Also use responses of models other than the one that the estimator was fitted on.
-        any_logprobs: Also use features from another kind of log-probabilities or number of alternatives.
-
-    Returns:
-        One row per response, in the order of `features`. Columns: the response's key (model, benchmark, item_id,
-        sample); `p_correct` in [0, 1]; `verdict`, the verdict of the validation that covers the response, `unfamiliar`
-        or `not validated`; `unfamiliar`, whether the responses of the benchmark are unlike all labelled domains, so
-        that `p_correct` may be far off; and, if `p_correct` is null, the `reason`: no features, or another model or
-        kind of log-probabilities. With `any_model` or `any_logprobs`, a column `overridden` names the
-        mismatches.
-
-    Raises:
-        InputError: For an estimator without P(correct), such as a threshold.
-        ProvenanceError: If all responses have another model or kind of log-probabilities than those that the
-            estimator was fitted on, unless `any_model` or `any_logprobs` allows them.
-
-    Examples:
-        >>> import entropy_sentinel as es
-        >>> import polars as pl
-        >>> features, labels = es.features(es.read_logs(es.example().traces)), es.read_labels(es.example().labels)
-        >>> scores = es.score(es.fit(features, labels, "log-3d"), features)
-        >>> scores.columns, scores.height
-        (['model', 'benchmark', 'item_id', 'sample', 'p_correct', 'verdict', 'unfamiliar', 'reason'], 150)
-        >>> mean = labels.join(scores, on="item_id").group_by("label").agg(pl.col("p_correct").mean())
-        >>> dict(mean.rows())[True] > dict(mean.rows())[False]
-        True
-    """
-    estimator, options = saved_estimator(estimator), Slicing.of({"any_model": any_model, "any_logprobs": any_logprobs})
-    rows = features_in(features, options, signals=estimator.signals)
-    if rows.is_empty():
-        _p_correct(estimator.estimator, rows)
-    return scored(estimator, read_whole(estimator, [rows], options))
-
-
-def scored(estimator: SavedEstimator, read: ReadingResult) -> pl.DataFrame:
-    """Return the result of `score` for responses that were already read."""
-    usable = read.rows["excluded"].is_null()
-    p = np.full(len(read.rows), np.nan)
-    p[usable.to_numpy()] = _p_correct(estimator.estimator, read.rows.filter(usable))
-    scores = read.rows.select(
-        *RESPONSE,
-        p_correct=pl.Series(p).fill_nan(None),
-        unfamiliar=_unfamiliar(estimator, read.rows),
-        reason="excluded",
-    )
-    verdict = NOT_VALIDATED if estimator.validation is None or read.taken else estimator.validation.verdict
-    covered = pl.when("unfamiliar").then(pl.lit(UNFAMILIAR)).otherwise(pl.lit(verdict))
-    scores = scores.select(
-        *RESPONSE,
-        "p_correct",
-        pl.when(pl.col("p_correct").is_not_null()).then(covered).alias("verdict"),
-        "unfamiliar",
-        "reason",
-    )
-    return scores.with_columns(overridden=pl.lit(overridden(estimator.about, read.taken))) if read.taken else scores
-
-
-def _unfamiliar(estimator: SavedEstimator, rows: pl.DataFrame) -> pl.Series:
-    """Return whether the benchmark of each response is unlike all labelled domains, (n_rows,); null if unknown."""
-    if (familiarity := familiarity_of(estimator.about)) is None or not set(SCHEMA) <= set(rows.columns):
-        return pl.Series([None] * len(rows), dtype=pl.Boolean)
-    names = rows["benchmark"].unique(maintain_order=True)
-    places = rows["benchmark"].replace_strict(names, range(len(names)), return_dtype=pl.Int64).to_numpy()
-    flagged = [why is not None for why in familiarity.flags_of(rows, places, len(names))]
-    return pl.Series(flagged, dtype=pl.Boolean).gather(places)
-
-
-def _p_correct(estimator: Estimator, features: pl.DataFrame) -> np.ndarray:
-    """Return P(correct), (n_rows,); raise InputError if the estimator has none."""
-    with one_thread():
-        # If there are no responses, a dummy response shows whether the estimator has P(correct).
-        rows = features if len(features) else pl.DataFrame({name: [1.0] for name in SIGNALS})
-        p = estimator.p_correct(rows)
-    if p is None:
-        raise InputError(
-            f"estimator '{estimator.name}' estimates the accuracy of slices, but not P(correct) of single "
-            f"responses; fit one of: {_GIVING}"
-        )
-    return p[: len(features)]

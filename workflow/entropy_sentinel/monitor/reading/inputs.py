@@ -326,12 +326,12 @@ class ReadingResult(NamedTuple):
 
 
 def read_whole(
-    saved: SavedEstimator, sources: Sequence[Source], options: Slicing, texts: bool = False
+    saved: SavedEstimator, sources: Sequence[Source], options: Slicing, texts: bool = False, must_match: bool = True
 ) -> ReadingResult:
     """Read all responses of files and frames of features for an estimator.
 
-    Raises InputError if there are no responses or a requested column is empty, and ProvenanceError if all responses
-    have another model or kind of log-probabilities.
+    Raises InputError if there are no responses or a requested column is empty. With `must_match`, raises
+    ProvenanceError if all responses have another model or kind of log-probabilities.
     """
     problems = Problems(options.strict)
     inputs = Inputs(saved.about, options, problems, texts=texts)
@@ -344,5 +344,6 @@ def read_whole(
     if not frames:
         raise InputError("; ".join(["the logs contain no usable response", *problems.lines()]))
     rows = pl.concat(frames)
-    inputs.excluding.check(len(rows))
+    if must_match:
+        inputs.excluding.check(len(rows))
     return ReadingResult(rows, problems, inputs.excluding.taken)

@@ -16,6 +16,7 @@ import polars as pl
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.posting import is_address, post
 from entropy_sentinel.frames.printable import listed
+from entropy_sentinel.monitor.estimating.coverage import explain_verdict
 
 # What the id of a response is the id of, in Langfuse.
 Target = Literal["trace", "observation"]
@@ -51,7 +52,7 @@ def send_scores(scores: pl.DataFrame, target: Target) -> int:
             "name": NAME,
             "value": row["p_correct"],
             "dataType": "NUMERIC",
-            "comment": f"estimated by entropy-sentinel; {row['verdict']}",
+            "comment": f"estimated by entropy-sentinel; {explain_verdict(row['verdict'], row['familiarity_reason'])}",
         }
         contents.append(content)
     problems = _send_each(contents, "/api/public/scores", _ATTEMPTS)

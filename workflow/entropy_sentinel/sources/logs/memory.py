@@ -47,8 +47,16 @@ class MemoryRecords:
     def records(self) -> Iterator[tuple[str, Any]]:
         """Yield the place and the content of each record; a value that is not a mapping stays unchanged."""
         for number, row in enumerate(self._rows):
-            content = plain(row)
-            yield f"{NAME}: entry {number + 1}", _without_missing(content) if isinstance(content, dict) else content
+            try:
+                content = plain(row)
+            except Exception as error:  # of the object's own code, or of nesting without end
+                content = error
+            yield place_of(number), _without_missing(content) if isinstance(content, dict) else content
+
+
+def place_of(number: int) -> str:
+    """Return the place of an entry, counted from 0."""
+    return f"{NAME}: entry {number + 1}"
 
 
 def records_in_memory(logs: Any) -> MemoryRecords | None:

@@ -24,6 +24,7 @@ from entropy_sentinel.sources.logs.reader import Reader, request_columns, time_c
 from entropy_sentinel.sources.logs.reply import (
     NotAResponse,
     Reply,
+    StreamPart,
     Trace,
     entries_of,
     finish,
@@ -47,7 +48,7 @@ class OpenAIReader(Reader):
         if "choices" not in record and str(record.get("type", "")).startswith("response."):
             closing = self._joiner.add_event(record)
             if closing is None:
-                raise NotAResponse("events within a stream")
+                raise StreamPart("events within a stream")
             yield self._of_response(closing)
         elif record.get("object") == "response":
             yield self._of_response(record)

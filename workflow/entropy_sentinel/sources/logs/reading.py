@@ -25,7 +25,7 @@ from entropy_sentinel.sources.logs.numbers import TIMES, UNNAMED, Numbers
 from entropy_sentinel.sources.logs.reader import Reader
 from entropy_sentinel.sources.logs.record import BadRecord, PlacedRecord
 from entropy_sentinel.sources.logs.records import records
-from entropy_sentinel.sources.logs.reply import NotAResponse, Reply, storable
+from entropy_sentinel.sources.logs.reply import NotAResponse, Reply, StreamPart, storable
 from entropy_sentinel.sources.logs.selection import PLACE, ResponseSelection, own_name
 from entropy_sentinel.sources.logs.settings import ReadOptions
 from entropy_sentinel.sources.logs.summary import ANY_ERROR, LogSummary, WholeFileError, frames, reason_of
@@ -54,6 +54,9 @@ class Logs:
         self._finished: set[tuple[str, str | None, int | None]] = set()
         self._options, self.selection = options, ResponseSelection(options)
         self.summary = LogSummary(left_out=self.selection.left_out)
+        # Replies in memory that gave no response, so that each can be answered; files have too many.
+        self.unread: list[BadRecord] = []
+        self._keeps_unread = any(isinstance(path, MemoryRecords) for path in paths)
         further = self.selection.read_for(options.further)
         self._columns = None if options.columns is None else self.selection.read_for((*options.columns, *further))
         self._further = further
@@ -179,6 +182,8 @@ class Logs:
                 replies = self._done(readers, where) if record.content is END else self._of_record(record, readers)
             except NotAResponse as other:
                 self.summary.ignored[storable(str(other))] += 1
+                if not isinstance(other, StreamPart):
+                    self._keep_unread(BadRecord(where, storable(str(other))))
             except ANY_ERROR as error:
                 self._bad(BadRecord(where, reason_of(error)))
             else:
@@ -241,6 +246,11 @@ class Logs:
         if self._options.strict:
             raise InputError(f"{record.where}: {record.problem}")
         self.summary.add_bad(record)
+        self._keep_unread(record)
+
+    def _keep_unread(self, record: BadRecord) -> None:
+        if self._keeps_unread:
+            self.unread.append(record)
 
     def _frame(self, responses: ResponseBatch, file: str) -> pl.DataFrame:
         """Return a batch as a complete frame and count it; if this fails, nothing is counted."""

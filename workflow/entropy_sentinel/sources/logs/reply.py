@@ -29,6 +29,10 @@ class NotAResponse(Exception):
     """A record that is not a model's response to text; the message says what it is instead."""
 
 
+class StreamPart(NotAResponse):
+    """An event within a stream, whose last event has the response."""
+
+
 class Trace(NamedTuple):
     """Log-probabilities of a response of T tokens, in nats, with the alternatives of all steps concatenated."""
 

@@ -1,0 +1,86 @@
+"""Read replies in memory for an estimator, inside a request: whatever a reply is, it gets a row, and nothing raises."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.features.remedies import UNREADABLE
+from entropy_sentinel.frames.response import RESPONSE_COLUMNS
+from entropy_sentinel.monitor.reading.inputs import BY, Inputs, ReadingResult
+from entropy_sentinel.monitor.reading.problems import Problems
+from entropy_sentinel.monitor.settings import Slicing
+from entropy_sentinel.sources.logs.memory import NAME, MemoryRecords, place_of
+from entropy_sentinel.sources.logs.reading import Logs
+from entropy_sentinel.sources.logs.selection import PLACE
+from entropy_sentinel.sources.logs.settings import ReadOptions
+from entropy_sentinel.sources.logs.summary import ANY_ERROR, reason_of
+from entropy_sentinel.verbs.inputs import features_table
+from entropy_sentinel.verbs.reading import feature_frames
+
+# The column with the place of a reply in the list, from 0.
+_ENTRY = "entry"
+
+
+def read_replies(saved: SavedEstimator, replies: Sequence[Any], options: Slicing) -> ReadingResult:
+    """Return rows like those of `read_whole` for replies, in their order.
+
+    A reply that cannot be read has a row with its id and the reason in `excluded`, and no features. Chunks of a stream
+    are one response.
+    """
+    try:
+        return _read(saved, replies, options)
+    except ANY_ERROR as error:
+        if len(replies) == 1:
+            rows = _unread_rows(replies, {0: reason_of(error)})
+            return ReadingResult(_with_slices(rows.drop(_ENTRY), options), Problems(), {})
+    # One reply made all fail, so each is read by itself.
+    parts = [read_replies(saved, [reply], options) for reply in replies]
+    taken: dict[str, int] = {}
+    for part in parts:
+        for kind, count in part.taken.items():
+            taken[kind] = taken.get(kind, 0) + count
+    return ReadingResult(pl.concat([part.rows for part in parts], how="diagonal_relaxed"), Problems(), taken)
+
+
+def _read(saved: SavedEstimator, replies: Sequence[Any], options: Slicing) -> ReadingResult:
+    read_options = ReadOptions(columns=options.columns, further=saved.signals, places=True)
+    logs = Logs([MemoryRecords(replies)], read_options)
+    frames = list(feature_frames(logs, signals=saved.signals))
+    entries = {place_of(number): number for number in range(len(replies))}
+    unread = {entries[record.where]: record.problem for record in logs.unread}
+    if not frames and not unread and replies:
+        unread[0] = "the chunks of a stream without an end"
+    inputs, rows = Inputs(saved.about, options, Problems()), [_unread_rows(replies, unread)]
+    for frame in frames:
+        places = frame[PLACE].replace_strict(entries, return_dtype=pl.Int64)
+        for part in inputs.frames(features_table(frame, signals=saved.signals)):
+            rows.append(part.with_columns(places.alias(_ENTRY)))
+    in_order = pl.concat(rows, how="diagonal_relaxed").sort(_ENTRY, maintain_order=True).drop(_ENTRY)
+    return ReadingResult(_with_slices(in_order, options), Problems(), inputs.excluding.taken)
+
+
+def _with_slices(rows: pl.DataFrame, options: Slicing) -> pl.DataFrame:
+    """Return the rows with the columns of slices, null where none could be read."""
+    keys = [f"{BY}{name}" for name in options.by]
+    return rows.with_columns(pl.lit(None, pl.String).alias(key) for key in keys if key not in rows.columns)
+
+
+def _unread_rows(replies: Sequence[Any], problems: dict[int, str]) -> pl.DataFrame:
+    """Return a row for each entry without a response, with the columns RESPONSE, `excluded` and `entry`."""
+    rows = []
+    for number, problem in problems.items():
+        model, item_id = (_text_of(replies[number], name) for name in ("model", "id"))
+        rows.append((model, NAME, item_id, 0, f"{UNREADABLE}{problem}", number))
+    schema = {column.name: column.dtype for column in RESPONSE_COLUMNS}
+    return pl.DataFrame(rows, schema=schema | {"excluded": pl.String, _ENTRY: pl.Int64}, orient="row")
+
+
+def _text_of(reply: Any, name: str) -> str | None:
+    """Return a text of a reply that cannot be read, or null."""
+    try:
+        value = reply.get(name) if isinstance(reply, dict) else getattr(reply, name, None)
+    except Exception:  # of the object's own code
+        return None
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else None

@@ -1,0 +1,133 @@
+"""The verb `score`: P(correct) of every response, with the verdict that covers it, or the reason why it has none."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.estimators.estimator import Estimator
+from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.estimators.training import one_thread
+from entropy_sentinel.features.remedies import reason_code_of
+from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.frames.options import columns_by
+from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.monitor.estimating.coverage import covering_verdict, judge_familiarity
+from entropy_sentinel.monitor.reading.inputs import BY, ReadingResult, features_in, read_whole
+from entropy_sentinel.monitor.reading.problems import Problems, overridden
+from entropy_sentinel.monitor.reading.replies import read_replies
+from entropy_sentinel.monitor.settings import Slicing
+from entropy_sentinel.signals.catalogue import SIGNALS
+from entropy_sentinel.verbs.estimation import saved_estimator
+from entropy_sentinel.verbs.inputs import is_table
+
+# The columns of the result that no column of slices replaces.
+_COLUMNS = ("p_correct", "verdict", "unfamiliar", "familiarity_reason", "reason", "reason_code", "overridden")
+_GIVING = "log-3d, recommended or forest-10d-balanced-isotonic"
+
+
+def score(
+    estimator: SavedEstimator | str | Path,
+    features: Any,
+    any_model: bool = False,
+    any_logprobs: bool = False,
+    by: Sequence[str] | str = (),
+) -> pl.DataFrame:
+    """Estimate P(correct) of every response.
+
+    The probabilities are calibrated on the domains that the estimator was fitted on; the validation shows how well
+    they transfer to new slices. A reply or a list of replies never raises an error, so a service can score each reply
+    that it gets: a response without P(correct) has the reason.
+
+    Args:
+        estimator: An estimator from `fit` or `load`. A service loads it once; a path is read in each call.
+        features: A reply as the client returns it, or a list of replies; or a row per response, from `read_features` or
+            `features`; or files.
+        any_model: Also use responses of models other than the one that the estimator was fitted on.
+        any_logprobs: Also use features from another kind of log-probabilities or number of alternatives.
+        by: The columns whose values define slices, such as metadata.route. Whether responses are like a labelled domain
+            is judged for each slice of 5 or more; without slices it is not judged.
+
+    Returns:
+        One row per response, in the order of `features`. Columns: the response's key (model, benchmark, item_id,
+        sample), and the columns `by`; `p_correct` in [0, 1]; `verdict`, the verdict of the validation that covers the
+        response, or `unfamiliar`, `not judged` or `not validated`; `unfamiliar`, whether the responses of its slice
+        are unlike all labelled domains, so that `p_correct` may be far off; if that was not judged, the
+        `familiarity_reason`: no_slices, few_responses, no_words, other_words or estimator_without_words; and, if
+        `p_correct` is null, the `reason` in words and the `reason_code`: other_model, other_logprobs, no_logprobs,
+        no_alternatives, empty, no_token_after_thinking, refused, impossible_logprobs, no_signal, unreadable or other.
+        With `any_model` or `any_logprobs`, a column `overridden` names the mismatches.
+
+    Raises:
+        InputError: For an estimator without P(correct), such as a threshold; for files or tables that cannot be read,
+            and a column `by` that they lack.
+
+    Examples:
+        >>> import entropy_sentinel as es
+        >>> import polars as pl
+        >>> features, labels = es.features(es.read_logs(es.example().traces)), es.read_labels(es.example().labels)
+        >>> scores = es.score(es.fit(features, labels, "log-3d"), features, by="benchmark")
+        >>> scores.columns[4:], scores.height
+        (['p_correct', 'verdict', 'unfamiliar', 'familiarity_reason', 'reason', 'reason_code'], 150)
+        >>> mean = labels.join(scores, on="item_id").group_by("label").agg(pl.col("p_correct").mean())
+        >>> dict(mean.rows())[True] > dict(mean.rows())[False]
+        True
+    """
+    saved = saved_estimator(estimator)
+    options = Slicing.of({"any_model": any_model, "any_logprobs": any_logprobs, "by": tuple(columns_by(by))})
+    replies = _replies_in(features)
+    if replies is not None:
+        return scored(saved, read_replies(saved, replies, options), options.by)
+    rows = features_in(features, options, signals=saved.signals)
+    if rows.is_empty():
+        return scored(saved, ReadingResult(rows.with_columns(excluded=pl.lit(None, pl.String)), Problems(), {}), ())
+    return scored(saved, read_whole(saved, [rows], options, must_match=False), options.by)
+
+
+def _replies_in(given: Any) -> list[Any] | None:
+    """Return replies in memory as a list; None for files and tables. Any other object is a reply, perhaps a bad one."""
+    if isinstance(given, str | PathLike) or is_table(given) or hasattr(given, "to_pylist"):
+        return None
+    if isinstance(given, Mapping) or hasattr(given, "model_dump") or not isinstance(given, Iterable):
+        return [given]
+    replies = list(given)
+    has_paths = any(isinstance(reply, str | PathLike) for reply in replies)
+    return None if has_paths else replies
+
+
+def scored(saved: SavedEstimator, read: ReadingResult, by: Sequence[str] = ()) -> pl.DataFrame:
+    """Return the result of `score` for responses that were already read, with the columns of slices."""
+    usable = read.rows["excluded"].is_null()
+    p = np.full(len(read.rows), np.nan)
+    p[usable.to_numpy()] = _p_correct(saved.estimator, read.rows.filter(usable))
+    has_p, reason = pl.col("p_correct").is_not_null(), read.rows["excluded"]
+    codes = [None if text is None else str(reason_code_of(text)) for text in reason.to_list()]
+    columns = {name: read.rows[f"{BY}{name}"] for name in by if name not in RESPONSE}
+    scores = read.rows.select(*RESPONSE).with_columns(
+        **{f"{BY}{name}" if name in _COLUMNS else name: column for name, column in columns.items()},
+        p_correct=pl.Series(p, dtype=pl.Float64).fill_nan(None),
+        verdict=pl.lit(None, pl.String),
+        **judge_familiarity(saved, read.rows, by).to_dict(),
+        reason=reason,
+        reason_code=pl.Series(codes, dtype=pl.String),
+    )
+    verdict = covering_verdict(saved, overridden=bool(read.taken))
+    scores = scores.with_columns(verdict=pl.when(has_p).then(verdict))
+    return scores.with_columns(overridden=pl.lit(overridden(saved.about, read.taken))) if read.taken else scores
+
+
+def _p_correct(estimator: Estimator, features: pl.DataFrame) -> np.ndarray:
+    """Return P(correct), (n_rows,); raise InputError if the estimator has none."""
+    with one_thread():
+        # If there are no responses, a dummy response shows whether the estimator has P(correct).
+        rows = features if len(features) else pl.DataFrame({name: [1.0] for name in SIGNALS})
+        p = estimator.p_correct(rows)
+    if p is None:
+        raise InputError(
+            f"estimator '{estimator.name}' estimates the accuracy of slices, but not P(correct) of single "
+            f"responses; fit one of: {_GIVING}"
+        )
+    return p[: len(features)]
