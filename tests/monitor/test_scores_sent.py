@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from fake_api import Answer, FakeApi, fake_api
 from production import fitted, saved, traffic, written
 
 import entropy_sentinel as es
+from entropy_sentinel.frames import posting, posting_each
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.monitor.showing.langfuse import send_to_queue
 from entropy_sentinel.monitor.showing.open_telemetry import events
@@ -113,11 +115,60 @@ def test_langfuse_gets_each_score_with_the_same_id(folder: Path, keys: None, cap
 def test_langfuse_is_asked_again_and_then_the_failure_is_told(folder: Path, keys: None, capsys) -> None:
     with langfuse(lambda _, number: (503 if number == 0 else 200, {}, {}, 0.0)):
         assert run(capsys, *call(folder, "--langfuse", "trace"))[0] == 0
-    with langfuse(lambda *_: (401, {}, SECRET.encode(), 0.0)):
-        status, _, error = run(capsys, *call(folder, "--langfuse", "trace"))
-    assert status == 1
-    assert "the server answered 401 Unauthorized" in error
+    with langfuse(lambda *_: (401, {}, SECRET.encode(), 0.0)) as server:
+        status, printed, error = run(capsys, *call(folder, "--langfuse", "trace", "--json"))
+    assert (status, len(server.requests), len(printed.splitlines())) == (1, 1, 30)
+    assert "did not take 30 of 30 scores: the server answered 401 Unauthorized; gave up after 1 request. Run" in error
     assert SECRET not in error
+
+
+# What a server answers to a number, how many requests it gets at most for 28 scores, how many scores it does not take,
+# and whether the rest is not tried.
+SERVERS: dict[str, tuple[Callable[[int], int], int, int, bool]] = {
+    "limits once": (lambda number: 429 if number == 0 else 200, 29, 0, False),
+    "has no such address": (lambda _: 404, 1, 28, True),
+    "refuses every score": (lambda _: 400, 1 + 2 + 8, 28, True),
+    "fails": (lambda _: 503, 3, 28, True),
+    "refuses one score": (lambda number: 400 if number == 5 else 200, 28, 1, False),
+}
+
+
+@pytest.mark.parametrize("what", SERVERS)
+def test_a_server_that_takes_nothing_is_not_asked_for_each_score(what: str, keys: None, monkeypatch) -> None:
+    monkeypatch.setattr(posting_each, "_PAUSE_S", 0.01)
+    status, n_requests, n_failed, gave_up = SERVERS[what]
+    with langfuse(lambda _, number: (status(number), {}, {}, 0.0)) as server:
+        address = f"{os.environ['LANGFUSE_BASE_URL']}api/public/scores"
+        delivery = posting_each.post_each([{"number": number} for number in range(28)], address, {}, attempts=3)
+    assert (delivery.n_failed, delivery.gave_up) == (n_failed, gave_up)
+    assert n_requests - 10 < len(server.requests) <= n_requests
+
+
+def test_a_silent_server_is_waited_for_once(folder: Path, keys: None, capsys, monkeypatch) -> None:
+    monkeypatch.setattr(posting, "TIMEOUT_S", 0.3)
+    with langfuse(lambda *_: (200, {}, {}, 1.0)) as server:
+        status, _, error = run(capsys, *call(folder, "--langfuse", "trace", "--json"))
+        assert len(server.requests) == 1
+    assert status == 1
+    assert "30 of 30 scores: no answer within 0.3 seconds; gave up after 1 request" in error
+
+
+def test_a_key_that_is_no_text_is_named(folder: Path, keys: None, capsys, monkeypatch) -> None:
+    monkeypatch.setenv("LANGFUSE_SECRET_KEY", "sk-\udce4")
+    status, _, error = run(capsys, *call(folder, "--langfuse", "trace"))
+    assert (status, "langfuse: LANGFUSE_SECRET_KEY must be text in UTF-8" in error) == (1, True)
+
+
+def test_json_of_scores_has_no_hidden_character(folder: Path, tmp_path: Path, capsys) -> None:
+    hidden = "a\x9b31m\u202eb\x85\x7f\ufeff\U000e0041é"
+    written(
+        traffic(30).with_columns(item_id=pl.lit(hidden) + pl.int_range(pl.len()).cast(pl.String)),
+        tmp_path / "l.parquet",
+    )
+    _, printed, _ = run(capsys, "score", folder / "log-3d.estimator", tmp_path / "l.parquet", "--json")
+    assert {char for char in printed if not char.isprintable()} == {"\n"}
+    assert [json.loads(line)["item_id"] for line in printed.splitlines()] == [f"{hidden}{n}" for n in range(30)]
+    assert "é" in printed
 
 
 def test_without_keys_nothing_is_read(folder: Path, capsys, monkeypatch) -> None:

@@ -158,11 +158,16 @@ def print_json(content: Mapping[str, Any]) -> None:
     typer.echo(json.dumps(content, indent=1))
 
 
-def report(problems: "Problems") -> None:
-    """Report the unusable parts of the logs on standard error; exit with INCOMPLETE if there are any."""
+def show_problems(problems: "Problems") -> None:
+    """Report the unusable parts of the logs on standard error."""
     from entropy_sentinel.report.terminal import show
 
     show(map(one_line, problems.lines()), sys.stderr)
+
+
+def report(problems: "Problems") -> None:
+    """Report the unusable parts of the logs on standard error; exit with INCOMPLETE if there are any."""
+    show_problems(problems)
     if problems.counts:
         raise typer.Exit(INCOMPLETE)
 

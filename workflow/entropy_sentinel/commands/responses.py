@@ -12,6 +12,7 @@ from entropy_sentinel.commands.options import (
     print_json,
     report,
     say,
+    show_problems,
     taking,
     working,
 )
@@ -209,9 +210,6 @@ def score(
         write_whole(output, _events(scores))
     elif output is not None:
         write_table(scores, output)
-    if langfuse is not None:
-        sent = send_scores(scores, langfuse)
-        say(f"Langfuse: {sent:,} scores sent", err=json)
     if json:
         typer.echo(_events(scores) if open_telemetry else json_lines(scores), nl=False)
     elif output is not None:
@@ -224,6 +222,13 @@ def score(
         say(line, err=True)
     for flag, reason in general_flags(loaded, read.taken).items():
         say(f"{flag}: {reason}", err=True)
+    # Last, so that a server that fails costs none of the above.
+    if langfuse is not None:
+        try:
+            say(f"Langfuse: {send_scores(scores, langfuse):,} scores sent", err=json)
+        except InputError:
+            show_problems(read.problems)
+            raise
     report(read.problems)
 
 
@@ -281,8 +286,6 @@ def sample(
         chosen = sampled(saved, logs, SampleOptions.of(options))
     if html is not None:
         write_page(chosen, html)
-    if langfuse_queue is not None:
-        say(f"Langfuse: {send_to_queue(chosen.responses, 'trace', langfuse_queue):,} responses added", err=json)
     kept = 0 if output is None else write_to_label(chosen.responses, output)
     if json:
         prospects = None if chosen.prospects is None else chosen.prospects.to_dicts()
@@ -292,6 +295,13 @@ def sample(
         _say_chosen(chosen, options["by"], output, html, kept)
     for flag, reason in general_flags(saved, chosen.taken).items() if saved else ():
         say(f"{flag}: {reason}", err=True)
+    if langfuse_queue is not None:
+        try:
+            n_added = send_to_queue(chosen.responses, "trace", langfuse_queue)
+        except InputError:
+            show_problems(chosen.problems)
+            raise
+        say(f"Langfuse: {n_added:,} responses added", err=json)
     report(chosen.problems)
 
 

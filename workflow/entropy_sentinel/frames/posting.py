@@ -5,7 +5,7 @@ import queue
 import threading
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
@@ -14,6 +14,20 @@ from entropy_sentinel import __version__
 
 # Limit for the whole request, from the look-up of the host's name to the answer.
 TIMEOUT_S = 10.0
+_SERVER_ERRORS = HTTPStatus.INTERNAL_SERVER_ERROR
+
+
+class PostProblem(NamedTuple):
+    """Why a request failed: the words for users, the status of the answer if there was one, whether time ran out."""
+
+    words: str
+    status: int | None = None
+    timed_out: bool = False
+
+    @property
+    def may_pass(self) -> bool:
+        """Return whether the same request may succeed later: no answer, too many requests, an error of the server."""
+        return self.status is None or self.status == HTTPStatus.TOO_MANY_REQUESTS or self.status >= _SERVER_ERRORS
 
 
 def is_address(address: str) -> bool:
@@ -26,19 +40,19 @@ def is_address(address: str) -> bool:
     return usable and address.isascii() and address.isprintable() and " " not in address
 
 
-def post(content: Any, address: str, headers: Mapping[str, str] | None = None) -> str:
-    """Post JSON; return why it failed, or an empty text.
+def post(content: Any, address: str, headers: Mapping[str, str] | None = None) -> PostProblem | None:
+    """Post JSON; return why it failed, or None.
 
     It runs in a thread, because socket time-outs limit neither name look-ups nor slow answers.
     """
     sent = {"Content-Type": "application/json", "User-Agent": f"entropy-sentinel/{__version__}", **(headers or {})}
     request = Request(address, json.dumps(content).encode(), sent)
-    outcome: queue.SimpleQueue[str] = queue.SimpleQueue()
+    outcome: queue.SimpleQueue[PostProblem | None] = queue.SimpleQueue()
     threading.Thread(target=lambda: outcome.put(_problem(request)), daemon=True).start()
     try:
         return outcome.get(timeout=TIMEOUT_S)
     except queue.Empty:
-        return f"no answer within {TIMEOUT_S:g} seconds"
+        return PostProblem(f"no answer within {TIMEOUT_S:g} seconds", timed_out=True)
 
 
 class _NoRedirects(HTTPRedirectHandler):
@@ -48,15 +62,15 @@ class _NoRedirects(HTTPRedirectHandler):
         return None
 
 
-def _problem(request: Request) -> str:
-    """Send the request; return why it failed, or an empty text."""
+def _problem(request: Request) -> PostProblem | None:
+    """Send the request; return why it failed, or None."""
     try:
         # This time-out is longer than the caller's, so that the caller reports it.
         build_opener(_NoRedirects).open(request, timeout=2 * TIMEOUT_S).close()
     except HTTPError as error:
         error.close()
         phrase = f" {HTTPStatus(error.code).phrase}" if error.code in [*HTTPStatus] else ""
-        return f"the server answered {error.code}{phrase}"
+        return PostProblem(f"the server answered {error.code}{phrase}", error.code)
     except Exception as error:  # of any type: the other outputs must still be written
-        return type(error.reason if isinstance(error, URLError) else error).__name__
-    return ""
+        return PostProblem(type(error.reason if isinstance(error, URLError) else error).__name__)
+    return None

@@ -65,7 +65,7 @@ def write_table(frame: "pl.DataFrame", path: str | Path) -> None:
     """Write a frame in one step as .csv (see `write_csv`), .jsonl or .parquet, according to the name of the file."""
     import polars as pl
 
-    writers: dict[str, Callable[..., None]] = {
+    writers: dict[str, Callable[..., object]] = {
         ".csv": write_csv,
         ".jsonl": lambda table, target: Path(target).write_text(json_lines(table), encoding="utf-8", newline=""),
         ".parquet": pl.DataFrame.write_parquet,

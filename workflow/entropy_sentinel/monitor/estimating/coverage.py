@@ -99,7 +99,7 @@ def covering_verdict(estimator: SavedEstimator, overridden: bool) -> pl.Expr:
 
 def explain_verdict(verdict: str | None, reason: str | None) -> str:
     """Return what a system that shows one response says about its P(correct)."""
-    if verdict == NOT_JUDGED:
+    if verdict == NOT_JUDGED and reason is not None:
         return f"{verdict}: whether it is like a labelled domain is unknown ({SENTENCES[Unjudged(reason)]})"
     if verdict == UNFAMILIAR:
         return f"{verdict}: unlike every labelled domain, so P(correct) may be far off"

@@ -6,15 +6,15 @@ The address and the keys come from the environment variables that Langfuse's own
 import base64
 import hashlib
 import os
-from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 from urllib.parse import quote
 
 import polars as pl
 
 from entropy_sentinel.frames.errors import ConfigError, InputError
-from entropy_sentinel.frames.posting import is_address, post
+from entropy_sentinel.frames.posting import is_address
+from entropy_sentinel.frames.posting_each import Delivery, post_each
 from entropy_sentinel.frames.printable import listed
 from entropy_sentinel.monitor.estimating.coverage import explain_verdict
 
@@ -23,8 +23,8 @@ Target = Literal["trace", "observation"]
 NAME = "p_correct"
 _HOSTS, _PUBLIC, _SECRET = ("LANGFUSE_BASE_URL", "LANGFUSE_HOST"), "LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY"
 _CLOUD = "https://cloud.langfuse.com"
-# Requests at once, and attempts to send a score.
-_AT_ONCE, _ATTEMPTS = 8, 3
+# Attempts to send a score.
+_ATTEMPTS = 3
 # The largest number of ids in an error.
 _NAMED = 100
 
@@ -55,12 +55,11 @@ def send_scores(scores: pl.DataFrame, target: Target) -> int:
             "comment": f"estimated by entropy-sentinel; {explain_verdict(row['verdict'], row['familiarity_reason'])}",
         }
         contents.append(content)
-    problems = _send_each(contents, "/api/public/scores", _ATTEMPTS)
-    failures = [problem for problem in problems if problem]
-    if failures:
+    delivery = _send_each(contents, "/api/public/scores", _ATTEMPTS)
+    if delivery.n_failed:
         raise InputError(
-            f"Langfuse did not take {len(failures):,} of {len(contents):,} scores: {failures[0]}. Run the command "
-            "again: what was sent is replaced, not added"
+            f"Langfuse did not take {delivery.n_failed:,} of {len(contents):,} scores: {delivery.words}. Run the "
+            "command again: what was sent is replaced, not added"
         )
     return len(contents)
 
@@ -73,31 +72,19 @@ def send_to_queue(responses: pl.DataFrame, target: Target, queue: str) -> int:
     """
     ids = responses["item_id"].unique(maintain_order=True).to_list()
     contents = [{"objectId": item_id, "objectType": target.upper()} for item_id in ids]
-    problems = _send_each(contents, f"/api/public/annotation-queues/{quote(queue, safe='')}/items", attempts=1)
-    failed = [item_id for item_id, problem in zip(ids, problems, strict=True) if problem]
+    delivery = _send_each(contents, f"/api/public/annotation-queues/{quote(queue, safe='')}/items", attempts=1)
+    failed = [item_id for item_id, problem in zip(ids, delivery.problems, strict=True) if problem]
     if failed:
-        first_problem = next(filter(None, problems))
         remedy = "Nothing was added: run the command again"
         if len(failed) < len(ids):
             remedy = f"Add them in Langfuse, because the command would add the others twice: {listed(failed, _NAMED)}"
-        raise InputError(f"Langfuse did not take {len(failed):,} of {len(ids):,} responses: {first_problem}. {remedy}")
+        raise InputError(f"Langfuse did not take {len(failed):,} of {len(ids):,} responses: {delivery.words}. {remedy}")
     return len(ids)
 
 
-def _send_each(contents: Iterable[Mapping[str, Any]], path: str, attempts: int) -> list[str]:
-    """Send each of the contents; return why it failed, or an empty text."""
+def _send_each(contents: Sequence[Mapping[str, Any]], path: str, attempts: int) -> Delivery:
     host, headers = _connection()
-
-    def send(content: Mapping[str, Any]) -> str:
-        problem = ""
-        for _ in range(attempts):
-            problem = post(content, f"{host}{path}", headers)
-            if not problem:
-                break
-        return problem
-
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        return list(pool.map(send, contents))
+    return post_each(contents, f"{host}{path}", headers, attempts)
 
 
 def _connection() -> tuple[str, dict[str, str]]:
@@ -105,6 +92,10 @@ def _connection() -> tuple[str, dict[str, str]]:
     for name in (_PUBLIC, _SECRET):
         if not os.environ.get(name):
             raise ConfigError(f"langfuse: set the environment variable {name} to a key of the project")
+        try:
+            os.environ[name].encode()
+        except UnicodeEncodeError:
+            raise ConfigError(f"langfuse: {name} must be text in UTF-8; copy the key again") from None
     hosts = [os.environ.get(name) for name in _HOSTS]
     host = next(filter(None, hosts), _CLOUD).rstrip("/")
     if not is_address(host):

@@ -66,4 +66,4 @@ def _to_report(result: Monitored) -> list[dict[str, Any]]:
 
 def _post(content: Mapping[str, Any], address: str) -> None:
     if problem := post(content, address):
-        raise InputError(f"the alerts were not sent: {problem}")
+        raise InputError(f"the alerts were not sent: {problem.words}")
