@@ -55,7 +55,7 @@ def by_route(scores: pl.DataFrame) -> dict[str, tuple[str, bool | None, str | No
 def test_without_slices_nothing_is_judged(estimator: SavedEstimator, log: pl.DataFrame) -> None:
     scores = es.score(estimator, log)
     assert scores.select("verdict", "unfamiliar", "familiarity_reason").unique().rows() == [
-        ("not judged", None, "no_slices")
+        ("not judged", None, "no-slices")
     ]
     assert scores["p_correct"].null_count() == 0
     (row,) = es.score(estimator, log.head(1)).select("verdict", "unfamiliar").rows()
@@ -66,23 +66,23 @@ def test_each_slice_is_judged_if_it_is_large_enough(estimator: SavedEstimator, l
     assert by_route(es.score(estimator, log, by="route")) == {
         "maths": ("usable", False, None),
         "trivia": ("unfamiliar", True, None),
-        "new": ("not judged", None, "few_responses"),
+        "new": ("not judged", None, "few-responses"),
     }
 
 
 @pytest.mark.parametrize(
     ("columns", "reason"),
     [
-        ({"buckets_of": pl.lit("words")}, "other_words"),
-        ({"buckets_of": pl.lit(None, pl.String), "buckets": pl.lit(None, pl.List(pl.UInt8))}, "no_words"),
-        ({"reason": pl.lit("empty response")}, "few_responses"),
+        ({"buckets_of": pl.lit("words")}, "other-words"),
+        ({"buckets_of": pl.lit(None, pl.String), "buckets": pl.lit(None, pl.List(pl.UInt8))}, "no-words"),
+        ({"reason": pl.lit("empty response")}, "few-responses"),
     ],
 )
 def test_what_cannot_be_judged_has_the_reason(columns, reason, estimator: SavedEstimator, log: pl.DataFrame) -> None:
     scores = es.score(estimator, log.filter(route="maths").with_columns(**columns), by=["route"])
     assert scores.select("unfamiliar", "familiarity_reason").unique().rows() == [(None, reason)]
     plain = SavedEstimator(estimator.estimator, estimator.about | {"familiarity": None})
-    assert set(es.score(plain, log, by="route")["familiarity_reason"]) == {"estimator_without_words"}
+    assert set(es.score(plain, log, by="route")["familiarity_reason"]) == {"estimator-without-words"}
     assert USABLE not in set(es.score(plain, log, by="route")["verdict"])
 
 

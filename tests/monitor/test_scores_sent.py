@@ -72,14 +72,14 @@ def test_events_of_open_telemetry(folder: Path, capsys: pytest.CaptureFixture, t
 
 
 def test_an_event_without_a_score_has_the_reason() -> None:
-    row = {"model": "m", "item_id": "a", "p_correct": None, "verdict": None, "familiarity_reason": "no_slices"}
-    row |= {"reason": "no log-probabilities", "reason_code": "no_logprobs"}
+    row = {"model": "m", "item_id": "a", "p_correct": None, "verdict": None, "familiarity_reason": "no-slices"}
+    row |= {"reason": "no log-probabilities", "reason_code": "no-logprobs"}
     (event,) = events(pl.DataFrame([row]))
     assert event["attributes"] == {
         "gen_ai.evaluation.name": "entropy_sentinel.p_correct",
         "gen_ai.response.id": "a",
         "gen_ai.response.model": "m",
-        "error.type": "no_logprobs",
+        "error.type": "no-logprobs",
         "gen_ai.evaluation.explanation": "no log-probabilities",
     }
 

@@ -57,9 +57,9 @@ def test_another_model_and_log_probabilities_are_null_and_the_command_refuses_th
     estimator, rows = fitted("log-3d"), traffic(10)
     other = score(estimator, rows.with_columns(model=pl.lit("other")))
     assert other["p_correct"].null_count() == 10
-    assert other.select("reason", "reason_code").unique().rows() == [("of model 'other'", "other_model")]
+    assert other.select("reason", "reason_code").unique().rows() == [("of model 'other'", "other-model")]
     fewer = score(estimator, rows.with_columns(top_k_returned=LOGPROBS["top_k_returned"] - 1))
-    assert set(fewer["reason_code"]) == {"other_logprobs"}
+    assert set(fewer["reason_code"]) == {"other-logprobs"}
     es.save(estimator, tmp_path / "mine.estimator")
     written(rows.with_columns(model=pl.lit("other")), tmp_path / "log.parquet")
     call = ["score", tmp_path / "mine.estimator", tmp_path / "log.parquet", "-o", tmp_path / "scores.csv"]
@@ -114,11 +114,11 @@ class Unreadable:
 
 # Replies without P(correct), with the code of the reason.
 OTHERS: list[tuple[Any, str]] = [
-    (reply(model="another"), "other_model"),
-    (reply(k=5), "other_logprobs"),
-    (reply(choice={"logprobs": None}), "no_logprobs"),
+    (reply(model="another"), "other-model"),
+    (reply(k=5), "other-logprobs"),
+    (reply(choice={"logprobs": None}), "no-logprobs"),
     (reply(choice={"logprobs": {"content": []}, "message": {"content": ""}}), "empty"),
-    (reply(choice={"logprobs": {"content": [{"token": "a", "logprob": -1.0, "top_logprobs": []}]}}), "no_alternatives"),
+    (reply(choice={"logprobs": {"content": [{"token": "a", "logprob": -1.0, "top_logprobs": []}]}}), "no-alternatives"),
     (reply(choice={"logprobs": {"content": [{"token": "a", "logprob": "no"}]}}), "unreadable"),
     (reply(choice={"logprobs": {"content": [{}]}}), "unreadable"),
     (reply(choice={"message": 5}), "unreadable"),

@@ -11,7 +11,7 @@ import polars as pl
 from entropy_sentinel.estimators.estimator import Estimator
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.training import one_thread
-from entropy_sentinel.features.remedies import reason_code_of
+from entropy_sentinel.features.remedies import unscored_code
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.options import columns_by
 from entropy_sentinel.frames.response import RESPONSE
@@ -56,10 +56,11 @@ def score(
         sample), and the columns `by`; `p_correct` in [0, 1]; `verdict`, the verdict of the validation that covers the
         response, or `unfamiliar`, `not judged` or `not validated`; `unfamiliar`, whether the responses of its slice
         are unlike all labelled domains, so that `p_correct` may be far off; if that was not judged, the
-        `familiarity_reason`: no_slices, few_responses, no_words, other_words or estimator_without_words; and, if
-        `p_correct` is null, the `reason` in words and the `reason_code`: other_model, other_logprobs, no_logprobs,
-        no_alternatives, empty, no_token_after_thinking, refused, impossible_logprobs, no_signal, unreadable or other.
-        With `any_model` or `any_logprobs`, a column `overridden` names the mismatches.
+        `familiarity_reason`: no-slices, few-responses, no-words, other-words or estimator-without-words; and, if
+        `p_correct` is null, the `reason` in words and the `reason_code`: other-model, other-logprobs, no-logprobs,
+        zero-logprobs, constant-logprobs, not-logprobs, no-alternatives, empty, no-answer (no token after the thinking),
+        refused, no-signal, unreadable or no-features. With `any_model` or `any_logprobs`, a column `overridden` names
+        the mismatches.
 
     Raises:
         InputError: For an estimator without P(correct), such as a threshold; for files or tables that cannot be read,
@@ -104,7 +105,7 @@ def scored(saved: SavedEstimator, read: ReadingResult, by: Sequence[str] = ()) -
     p = np.full(len(read.rows), np.nan)
     p[usable.to_numpy()] = _p_correct(saved.estimator, read.rows.filter(usable))
     has_p, reason = pl.col("p_correct").is_not_null(), read.rows["excluded"]
-    codes = [None if text is None else str(reason_code_of(text)) for text in reason.to_list()]
+    codes = [None if text is None else str(unscored_code(text)) for text in reason.to_list()]
     columns = {name: read.rows[f"{BY}{name}"] for name in by if name not in RESPONSE}
     scores = read.rows.select(*RESPONSE).with_columns(
         **{f"{BY}{name}" if name in _COLUMNS else name: column for name, column in columns.items()},

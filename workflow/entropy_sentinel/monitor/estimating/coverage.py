@@ -28,11 +28,11 @@ NOT_JUDGED = "not judged"
 class Unjudged(StrEnum):
     """Why the familiarity of a response was not judged."""
 
-    NO_SLICES = "no_slices"
-    FEW_RESPONSES = "few_responses"
-    NO_WORDS = "no_words"
-    OTHER_WORDS = "other_words"
-    ESTIMATOR_WITHOUT_WORDS = "estimator_without_words"
+    NO_SLICES = "no-slices"
+    FEW_RESPONSES = "few-responses"
+    NO_WORDS = "no-words"
+    OTHER_WORDS = "other-words"
+    ESTIMATOR_WITHOUT_WORDS = "estimator-without-words"
 
 
 # What users read, and what to do.
