@@ -73,7 +73,11 @@ def test_the_docstring_has_every_option_with_its_bounds() -> None:
 
 WRONG = [
     ("window", "year", "unknown 'year'; known: hour, day, week, month"),
-    ("alert_on", "fire", "unknown 'fire'; known: drop, unfamiliar, contradicted, support, truncated, stale, ambiguous"),
+    (
+        "alert_on",
+        "fire",
+        "unknown 'fire'; known: drop, unfamiliar, contradicted, support, truncated, stale, ambiguous, unwatched",
+    ),
     ("level", "1", "must be above 0 and below 1, was '1'"),
     ("level", "nan", "must be a number, was 'nan'"),
     ("fail_below", "80", "must be above 0 and at most 1, was '80'"),

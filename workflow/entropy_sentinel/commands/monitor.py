@@ -64,9 +64,12 @@ def command(estimator: Estimator, logs: Logs, state: State = None, json: Json = 
     the reference, expected number of errors, and flags that warn about a number. Slices are sorted by expected errors:
     collect data for the first ones first.
 
-    Exit status: 0; 1 for an error; 3 if something in the logs could not be used; 4 for an alert that is new or worse; 5
-    if no slice has enough responses. If several apply, the precedence is 4, 1, 5, 3. With --state, an alert is new
-    until a run has reported it; without, if it began in the newest two windows.
+    Exit status: 0; 1 for an error; 3 if something in the logs that this run read could not be used; 4 for an alert
+    that is new or worse; 5 if no slice has enough responses. If several apply, the precedence is 4, 1, 5, 3. With
+    --state, an alert is new until a run has reported it, and each log is read in one run; without, an alert is new if
+    it began in the newest two windows.
+
+    Traffic that is not watched is an alert, too, whenever any alert is requested.
 
     With several estimators, each estimates the responses of its own model, and the slices are labelled by model.
 

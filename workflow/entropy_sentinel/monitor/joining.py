@@ -13,7 +13,7 @@ from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.monitor.estimating.estimates import ranked
 from entropy_sentinel.monitor.labelling.labelled import WITHOUT
-from entropy_sentinel.monitor.reading.problems import LEFT_OUT, Problems
+from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.result import Monitored
 from entropy_sentinel.monitor.settings import MODEL, MonitorOptions
 from entropy_sentinel.monitor.summing.merging import OTHERS
@@ -38,7 +38,7 @@ class Part:
 
     def options(self, settings: MonitorOptions) -> MonitorOptions:
         """Return the settings for this model's responses, with the column MODEL among the slices."""
-        others = tuple(pair for pair in settings.where if not _is_of_model(pair))
+        others = tuple(pair for pair in settings.where if not is_of_model(pair))
         return settings.model_copy(update={"by": _by(settings), "where": (*others, f"{MODEL}={self.model}")})
 
 
@@ -65,7 +65,7 @@ def parts_of(estimators: Estimators, logs: Any, state: str | Path | None, settin
         if own is not None and own in [part.state for part in parts.values()]:
             raise ConfigError(f"state: {own} would belong to two models; run a monitor for each of them")
         parts[model] = Part(model, estimator, own)
-    wanted = {bare(pair.partition("=")[2]) for pair in settings.where if _is_of_model(pair)}
+    wanted = {bare(pair.partition("=")[2]) for pair in settings.where if is_of_model(pair)}
     watched = [part for model, part in parts.items() if not wanted or model in wanted]
     if not watched:
         raise ConfigError(f"where: must name a model that has an estimator ({', '.join(parts)})")
@@ -110,7 +110,8 @@ def joined(
     return whole
 
 
-def _is_of_model(pair: str) -> bool:
+def is_of_model(pair: str) -> bool:
+    """Return whether an entry of `where` names a model."""
     return pair.partition("=")[0] == MODEL
 
 
@@ -155,42 +156,37 @@ def _model(result: Monitored) -> str:
 def _problems(results: Sequence[Monitored], settings: MonitorOptions) -> Problems:
     """Return the problems of all results; those of the logs, which each estimator has read, count once."""
     whole, models = Problems(), {_model(result) for result in results}
-    user_named_models = any(map(_is_of_model, settings.where))
+    user_named_models = any(map(is_of_model, settings.where))
     for result in results:
         problems = result.problems
         for counts, total in ((problems.counts, whole.counts), (problems.notes, whole.notes)):
             for kind, count in counts.items():
-                model = _left_out_model(kind)
-                if model is not None and not user_named_models:
-                    _add_left_out(whole, model, count, models)
-                elif kind in problems.of_logs:
+                if kind in problems.of_logs:
                     total[kind] = max(total[kind], count)
-                elif model is None or model not in models:
+                else:
                     total[kind] += count
+        for left_out, count in problems.left_out.items():
+            if left_out.column != MODEL:
+                whole.left_out[left_out] += count
+            elif left_out.value is None or left_out.value not in models:
+                # Each estimator's part leaves out the responses of the other models.
+                whole.left_out[left_out] = max(whole.left_out[left_out], count)
         whole.of_logs |= problems.of_logs
         whole.remedies |= problems.remedies
+        whole.earlier.merge(problems.earlier)
         for kind, places in problems.places.items():
             whole.places.setdefault(kind, places)
+    if not user_named_models:
+        _record_unwatched(whole)
     return whole
 
 
-def _left_out_model(kind: str) -> str | None:
-    """Return the model of responses that the part of another model has left out, empty if they name none, or null."""
-    what = kind.removeprefix(LEFT_OUT)
-    if what == kind:
-        return None
-    if what.startswith(f"{MODEL} '"):
-        return what.removeprefix(f"{MODEL} '").removesuffix("'")
-    return "" if what.startswith((f"without {MODEL}", f"other values of {MODEL}")) else None
-
-
-def _add_left_out(whole: Problems, model: str, count: int, models: Collection[str]) -> None:
-    if model in models:
-        return
-    whose = f"of model '{model}'" if model else "without a model name or of other models"
-    kind = f"responses {whose}, {_NO_ESTIMATOR}"
-    whole.counts[kind] = max(whole.counts[kind], count)
-    whole.remedies[kind] = _REMEDY
+def _record_unwatched(problems: Problems) -> None:
+    """Count the responses of models without an estimator as problems instead of as left out by `where`."""
+    for left_out in [kind for kind in problems.left_out if kind.column == MODEL]:
+        named = left_out.value is not None
+        whose = f"of model '{left_out.value}'" if named else "without a model name or of other models"
+        problems.record(f"responses {whose}, {_NO_ESTIMATOR}", [], problems.left_out.pop(left_out), _REMEDY)
 
 
 def _provenance(results: Sequence[Monitored], settings: MonitorOptions, problems: Problems) -> dict[str, Any]:
@@ -218,5 +214,5 @@ def _provenance(results: Sequence[Monitored], settings: MonitorOptions, problems
         "responses": dict(responses),
         "judge": None,
         "pooled_slices": sum(about["pooled_slices"] for about in every),
-        **problems.as_dict(),
+        **problems.provenance(),
     }

@@ -12,7 +12,7 @@ import polars as pl
 from entropy_sentinel.frames.printable import counted, html, number, one_line
 from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.reading.problems import Problems
-from entropy_sentinel.monitor.settings import FROM_ESTIMATE, NEW, NOT_VALIDATED, OVER, STALE, UNFAMILIAR
+from entropy_sentinel.monitor.settings import FROM_ESTIMATE, NEW, NOT_VALIDATED, OVER, STALE, UNFAMILIAR, UNWATCHED
 from entropy_sentinel.report.tokens import Token
 
 # Largest number of slices in a sentence or table (files contain all), and of domains in a sentence.
@@ -89,6 +89,8 @@ class Monitored:
         drops: The drops of all slices after the reference, those that are over included, as dicts: the `slice`, and
             the fields of `alerting.drops.SliceDrop`.
         told: What `remember` writes, by state file.
+        missing: The windows after the newest response, in which responses were expected by now.
+        progress: What `remember` writes about the newest responses, by state file.
     """
 
     by: tuple[str, ...]
@@ -103,6 +105,8 @@ class Monitored:
     behind: list[AlertResponses] = field(default_factory=list)
     drops: list[dict[str, Any]] = field(default_factory=list)
     told: dict[Path, list[tuple[str, str, str]]] = field(default_factory=dict)
+    missing: list[datetime] = field(default_factory=list)
+    progress: dict[Path, list[Any]] = field(default_factory=dict)
 
     @property
     def frame(self) -> pl.DataFrame:
@@ -266,8 +270,15 @@ def shown_rows(result: Monitored) -> list[tuple[str, pl.DataFrame]]:
     window, zone = result.provenance["window"], result.provenance["timezone"]
     return [
         ("the whole time", result.slices),
-        (f"{window} from {result.newest[-1]:%Y-%m-%d %H:%M} {zone}", result.now),
+        (f"{window} from {result.newest[-1]:%Y-%m-%d %H:%M} {zone}{since_newest(result)}", result.now),
     ]
+
+
+def since_newest(result: Monitored) -> str:
+    """Return a note if responses are missing after the newest window, so that its numbers are old; else nothing."""
+    if not result.missing:
+        return ""
+    return f"; NO RESPONSES in {counted(len(result.missing), result.provenance['window'])} since"
 
 
 def whose(result: Monitored) -> tuple[str, str]:
@@ -319,6 +330,9 @@ def alerts(result: Monitored) -> list[str]:
 
 def alert_line(alert: Mapping[str, Any]) -> str:
     """Return an alert as a line."""
+    if alert["kind"] == UNWATCHED:
+        word = f"OVER {alert['subject']}" if alert["status"] == OVER else "NOT WATCHED"
+        return f"{word}: {alert['message']}{alert_status(alert)}"
     word = "OVER" if alert["status"] == OVER else "ALERT"
     return f"{word} {slice_name(alert['slice'].values())}: {alert['message']}{alert_status(alert)}"
 

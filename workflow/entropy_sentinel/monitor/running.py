@@ -20,19 +20,21 @@ from entropy_sentinel.monitor.alerting.drops import SliceDrop, n_slices_tested, 
 from entropy_sentinel.monitor.alerting.spells import Spell, spells_of_drops, spells_of_rows, stale_spells
 from entropy_sentinel.monitor.alerting.told import acknowledged, as_rows, of_rows
 from entropy_sentinel.monitor.estimating.estimates import Estimates
-from entropy_sentinel.monitor.joining import Estimators, Part, joined, parts_of
+from entropy_sentinel.monitor.joining import Estimators, Part, is_of_model, joined, parts_of
 from entropy_sentinel.monitor.labelling.labelled import LAST_LABELLED, LabelledResponses
 from entropy_sentinel.monitor.reading.inputs import Given, loaded, sources
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.times import in_zone, windows_after
 from entropy_sentinel.monitor.reading.zones import DTYPE
 from entropy_sentinel.monitor.result import AlertResponses, Monitored
-from entropy_sentinel.monitor.settings import DROP, EARLIEST, MonitorOptions, Reading, period_text
+from entropy_sentinel.monitor.settings import DROP, EARLIEST, UNWATCHED, MonitorOptions, Reading, period_text
 from entropy_sentinel.monitor.showing.behind import behind
 from entropy_sentinel.monitor.summing.collecting import Collector
 from entropy_sentinel.monitor.summing.merging import NEWEST_WINDOWS, MergedSums, merge, newest_windows, recent
 from entropy_sentinel.monitor.summing.state import State
 from entropy_sentinel.monitor.summing.state_file import opened
+from entropy_sentinel.monitor.unwatched_traffic import WatchedState, add_unwatched
+from entropy_sentinel.sources.logs.models import bare
 from entropy_sentinel.verbs.inputs import is_table, labels_table
 from entropy_sentinel.verbs.labels import read_labels
 
@@ -61,6 +63,7 @@ def monitor(
     false_alarms: str = "1/month",
     confirm: int = 1,
     acknowledged: str | Path | None = None,
+    now: str | None = None,
     remind: bool = False,
     responses: int = 0,
     name: str | None = None,
@@ -110,13 +113,16 @@ def monitor(
         alert_on: Also alert on: drop, a fall after the reference; unfamiliar, a slice unlike all labelled domains;
             contradicted, an estimate that --labels contradict; support, a slice outside the estimator's support;
             truncated, many truncated responses; stale, a slice that no longer has enough responses; ambiguous, many
-            questions that repeatedly get several answers.
+            questions that repeatedly get several answers; unwatched, traffic that is not watched, such as responses of
+            a model without an estimator, also on with any other kind and with --fail-below.
         min_drop: Ignore smaller drops (0 or more and at most 1).
         false_alarms: How many false alarms about drops to accept, over all slices and windows together, such as 1/month
             or 2/week.
         confirm: Alert only after this many windows with the same condition (1 or more and at most 1,000).
         acknowledged: Known alerts, which are reported again only if they become worse: a text file with lines such as
             'drop homework 2026-11-09', the kind, the slice, and the last day on which a known alert began.
+        now: The time until which the logs should be complete, such as 2026-11-09T02:00, to repeat an earlier night or
+            to check logs without --state; by default the current time, and only with --state.
         remind: Report alerts that continue again in every run, not only new ones.
         responses: Number of least certain responses to show on the page for each slice with an alert, read again from
             their logs; 0 for none (0 or more and at most 10,000).
@@ -184,21 +190,27 @@ def monitored(
         labelled = run.labelled(settings, merged)
         if labelled is not None:
             labelled.note(problems)
-        return run.monitored(settings, merged, labelled, problems, n_slices_tested(merged, settings.min_responses))
+        result = run.monitored(settings, merged, labelled, problems, n_slices_tested(merged, settings.min_responses))
+        add_unwatched(result, [WatchedState(run.state, run.path, merged)], run.models, settings)
+        return result
 
 
 def _monitored_each(parts: Sequence[Part], logs: Given, settings: MonitorOptions, single: bool) -> Monitored:
     """Return the joined results of several estimators, each for the responses of its model."""
+    models = [part.model for part in parts]
+    watched_models = None if any(map(is_of_model, settings.where)) else models
     with ExitStack() as stack:
+        states: list[WatchedState] = []
         collectors: list[Collector] = []
         runs: list[tuple[MonitorOptions, _EstimatorRun, MergedSums]] = []
         silent: list[str] = []
         for part in parts:
             options = part.options(settings)
-            run = stack.enter_context(_collected(part.estimator, logs, part.state, options, single))
+            run = stack.enter_context(_collected(part.estimator, logs, part.state, options, single, watched_models))
             run.collector.check()
             collectors.append(run.collector)
             merged = run.merged(options)
+            states.append(WatchedState(run.state, run.path, merged))
             if merged is None:
                 silent.append(part.model)
             else:
@@ -219,7 +231,9 @@ def _monitored_each(parts: Sequence[Part], logs: Given, settings: MonitorOptions
                 without.append(labelled.without)
             problems = run.collector.problems()
             results.append(run.monitored(options, merged, labelled, problems, n_tested, newest))
-        return joined(results, settings, silent, without)
+        whole = joined(results, settings, silent, without)
+        add_unwatched(whole, states, models, runs[0][0])
+        return whole
 
 
 def _without_responses(problems: Problems) -> InputError:
@@ -237,14 +251,22 @@ def collect(estimator: str | Path, logs: Given, state: str | Path, by: Sequence[
 
 @contextmanager
 def _collected(
-    estimator: SavedEstimator | str | Path, logs: Given, path: str | Path | None, reading: Reading, single: bool
+    estimator: SavedEstimator | str | Path,
+    logs: Given,
+    path: str | Path | None,
+    reading: Reading,
+    single: bool,
+    watched_models: Sequence[str] | None = None,
 ) -> Iterator["_EstimatorRun"]:
-    """Sum all logs in the state at `path`; with `single`, also keep each response."""
+    """Sum all logs in the state at `path`; with `single`, also keep each response.
+
+    `watched_models` are the models of all estimators of a run, if there are several.
+    """
     saved, checksum = loaded(estimator, path)
     given = sources(logs, reading, path, saved.signals)
     whose = {"estimator": saved.estimator.name, "checksum": checksum, "reading": reading.as_dict()}
     with State.opened(None if path is None else Path(path), whose) as state:
-        collector = Collector(saved, reading, state, path is not None, single)
+        collector = Collector(saved, reading, state, path is not None, single, watched_models)
         collector.read_files(given)
         file = "" if isinstance(estimator, SavedEstimator) else file_name(estimator).partition(".")[0]
         yield _EstimatorRun(saved, checksum, collector, state, file, None if path is None else Path(path))
@@ -263,6 +285,12 @@ class _EstimatorRun:
     state: State
     file: str
     path: Path | None
+
+    @property
+    def models(self) -> list[str]:
+        """Return the estimator's model, if its file names it."""
+        model = self.saved.about.get("model")
+        return [] if not model else [bare(str(model))]
 
     def merged(self, settings: MonitorOptions) -> MergedSums | None:
         """Return the sums of slices, null without responses; raise InputError for a reference without responses."""
@@ -305,7 +333,7 @@ class _EstimatorRun:
         responses: list[AlertResponses] = []
         if settings.responses:
             responses = behind(alerts.alerts, settings.window, self.state, settings, settings.responses)
-        provenance = self._provenance(settings, estimates, merged, taken)
+        provenance = self._provenance(settings, estimates, merged, taken, problems)
         provenance["judge"] = labelled.judge(settings.level) if labelled else None
         return Monitored(
             **rows,
@@ -338,7 +366,9 @@ class _EstimatorRun:
         if not newest:  # with a reference but no window, the newest of the smallest windows
             looks = newest_windows(merged.looks, settings.grain, settings)
             newest = _real_times(looks, settings.zone)
-        told = None if self.path is None else of_rows(self.state.told)
+        told = None
+        if self.path is not None:
+            told = {key: alert for key, alert in of_rows(self.state.told).items() if key[0] != UNWATCHED}
         memory = Memory(newest, told, acknowledged(settings.acknowledged), settings.remind)
         return alerts_of(spells, by, memory, enough_by_slice)
 
@@ -365,7 +395,12 @@ class _EstimatorRun:
         return [start.isoformat(), settings.period.end.isoformat()]
 
     def _provenance(
-        self, settings: MonitorOptions, estimates: Estimates, merged: MergedSums, taken: Counter[str]
+        self,
+        settings: MonitorOptions,
+        estimates: Estimates,
+        merged: MergedSums,
+        taken: Counter[str],
+        problems: Problems,
     ) -> dict[str, Any]:
         about, read, files = self.saved.about, self.collector.read, self.state.files
         answers = self.saved.validation.answers if self.saved.validation else ()
@@ -401,7 +436,7 @@ class _EstimatorRun:
                 "in_all": int(merged.total.n_responses.sum()),
             },
             "pooled_slices": merged.n_pooled,
-            **Problems.total(file.problems for file in files.values()).as_dict(),
+            **problems.provenance(),
         }
 
 
@@ -464,9 +499,12 @@ def _rows(
 
 def remember(result: Monitored) -> None:
     """Record in the states that the alerts of a result were reported, so that the next run reports only new ones."""
-    for path, rows in result.told.items():
+    for path in {**result.told, **result.progress}:
         try:
             with opened(path) as file:
-                file.put_told(rows)
+                if path in result.told:
+                    file.put_told(result.told[path])
+                if path in result.progress:
+                    file.put_progress(result.progress[path])
         except EntropySentinelError as error:
             log.warning("the next run will report the same alerts again: %s", error)

@@ -22,9 +22,10 @@ TIME = "time"
 # Times outside this range come from a clock that was never set, or from a number that is not a time: 1e9 and 1e18 are
 # in 2001, long before language models were deployed.
 EARLIEST, LATEST = datetime(2015, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)
-# Kinds of alerts: BELOW is active if a limit is set, each other kind if `alert_on` names it.
+# Kinds of alerts: BELOW is active if a limit is set, UNWATCHED if any kind is, and each other kind if `alert_on` names
+# it.
 BELOW, DROP, OUTSIDE, STALE, AMBIGUOUS = "below", "drop", "support", "stale", "ambiguous"
-UNFAMILIAR = "unfamiliar"
+UNFAMILIAR, UNWATCHED = "unfamiliar", "unwatched"
 # In place of a verdict, for an estimator without a validation, or responses that it does not cover.
 NOT_VALIDATED = "not validated"
 # What the accuracy of a slice rests on if there are labels.
@@ -32,7 +33,7 @@ FROM_ESTIMATE, FROM_LABELS, FROM_BOTH = "estimate", "labels", "both"
 # The status of an alert.
 NEW, WORSE, CONTINUES, OVER = "new", "worse", "continues", "over"
 # Repeated here, because importing the catalogue of statistics would delay the help text.
-_OWN = ("drop", "unfamiliar", "contradicted", "support", "truncated", "stale", "ambiguous")
+_OWN = ("drop", "unfamiliar", "contradicted", "support", "truncated", "stale", "ambiguous", "unwatched")
 
 
 def _of_extensions() -> dict[str, str]:
@@ -106,6 +107,17 @@ def _zone(name: str) -> str:
 
 
 Zone = Annotated[Text, AfterValidator(_zone)]
+
+
+def _time(text: str) -> str:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"must be a time such as 2026-11-09 or 2026-11-09T02:00, was '{text}'") from None
+    return text
+
+
+Moment = Annotated[Text, AfterValidator(_time)]
 
 
 class Slicing(ResponseOptions):
@@ -301,7 +313,9 @@ class MonitorOptions(Reading):
         description="Also alert on: drop, a fall after the reference; unfamiliar, a slice unlike all labelled "
         "domains; contradicted, an estimate that --labels contradict; support, a slice outside the estimator's "
         "support; truncated, many truncated responses; stale, a slice that no longer has enough responses; ambiguous, "
-        f"many questions that repeatedly get several answers{''.join(_FURTHER.values())}.",
+        "many questions that repeatedly get several answers; unwatched, traffic that is not watched, such as responses "
+        "of a model without an estimator, also on with any other kind and with --fail-below"
+        f"{''.join(_FURTHER.values())}.",
     )
     min_drop: Annotated[Number, Shown(Panel.ALERTS, "SHARE")] = Field(
         0.02, ge=0, le=1, description="Ignore smaller drops."
@@ -318,6 +332,11 @@ class MonitorOptions(Reading):
         None,
         description="Known alerts, which are reported again only if they become worse: a text file with lines such as "
         "'drop homework 2026-11-09', the kind, the slice, and the last day on which a known alert began.",
+    )
+    now: Annotated[Moment | None, Shown(Panel.ALERTS, "TIME")] = Field(
+        None,
+        description="The time until which the logs should be complete, such as 2026-11-09T02:00, to repeat an earlier "
+        "night or to check logs without --state; by default the current time, and only with --state.",
     )
     remind: Annotated[bool, Shown(Panel.ALERTS)] = Field(
         False, description="Report alerts that continue again in every run, not only new ones."
@@ -357,6 +376,11 @@ class MonitorOptions(Reading):
             )
         if self.judged is not None and self.labels is None:
             raise ValueError("judged: needs --labels of some of the same responses, which correct the judge's errors")
+
+    @property
+    def alerts_on_unwatched(self) -> bool:
+        """Return whether traffic that is not watched is an alert: whenever any alert is requested."""
+        return bool(self.alert_on) or self.fail_below is not None
 
     @property
     def false_alarms_per_look(self) -> float:

@@ -12,7 +12,7 @@ from typing import Any
 from entropy_sentinel.monitor.alerting.spells import Spell
 from entropy_sentinel.monitor.alerting.told import Acknowledgement, Key, ReportedAlert
 from entropy_sentinel.monitor.result import slice_name
-from entropy_sentinel.monitor.settings import CONTINUES, DROP, NEW, OVER, STALE, WORSE
+from entropy_sentinel.monitor.settings import CONTINUES, DROP, NEW, OVER, STALE, UNWATCHED, WORSE
 
 _NUMBERS = ("n_estimated", "estimated_accuracy", "lower", "upper", "level", "change", "change_p", "change_q")
 
@@ -48,12 +48,13 @@ def alerts_of(
     """Return the alerts of spells. `rows` are the newest rows with enough responses, by the slices' values.
 
     An alert has `kind`, `slice` (column to value), `status`, `to_report`, `acknowledged`, `since`, `until`, the row's
-    numbers and `message`; with windows also `window`, the first pooled window and the number of pooled windows.
+    numbers and `message`; with windows also `window`, the first pooled window and the number of pooled windows. An
+    alert about traffic that is not watched has `code` and `subject` instead of a slice.
     """
     alerts = Alerts()
     newest = memory.newest[-1] if memory.newest else None
     for spell in spells:
-        key = spell.kind, tuple(spell.row[name] for name in by)
+        key = spell.key(by)
         before = (memory.told or {}).get(key)
         if before is not None and not before.is_of(spell.since, spell.until is None):
             before = None
@@ -100,7 +101,8 @@ def _end_others(
             continue
         row = rows.get(values)
         if row is not None:
-            spell = Spell(kind, row, "no longer", told.since, told.newest, until=until)
+            subject = (str(values[0]), str(values[1])) if kind == UNWATCHED else None
+            spell = Spell(kind, row, "no longer", told.since, told.newest, until=until, subject=subject)
             alerts.alerts.append(_alert(spell, by, OVER, told.since, memory))
         elif kind != STALE:
             alerts.told[key] = told
@@ -115,14 +117,15 @@ def _alert(spell: Spell, by: Sequence[str], status: str, since: datetime | None,
             "window_from": row["window_from"].isoformat(),
             "n_windows": row["n_windows"],
         }
-    slice_ = {column: row[column] for column in by}
-    name = slice_name(slice_.values())
+    slice_ = {} if spell.subject else {column: row[column] for column in by}
+    code, name = spell.subject or (None, slice_name(slice_.values()))
     moments = [moment for moment in (since, *spell.worse) if moment is not None]
     today = datetime.now(UTC).date()
     is_acknowledged = any(entry.is_of(spell.kind, name, moments, today) for entry in memory.acknowledged)
     return {
         "kind": spell.kind,
         "slice": slice_,
+        **({} if code is None else {"code": code, "subject": name}),
         "status": status,
         "to_report": not is_acknowledged and (status != CONTINUES or memory.remind),
         "acknowledged": is_acknowledged,

@@ -34,6 +34,7 @@ class Spell:
         worse: The windows that made it worse.
         until: The window that ended it; null if it lasts.
         more: Further numbers of this kind.
+        subject: The code and the name of what is not watched; null for a slice.
     """
 
     kind: str
@@ -44,6 +45,11 @@ class Spell:
     worse: tuple[datetime, ...] = ()
     until: datetime | None = None
     more: dict[str, float] = field(default_factory=dict)
+    subject: tuple[str, str] | None = None
+
+    def key(self, by: Sequence[str]) -> tuple[str, tuple[Any, ...]]:
+        """Return the kind, and the slice or the subject."""
+        return self.kind, self.subject or tuple(self.row[name] for name in by)
 
 
 def spells_of_rows(

@@ -323,6 +323,16 @@ def _dates_of_files(batch: pl.DataFrame) -> pl.Series:
     return batch.select(date.cast(pl.Int64, strict=False)).to_series()
 
 
+def hash_ids(batch: pl.DataFrame, time: str) -> pl.Series:
+    """Return a hash of the model, id, sample and time of each response, (n,), whether or not it has features."""
+    parts = pl.col("model", "item_id", "sample").cast(pl.String).fill_null("")
+    hashes = _of_texts(batch.select(pl.concat_str(parts, separator="\0")).to_series())
+    if columns_called(batch, time):
+        microseconds = moments(first_of(batch, [time])).to_physical().fill_null(-1).to_numpy()
+        hashes = _mixed(hashes ^ microseconds.view(np.uint64))
+    return pl.Series(hashes)
+
+
 def _of_texts(texts: pl.Series) -> np.ndarray:
     """Return a hash of each text, (n,)."""
     lengths = texts.str.len_bytes().to_numpy().astype(np.int64)

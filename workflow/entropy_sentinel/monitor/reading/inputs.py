@@ -20,11 +20,13 @@ from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.signals import with_reasons
 from entropy_sentinel.frames.urls import url_of
 from entropy_sentinel.monitor.catalogue import MADE, made_of
-from entropy_sentinel.monitor.reading.identity import NUMBERS, OtherFiles, SeenFiles
-from entropy_sentinel.monitor.reading.problems import LEFT_OUT, Problems, TrainingDataFilter
+from entropy_sentinel.monitor.reading.exclusions import ExclusionCounter, count_exclusions, count_left_out
+from entropy_sentinel.monitor.reading.identity import NUMBERS, OtherFiles, SeenFiles, hash_ids
+from entropy_sentinel.monitor.reading.problems import Problems, TrainingDataFilter
 from entropy_sentinel.monitor.reading.times import Clock
 from entropy_sentinel.monitor.reading.zones import DTYPE
-from entropy_sentinel.monitor.settings import TIME, Slicing
+from entropy_sentinel.monitor.settings import MODEL, TIME, Slicing
+from entropy_sentinel.sources.logs.models import without_provider
 from entropy_sentinel.sources.logs.numbers import TIME_ALIASES, UNNAMED
 from entropy_sentinel.sources.logs.reader import QUESTION
 from entropy_sentinel.sources.logs.reading import Logs
@@ -168,7 +170,8 @@ def opened_log(path: str, reading: Slicing, strict: bool, more: Sequence[str] = 
 class Inputs:
     """Reads files or frames of features for an estimator, and counts the unusable parts.
 
-    `excluding` counts responses that do not match the estimator; `seen` are the requested columns that had a value.
+    `excluding` counts responses that do not match the estimator, and `exclusions` all that are not estimated; `seen`
+    are the requested columns that had a value.
     """
 
     def __init__(
@@ -178,11 +181,14 @@ class Inputs:
         problems: Problems,
         others: OtherFiles | None = None,
         texts: bool = False,
+        watched_models: Collection[str] | None = None,
     ) -> None:
         """With `others`, drop responses that are in other files, and add the columns NUMBERS to frames.
 
-        With `texts`, add the columns QUESTION and `response`, which are null if a file has no texts.
+        With `texts`, add the columns QUESTION and `response`, which are null if a file has no texts. With
+        `watched_models`, those of all estimators, responses of other models that `where` leaves out are exclusions.
         """
+        self._watched_models, self.exclusions = watched_models, ExclusionCounter()
         self._texts = (QUESTION, "response") if texts else ()
         self._model = about.get("model")
         self._signals = [name for name in about.get("signals") or () if name not in FEATURES]
@@ -233,7 +239,7 @@ class Inputs:
             yield from self._logs(source)
 
     def _placed(self, batches: Iterator[pl.DataFrame], name: str) -> Iterator[pl.DataFrame]:
-        start, selection = 0, ResponseSelection(self._reading)
+        start, selection = 0, self._observed(ResponseSelection(self._reading))
         for batch in batches:
             for column in (*FEATURES, *self._signals, *RESPONSE, *_OF_FEATURES, "reason"):
                 if column not in batch.columns:
@@ -255,12 +261,32 @@ class Inputs:
         more = [self._time] if self._others is not None else []
         question = self._texts[:1]
         logs = opened_log(path, self._reading, self._problems.strict, [*more, *self._signals, *_OF_LOGS, *question])
+        self._observed(logs.selection)
         try:
             for frame in feature_frames(logs, None, bool(self._texts), self._signals, _OF_TRACES):
                 yield frame.with_columns(first_of(frame, [QUESTION]).alias(QUESTION)) if self._texts else frame
         finally:
             self._count_records(logs.summary)
             self._count_left_out(logs.selection)
+
+    def _observed(self, selection: ResponseSelection) -> ResponseSelection:
+        if self._watched_models is not None:
+            selection.on_left_out = self._count_left_out_models
+        return selection
+
+    def _count_left_out_models(self, column: str, frame: pl.DataFrame) -> None:
+        """Count the responses of models that no estimator is for, which `where` leaves out for every estimator."""
+        if column != MODEL or frame.is_empty():
+            return
+        names = without_provider(pl.col(MODEL).cast(pl.String).fill_null(UNNAMED))
+        others = frame.filter(~names.is_in([*(self._watched_models or ())]))
+        if others.is_empty():
+            return
+        keys = {f"{BY}{name}": as_text(first_of(others, [name])) for name in self._reading.by}
+        quiet = None if self._reading.grain is None else Clock(self._reading.grain, Problems(), self._reading.zone)
+        grain, hashes = self._grain(others, quiet), hash_ids(others, self._time)
+        rows = others.select(names.alias("subject"), grain=grain, hash=hashes, **keys)
+        self.exclusions.add(count_left_out(rows, [*keys]))
 
     def _count_records(self, summary: LogSummary) -> None:
         if summary.n_bad:
@@ -278,8 +304,7 @@ class Inputs:
 
     def _count_left_out(self, selection: ResponseSelection) -> None:
         self.seen |= selection.seen
-        for kind, count in selection.left_out.items():
-            self._problems.note(f"{LEFT_OUT}{kind}", [], count)
+        self._problems.left_out.update(selection.left_out)
 
     def _prepared(self, batch: pl.DataFrame, clock: Clock | None) -> pl.DataFrame:
         if unnamed := batch.filter(pl.col("model") == UNNAMED)[PLACE].to_list():
@@ -299,6 +324,7 @@ class Inputs:
         for name, measure in zip(self._reading.numbers, measures, strict=True):
             frame = frame.with_columns(self._column(batch, name).cast(pl.Float64, strict=False).alias(measure))
         self.excluding.count(frame)
+        self.exclusions.add(count_exclusions(frame, keys))
         hashes = [] if self._others is None else NUMBERS
         columns = dict.fromkeys((*FEATURES, *self._signals, *RESPONSE, *made_of(), *buckets.SCHEMA))
         return frame.select(*columns, *MADE, "grain", *hashes, *keys, *measures, *self._texts)

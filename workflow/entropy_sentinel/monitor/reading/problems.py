@@ -2,43 +2,94 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date, datetime
 from typing import Any
 
 import polars as pl
 
 from entropy_sentinel.features.remedies import remedy_of
 from entropy_sentinel.frames.errors import InputError, ProvenanceError, with_urls
-from entropy_sentinel.frames.generation import LOGPROBS, REFUSED
+from entropy_sentinel.frames.generation import LOGPROBS
+from entropy_sentinel.frames.printable import counted
+from entropy_sentinel.monitor.reading.exclusions import (
+    CODE,
+    HARMLESS_CODES,
+    SUBJECT,
+    ExclusionKind,
+    Mismatch,
+    reason_code,
+)
 from entropy_sentinel.sources.logs.models import bare, without_provider
-from entropy_sentinel.sources.logs.selection import PLACE
+from entropy_sentinel.sources.logs.selection import PLACE, LeftOut
 from entropy_sentinel.sources.logs.settings import Matching
 
 # Largest numbers of places shown per kind, and of kinds, which are limited because a kind may contain any name.
 SHOWN, MOST_KINDS = 3, 50
 _FURTHER = "other problems"
-# The beginning of the notes about responses that `where` excludes.
-LEFT_OUT = "responses left out by --where: "
-# Reasons for missing features that are not errors of the log.
-HARMLESS = ("empty response", "no token after the thinking", REFUSED)
+_LEFT_OUT = "responses left out by --where: "
+
+
+@dataclass
+class EarlierProblems:
+    """Problems of files that earlier runs read: counts by kind, the number of files, and the days of their responses.
+
+    The days are null for files without times.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    n_files: int = 0
+    first: date | None = None
+    last: date | None = None
+
+    def add_file(self, counts: Mapping[str, int], first: datetime | None, last: datetime | None) -> None:
+        """Add the problems of a file whose responses are from `first` to `last`."""
+        if not counts:
+            return
+        self.counts.update(counts)
+        self.n_files += 1
+        if first is not None and last is not None:
+            self.first = first.date() if self.first is None else min(self.first, first.date())
+            self.last = last.date() if self.last is None else max(self.last, last.date())
+
+    def merge(self, other: "EarlierProblems") -> None:
+        """Take the larger of both counts: each of several estimators has read the same files."""
+        self.counts |= other.counts
+        self.n_files = max(self.n_files, other.n_files)
+        self.first = min(filter(None, (self.first, other.first)), default=None)
+        self.last = max(filter(None, (self.last, other.last)), default=None)
+
+    def line(self) -> str:
+        """Return one line about all of them; empty without any."""
+        if not self.counts:
+            return ""
+        days = "" if self.first is None else f" of {self.first}"
+        if self.first != self.last:
+            days += f" to {self.last}"
+        kinds = [counted_kind(count, kind) for kind, count in self.counts.most_common(SHOWN)]
+        if len(self.counts) > SHOWN:
+            kinds.append("...")
+        return f"reported by earlier runs, in {counted(self.n_files, 'file')}{days}: {'; '.join(kinds)}"
 
 
 @dataclass
 class Problems:
     """Counts of problems by kind, with the first places; with `strict` the first problem raises InputError.
 
-    Notes are counted and shown, but are not problems.
+    Notes are counted and shown, but are not problems. `left_out` counts the responses that `where` excludes.
     """
 
     strict: bool = False
     counts: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[LeftOut] = field(default_factory=Counter)
     places: dict[str, list[str]] = field(default_factory=dict)
     # The consequence and the remedy of each kind.
     remedies: dict[str, str] = field(default_factory=dict)
     # The kinds that do not depend on the estimator, so that several estimators count the same.
     of_logs: set[str] = field(default_factory=set)
+    earlier: EarlierProblems = field(default_factory=EarlierProblems)
 
     def record(self, kind: str, places: Sequence[str], count: int | None = None, remedy: str = "") -> None:
         """Count a problem at these places, or `count` times."""
@@ -58,23 +109,38 @@ class Problems:
         first_places = self.places.setdefault(kind, [])
         first_places.extend(places[: SHOWN - len(first_places)])
 
+    def _all_notes(self) -> dict[str, int]:
+        return {**self.notes, **{f"{_LEFT_OUT}{kind}": count for kind, count in self.left_out.items()}}
+
     def lines(self) -> list[str]:
-        """Return one line per kind, the most frequent first, with its first places."""
+        """Return one line per kind, the most frequent first, with its first places; and one about earlier runs."""
         lines = []
-        for counts in (self.counts, self.notes):
+        for counts in (self.counts, self._all_notes()):
             for kind, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])):
-                line, places = _words(count, kind), self.places.get(kind)
+                line, places = counted_kind(count, kind), self.places.get(kind)
                 if remedy := self.remedies.get(kind):
                     line += f" {remedy}"
                 if places:
                     line += f": {', '.join(places)}" + (", ..." if count > len(places) else "")
                 lines.append(with_urls(line))
-        return lines
+        return [*lines, *filter(None, [with_urls(self.earlier.line())])]
 
     def as_dict(self) -> dict[str, Any]:
         """Return counts, places and remedies; JSON-serialisable."""
         counts = {"problems": dict(self.counts), "notes": dict(self.notes)}
-        return {**counts, "places": self.places, "remedies": self.remedies, "of_logs": sorted(self.of_logs)}
+        return {
+            **counts,
+            "places": self.places,
+            "remedies": self.remedies,
+            "of_logs": sorted(self.of_logs),
+            "left_out": [[*kind, count] for kind, count in self.left_out.items()],
+        }
+
+    def provenance(self) -> dict[str, Any]:
+        """Return what a result says about the problems, those of earlier runs included; JSON-serialisable."""
+        about = self.as_dict() | {"notes": self._all_notes(), "earlier_problems": dict(self.earlier.counts)}
+        del about["left_out"]
+        return about
 
     @classmethod
     def total(cls, parts: Iterable[dict[str, Any]]) -> "Problems":
@@ -83,16 +149,18 @@ class Problems:
         for part in parts:
             total.counts.update(part["problems"])
             total.notes.update(part["notes"])
-            # These two are missing in states of earlier releases.
+            # These are missing in states of earlier releases.
             total.remedies |= part.get("remedies", {})
             total.of_logs |= {*part.get("of_logs", ())}
+            for *kind, count in part.get("left_out", ()):
+                total.left_out[LeftOut(*kind)] += count
             for kind, places in part["places"].items():
                 first_places = total.places.setdefault(kind, [])
                 first_places.extend(places[: SHOWN - len(first_places)])
         return total
 
 
-def _words(count: int, kind: str) -> str:
+def counted_kind(count: int, kind: str) -> str:
     """Return a count with its kind, such as "1 response without a time"; the first word of a kind is a plural."""
     things, space, rest = kind.partition(" ")
     return f"{count:,} {things.removesuffix('s') if count == 1 else things}{space}{rest}"
@@ -101,21 +169,24 @@ def _words(count: int, kind: str) -> str:
 class TrainingDataFilter:
     """Compares responses with an estimator's training data, according to the provenance `about` of the estimator.
 
-    `rejected` counts the responses that differ, by kind, and `taken` the responses that differ but are used anyway.
+    `rejected` counts the responses that differ, by mismatch, and `taken` the responses that differ but are used anyway.
     """
 
     def __init__(self, about: Mapping[str, Any], matching: Matching, problems: Problems) -> None:
         model = about.get("model")
         self._about, self._model, self._logprobs = about, model and bare(model), about["logprobs"]
         self._matching, self._problems = matching, problems
-        self.rejected, self.taken = Counter[str](), Counter[str]()
+        self.rejected, self.taken = Counter[Mismatch](), Counter[str]()
 
     def of(self, batch: pl.DataFrame) -> pl.DataFrame:
-        """Return for each row why it is not estimated, `excluded`, or null; and whether it is `overridden`.
+        """Return for each row why it is not estimated, `excluded`, with CODE and SUBJECT; and if it is `overridden`.
 
-        The reasons are another model or log-probabilities, or no features; overridden rows are estimated nevertheless.
+        The first three are null for an estimated row. The reasons are another model or log-probabilities, or no
+        features; overridden rows are estimated nevertheless.
         """
-        others = batch.select("reason", model=self._other_model(), logprobs=self._other_logprobs(batch))
+        others = batch.select(
+            "reason", *self._other_model(), *self._other_logprobs(batch), reason_code=_reason_codes(batch["reason"])
+        )
         with_features = others.filter(pl.col("reason").is_null())
         # Why a response is left out, in the order of precedence; and the kinds of differences that are overridden.
         reasons, kinds = ["reason"], []
@@ -131,40 +202,50 @@ class TrainingDataFilter:
             self.taken.update(with_features[kind].drop_nulls().to_list())
         differs = pl.any_horizontal(pl.lit(False), *(pl.col(kind).is_not_null() for kind in kinds))
         excluded = pl.coalesce(reasons)
-        return others.select(excluded=excluded, overridden=excluded.is_null() & differs)
+        codes = pl.coalesce(f"{kind}_code" for kind in reasons).alias(CODE)
+        subjects = {"reason": "reason", "model": "model_subject", "logprobs": "logprobs_subject"}
+        subject = pl.coalesce(subjects[kind] for kind in reasons).alias(SUBJECT)
+        return others.select(codes, subject, excluded=excluded, overridden=excluded.is_null() & differs)
 
-    def _other_model(self) -> pl.Expr:
-        """Return a description of a row's model if it is not the estimator's, else null."""
-        if self._model is None:
-            return pl.lit(None, pl.String)
-        other = without_provider(pl.col("model")).ne_missing(self._model)
-        return pl.when(other).then(pl.format("of model '{}'", pl.col("model").fill_null("unknown")))
+    def _other_model(self) -> Iterator[pl.Expr]:
+        """Yield a description, a code and a subject of a row's model if it is not the estimator's, else nulls."""
+        name = pl.col("model").fill_null("unknown")
+        other = pl.lit(False) if self._model is None else without_provider(pl.col("model")).ne_missing(self._model)
+        yield pl.when(other).then(pl.format("of model '{}'", name)).alias("model")
+        yield pl.when(other).then(pl.lit(ExclusionKind.OTHER_MODEL.value)).alias("model_code")
+        yield pl.when(other).then(without_provider(name)).alias("model_subject")
 
-    def _other_logprobs(self, batch: pl.DataFrame) -> pl.Expr:
-        """Return a description of a row's kind of log-probabilities if it is not the estimator's, else null."""
-        differences = [pl.lit(None, pl.String)]
+    def _other_logprobs(self, batch: pl.DataFrame) -> Iterator[pl.Expr]:
+        """Yield the same for a row's kind of log-probabilities."""
+        differences, subjects = [pl.lit(None, pl.String)], [pl.lit(None, pl.String)]
         for name in LOGPROBS:
             wanted = self._logprobs.get(name)
             if name in batch.columns and wanted is not None:
-                value = pl.col(name).cast(pl.String).fill_null("unknown")
+                value, differs = pl.col(name).cast(pl.String).fill_null("unknown"), pl.col(name).ne_missing(wanted)
                 words = pl.concat_str(pl.lit(f"of {name} "), value, pl.lit(f", not {wanted}"))
-                differences.append(pl.when(pl.col(name).ne_missing(wanted)).then(words))
-        return pl.coalesce(differences)
+                differences.append(pl.when(differs).then(words))
+                subjects.append(pl.when(differs).then(pl.concat_str(pl.lit(f"{name}="), value)))
+        yield pl.coalesce(differences).alias("logprobs")
+        subject = pl.coalesce(subjects)
+        code = pl.when(subject.is_not_null()).then(pl.lit(ExclusionKind.OTHER_LOGPROBS.value))
+        yield code.alias("logprobs_code")
+        yield subject.alias("logprobs_subject")
 
     def count(self, frame: pl.DataFrame) -> None:
         """Count the rows without an estimate by the reason in their column `excluded`."""
         excluded = frame.filter(pl.col("excluded").is_not_null())
         if excluded.is_empty():
             return
-        counted = excluded.group_by("excluded", maintain_order=True).agg(pl.len(), pl.col(PLACE).head(3))
-        for kind, count, places in counted.iter_rows():
-            if kind.startswith(REFUSED):
+        groups = excluded.group_by(CODE, SUBJECT, "excluded", maintain_order=True)
+        for code, subject, kind, count, places in groups.agg(pl.len(), pl.col(PLACE).head(3)).iter_rows():
+            if code == ExclusionKind.REFUSED_REQUEST:
                 self._problems.note("responses that the server refused", places, count)
-            elif kind.startswith(HARMLESS):
+            elif code in HARMLESS_CODES:
                 self._problems.note(f"responses without features: {kind}", places, count)
-            elif kind.startswith("of "):
-                self.rejected[kind] += count
-                left_out = f"left out: {_why(kind, self._about, some=True)}"
+            elif code in (ExclusionKind.OTHER_MODEL, ExclusionKind.OTHER_LOGPROBS):
+                mismatch = _mismatch(code, subject)
+                self.rejected[mismatch] += count
+                left_out = f"left out: {_why(mismatch, self._about, some=True)}"
                 self._problems.record(f"responses {kind}", places, count, left_out)
             else:
                 remedy = remedy_of(kind)
@@ -177,11 +258,31 @@ class TrainingDataFilter:
             raise nothing_fits(self.rejected, self._about)
 
 
-def nothing_fits(rejected: Mapping[str, int], about: Mapping[str, Any]) -> ProvenanceError:
-    """Return the error for `rejected` responses (counts by kind), with the estimator's kind and the remedies."""
+def _reason_codes(reasons: pl.Series) -> pl.Series:
+    """Return the code of each reason, (n,); null without a reason."""
+    distinct = reasons.unique().drop_nulls()
+    codes = [str(reason_code(reason)) for reason in distinct]
+    return reasons.replace_strict(distinct, codes, default=None, return_dtype=pl.String)
+
+
+def _mismatch(code: str, subject: str) -> Mismatch:
+    if code == ExclusionKind.OTHER_MODEL:
+        return Mismatch("model", subject)
+    setting, _, value = subject.partition("=")
+    return Mismatch(setting, value)
+
+
+def nothing_fits(rejected: Mapping[Mismatch, int], about: Mapping[str, Any]) -> ProvenanceError:
+    """Return the error for `rejected` responses (counts by mismatch), with the estimator's value and the remedies."""
     most = sorted(rejected.items(), key=lambda pair: -pair[1])[:5]
-    kinds = "; ".join(f"{count:,} {kind}: {_why(kind, about)}" for kind, count in most)
+    kinds = "; ".join(f"{count:,} {_mismatch_text(kind, about)}: {_why(kind, about)}" for kind, count in most)
     return ProvenanceError(f"no response matches what the estimator was fitted on: {kinds}")
+
+
+def _mismatch_text(mismatch: Mismatch, about: Mapping[str, Any]) -> str:
+    if mismatch.setting == "model":
+        return f"of model '{mismatch.value}'"
+    return f"of {mismatch.setting} {mismatch.value}, not {about['logprobs'][mismatch.setting]}"
 
 
 def overridden(about: Mapping[str, Any], taken: Mapping[str, int]) -> str:
@@ -194,22 +295,20 @@ def overridden(about: Mapping[str, Any], taken: Mapping[str, int]) -> str:
     )
 
 
-def _why(kind: str, about: Mapping[str, Any], some: bool = False) -> str:
-    """Return the estimator's value for `kind` and the options to use these responses, with `some` also to skip them."""
-    # Such as "of top_k_returned 5, not 20".
-    what, _, value = kind.removeprefix("of ").partition(" ")
-    wanted = about["model"] if what == "model" else about["logprobs"][what]
+def _why(mismatch: Mismatch, about: Mapping[str, Any], some: bool = False) -> str:
+    """Return the estimator's value and the options to use these responses, with `some` also to skip them."""
+    setting, value = mismatch
+    wanted = about["model"] if setting == "model" else about["logprobs"][setting]
     remedies = []
     if some:
-        remedies.append(f"--where {shlex.quote(f'{what}={wanted}')} skips them")
-    if what == "model":
+        remedies.append(f"--where {shlex.quote(f'{setting}={wanted}')} skips them")
+    if setting == "model":
         remedies.append("--any-model takes them")
     else:
-        width = value.partition(",")[0]
-        if what == "top_k_returned" and width.isdecimal():
-            if int(width) > wanted:
+        if setting == "top_k_returned" and value.isdecimal():
+            if int(value) > wanted:
                 remedies.append(f"--top-k {wanted} cuts them")
             else:
-                remedies.append(f"an estimator fitted with --top-k {width} takes them")
+                remedies.append(f"an estimator fitted with --top-k {value} takes them")
         remedies.append("--any-logprobs takes them unchanged")
-    return f"the estimator has {what} {wanted} ({', '.join(remedies)})"
+    return f"the estimator has {setting} {wanted} ({', '.join(remedies)})"

@@ -18,7 +18,7 @@ from entropy_sentinel.frames.files import whole_file, write_whole
 from entropy_sentinel.frames.printable import write_csv
 from entropy_sentinel.monitor.catalogue import CATALOGUE
 from entropy_sentinel.monitor.result import Monitored, verdicts_of
-from entropy_sentinel.monitor.settings import OVER, STALE
+from entropy_sentinel.monitor.settings import OVER, STALE, UNWATCHED
 from entropy_sentinel.monitor.summing.merging import NOTHING
 
 PREFIX = "entropy_sentinel_"
@@ -65,6 +65,9 @@ class _Families(Collector):
         meaning = "1 for an alert of this kind that lasts and is not acknowledged."
         yield _gauge("alert", meaning, [(labels, 1) for labels, _ in self._alerts()])
         since = [(labels, int(start.timestamp())) for labels, start in self._alerts() if start is not None]
+        lasting = [alert for alert in self._result.alerts if alert["kind"] == UNWATCHED and alert["until"] is None]
+        unwatched = [(subject_labels(alert), alert["n_unwatched"]) for alert in lasting if "n_unwatched" in alert]
+        yield _gauge("unwatched_responses", "Responses since the alert began that are not watched.", unwatched)
         meaning = "Start of the window in which this alert began."
         yield _gauge("alert_since_timestamp_seconds", meaning, since, "seconds")
         yield self._about()
@@ -130,7 +133,8 @@ class _Families(Collector):
         for alert in self._result.alerts:
             if alert["status"] != OVER and alert["until"] is None and not alert["acknowledged"]:
                 since = None if alert["since"] is None else datetime.fromisoformat(alert["since"])
-                yield {**self._labels(alert["slice"]), "kind": alert["kind"]}, since
+                labels = subject_labels(alert) if alert["kind"] == UNWATCHED else self._labels(alert["slice"])
+                yield {**labels, "kind": alert["kind"]}, since
 
     def _about(self) -> Metric:
         about = self._result.provenance
@@ -157,6 +161,11 @@ class _Families(Collector):
             value = values[column]
             labels[name] = NOTHING if value is None else str(value)
         return labels
+
+
+def subject_labels(alert: Mapping[str, Any]) -> dict[str, str]:
+    """Return the labels of an alert about traffic that is not watched."""
+    return {"code": alert["code"], "subject": alert["subject"]}
 
 
 def label_names(columns: Sequence[str]) -> dict[str, str]:

@@ -92,13 +92,13 @@ def _alerts(result: Monitored) -> list[dict[str, Any]]:
             when = f", {result.provenance['window']} from {alert['window'][:16].replace('T', ' ')}"
         behind = next((shown for shown in result.behind if shown.is_of(alert)), None)
         new = {
-            "slice": slice_name(alert["slice"].values()),
+            "slice": f"Not watched: {alert['subject']}" if "subject" in alert else slice_name(alert["slice"].values()),
             "when": when,
             "messages": [],
             "responses": behind.responses if behind else (),
             "note": behind.note if behind else "",
         }
-        entry = entries.setdefault(repr((alert["slice"], when)), new)
+        entry = entries.setdefault(repr((alert.get("subject"), alert["slice"], when)), new)
         entry["messages"].append(f"{alert['message']}{alert_status(alert)}")
     return list(entries.values())
 

@@ -15,11 +15,12 @@ from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.training import one_thread
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.monitor.catalogue import STATISTICS
+from entropy_sentinel.monitor.reading.exclusions import Mismatch
 from entropy_sentinel.monitor.reading.identity import NUMBERS, content
 from entropy_sentinel.monitor.reading.inputs import Inputs, Source, check_columns
 from entropy_sentinel.monitor.reading.problems import Problems, nothing_fits
 from entropy_sentinel.monitor.settings import Reading
-from entropy_sentinel.monitor.summing.state import HASHES, RESPONSES, SUMS, FileSums, State
+from entropy_sentinel.monitor.summing.state import EXCLUSIONS, HASHES, RESPONSES, SUMS, FileSums, State
 from entropy_sentinel.monitor.summing.state_file import is_state, on_disk
 from entropy_sentinel.monitor.summing.sums import Accumulator, responses, sums_of, support_of
 from entropy_sentinel.sources.opening import STANDARD_INPUT, standard_input
@@ -42,11 +43,11 @@ def check_use(
     Raises ProvenanceError if no response has the model and log-probabilities of the estimator (according to its
     provenance `about`), and InputError for a column that is empty for every response.
     """
-    n_responses, seen, rejected = 0, set[str](), Counter[str]()
+    n_responses, seen, rejected = 0, set[str](), Counter[Mismatch]()
     for file in files:
         n_responses += file.n_responses
         seen.update(file.seen)
-        rejected.update(file.rejected)
+        rejected.update({Mismatch(setting, value): n for setting, value, n in file.mismatches})
     check_columns(reading, seen, sources, n_responses > 0)
     if rejected and rejected.total() == n_responses:
         raise nothing_fits(rejected, about)
@@ -64,9 +65,19 @@ class Collector:
 
     Files are identified by their content only if the state is `lasting`, which means that later runs use it. Single
     responses are kept if the state is `lasting` or with `single`, to match labels or to show the responses.
+    `watched_models` are the models of all estimators of a run, null if there is one estimator.
     """
 
-    def __init__(self, saved: SavedEstimator, reading: Reading, state: State, lasting: bool, single: bool) -> None:
+    def __init__(
+        self,
+        saved: SavedEstimator,
+        reading: Reading,
+        state: State,
+        lasting: bool,
+        single: bool,
+        watched_models: Collection[str] | None = None,
+    ) -> None:
+        self._watched_models = watched_models
         self._saved, self._reading, self._state = saved, reading, state
         self._lasting, self._keep_responses = lasting, lasting or single
         self._support, self._familiarity, self._compare = support_of(saved.about), familiarity_of(saved.about), lasting
@@ -92,9 +103,16 @@ class Collector:
                     self._add_file(str(source))
 
     def problems(self) -> Problems:
-        """Return the counts of unusable parts of this run's files."""
+        """Return the counts of unusable parts of the files read now, and those of the files that were read earlier.
+
+        Only the former are problems: otherwise, an outage of one day would hide every later problem.
+        """
         given = [about for key, about in self.given.items() if key in self._state.files]
-        problems = Problems.total(about.problems for about in given)
+        read_now = {about.key for about in self.read}
+        problems = Problems.total(about.problems for about in given if about.key in read_now)
+        for about in given:
+            if about.key not in read_now:
+                problems.earlier.add_file(about.problems["problems"], about.times.first, about.times.last)
         if any(about.of_part for about in given):
             n_twice = self._state.overlap.n_twice()
             if n_twice:
@@ -165,7 +183,8 @@ class Collector:
     def _read(self, source: str | pl.DataFrame, about: FileSums, look: list[int] | None = None) -> None:
         problems, sums = Problems(self._reading.strict), Accumulator()
         others = self._state.others(about) if self._compare else None
-        inputs = Inputs(self._saved.about, self._reading, problems, others)
+        watched = self._watched_models
+        inputs = Inputs(self._saved.about, self._reading, problems, others, watched_models=watched)
         with self._state.writing(about) as writer:
             for frame in inputs.frames(source):
                 about.n_responses += len(frame)
@@ -181,12 +200,15 @@ class Collector:
             if look is not None and on_disk(str(source)) != look:
                 raise _FileChanged
             about.seen = sorted(inputs.seen)
-            about.rejected, about.taken = dict(inputs.excluding.rejected), dict(inputs.excluding.taken)
+            if (exclusions := inputs.exclusions.frame()) is not None:
+                writer.add_frame(EXCLUSIONS, exclusions)
+            about.mismatches = [(*mismatch, n) for mismatch, n in inputs.excluding.rejected.items()]
+            about.taken = dict(inputs.excluding.taken)
             if others is not None:
                 others.note(problems, about.path)
                 if others.all_same:
                     writer.discard()
-                    about.n_responses, about.rejected, about.taken = 0, {}, {}
+                    about.n_responses, about.mismatches, about.taken = 0, [], {}
             about.problems = problems.as_dict()
         self._count_read(about)
 

@@ -28,6 +28,9 @@ OTHERS, NOTHING = "(others)", "(none)"
 # Largest table by slice and window; its histograms take 270 MB of memory.
 MOST_ROWS = 200_000
 
+# The prefix of columns with numbers of responses that have no value in a slice column.
+MISSING = "missing."
+
 # The column and the value of the only slice if no column is requested.
 ALL, EVERYTHING = "slice", "all"
 
@@ -49,7 +52,8 @@ class MergedSums:
     `slices` (n,) has the slice columns. `total`, `before` (in the reference) and `since` (after the reference) are
     sums, (n,); `windows` has the sums by window, if requested, and `looks` those by the smallest window, with a
     reference, but without histograms and words. OTHERS pools `n_pooled` slices; `kept` has the keys of
-    all other slices.
+    all other slices. `traffic` has the number of responses `n` of each window (day without windows; null without
+    times) and, for each slice column, the number without a value, `missing.COLUMN`.
     """
 
     slices: pl.DataFrame
@@ -60,6 +64,7 @@ class MergedSums:
     looks: Windows | None
     n_pooled: int
     kept: pl.DataFrame
+    traffic: pl.DataFrame
 
     def slices_of(self, keys: pl.DataFrame) -> np.ndarray:
         """Return for each key its row number in `slices`, (n,)."""
@@ -81,7 +86,7 @@ def merge(
     would be longer than MOST_ROWS. All other slices are pooled.
     """
     columns = [f"{BY}{name}" for name in by or (ALL,)]
-    sizes, windows = _sizes(state, columns, window)
+    sizes, windows, traffic = _sizes(state, columns, window)
     if sizes.is_empty():
         return None
     n_windows = len(windows)
@@ -117,6 +122,7 @@ def merge(
         looks=looks.windows,
         n_pooled=n_pooled,
         kept=kept,
+        traffic=traffic,
     )
 
 
@@ -146,17 +152,23 @@ def _with_slice(keys: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     return keys if columns[0] in keys.columns else keys.with_columns(pl.lit(EVERYTHING).alias(columns[0]))
 
 
-def _sizes(state: State, columns: Sequence[str], window: str | None) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return all slices with their numbers of responses `n`, the largest first; and all windows."""
-    sizes, windows = _DistinctRows([*columns], pl.col("n").sum()), _DistinctRows(["window"])
+def _sizes(state: State, columns: Sequence[str], window: str | None) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """Return all slices with their numbers of responses `n`, the largest first; all windows; and the traffic."""
+    names = {f"{MISSING}{column.removeprefix(BY)}": column for column in columns}
+    total = [pl.col("n").sum(), *(pl.col(name).sum() for name in names)]
+    sizes, traffic = _DistinctRows([*columns], pl.col("n").sum()), _DistinctRows(["window"], *total)
     for part in state.all_sums():
-        keys = _with_slice(part.keys, columns)
-        sizes.add_rows(keys.select(*columns, n=pl.Series(part.sums.n_responses)))
-        windows.add_rows(keys.select(window=starts(pl.col("grain"), window or "day")))
-    slices = sizes.rows()
+        keys = _with_slice(part.keys, columns).with_columns(n=pl.Series(part.sums.n_responses))
+        sizes.add_rows(keys.select(*columns, "n"))
+        missing = {
+            name: pl.when(pl.col(column).fill_null("").str.strip_chars() == "").then("n").otherwise(0)
+            for name, column in names.items()
+        }
+        traffic.add_rows(keys.select("n", window=starts(pl.col("grain"), window or "day"), **missing))
+    slices, windows = sizes.rows(), traffic.rows()
     if len(slices):
         slices = slices.sort("n", *columns, descending=[True, *[False] * len(columns)], nulls_last=True)
-    return slices, windows.rows()
+    return slices, windows.select("window") if len(windows.columns) else windows, windows
 
 
 class _DistinctRows:
@@ -235,6 +247,11 @@ def newest_windows(windows: Windows | None, window: str | None, settings: Monito
     counts = windows.rows.with_columns(n=pl.Series(windows.sums.n_estimated)).drop_nulls("window")
     if counts.is_empty():
         return []
+    return newest_of(counts, window, settings)
+
+
+def newest_of(counts: pl.DataFrame, window: str, settings: MonitorOptions) -> list[datetime]:
+    """Return the same from rows with `window` and `n`, at least one."""
     whole = counts.group_by("window").agg(pl.col("n").sum()).sort("window")
     span = _span(settings.pool_windows, window)
     usable = whole.filter(pl.col("n").rolling_sum_by("window", span) >= settings.min_responses)["window"]

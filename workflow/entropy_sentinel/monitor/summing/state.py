@@ -1,7 +1,8 @@
 """A state: the sums of every file that was read, so that a later run reads only new files.
 
-The frames of a file have three parts: SUMS by slice and smallest window; RESPONSES, with ids and predictions to match
-with later labels; and HASHES to recognise the responses in other files (`identity`). A row with an empty key describes
+The frames of a file have four parts: SUMS by slice and smallest window; RESPONSES, with ids and predictions to match
+with later labels; HASHES to recognise the responses in other files (`identity`); and EXCLUSIONS, the counts of
+responses without an estimate (`exclusions`), which files of earlier versions lack. A row with an empty key describes
 the state: the estimator's checksum, and how responses were read. `state_file` has the tables.
 
 The key of a file is the SHA-256 of its unpacked content, so a file that was moved, copied or packed is recognised. If
@@ -28,7 +29,7 @@ from entropy_sentinel.monitor.reading.zones import DTYPE
 from entropy_sentinel.monitor.summing.state_file import StateFile, Writer, opened
 from entropy_sentinel.monitor.summing.sums import Partial
 
-SUMS, RESPONSES, HASHES = "sums", "responses", "numbers"
+SUMS, RESPONSES, HASHES, EXCLUSIONS = "sums", "responses", "numbers", "exclusions"
 # The key of the row about the state itself.
 _STATE = ""
 
@@ -38,10 +39,11 @@ class FileSums:
     """The row of a file: everything except its sums.
 
     `replaces` are the keys of earlier files whose content the file begins with. `seen` are the columns with a value,
-    and `problems` is `Problems.as_dict`. Responses that do not match the estimator are counted by kind, in `rejected`
-    or, if they are used anyway, in `taken`. `of_part` means that the file comes from another state. `checksums` are
-    the checksums of its frames, by part; `statistics` are the versions of its statistics. `span` are the first and the
-    last smallest window of its responses, and whether some have none; null if an earlier version wrote the file.
+    and `problems` is `Problems.as_dict`. Responses that do not match the estimator are counted in `mismatches`, by
+    setting and value, or, if they are used anyway, in `taken`, by kind. States of earlier versions have `rejected`
+    instead of `mismatches`. `of_part` means that the file comes from another state. `checksums` are the checksums of
+    its frames, by part; `statistics` are the versions of its statistics. `span` are the first and the last smallest
+    window of its responses, and whether some have none; null if an earlier version wrote the file.
     """
 
     path: str
@@ -51,6 +53,7 @@ class FileSums:
     seen: list[str] = field(default_factory=list)
     problems: dict[str, Any] = field(default_factory=dict)
     rejected: dict[str, int] = field(default_factory=dict)
+    mismatches: list[tuple[str, str, int]] = field(default_factory=list)
     taken: dict[str, int] = field(default_factory=dict)
     n_responses: int = 0
     of_part: bool = False
@@ -110,6 +113,11 @@ class State:
     def told(self) -> list[tuple[str, str, str]]:
         """Return the alerts that were told, as texts."""
         return self._file.told()
+
+    @property
+    def progress(self) -> list[Any] | None:
+        """Return what earlier runs recorded about the newest responses, null for the first run."""
+        return self._file.progress()
 
     def known(self, path: str) -> FileSums | None:
         """Return the known file at a path, unopened; null if size or time changed or a statistic is unknown."""
@@ -174,7 +182,7 @@ class State:
         if others.any_same:
             about.replaces = sorted({*about.replaces, *self.overlap.within(new)})
         about.of_part = True
-        sums, responses = part.sums(about.key), part.responses(about.key)
+        sums, responses, exclusions = part.sums(about.key), part.responses(about.key), part.exclusions(about.key)
         about.statistics = {name: version for name, version in about.statistics.items() if name in STATISTICS}
         with self.writing(about) as writer:
             for partial in sums:
@@ -182,6 +190,8 @@ class State:
             for frame in responses:
                 writer.add_frame(RESPONSES, frame)
             writer.add_frame(HASHES, new)
+            for frame in exclusions:
+                writer.add_frame(EXCLUSIONS, frame)
 
     def others(self, about: FileSums) -> OtherFiles:
         """Return the responses of all files except the files that this file replaces."""
@@ -195,6 +205,14 @@ class State:
     def responses(self, key: str) -> Iterator[pl.DataFrame]:
         """Return the estimated responses of a file: RESPONSE, `by.COLUMN`, `grain` and the prediction `p`."""
         return self._frames(key, RESPONSES)
+
+    def exclusions(self, key: str) -> Iterator[pl.DataFrame]:
+        """Return the exclusions of a file, with the slice columns and the columns `exclusions.SCHEMA`."""
+        return self._frames(key, EXCLUSIONS)
+
+    def all_exclusions(self) -> list[pl.DataFrame]:
+        """Return the exclusions of all files."""
+        return [frame for key in self.files for frame in self.exclusions(key)]
 
     def all_sums(self) -> Iterator[Partial]:
         """Yield the sums of all files."""

@@ -3,6 +3,7 @@
     about       JSON: a row for each log file, and a row about the state
     frames      Parquet: the frames of these files, in parts
     told        alerts that somebody was told about
+    progress    JSON: the newest responses that earlier runs found
     places      paths, sizes and times of files, so that unchanged files are not opened
 
 Simultaneous runs wait for each other.
@@ -34,6 +35,7 @@ CREATE TABLE IF NOT EXISTS places (path TEXT PRIMARY KEY, size INTEGER, changed_
 """
 # Later than the other tables, so files of earlier versions lack it.
 _TOLD = "CREATE TABLE IF NOT EXISTS told (kind TEXT, slice TEXT, content TEXT, PRIMARY KEY (kind, slice))"
+_PROGRESS = "CREATE TABLE IF NOT EXISTS progress (key TEXT PRIMARY KEY, content BLOB, sha256 BLOB)"
 STATE = DatabaseKind("a state of the monitor", 0x45536D73, 1, _TABLES)
 # The first bytes of every SQLite file, and the position of its application id.
 _MAGIC, _APPLICATION = b"SQLite format 3\0", slice(68, 72)
@@ -108,6 +110,26 @@ class StateFile:
             self.execute("DELETE FROM told")
             for row in rows:
                 self.execute("INSERT INTO told VALUES (?, ?, ?)", *row)
+
+    def progress(self) -> list[Any] | None:
+        """Return what `put_progress` wrote; null in a state that no run has finished with."""
+        if not list(self.rows("SELECT 1 FROM sqlite_master WHERE name = 'progress'")):
+            return None
+        for key, content, digest in self.rows(f"SELECT key, {_CONTENT}, sha256 FROM progress"):
+            if digest != _digest(key, content):
+                raise _damaged(self.path, "the record of earlier runs does not match its SHA-256")
+            progress: list[Any] = json.loads(content)
+            return progress
+        return None
+
+    def put_progress(self, progress: list[Any]) -> None:
+        """Replace the record of earlier runs, if it differs."""
+        if progress == self.progress():
+            return
+        content = json.dumps(progress).encode()
+        with self.transaction():
+            self.execute(_PROGRESS)
+            self.execute("INSERT OR REPLACE INTO progress VALUES ('', ?, ?)", content, _digest("", content))
 
     def delete(self, key: str) -> None:
         """Delete a file."""

@@ -168,6 +168,10 @@ class Partial(NamedTuple):
                 totals[:, place] = frame[statistic.kept_as].to_numpy()
         none = np.zeros((len(frame), 0), dtype=np.uint32)
         lists = [frame[name].to_numpy() if name in frame.columns else none for name in LISTS]
+        for place, name in enumerate(LISTS):
+            # A file without any estimated response once had whole numbers.
+            if name in ("values", "products"):
+                lists[place] = lists[place].astype(np.float64, copy=False)
         return cls(frame.select(pl.col(r"^by\..*$"), "grain"), Sums(totals, *lists))
 
 
@@ -239,7 +243,9 @@ def sums_of(
 
 def _totals(groups: np.ndarray, columns: np.ndarray, n: int) -> np.ndarray:
     """Return the sums of columns, (n_rows, k), by group, (n, k)."""
-    return np.column_stack([np.bincount(groups, column, minlength=n) for column in columns.T])
+    # Without rows, NumPy counts in whole numbers.
+    totals = [np.bincount(groups, column, minlength=n) for column in columns.T]
+    return np.column_stack(totals).astype(np.float64, copy=False)
 
 
 def _counts_of_numbers(frame: pl.DataFrame, groups: np.ndarray, n: int) -> np.ndarray:

@@ -1,7 +1,8 @@
 """Apply the options `column` and `where`: rename columns, and select responses."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 import polars as pl
 
@@ -32,16 +33,34 @@ _ALSO = {"time": ("timestamp",)}
 _MOST_KINDS = 20
 
 
+class LeftOut(NamedTuple):
+    """Why `where` excludes responses: their value in a column, null if they have none.
+
+    `several` stands for all other values of the column, because it may have any number.
+    """
+
+    column: str
+    value: str | None
+    several: bool = False
+
+    def __str__(self) -> str:
+        if self.several:
+            return f"other values of {self.column}"
+        return f"without {self.column}" if self.value is None else f"{self.column} '{self.value}'"
+
+
 class ResponseSelection:
     """Applies the options `column` and `where` to frames of responses.
 
-    `left_out` counts the responses that `where` excludes, by reason; `seen` are the columns of `where` with a value.
+    `left_out` counts the responses that `where` excludes; `seen` are the columns of `where` with a value.
     """
 
     def __init__(self, options: LogOptions) -> None:
         """Prepare the two options."""
         self._places, self._values = _grouped(options.column), _grouped(options.where)
-        self.left_out, self.seen = Counter[str](), set[str]()
+        self.left_out, self.seen = Counter[LeftOut](), set[str]()
+        # Called with the column of `where` and the responses that it excludes.
+        self.on_left_out: Callable[[str, pl.DataFrame], None] | None = None
 
     def read_for(self, names: Iterable[str]) -> list[str]:
         """Return the columns to read from a log so that the columns `names` are available."""
@@ -61,14 +80,16 @@ class ResponseSelection:
                 self.seen.add(name)
             kept = text.fill_null("").is_in(values)
             self._count(name, text.filter(~kept))
+            if self.on_left_out is not None and not kept.all():
+                self.on_left_out(name, frame.filter(~kept))
             frame = frame.filter(kept)
         return frame
 
     def _count(self, name: str, values: pl.Series) -> None:
         for value, count in values.value_counts(sort=True).iter_rows():
-            kind = f"without {name}" if value is None else f"{name} '{value}'"
+            kind = LeftOut(name, value)
             known = kind in self.left_out or len(self.left_out) < _MOST_KINDS
-            self.left_out[kind if known else f"other values of {name}"] += count
+            self.left_out[kind if known else LeftOut(name, None, several=True)] += count
 
 
 def columns_called(frame: pl.DataFrame, name: str) -> list[str]:

@@ -10,6 +10,7 @@ import polars as pl
 
 from entropy_sentinel.frames.errors import InputError, with_urls
 from entropy_sentinel.sources.logs.record import BadRecord
+from entropy_sentinel.sources.logs.selection import LeftOut
 
 # Any error that a record causes in a reader or a library; libraries in Rust raise their own panics.
 ANY_ERROR = (Exception, pl.exceptions.PanicException)
@@ -96,7 +97,7 @@ class LogSummary:
     equal: int = 0
     ignored: Counter[str] = field(default_factory=Counter)
     # Responses that --where excludes, by their value.
-    left_out: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[LeftOut] = field(default_factory=Counter)
     n_bad: int = 0
     bad: list[BadRecord] = field(default_factory=list)
 

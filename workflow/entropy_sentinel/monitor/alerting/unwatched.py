@@ -1,0 +1,325 @@
+"""Find the traffic that nobody watches: what kind, since when, and whether it lasts.
+
+There are four kinds: responses that no estimator takes, because of their model or their log-probabilities; responses
+without features, as in an outage of log-probabilities; windows without any response; and slice columns that were filled
+before and are empty now. An old log that is read once never lacks its newest window: that needs a state, and a run that
+finds no newer responses than the run before, or the option `now`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from entropy_sentinel.frames.printable import counted, listed
+from entropy_sentinel.monitor.alerting.spells import Spell
+from entropy_sentinel.monitor.reading.exclusions import HARMLESS_CODES, ExclusionKind
+from entropy_sentinel.monitor.reading.times import start_after, windows_between
+from entropy_sentinel.monitor.settings import UNWATCHED
+from entropy_sentinel.monitor.summing.merging import MISSING
+
+
+class UnwatchedCode(StrEnum):
+    """Codes besides those of exclusions."""
+
+    NO_RESPONSES = "no-responses"
+    EMPTY_COLUMN = "empty-column"
+
+
+# Other exclusions than that of a model, and empty columns, count if a window has at least this many such responses, and
+# more than this share of all or of a slice.
+FEWEST, SMALLEST_SHARE = 5, 0.1
+# An episode is worse if the share of such responses has doubled, and has risen by this much.
+_RISE = 0.1
+# A run looks for newer responses if the last ones came at least this part of a window ago.
+_PART = 0.75
+_LENGTHS = {
+    "hour": timedelta(hours=1),
+    "day": timedelta(days=1),
+    "week": timedelta(days=7),
+    "month": timedelta(days=28),
+}
+# How often traffic repeats: a window is expected if one of so many such windows before it had responses.
+_RHYTHMS = {"hour": ((timedelta(days=7), 4), (timedelta(days=1), 7)), "day": ((timedelta(days=7), 4),)}
+# Largest numbers of windows to check, and of slices to name.
+_MOST_WINDOWS, _NAMED = 1000, 4
+# The numbers of an alert about a slice, which has none here.
+ROW: Mapping[str, Any] = {
+    **dict.fromkeys(("n_estimated", "estimated_accuracy", "lower", "upper", "level", "change", "change_p", "change_q")),
+    "flags": [],
+}
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a state remembers of earlier runs, to notice that no newer responses came.
+
+    Attributes:
+        newest: The newest window with responses.
+        found: When a run first found responses in that window.
+        n_missing: The smallest number of windows that lacked responses at the end of the logs, in any run.
+    """
+
+    newest: datetime
+    found: datetime
+    n_missing: int
+
+    def as_list(self) -> list[Any]:
+        """Return the content; JSON-serialisable."""
+        return [self.newest.isoformat(), self.found.isoformat(), self.n_missing]
+
+    @classmethod
+    def of_list(cls, content: Sequence[Any]) -> "Progress":
+        """Return what `as_list` returned."""
+        newest, found, n_missing = content
+        return cls(datetime.fromisoformat(newest), datetime.fromisoformat(found), int(n_missing))
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """All responses of a run and those that are not watched; times are on the clock of the windows' zone.
+
+    Attributes:
+        windows: `window` (null without times), the number of responses `n`, and `missing.COLUMN` for each slice column.
+        exclusions: `window`, `slice` (its name), `code`, `subject` and `n`; and `n_slice`, the number of responses of
+            the slice in the window, null if it is not known.
+        window: The length of the windows.
+    """
+
+    windows: pl.DataFrame
+    exclusions: pl.DataFrame
+    window: str
+
+    @classmethod
+    def joined(cls, parts: Sequence["Traffic"]) -> "Traffic":
+        """Return the traffic of several estimators, each of which has read the responses of its model."""
+        windows = pl.concat([part.windows for part in parts], how="diagonal").group_by("window").sum()
+        exclusions = pl.concat([part.exclusions for part in parts])
+        # A response of a model without an estimator is in each of the parts, with its hash.
+        hashed = pl.col("hash").is_not_null()
+        exclusions = pl.concat([exclusions.filter(~hashed), exclusions.filter(hashed).unique("hash")])
+        return cls(windows, exclusions, parts[0].window)
+
+    @property
+    def totals(self) -> dict[datetime | None, int]:
+        """Return the number of responses of each window, of models without an estimator too, in the order of time."""
+        unseen = self.exclusions.filter(pl.col("hash").is_not_null()).select("window", "n")
+        both = pl.concat([self.windows.select("window", "n"), unseen]).group_by("window").agg(pl.col("n").sum())
+        return dict(both.sort("window", nulls_last=False).iter_rows())
+
+
+class _Count(NamedTuple):
+    """The responses of a window that are not watched, of all; and the slices concerned."""
+
+    n: int
+    of: int
+    slices: tuple[str, ...] = ()
+
+    @property
+    def share(self) -> float:
+        return self.n / self.of if self.of else 1.0
+
+
+@dataclass(frozen=True)
+class _Condition:
+    """A kind of unwatched traffic, and the windows in which it was found."""
+
+    code: str
+    subject: str
+    message: Callable[[_Count, int, str], str]
+    counts: Mapping[datetime | None, _Count] = field(default_factory=dict)
+
+
+def find_unwatched(traffic: Traffic, models: Sequence[str], remedy_of: Callable[[str], str | None]) -> Iterator[Spell]:
+    """Yield the last episode of each kind of unwatched traffic; `models` are the models that have an estimator."""
+    totals = traffic.totals
+    for condition in (*_exclusions(traffic, totals, models, remedy_of), *_empty_columns(traffic)):
+        spell = _last_episode(condition, [*totals], traffic.window)
+        if spell is not None:
+            yield spell
+
+
+def _exclusions(
+    traffic: Traffic,
+    totals: Mapping[datetime | None, int],
+    models: Sequence[str],
+    remedy_of: Callable[[str], str | None],
+) -> Iterator[_Condition]:
+    rows = traffic.exclusions.filter(~pl.col("code").is_in([str(code) for code in HARMLESS_CODES]))
+    by_code = pl.when(pl.col("code") == ExclusionKind.OTHER_MODEL).then("subject").otherwise("code")
+    rows = rows.with_columns(name=by_code)
+    for (code, name), part in rows.group_by("code", "name", maintain_order=True):
+        most = part.group_by("subject").agg(pl.col("n").sum()).sort("n", "subject", descending=[True, False])
+        subject = str(most["subject"][0])
+        is_model = code == ExclusionKind.OTHER_MODEL
+        counts: dict[datetime | None, _Count] = {}
+        for (window,), in_window in part.group_by("window", maintain_order=True):
+            when = window if isinstance(window, datetime) else None
+            count = _count(in_window, totals.get(when, 0))
+            if is_model or (count.n >= FEWEST and (count.share > SMALLEST_SHARE or count.slices)):
+                counts[when] = count
+        if is_model:
+            message = _model_message(subject, models)
+        else:
+            message = _reason_message(str(code), subject, remedy_of(subject))
+        if counts:
+            yield _Condition(str(code), str(name), message, counts)
+
+
+def _count(rows: pl.DataFrame, total: int) -> _Count:
+    slices = rows.group_by("slice", maintain_order=True).agg(pl.col("n").sum(), pl.col("n_slice").max())
+    many = slices.filter((pl.col("n") >= FEWEST) & (pl.col("n") > SMALLEST_SHARE * pl.col("n_slice")))
+    names = [f"{name} ({n:,} of {n_slice:,})" for name, n, n_slice in many.sort("slice").iter_rows()]
+    return _Count(int(rows["n"].sum()), total, tuple(names))
+
+
+def _empty_columns(traffic: Traffic) -> Iterator[_Condition]:
+    windows = traffic.windows.drop_nulls("window").sort("window")
+    for column in [name for name in windows.columns if name.startswith(MISSING)]:
+        counts: dict[datetime | None, _Count] = {}
+        filled = False
+        for window, n, missing in windows.select("window", "n", pl.col(column).fill_null(0)).iter_rows():
+            if missing > SMALLEST_SHARE * n:
+                if filled and missing >= FEWEST:
+                    counts[window] = _Count(missing, n)
+            elif n >= FEWEST:
+                filled = True
+        if counts:
+            name = column.removeprefix(MISSING)
+            yield _Condition(UnwatchedCode.EMPTY_COLUMN, name, _column_message(name), counts)
+
+
+def _model_message(model: str, models: Sequence[str]) -> Callable[[_Count, int, str], str]:
+    old = models[0] if len(models) == 1 else "OLD"
+
+    def message(count: _Count, total: int, when: str) -> str:
+        newest = f", {count.n:,} of them in {when}" if when and count.n < total else ""
+        return (
+            f"{counted(total, 'response')} of {model}{newest} (no estimator for this model). Fit one, or continue with "
+            f"--same-model {old}={model}"
+        )
+
+    return message
+
+
+def _reason_message(code: str, reason: str, remedy: str | None) -> Callable[[_Count, int, str], str]:
+    def message(count: _Count, total: int, when: str) -> str:
+        what = f"{count.n:,} of {counted(count.of, 'response')}" + (f" in {when}" if when else "")
+        where = f"; {listed(count.slices, _NAMED)}" if count.slices else ""
+        if code == ExclusionKind.OTHER_LOGPROBS:
+            name, _, value = reason.partition("=")
+            return f"{what} have {name} {value}, unlike the estimator's training data{where}"
+        return f"{what} have no estimate: {reason}{f' ({remedy})' if remedy else ''}{where}"
+
+    return message
+
+
+def _column_message(column: str) -> Callable[[_Count, int, str], str]:
+    def message(count: _Count, total: int, when: str) -> str:
+        what = f"{count.n:,} of {counted(count.of, 'response')} in {when}"
+        return f"{what} have no value in '{column}', which was filled before. Check what writes it, or change --by"
+
+    return message
+
+
+def _last_episode(condition: _Condition, windows: Sequence[datetime | None], window: str) -> Spell | None:
+    """Return the last windows in a row with a condition, among all windows with responses."""
+    if windows == [None] or None in condition.counts and len(condition.counts) == 1:
+        counts = condition.counts.get(None)
+        return None if counts is None else _spell(condition, counts, counts.n, "")
+    times = [each for each in windows if each is not None]
+    found = [each for each in times if each in condition.counts]
+    if not found:
+        return None
+    last = times.index(found[-1])
+    first = last
+    while first > 0 and times[first - 1] in condition.counts:
+        first -= 1
+    episode = times[first : last + 1]
+    counts_of = [condition.counts[each] for each in episode]
+    spell = _spell(condition, counts_of[-1], sum(count.n for count in counts_of), _window_text(episode[-1], window))
+    until = times[last + 1] if last + 1 < len(times) else None
+    return replace(spell, since=episode[0], told=episode[0], worse=tuple(_worse(episode, counts_of)), until=until)
+
+
+def _spell(condition: _Condition, count: _Count, total: int, when: str) -> Spell:
+    return Spell(
+        UNWATCHED,
+        ROW,
+        condition.message(count, total, when),
+        more={"n_unwatched": total},
+        subject=(condition.code, condition.subject),
+    )
+
+
+def _worse(episode: Sequence[datetime], counts: Sequence[_Count]) -> Iterator[datetime]:
+    level = counts[0].share
+    for window, count in zip(episode, counts, strict=True):
+        if count.share >= 2 * level and count.share >= level + _RISE:
+            level = count.share
+            yield window
+
+
+def _window_text(begin: datetime, window: str) -> str:
+    return f"the {window} from {begin:%Y-%m-%d %H:%M}" if window == "hour" else f"the {window} from {begin:%Y-%m-%d}"
+
+
+def confirm_spell(spell: Spell, windows: Sequence[datetime], n: int) -> Spell | None:
+    """Return an episode that `n` windows in a row confirm, with the window that confirms it; else null."""
+    if spell.since is None or n == 1:
+        return spell
+    times = [each for each in windows if each >= spell.since and (spell.until is None or each < spell.until)]
+    return replace(spell, told=times[n - 1]) if len(times) >= n else None
+
+
+def missing_windows(windows: Sequence[datetime], window: str, now: datetime) -> list[datetime]:
+    """Return the complete windows without responses after the newest of `windows`, in which responses were expected."""
+    if not windows:
+        return []
+    first, newest = min(windows), max(windows)
+    begin = start_after(newest, 1, window)
+    if start_after(begin, 1, window) > now:
+        return []
+    # The last of these has begun, but not ended.
+    complete = windows_between(begin, now, window).to_list()[:-1][-_MOST_WINDOWS:]
+    present = set(windows)
+    return [each for each in complete if _is_expected(each, first, present, window)]
+
+
+def _is_expected(begin: datetime, first: datetime, present: set[datetime], window: str) -> bool:
+    for period, n in _RHYTHMS.get(window, ()):
+        earlier = [begin - period * number for number in range(1, n + 1)]
+        known = [each for each in earlier if each >= first]
+        if known:
+            return any(each in present for each in known)
+    return True
+
+
+def is_late(missing: Sequence[datetime], newest: datetime, window: str, now: datetime, before: Progress | None) -> bool:
+    """Return whether newer responses should have come since the runs `before`."""
+    if before is None or len(missing) <= before.n_missing:
+        return False
+    return newest > before.newest or now - before.found >= _PART * _LENGTHS[window]
+
+
+def next_progress(missing: Sequence[datetime], newest: datetime, now: datetime, before: Progress | None) -> Progress:
+    """Return what the next run is to know."""
+    if before is None:
+        return Progress(newest, now, len(missing))
+    found = now if newest > before.newest else before.found
+    return Progress(max(newest, before.newest), found, min(len(missing), before.n_missing))
+
+
+def absence(missing: Sequence[datetime], newest: datetime, window: str) -> Spell:
+    """Return the episode of the windows without responses at the end of the logs."""
+    what = _window_text(missing[0], window)
+    if len(missing) > 1:
+        what = f"{len(missing):,} {window}s from {missing[0]:%Y-%m-%d %H:%M}".removesuffix(" 00:00")
+    message = f"no responses in {what}; the newest are of {_window_text(newest, window)}. Check that the logs arrive"
+    # Worse after two, four, eight ... windows.
+    worse = tuple(each for number, each in enumerate(missing, start=1) if number > 1 and number & (number - 1) == 0)
+    subject = (UnwatchedCode.NO_RESPONSES, UnwatchedCode.NO_RESPONSES)
+    return Spell(UNWATCHED, ROW, message, missing[0], missing[0], worse, subject=subject)

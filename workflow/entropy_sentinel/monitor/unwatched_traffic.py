@@ -1,0 +1,167 @@
+"""Add the alerts about traffic that nobody watches to a result, from the states of all its estimators."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import polars as pl
+
+from entropy_sentinel.features.remedies import remedy_of
+from entropy_sentinel.monitor.alerting.alerts import Memory, alerts_of
+from entropy_sentinel.monitor.alerting.spells import Spell
+from entropy_sentinel.monitor.alerting.told import Key, ReportedAlert, acknowledged, as_rows, of_rows
+from entropy_sentinel.monitor.alerting.unwatched import (
+    ROW,
+    Progress,
+    Traffic,
+    absence,
+    confirm_spell,
+    find_unwatched,
+    is_late,
+    missing_windows,
+    next_progress,
+)
+from entropy_sentinel.monitor.reading.exclusions import SCHEMA, merge_exclusions
+from entropy_sentinel.monitor.reading.inputs import BY
+from entropy_sentinel.monitor.reading.times import in_zone, on_clock, starts
+from entropy_sentinel.monitor.reading.zones import DTYPE
+from entropy_sentinel.monitor.result import Monitored, slice_name
+from entropy_sentinel.monitor.settings import UNWATCHED, MonitorOptions
+from entropy_sentinel.monitor.summing.merging import MergedSums, newest_of
+from entropy_sentinel.monitor.summing.state import State
+
+_NO_WINDOWS = pl.DataFrame(schema={"window": DTYPE, "n": pl.Int64})
+
+
+@dataclass(frozen=True)
+class WatchedState:
+    """A state, its path (null without a lasting state), and its sums (null without responses)."""
+
+    state: State
+    path: Path | None
+    merged: MergedSums | None
+
+    def traffic(self, settings: MonitorOptions, models: Sequence[str]) -> Traffic:
+        """Return all responses by window, and those that are not watched."""
+        window = settings.window or "day"
+        merged, windows = self.merged, _NO_WINDOWS
+        if merged is not None:
+            columns = [name for name in merged.traffic.columns if settings.by or not name.startswith("missing.")]
+            windows = merged.traffic.select(pl.col(columns).exclude("window").cast(pl.Int64), "window")
+        rows = merge_exclusions(self.state.all_exclusions(), models)
+        if rows is None:
+            rows = pl.DataFrame(schema=SCHEMA)
+        keys = [f"{BY}{name}" for name in settings.by if f"{BY}{name}" in rows.columns]
+        names = [slice_name(values) for values in rows.select(keys).iter_rows()] if keys else [""] * len(rows)
+        rows = rows.with_columns(window=starts(pl.col("grain"), window), slice=pl.Series(names, dtype=pl.String))
+        sizes = self._slice_sizes(settings)
+        rows = rows.join(sizes, on=["slice", "window"], how="left", nulls_equal=True, maintain_order="left")
+        return Traffic(windows, rows.select("window", "slice", "code", "subject", "n", "n_slice", "hash"), window)
+
+    def _slice_sizes(self, settings: MonitorOptions) -> pl.DataFrame:
+        """Return the number of responses `n_slice` of each slice in each window."""
+        schema: dict[str, Any] = {"slice": pl.String, "window": DTYPE, "n_slice": pl.Int64}
+        if self.merged is None:
+            return pl.DataFrame(schema=schema)
+        names = [slice_name(values) if settings.by else "" for values in self.merged.slices.iter_rows()]
+        windows = self.merged.windows or self.merged.looks
+        if windows is None:
+            whole = {"slice": names, "window": [None] * len(names), "n_slice": self.merged.total.n_responses}
+            return pl.DataFrame(whole, schema=schema)
+        numbers = windows.rows["slice"].to_list()
+        sizes = windows.rows.select("window", slice=pl.Series([names[number] for number in numbers], dtype=pl.String))
+        return sizes.with_columns(n_slice=pl.Series(windows.sums.n_responses)).select([*schema])
+
+
+def add_unwatched(
+    result: Monitored, states: Sequence[WatchedState], models: Sequence[str], settings: MonitorOptions
+) -> None:
+    """Add alerts, and what the next run is to remember, to a result; `models` are those with an estimator."""
+    traffic = Traffic.joined([state.traffic(settings, models) for state in states])
+    times = [each for each in traffic.totals if each is not None]
+    if times:
+        counts = pl.DataFrame({"window": times, "n": [traffic.totals[each] for each in times]})
+        newest = newest_of(counts, traffic.window, settings)
+        # Later windows come from a wrong clock.
+        later = pl.col("window") > newest[-1]
+        traffic = replace(
+            traffic,
+            windows=traffic.windows.filter(~later.fill_null(False)),
+            exclusions=traffic.exclusions.filter(~later.fill_null(False)),
+        )
+    times = [each for each in traffic.totals if each is not None]
+    spells = [
+        confirmed
+        for spell in find_unwatched(traffic, models, remedy_of)
+        if (confirmed := confirm_spell(spell, times, settings.confirm)) is not None
+    ]
+    late = _late_windows(result, states, times, settings)
+    if late and len(late) >= settings.confirm:
+        spells.append(absence(late, max(times), traffic.window))
+    result.missing.extend(_real(late, settings.zone))
+    if settings.alerts_on_unwatched:
+        _add_alerts(result, states, [_in_zone(spell, settings.zone) for spell in spells], [*times, *late], settings)
+
+
+def _late_windows(
+    result: Monitored, states: Sequence[WatchedState], times: Sequence[datetime], settings: MonitorOptions
+) -> list[datetime]:
+    """Return the windows that lack responses and should have them by now; record the progress of this run."""
+    if settings.window is None:
+        return []
+    given = None if settings.now is None else datetime.fromisoformat(settings.now)
+    if given is not None and given.tzinfo is None:
+        given = given.replace(tzinfo=ZoneInfo(settings.zone or "UTC"))
+    now = (given or datetime.now(UTC)).astimezone(UTC)
+    wall: datetime = on_clock(pl.Series([now], dtype=DTYPE), settings.zone).item()
+    present = [each for each in times if each <= wall]
+    if not present:
+        return []
+    missing = missing_windows(present, settings.window, wall)
+    lasting = [state for state in states if state.path is not None]
+    if not lasting:
+        return missing if given is not None else []
+    content = next((found for state in lasting if (found := state.state.progress) is not None), None)
+    before = None if content is None else Progress.of_list(content)
+    progress = next_progress(missing, max(present), now, before).as_list()
+    result.progress.update({state.path: progress for state in lasting if state.path is not None})
+    return missing if is_late(missing, max(present), settings.window, now, before) else []
+
+
+def _add_alerts(
+    result: Monitored,
+    states: Sequence[WatchedState],
+    spells: Sequence[Spell],
+    windows: Sequence[datetime],
+    settings: MonitorOptions,
+) -> None:
+    told: dict[Key, ReportedAlert] | None = None
+    for state in states:
+        if state.path is not None:
+            told = told or {}
+            told |= {key: alert for key, alert in of_rows(state.state.told).items() if key[0] == UNWATCHED}
+    newest = _real(windows[-2:], settings.zone)
+    memory = Memory(newest, told, acknowledged(settings.acknowledged), settings.remind)
+    rows: Mapping[tuple[Any, ...], Mapping[str, Any]] = {values: ROW for _, values in told or {}}
+    alerts = alerts_of(spells, (), memory, rows)
+    result.alerts[:0] = alerts.alerts
+    for state in states:
+        if state.path is not None:
+            kept = {key: alert for key, alert in of_rows(state.state.told).items() if key[0] != UNWATCHED}
+            result.told.setdefault(state.path, as_rows(kept)).extend(as_rows(alerts.told))
+
+
+def _in_zone(spell: Spell, zone: str | None) -> Spell:
+    """Return an episode with real times."""
+    moments = [spell.since, spell.told, spell.until]
+    real = iter(_real([each for each in moments if each is not None], zone))
+    since, told, until = (None if each is None else next(real) for each in moments)
+    return replace(spell, since=since, told=told, until=until, worse=tuple(_real(spell.worse, zone)))
+
+
+def _real(windows: Sequence[datetime], zone: str | None) -> list[datetime]:
+    """Return the real times of windows on the clock of a zone."""
+    return in_zone(pl.Series([*windows], dtype=DTYPE), zone).to_list()
