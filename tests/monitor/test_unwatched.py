@@ -13,7 +13,13 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import entropy_sentinel as es
 from entropy_sentinel.estimators.saved import SavedEstimator
-from entropy_sentinel.monitor.alerting.unwatched import Progress, is_late, missing_windows, next_progress
+from entropy_sentinel.monitor.alerting.unwatched import (
+    Progress,
+    is_late,
+    missing_windows,
+    next_progress,
+    windows_after_newest,
+)
 from entropy_sentinel.monitor.result import Monitored, alert_line
 from entropy_sentinel.monitor.showing.files import metrics
 from entropy_sentinel.monitor.showing.page import page
@@ -164,23 +170,22 @@ HOURS = [MONDAY + number * DAY + hour * timedelta(hours=1) for number in range(1
 def test_windows_that_lack_responses(
     windows: list[datetime], window: str, now: datetime, expected: list[datetime]
 ) -> None:
-    assert missing_windows(windows, window, now) == expected
+    assert missing_windows(windows, windows_after_newest(windows, window, now), window) == expected
 
 
 def test_an_old_log_lacks_nothing_until_a_later_run_finds_nothing_newer() -> None:
-    old = [MONDAY + number * DAY for number in range(60)]
     now, newest = MONDAY + 30 * DAY, MONDAY
-    assert not is_late(old, newest, "day", now, None)
-    progress = next_progress(old, newest, now, None)
+    assert not is_late(60, newest, "day", now, None)
+    progress = next_progress(60, newest, now, None)
     assert progress == Progress(newest, now, 60)
     assert Progress.of_list(json.loads(json.dumps(progress.as_list()))) == progress
-    # Again at once, even over midnight; the next night; and after logs that are up to date.
-    more = [*old, MONDAY + 60 * DAY]
-    assert not is_late(more, newest, "day", now + timedelta(hours=17), progress)
-    assert is_late(more, newest, "day", now + timedelta(hours=18), progress)
-    recent = next_progress([], now - DAY, now + DAY, progress)
+    # An old log that is read day by day; again at once, even over midnight; the next night; and after recent logs.
+    assert not is_late(59, newest + DAY, "day", now, progress)
+    assert not is_late(61, newest, "day", now + timedelta(hours=17), progress)
+    assert is_late(61, newest, "day", now + timedelta(hours=18), progress)
+    recent = next_progress(0, now - DAY, now + DAY, progress)
     assert recent == Progress(now - DAY, now + DAY, 0)
-    assert is_late([now], now - DAY, "day", now + 2 * DAY, recent)
+    assert is_late(1, now - DAY, "day", now + 2 * DAY, recent)
 
 
 class TestNights:

@@ -23,6 +23,7 @@ from entropy_sentinel.monitor.alerting.unwatched import (
     is_late,
     missing_windows,
     next_progress,
+    windows_after_newest,
 )
 from entropy_sentinel.monitor.reading.exclusions import SCHEMA, merge_exclusions
 from entropy_sentinel.monitor.reading.inputs import BY
@@ -120,15 +121,16 @@ def _late_windows(
     present = [each for each in times if each <= wall]
     if not present:
         return []
-    missing = missing_windows(present, settings.window, wall)
+    later, newest = windows_after_newest(present, settings.window, wall), max(present)
+    missing = missing_windows(present, later, settings.window)
     lasting = [state for state in states if state.path is not None]
     if not lasting:
         return missing if given is not None else []
     content = next((found for state in lasting if (found := state.state.progress) is not None), None)
     before = None if content is None else Progress.of_list(content)
-    progress = next_progress(missing, max(present), now, before).as_list()
+    progress = next_progress(len(later), newest, now, before).as_list()
     result.progress.update({state.path: progress for state in lasting if state.path is not None})
-    return missing if is_late(missing, max(present), settings.window, now, before) else []
+    return missing if is_late(len(later), newest, settings.window, now, before) else []
 
 
 def _add_alerts(

@@ -60,22 +60,22 @@ class Progress:
     Attributes:
         newest: The newest window with responses.
         found: When a run first found responses in that window.
-        n_missing: The smallest number of windows that lacked responses at the end of the logs, in any run.
+        lag: The smallest number of complete windows after the newest one with responses, in any run.
     """
 
     newest: datetime
     found: datetime
-    n_missing: int
+    lag: int
 
     def as_list(self) -> list[Any]:
         """Return the content; JSON-serialisable."""
-        return [self.newest.isoformat(), self.found.isoformat(), self.n_missing]
+        return [self.newest.isoformat(), self.found.isoformat(), self.lag]
 
     @classmethod
     def of_list(cls, content: Sequence[Any]) -> "Progress":
         """Return what `as_list` returned."""
-        newest, found, n_missing = content
-        return cls(datetime.fromisoformat(newest), datetime.fromisoformat(found), int(n_missing))
+        newest, found, lag = content
+        return cls(datetime.fromisoformat(newest), datetime.fromisoformat(found), int(lag))
 
 
 @dataclass(frozen=True)
@@ -275,18 +275,19 @@ def confirm_spell(spell: Spell, windows: Sequence[datetime], n: int) -> Spell | 
     return replace(spell, told=times[n - 1]) if len(times) >= n else None
 
 
-def missing_windows(windows: Sequence[datetime], window: str, now: datetime) -> list[datetime]:
-    """Return the complete windows without responses after the newest of `windows`, in which responses were expected."""
-    if not windows:
-        return []
-    first, newest = min(windows), max(windows)
-    begin = start_after(newest, 1, window)
+def windows_after_newest(windows: Sequence[datetime], window: str, now: datetime) -> list[datetime]:
+    """Return the complete windows after the newest of `windows`, at least one; the last _MOST_WINDOWS if it is old."""
+    begin = start_after(max(windows), 1, window)
     if start_after(begin, 1, window) > now:
         return []
     # The last of these has begun, but not ended.
-    complete = windows_between(begin, now, window).to_list()[:-1][-_MOST_WINDOWS:]
-    present = set(windows)
-    return [each for each in complete if _is_expected(each, first, present, window)]
+    return windows_between(begin, now, window).to_list()[:-1][-_MOST_WINDOWS:]
+
+
+def missing_windows(windows: Sequence[datetime], later: Sequence[datetime], window: str) -> list[datetime]:
+    """Return those of the `later` windows in which responses were expected, as there are responses in `windows`."""
+    first, present = min(windows), set(windows)
+    return [each for each in later if _is_expected(each, first, present, window)]
 
 
 def _is_expected(begin: datetime, first: datetime, present: set[datetime], window: str) -> bool:
@@ -298,19 +299,23 @@ def _is_expected(begin: datetime, first: datetime, present: set[datetime], windo
     return True
 
 
-def is_late(missing: Sequence[datetime], newest: datetime, window: str, now: datetime, before: Progress | None) -> bool:
-    """Return whether newer responses should have come since the runs `before`."""
-    if before is None or len(missing) <= before.n_missing:
+def is_late(lag: int, newest: datetime, window: str, now: datetime, before: Progress | None) -> bool:
+    """Return whether newer responses should have come since the runs `before`.
+
+    `lag` is the number of complete windows after the newest one with responses. It does not grow while an old log is
+    read, and a state that is used again within the hour expects nothing new.
+    """
+    if before is None or lag <= before.lag:
         return False
     return newest > before.newest or now - before.found >= _PART * _LENGTHS[window]
 
 
-def next_progress(missing: Sequence[datetime], newest: datetime, now: datetime, before: Progress | None) -> Progress:
+def next_progress(lag: int, newest: datetime, now: datetime, before: Progress | None) -> Progress:
     """Return what the next run is to know."""
     if before is None:
-        return Progress(newest, now, len(missing))
+        return Progress(newest, now, lag)
     found = now if newest > before.newest else before.found
-    return Progress(max(newest, before.newest), found, min(len(missing), before.n_missing))
+    return Progress(max(newest, before.newest), found, min(lag, before.lag))
 
 
 def absence(missing: Sequence[datetime], newest: datetime, window: str) -> Spell:
