@@ -225,13 +225,27 @@ SERVERS = {
     "langsmith": ("r0", "gpt-4o-mini-2024-07-18", "2026-11-01T10:00:00Z", "How many apples? (0)", "billing"),
     "gateway": ("h0", "m-1", "2025-11-24 16:00:00+00:00", "How many apples? (0)", "billing"),
     "raw_response": ("chatcmpl-0", "m-1", "2025-11-24 16:00:00+00:00", None, None),
+    "otlp": ("sp-0", "m-1", "2025-11-24 16:00:00+00:00", "How many apples? (0)", "billing"),
+    "mlflow_traces": ("sp-0", "m-1", "2025-11-24 16:00:00+00:00", "How many apples? (0)", "billing"),
+    "braintrust": ("bt-0", "m-1", "2026-11-01T10:00:00Z", "How many apples? (0)", "billing"),
+    "gemini_batch": ("row-0", "gemini-2.0-flash-001", "2026-11-01T10:00:00Z", None, None),
+    "bedrock_batch": ("rec-0", "m-1", "2025-11-24 16:00:00+00:00", "How many apples? (0)", None),
+    "bedrock_log": ("req-0", "m-1", "2026-11-01T10:00:00Z", "How many apples? (0)", "billing"),
+    "spans": ("sp-0", "m-1", "2026-11-01T10:00:00Z", "How many apples? (0)", "billing"),
+    "watsonx": (None, "m-1", "2026-11-01T10:00:00Z", None, None),
+    "pydantic_ai": ("chatcmpl-0", "m-1", "2026-11-01T10:00:00Z", "How many apples? (0)", None),
+    "ai_sdk": ("chatcmpl-0", "m-1", "2026-11-01T10:00:00Z", None, None),
+    "llm_logs": ("01l0", "m-1", "2026-11-01T10:00:00Z", "How many apples? (0)", None),
+    "any_logprobs": ("a0", "m-1", None, "How many apples? (0)", "billing"),
+    "nested": ("u0", "m-1", "2025-11-24 16:00:00+00:00", "How many apples? (0)", "billing"),
     "litellm_spend_logs": ("s0", "m-1", "2026-11-01 10:00:00.123", "How many apples? (0)", "billing"),
 }
 
 
 @pytest.mark.parametrize("name", SERVERS)
 def test_servers_own_formats_and_replies_inside_records(name: str) -> None:
-    frame, summary = read(LOGS / f"{name}.jsonl", columns=("question", "time", "metadata.route"))
+    [path] = LOGS.glob(f"{name}.json*")
+    frame, summary = read(path, columns=("question", "time", "metadata.route"))
     assert (len(frame), summary.n_bad, summary.unusable) == (2, 0, {})
     for row in frame.iter_rows(named=True):
         assert row["text"] == " four apples."

@@ -110,9 +110,10 @@ def open_logs(
         request: The column that has the request of `reply`, for the question and the metadata.
         strict: Stop at the first unusable record instead of skipping and counting it.
         format: The format of the logs, if it is not detected: inspect, litellm, openai-batch, openai-pairs,
-            openinference, mlflow, weave, langsmith, gateway, raw-response, langchain-dump, langchain-data,
-            openai-stream, openai-responses, openai, gemini, ollama, tgi, sglang, llama-cpp, langchain, nemo, vllm,
-            table.
+            openinference, otlp, mlflow, mlflow-traces, weave, langsmith, braintrust, gateway, gemini-batch,
+            bedrock-batch, bedrock-log, raw-response, langchain-dump, langchain-data, spans; openai-stream,
+            openai-responses, openai, gemini, ollama, tgi, sglang, llama-cpp, langchain, nemo, watsonx, bedrock,
+            pydantic-ai, ai-sdk, llm-logs, anthropic, vllm, table, any-logprobs, nested.
         max_record_mb: Skip larger records (in megabytes), to limit memory (above 0).
         columns: Names of the columns to keep, such as metadata.route; by default the usual columns.
         places: Add a column with the file and line of each response.
@@ -176,9 +177,10 @@ def read_logs(
         request: The column that has the request of `reply`, for the question and the metadata.
         strict: Stop at the first unusable record instead of skipping and counting it.
         format: The format of the logs, if it is not detected: inspect, litellm, openai-batch, openai-pairs,
-            openinference, mlflow, weave, langsmith, gateway, raw-response, langchain-dump, langchain-data,
-            openai-stream, openai-responses, openai, gemini, ollama, tgi, sglang, llama-cpp, langchain, nemo, vllm,
-            table.
+            openinference, otlp, mlflow, mlflow-traces, weave, langsmith, braintrust, gateway, gemini-batch,
+            bedrock-batch, bedrock-log, raw-response, langchain-dump, langchain-data, spans; openai-stream,
+            openai-responses, openai, gemini, ollama, tgi, sglang, llama-cpp, langchain, nemo, watsonx, bedrock,
+            pydantic-ai, ai-sdk, llm-logs, anthropic, vllm, table, any-logprobs, nested.
         max_record_mb: Skip larger records (in megabytes), to limit memory (above 0).
         columns: Names of the columns to keep, such as metadata.route; by default the usual columns.
         places: Add a column with the file and line of each response.
@@ -253,9 +255,10 @@ def read_features(
         request: The column that has the request of `reply`, for the question and the metadata.
         strict: Stop at the first unusable record instead of skipping and counting it.
         format: The format of the logs, if it is not detected: inspect, litellm, openai-batch, openai-pairs,
-            openinference, mlflow, weave, langsmith, gateway, raw-response, langchain-dump, langchain-data,
-            openai-stream, openai-responses, openai, gemini, ollama, tgi, sglang, llama-cpp, langchain, nemo, vllm,
-            table.
+            openinference, otlp, mlflow, mlflow-traces, weave, langsmith, braintrust, gateway, gemini-batch,
+            bedrock-batch, bedrock-log, raw-response, langchain-dump, langchain-data, spans; openai-stream,
+            openai-responses, openai, gemini, ollama, tgi, sglang, llama-cpp, langchain, nemo, watsonx, bedrock,
+            pydantic-ai, ai-sdk, llm-logs, anthropic, vllm, table, any-logprobs, nested.
         max_record_mb: Skip larger records (in megabytes), to limit memory (above 0).
         columns: Names of the columns to keep, such as metadata.route; by default the usual columns.
         places: Add a column with the file and line of each response.

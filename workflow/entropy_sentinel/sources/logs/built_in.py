@@ -12,7 +12,9 @@ from entropy_sentinel.sources.logs.chunks import is_chunk
 from entropy_sentinel.sources.logs.envelopes import ENVELOPES, PAIRS
 from entropy_sentinel.sources.logs.format import Container, Format, envelope_reader, of_envelope, of_layout
 from entropy_sentinel.sources.logs.layouts import LAYOUTS
+from entropy_sentinel.sources.logs.nested import find_replies, has_messages
 from entropy_sentinel.sources.logs.record import BadRecord, PlacedRecord
+from entropy_sentinel.sources.logs.step_forms import is_keyed_by_id
 from entropy_sentinel.sources.opening import Stream
 
 if TYPE_CHECKING:
@@ -49,6 +51,12 @@ def _vllm_reader() -> "Callable[..., Reader]":
     return VllmReader
 
 
+def _nested_reader() -> "Callable[..., Reader]":
+    from entropy_sentinel.sources.logs.envelope_reader import NestedReader
+
+    return NestedReader
+
+
 def _table_reader() -> "Callable[..., Reader]":
     from entropy_sentinel.sources.logs.table import TableReader
 
@@ -69,15 +77,29 @@ def _listed_samples(stream: Stream, name: str, longest: int) -> Iterator[PlacedR
 
 # Meaning, and what to ask of the server or to set.
 _ASKED = "`logprobs: true, top_logprobs: 5` in the traced call"
+_OF_BEDROCK = (
+    "an imported model, called in OpenAI's form with `logprobs: true, top_logprobs: 5`; `return_logprobs: true` gives "
+    "no alternatives, and other models give no log-probabilities"
+)
 _ENVELOPES = {
     "openinference": ("OpenTelemetry spans of OpenInference (Phoenix), with the reply in `output.value`", _ASKED),
+    "otlp": ("traces in OTLP's JSON, as the collector's file exporter writes them: `resourceSpans`", _ASKED),
     "mlflow": ("MLflow spans, with the reply in `mlflow.spanOutputs`", f"{_ASKED}; `mlflow.openai.autolog()`"),
+    "mlflow-traces": ("traces of MLflow, exported with `trace.to_json()`", f"{_ASKED}; `mlflow.openai.autolog()`"),
     "weave": ("calls of W&B Weave", _ASKED),
     "langsmith": ("runs of LangSmith", "`ChatOpenAI(logprobs=True, top_logprobs=5)`; export the runs as JSON"),
+    "braintrust": ("rows of Braintrust's logs", _ASKED),
     "gateway": ("calls of a gateway: `request_body` and `response_body` (Helicone and others)", _ASKED),
+    "gemini-batch": (
+        "output of Gemini's batch API: `key` and `response`",
+        "`responseLogprobs: true, logprobs: 5` in `generationConfig`",
+    ),
+    "bedrock-batch": ("output of Bedrock's batch inference: `modelInput` and `modelOutput`", _OF_BEDROCK),
+    "bedrock-log": ("Bedrock's log of model invocations", _OF_BEDROCK),
     "raw-response": ("any record with a reply in `raw_response`", _ASKED),
     "langchain-dump": ("LangChain's messages, by `dumps` or `dumpd`", "`ChatOpenAI(logprobs=True, top_logprobs=5)`"),
     "langchain-data": ("LangChain's messages, by `messages_to_dict`", "`ChatOpenAI(logprobs=True, top_logprobs=5)`"),
+    "spans": ("any record with a list of `spans` or `observations`, such as an exported trace", _ASKED),
 }
 _LAYOUTS = {
     "gemini": (
@@ -85,7 +107,10 @@ _LAYOUTS = {
         "`responseLogprobs: true, logprobs: 5` in `generationConfig`",
     ),
     "ollama": ("replies and streams of Ollama's own API", "`logprobs: true, top_logprobs: 5`"),
-    "tgi": ("replies of TGI's own API, with `details`", "`details: true, top_n_tokens: 5` in `parameters`"),
+    "tgi": (
+        "replies of TGI's own API and of DJL's LMI, with `details`",
+        "`details: true, top_n_tokens: 5` in `parameters`",
+    ),
     "sglang": ("replies of SGLang's own API, with `meta_info`", "`return_logprob: true, top_logprobs_num: 5`"),
     "llama-cpp": (
         "replies and streams of llama.cpp's own `/completion`",
@@ -95,6 +120,27 @@ _LAYOUTS = {
     "nemo": (
         "rows of NeMo-Skills: `generation`, `tokens`, `logprobs`, `top_logprobs`",
         "`++inference.top_logprobs=5`",
+    ),
+    "watsonx": (
+        "replies of IBM watsonx.ai's text generation, with `generated_tokens`",
+        "`return_options: {generated_tokens: true, token_logprobs: true, top_n_tokens: 5}` in `parameters`",
+    ),
+    "bedrock": ("replies of models imported into Bedrock, with `generation`", _OF_BEDROCK),
+    "pydantic-ai": (
+        "messages of Pydantic AI, as `all_messages_json()` writes them",
+        "`OpenAIModelSettings(openai_logprobs=True, openai_top_logprobs=5)`",
+    ),
+    "ai-sdk": (
+        "results of Vercel's AI SDK, with `providerMetadata`",
+        "`providerOptions: {openai: {logprobs: 5}}`",
+    ),
+    "llm-logs": ("logs of the command `llm`: `llm logs --json`", "`-o logprobs 5`, for completion models"),
+    "anthropic": ("messages of Anthropic's API, which have no log-probabilities", "another model: Claude gives none"),
+}
+_ANY = {
+    "any-logprobs": (
+        "any record with `logprobs`: a list of steps, or lists in OpenAI's forms, and a text",
+        "`logprobs: true, top_logprobs: 5`",
     ),
 }
 
@@ -131,10 +177,10 @@ _BY_PRIORITY = (
     ),
     Format(
         "openai-batch",
-        "output or error file of OpenAI's batch API and of vLLM's `run-batch`",
+        "output or error file of the batch APIs of OpenAI, Mistral and Anthropic, and of vLLM's `run-batch`",
         "`logprobs: true, top_logprobs: 5` in the body of each request",
         _batch_reader,
-        lambda record: "custom_id" in record and ("response" in record or "error" in record),
+        lambda record: "custom_id" in record and bool({"response", "error", "result"} & set(record)),
         marks=("custom_id", "response"),
     ),
     Format(
@@ -157,10 +203,14 @@ _BY_PRIORITY = (
     ),
     Format(
         "openai-responses",
-        "replies or events of OpenAI's Responses API",
+        "replies or events of OpenAI's Responses API, and what OpenAI's Agents keep of them: `output`",
         "`include: [message.output_text.logprobs], top_logprobs: 5`",
         _openai_reader,
-        lambda record: record.get("object") == "response" or str(record.get("type", "")).startswith("response."),
+        lambda record: (
+            record.get("object") == "response"
+            or str(record.get("type", "")).startswith("response.")
+            or has_messages(record)
+        ),
         marks=("object", "output"),
     ),
     Format(
@@ -180,6 +230,7 @@ _BY_PRIORITY = (
         lambda record: (
             ("outputs" in record and bool({"request_id", "prompt_token_ids"} & set(record)))
             or {"generated_tokens", "generated_text"} <= set(record)
+            or is_keyed_by_id(record)
         ),
         marks=("outputs", "request_id"),
     ),
@@ -190,6 +241,14 @@ _BY_PRIORITY = (
         _table_reader,
         lambda record: {"token_logprobs", "top_logprobs"} <= set(record),
         marks=("token_logprobs", "top_logprobs"),
+    ),
+    *(of_layout(name, *texts, LAYOUTS[name]) for name, texts in _ANY.items()),
+    Format(
+        "nested",
+        "any record that has a reply of one of these formats within, at any depth and also as JSON text",
+        _ASKED,
+        _nested_reader,
+        lambda record: any(find_replies(record)),
     ),
 )
 FORMATS: dict[str, Format] = {format.name: format for format in _BY_PRIORITY}

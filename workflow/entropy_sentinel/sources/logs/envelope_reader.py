@@ -4,11 +4,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.sources.logs.envelopes import LOGPROBS_REFUSED, Envelope
-from entropy_sentinel.sources.logs.openai import parsed, responses_in
-from entropy_sentinel.sources.logs.paths import first, from_json
+from entropy_sentinel.sources.logs.envelopes import ANYWHERE, LOGPROBS_REFUSED, Envelope
+from entropy_sentinel.sources.logs.layouts import layout_of
+from entropy_sentinel.sources.logs.openai import error_in, error_reply, parsed, responses_in
+from entropy_sentinel.sources.logs.paths import EVERY, first, from_json
 from entropy_sentinel.sources.logs.reader import Reader, metadata_columns, request_columns, time_column, usual_columns
-from entropy_sentinel.sources.logs.reply import Reply, first_id, storable
+from entropy_sentinel.sources.logs.reply import NotAResponse, Reply, first_id, storable
+
+# The first status of HTTP that is an error.
+_FIRST_ERROR = 400
+# Words of a status that are no reason for a missing reply.
+_FINE = ("", "ok", "success", "succeeded", "completed", "done")
 
 
 class EnvelopeReader(Reader):
@@ -19,43 +25,131 @@ class EnvelopeReader(Reader):
         self._envelope = envelope
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
-        """Yield the responses to the request."""
+        """Yield the responses to the request, or to each request of a record with several."""
+        if self._envelope.each:
+            yield from self._of_parts(record)
+        elif self._envelope.is_other(record):
+            raise NotAResponse("spans of other steps than a model's call")
+        else:
+            yield from self._of_call(record, {})
+
+    def _of_parts(self, record: Mapping[str, Any]) -> Iterator[Reply]:
+        """Yield the responses of a record's calls; what is no call of a model is left out."""
+        parts = [part for part in first(record, self._envelope.each) or () if isinstance(part, Mapping)]
+        calls = [part for part in parts if self._envelope.is_call(part)]
+        n, seen = 0, set[bytes]()
+        for part in calls or parts:
+            try:
+                replies = list(self._of_call(part, record))
+            except InputError as error:
+                if not calls:
+                    continue
+                replies = [Reply(None, None, "", "unknown", None, unusable=storable(f"a span cannot be read: {error}"))]
+            for reply in replies:
+                content = b"" if reply.trace is None else reply.trace.sampled.tobytes()
+                # Spans of unknown kinds may repeat the reply of a span within.
+                if calls or (content and content not in seen):
+                    n += 1
+                    yield reply
+                seen.add(content)
+        if not n:
+            raise NotAResponse("traces without a model's reply")
+
+    def _of_call(self, call: Mapping[str, Any], record: Mapping[str, Any]) -> Iterator[Reply]:
+        """Yield the responses of a call; what it lacks is looked up in the `record` around it."""
         envelope = self._envelope
-        content, status = first(record, envelope.reply), first(record, envelope.status)
-        if content is None and type(status) is not int:
-            raise InputError(f"has no reply in {' or '.join(envelope.reply)}; fields: {', '.join(record)[:200]}")
-        request = _body(first(record, envelope.request))
-        request = request if isinstance(request, Mapping) else {}
-        # In an HTTP log, the body is a field next to the status.
-        response = parsed(content) if isinstance(content, str) and _is_json(content) else content
-        if isinstance(response, Mapping) and "body" in response and "choices" not in response:
-            status = response.get("status_code", response.get("status", status))
-            response = response["body"]
-        replies, facts = responses_in(response, status)
-        own_id, columns = first_id(record, envelope.item_id), self._columns(record, request, facts)
+        contents, status = self._contents(call), first(call, envelope.status)
+        why = self._why_none(call, status)
+        if not contents and why is None:
+            raise InputError(f"has no reply in {' or '.join(envelope.reply)}; fields: {', '.join(call)[:200]}")
+        request = _body(first(call, envelope.request))
+        request = (
+            request if isinstance(request, Mapping) else {"messages": request} if isinstance(request, list) else {}
+        )
+        replies, facts = self._responses(contents, status, why)
+        own_id = first_id(call, envelope.item_id)
+        columns = self._columns(call, record, request, facts)
         seed = request.get("seed")
         for reply in replies:
             reply.item_id = reply.item_id if own_id is None else own_id
-            reply.model = reply.model or request.get("model") or first(record, envelope.model)
+            reply.model = reply.model or request.get("model") or first(call, envelope.model)
             reply.columns = columns
-            if reply.unusable and isinstance(why := record.get(LOGPROBS_REFUSED), str):
-                reply.unusable = storable(f"{reply.unusable}: {why}")
+            if reply.unusable and isinstance(refusal := call.get(LOGPROBS_REFUSED), str):
+                reply.unusable = storable(f"{reply.unusable}: {refusal}")
             reply.seed = seed if type(seed) is int and 0 <= seed < 2**63 else -1
             yield reply
 
+    def _contents(self, call: Mapping[str, Any]) -> list[Any]:
+        """Return the replies of a call: one, or several of a path with `*`."""
+        for path in self._envelope.reply:
+            found = first(call, [path])
+            if found is not None:
+                contents = found if EVERY in path else [found]
+                return [content for content in contents if content not in ({}, "")]
+        # A span may have the parts of a reply among its attributes.
+        return [call] if self._envelope.each and layout_of(call) else []
+
+    def _why_none(self, call: Mapping[str, Any], status: Any) -> Any:
+        """Return why a call has no reply, if it has none: an error, a status of HTTP, or its words; else None."""
+        if error := first(call, self._envelope.error):
+            return error
+        number = int(status) if isinstance(status, str) and status.isdecimal() else status
+        if type(number) is int:
+            return f"status {number}" if number >= _FIRST_ERROR or number < 0 else None
+        is_reason = isinstance(status, str) and status.strip().lower() not in _FINE
+        return _reason_in(str(status)) if is_reason else None
+
+    def _responses(self, contents: list[Any], status: Any, why: Any) -> tuple[list[Reply], dict[str, Any]]:
+        responses: list[Reply] = []
+        facts: dict[str, Any] = {}
+        for content in contents:
+            try:
+                found, columns = _responses_of(content, status)
+            except InputError:
+                if why is None:
+                    raise
+                continue
+            responses += found
+            facts = columns | facts
+        if not responses:
+            return [error_reply(why, {})], facts
+        if len(contents) > 1:
+            for position, reply in enumerate(responses):
+                reply.sample = position
+        return responses, facts
+
     def _columns(
-        self, record: Mapping[str, Any], request: Mapping[str, Any], facts: Mapping[str, Any]
+        self,
+        call: Mapping[str, Any],
+        record: Mapping[str, Any],
+        request: Mapping[str, Any],
+        facts: Mapping[str, Any],
     ) -> dict[str, Any]:
         envelope = self._envelope
         paths = (*envelope.reply, *envelope.request, *envelope.item_id)
         fields_of_parts = {path.split(".")[0].split("[")[0] for path in paths}
-        own = usual_columns(record, leave_out={LOGPROBS_REFUSED, *fields_of_parts})
-        time = first(record, envelope.time)
-        named = {"time": time} if isinstance(time, str) else time_column(time)
-        metadata = first(record, envelope.metadata)
+        own = usual_columns(call, leave_out={LOGPROBS_REFUSED, *fields_of_parts})
+        named = time_column(first(call, envelope.time) or first(record, envelope.time))
+        metadata = first(call, envelope.metadata) or first(record, envelope.metadata)
         metadata = from_json(metadata) if isinstance(metadata, str) else metadata
         usual = named | dict(facts) | request_columns(request) | own | metadata_columns({"metadata": metadata})
-        return self.columns({**record, "request": request}, usual)
+        return self.columns({**record, **call, "request": request}, usual)
+
+
+def _responses_of(content: Any, status: Any) -> tuple[list[Reply], dict[str, Any]]:
+    # In an HTTP log, the body is a field next to the status.
+    response = parsed(content) if isinstance(content, str) and _is_json(content) else content
+    if isinstance(response, Mapping) and "body" in response and "choices" not in response:
+        status = response.get("status_code", response.get("status", status))
+        response = response["body"]
+    return responses_in(response, int(status) if isinstance(status, str) and status.isdecimal() else status)
+
+
+def _reason_in(status: str) -> Any:
+    """Return the reason in the words of a status, which may end with the server's error as JSON."""
+    words, brace, rest = status.partition("{")
+    error = error_in(from_json(brace + rest)) if brace else None
+    return status if error is None else error
 
 
 def _body(request: Any) -> Any:
@@ -64,4 +158,15 @@ def _body(request: Any) -> Any:
 
 
 def _is_json(text: str) -> bool:
-    return text.lstrip().startswith(("{", "[", "data:", "event:"))
+    return text.lstrip().startswith(("{", "[", '"', "data:", "event:"))
+
+
+class NestedReader(EnvelopeReader):
+    """Reads the replies anywhere within a record of no known format."""
+
+    def __init__(self) -> None:
+        """Start a file."""
+        super().__init__(ANYWHERE)
+
+    def _contents(self, call: Mapping[str, Any]) -> list[Any]:
+        return [call]

@@ -9,8 +9,8 @@ from entropy_sentinel.sources.logs.paths import first, look_up, snake
 from entropy_sentinel.sources.logs.reader import Reader, time_column, usual_columns
 from entropy_sentinel.sources.logs.reply import (
     Reply,
+    StreamPart,
     Trace,
-    entries_of,
     finish,
     first_id,
     refused,
@@ -18,16 +18,20 @@ from entropy_sentinel.sources.logs.reply import (
     trace,
     why_unusable,
 )
+from entropy_sentinel.sources.logs.step_forms import LOGPROB_NAMES, TOKEN_NAMES
+from entropy_sentinel.sources.logs.steps import entries_of, read_steps
 
 # Servers' words for finish reasons, in lower case.
-_REASONS = {"limit": "length", "word": "stop"}
+_REASONS = {
+    **{"limit": "length", "token_limit": "length", "incomplete": "length"},
+    **{"word": "stop", "completed": "stop", "tool-calls": "stop"},
+}
 
 
 def responses(layout: Layout, record: Mapping[str, Any]) -> tuple[list[Reply], dict[str, Any]]:
     """Return the responses in a record, and its time; raise InputError for a list of steps of another form."""
     several = [record] if layout.responses is None else look_up(record, layout.responses)
-    time = first(record, layout.time)
-    named = {"time": time} if isinstance(time, str) else time_column(time)
+    named = time_column(first(record, layout.time))
     error = first(record, layout.error)
     if not isinstance(several, list) or not several or (error and layout.responses is None and not layout.has(record)):
         return [Reply(first_id(record, layout.item_id), first(record, layout.model), "", refused(error), None)], named
@@ -44,11 +48,13 @@ def responses(layout: Layout, record: Mapping[str, Any]) -> tuple[list[Reply], d
 def _response(layout: Layout, part: Any) -> Reply:
     if not isinstance(part, Mapping):
         raise InputError(f"a response must be an object, was {part!r}"[:200])
-    steps = first(part, layout.steps)
+    steps = _steps_of(layout, part)
     text = storable(_text(first(part, layout.text), layout))
     thinking = first(part, layout.thinking)
     logprobs, tokens, token_ids = None, list[str](), None
-    if isinstance(steps, list):
+    if layout.has_usual_steps:
+        logprobs, tokens = read_steps(steps)
+    elif isinstance(steps, list):
         logprobs, tokens = _trace(layout, part, steps), _tokens(layout, part, steps)
         if layout.token_id is not None:
             ids = [_value(step, layout.token_id) for step in steps]
@@ -69,6 +75,12 @@ def _response(layout: Layout, part: Any) -> Reply:
     )
 
 
+def _steps_of(layout: Layout, part: Mapping[str, Any]) -> Any:
+    """Return the steps of the first path that has any; an empty list only if no path has more."""
+    found = [value for path in layout.steps if (value := first(part, [path])) is not None]
+    return next((value for value in found if value), found[0] if found else None)
+
+
 def _trace(layout: Layout, part: Mapping[str, Any], steps: Sequence[Any]) -> Trace:
     sampled = steps if layout.logprob is None else [_value(step, layout.logprob) for step in steps]
     return trace(sampled, [_entries(layout, step) for step in _alternatives(layout, part, steps)])
@@ -84,11 +96,11 @@ def _alternatives(layout: Layout, part: Mapping[str, Any], steps: Sequence[Any])
         return top
     if layout.top is None:
         return [None] * len(steps)
-    return [look_up(step, layout.top) if isinstance(step, Mapping) else None for step in steps]
+    return [first(step, [layout.top]) if isinstance(step, Mapping) else None for step in steps]
 
 
 def _entries(layout: Layout, step: Any) -> list[Any]:
-    if layout.top_logprob == "logprob":
+    if layout.top_logprob in LOGPROB_NAMES:
         return entries_of(step)
     if step is not None and not isinstance(step, list):
         raise InputError(f"the alternatives of a step must be a list, were {step!r}"[:200])
@@ -110,19 +122,32 @@ def _value(step: Any, key: Key) -> Any:
     if isinstance(key, int) and isinstance(step, list) and key < len(step):
         return step[key]
     if isinstance(step, Mapping):
-        for name in (key, snake(str(key))):
+        usual = LOGPROB_NAMES if key in LOGPROB_NAMES else TOKEN_NAMES if key in TOKEN_NAMES else ()
+        for name in (key, snake(str(key)), *usual):
             if name in step:
                 return step[name]
     raise InputError(f"a step must have '{key}', was {step!r}"[:200])
 
 
+# Kinds of the parts of a message that are its text, in the fields `type` and `part_kind`.
+_TEXT_KINDS = (None, "text", "output_text", "refusal")
+
+
 def _text(value: Any, layout: Layout) -> str:
     if layout.parts and isinstance(value, list):
-        answers = [part for part in value if isinstance(part, Mapping) and not part.get("thought")]
-        return "".join(str(part.get("text") or "") for part in answers)
+        parts = [{"text": part} if isinstance(part, str) else part for part in value]
+        return "".join(_text_of_part(part) for part in parts if isinstance(part, Mapping))
     if value is None or isinstance(value, str):
         return value or ""
+    if layout.parts and isinstance(value, Mapping):
+        return _text(first(value, ("content", "text")), layout)
     raise InputError(f"the text must be a string, was {value!r}"[:200])
+
+
+def _text_of_part(part: Mapping[str, Any]) -> str:
+    is_text = part.get("type") in _TEXT_KINDS and part.get("part_kind") in _TEXT_KINDS and not part.get("thought")
+    text = first(part, ("text", "content", "refusal")) if is_text else None
+    return text if isinstance(text, str) else ""
 
 
 class LayoutReader(Reader):
@@ -132,10 +157,16 @@ class LayoutReader(Reader):
         """Start a file with records of this layout."""
         self._layout = layout
         self._pieces: list[Mapping[str, Any]] = []
+        self._request: Mapping[str, Any] | None = None
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
         """Yield the responses of a record, or of the stream that it ends."""
+        if self._layout.is_request(record):
+            self._request = record
+            raise StreamPart("requests")
         done = self._layout.done
+        if self.stated_format is not None:
+            self._check(record)
         if done is not None and record.get(done) is False:
             self._pieces.append(record)
             return
@@ -144,10 +175,23 @@ class LayoutReader(Reader):
         usual = usual_columns(whole)
         for name in self._fields_of_parts():
             usual.pop(name, None)
-        columns = self.columns(whole, time | usual)
+        asked = {} if self._request is None else {"request": self._request}
+        self._request = None
+        columns = self.columns({**asked, **whole}, time | usual)
         for reply in replies:
             reply.columns = columns
             yield reply
+
+    def _check(self, record: Mapping[str, Any]) -> None:
+        """Raise InputError if a record of the stated format has nothing of it."""
+        layout = self._layout
+        texts = layout.text if layout.responses is None else ()
+        if not layout.recognises(record) and first(record, (*texts, *layout.error)) is None:
+            places = (*((layout.responses,) if layout.responses else ()), *layout.steps[:1], *texts[:1])
+            raise InputError(
+                f"is not of the format '{self.stated_format}', which has {' or '.join(places)}; fields: "
+                f"{', '.join(record)[:200] or 'none'}; without --format, the format is recognised"
+            )
 
     def rest(self) -> Iterable[Callable[[], Reply]]:
         """Return the response whose stream ends with the file."""
@@ -163,7 +207,7 @@ class LayoutReader(Reader):
         layout = self._layout
         paths = (*layout.steps, *layout.text, *layout.finish, *layout.item_id, *layout.model, *layout.thinking)
         paths = (*paths, *layout.time, *layout.prompt_tokens, layout.done or "", layout.tokens or "")
-        return {path.split(".")[0] for path in paths}
+        return {path.split(".")[0].split("[")[0] for path in paths}
 
     def _joined(self, last: Mapping[str, Any]) -> dict[str, Any]:
         """Return the last record with the texts and steps of the pieces before it."""

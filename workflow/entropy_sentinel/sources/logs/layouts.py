@@ -13,6 +13,7 @@ from typing import Any
 from entropy_sentinel.frames.entries import is_own
 from entropy_sentinel.frames.extensions import declared
 from entropy_sentinel.sources.logs.paths import Paths, first, look_up
+from entropy_sentinel.sources.logs.step_forms import LOGPROB_NAMES, TOP_NAMES, are_steps
 
 # The place of a value in a step: a name, or a position in a list.
 Key = str | int
@@ -23,23 +24,27 @@ class Layout:
     """Where the parts of a response stand in a record of one server.
 
     Attributes:
-        steps: Paths of the list of sampled tokens in a response. A step is an object or a list.
+        steps: Paths of the list of sampled tokens in a response, whose steps are objects or lists, or of an object in
+            any form that `steps` reads.
         logprob: The place of the sampled token's log-probability in a step; null if a step is the number itself.
-        token: The place of the token's text in a step; null if `tokens` has it.
+        token: The place of the token's text in a step; null if `tokens` has it. Usual names of both also count.
         token_id: The place of the token's id in a step.
         tokens: Path of the list of tokens' texts in a response.
-        top: Path in a step of its alternatives; null if `all_top` has them.
+        top: Path in a step of its alternatives; null if `all_top` has them, or for the usual names.
         all_top: Path in a response of the list with an entry per step.
         entries: Path in an entry of `all_top` of the list of alternatives.
         top_logprob: The place of the log-probability in an alternative.
         responses: Path in a record of a list of responses; null if the record is one response.
         text, thinking, finish: Paths in a response.
         item_id, model, time, prompt_tokens, error: Paths in a record.
-        parts: Whether `text` is a list of objects with a `text`.
+        parts: Whether `text` may be a list of objects with a `text` or `content`.
         done: The field that is false in a piece of a streamed response and true in the last one.
         displaces: As in `Reply`.
         needs: Paths of fields that a record must have besides its steps.
-        sign: Paths of a field that only this server's replies have, also if log-probabilities were not requested.
+        sign: Paths of a field that only this server's replies have, also if log-probabilities were not requested. Like
+            `needs` and `requests`, it may state the field's value: `type=message`.
+        requests: Paths of fields by which records are recognised that are requests, and that precede their replies.
+        any_record: Whether any record with readable steps has this layout, so that other formats come first.
     """
 
     steps: Paths
@@ -65,6 +70,8 @@ class Layout:
     displaces: bool = False
     needs: Paths = ()
     sign: Paths = ()
+    requests: Paths = ()
+    any_record: bool = False
 
     def recognises(self, record: Mapping[str, Any]) -> bool:
         """Return whether a record has this layout: its steps, a piece of its stream, or its `sign`."""
@@ -75,18 +82,38 @@ class Layout:
                 and isinstance(record.get(self.done), bool)
                 and first(record, self.text) is not None
             )
-            or any(look_up(record, path) is not None for path in self.sign)
+            or any(_holds(record, sign) for sign in (*self.sign, *self.requests))
         )
+
+    @property
+    def has_usual_steps(self) -> bool:
+        """Whether `steps` reads the steps: the log-probability and the alternatives of a step have usual names."""
+        usual_top = self.all_top is None and (self.top is None or self.top in TOP_NAMES)
+        return usual_top and self.logprob in LOGPROB_NAMES and self.tokens is None
+
+    def is_request(self, record: Mapping[str, Any]) -> bool:
+        """Return whether a record is a request, whose reply comes next."""
+        return any(_holds(record, sign) for sign in self.requests)
 
     def has(self, record: Mapping[str, Any]) -> bool:
         """Return whether a record has the list of sampled tokens of this layout, or a piece of its stream."""
-        if any(look_up(record, path) is None for path in self.needs):
+        if not all(_holds(record, sign) for sign in self.needs):
             return False
         part: Any = record
         if self.responses is not None:
             several = look_up(record, self.responses)
             part = several[0] if isinstance(several, list) and several else None
-        return any(isinstance(look_up(part, path), list) for path in self.steps)
+        steps = [first(part, [path]) for path in self.steps]
+        if self.any_record:
+            return any(map(are_steps, steps))
+        return any(isinstance(value, list) or are_steps(value) for value in steps)
+
+
+def _holds(record: Mapping[str, Any], sign: str) -> bool:
+    """Return whether a record has a value at a path, or the value that follows `=`."""
+    path, _, must = sign.partition("=")
+    value = first(record, [path])
+    return value is not None and must in ("", value)
 
 
 GEMINI = Layout(
@@ -151,15 +178,26 @@ LLAMA_CPP = Layout(
     done="stop",
 )
 LANGCHAIN = Layout(
-    steps=("response_metadata.logprobs.content", "generation_info.logprobs.content"),
-    top="top_logprobs",
+    steps=(
+        "response_metadata.logprobs",
+        "generation_info.logprobs",
+        "content.*.logprobs",
+        "response_metadata.logprobs_result",
+    ),
     text=("content", "text"),
-    finish=("response_metadata.finish_reason", "generation_info.finish_reason"),
+    parts=True,
+    finish=(
+        "response_metadata.finish_reason",
+        "generation_info.finish_reason",
+        "response_metadata.incomplete_details.reason",
+        "response_metadata.status",
+    ),
     item_id=("response_metadata.id", "id"),
-    model=("response_metadata.model_name", "generation_info.model_name"),
+    model=("response_metadata.model_name", "generation_info.model_name", "response_metadata.model"),
+    time=("response_metadata.created_at",),
     prompt_tokens=("usage_metadata.input_tokens", "response_metadata.token_usage.prompt_tokens"),
     displaces=True,
-    sign=("response_metadata.finish_reason", "response_metadata.logprobs"),
+    sign=("response_metadata.finish_reason", "response_metadata.logprobs", "response_metadata.model_name"),
 )
 NEMO = Layout(
     steps=("logprobs",),
@@ -173,6 +211,101 @@ NEMO = Layout(
     needs=("generation", "tokens"),
 )
 
+# DJL's LMI writes the same fields as TGI, with `log_prob`.
+WATSONX = Layout(
+    responses="results",
+    steps=("generated_tokens",),
+    text=("generated_text",),
+    finish=("stop_reason",),
+    model=("model_id",),
+    time=("created_at",),
+    prompt_tokens=("results[0].input_token_count",),
+    sign=("results[0].generated_token_count",),
+)
+BEDROCK = Layout(
+    steps=("logprobs",),
+    text=("generation",),
+    finish=("stop_reason",),
+    prompt_tokens=("prompt_token_count",),
+    needs=("generation", "stop_reason"),
+    sign=("generation_token_count",),
+)
+# Of a list of messages, those of the kind `response` are replies.
+PYDANTIC_AI = Layout(
+    steps=("provider_details.logprobs", "vendor_details.logprobs", "parts.*.provider_details.logprobs"),
+    text=("parts",),
+    parts=True,
+    finish=("finish_reason", "provider_details.finish_reason", "vendor_details.finish_reason"),
+    item_id=("provider_response_id", "vendor_id"),
+    model=("model_name",),
+    time=("timestamp",),
+    prompt_tokens=("usage.input_tokens", "usage.request_tokens"),
+    displaces=True,
+    needs=("kind=response",),
+    sign=("parts[0].part_kind",),
+    requests=("kind=request",),
+)
+# Results of `generateText`, and the spans that the AI SDK's telemetry writes about them.
+AI_SDK = Layout(
+    steps=(
+        "providerMetadata.*.logprobs",
+        "experimental_providerMetadata.*.logprobs",
+        "attributes.ai.response.providerMetadata.*.logprobs",
+    ),
+    text=("text", "content", "attributes.ai.response.text"),
+    parts=True,
+    finish=("finishReason.unified", "finishReason", "attributes.ai.response.finishReason"),
+    item_id=("response.id", "attributes.ai.response.id"),
+    model=("response.modelId", "attributes.ai.response.model"),
+    time=("response.timestamp", "attributes.ai.response.timestamp"),
+    prompt_tokens=("usage.inputTokens", "usage.promptTokens", "attributes.ai.usage.promptTokens"),
+    displaces=True,
+    sign=("providerMetadata", "experimental_providerMetadata", "attributes.ai.response.text"),
+)
+LLM_LOGS = Layout(
+    steps=("response_json.logprobs",),
+    text=("response", "response_json.content"),
+    finish=("response_json.finish_reason",),
+    model=("model", "response_json.model"),
+    time=("datetime_utc", "response_json.created"),
+    prompt_tokens=("input_tokens", "response_json.usage.prompt_tokens"),
+    sign=("response_json", "datetime_utc"),
+)
+ANTHROPIC = Layout(
+    steps=("logprobs",),
+    text=("content",),
+    parts=True,
+    finish=("stop_reason",),
+    prompt_tokens=("usage.input_tokens",),
+    needs=("type=message",),
+    sign=("type=message",),
+)
+ANY_STEPS = Layout(
+    steps=("logprobs", "logprobsResult", "logprobs_result", "token_logprobs", "meta.logprobs", "raw.logprobs"),
+    text=(
+        *(
+            "text",
+            "content",
+            "generated_text",
+            "generation",
+            "completion",
+            "answer",
+            "output_text",
+            "response",
+            "output",
+        ),
+        *("message.content", "message"),
+    ),
+    parts=True,
+    finish=("finish_reason", "finishReason", "stop_reason", "meta.finish_reason"),
+    item_id=("id", "response_id", "request_id", "custom_id", "response.id"),
+    model=("model", "model_name", "model_id", "modelId", "meta.model", "response.modelId"),
+    time=("created", "created_at", "timestamp", "time", "response.timestamp"),
+    prompt_tokens=("usage.prompt_tokens", "usage.input_tokens", "meta.usage.prompt_tokens"),
+    displaces=True,
+    any_record=True,
+)
+
 # In the order in which they are tried.
 LAYOUTS: dict[str, Layout] = {
     "gemini": GEMINI,
@@ -182,12 +315,24 @@ LAYOUTS: dict[str, Layout] = {
     "llama-cpp": LLAMA_CPP,
     "langchain": LANGCHAIN,
     "nemo": NEMO,
+    "watsonx": WATSONX,
+    "bedrock": BEDROCK,
+    "pydantic-ai": PYDANTIC_AI,
+    "ai-sdk": AI_SDK,
+    "llm-logs": LLM_LOGS,
+    "anthropic": ANTHROPIC,
+    "any-logprobs": ANY_STEPS,
 }
 
 
 def layout_of(record: Mapping[str, Any]) -> Layout | None:
     """Return the layout of a server's reply; None if no layout has its steps."""
     return next((layout for layout in _declared() if layout.recognises(record)), None)
+
+
+def layout_with_steps(record: Mapping[str, Any]) -> Layout | None:
+    """Return the layout whose steps a record has; None if there is none."""
+    return next((layout for layout in _declared() if layout.has(record)), None)
 
 
 @cache

@@ -6,7 +6,6 @@ addresses of people become columns only if the user names these columns.
 """
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from typing import Any
 
 from entropy_sentinel.sources.logs.openai import error_reply, responses_in
@@ -57,5 +56,5 @@ def _usual(payload: Mapping[str, Any]) -> dict[str, Any]:
         request_columns(payload.get("model_parameters"))
         | usual_columns(fields | {"metadata": of_client})
         | of_sender
-        | ({"time": start} if isinstance(start, str | datetime) else time_column(start))
+        | time_column(start)
     )

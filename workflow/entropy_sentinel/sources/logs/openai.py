@@ -20,20 +20,19 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.logs.chunks import Joiner, PartialReply, is_chunk, is_stream, joined
 from entropy_sentinel.sources.logs.layout_reader import responses as layout_responses
 from entropy_sentinel.sources.logs.layouts import layout_of
+from entropy_sentinel.sources.logs.nested import find_replies, has_messages
 from entropy_sentinel.sources.logs.reader import Reader, request_columns, time_column, usual_columns
 from entropy_sentinel.sources.logs.reply import (
     NotAResponse,
     Reply,
     StreamPart,
-    Trace,
-    entries_of,
     finish,
     id_text,
     refused,
     storable,
-    trace,
     why_unusable,
 )
+from entropy_sentinel.sources.logs.steps import NO_STEPS, read_steps
 
 
 class OpenAIReader(Reader):
@@ -45,14 +44,20 @@ class OpenAIReader(Reader):
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
         """Yield a response for each choice of the reply, or of the streams that end before this chunk."""
-        if "choices" not in record and str(record.get("type", "")).startswith("response."):
+        if self.stated_format == "openai":
+            yield from self._of_reply(record)
+        elif "choices" not in record and str(record.get("type", "")).startswith("response."):
             closing = self._joiner.add_event(record)
             if closing is None:
                 raise StreamPart("events within a stream")
             yield self._of_response(closing)
-        elif record.get("object") == "response":
+        elif (
+            record.get("object") == "response"
+            or ("choices" not in record and has_messages(record))
+            or self.stated_format == "openai-responses"
+        ):
             yield self._of_response(record)
-        elif is_chunk(record) or self._joiner.has(record):
+        elif self.stated_format == "openai-stream" or is_chunk(record) or self._joiner.has(record):
             yield from self._whole(self._joiner.add_chunk(record))
         else:
             yield from self._of_reply(record)
@@ -139,7 +144,8 @@ def error_reply(error: Any, body: Mapping[str, Any]) -> Reply:
 def message_choice(choice: Mapping[str, Any], message: Any) -> Reply:
     """Return the response of a choice whose message may have been joined from a stream's chunks."""
     if not isinstance(message, Mapping):
-        raise InputError("a choice must have a `message` or a `text`")
+        chunk = "; chunks of a stream are --format openai-stream" if "delta" in choice else ""
+        raise InputError(f"a choice must have a `message` or a `text`{chunk}")
     facts = []
     if message.get("refusal"):
         facts.append("refusal")
@@ -152,7 +158,7 @@ def message_choice(choice: Mapping[str, Any], message: Any) -> Reply:
         content = "".join(part.get("text") or "" for part in content)
     text = storable(content or message.get("refusal") or "")
     logprobs = choice.get("logprobs")
-    response, tokens = steps_of(logprobs)
+    response, tokens = read_steps(logprobs)
     thought = logprobs.get("reasoning_content") if isinstance(logprobs, Mapping) else None
     return Reply(
         item_id=None,
@@ -169,47 +175,6 @@ def message_choice(choice: Mapping[str, Any], message: Any) -> Reply:
     )
 
 
-def steps_of(logprobs: Any) -> tuple[Trace | None, list[str]]:
-    """Return the trace and the tokens in a choice's log-probabilities; no trace if there are none.
-
-    They are steps {token, logprob, top_logprobs}, or the older parallel lists, in which the alternatives of a token are
-    a mapping that may also have the sampled token.
-    """
-    steps = _steps(logprobs)
-    if steps is not None:
-        return trace_of(steps), tokens_of(steps)
-    if not isinstance(logprobs, Mapping) or not isinstance(sampled := logprobs.get("token_logprobs"), list):
-        return None, []
-    top = logprobs.get("top_logprobs") or [None] * len(sampled)
-    return trace(sampled, list(map(entries_of, top))), list(logprobs.get("tokens") or ())
-
-
-def trace_of(steps: Sequence[Mapping[str, Any]]) -> Trace:
-    """Return the log-probabilities of steps {token, logprob, top_logprobs}; a step may lack its alternatives."""
-    return trace(
-        [step["logprob"] for step in steps],
-        [entries_of(step.get("top_logprobs")) for step in steps],
-    )
-
-
-def tokens_of(steps: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the tokens of steps as text."""
-    return [step["token"] for step in steps]
-
-
-def _steps(logprobs: Any) -> list[Mapping[str, Any]] | None:
-    """Return the steps of the reasoning, the content and the refusal; None if all are missing."""
-    if not isinstance(logprobs, Mapping):
-        return None
-    parts = [logprobs.get(name) for name in ("reasoning_content", "content", "refusal")]
-    if parts == [None] * 3:
-        return None
-    steps: list[Mapping[str, Any]] = []
-    for part in parts:
-        steps += part or ()
-    return steps
-
-
 def _text_choice(choice: Mapping[str, Any], prompt_tokens: int) -> Reply:
     """Return the response of a text completion.
 
@@ -223,7 +188,7 @@ def _text_choice(choice: Mapping[str, Any], prompt_tokens: int) -> Reply:
             )
         logprobs = {name: value[prompt_tokens:] for name, value in logprobs.items() if isinstance(value, list)}
         text = "".join(logprobs.get("tokens") or ())
-    response, tokens = steps_of(logprobs)
+    response, tokens = read_steps(logprobs)
     text = storable(text)
     return Reply(
         item_id=None,
@@ -256,17 +221,17 @@ def response_of(body: Any) -> Reply:
     facts = _facts_of_items([item.get("type") for item in (*body["output"], *parts)])
     lists_of_steps = [part["logprobs"] for part in parts if part.get("logprobs")]
     steps = list(chain.from_iterable(lists_of_steps))
-    logprobs, text = (trace_of(steps) if steps else None), storable("".join(texts))
+    (logprobs, tokens), text = read_steps(steps) if steps else NO_STEPS, storable("".join(texts))
     if steps and len(lists_of_steps) < sum(map(bool, texts)):
         raise InputError("only part of the text has log-probabilities")
     return Reply(
-        item_id=id_text(body.get("id")),
-        reply_id=id_text(body.get("id")),
+        item_id=id_text(body.get("id") or body.get("response_id")),
+        reply_id=id_text(body.get("id") or body.get("response_id")),
         model=body.get("model"),
         text=text,
         finish_reason=_finish_of(body),
         trace=logprobs,
-        tokens=tokens_of(steps),
+        tokens=tokens,
         prompt_tokens=(body.get("usage") or {}).get("input_tokens") or 0,
         displaces=True,
         unusable=why_unusable(logprobs, text, facts),
@@ -287,7 +252,9 @@ def _facts_of_items(kinds: Sequence[Any]) -> list[str]:
 
 
 def _finish_of(body: Mapping[str, Any]) -> str:
-    status = body.get("status")
+    """Return the finish reason of a reply; a client that keeps only the output has the status of its messages."""
+    items = [item for item in body.get("output") or () if isinstance(item, Mapping)]
+    status = body.get("status") or next((item["status"] for item in reversed(items) if item.get("status")), None)
     if status == "completed":
         return "stop"
     why = (body.get("incomplete_details") or {}).get("reason")
@@ -301,7 +268,8 @@ def parsed(body: Any) -> Any:
     if is_stream(body):
         return joined(body)
     try:
-        return json.loads(body)
+        value = json.loads(body)
+        return parsed(value) if isinstance(value, str) else value
     except ValueError as error:
         raise InputError(f"the reply must be JSON: {error}; was {body[:80]!r}") from None
 
@@ -309,7 +277,8 @@ def parsed(body: Any) -> Any:
 def responses_in(body: Any, status: Any = None) -> tuple[list[Reply], dict[str, Any]]:
     """Return the responses in a body, and the columns that may define slices; raise NotAResponse for lists.
 
-    A body that is no reply is the error of a refused request if the server's `status` says so.
+    A body that is no reply is the error of a refused request if the server's `status` says so. Otherwise replies are
+    searched for within it.
     """
     failed = type(status) is int and status >= _FIRST_ERROR
     try:
@@ -317,18 +286,42 @@ def responses_in(body: Any, status: Any = None) -> tuple[list[Reply], dict[str, 
     except InputError:
         if not failed:
             raise
-    if isinstance(body, Mapping) and body.get("object") == "list":
+    if not isinstance(body, Mapping):
+        if failed:
+            return [error_reply(body or f"status {status}", {})], {}
+        return _nested_responses(body)
+    if body.get("object") == "list":
         raise NotAResponse("lists, for example of embeddings")
-    if not isinstance(body, Mapping) or not {"choices", "output"} & set(body):
-        if isinstance(body, Mapping) and (layout := layout_of(body)):
-            return layout_responses(layout, body)
-        error = error_in(body) or (body or f"status {status}" if failed else None)
-        if error is not None:
-            return [error_reply(error, body if isinstance(body, Mapping) else {})], {}
-    if isinstance(body, Mapping) and "output" in body:
+    if "choices" in body:
+        responses = list(choices(body))
+        return responses, facts_of(body)
+    if body.get("object") == "response" or has_messages(body):
         return [response_of(body)], facts_of_response(body)
-    responses = list(choices(body))
-    return responses, facts_of(body)
+    if layout := layout_of(body):
+        return layout_responses(layout, body)
+    error = error_in(body) or (body or f"status {status}" if failed else None)
+    if failed or (error is not None and not any(find_replies(body))):
+        return [error_reply(error, body)], {}
+    return _nested_responses(body)
+
+
+def _nested_responses(body: Any) -> tuple[list[Reply], dict[str, Any]]:
+    """Return the responses of the replies within a value, each once, with the columns of the first."""
+    found = list(find_replies(body))
+    if not found:
+        raise InputError("a reply must have `choices`")
+    responses: list[Reply] = []
+    facts: dict[str, Any] = {}
+    seen = set[bytes]()
+    for reply in found:
+        more, columns = responses_in(reply)
+        facts = columns | facts
+        for response in more:
+            content = b"" if response.trace is None else response.trace.sampled.tobytes()
+            if not content or content not in seen:
+                responses.append(response)
+            seen.add(content)
+    return responses, facts
 
 
 # The first status of HTTP that is an error.
@@ -354,15 +347,26 @@ class BatchReader(Reader):
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
         """Yield the responses to the request, or a refused response for an error."""
-        answered = record.get("response") or {}
-        body = answered.get("body")
-        error = record.get("error") or ({} if body else {"message": "no response"})
-        if error:
-            responses, facts = [error_reply(error, {})], dict[str, Any]()
+        body, status, error = _answer_in(record)
+        if error or body in (None, "", {}):
+            responses, facts = [error_reply(error or {"message": "no response"}, {})], dict[str, Any]()
         else:
-            responses, facts = responses_in(body, answered.get("status_code"))
+            responses, facts = responses_in(body, status)
         columns = self.columns(record, facts)
         custom_id = id_text(record["custom_id"])
         for reply in responses:
             reply.item_id, reply.columns = custom_id or reply.item_id, columns
             yield reply
+
+
+def _answer_in(record: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+    """Return the body, the status and the error in a line of a batch of OpenAI, Mistral or Anthropic."""
+    result = record.get("result")
+    if isinstance(result, Mapping) and "response" not in record:
+        error = None if result.get("type") == "succeeded" else result.get("error") or {"message": result.get("type")}
+        return result.get("message"), None, error
+    answered = record.get("response")
+    if not isinstance(answered, Mapping):
+        return answered, None, record.get("error")
+    has_body = "body" in answered or "status_code" in answered
+    return answered.get("body") if has_body else answered, answered.get("status_code"), record.get("error")

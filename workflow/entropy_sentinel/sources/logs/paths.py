@@ -1,25 +1,33 @@
-"""Find the values at paths such as `attributes.output.value` or `choices[0].text` in a record."""
+"""Find the values at paths such as `attributes.output.value`, `choices[0].text` or `data.spans[*]` in a record."""
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 Paths = tuple[str, ...]
 _INDEX = re.compile(r"\[(\d+)\]")
+# In a path: every entry of a list; and every value of an object, or entry of a list.
+_ENTRIES, _VALUES = "[*]", "*"
+EVERY = "*"
+# How often a text may be JSON of a text.
+_DEEPEST_TEXT = 3
+# The fields of OTLP that hold the value of an attribute.
+_OTLP_VALUES = ("stringValue", "intValue", "doubleValue", "boolValue", "bytesValue", "arrayValue", "kvlistValue")
 
 
 def look_up(record: Any, path: str) -> Any:
     """Return the value at a path, or None: names and numbers of list entries, joined by dots or in brackets.
 
-    A name may itself have dots, and an object may be JSON text, as in the attributes of spans.
+    A name may itself have dots, and an object may be JSON text or a list of {key, value}, as in the attributes of
+    spans.
     """
     if isinstance(record, Mapping) and path in record:
         return record[path]
-    names = _INDEX.sub(r".\1", path).split(".")
+    names = _names_of(path)
     for place, name in enumerate(names):
-        if isinstance(record, str):
-            record = from_json(record)
+        record = as_object(record)
         if isinstance(record, Mapping):
             if (rest := ".".join(names[place:])) in record:
                 return record[rest]
@@ -31,11 +39,38 @@ def look_up(record: Any, path: str) -> Any:
     return record
 
 
+def look_up_all(record: Any, path: str) -> list[Any]:
+    """Return the values at a path, without null: `[*]` is every entry of a list, `*` also every value of an object."""
+    return [value for value in _values_at(record, _names_of(path)) if value is not None]
+
+
+def _values_at(record: Any, names: list[str]) -> Iterator[Any]:
+    place = next((place for place, name in enumerate(names) if name in (_ENTRIES, _VALUES)), None)
+    if place is None:
+        yield look_up(record, ".".join(names)) if names else record
+        return
+    parts = as_object(look_up(record, ".".join(names[:place])) if place else record)
+    entries: Iterable[Any] = parts if isinstance(parts, list) else ()
+    if isinstance(parts, Mapping) and names[place] == _VALUES:
+        entries = parts.values()
+    for entry in entries:
+        yield from _values_at(entry, names[place + 1 :])
+
+
+@cache
+def _names_of(path: str) -> list[str]:
+    """Return the names of a path; the list is shared, so callers must not change it."""
+    return _INDEX.sub(r".\1", path).replace(_ENTRIES, f".{_ENTRIES}").split(".")
+
+
 def first(record: Any, paths: Iterable[str]) -> Any:
-    """Return the first value at the paths that is not null; a name in camel case may be in snake case."""
+    """Return the first value at the paths that is not null; a name in camel case may be in snake case.
+
+    The value at a path with `*` is the list of all its values.
+    """
     for path in paths:
         for name in dict.fromkeys((path, snake(path))):
-            value = look_up(record, name)
+            value = (look_up_all(record, name) or None) if EVERY in path else look_up(record, name)
             if value is not None:
                 return value
     return None
@@ -46,11 +81,44 @@ def snake(name: str) -> str:
     return re.sub("[A-Z]", lambda letter: f"_{letter[0].lower()}", name)
 
 
+def as_object(value: Any) -> Any:
+    """Return the object or list in a value: it may be JSON text, or a list of {key, value} in place of an object."""
+    if isinstance(value, str):
+        value = from_json(value)
+    if isinstance(value, list) and value and all(map(_is_pair, value)):
+        return {entry["key"]: _plain_value(entry.get("value")) for entry in value}
+    return value
+
+
+def _is_pair(entry: Any) -> bool:
+    return isinstance(entry, Mapping) and isinstance(entry.get("key"), str) and set(entry) <= {"key", "value"}
+
+
+def _plain_value(value: Any) -> Any:
+    """Return the value of an attribute of OTLP, which names its type; any other value is returned unchanged."""
+    if not isinstance(value, Mapping) or len(value) != 1:
+        return value
+    [(kind, content)] = value.items()
+    for name in _OTLP_VALUES:
+        if kind not in (name, snake(name)):
+            continue
+        if name in ("arrayValue", "kvlistValue"):
+            entries = content.get("values", []) if isinstance(content, Mapping) else content
+            return as_object(entries) if name == "kvlistValue" else list(map(_plain_value, entries))
+        return content
+    return value
+
+
 def from_json(text: str) -> Any:
-    """Return the object or list in a text of JSON; None for any other text."""
-    if not text.lstrip().startswith(("{", "[")):
-        return None
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    """Return the object or list in a text of JSON, which may itself be JSON of such a text; None for any other text."""
+    for _ in range(_DEEPEST_TEXT):
+        if not text.lstrip().startswith(("{", "[", '"')):
+            return None
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+        if not isinstance(value, str):
+            return value if isinstance(value, dict | list) else None
+        text = value
+    return None

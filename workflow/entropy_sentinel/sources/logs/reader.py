@@ -31,6 +31,7 @@ _PEOPLE = re.compile(
 _ADDRESS = re.compile(
     r"\s*(?:[^@\s]+@[^@\s]+\.[^@\s]+|\d{1,3}(?:\.\d{1,3}){3}|(?:[0-9a-f]{0,4}:){3,7}[0-9a-f]{0,4})\s*", re.I
 )
+_NUMBER = re.compile(r"\d{1,25}(?:\.\d*)?")
 # Fields of requests about the sampling and the user.
 OF_REQUESTS = ("user", "temperature", "top_p", "safety_identifier", "prompt_cache_key", "service_tier")
 
@@ -57,6 +58,10 @@ def _last_message(record: Mapping[str, Any]) -> str:
     for message in reversed(messages):
         if isinstance(message, Mapping) and message.get("role") == "user":
             return _text(message.get("content") or message.get("parts"))
+    parts = record.get("parts")  # a request of Pydantic AI
+    for part in reversed(parts if isinstance(parts, list) else []):
+        if isinstance(part, Mapping) and part.get("part_kind") == "user-prompt":
+            return _text(part.get("content"))
     return ""
 
 
@@ -95,11 +100,28 @@ def request_columns(request: Any) -> dict[str, Any]:
     return usual_columns({name: request[name] for name in (*OF_REQUESTS, "metadata") if name in request})
 
 
-def time_column(seconds: Any) -> dict[str, Any]:
-    """Return the column `time` from seconds since 1970, UTC; no column for any other value."""
-    if type(seconds) not in (int, float) or not 0 < seconds < 1e11:
+# Seconds since 1970 are below this until the year 5138; larger times are in thousandths, millionths or billionths.
+_LATEST_S = 1e11
+
+
+def time_column(value: Any) -> dict[str, Any]:
+    """Return the column `time` from a time in UTC; no column for any other value.
+
+    A number is the time since 1970, in the unit (s, ms, us, ns) in which it lies before the year 5138. A text without a
+    number, such as one of ISO 8601, stays as it is.
+    """
+    if isinstance(value, datetime):
+        return {"time": value}
+    if isinstance(value, str):
+        if not _NUMBER.fullmatch(value.strip()):
+            return {"time": value} if value.strip() else {}
+        value = float(value) if "." in value else int(value)
+    if type(value) not in (int, float) or not value > 0:
         return {}
-    return {"time": datetime.fromtimestamp(seconds, UTC)}
+    for unit in (1, 1_000, 1_000_000, 1_000_000_000):
+        if value < _LATEST_S * unit:
+            return {"time": datetime.fromtimestamp(value / unit, UTC)}
+    return {}
 
 
 def _kept(columns: Mapping[str, Any]) -> dict[str, Any]:
@@ -132,11 +154,13 @@ class Reader:
         wanted: Dotted names of the columns to keep; null for the usual columns.
         further: Names of additional columns to keep if a record has them.
         scorer: The scorer whose scores are labels; null if there is only one scorer.
+        stated_format: The name of the format, if the user states it; null if it is recognised.
     """
 
     wanted: Sequence[str] | None = None
     further: Sequence[str] = ()
     scorer: str | None = None
+    stated_format: str | None = None
 
     def replies(self, record: Mapping[str, Any]) -> Iterable[Reply]:
         """Return the responses in a record; raise InputError if it is unusable, or NotAResponse if it has none."""

@@ -20,12 +20,13 @@ from entropy_sentinel.sources.logs.catalogue import FORMATS, nearest, recognise
 from entropy_sentinel.sources.logs.envelopes import PAIRS, Envelope
 from entropy_sentinel.sources.logs.json_values import END
 from entropy_sentinel.sources.logs.memory import MemoryRecords, records_in_memory
+from entropy_sentinel.sources.logs.missing_logprobs import search_logprobs
 from entropy_sentinel.sources.logs.models import without_provider
 from entropy_sentinel.sources.logs.numbers import TIMES, UNNAMED, Numbers
 from entropy_sentinel.sources.logs.reader import Reader
 from entropy_sentinel.sources.logs.record import BadRecord, PlacedRecord
 from entropy_sentinel.sources.logs.records import records
-from entropy_sentinel.sources.logs.reply import NotAResponse, Reply, StreamPart, storable
+from entropy_sentinel.sources.logs.reply import NO_LOGPROBS, NotAResponse, Reply, StreamPart, storable
 from entropy_sentinel.sources.logs.selection import PLACE, ResponseSelection, own_name
 from entropy_sentinel.sources.logs.settings import ReadOptions
 from entropy_sentinel.sources.logs.summary import ANY_ERROR, LogSummary, WholeFileError, frames, reason_of
@@ -213,9 +214,12 @@ class Logs:
         if kind not in readers:
             reader = make() if form is None else make(form)
             reader.wanted, reader.further, reader.scorer = self._columns, self._further, self._options.scorer
+            reader.stated_format = self._options.format
             readers[kind] = name, reader
         replies = []
         for reply in readers[kind][1].replies(record.content):
+            if reply.unusable == NO_LOGPROBS:
+                search_logprobs(reply, record.content)
             if not self._is_replaced(_known(reply, name, record.where)):
                 replies.append(reply)
         return replies

@@ -30,7 +30,7 @@ class NotAResponse(Exception):
 
 
 class StreamPart(NotAResponse):
-    """An event within a stream, whose last event has the response."""
+    """An event within a stream, whose last event has the response, or a request before its reply."""
 
 
 class Trace(NamedTuple):
@@ -113,16 +113,6 @@ def _without_null(entries: Sequence[float]) -> Sequence[float]:
     return [-math.inf if value is None else value for value in entries]
 
 
-def entries_of(step: Any) -> list[Any]:
-    """Return the log-probabilities of a step's alternatives: numbers, objects with `logprob`, or either by token.
-
-    By token, null means that the step lacks the token, because a table of dicts has every token in every step.
-    """
-    if isinstance(step, Mapping):
-        step = [entry for entry in step.values() if entry is not None]
-    return [entry["logprob"] if isinstance(entry, Mapping) else entry for entry in step or ()]
-
-
 def why_unusable(trace: Trace | None, text: str, facts: Iterable[str]) -> str | None:
     """Return why no features can be computed; None if they can be, or if the response has no tokens."""
     if trace is None or (not len(trace.sampled) and text):
@@ -141,10 +131,16 @@ def finish(reason: Any) -> str:
     return "stop" if word in STOPS else reason
 
 
+# The fields of an error, the one that says most first.
+_ERROR_FIELDS = ("message", "errorMessage", "error_message", "detail", "reason", "code", "errorCode", "type", "status")
+
+
 def refused(error: Any) -> str:
     """Return the finish reason of a request that failed, in the server's words."""
+    while isinstance(error, Mapping) and isinstance(error.get("error"), Mapping):
+        error = error["error"]
     if isinstance(error, Mapping):
-        error = error.get("message") or error.get("code") or error.get("type")
+        error = next((error[name] for name in _ERROR_FIELDS if error.get(name)), None)
     return REFUSED + " ".join(storable(str(error or "an error without a message")).split())[:300]
 
 

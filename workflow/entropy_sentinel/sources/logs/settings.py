@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from entropy_sentinel.frames.options import Options, Panel, Shown
 from entropy_sentinel.frames.sections import Number, Whole
 from entropy_sentinel.sources.logs.catalogue import FORMATS
+from entropy_sentinel.sources.logs.envelopes import Envelope
 
 # Default limit of a record. A token with 20 alternatives is about 6 kB of JSON from OpenAI's servers, so this limit
 # allows a response of 40,000 tokens, which takes ten times as much memory as Python objects.
@@ -82,6 +83,13 @@ class LogOptions(Options):
     )
 
 
+def _list_formats() -> str:
+    """Return the names of the formats, in two groups: those that hold a reply among other fields come first."""
+    names = list(FORMATS)
+    last = max(place for place, name in enumerate(names) if isinstance(FORMATS[name].form, Envelope))
+    return f"{', '.join(names[: last + 1])}; {', '.join(names[last + 1 :])}"
+
+
 def _known(name: str) -> str:
     if name not in FORMATS:
         raise ValueError(f"unknown name '{name}'; known: {', '.join(FORMATS)}")
@@ -92,7 +100,7 @@ class FormatOptions(LogOptions):
     """Options for reading logs once."""
 
     format: Annotated[Annotated[str, AfterValidator(_known)] | None, Shown(Panel.READING, "NAME", "-f")] = Field(
-        None, description=f"The format of the logs, if it is not detected: {', '.join(FORMATS)}."
+        None, description=f"The format of the logs, if it is not detected: {_list_formats()}."
     )
     max_record_mb: Annotated[Number, Shown(Panel.READING, "MB")] = Field(
         LONGEST_MB, gt=0, description="Skip larger records (in megabytes), to limit memory."

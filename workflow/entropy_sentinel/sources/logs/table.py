@@ -24,13 +24,13 @@ from entropy_sentinel.sources.logs.reply import (
     STOPS,
     Reply,
     Trace,
-    entries_of,
     finish,
     first_id,
     storable,
     trace,
     why_unusable,
 )
+from entropy_sentinel.sources.logs.steps import entries_of
 from entropy_sentinel.sources.logs.traces import REPLY_ID, ROWS, ResponseBatch
 
 TEXTS = ("text", "response", "completion", "output", "answer")

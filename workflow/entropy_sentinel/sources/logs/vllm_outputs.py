@@ -9,14 +9,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.sources.logs.paths import first
 from entropy_sentinel.sources.logs.reader import Reader, usual_columns
-from entropy_sentinel.sources.logs.reply import Reply, entries_of, finish, storable, trace, why_unusable
+from entropy_sentinel.sources.logs.reply import Reply, finish, storable, trace, why_unusable
+from entropy_sentinel.sources.logs.step_forms import ROW_TEXTS, ROW_TOKEN_IDS, by_id
+from entropy_sentinel.sources.logs.steps import entries_of
 
 _OWN = (
     *("request_id", "prompt", "prompt_token_ids", "prompt_logprobs", "outputs", "finished", "metrics", "lora_request"),
     *("encoder_prompt", "encoder_prompt_token_ids", "num_cached_tokens", "num_cache_creation_tokens", "model"),
     *("generated_text", "generated_tokens", "num_generated_tokens", "num_input_tokens", "logprobs", "finish_reason"),
-    *("kv_transfer_params", "ec_transfer_params", "prompt_token_id_logprobs"),
+    *("kv_transfer_params", "ec_transfer_params", "prompt_token_id_logprobs", "token_ids", "output_token_ids"),
 )
 
 
@@ -37,13 +40,24 @@ class VllmReader(Reader):
 
 
 def _of_ray(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the output in a row of Ray Data's LLM processor."""
+    """Return the output in a row of Ray Data's LLM processor, in whose rows users rename the text and the ids."""
+    text, steps = first(record, ROW_TEXTS) or "", record.get("logprobs")
+    token_ids = first(record, ROW_TOKEN_IDS)
     return {
-        "text": record["generated_text"],
-        "token_ids": record["generated_tokens"],
-        "logprobs": record.get("logprobs"),
+        "text": text,
+        "token_ids": _first_ids(steps, text) if token_ids is None and isinstance(steps, list) else token_ids,
+        "logprobs": steps,
         "finish_reason": record.get("finish_reason"),
     }
+
+
+def _first_ids(steps: list[Any], text: str) -> list[int]:
+    """Return the first token id of each step, which vLLM writes first if it was sampled; the text must confirm it."""
+    firsts: list[tuple[str, Any]] = [next(iter(by_id(step).items()), ("", {})) for step in steps]
+    texts = [entry.get("decoded_token") or "" if isinstance(entry, Mapping) else "" for _, entry in firsts]
+    if "".join(texts).strip() != text.strip() or not all(token_id.isdecimal() for token_id, _ in firsts):
+        raise InputError("`generated_tokens` is missing, so it is unknown which token of each step was sampled")
+    return [int(token_id) for token_id, _ in firsts]
 
 
 def _reply(output: Mapping[str, Any]) -> Reply:
@@ -51,7 +65,7 @@ def _reply(output: Mapping[str, Any]) -> Reply:
     logprobs, k = None, None
     text = storable(output.get("text") or "")
     if steps is not None:
-        steps = _unflattened(steps) if isinstance(steps, Mapping) else steps
+        steps = _unflattened(steps) if isinstance(steps, Mapping) else [by_id(step) for step in steps]
         if token_ids is None or len(token_ids) != len(steps):
             raise InputError("`logprobs` must have one step for each of `token_ids`")
         sampled = [
