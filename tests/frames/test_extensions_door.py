@@ -168,6 +168,8 @@ def test_an_extension_that_cannot_be_loaded_is_named_with_its_line(
         ("return {1: 2}", "mine/__init__.py:2", ("TypeError", "{1: 2}")),
         ("pass", "mine/__init__.py:2", ("TypeError", "None")),
         ("1 / 0", "mine/__init__.py:3", ("ZeroDivisionError",)),
+        ("exit(0)", "mine/__init__.py:3", ("SystemExit: exit(0)", "end the whole process")),
+        ("raise BaseException('b')", "mine/__init__.py:3", ("BaseException: b",)),
         ("import mine.inner", "mine/inner.py:1", ("ModuleNotFoundError", "'nothing_there'")),
     ],
 )
@@ -195,6 +197,8 @@ def test_what_is_no_package_is_refused(tmp_path: Path) -> None:
     assert failure(tmp_path, tmp_path / "bare", use=["bare"]).startswith(f"extension '{tmp_path / 'bare'}' was not")
     assert "no_such_module" in failure(tmp_path, "no_such_module")
     assert str(tmp_path / "absent") in failure(tmp_path, tmp_path / "absent")
+    for name in ("a" * 300, f"/{'b' * 300}"):
+        assert f"extension '{name}' was not loaded: " in failure(tmp_path, name)
     # As a module: a folder on Python's path is a package without a file.
     assert "__init__.py" in failure(tmp_path, path=(installed(tmp_path / "site", "bare", bare__in__x=""),))
 
@@ -265,10 +269,11 @@ def test_a_folder_with_the_name_of_a_part_of_the_package_is_refused(tmp_path: Pa
         ([f"a{os.pathsep}b/mine"], (f"a{os.pathsep}b/mine", f"'{os.pathsep}'")),
         (["."], ("contains the working folder",)),
         (["../work"], ("contains the working folder",)),
+        (["../../above"], ("contains the working folder",)),
     ],
 )
 def test_a_wrong_key_of_a_config_is_refused(tmp_path: Path, names: object, facts: tuple[str, ...]) -> None:
-    work = tmp_path / "work"
+    work = tmp_path / "above" / "work"
     for name in ("with spaces", "half-names", f"a{os.pathsep}b/mine"):
         (work / name).mkdir(parents=True)
         (work / name / "__init__.py").write_text(declaring("a"))

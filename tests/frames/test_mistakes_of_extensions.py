@@ -1,8 +1,9 @@
 """Mistakes that people make in an extension: what is said, and that nothing else is lost."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import polars as pl
 import pytest
@@ -17,21 +18,6 @@ from entropy_sentinel.judges.judge import Case, Verdict
 from entropy_sentinel.stages.label import label
 
 BROKEN = """
-def outputs():
-    from entropy_sentinel.monitor.showing.output import Output
-
-    def write(found, target):
-        return found.nothing
-
-    return {"track": Output("track", "Rows.", write)}
-
-
-def formats():
-    from entropy_sentinel.sources.logs.format import Format
-
-    return {"notes": Format("notes", "notes", "nothing", lambda: None, lambda record: record["note"] != "")}
-
-
 def signals():
     import polars as pl
     from entropy_sentinel.frames.signals import Family, Signal
@@ -41,29 +27,161 @@ def signals():
 
     return {"made": Family("made up", (Signal("made_up", "Made", "made up", "1"),), compute=compute)}
 """
+# An output, a format and a statistic, whose parts may be replaced by code that fails.
+PARTS = """
+{top}
+
+def outputs():
+    from entropy_sentinel.monitor.showing.output import Output
+
+    def write(found, target):
+        {write}
+
+    def check(target):
+        {check}
+
+    {outputs}
+    return {{"{output}": Output("{output}", "Rows.", write, check=check)}}
 
 
-@pytest.mark.slow
-def test_a_mistake_in_an_output_or_a_format_hides_no_alert(tmp_path: Path) -> None:
-    mine = extension(tmp_path / "mine", BROKEN)
-    log = log_file(tmp_path / "log.jsonl", [line(number, route="shop") for number in range(30)])
-    estimator = saved(tmp_path, "group-accuracy")
+def formats():
+    from entropy_sentinel.sources.logs.format import Container, Format
+    from entropy_sentinel.sources.logs.reader import Reader
+
+    class Notes(Reader):
+        def replies(self, record):
+            {replies}
+
+    def load():
+        {load}
+
+    def recognises(record):
+        {recognises}
+
+    def is_archive(begin):
+        {is_archive}
+
+    def records(stream, name, longest):
+        {records}
+
+    return {{"notes": Format("notes", "n", "n", load, recognises, containers=(Container(is_archive, records, ".n"),))}}
+
+
+def statistics():
+    import polars as pl
+    from entropy_sentinel.monitor.column import Statistic
+
+    def call(value):
+        {call}
+
+    each = {each}
+    return {{"odd": Statistic(name="odd", meaning="m", unit="1", each=each, heading="odd", flag={flag}, form={form})}}
+"""
+WORKING = dict.fromkeys(("top", "write", "check", "outputs", "is_archive", "call"), "pass")
+WORKING |= {"replies": "return []", "load": "return Notes", "recognises": "return False", "records": "yield"}
+WORKING |= {"output": "track", "each": "pl.col('n_tokens')", "flag": "''", "form": "'.0f'"}
+ENDS = "exit(0), which would end the whole process"
+
+
+class Run(NamedTuple):
+    """A run of the monitor with an extension: its file, and the line of its first part that is replaced."""
+
+    status: int
+    out: str
+    said: str
+    place: str
+    line: int
+
+    def says(self, text: str) -> bool:
+        """Whether standard error has a text with the places of the mistake filled in."""
+        return text.format(place=self.place, at=f"{self.place}:{self.line}") in self.said
+
+
+def monitored(folder: Path, **parts: str) -> Run:
+    """Run a monitor that alerts, with an output of an extension with these parts; its output is JSON."""
+    mine = extension(folder / "mine", PARTS.format(**WORKING | parts))
+    log = log_file(folder / "log.jsonl", [line(number, route="shop") for number in range(30)])
     code = f"""
-import contextlib, io, json
-from entropy_sentinel.commands.main import main
-said = io.StringIO()
+import contextlib, io, json, sys
+from entropy_sentinel.frames.errors import ConfigError
+out, said = io.StringIO(), io.StringIO()
 try:
-    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
-        call = ["monitor", {str(estimator)!r}, {str(log)!r}, "--by", "route", "--fail-below", "1"]
+    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(out):
+        from entropy_sentinel.commands.main import main
+        call = ["monitor", {str(saved(folder, "group-accuracy"))!r}, {str(log)!r}, "--fail-below", "1", "--json"]
         main([*call, "--track", "track.csv"])
     status = 0
 except SystemExit as ended:
     status = ended.code
-print(json.dumps([status, said.getvalue()]))
+except ConfigError as error:
+    status = 1
+    said.write(str(error))
+print(json.dumps([status, out.getvalue(), said.getvalue()]))
 """
-    status, said = printed(tmp_path, code, mine)
-    assert status == 4
-    assert f"--track: {mine / '__init__.py'}:6: AttributeError" in said
+    file = mine / "__init__.py"
+    [at] = [n for n, text in enumerate(file.read_text().split("\n"), 1) if next(iter(parts.values())) in text][:1]
+    return Run(*printed(folder, code, mine), str(file), at)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ({"write": "return found.nothing"}, "--track: {at}: AttributeError"),
+        ({"write": "exit(0)"}, f"--track: {{at}}: SystemExit: {ENDS}"),
+        ({"write": "raise OSError('no network')"}, "--track: OSError: no network"),
+        ({"recognises": "exit(0)"}, f"recognises failed: {{at}}: SystemExit: {ENDS}"),
+        ({"recognises": "return record['note']"}, "recognises failed: {at}: KeyError: 'note'"),
+        ({"is_archive": "exit(0)"}, f"recognises failed: {{at}}: SystemExit: {ENDS}"),
+        ({"top": "print('hello')", "outputs": "print('hello')", "write": "print('hello')"}, "hello\nhello\nhello"),
+    ],
+)
+def test_a_mistake_in_an_extension_hides_no_alert(tmp_path: Path, parts: dict[str, str], said: str) -> None:
+    run = monitored(tmp_path, **parts)
+    assert run.status == 4
+    assert json.loads(run.out)["alerts"][0]["kind"] == "below"
+    assert run.says(said)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ({"check": "exit(0)"}, f"ExtensionError: --track: check failed: {{at}}: SystemExit: {ENDS}"),
+        ({"load": "1 / 0", "recognises": "return True"}, "format 'notes': load failed: {at}: ZeroDivisionError"),
+        (
+            {"load": "return", "recognises": "return True"},
+            "load failed: mine ({place}): formats(): 'notes': TypeError: must",
+        ),
+        ({"replies": "exit(0)", "recognises": "return True"}, f"{{at}}: SystemExit: {ENDS}"),
+        ({"records": "yield exit(0)", "is_archive": "return True"}, f"records failed: {{at}}: SystemExit: {ENDS}"),
+        ({"each": "3"}, "mine ({place}): the statistic 'odd': `each` must be a Polars expression, was 3"),
+        (
+            {"each": "pl.col('text')"},
+            "'odd': `each` failed: mine ({place}): statistics(): 'odd': Invalid",
+        ),
+        ({"each": "pl.col('n_tokens').sum()"}, "'odd': ValueError: must have a value for each of 30 responses, had 1"),
+        ({"call": "exit(0)", "each": "pl.col('n_tokens').map_elements(call, pl.Int64)"}, "{at}: SystemExit: exit(0"),
+        ({"form": "'%d items'"}, "mine ({place}): the statistic 'odd': `form` must be a format of numbers"),
+        ({"flag": "3"}, "mine ({place}): statistics(): 'odd': `flag` must be of type str, was 3"),
+        (
+            {"output": "class"},
+            "mine ({place}): the output 'class' needs another name, because it is a keyword",
+        ),
+    ],
+)
+def test_a_mistake_that_stops_a_monitor_names_the_extension(tmp_path: Path, parts: dict[str, str], said: str) -> None:
+    run = monitored(tmp_path, **parts)
+    assert (run.status, run.out) == (1, "")
+    assert run.says(said)
+
+
+@pytest.mark.slow
+def test_a_function_that_declares_cannot_end_a_monitor(tmp_path: Path) -> None:
+    """Without its output, there is no option `--track`, which is a usage error."""
+    run = monitored(tmp_path, outputs="exit(0)")
+    assert run.status == 2
+    assert run.says(f"extension 'mine': outputs() failed: {{at}}: SystemExit: {ENDS}")
 
 
 def test_a_mistake_in_a_family_of_signals_is_told_with_its_place(tmp_path: Path) -> None:
@@ -78,7 +196,7 @@ except Exception as error:
     print(json.dumps([type(error).__name__, str(error)]))
 """
     kind, message = printed(tmp_path, code, mine)
-    assert kind == "InputError"
+    assert kind == "ExtensionError"
     assert message.startswith(f"signals/made: compute failed: {mine / '__init__.py'}:")
 
 

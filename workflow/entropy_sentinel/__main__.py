@@ -13,7 +13,9 @@ def main() -> None:
         from entropy_sentinel.commands import main as commands  # the import takes a second
     except ConfigError as error:
         # Subcommands are declared wrongly by an extension.
-        sys.exit(f"{type(error).__name__}: {error}")
+        from entropy_sentinel.frames.printable import printable
+
+        sys.exit(printable(f"{type(error).__name__}: {error}"))
 
     signal.signal(signal.SIGINT, signal.default_int_handler)
     commands.main()

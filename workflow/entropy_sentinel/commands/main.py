@@ -17,6 +17,7 @@ from entropy_sentinel.commands.help import Command, CommandGroup
 from entropy_sentinel.frames import extensions
 from entropy_sentinel.frames.entries import is_own, place_of
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError
+from entropy_sentinel.frames.guard import guard_command
 from entropy_sentinel.frames.printable import printable
 from entropy_sentinel.frames.secrets import without_keys
 
@@ -40,6 +41,8 @@ app = typer.Typer(
 
 def _add(to: typer.Typer, name: str, command: Callable[..., None] | typer.Typer) -> None:
     section = _LOGS if name in _OF_LOGS else _STUDIES
+    if not isinstance(command, typer.Typer) and is_own("commands", name):
+        command = guard_command(command)
     if isinstance(command, typer.Typer):
         to.add_typer(command, name=name, rich_help_panel=section)
     else:

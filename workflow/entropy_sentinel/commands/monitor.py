@@ -124,23 +124,22 @@ def _status(result: "Monitored", has_failures: bool) -> int:
 
 def _failures(result: "Monitored", targets: dict[str, Any]) -> Iterator[str]:
     """Write or send the result to all targets; yield an error for each that failed, and continue with the next."""
-    from entropy_sentinel.frames.entries import is_own, place_of
+    from entropy_sentinel.frames.entries import is_own
     from entropy_sentinel.frames.errors import EntropySentinelError
-    from entropy_sentinel.frames.loading import failed
+    from entropy_sentinel.frames.guard import ExtensionError, print_to_stderr
     from entropy_sentinel.frames.printable import one_line
 
     for name, target in targets.items():
         if target is not None:
             try:
-                OUTPUTS[name].write(result, target)
+                with print_to_stderr():
+                    OUTPUTS[name].write(result, target)
+            except ExtensionError as error:
+                yield one_line(str(error))
             except (EntropySentinelError, OSError) as error:
-                # Errors about a file name the file.
-                yield one_line(f"{'' if OUTPUTS[name].is_file else f'--{name}: '}{type(error).__name__}: {error}")
-            except Exception as error:
-                # A mistake in an extension's output must not hide an alert.
-                if is_own("outputs", name):
-                    raise
-                yield one_line(failed(f"--{name}", error, place_of("outputs", name)))
+                # Errors of the package about a file name the file.
+                names_file = OUTPUTS[name].is_file and is_own("outputs", name)
+                yield one_line(f"{'' if names_file else f'--{name}: '}{type(error).__name__}: {error}")
 
 
 def _checked(targets: dict[str, Any], inputs: list[Path], logs: list[str], state: Path | None) -> list[str | Path]:

@@ -15,6 +15,7 @@ from pydantic.fields import FieldInfo
 
 from entropy_sentinel.frames import extensions
 from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError, InputError
+from entropy_sentinel.frames.guard import print_to_stderr
 from entropy_sentinel.frames.options import Options, Panel, choices, in_order, is_list, meaning, shown
 from entropy_sentinel.frames.printable import one_line
 from entropy_sentinel.sources.logs.catalogue import SUFFIXES
@@ -142,13 +143,14 @@ def headline(verdict: str, scope: str) -> None:
 
 @contextlib.contextmanager
 def working(on: str) -> Iterator[None]:
-    """Say on a terminal what a block works on, if it takes longer than PATIENCE_S."""
+    """Say on a terminal what a block works on, if it takes longer than PATIENCE_S; what it prints goes to stderr."""
     timer = threading.Timer(PATIENCE_S, lambda: typer.echo(f"{on} ...", err=True))
     timer.daemon = True
     if sys.stderr.isatty():
         timer.start()
     try:
-        yield
+        with print_to_stderr():
+            yield
     finally:
         timer.cancel()
 

@@ -27,6 +27,7 @@ from entropy_sentinel.estimators.family import EstimatorFamily
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames import entries, extensions
 from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.frames.guard import guard
 from entropy_sentinel.signals.catalogue import SIGNALS
 
 __all__ = [
@@ -119,7 +120,8 @@ def module_of(name: str) -> ModuleType:
     """
     family = family_of(name)
     try:
-        module = family.load()
+        with guard(_KIND, family.name, f"estimator '{name}': `load` of its family failed", (ModuleNotFoundError,)):
+            module = family.load()
     except ModuleNotFoundError as error:
         advice = f"the extension {_declared_in(family)} imports it"
         if entries.is_own(_KIND, family.name):

@@ -10,10 +10,11 @@ import numpy as np
 import polars as pl
 from threadpoolctl import ThreadpoolController
 
-from entropy_sentinel.estimators.catalogue import module_of
+from entropy_sentinel.estimators.catalogue import family_of, module_of
 from entropy_sentinel.estimators.estimator import CannotFit, Estimator, FitFailure
 from entropy_sentinel.estimators.settings import Fitting
 from entropy_sentinel.features.catalogue import FEATURES
+from entropy_sentinel.frames.guard import guard
 from entropy_sentinel.signals.catalogue import SIGNALS
 from entropy_sentinel.statistics.numbers import Names, Numbers
 
@@ -198,7 +199,9 @@ class TrainingRows:
         """Return the estimator of this name, fitted once; or the reason why it cannot be fitted on these rows."""
         if name not in self._fitted:
             try:
-                self._fitted[name] = module_of(name).fit(name, self)
+                module = module_of(name)
+                with guard("estimators", family_of(name).name, f"estimator '{name}': fit failed", (CannotFit,)):
+                    self._fitted[name] = module.fit(name, self)
             except CannotFit as error:
                 self._fitted[name] = FitFailure(name, str(error))
         return self._fitted[name]

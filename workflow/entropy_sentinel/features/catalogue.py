@@ -103,6 +103,8 @@ def _catalogue() -> dict[str, Feature]:
         # The name becomes part of estimator names, and so of file names.
         if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
             raise ConfigError(f"{where}: a feature's name must be like `a_name`, was '{name}'")
+        if not isinstance(features[name].expression, pl.Expr):
+            raise ConfigError(f"{where}: the feature '{name}' must have a Polars expression")
         if name in TAKEN:
             raise ConfigError(f"{where}: the feature '{name}' needs another name: it is another column of a response")
     return features

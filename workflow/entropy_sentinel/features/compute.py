@@ -14,6 +14,7 @@ from entropy_sentinel.features.tokens import ROUNDING, token_lists
 from entropy_sentinel.features.zero_logprobs import exclude_zero_logprobs
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import CUT_OFF, GENERATIONS, REFUSED, UNUSABLE, top_k_of
+from entropy_sentinel.frames.guard import guard
 from entropy_sentinel.frames.response import RESPONSE
 
 # No sampler draws a response whose tokens have a mean probability below exp(-50). Its perplexity, about 1e22, is also
@@ -108,7 +109,15 @@ def _parts(traces: pl.DataFrame) -> Iterator[pl.DataFrame]:
 def _features_of(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame:
     k = "top_k_returned" if "top_k_returned" in traces.columns else pl.lit(top_k_of(traces.schema))
     computed = {name: feature.expression.cast(pl.Float64) for name, feature in (CATALOGUE | EXTRAS).items()}
-    values = token_lists(traces, vocabulary).select(**computed, **_facts())
+    lists = token_lists(traces, vocabulary)
+    try:
+        values = lists.select(**computed, **_facts())
+    except (Exception, pl.exceptions.PanicException):
+        for name in computed:  # say which extension's feature fails
+            if name in CATALOGUE:
+                with guard("features", name, f"feature '{name}': its expression failed"):
+                    lists.select(computed[name])
+        raise
     return (
         pl.concat([traces.select(*IDENTITY, UNUSABLE, _k=k), values], how="horizontal")
         .with_columns(cut_off=CUT_OFF, reason=_reason())

@@ -1,5 +1,6 @@
 """The entries of a catalogue, as the package and its extensions declare them, checked."""
 
+from dataclasses import fields, is_dataclass
 from typing import Any, Protocol, TypeVar
 
 from entropy_sentinel.frames import extensions
@@ -38,7 +39,17 @@ def declared_values(kind: str, expected: type[Value]) -> dict[str, Value]:
         if not isinstance(value, expected):
             must = f"{expected.__module__}.{expected.__qualname__}"
             raise ConfigError(f"{place_of(kind, name)} must be of type {must}, was of type {type(value).__name__}")
+        _check_fields(value, place_of(kind, name))
     return found
+
+
+def _check_fields(declared: Any, place: str) -> None:
+    """Raise ConfigError for a text, number or truth value of a declaration that is of another type."""
+    for field in fields(declared) if is_dataclass(declared) else ():
+        value = getattr(declared, field.name)
+        if field.type in (str, int, bool) and type(value) is not field.type:
+            must = getattr(field.type, "__name__", field.type)
+            raise ConfigError(f"{place}: `{field.name}` must be of type {must}, was {value!r:.100}")
 
 
 def declared_classes(kind: str, base: type[Value]) -> dict[str, type[Value]]:

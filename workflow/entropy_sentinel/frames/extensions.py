@@ -14,8 +14,10 @@ folders, separated as in PATH. Jobs and processes inherit the variable. Catalogu
 imported, so a module that declares imports them only inside its functions.
 """
 
+import contextlib
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib import import_module
@@ -88,6 +90,11 @@ def folder_of(kind: str, name: str) -> Path:
     return file_of(_declared(kind)[name][1]).parent
 
 
+def home_of(kind: str, name: str) -> Path:
+    """Return the folder of the outermost package that has the module that declares `name`."""
+    return file_of(outermost(_declared(kind)[name][1])).parent
+
+
 def place_of(kind: str, name: str) -> str:
     """Return the module that declares `name`, and its file, for an error: `mine (/home/me/mine/__init__.py)`."""
     return _place(_declared(kind)[name][1])
@@ -150,12 +157,12 @@ def use(names: Any) -> None:
 
 def _given() -> list[str]:
     names = filter(None, os.environ.get(VARIABLE, "").split(os.pathsep))
-    return [os.path.abspath(name) if Path(name).is_dir() else name for name in names]
+    return [os.path.abspath(name) if os.path.isdir(name) else name for name in names]
 
 
 def _usable(name: str) -> str:
     """Return the absolute path of a folder, or the name of a module as it is; raise ConfigError for anything else."""
-    if not name or not Path(name).is_dir():
+    if not name or not os.path.isdir(name):  # false also for a text that is too long for a path
         if re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", name) and not name.endswith(".py"):
             return name
         raise ConfigError(f"extensions: must be a folder or the name of a module, was '{name}', which is not a folder")
@@ -192,10 +199,13 @@ def _declared(kind: str) -> dict[str, tuple[Any, ModuleType]]:
 def _returned(module: ModuleType, function: Callable[[], Any], problems: list[str]) -> Mapping[str, Any]:
     """Return what a function of a module returns; empty if it fails, which becomes one of `problems`."""
     try:
-        values: Any = function()
+        with contextlib.redirect_stdout(sys.stderr):  # a command's output may be JSON
+            values: Any = function()
         if not isinstance(values, Mapping) or not all(isinstance(name, str) for name in values):
             raise TypeError(f"must return a dict by name, returned {values!r:.100}")
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # also SystemExit, which would end the process with its status
         if module.__name__.partition(".")[0] == PACKAGE:
             raise
         what = f"extension '{module.__name__}': {function.__name__}() failed"
@@ -216,11 +226,14 @@ def _loaded() -> Loaded:
     hidden = []
     for name in names:
         try:
-            top, modules = checked(loaded_from(name, KINDS), KINDS)
+            with contextlib.redirect_stdout(sys.stderr):
+                top, modules = checked(loaded_from(name, KINDS), KINDS)
         except PartialError:
             # Its import, which waits for this one, fails with the error.
             raise ImportError(CIRCLE) from None
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             if isinstance(error, NameTakenError):
                 hidden.append(Path(name))
             loaded.failures.append(failed(f"extension '{name}' was not loaded", error, name))

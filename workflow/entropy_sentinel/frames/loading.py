@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 _PACKAGE = Path(__file__).parents[1]
+_LONGEST = 1000
 CIRCLE = (
     f"a catalogue of {_PACKAGE.name} needs the extension's declarations before it can be imported; import it inside "
     "the functions that declare, or inside functions that they do not call"
@@ -75,8 +76,11 @@ def checked(extension: Extension, kinds: Collection[str]) -> Extension:
     return extension
 
 
-def failed(what: str, error: BaseException, place: str) -> str:
-    """Return a line about what failed in an extension, with the last line of its code that ran, or else `place`."""
+def failed(what: str, error: BaseException, place: str, folder: Path | None = None) -> str:
+    """Return a line about what failed in an extension, with the last line of its code that ran, or else `place`.
+
+    Its code is in `folder`, or else where the first line outside the package is.
+    """
     lines = []
     trace = error.__traceback__
     while trace is not None:
@@ -87,13 +91,15 @@ def failed(what: str, error: BaseException, place: str) -> str:
     # The package's own lines come first where it calls a function of the extension.
     called = list(dropwhile(lambda step: step[0].startswith(f"{_PACKAGE}{os.sep}"), rest))
     rest = called or rest
-    home = f"{os.path.dirname(rest[0][0])}{os.sep}" if rest else ""
+    home = f"{folder or (os.path.dirname(rest[0][0]) if rest else '')}{os.sep}"
     own = [f"{path}:{line}" for path, line in rest if path.startswith(home)]
     if isinstance(error, SyntaxError) and error.filename:
         own = [f"{error.filename}:{error.lineno}"]
-    text = str(error)
+    text = " ".join(str(error).split())[:_LONGEST]
     if f"partially initialized module '{_PACKAGE.name}" in text:
         text = f"{text}; {CIRCLE}"
+    if isinstance(error, SystemExit):
+        text = f"exit({text}), which would end the whole process; raise an error instead"
     where = own[-1] if own else getattr(error, "path", None) or place
     return f"{what}: {where}: {type(error).__name__}: {text}"
 

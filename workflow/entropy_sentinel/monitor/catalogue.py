@@ -7,6 +7,8 @@ read the catalogue. The statistics of extensions follow the share of truncated r
 import re
 from collections import Counter
 
+import polars as pl
+
 from entropy_sentinel.frames import extensions
 from entropy_sentinel.frames.entries import declared
 from entropy_sentinel.frames.errors import ConfigError
@@ -100,9 +102,12 @@ def _checked() -> dict[str, SliceColumn]:
     kept = Counter(statistic.kept_as for statistic in _DECLARED.values())
     counts = [name for name, statistic in _DECLARED.items() if not statistic.of]
     for statistic in _OTHERS:
-        place = f"{extensions.module_of('statistics', statistic.name)}: the statistic '{statistic.name}'"
+        place = f"{extensions.place_of('statistics', statistic.name)}: the statistic '{statistic.name}'"
         if not re.fullmatch(r"[a-z][a-z0-9_]*", statistic.name):
             raise ConfigError(f"{place} must have a name like `a_name`")
+        if not isinstance(statistic.each, pl.Expr):
+            raise ConfigError(f"{place}: `each` must be a Polars expression, was {statistic.each!r:.100}")
+        _check_form(statistic, place)
         if statistic.name in taken:
             raise ConfigError(f"{place} needs another name: it is another column of rows or states")
         if kept[statistic.kept_as] > 1:
@@ -113,6 +118,16 @@ def _checked() -> dict[str, SliceColumn]:
         if statistic.of and statistic.of not in counts:
             raise ConfigError(f"{place}: `of` must be one of {', '.join(counts)}, was '{statistic.of}'")
     return {column.name: column for column in _COLUMNS}
+
+
+def _check_form(statistic: Statistic, place: str) -> None:
+    """Raise ConfigError if tables cannot show numbers in the format of a statistic."""
+    try:
+        format(1 if statistic.name.startswith("n_") and not statistic.of else 0.5, statistic.form)
+    except (ValueError, TypeError):
+        raise ConfigError(
+            f"{place}: `form` must be a format of numbers, such as '.1%' or '.0f', was {statistic.form!r:.100}"
+        ) from None
 
 
 CATALOGUE = _checked()

@@ -5,9 +5,8 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.entries import is_own, place_of
-from entropy_sentinel.frames.errors import ConfigError, EntropySentinelError, InputError
-from entropy_sentinel.frames.loading import failed
+from entropy_sentinel.frames.errors import ConfigError, InputError
+from entropy_sentinel.frames.guard import guard
 from entropy_sentinel.signals.catalogue import FAMILIES, FAMILY_OF, SIGNALS, TOKENS, rules_of
 
 
@@ -19,12 +18,8 @@ def compute_signals(family: str, traces: pl.LazyFrame, **settings: Any) -> tuple
     """
     compute = FAMILIES[family].compute
     assert compute is not None  # only `tokens` has none
-    try:
+    with guard("signals", family, f"signals/{family}: compute failed"):
         result = compute(traces, **settings)
-    except Exception as error:
-        if is_own("signals", family) or isinstance(error, EntropySentinelError):
-            raise
-        raise InputError(failed(f"signals/{family}: compute failed", error, place_of("signals", family))) from error
     values, facts = result if isinstance(result, tuple) else (result, {})
     n_rows = traces.select(pl.len()).collect().item()
     if len(values) != n_rows:

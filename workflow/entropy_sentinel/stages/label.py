@@ -16,6 +16,7 @@ from entropy_sentinel.frames.contract import read_provenance
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import whole_file
 from entropy_sentinel.frames.generation import CUT_OFF, GENERATIONS
+from entropy_sentinel.frames.guard import guard
 from entropy_sentinel.frames.label import LABELS, NO_REFERENCE
 from entropy_sentinel.frames.response import SAMPLE
 from entropy_sentinel.judges.catalogue import KINDS
@@ -132,7 +133,9 @@ def write_exchanges(exchanges: list[dict[str, Any]], output: str) -> None:
 
 def make_judge(settings: JudgeSettings) -> Judge:
     """Return the judge that the settings name; the config has checked its kind."""
-    return KINDS[settings["kind"]].load()(settings)
+    kind = settings["kind"]
+    with guard("judges", kind, f"judge '{kind}' cannot be made"):
+        return KINDS[kind].load()(settings)
 
 
 def label(

@@ -4,13 +4,20 @@ The command has an option for each output, and the workflow writes the `files` o
 this package's own.
 """
 
+import keyword
 import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from entropy_sentinel.frames import extensions
-from entropy_sentinel.frames.entries import declared
+from entropy_sentinel.frames.entries import declared, is_own
 from entropy_sentinel.frames.errors import ConfigError
+from entropy_sentinel.frames.guard import guard, guard_function
 from entropy_sentinel.monitor.settings import MonitorOptions
 from entropy_sentinel.monitor.showing.output import Output
+
+if TYPE_CHECKING:
+    from entropy_sentinel.monitor.result import Monitored
 
 # The command's other options and arguments.
 _TAKEN = {*MonitorOptions.model_fields, "estimator", "logs", "state", "json", "help"}
@@ -19,11 +26,30 @@ _TAKEN = {*MonitorOptions.model_fields, "estimator", "logs", "state", "json", "h
 def _checked(outputs: dict[str, Output]) -> dict[str, Output]:
     """Return the outputs; raise ConfigError for a name that cannot be an option's."""
     for name in outputs:
-        if not re.fullmatch(r"[a-z][a-z0-9]*", name) or name in _TAKEN:
-            where = extensions.module_of("outputs", name)
-            problem = f"`--{name}` is another option" if name in _TAKEN else "it must be a word in lower case"
+        problem = ""
+        if not re.fullmatch(r"[a-z][a-z0-9]*", name):
+            problem = "it must be a word in lower case"
+        elif name in _TAKEN:
+            problem = f"`--{name}` is another option"
+        elif keyword.iskeyword(name):
+            problem = "it is a keyword of Python"
+        if problem:
+            where = extensions.place_of("outputs", name)
             raise ConfigError(f"{where}: the output '{name}' needs another name, because {problem}")
-    return outputs
+    return {name: _guarded(output) for name, output in outputs.items()}
+
+
+def _guarded(output: Output) -> Output:
+    """Return an output whose functions name the extension if they fail; one of the package's stays as it is."""
+    if is_own("outputs", output.name):
+        return output
+
+    def write(result: "Monitored", target: Any) -> None:
+        with guard("outputs", output.name, f"--{output.name}", (OSError,)):
+            output.write(result, target)
+
+    check = guard_function("outputs", output.name, f"--{output.name}: check failed", output.check)
+    return replace(output, write=write, check=check)
 
 
 OUTPUTS: dict[str, Output] = _checked(declared("outputs", Output))

@@ -1,6 +1,7 @@
 """Sums over the responses of a slice; the sums of a log's parts add up to the sums of the whole."""
 
 from collections.abc import Container, Sequence
+from functools import cache, partial
 from itertools import combinations_with_replacement
 from typing import Any, NamedTuple
 
@@ -12,6 +13,8 @@ from entropy_sentinel.estimators.familiarity import Familiarity
 from entropy_sentinel.estimators.support import Support
 from entropy_sentinel.estimators.training import one_thread
 from entropy_sentinel.features.buckets import COLUMN, KIND, counts_of
+from entropy_sentinel.frames.entries import is_own
+from entropy_sentinel.frames.guard import guard
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.catalogue import LISTS, STATISTICS
 from entropy_sentinel.monitor.column import Statistic
@@ -19,6 +22,7 @@ from entropy_sentinel.monitor.reading.inputs import BY, NUMBER
 from entropy_sentinel.signals.catalogue import SIGNALS
 from entropy_sentinel.statistics.quantiles import N_BINS, bins_of, quantile
 
+_is_own = cache(partial(is_own, "statistics"))
 _PLACES = {name: place for place, name in enumerate(STATISTICS)}
 # Largest number of slices and windows in memory while a file is read: about 30 MB of histograms.
 HELD = 20_000
@@ -261,14 +265,31 @@ def _counts_of_numbers(frame: pl.DataFrame, groups: np.ndarray, n: int) -> np.nd
 
 def of_each(frame: pl.DataFrame) -> list[np.ndarray]:
     """Return the values of each statistic for the responses, (n,), in a frame of `inputs`."""
-    numbers = {name: statistic.each.cast(pl.Float64).fill_null(0.0) for name, statistic in STATISTICS.items()}
-    columns = frame.select(**numbers)
+    columns = frame.select(**{name: _number_of(statistic) for name, statistic in STATISTICS.items() if _is_own(name)})
+    further = [_values_of(statistic, frame) for name, statistic in STATISTICS.items() if not _is_own(name)]
+    columns = columns.with_columns(further)
     values = []
     for name, statistic in STATISTICS.items():
         # Responses that do not count in the denominator do not count in the numerator.
         column = columns[name] * columns[statistic.of] if statistic.of else columns[name]
         values.append(column.to_numpy())
     return values
+
+
+def _number_of(statistic: Statistic) -> pl.Expr:
+    return statistic.each.cast(pl.Float64).fill_null(0.0)
+
+
+def _values_of(statistic: Statistic, frame: pl.DataFrame) -> pl.Series:
+    """Return the values of an extension's statistic, (n,); raise ExtensionError if it cannot be computed."""
+    what = f"the statistic '{statistic.name}': `each` failed"
+    with guard("statistics", statistic.name, what):
+        values = frame.select(_number_of(statistic).alias(statistic.name)).to_series()
+        if not statistic.each.meta.root_names():  # a constant
+            return frame.select(pl.repeat(values[0], len(frame)).alias(statistic.name)).to_series()
+        if len(values) != len(frame):
+            raise ValueError(f"must have a value for each of {len(frame)} responses, had {len(values)}")
+        return values
 
 
 class Accumulator:

@@ -9,11 +9,13 @@ import numpy as np
 import polars as pl
 
 from entropy_sentinel.frames.errors import InputError, with_urls
+from entropy_sentinel.frames.loading import failed
 from entropy_sentinel.sources.logs.record import BadRecord
 from entropy_sentinel.sources.logs.selection import LeftOut
 
-# Any error that a record causes in a reader or a library; libraries in Rust raise their own panics.
-ANY_ERROR = (Exception, pl.exceptions.PanicException)
+# Any error that a record causes in a reader or a library: libraries in Rust raise their own panics, and a reader of an
+# extension may call `exit()`.
+ANY_ERROR = (Exception, SystemExit, pl.exceptions.PanicException)
 Rows = TypeVar("Rows", list[Any], np.ndarray)
 # The note about responses without an id that may be in the logs twice.
 EQUAL = "responses without an id that equal an earlier one; all count: if exports overlap, give one of them"
@@ -65,6 +67,8 @@ def reason_of(error: BaseException) -> str:
         return str(error)
     if isinstance(error, KeyError):
         return f"{error} is missing, but its format requires it"
+    if isinstance(error, SystemExit):
+        return failed("its reader ended", error, "an extension")
     return f"does not match its format: {' '.join(str(error).split()) or type(error).__name__}"[:300]
 
 
