@@ -15,6 +15,7 @@ import entropy_sentinel as es
 import entropy_sentinel.monitor.alerting.drops as module
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.frames.errors import ConfigError, InputError
+from entropy_sentinel.monitor.result import alert_line
 from entropy_sentinel.monitor.running import remember
 from entropy_sentinel.monitor.showing.files import metrics
 from entropy_sentinel.monitor.showing.webhook import message
@@ -151,6 +152,31 @@ def test_an_acknowledgement_that_cannot_be_read_names_its_line(nights: Nights, l
     known.write_text(f"drop a 2026-11-09\n\n{line}\n")
     with pytest.raises(InputError, match=rf"known.txt, line 3: must be KIND SLICE DATE.*was '{line}'"):
         es.monitor(nights.estimator, str(nights.folder / "*-*.parquet"), by=["route"], acknowledged=known)
+
+
+# Slices whose names an outsider would not expect, as outputs show them.
+NAMES = {
+    "a": "a",
+    " a ": '" a "',
+    "": '""',
+    "-": '"-"',
+    '" a "': r'"\" a \""',
+    "x y": "x y",
+    "a\u2028b": "a\N{REPLACEMENT CHARACTER}b",
+}
+
+
+@pytest.mark.parametrize("route", NAMES)
+def test_every_slice_can_be_acknowledged(nights: Nights, route: str) -> None:
+    """By the name that the alert's line has, also in a file of a Windows editor."""
+    rows = traffic(60, seed=3).with_columns(route=pl.lit(route), time=BEGIN)
+    options: dict[str, Any] = {"by": ["route"], "fail_below": 0.999}
+    (alert,) = es.monitor(nights.estimator, rows, **options).alerts
+    assert alert_line(alert).startswith(f"ALERT {NAMES[route]}: ")
+    known = nights.folder / "known.txt"
+    known.write_bytes(b"\xef\xbb\xbf" + f"below {NAMES[route]} 2099-11-02\r\n".encode())
+    (alert,) = es.monitor(nights.estimator, rows, **options, acknowledged=known).alerts
+    assert alert["acknowledged"]
 
 
 def test_reminders(nights: Nights) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from entropy_sentinel.frames.database import DatabaseKind, begin
+from entropy_sentinel.frames.database import DatabaseKind, begin, check_size
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.frames.locks import take
 
@@ -130,6 +130,7 @@ class Ledger:
         try:
             if path is not None:
                 Path(path).parent.mkdir(parents=True, exist_ok=True)
+                check_size(path, LEDGER)
             # Any thread may use it, one at a time.
             self._file = sqlite3.connect(
                 path or ":memory:", timeout=_TURN_S, isolation_level=None, check_same_thread=False

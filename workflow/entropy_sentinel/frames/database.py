@@ -1,5 +1,6 @@
 """SQLite files of this package, marked so that another program's file is never overwritten."""
 
+import os
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,12 @@ class DatabaseKind:
     application: int
     version: int
     tables: str
+
+
+def check_size(path: str | Path | None, kind: DatabaseKind) -> None:
+    """Raise InputError for a file of one byte, which SQLite would treat as empty and overwrite."""
+    if path is not None and os.path.isfile(path) and os.path.getsize(path) == 1:
+        raise InputError(f"{path}: must be {kind.name} or a new file, was another file; name another path")
 
 
 def begin(file: sqlite3.Connection, path: str | Path, kind: DatabaseKind) -> None:

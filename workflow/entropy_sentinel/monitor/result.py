@@ -1,5 +1,6 @@
 """The result of a monitor, its table of slices, and the sentences at the start of every output."""
 
+import json
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -251,16 +252,26 @@ def _errors(row: Row) -> str:
 
 
 def slice_name(values: Iterable[Any]) -> str:
-    """Return a slice's name: its values, with - for a missing value and "-" (in quotes) for a value that is a dash."""
-    names = []
-    for value in values:
-        if value is None:
-            names.append("-")
-        elif value == "-":
-            names.append('"-"')
-        else:
-            names.append(one_line(str(value)))
-    return ", ".join(names)
+    """Return a slice's name: its values, with - for a missing value.
+
+    A value that could be mistaken for another is in quotes, as in JSON: an empty one, a dash, one with white space at
+    an end, and the quoted form of such a value.
+    """
+    return ", ".join("-" if value is None else _value_name(str(value)) for value in values)
+
+
+def _value_name(value: str) -> str:
+    return one_line(json.dumps(value, ensure_ascii=False) if _needs_quotes(value) else value)
+
+
+def _needs_quotes(value: str) -> bool:
+    if value in ("", "-") or value != value.strip():
+        return True
+    try:
+        unquoted = json.loads(value) if value.startswith('"') else None
+    except ValueError:
+        return False
+    return isinstance(unquoted, str) and _needs_quotes(unquoted)
 
 
 def shown_rows(result: Monitored) -> list[tuple[str, pl.DataFrame]]:

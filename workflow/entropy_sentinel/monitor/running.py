@@ -18,7 +18,7 @@ from entropy_sentinel.frames.urls import file_name
 from entropy_sentinel.monitor.alerting.alerts import Alerts, Memory, alerts_of
 from entropy_sentinel.monitor.alerting.drops import SliceDrop, n_slices_tested, slice_drops
 from entropy_sentinel.monitor.alerting.spells import Spell, spells_of_drops, spells_of_rows, stale_spells
-from entropy_sentinel.monitor.alerting.told import acknowledged, as_rows, of_rows
+from entropy_sentinel.monitor.alerting.told import acknowledged, as_rows
 from entropy_sentinel.monitor.estimating.estimates import Estimates
 from entropy_sentinel.monitor.joining import Estimators, Part, is_of_model, joined, parts_of
 from entropy_sentinel.monitor.labelling.labelled import LAST_LABELLED, LabelledResponses
@@ -32,7 +32,8 @@ from entropy_sentinel.monitor.showing.behind import behind
 from entropy_sentinel.monitor.summing.collecting import Collector
 from entropy_sentinel.monitor.summing.merging import NEWEST_WINDOWS, MergedSums, merge, newest_windows, recent
 from entropy_sentinel.monitor.summing.state import State
-from entropy_sentinel.monitor.summing.state_file import opened
+from entropy_sentinel.monitor.summing.state_file import PROGRESS, opened
+from entropy_sentinel.monitor.summing.sums import n_values
 from entropy_sentinel.monitor.unwatched_traffic import WatchedState, add_unwatched
 from entropy_sentinel.sources.logs.models import bare
 from entropy_sentinel.verbs.inputs import is_table, labels_table
@@ -265,7 +266,7 @@ def _collected(
     saved, checksum = loaded(estimator, path)
     given = sources(logs, reading, path, saved.signals)
     whose = {"estimator": saved.estimator.name, "checksum": checksum, "reading": reading.as_dict()}
-    with State.opened(None if path is None else Path(path), whose) as state:
+    with State.opened(None if path is None else Path(path), whose, n_values(saved.estimator)) as state:
         collector = Collector(saved, reading, state, path is not None, single, watched_models)
         collector.read_files(given)
         file = "" if isinstance(estimator, SavedEstimator) else file_name(estimator).partition(".")[0]
@@ -368,7 +369,7 @@ class _EstimatorRun:
             newest = _real_times(looks, settings.zone)
         told = None
         if self.path is not None:
-            told = {key: alert for key, alert in of_rows(self.state.told).items() if key[0] != UNWATCHED}
+            told = {key: alert for key, alert in self.state.reported_alerts.items() if key[0] != UNWATCHED}
         memory = Memory(newest, told, acknowledged(settings.acknowledged), settings.remind)
         return alerts_of(spells, by, memory, enough_by_slice)
 
@@ -503,8 +504,8 @@ def remember(result: Monitored) -> None:
         try:
             with opened(path) as file:
                 if path in result.told:
-                    file.put_told(result.told[path])
+                    file.put_alerts(result.told[path])
                 if path in result.progress:
-                    file.put_progress(result.progress[path])
+                    file.put_record(PROGRESS, result.progress[path])
         except EntropySentinelError as error:
             log.warning("the next run will report the same alerts again: %s", error)

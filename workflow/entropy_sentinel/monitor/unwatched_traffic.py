@@ -12,7 +12,7 @@ import polars as pl
 from entropy_sentinel.features.remedies import remedy_of
 from entropy_sentinel.monitor.alerting.alerts import Memory, alerts_of
 from entropy_sentinel.monitor.alerting.spells import Spell
-from entropy_sentinel.monitor.alerting.told import Key, ReportedAlert, acknowledged, as_rows, of_rows
+from entropy_sentinel.monitor.alerting.told import Key, ReportedAlert, acknowledged, as_rows
 from entropy_sentinel.monitor.alerting.unwatched import (
     ROW,
     Progress,
@@ -44,6 +44,15 @@ class WatchedState:
     state: State
     path: Path | None
     merged: MergedSums | None
+
+    @property
+    def progress(self) -> Progress | None:
+        """Return what earlier runs recorded about the newest responses; null for the first run."""
+        content = self.state.progress
+        try:
+            return None if content is None else Progress.of_list(content)
+        except (ValueError, TypeError):
+            raise self.state.damaged("the record of the newest responses has another form") from None
 
     def traffic(self, settings: MonitorOptions, models: Sequence[str]) -> Traffic:
         """Return all responses by window, and those that are not watched."""
@@ -126,8 +135,7 @@ def _late_windows(
     lasting = [state for state in states if state.path is not None]
     if not lasting:
         return missing if given is not None else []
-    content = next((found for state in lasting if (found := state.state.progress) is not None), None)
-    before = None if content is None else Progress.of_list(content)
+    before = next((found for state in lasting if (found := state.progress) is not None), None)
     progress = next_progress(len(later), newest, now, before).as_list()
     result.progress.update({state.path: progress for state in lasting if state.path is not None})
     return missing if is_late(len(later), newest, settings.window, now, before) else []
@@ -144,7 +152,7 @@ def _add_alerts(
     for state in states:
         if state.path is not None:
             told = told or {}
-            told |= {key: alert for key, alert in of_rows(state.state.told).items() if key[0] == UNWATCHED}
+            told |= {key: alert for key, alert in state.state.reported_alerts.items() if key[0] == UNWATCHED}
     newest = _real(windows[-2:], settings.zone)
     memory = Memory(newest, told, acknowledged(settings.acknowledged), settings.remind)
     rows: Mapping[tuple[Any, ...], Mapping[str, Any]] = {values: ROW for _, values in told or {}}
@@ -152,7 +160,7 @@ def _add_alerts(
     result.alerts[:0] = alerts.alerts
     for state in states:
         if state.path is not None:
-            kept = {key: alert for key, alert in of_rows(state.state.told).items() if key[0] != UNWATCHED}
+            kept = {key: alert for key, alert in state.state.reported_alerts.items() if key[0] != UNWATCHED}
             result.told.setdefault(state.path, as_rows(kept)).extend(as_rows(alerts.told))
 
 

@@ -46,21 +46,52 @@ def as_rows(told: Mapping[Key, ReportedAlert]) -> list[tuple[str, str, str]]:
     return rows
 
 
-def of_rows(rows: Iterable[Sequence[str]]) -> dict[Key, ReportedAlert]:
-    """Return what `as_rows` wrote."""
+def of_rows(rows: Iterable[Sequence[Any]]) -> dict[Key, ReportedAlert]:
+    """Return what `as_rows` wrote; raise ValueError for any other rows."""
     alerts = {}
-    for kind, values, rest in rows:
-        since, newest, n_worse, *over = json.loads(rest)
-        alerts[kind, tuple(json.loads(values))] = ReportedAlert(_time(since), _time(newest), n_worse, *over)
+    for row in rows:
+        try:
+            kind, values, rest = row
+            alerts[_text_of(kind), tuple(map(_value, _parts(values)))] = _reported(*_parts(rest))
+        except (ValueError, TypeError, RecursionError):
+            raise ValueError(f"not an alert that was reported: {row!r}"[:200]) from None
     return alerts
+
+
+def _reported(since: Any, newest: Any, n_worse: Any, over: Any = False) -> ReportedAlert:
+    if type(n_worse) is not int or n_worse < 0 or type(over) is not bool:
+        raise ValueError
+    return ReportedAlert(_time(since), _time(newest), n_worse, over)
+
+
+def _parts(text: Any) -> list[Any]:
+    parts = json.loads(_text_of(text))
+    if not isinstance(parts, list):
+        raise ValueError
+    return parts
+
+
+def _value(value: Any) -> str | None:
+    return None if value is None else _text_of(value)
+
+
+def _text_of(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError
+    return value
 
 
 def _text(when: datetime | None) -> str | None:
     return None if when is None else when.isoformat()
 
 
-def _time(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
+def _time(text: Any) -> datetime | None:
+    if text is None:
+        return None
+    when = datetime.fromisoformat(text)
+    if when.tzinfo is None:
+        raise ValueError
+    return when
 
 
 @dataclass(frozen=True)
@@ -82,7 +113,8 @@ def acknowledged(path: Path | None) -> list[Acknowledgement]:
     if path is None:
         return []
     try:
-        lines = path.read_text("utf-8").splitlines()
+        # Editors on Windows begin a file with a byte order mark.
+        lines = path.read_text("utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"acknowledged: {path}: cannot be read: {error}") from None
     entries = []
@@ -95,6 +127,7 @@ def acknowledged(path: Path | None) -> list[Acknowledgement]:
 
 def _line(text: str, place: str) -> Acknowledgement:
     kind, _, rest = text.partition(" ")
+    # The name as outputs show it: one that is empty, or has a space at its beginning or end, is in quotes there.
     name, _, day = rest.strip().rpartition(" ")
     kinds = (BELOW, *ALERTS)
     try:

@@ -73,9 +73,12 @@ class Progress:
 
     @classmethod
     def of_list(cls, content: Sequence[Any]) -> "Progress":
-        """Return what `as_list` returned."""
+        """Return what `as_list` returned; raise ValueError or TypeError for anything else."""
         newest, found, lag = content
-        return cls(datetime.fromisoformat(newest), datetime.fromisoformat(found), int(lag))
+        progress = cls(datetime.fromisoformat(newest), datetime.fromisoformat(found), int(lag))
+        if progress.newest.tzinfo is None or progress.found.tzinfo is None:
+            raise ValueError("a time without its zone")
+        return progress
 
 
 @dataclass(frozen=True)

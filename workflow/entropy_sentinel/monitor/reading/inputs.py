@@ -1,6 +1,7 @@
 """Read logs, traces or features as frames with features, slice, window, and the reason if a row is unusable."""
 
 import hashlib
+import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -85,10 +86,11 @@ def sources(
 
 def paths_of(logs: Any, state: str | Path | None = None) -> list[str | Path]:
     """Return the files that `logs` names, each once, without the run's `state` and its journal."""
-    of_state = set() if state is None else {Path(state).resolve(), Path(f"{state}-journal").resolve()}
+    # Path.resolve raises RuntimeError for a link to itself.
+    of_state = set() if state is None else {os.path.realpath(state), os.path.realpath(f"{state}-journal")}
     paths: dict[Path, str | Path] = {}
     for path in log_files(named(logs)):
-        if path.resolve() not in of_state:
+        if os.path.realpath(path) not in of_state:
             paths.setdefault(path.absolute(), path)
     return list(paths.values())
 

@@ -20,7 +20,8 @@ from entropy_sentinel.monitor.reading.identity import NUMBERS, content
 from entropy_sentinel.monitor.reading.inputs import Inputs, Source, check_columns
 from entropy_sentinel.monitor.reading.problems import Problems, nothing_fits
 from entropy_sentinel.monitor.settings import Reading
-from entropy_sentinel.monitor.summing.state import EXCLUSIONS, HASHES, RESPONSES, SUMS, FileSums, State
+from entropy_sentinel.monitor.summing.file_sums import FileSums
+from entropy_sentinel.monitor.summing.state import EXCLUSIONS, HASHES, RESPONSES, SUMS, State
 from entropy_sentinel.monitor.summing.state_file import is_state, on_disk
 from entropy_sentinel.monitor.summing.sums import Accumulator, responses, sums_of, support_of
 from entropy_sentinel.sources.opening import STANDARD_INPUT, standard_input

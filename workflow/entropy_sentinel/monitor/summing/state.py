@@ -13,71 +13,34 @@ statistics with their versions (`monitor.catalogue`). If a statistic is unknown,
 otherwise its other sums count.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
-from datetime import datetime
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.errors import ProvenanceError
-from entropy_sentinel.monitor.catalogue import STATISTICS, VERSIONS
+from entropy_sentinel.frames.errors import DamagedFileError, ProvenanceError
+from entropy_sentinel.monitor.alerting.told import Key, ReportedAlert, of_rows
+from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.reading.identity import NUMBERS, Content, OtherFiles, Overlap, Span
 from entropy_sentinel.monitor.reading.zones import DTYPE
-from entropy_sentinel.monitor.summing.state_file import StateFile, Writer, opened
+from entropy_sentinel.monitor.summing.file_sums import FileSums, file_sums_of, span_as_list
+from entropy_sentinel.monitor.summing.state_file import PROGRESS, StateFile, Writer, opened
+from entropy_sentinel.monitor.summing.state_form import (
+    check_state,
+    checked_exclusions,
+    checked_hashes,
+    checked_responses,
+    checked_sums,
+    widths,
+)
 from entropy_sentinel.monitor.summing.sums import Partial
 
 SUMS, RESPONSES, HASHES, EXCLUSIONS = "sums", "responses", "numbers", "exclusions"
 # The key of the row about the state itself.
 _STATE = ""
-
-
-@dataclass
-class FileSums:
-    """The row of a file: everything except its sums.
-
-    `replaces` are the keys of earlier files whose content the file begins with. `seen` are the columns with a value,
-    and `problems` is `Problems.as_dict`. Responses that do not match the estimator are counted in `mismatches`, by
-    setting and value, or, if they are used anyway, in `taken`, by kind. States of earlier versions have `rejected`
-    instead of `mismatches`. `of_part` means that the file comes from another state. `checksums` are the checksums of
-    its frames, by part; `statistics` are the versions of its statistics. `span` are the first and the last smallest
-    window of its responses, and whether some have none; null if an earlier version wrote the file.
-    """
-
-    path: str
-    key: str
-    n_bytes: int
-    replaces: list[str] = field(default_factory=list)
-    seen: list[str] = field(default_factory=list)
-    problems: dict[str, Any] = field(default_factory=dict)
-    rejected: dict[str, int] = field(default_factory=dict)
-    mismatches: list[tuple[str, str, int]] = field(default_factory=list)
-    taken: dict[str, int] = field(default_factory=dict)
-    n_responses: int = 0
-    of_part: bool = False
-    checksums: dict[str, str] = field(default_factory=dict)
-    statistics: dict[str, int] = field(default_factory=lambda: dict(VERSIONS))
-    span: list[Any] | None = None
-
-    @property
-    def times(self) -> Span:
-        """Return the span."""
-        first, last, untimed = self.span or (None, None, True)
-        if first is None or last is None:
-            return Span(untimed=untimed)
-        return Span(datetime.fromisoformat(first), datetime.fromisoformat(last), untimed)
-
-    def add_times(self, grains: pl.Series) -> None:
-        """Add the starts of the smallest windows of some responses, (n,), to the span."""
-        before = Span() if self.span is None else self.times
-        self.span = _span_as_list(before.with_(Span.of(grains)))
-
-    @property
-    def unknown(self) -> list[str]:
-        """Return the statistics that the file's sums lack or have in another version."""
-        return [name for name, version in VERSIONS.items() if self.statistics.get(name) != version]
 
 
 class State:
@@ -87,37 +50,51 @@ class State:
     and EntropySentinelError if it cannot be read or written.
     """
 
-    def __init__(self, file: StateFile, whose: dict[str, Any]) -> None:
+    def __init__(self, file: StateFile, whose: dict[str, Any], n_values: int | None = None) -> None:
         """Read or start a state file; raise ProvenanceError if it has another estimator or way of reading."""
-        self._file, self._whose = file, whose
+        self._file, self._whose, self._n_values = file, whose, n_values
+        self._by: list[str] = whose["reading"]["by"]
+        # The lengths of the lists in the frames of sums, which all frames share.
+        self._widths: tuple[int, ...] | None = None
         about = file.about()
         if _STATE in about:
+            with self._checking(_STATE):
+                check_state(about[_STATE])
             _check_same(file.path, about.pop(_STATE), whose)
         else:
             file.put(_STATE, whose)
-        self.files = {key: FileSums(**content) for key, content in about.items()}
+        self.files: dict[str, FileSums] = {}
+        for key, content in about.items():
+            with self._checking(key):
+                self.files[key] = file_sums_of(key, content)
         self.overlap = Overlap(self.files, self.numbers, self.span)
 
     @classmethod
     @contextmanager
-    def opened(cls, path: Path | None, whose: dict[str, Any]) -> Iterator["State"]:
+    def opened(cls, path: Path | None, whose: dict[str, Any], n_values: int | None = None) -> Iterator["State"]:
         """Open or create a state file for this process only; without a path, the state is temporary.
 
-        `whose` has the name of the `estimator`, the `checksum` of its file, and the options `reading`.
-        Raises ConfigError for a file that is not a state.
+        `whose` has the name of the `estimator`, the `checksum` of its file, and the options `reading`; `n_values` is
+        the number of values that the estimator computes for a response. Raises ConfigError for a file that is not a
+        state.
         """
         with opened(path) as file:
-            yield cls(file, whose)
+            yield cls(file, whose, n_values)
 
     @property
-    def told(self) -> list[tuple[str, str, str]]:
-        """Return the alerts that were told, as texts."""
-        return self._file.told()
+    def reported_alerts(self) -> dict[Key, ReportedAlert]:
+        """Return the alerts that earlier runs reported."""
+        with self._checking(_STATE):
+            return of_rows(self._file.reported_alerts())
+
+    def damaged(self, why: str) -> DamagedFileError:
+        """Return the error about content that is not as it was written, and what to do."""
+        return self._file.damaged(why)
 
     @property
-    def progress(self) -> list[Any] | None:
+    def progress(self) -> Any:
         """Return what earlier runs recorded about the newest responses, null for the first run."""
-        return self._file.progress()
+        return self._file.record(PROGRESS)
 
     def known(self, path: str) -> FileSums | None:
         """Return the known file at a path, unopened; null if size or time changed or a statistic is unknown."""
@@ -165,7 +142,7 @@ class State:
 
         A file is skipped if all its responses are in other files; single responses cannot be subtracted from sums.
         """
-        with State.opened(path, self._whose) as part:
+        with State.opened(path, self._whose, self._n_values) as part:
             for about in part.files.values():
                 self._take_over(about, part)
             holders = [self.holder(key) for key in part.files]
@@ -200,15 +177,21 @@ class State:
     def sums(self, key: str) -> Iterator[Partial]:
         """Return the sums of a file, in parts of bounded size."""
         known = STATISTICS.keys() - set(self.files[key].unknown)
-        return (Partial.of(frame, known) for frame in self._frames(key, SUMS))
+        for frame in self._frames(key, SUMS):
+            with self._checking(key):
+                sums = checked_sums(frame, self._by, known, self._n_values)
+                self._widths = self._widths or widths(sums)
+                if self._widths != widths(sums):
+                    raise ValueError("its sums have lists of another length than those of the other files")
+            yield Partial.of(sums, known)
 
     def responses(self, key: str) -> Iterator[pl.DataFrame]:
         """Return the estimated responses of a file: RESPONSE, `by.COLUMN`, `grain` and the prediction `p`."""
-        return self._frames(key, RESPONSES)
+        return self._checked_frames(key, RESPONSES, checked_responses)
 
     def exclusions(self, key: str) -> Iterator[pl.DataFrame]:
         """Return the exclusions of a file, with the slice columns and the columns `exclusions.SCHEMA`."""
-        return self._frames(key, EXCLUSIONS)
+        return self._checked_frames(key, EXCLUSIONS, checked_exclusions)
 
     def all_exclusions(self) -> list[pl.DataFrame]:
         """Return the exclusions of all files."""
@@ -226,14 +209,14 @@ class State:
 
     def numbers(self, key: str) -> pl.DataFrame:
         """Return the columns `identity.NUMBERS` of a file's responses."""
-        return pl.concat([pl.DataFrame(schema=NUMBERS), *self._frames(key, HASHES)])
+        return pl.concat([pl.DataFrame(schema=NUMBERS), *self._checked_frames(key, HASHES, checked_hashes)])
 
     def span(self, key: str) -> Span:
         """Return the times of a file's responses, as starts of the smallest windows."""
         about = self.files[key]
         if about.span is None:  # written by an earlier version
             grains = [part.keys["grain"] for part in self.sums(key)]
-            about.span = _span_as_list(Span.of(pl.concat(grains) if grains else pl.Series(dtype=DTYPE)))
+            about.span = span_as_list(Span.of(pl.concat(grains) if grains else pl.Series(dtype=DTYPE)))
         return about.times
 
     def forget(self, key: str) -> None:
@@ -250,11 +233,21 @@ class State:
         """Return the frames of a part of a file."""
         return self._file.frames(key, part, self.files[key].checksums.get(part))
 
+    def _checked_frames(
+        self, key: str, part: str, checked: Callable[[pl.DataFrame, list[str]], pl.DataFrame]
+    ) -> Iterator[pl.DataFrame]:
+        for frame in self._frames(key, part):
+            with self._checking(key):
+                content = checked(frame, self._by)
+            yield content
 
-def _span_as_list(span: Span) -> list[Any]:
-    if span.first is None or span.last is None:
-        return [None, None, span.untimed]
-    return [span.first.isoformat(), span.last.isoformat(), span.untimed]
+    @contextmanager
+    def _checking(self, key: str) -> Iterator[None]:
+        """Turn the errors of `state_form` into an error about this state, which says what to do."""
+        try:
+            yield
+        except ValueError as error:
+            raise self.damaged(f"{key[:12] or 'its own row'}: {error}") from None
 
 
 def _check_same(path: Path | None, then: dict[str, Any], now: dict[str, Any]) -> None:

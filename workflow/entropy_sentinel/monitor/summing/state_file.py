@@ -2,8 +2,8 @@
 
     about       JSON: a row for each log file, and a row about the state
     frames      Parquet: the frames of these files, in parts
-    told        alerts that somebody was told about
-    progress    JSON: the newest responses that earlier runs found
+    records     JSON: the alerts that were reported, and the newest responses that earlier runs found
+    told        the alerts that an earlier version reported, without a checksum
     places      paths, sizes and times of files, so that unchanged files are not opened
 
 Simultaneous runs wait for each other.
@@ -13,7 +13,7 @@ import hashlib
 import json
 import logging
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from io import BytesIO
 from itertools import count
@@ -22,7 +22,7 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.database import DatabaseKind, begin
+from entropy_sentinel.frames.database import DatabaseKind, begin, check_size
 from entropy_sentinel.frames.errors import ConfigError, DamagedFileError, EntropySentinelError
 from entropy_sentinel.frames.locks import WAITING
 
@@ -34,11 +34,21 @@ CREATE TABLE IF NOT EXISTS frames (key TEXT, part TEXT, number INTEGER, content 
 CREATE TABLE IF NOT EXISTS places (path TEXT PRIMARY KEY, size INTEGER, changed_ns INTEGER, key TEXT);
 """
 # Later than the other tables, so files of earlier versions lack it.
-_TOLD = "CREATE TABLE IF NOT EXISTS told (kind TEXT, slice TEXT, content TEXT, PRIMARY KEY (kind, slice))"
-_PROGRESS = "CREATE TABLE IF NOT EXISTS progress (key TEXT PRIMARY KEY, content BLOB, sha256 BLOB)"
+_RECORDS = "CREATE TABLE IF NOT EXISTS records (key TEXT PRIMARY KEY, content BLOB, sha256 BLOB)"
+# The keys of the records. All alerts are in one row, so that its checksum covers how many there are.
+ALERTS, PROGRESS = "alerts", "progress"
 STATE = DatabaseKind("a state of the monitor", 0x45536D73, 1, _TABLES)
 # The first bytes of every SQLite file, and the position of its application id.
 _MAGIC, _APPLICATION = b"SQLite format 3\0", slice(68, 72)
+# SQLite's codes for content that this package did not write; a table or column that is missing is an SQLITE_ERROR.
+_DAMAGE = (
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_ERROR,
+    sqlite3.SQLITE_CONSTRAINT,
+    sqlite3.SQLITE_MISMATCH,
+    sqlite3.SQLITE_FORMAT,
+    sqlite3.SQLITE_TOOBIG,
+)
 # Time between attempts of a waiting process, seconds.
 _POLL_S = 1.0
 # The content as bytes, even if damage has changed its type, so that the checksum reveals the damage.
@@ -57,15 +67,18 @@ class StateFile:
 
     def place(self, path: str) -> str:
         """Return the key of the file at a path if its size and time are unchanged; else an empty text."""
-        place = "SELECT key FROM places WHERE (path, size, changed_ns) = (?, ?, ?)"
-        key: str = next(self.rows(place, _place(path), *on_disk(path)), [""])[0]
-        return key
+        place, look = "SELECT key FROM places WHERE (path, size, changed_ns) = (?, ?, ?)", on_disk(path)
+        (row,) = next(self.rows(place, _place(path), *look), [None])
+        key, _, digest = str(row).partition(" ")
+        # The record only saves time, so one that was damaged, or that an earlier version wrote, is ignored.
+        return key if digest == _digest_of_place(path, look, key) else ""
 
     def remember(self, path: str, look: list[int], key: str) -> None:
         """Record the key, size and time (`look`) of the file at a path."""
+        row = f"{key} {_digest_of_place(path, look, key)}"
         # The record only saves time, so errors are ignored: a state that cannot be written can still be read.
         with suppress(EntropySentinelError):
-            self.execute("INSERT OR REPLACE INTO places VALUES (?, ?, ?, ?)", _place(path), *look, key)
+            self.execute("INSERT OR REPLACE INTO places VALUES (?, ?, ?, ?)", _place(path), *look, row)
 
     def frames(self, key: str, part: str, checksum: str | None) -> Iterator[pl.DataFrame]:
         """Check the `checksum` of a part of a file, then yield the frames; without a checksum there are none."""
@@ -78,58 +91,64 @@ class StateFile:
         if digest.hexdigest() != checksum:
             raise _damaged(self.path, f"{part} of {key[:12]} do not match their SHA-256")
         for (content,) in self.rows(contents, key, part):
-            yield pl.read_parquet(content)
+            try:
+                yield pl.read_parquet(content)
+            except (pl.exceptions.PolarsError, OSError, ValueError):
+                raise self.damaged(f"{part} of {key[:12]} are not a table") from None
 
     def about(self) -> dict[str, Any]:
         """Return the row of each file by its key, sorted by key."""
-        about = {}
-        for key, content, digest in self.rows(f"SELECT key, {_CONTENT}, sha256 FROM about ORDER BY key"):
+        return self._checked_rows("about")
+
+    def damaged(self, why: str) -> DamagedFileError:
+        """Return the error about content that is not as it was written, and what to do."""
+        return _damaged(self.path, why)
+
+    def _checked_rows(self, table: str) -> dict[str, Any]:
+        """Return the content of each row of a table by its key, sorted by key; check its checksum."""
+        rows = {}
+        for key, content, digest in self.rows(f"SELECT key, {_CONTENT}, sha256 FROM {table} ORDER BY key"):
             if digest != _digest(key, content):
-                raise _damaged(self.path, "a row does not match its SHA-256")
-            about[key] = json.loads(content)
-        return about
+                raise self.damaged("a row does not match its SHA-256")
+            try:
+                rows[key] = json.loads(content)
+            except (ValueError, RecursionError):
+                raise self.damaged("a row is not JSON") from None
+        return rows
 
     def put(self, key: str, about: dict[str, Any]) -> None:
         """Write the row of a file."""
         content = json.dumps(about).encode()
         self.execute("INSERT INTO about VALUES (?, ?, ?)", key, content, _digest(key, content))
 
-    def told(self) -> list[tuple[str, str, str]]:
-        """Return the alerts that were told, as `put_told` wrote them."""
-        if not list(self.rows("SELECT 1 FROM sqlite_master WHERE name = 'told'")):
-            return []
-        return list(self.rows("SELECT kind, slice, content FROM told ORDER BY kind, slice"))
+    def record(self, name: str) -> Any:
+        """Return the content of a record, null without one; the caller checks its form."""
+        return self._checked_rows("records").get(name) if self._has_table("records") else None
 
-    def put_told(self, rows: Iterable[tuple[str, str, str]]) -> None:
-        """Replace the alerts that were told, if they differ: the kind, the slice, and the rest as JSON."""
-        rows = sorted(rows)
-        if rows == self.told():
+    def put_record(self, name: str, record: Any) -> None:
+        """Replace a record, if it differs."""
+        if record == self.record(name):
             return
-        with self.transaction():
-            self.execute(_TOLD)
-            self.execute("DELETE FROM told")
-            for row in rows:
-                self.execute("INSERT INTO told VALUES (?, ?, ?)", *row)
+        content = json.dumps(record).encode()
+        self.execute(_RECORDS)
+        self.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?)", name, content, _digest(name, content))
 
-    def progress(self) -> list[Any] | None:
-        """Return what `put_progress` wrote; null in a state that no run has finished with."""
-        if not list(self.rows("SELECT 1 FROM sqlite_master WHERE name = 'progress'")):
-            return None
-        for key, content, digest in self.rows(f"SELECT key, {_CONTENT}, sha256 FROM progress"):
-            if digest != _digest(key, content):
-                raise _damaged(self.path, "the record of earlier runs does not match its SHA-256")
-            progress: list[Any] = json.loads(content)
-            return progress
-        return None
+    def reported_alerts(self) -> Any:
+        """Return the alerts that were reported, as `put_alerts` wrote them; the caller checks their form."""
+        alerts = self.record(ALERTS)
+        if alerts is None and self._has_table("told"):
+            return list(map(list, self.rows("SELECT kind, slice, content FROM told ORDER BY kind, slice")))
+        return [] if alerts is None else alerts
 
-    def put_progress(self, progress: list[Any]) -> None:
-        """Replace the record of earlier runs, if it differs."""
-        if progress == self.progress():
-            return
-        content = json.dumps(progress).encode()
+    def put_alerts(self, alerts: Iterable[Sequence[str]]) -> None:
+        """Replace the alerts that were reported, if they differ; each has the kind, the slice, and the rest as JSON."""
         with self.transaction():
-            self.execute(_PROGRESS)
-            self.execute("INSERT OR REPLACE INTO progress VALUES ('', ?, ?)", content, _digest("", content))
+            self.put_record(ALERTS, sorted(map(list, alerts)))
+            if self._has_table("told"):
+                self.execute("DROP TABLE told")
+
+    def _has_table(self, name: str) -> bool:
+        return bool(list(self.rows("SELECT 1 FROM sqlite_master WHERE name = ?", name)))
 
     def delete(self, key: str) -> None:
         """Delete a file."""
@@ -165,6 +184,7 @@ def opened(path: Path | None) -> Iterator[StateFile]:
         if path.is_dir():
             raise ConfigError(f"state: must be a file, was the folder {path}; name a new file, and give all the logs")
         path.parent.mkdir(parents=True, exist_ok=True)
+        check_size(path, STATE)
     with ExitStack() as stack:
         with _errors(path):
             # Without a name, SQLite uses a hidden temporary file.
@@ -221,6 +241,10 @@ def _place(path: str) -> str:
     return str(Path(path).absolute())
 
 
+def _digest_of_place(path: str, look: Sequence[int], key: str) -> str:
+    return hashlib.sha256("\0".join(map(str, (_place(path), *look, key))).encode()).hexdigest()
+
+
 def _digest(key: str, content: bytes) -> bytes:
     return hashlib.sha256(f"{key}\0".encode() + content).digest()
 
@@ -255,7 +279,7 @@ def _unusable(path: Path | None, error: sqlite3.Error) -> EntropySentinelError:
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
     if code == sqlite3.SQLITE_NOTADB:
         return ConfigError(f"state: must be {STATE.name} or a new file, was {path}; name another file")
-    if code == sqlite3.SQLITE_CORRUPT:
+    if code in _DAMAGE:
         return _damaged(path, str(error))
     return EntropySentinelError(
         f"{path}: the state cannot be used: {error}. Check that the file and its folder are writable and that the "

@@ -1,0 +1,118 @@
+"""The row of a file in a state: everything except its sums."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from entropy_sentinel.monitor.catalogue import VERSIONS
+from entropy_sentinel.monitor.reading.identity import Span
+
+
+@dataclass
+class FileSums:
+    """The row of a file: everything except its sums.
+
+    `replaces` are the keys of earlier files whose content the file begins with. `seen` are the columns with a value,
+    and `problems` is `Problems.as_dict`. Responses that do not match the estimator are counted in `mismatches`, by
+    setting and value, or, if they are used anyway, in `taken`, by kind. States of earlier versions have `rejected`
+    instead of `mismatches`. `of_part` means that the file comes from another state. `checksums` are the checksums of
+    its frames, by part; `statistics` are the versions of its statistics. `span` are the first and the last smallest
+    window of its responses, and whether some have none; null if an earlier version wrote the file.
+    """
+
+    __pydantic_config__ = ConfigDict(strict=True, extra="forbid")
+
+    path: str
+    key: str
+    n_bytes: int
+    replaces: list[str] = field(default_factory=list)
+    seen: list[str] = field(default_factory=list)
+    problems: dict[str, Any] = field(default_factory=dict)
+    rejected: dict[str, int] = field(default_factory=dict)
+    mismatches: list[tuple[str, str, int]] = field(default_factory=list)
+    taken: dict[str, int] = field(default_factory=dict)
+    n_responses: int = 0
+    of_part: bool = False
+    checksums: dict[str, str] = field(default_factory=dict)
+    statistics: dict[str, int] = field(default_factory=lambda: dict(VERSIONS))
+    span: list[Any] | None = None
+
+    @property
+    def times(self) -> Span:
+        """Return the span."""
+        first, last, untimed = self.span or (None, None, True)
+        if first is None or last is None:
+            return Span(untimed=untimed)
+        begin, end = datetime.fromisoformat(first), datetime.fromisoformat(last)
+        if begin.tzinfo is None or end.tzinfo is None:
+            raise ValueError("a time without its zone")
+        return Span(begin, end, untimed)
+
+    def add_times(self, grains: pl.Series) -> None:
+        """Add the starts of the smallest windows of some responses, (n,), to the span."""
+        before = Span() if self.span is None else self.times
+        self.span = span_as_list(before.with_(Span.of(grains)))
+
+    @property
+    def unknown(self) -> list[str]:
+        """Return the statistics that the file's sums lack or have in another version."""
+        return [name for name, version in VERSIONS.items() if self.statistics.get(name) != version]
+
+
+_FILE_SUMS = TypeAdapter(FileSums)
+
+
+def file_sums_of(key: str, content: Any) -> FileSums:
+    """Return the row of a file; raise ValueError if it has another form."""
+    try:
+        about = _FILE_SUMS.validate_json(json.dumps(content))  # strict only about JSON's types
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    _check_problems(about.problems)
+    if about.key != key:
+        raise ValueError("its row is under another key")
+    try:
+        _ = about.times
+    except (ValueError, TypeError):
+        raise ValueError("span: must be two times") from None
+    if about.n_responses and "sums" not in about.checksums:
+        raise ValueError("checksums: must have one of the sums")
+    return about
+
+
+def span_as_list(span: Span) -> list[Any]:
+    """Return a span as a row has it."""
+    if span.first is None or span.last is None:
+        return [None, None, span.untimed]
+    return [span.first.isoformat(), span.last.isoformat(), span.untimed]
+
+
+def _check_problems(problems: Mapping[str, Any]) -> None:
+    """Check what `Problems.as_dict` returned, also in earlier versions."""
+    for name in ("problems", "notes"):
+        counts = problems.get(name)
+        if not isinstance(counts, Mapping) or not all(type(count) is int for count in counts.values()):
+            raise ValueError(f"{name}: must be counts")
+    places = problems.get("places")
+    if not isinstance(places, Mapping) or not all(map(_are_texts, places.values())):
+        raise ValueError("places: must be lists of texts")
+    remedies = problems.get("remedies", {})
+    if not isinstance(remedies, Mapping) or not _are_texts(list(remedies.values())):
+        raise ValueError("remedies: must be texts")
+    if not _are_texts(problems.get("of_logs", [])):
+        raise ValueError("of_logs: must be texts")
+    left_out = problems.get("left_out", [])
+    if not isinstance(left_out, list) or not all(
+        isinstance(row, list) and row and type(row[-1]) is int for row in left_out
+    ):
+        raise ValueError("left_out: must be counts")
+
+
+def _are_texts(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)

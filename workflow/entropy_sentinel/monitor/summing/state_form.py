@@ -1,0 +1,104 @@
+"""Check the form of a state's content: its own row, and the frames of the parts of files.
+
+A checksum finds what was damaged. These checks find content with a right checksum that this version cannot use, such as
+that of another program or of a later version. They raise ValueError with the reason.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from entropy_sentinel.frames.response import RESPONSE_COLUMNS
+from entropy_sentinel.monitor.catalogue import LISTS, STATISTICS
+from entropy_sentinel.monitor.reading.exclusions import SCHEMA
+from entropy_sentinel.monitor.reading.identity import NUMBERS
+from entropy_sentinel.monitor.reading.inputs import BY
+from entropy_sentinel.monitor.reading.zones import DTYPE
+
+# Larger sums than any log has, whose squares are numbers.
+_MOST = 1e100
+_RESPONSES: dict[str, Any] = {column.name: column.dtype for column in RESPONSE_COLUMNS}
+
+
+def checked_sums(
+    frame: pl.DataFrame, by: Sequence[str], statistics: Collection[str], n_values: int | None
+) -> pl.DataFrame:
+    """Return a frame of `Partial.frame`: its slice columns, its window, the known `statistics`, and the lists.
+
+    `n_values` is the number of values that the estimator computes for a response, null if it is not known.
+    """
+    sums = {STATISTICS[name].kept_as: pl.Float64 for name in statistics}
+    checked = _checked_columns(frame, {**_keys(by), **sums})
+    for name in statistics:
+        if name.startswith("n_"):
+            _check_between(frame[STATISTICS[name].kept_as], 0, 2**53)
+    if n_values is None:
+        n_values = _width(frame, "values")
+    if _width(frame, "values") != n_values or _width(frame, "products") != n_values * (n_values + 1) // 2:
+        raise ValueError("the sums of values and of their products are not those of the estimator")
+    for name in ("values", "products"):
+        _check_between(frame[name].explode(), -_MOST, _MOST)
+    return checked.with_columns(frame[name] for name in LISTS if name in frame.columns)
+
+
+def checked_responses(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """Return a frame of responses: their ids, slice columns, window and prediction."""
+    columns = {**_RESPONSES, **_keys(by), "p": pl.Float64}
+    checked = _checked_columns(frame, columns, nullable=("model", "benchmark", "item_id"))
+    _check_between(frame["p"], 0, 1)
+    return checked
+
+
+def checked_exclusions(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """Return a frame of exclusions, with their slice columns."""
+    checked = _checked_columns(frame, {**_keys(by), **SCHEMA}, nullable=("subject", "hash"))
+    _check_between(frame["n"], 0, 2**53)
+    return checked
+
+
+def checked_hashes(frame: pl.DataFrame, _: Sequence[str]) -> pl.DataFrame:
+    """Return a frame of the responses' hashes."""
+    return _checked_columns(frame, NUMBERS)
+
+
+def widths(frame: pl.DataFrame) -> tuple[int, ...]:
+    """Return the number of values in each list of a frame of sums, which is the same in all frames of a state."""
+    return tuple(_width(frame, name) for name in LISTS)
+
+
+def check_state(row: Any) -> None:
+    """Check the row about the state itself."""
+    texts = isinstance(row, Mapping) and all(isinstance(row.get(name), str) for name in ("estimator", "checksum"))
+    if not texts or not isinstance(row.get("reading"), Mapping):
+        raise ValueError("the row about the state has another form")
+
+
+def _keys(by: Sequence[str]) -> dict[str, Any]:
+    return {**{f"{BY}{name}": pl.String for name in by}, "grain": DTYPE}
+
+
+def _checked_columns(frame: pl.DataFrame, columns: Mapping[str, Any], nullable: Sequence[str] = ()) -> pl.DataFrame:
+    for name, kind in columns.items():
+        if frame.schema.get(name) != kind:
+            raise ValueError(f"the column '{name}' must be {kind}, was {frame.schema.get(name, 'missing')}")
+        if name != "grain" and not name.startswith(BY) and name not in nullable and frame[name].null_count():
+            raise ValueError(f"the column '{name}' must have no null")
+    return frame.select(list(columns))
+
+
+def _check_between(numbers: pl.Series, least: float, most: float) -> None:
+    if not numbers.is_between(least, most).all():  # NaN is above all numbers
+        raise ValueError(f"the column '{numbers.name}' must have numbers from {least:g} to {most:g}")
+
+
+def _width(frame: pl.DataFrame, name: str) -> int:
+    """Return the number of values in each row of a list, 0 without the list."""
+    kind = frame.schema.get(name)
+    if kind is None:
+        return 0
+    if not isinstance(kind, pl.Array) or not kind.inner.is_numeric():
+        raise ValueError(f"the column '{name}' must be an array of numbers, was {kind}")
+    if frame[name].null_count() or frame[name].explode().null_count():
+        raise ValueError(f"the column '{name}' must have no null")
+    return kind.size
