@@ -18,7 +18,7 @@ from entropy_sentinel.frames.urls import file_name
 from entropy_sentinel.monitor.alerting.alerts import Alerts, Memory, alerts_of
 from entropy_sentinel.monitor.alerting.drops import SliceDrop, n_slices_tested, slice_drops
 from entropy_sentinel.monitor.alerting.spells import Spell, spells_of_drops, spells_of_rows, stale_spells
-from entropy_sentinel.monitor.alerting.told import acknowledged, as_rows
+from entropy_sentinel.monitor.alerting.told import acknowledged, as_rows, reported_alerts
 from entropy_sentinel.monitor.estimating.estimates import Estimates
 from entropy_sentinel.monitor.joining import Estimators, Part, is_of_model, joined, parts_of
 from entropy_sentinel.monitor.labelling.labelled import LAST_LABELLED, LabelledResponses
@@ -369,7 +369,7 @@ class _EstimatorRun:
             newest = _real_times(looks, settings.zone)
         told = None
         if self.path is not None:
-            told = {key: alert for key, alert in self.state.reported_alerts.items() if key[0] != UNWATCHED}
+            told = {key: alert for key, alert in reported_alerts(self.state).items() if key[0] != UNWATCHED}
         memory = Memory(newest, told, acknowledged(settings.acknowledged), settings.remind)
         return alerts_of(spells, by, memory, enough_by_slice)
 

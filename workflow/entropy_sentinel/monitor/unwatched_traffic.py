@@ -12,7 +12,7 @@ import polars as pl
 from entropy_sentinel.features.remedies import remedy_of
 from entropy_sentinel.monitor.alerting.alerts import Memory, alerts_of
 from entropy_sentinel.monitor.alerting.spells import Spell
-from entropy_sentinel.monitor.alerting.told import Key, ReportedAlert, acknowledged, as_rows
+from entropy_sentinel.monitor.alerting.told import Key, ReportedAlert, acknowledged, as_rows, reported_alerts
 from entropy_sentinel.monitor.alerting.unwatched import (
     ROW,
     Progress,
@@ -152,7 +152,7 @@ def _add_alerts(
     for state in states:
         if state.path is not None:
             told = told or {}
-            told |= {key: alert for key, alert in state.state.reported_alerts.items() if key[0] == UNWATCHED}
+            told |= {key: alert for key, alert in reported_alerts(state.state).items() if key[0] == UNWATCHED}
     newest = _real(windows[-2:], settings.zone)
     memory = Memory(newest, told, acknowledged(settings.acknowledged), settings.remind)
     rows: Mapping[tuple[Any, ...], Mapping[str, Any]] = {values: ROW for _, values in told or {}}
@@ -160,7 +160,7 @@ def _add_alerts(
     result.alerts[:0] = alerts.alerts
     for state in states:
         if state.path is not None:
-            kept = {key: alert for key, alert in state.state.reported_alerts.items() if key[0] != UNWATCHED}
+            kept = {key: alert for key, alert in reported_alerts(state.state).items() if key[0] != UNWATCHED}
             result.told.setdefault(state.path, as_rows(kept)).extend(as_rows(alerts.told))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.monitor.settings import ALERTS, BELOW
+from entropy_sentinel.monitor.summing.state import State
 
 # The kind and the slice of an alert.
 Key = tuple[str, tuple[Any, ...]]
@@ -56,6 +57,14 @@ def of_rows(rows: Iterable[Sequence[Any]]) -> dict[Key, ReportedAlert]:
         except (ValueError, TypeError, RecursionError):
             raise ValueError(f"not an alert that was reported: {row!r}"[:200]) from None
     return alerts
+
+
+def reported_alerts(state: State) -> dict[Key, ReportedAlert]:
+    """Return the alerts that earlier runs reported; raise DamagedFileError if the state has something else."""
+    try:
+        return of_rows(state.reported_alerts)
+    except (ValueError, TypeError) as error:
+        raise state.damaged(str(error)) from None
 
 
 def _reported(since: Any, newest: Any, n_worse: Any, over: Any = False) -> ReportedAlert:

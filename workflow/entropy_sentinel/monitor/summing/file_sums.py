@@ -11,6 +11,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from entropy_sentinel.monitor.catalogue import VERSIONS
 from entropy_sentinel.monitor.reading.identity import Span
+from entropy_sentinel.sources.logs.selection import LeftOut
 
 
 @dataclass
@@ -108,10 +109,12 @@ def _check_problems(problems: Mapping[str, Any]) -> None:
     if not _are_texts(problems.get("of_logs", [])):
         raise ValueError("of_logs: must be texts")
     left_out = problems.get("left_out", [])
-    if not isinstance(left_out, list) or not all(
-        isinstance(row, list) and row and type(row[-1]) is int for row in left_out
-    ):
+    if not isinstance(left_out, list) or not all(map(_is_left_out, left_out)):
         raise ValueError("left_out: must be counts")
+
+
+def _is_left_out(row: Any) -> bool:
+    return isinstance(row, list) and len(row) == len(LeftOut._fields) + 1 and type(row[-1]) is int
 
 
 def _are_texts(values: Any) -> bool:
