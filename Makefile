@@ -130,7 +130,7 @@ test-long: $(INSTALLED) $(PROGRAMS)
 # Runs both in one pytest run, as CI does: it collects once, shares engines, and overlaps tests that wait with tests that
 # compute.
 test-ci: $(INSTALLED) $(PROGRAMS)
-	$(PYTEST) 3 -m 'not nightly'
+	$(PYTEST) 3 -m 'not nightly' $(ARGS)
 
 # Runs tests that take minutes each: studies with an engine for each job.
 test-nightly: $(INSTALLED)

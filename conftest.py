@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from programs import NOT_INSTALLED
 
 from entropy_sentinel.engines.run import announce_run
 
@@ -26,6 +27,7 @@ os.fsync = lambda descriptor: None
 # at the end of a run; more than the second is an error. Between them is what a busy machine and a first import add.
 LISTED_S, REFUSED_S = 2.0, 15.0
 TIERS = ("long", "slow")
+ALL_PROGRAMS = "--all-programs"
 STARTED = pytest.StashKey[float]()
 
 
@@ -61,9 +63,28 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     return (yield)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(ALL_PROGRAMS, action="store_true", help="fail tests that a missing program or package would skip")
+
+
+def fail_without_program(report: pytest.TestReport | pytest.CollectReport, config: pytest.Config) -> None:
+    """Turn a skip for a missing program into a failure where all of them must be installed."""
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
+    if report.skipped and NOT_INSTALLED in reason and config.getoption(ALL_PROGRAMS):
+        report.outcome, report.longrepr = "failed", f"{report.nodeid}: {reason}, and {ALL_PROGRAMS} needs it"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[pytest.CollectReport]:
+    report = yield
+    fail_without_program(report, collector.config)
+    return report
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Iterator[pytest.TestReport]:
     report = yield
+    fail_without_program(report, item.config)
     taken = cpu_s() - item.stash[STARTED]
     if call.when == "teardown" and tier(item) == len(TIERS) and taken > LISTED_S:
         report.user_properties.append(("cpu_s", taken))

@@ -1,8 +1,8 @@
 """What docs/capture.md says of batches, local servers and Langfuse, as far as it can be run without a network."""
 
 import json
+import os
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +14,9 @@ from local_servers import llama_chat, llama_step
 from openai import OpenAI
 from openai.types.chat import ChatCompletion
 from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
+from programs import find_program, skip_without
 from pydantic import TypeAdapter
+from serving import PROGRAMS
 
 import entropy_sentinel as es
 
@@ -77,14 +79,12 @@ def test_a_server_of_your_own(server: str, tmp_path: Path) -> None:
 
 def test_an_export_of_langfuse_with_whole_replies(tmp_path: Path) -> None:
     """Langfuse's API and exports have `input` and `output` as JSON or as its text."""
-    if not (program := shutil.which("jq")):
-        pytest.skip("jq is not installed (apt-get install jq)")
     asked, metadata = user("6*7"), {"route": "billing"}
     output = ChatCompletion.model_validate(completion("42", STEPS)).model_dump(mode="json")
     rows = [{"input": asked, "output": output}, {"input": asked, "output": json.dumps(output)}]
     core = {"id": "o", "traceId": "t", "type": "GENERATION", "startTime": "2026-11-23T08:00:00Z", "metadata": metadata}
     (tmp_path / "export.jsonl").write_text("".join(json.dumps({**core, **row}) + "\n" for row in rows))
-    command = snippet("Langfuse and OpenTelemetry", "sh").replace("jq", program, 1)
+    command = snippet("Langfuse and OpenTelemetry", "sh").replace("jq", find_program("jq", "jq"), 1)
     subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)
     log = es.read_logs(tmp_path / "log.jsonl")
     # Both rows have the same reply, which counts once.
@@ -92,11 +92,12 @@ def test_an_export_of_langfuse_with_whole_replies(tmp_path: Path) -> None:
     assert log["token_logprobs"].to_list() == [pytest.approx([-0.1, -0.7])]
 
 
-def test_langfuse_and_capture_together(api: FakeApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("langfuse", reason="Langfuse is not installed (pip install langfuse)")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("LANGFUSE_TRACING_ENABLED", "false")
-    names: dict[str, Any] = {}
-    exec(snippet("Langfuse and OpenTelemetry"), names)
-    names["client"].chat.completions.create(model="m", messages=user("6*7"), name="answer")
-    assert capture_log(names["client"], tmp_path / "logs")["text"].to_list() == ["42"]
+@skip_without((PROGRAMS / "python").exists(), "Langfuse", "make .venv/programs/installed")
+def test_langfuse_and_capture_together(api: FakeApi, tmp_path: Path) -> None:
+    asks = 'client.chat.completions.create(model="m", messages=[{"role": "user", "content": "6*7"}], name="answer")'
+    script = f"{snippet('Langfuse and OpenTelemetry')}\n{asks}\n"
+    environment = {**os.environ, "LANGFUSE_TRACING_ENABLED": "false"}
+    command = [PROGRAMS / "python", "-c", script]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert es.read_logs(tmp_path / "logs")["text"].to_list() == ["42"]

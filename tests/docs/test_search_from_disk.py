@@ -10,10 +10,11 @@ from types import SimpleNamespace
 import pytest
 import yaml
 from browser import found_on, needs_browser
+from programs import skip_without
 
 ROOT = Path(__file__).parents[2]
 SHIM = ROOT / "docs" / "search-from-disk.js"
-material = pytest.importorskip("material", reason="needs the theme: make docs installs it")
+material = pytest.importorskip("material", reason="mkdocs-material is not installed (make docs)")
 (WORKER,) = Path(material.__file__).parent.glob("templates/assets/javascripts/workers/search.*.min.js")
 INDEX = {
     "config": {
@@ -64,7 +65,7 @@ def script_of(worker: str) -> str:
     return ASKS % (json.dumps(worker), json.dumps(INDEX))
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node.js to run the script")
+@skip_without(shutil.which("node"), "Node.js", "apt-get install nodejs")
 def test_the_themes_search_finds_a_page() -> None:
     scripts = json.dumps([SHIM.read_text(), script_of(str(WORKER))])
     done = subprocess.run(["node", "-e", BROWSER], input=scripts, capture_output=True, text=True, timeout=60)

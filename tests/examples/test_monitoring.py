@@ -16,6 +16,7 @@ from urllib.request import urlopen
 import polars as pl
 import pytest
 import yaml
+from programs import find_program
 from serving import free_port, serving
 from tiny import TINY
 
@@ -30,13 +31,6 @@ SCRAPES = {
     "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
     "rule_files": [str(FOLDER / "alerts.yml")],
 }
-
-
-def installed(program: str) -> str:
-    """The path of a program."""
-    if not (path := shutil.which(program)):
-        pytest.skip(f"{program} is not installed (apt-get install prometheus prometheus-node-exporter systemd)")
-    return path
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +99,7 @@ def waited(address: str, wanted: Any) -> Any:
 @pytest.fixture(scope="module")
 def prometheus(watched: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a Prometheus that has the rules and has scraped the metrics from a node exporter."""
-    programs = installed("prometheus"), installed("prometheus-node-exporter")
+    programs = [find_program(name, name) for name in ("prometheus", "prometheus-node-exporter")]
     folder, address, exporter = tmp_path_factory.mktemp("prometheus"), *(f"127.0.0.1:{free_port()}" for _ in range(2))
     config = {**SCRAPES, "scrape_configs": [{"job_name": "node", "static_configs": [{"targets": [exporter]}]}]}
     (folder / "prometheus.yml").write_text(yaml.safe_dump(config))
@@ -122,7 +116,7 @@ def prometheus(watched: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 def test_the_rules_fire_when_they_should() -> None:
-    command = [installed("promtool"), "test", "rules", "alerts.test.yml"]
+    command = [find_program("promtool", "prometheus"), "test", "rules", "alerts.test.yml"]
     done = subprocess.run(command, cwd=FOLDER, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     rules = yaml.safe_load((FOLDER / "alerts.yml").read_text())["groups"][0]["rules"]
@@ -179,7 +173,8 @@ def test_systemd_accepts_the_units(tmp_path: Path) -> None:
     for name in ("entropy-sentinel.service", "entropy-sentinel.timer"):
         text = (FOLDER / name).read_text().replace("/srv/entropy-sentinel/watch.sh", str(FOLDER / "watch.sh"))
         (tmp_path / name).write_text(text)
-    done = subprocess.run([installed("systemd-analyze"), "verify", *tmp_path.iterdir()], capture_output=True, text=True)
+    command = [find_program("systemd-analyze", "systemd"), "verify", *tmp_path.iterdir()]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
     service = (FOLDER / "entropy-sentinel.service").read_text()
     assert "\nSuccessExitStatus=4\n" in service

@@ -1,7 +1,6 @@
 """What is written: rows, alerts, and metrics as Prometheus' own tools and its node exporter read them."""
 
 import json
-import shutil
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from urllib.request import urlopen
 import polars as pl
 import pytest
 from production import BEGIN, fitted, saved, traffic
+from programs import find_program
 from prometheus_client.parser import text_string_to_metric_families
 from serving import free_port, serving
 
@@ -70,18 +70,12 @@ def test_every_metric_says_what_it_is(found: Monitored) -> None:
     assert {one.type for one in families.values()} == {"gauge"}
 
 
-def debian(program: str) -> str:
-    """The path of one of Debian's programs."""
-    if not (path := shutil.which(program)):
-        pytest.skip(f"{program} is not installed (apt-get install prometheus prometheus-node-exporter)")
-    return path
-
-
 def test_the_node_exporter_passes_every_sample_on(found: Monitored, tmp_path: Path) -> None:
     write_metrics(found, tmp_path / "sentinel.prom")
     address = f"127.0.0.1:{free_port()}"
     options = ["--collector.disable-defaults", "--collector.textfile", f"--collector.textfile.directory={tmp_path}"]
-    command = [debian("prometheus-node-exporter"), *options, f"--web.listen-address={address}"]
+    exporter = find_program("prometheus-node-exporter", "prometheus-node-exporter")
+    command = [exporter, *options, f"--web.listen-address={address}"]
     with serving(command, tmp_path / "exporter.log", url := f"http://{address}/metrics"), urlopen(url) as answer:
         read = samples(answer.read().decode())
     assert read["node_textfile_scrape_error"][0].value == 0

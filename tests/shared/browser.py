@@ -8,10 +8,10 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-import pytest
+from programs import skip_without
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-needs_browser = pytest.mark.skipif(BROWSER is None, reason="needs Chromium to run the page")
+needs_browser = skip_without(BROWSER, "Chromium", "apt-get install chromium")
 
 _FRAME = """<!DOCTYPE html><body><script>
 addEventListener("message", (event) => {

@@ -14,6 +14,7 @@ from urllib.request import urlopen
 
 import boto3
 import pytest
+from programs import skip_without
 
 # The environment of envs/programs.txt, which `make test-ci` installs.
 PROGRAMS = Path(sys.prefix, "programs", "bin")
@@ -21,7 +22,7 @@ PROGRAMS = Path(sys.prefix, "programs", "bin")
 
 def needs_program(name: str) -> pytest.MarkDecorator:
     """Skip a test unless the program is installed."""
-    return pytest.mark.skipif(not (PROGRAMS / name).exists(), reason=f"needs {name}: make .venv/programs/installed")
+    return skip_without((PROGRAMS / name).exists(), name, "make .venv/programs/installed")
 
 
 def free_port() -> int:
