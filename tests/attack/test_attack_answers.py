@@ -17,6 +17,7 @@ def judge() -> Iterator[SeparateProcess]:
         yield judge
 
 
+@pytest.mark.long
 @cases("answers.yaml")
 def test_answers(case: Case, judge: SeparateProcess) -> None:
     shown = Shown("?", text(case["response"]), text(case["reference"]), truncated=case.get("cut", False))

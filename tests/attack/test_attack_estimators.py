@@ -191,6 +191,7 @@ LARGE: dict[str, tuple[Callable[[Path], bytes], str]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", LARGE)
 @pytest.mark.filterwarnings("ignore")
 def test_a_megabyte_takes_no_gigabytes(case: str, good: Callable[[str], Path], tmp_path: Path) -> None:

@@ -278,6 +278,7 @@ def write_packed(path: Path, *parts: bytes | tuple[bytes, int]) -> None:
                 file.write(what)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["a line", "an entry of an array", "blank lines", "blank lines of spaces"])
 def test_a_gigabyte_of_nothing(kind: str, tmp_path: Path) -> None:
     """Little memory, and no longer than unpacking takes; what stands around it is read."""

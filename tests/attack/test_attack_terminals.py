@@ -56,6 +56,7 @@ def environment(**more: str) -> dict[str, str]:
     return kept | {"PYTHONPATH": str(ROOT / "workflow"), "POLARS_MAX_THREADS": "1"} | more
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("command", "terminal"), [(command, name) for command in COMMANDS for name in TERMINALS])
 def test_few_letters(command: str, terminal: str, folder: Path) -> None:
     done = subprocess.run(

@@ -80,7 +80,7 @@ def kept(tmp_path: Path) -> list[Path]:
     return [path for path in (tmp_path / "cache" / "replies").rglob("*") if path.is_file()]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_three_processes_ask_each_question_once(tmp_path: Path) -> None:
     """As of two studies with one cache, and of judges `mine`, `first_of` and `majority` of one run."""
     with fake_api(echo) as api:
@@ -220,7 +220,7 @@ def test_a_full_disk_stops_requests_before_they_are_paid(tmp_path: Path, monkeyp
     assert len(api.requests) == 20
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_on_a_real_disk_that_fills_up_no_reply_is_lost(tmp_path: Path) -> None:
     """A file system of 160 KiB, in pages of 4 KiB, for 100 questions; each claims two pages, and keeps one."""
     if subprocess.run(["unshare", "-rm", "true"], capture_output=True).returncode:

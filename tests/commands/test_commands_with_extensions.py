@@ -141,6 +141,7 @@ def test_a_command_does_not_begin_for_ever(folder: Path, names: object, fact: st
     assert "Traceback" not in errors
 
 
+@pytest.mark.long
 def test_a_process_that_read_its_catalogues_says_how_to_start_again(folder: Path) -> None:
     config = study(folder)
     code = f"""
@@ -177,6 +178,7 @@ def failing(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_what_needs_no_failed_extension_works_and_names_it(failing: Path) -> None:
     config = study(failing, {"extensions": ["mine", *FAILING]})
     status, output, errors = command(failing, "plan", "-c", config)
@@ -194,6 +196,7 @@ def test_what_needs_no_failed_extension_works_and_names_it(failing: Path) -> Non
     assert LINES[0] in errors
 
 
+@pytest.mark.long
 def test_an_unknown_name_comes_with_the_extensions_that_failed(failing: Path) -> None:
     config = study(failing, {"extensions": [*FAILING]})
     status, _, errors = command(failing, "plan", "-c", config)
@@ -283,6 +286,7 @@ use rule cpu_job as lengths_page with:
 TARGET = "TARGETS += expand(f'{RESULTS}/lengths/{{model}}.html', model=MODELS)\n"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("rules", "status", "said"),
     [
@@ -332,6 +336,7 @@ def test_the_schema_has_the_keys_of_a_studys_extensions(folder: Path) -> None:
     assert "extensions" in json.loads(output)["properties"]
 
 
+@pytest.mark.long
 def test_a_judge_without_a_version_is_told_by_snakemake_and_the_command(folder: Path) -> None:
     (folder / "mine" / "letter.py").write_text(LETTER.replace("    VERSION: ClassVar[int] = 1\n", ""))
     config = study(folder)
@@ -404,6 +409,7 @@ def benchmarks():
 """
 
 
+@pytest.mark.long
 def test_a_benchmark_of_an_extension_is_known_and_the_config_is_above_it(folder: Path) -> None:
     rows = '{"path": "rows.jsonl", "question": ["{question}"], "reference": ["{answer}"]}'
     extension(folder / "rows", BENCHMARKS.format(rows))

@@ -37,7 +37,7 @@ def test_the_example_prints_what_its_table_says() -> None:
     assert "verdict for anything outside the labelled groups: too few domains to say;" in printed
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_picture_shows_the_alert(tmp_path: Path) -> None:
     steady, fallen = drawn(monitored(tmp_path)).axes
     assert (steady.get_title(), fallen.get_title()) == (f"{ROUTES[0]}: no alert", f"{ROUTES[1]}: alert")

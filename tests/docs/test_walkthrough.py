@@ -82,7 +82,7 @@ def test_commands_in_the_readme_name_existing_files(folder: Path) -> None:
     assert pl.read_csv(folder / "to_label.csv").height == 30
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_quickstart_can_be_pasted(folder: Path) -> None:
     done = paste(folder, "-e", "-c", "\n".join(blocks(QUICKSTART, "sh")))
     assert done.returncode == 0, done.stdout + done.stderr
@@ -95,7 +95,7 @@ def test_the_quickstart_can_be_pasted(folder: Path) -> None:
     assert "rests on" in shown[-1]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_walk_through_can_be_pasted(folder: Path) -> None:
     scripts = blocks(GUIDE, "sh")
     assert len(scripts) == 4

@@ -107,6 +107,7 @@ def test_jobs_of_a_model_ask_one_engine_each_in_its_own_way(run: EngineRun) -> N
     assert engine_of(job(run, model="variant")) == engine_of(first)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("change", [{"weights": "b"}, {"revision": "2"}, {"seed": 2}, {"engine_args": {"dtype": "x"}}])
 def test_another_loading_has_another_engine(run: EngineRun, change: dict[str, Any]) -> None:
     assert engine_of(job(run)) != engine_of(job(run, **change))
@@ -195,6 +196,7 @@ def test_a_killed_engine_of_the_same_run_is_replaced(run: EngineRun) -> None:
     assert len(list(run.folder.iterdir())) == 1
 
 
+@pytest.mark.long
 def test_answers_keep_their_positions_when_two_engines_die(
     run: EngineRun, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -116,7 +116,7 @@ def test_forged_forests_are_not_walked() -> None:
         Forest(nodes, np.zeros(3), roots, 2**62).predict_proba(x)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("n_features", [3, 10])
 def test_balanced_forests_are_no_further_from_scikit_learns_than_these_from_themselves(n_features: int) -> None:
     """Mean P(correct) of six domains by eight seeds of either. Equally good splits are chosen by rounding errors there,
@@ -137,7 +137,7 @@ def test_balanced_forests_are_no_further_from_scikit_learns_than_these_from_them
     assert np.abs(ours - theirs).max() <= own_spread.max()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_scores_of_a_search_are_those_of_scikit_learns(data) -> None:
     """Mean ROC-AUC per setting over eight seeds: the narrower forests have other random numbers alone."""
     from sklearn.metrics import roc_auc_score

@@ -55,6 +55,7 @@ def test_the_second_process_finds_it_in_the_home_folder(source: Path, tmp_path: 
     assert ask(source) == (8.0, 1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("variable", ["XDG_CACHE_HOME", "NUMBA_CACHE_DIR"])
 def test_the_environment_names_another_folder(source: Path, tmp_path: Path, variable: str) -> None:
     assert ask(source, **{variable: tmp_path / "elsewhere"}) == (8.0, 0)
@@ -63,6 +64,7 @@ def test_the_environment_names_another_folder(source: Path, tmp_path: Path, vari
     assert ask(source, **{variable: tmp_path / "elsewhere"}) == (8.0, 1)
 
 
+@pytest.mark.long
 def test_a_copy_of_the_file_elsewhere_finds_it(source: Path, tmp_path: Path) -> None:
     ask(source)
     (tmp_path / "copy").mkdir()
@@ -75,6 +77,7 @@ def test_an_edit_is_compiled_again(source: Path) -> None:
     assert ask(source) == (12.0, 0)
 
 
+@pytest.mark.long
 def test_where_nothing_can_be_written_it_is_compiled_for_the_process(source: Path, tmp_path: Path) -> None:
     """The home is no folder, and beside the source a file stands in the cache's place: root is kept out too."""
     (source.parent / "__pycache__").write_bytes(b"")
@@ -106,6 +109,7 @@ def test_a_damaged_file_is_compiled_again(source: Path, tmp_path: Path) -> None:
     assert json.loads(done.stdout) == [[8.0, 1]] + [[8.0, 0]] * 6
 
 
+@pytest.mark.long
 def test_four_processes_at_once_compile_or_find_the_same(source: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-W", "error", "-c", ASK]
     processes = [

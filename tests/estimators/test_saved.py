@@ -57,7 +57,7 @@ def test_a_loaded_estimator_gives_the_same_numbers_and_the_same_file(tmp_path: P
     assert (tmp_path / "again").read_bytes() == (tmp_path / "one").read_bytes()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_another_process_writes_the_same_bytes(tmp_path: Path) -> None:
     """A monitor's state is of an estimator's checksum. One of each kind of parts: trees, networks, a choice, ..."""
     names = ("recommended", "median-of-seven", "forest-10d-balanced-isotonic", "mlp-10d-balanced-isotonic")

@@ -125,6 +125,7 @@ def test_the_rules_fire_when_they_should() -> None:
     assert expected == {rule["alert"] for rule in rules}
 
 
+@pytest.mark.long
 def test_prometheus_evaluates_the_rules_on_the_demos_metrics(prometheus: str) -> None:
     def evaluated(data: Any) -> bool:
         return all(rule["health"] != "unknown" for group in data["groups"] for rule in group["rules"])
@@ -180,6 +181,7 @@ def test_systemd_accepts_the_units(tmp_path: Path) -> None:
     assert "\nSuccessExitStatus=4\n" in service
 
 
+@pytest.mark.long
 def test_the_line_for_cron_runs_the_script(watched: Path, tmp_path: Path) -> None:
     (line,) = [line for line in (FOLDER / "crontab").read_text().splitlines() if not line.startswith("#")]
     *when, user, command = line.split(maxsplit=6)

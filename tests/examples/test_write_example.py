@@ -22,6 +22,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.long
 def test_the_committed_example_is_what_the_program_makes(made: Path) -> None:
     """`make example` makes it anew, where another model is shown or labels move."""
     there = es.example()

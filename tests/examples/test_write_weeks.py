@@ -54,6 +54,7 @@ def test_too_few_questions_are_named() -> None:
         planned(ITEMS | {"math/elementary algebra": ITEMS["math/elementary algebra"][:9]})
 
 
+@pytest.mark.long
 def test_the_log_has_the_answers_of_the_model(tmp_path: Path) -> None:
     write(tmp_path, SHOWN)
     log = pl.concat([pl.read_parquet(tmp_path / "logs" / f"week-{week}.parquet") for week in MONDAYS])

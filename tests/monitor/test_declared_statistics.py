@@ -101,6 +101,7 @@ def test_a_monitor_has_the_declared_statistic_and_writes_the_declared_output(fol
     assert (done.returncode, "lines.md: must end with .txt" in done.stderr) == (1, True)
 
 
+@pytest.mark.long
 def test_the_workflow_writes_the_output_and_follows_its_code(folder: Path, tmp_path: Path) -> None:
     mine = extension(tmp_path / "mine", INIT, lines=LINES)
     options = {"by": ["route"], "min_responses": 2, "alert_on": ["often-refused"]}

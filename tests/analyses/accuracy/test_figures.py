@@ -75,6 +75,7 @@ def names(figure: Figure) -> list[str]:
     return [text.get_text() for axes in figure.axes for text in axes.texts]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FIGURES)
 def test_every_figure_is_written_with_the_same_bytes_twice(study, name, tmp_path):
     exhibit = Exhibit("figure", name, FIGURES[name])

@@ -104,6 +104,7 @@ def full_report(tmp_path_factory) -> str:
     )
 
 
+@pytest.mark.long
 def test_report_loads_nothing_from_outside(full_report):
     assert all(one.startswith("data:image/svg+xml;base64,") for one in re.findall(r'src="([^"]{0,30})', full_report))
     assert not re.findall(r"https?://|@import|url\(|<link|<script", full_report)
