@@ -1,6 +1,7 @@
 """The features of every response, from its log-probability trace."""
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -10,7 +11,7 @@ import polars as pl
 from entropy_sentinel.features import buckets
 from entropy_sentinel.features.catalogue import CATALOGUE, EXTRAS, FEATURE_FRAME
 from entropy_sentinel.features.feature import NLL, H, X
-from entropy_sentinel.features.tokens import ROUNDING, token_lists
+from entropy_sentinel.features.tokens import ROUNDING, lists_of_response, token_lists
 from entropy_sentinel.features.zero_logprobs import exclude_zero_logprobs
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import CUT_OFF, GENERATIONS, REFUSED, UNUSABLE, top_k_of
@@ -23,6 +24,7 @@ LARGEST_MEAN_NLL = 50.0
 # Bounds the memory: a token takes about 100 bytes during the computation.
 TOKENS_AT_A_TIME = 200_000
 RESPONSES_AT_A_TIME = 1000
+_NO_REASON = pl.Series([None], dtype=pl.String)
 _NO_LOGPROBS = "no log-probabilities: the engine gives none"
 
 IDENTITY = [*RESPONSE, "n_tokens", "displaced_steps", "finish_reason"]
@@ -108,22 +110,44 @@ def _parts(traces: pl.DataFrame) -> Iterator[pl.DataFrame]:
 
 def _features_of(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame:
     k = "top_k_returned" if "top_k_returned" in traces.columns else pl.lit(top_k_of(traces.schema))
-    computed = {name: feature.expression.cast(pl.Float64) for name, feature in (CATALOGUE | EXTRAS).items()}
-    lists = token_lists(traces, vocabulary)
-    try:
-        values = lists.select(**computed, **_facts())
-    except (Exception, pl.exceptions.PanicException):
-        for name in computed:  # say which extension's feature fails
-            if name in CATALOGUE:
-                with guard("features", name, f"feature '{name}': its expression failed"):
-                    lists.select(computed[name])
-        raise
+    values = _evaluate(token_lists(traces, vocabulary))
     return (
         pl.concat([traces.select(*IDENTITY, UNUSABLE, _k=k), values], how="horizontal")
         .with_columns(cut_off=CUT_OFF, reason=_reason())
         .with_columns(pl.when(pl.col("reason").is_null()).then(pl.col(*CATALOGUE, *EXTRAS)))
         .select(name for name in FEATURE_FRAME.schema.names() if name not in buckets.SCHEMA)
     )
+
+
+def usable_features(sampled: np.ndarray, top: np.ndarray, finish_reason: str) -> pl.DataFrame | None:
+    """Return the features of one response as `compute_features` does; null if it has a reason for none, or may have.
+
+    `sampled` (T,) and `top` (T, k) are its log-probabilities, float32, without null entries and with T > 0.
+    """
+    if not sampled.any():  # perhaps a server's constant, which `exclude_zero_logprobs` recognises
+        return None
+    values = _evaluate(lists_of_response(sampled, top))
+    facts = {"n_tokens": len(sampled), "finish_reason": finish_reason, "_k": top.shape[1]}
+    given = pl.DataFrame({name: [value] for name, value in facts.items()} | {UNUSABLE: _NO_REASON})
+    return values if given.hstack(values).select_seq(_reason()).item() is None else None
+
+
+def _evaluate(lists: pl.DataFrame) -> pl.DataFrame:
+    """Return the features and `_facts` of responses from the lists of `token_lists`."""
+    try:
+        return lists.select(**_values())
+    except (Exception, pl.exceptions.PanicException):
+        for name in CATALOGUE:  # say which extension's feature fails
+            with guard("features", name, f"feature '{name}': its expression failed"):
+                lists.select(_values()[name])
+        raise
+
+
+@cache
+def _values() -> dict[str, pl.Expr]:
+    """Return the expressions of the features, and of `_facts`, over the lists of `token_lists`."""
+    features = (CATALOGUE | EXTRAS).items()
+    return {name: feature.expression.cast(pl.Float64) for name, feature in features} | _facts()
 
 
 def _facts() -> dict[str, pl.Expr]:
@@ -144,6 +168,7 @@ def _facts() -> dict[str, pl.Expr]:
     }
 
 
+@cache
 def _reason() -> pl.Expr:
     """Return the first reason why a response has no features; null if it has them."""
     k, positive = pl.col("_k"), pl.col("_positive")

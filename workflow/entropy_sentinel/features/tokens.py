@@ -39,6 +39,17 @@ def token_lists(traces: pl.DataFrame, vocabulary: int | None) -> pl.DataFrame:
     return pl.DataFrame(lists)
 
 
+def lists_of_response(sampled: np.ndarray, top: np.ndarray) -> pl.DataFrame:
+    """Return the row of `token_lists` for one response, from `sampled`, (T,), and `top`, (T, k), without null entries.
+
+    Frames of one response cost more than their numbers, so this makes one frame only.
+    """
+    columns = _numeric_columns(sampled, top, None, np.array([len(sampled)]))
+    lists = {name: pl.Series(name, [pl.Series(values)]) for name, values in columns.items()}
+    lists["bound"] = pl.Series("bound", [None], dtype=pl.List(pl.Float64))
+    return pl.DataFrame(lists)
+
+
 def error_bound(missing: np.ndarray, others: np.ndarray | int) -> np.ndarray:
     """Return the most, in nats, by which an entropy over the top k is too small: eps ln((V - K) / eps), 0 if eps is 0.
 
@@ -58,7 +69,14 @@ def _step_columns(sampled: pl.Series, top: pl.Series, k: int, lengths: np.ndarra
     """
     entries, chosen = flat(top).arr.explode(), flat(sampled).to_numpy()
     absent = entries.is_null().to_numpy().reshape(-1, k) if entries.null_count() else None
-    matrix = entries.fill_null(-np.inf).to_numpy().reshape(-1, k)
+    return _numeric_columns(chosen, entries.fill_null(-np.inf).to_numpy().reshape(-1, k), absent, lengths)
+
+
+def _numeric_columns(
+    chosen: np.ndarray, matrix: np.ndarray, absent: np.ndarray | None, lengths: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Return the columns of each step from arrays, (T,) and (T, k), with -inf where `absent`."""
+    k = matrix.shape[1]
     columns: dict[str, np.ndarray] = {}
     # Allocated once: new memory pages cost more than the exponentials.
     scratch = np.empty((2, _STEPS, k))

@@ -15,7 +15,7 @@ from entropy_sentinel.features.remedies import unscored_code
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.options import columns_by
 from entropy_sentinel.frames.response import RESPONSE
-from entropy_sentinel.monitor.estimating.coverage import covering_verdict, judge_familiarity
+from entropy_sentinel.monitor.estimating.coverage import covering_verdicts, judge_familiarity
 from entropy_sentinel.monitor.reading.inputs import BY, ReadingResult, features_in, read_whole
 from entropy_sentinel.monitor.reading.problems import Problems, overridden
 from entropy_sentinel.monitor.reading.replies import read_replies
@@ -101,23 +101,40 @@ def _replies_in(given: Any) -> list[Any] | None:
 
 def scored(saved: SavedEstimator, read: ReadingResult, by: Sequence[str] = ()) -> pl.DataFrame:
     """Return the result of `score` for responses that were already read, with the columns of slices."""
-    usable = read.rows["excluded"].is_null()
-    p = np.full(len(read.rows), np.nan)
-    p[usable.to_numpy()] = _p_correct(saved.estimator, read.rows.filter(usable))
-    has_p, reason = pl.col("p_correct").is_not_null(), read.rows["excluded"]
+    rows = read.rows
+    reason = rows["excluded"]
+    p = _p_of(saved.estimator, rows)
     codes = [None if text is None else str(unscored_code(text)) for text in reason.to_list()]
-    columns = {name: read.rows[f"{BY}{name}"] for name in by if name not in RESPONSE}
-    scores = read.rows.select(*RESPONSE).with_columns(
-        **{f"{BY}{name}" if name in _COLUMNS else name: column for name, column in columns.items()},
-        p_correct=pl.Series(p, dtype=pl.Float64).fill_nan(None),
-        verdict=pl.lit(None, pl.String),
-        **judge_familiarity(saved, read.rows, by).to_dict(),
-        reason=reason,
-        reason_code=pl.Series(codes, dtype=pl.String),
-    )
-    verdict = covering_verdict(saved, overridden=bool(read.taken))
-    scores = scores.with_columns(verdict=pl.when(has_p).then(verdict))
+    columns = {name: rows[name] for name in RESPONSE}
+    for name in by:
+        if name not in RESPONSE:
+            columns[f"{BY}{name}" if name in _COLUMNS else name] = rows[f"{BY}{name}"]
+    familiarity = judge_familiarity(saved, rows, by)
+    verdicts = covering_verdicts(saved, bool(read.taken), familiarity["unfamiliar"])
+    columns |= {"p_correct": p, "verdict": verdicts if not p.null_count() else _where_known(verdicts, p)}
+    columns |= {"unfamiliar": familiarity["unfamiliar"], "familiarity_reason": familiarity["familiarity_reason"]}
+    columns |= {"reason": reason, "reason_code": pl.Series(codes, dtype=pl.String)}
+    scores = pl.DataFrame(columns)
     return scores.with_columns(overridden=pl.lit(overridden(saved.about, read.taken))) if read.taken else scores
+
+
+def _p_of(estimator: Estimator, rows: pl.DataFrame) -> pl.Series:
+    """Return P(correct), (n_rows,), null for excluded rows and where the estimator gives NaN."""
+    excluded = rows["excluded"]
+    if len(rows) and not excluded.null_count():
+        _p_correct(estimator, rows.clear())
+        return pl.Series([None] * len(rows), dtype=pl.Float64)
+    if excluded.null_count() == len(rows):  # as usual within a request
+        return pl.Series(_p_correct(estimator, rows), dtype=pl.Float64).fill_nan(None)
+    usable = excluded.is_null()
+    p = np.full(len(rows), np.nan)
+    p[usable.to_numpy()] = _p_correct(estimator, rows.filter(usable))
+    return pl.Series(p).fill_nan(None)
+
+
+def _where_known(texts: pl.Series, values: pl.Series) -> pl.Series:
+    """Return the texts, null where the value is null."""
+    return pl.select(pl.when(values.is_not_null()).then(texts)).to_series()
 
 
 def _p_correct(estimator: Estimator, features: pl.DataFrame) -> np.ndarray:

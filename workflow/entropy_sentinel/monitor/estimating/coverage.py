@@ -6,7 +6,6 @@ response does not answer it, and neither does a file with several kinds of quest
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -51,14 +50,16 @@ def judge_familiarity(estimator: SavedEstimator, rows: pl.DataFrame, by: Sequenc
     `rows` are those of `read_whole`, with the columns of slices; only responses with an estimate count.
     """
     keys = [f"{BY}{name}" for name in by]
-    if not keys or rows.select(pl.all_horizontal(pl.col(keys).is_null()).all()).item():
-        return _verdicts([None], [Unjudged.NO_SLICES], np.zeros(len(rows), dtype=np.int64))
+    if not keys:
+        return _verdicts([None] * len(rows), [Unjudged.NO_SLICES] * len(rows))
+    if rows.select(pl.all_horizontal(pl.col(keys).is_null()).all()).item():
+        return _verdicts([None] * len(rows), [Unjudged.NO_SLICES] * len(rows))
     slices = rows.select(pl.struct(keys).rank("dense")).to_series().to_numpy().astype(np.int64) - 1
     n_slices = int(slices.max(initial=-1)) + 1
     familiarity = familiarity_of(estimator.about)
     if familiarity is None or not {COLUMN, KIND} <= set(rows.columns):
         why = Unjudged.ESTIMATOR_WITHOUT_WORDS if familiarity is None else Unjudged.NO_WORDS
-        return _verdicts([None] * n_slices, [why] * n_slices, slices)
+        return _verdicts([None] * len(rows), [why] * len(rows))
     alike = (pl.col(KIND) == familiarity.kind) & pl.col("excluded").is_null()
     states = counts_of(rows.select(pl.when(alike).then(COLUMN)).to_series(), slices, n_slices)
     other_words = rows.select(pl.col(KIND).is_not_null() & (pl.col(KIND) != familiarity.kind)).to_series().to_numpy()
@@ -71,30 +72,29 @@ def judge_familiarity(estimator: SavedEstimator, rows: pl.DataFrame, by: Sequenc
         flagged.append((flag is not None) if judged else None)
         few = Unjudged.FEW_RESPONSES if has_words[place] else Unjudged.NO_WORDS
         reasons.append(None if judged else Unjudged.OTHER_WORDS if n_other[place] else few)
-    return _verdicts(flagged, reasons, slices)
+    return _verdicts(flagged, reasons)[slices]
 
 
-def _verdicts(unfamiliar: list[Any], reasons: Sequence[Unjudged | None], slices: np.ndarray) -> pl.DataFrame:
-    """Return the columns of slices for each row; `slices` (n_rows,) is its slice."""
-    of_slices = pl.DataFrame(
+def _verdicts(unfamiliar: Sequence[bool | None], reasons: Sequence[Unjudged | None]) -> pl.DataFrame:
+    """Return the two columns."""
+    return pl.DataFrame(
         {
             "unfamiliar": pl.Series(unfamiliar, dtype=pl.Boolean),
             "familiarity_reason": pl.Series([reason and str(reason) for reason in reasons], dtype=pl.String),
         }
     )
-    return of_slices[slices]
 
 
-def covering_verdict(estimator: SavedEstimator, overridden: bool) -> pl.Expr:
-    """Return the verdict that covers a response, from the column `unfamiliar`.
+def covering_verdicts(estimator: SavedEstimator, overridden: bool, unfamiliar: pl.Series) -> pl.Series:
+    """Return the verdict that covers each response, (n_rows,).
 
     `usable` needs a slice that is like a labelled domain; the other verdicts warn of every response.
     """
     validation = estimator.validation
     verdict = NOT_VALIDATED if validation is None or overridden else validation.verdict
     not_judged = NOT_JUDGED if verdict == USABLE else verdict
-    judged = pl.when("unfamiliar").then(pl.lit(UNFAMILIAR)).otherwise(pl.lit(verdict))
-    return pl.when(pl.col("unfamiliar").is_null()).then(pl.lit(not_judged)).otherwise(judged)
+    covering = {None: not_judged, True: UNFAMILIAR, False: verdict}
+    return pl.Series([covering[flag] for flag in unfamiliar.to_list()], dtype=pl.String)
 
 
 def explain_verdict(verdict: str | None, reason: str | None) -> str:

@@ -207,6 +207,13 @@ class TrainingDataFilter:
         subject = pl.coalesce(subjects[kind] for kind in reasons).alias(SUBJECT)
         return others.select(codes, subject, excluded=excluded, overridden=excluded.is_null() & differs)
 
+    def accepts(self, response: Mapping[str, Any]) -> bool:
+        """Return whether a response with features matches the training data, as `of` decides for a frame."""
+        if self._model is not None and bare(response["model"]) != self._model:
+            return False
+        wanted = ((name, self._logprobs.get(name)) for name in LOGPROBS)
+        return all(value is None or response[name] == value for name, value in wanted)
+
     def _other_model(self) -> Iterator[pl.Expr]:
         """Yield a description, a code and a subject of a row's model if it is not the estimator's, else nulls."""
         name = pl.col("model").fill_null("unknown")

@@ -44,6 +44,11 @@ DATE_IN_NAME = r"(?:^|[^0-9])((?:19|20)[0-9]{2}-?[01][0-9]-?[0-3][0-9])(?:[^0-9]
 Key = tuple[str, str, str]
 
 
+def numbered_id(file: str, place: int) -> str:
+    """Return the id of a response without one, from its file and its position."""
+    return f"{file}-{place:05d}"
+
+
 class Numbers:
     """Assigns ids and sample numbers while logs are read, and leaves out responses that were logged twice.
 
@@ -73,7 +78,7 @@ class Numbers:
         named = frame.with_columns(model=pl.col("model").fill_null(model), benchmark=pl.coalesce(own, pl.lit(file)))
         ids, samples = [], []
         for place, (*group, item_id, sample) in enumerate(named.select(RESPONSE).iter_rows(), self._places[file]):
-            ids.append(f"{file}-{place:05d}" if item_id is None else item_id)
+            ids.append(numbered_id(file, place) if item_id is None else item_id)
             samples.append(self._number((*group, ids[-1]), sample))
         self._places[file] += len(ids)
         return named.with_columns(

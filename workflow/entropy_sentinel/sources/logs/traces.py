@@ -163,7 +163,7 @@ def _displaced(matrix: np.ndarray, counts: np.ndarray, sampled: np.ndarray) -> n
     return displaced
 
 
-def _in_order(matrix: np.ndarray) -> tuple[np.ndarray, int]:
+def sort_steps(matrix: np.ndarray) -> tuple[np.ndarray, int]:
     """Sort each step's entries, largest first, except in steps with NaN; also return the number of unsorted steps."""
     rising = matrix[:, 1:] > matrix[:, :-1]
     if not rising.any():
@@ -213,7 +213,7 @@ def to_frame(responses: ResponseBatch, cut: int | None) -> tuple[pl.DataFrame, S
     displaced = np.zeros(len(of_row), dtype=bool)
     if responses.displaces.any():
         displaced = _displaced(matrix, counts, sampled) & responses.displaces[of_row]
-    matrix, n_unsorted = _in_order(matrix)
+    matrix, n_unsorted = sort_steps(matrix)
     width = max(int(k.max(initial=0)), 1)
     n_short = 0
     if there is not None:
