@@ -91,6 +91,7 @@ PART = {"part_kind": "text", "content": TEXT}
         OF_SDK | {"experimental_providerMetadata": PROVIDER},
         OF_SDK | {"logprobs": OLDER_SDK},
         OF_SDK | {"providerMetadata": {"other": {}}, "response": {"body": BODY}},
+        {"resourceLogs": [{"scopeLogs": [{"logRecords": [{"body": {"stringValue": json.dumps(BODY)}}]}]}]},
         {"kind": "response", "parts": [PART | {"provider_details": {"logprobs": STEPS}}]},
         LANGCHAIN | {"response_metadata": WITH_LOGPROBS},
         LANGCHAIN | {"response_metadata": LANGCHAIN["response_metadata"] | {"logprobs": LISTS}},
@@ -164,7 +165,7 @@ def test_a_time_in_any_unit(created: Any) -> None:
 
 def test_a_time_as_text_stays_and_no_time_is_none() -> None:
     assert es.read_logs(BODY | {"created": "2026-10-25T09:33:20Z"})["time"].to_list() == ["2026-10-25T09:33:20Z"]
-    for created in (0, -5, True, 10**25, None, [], ""):
+    for created in (0, -5, True, 2**70, 10**25, None, [], ""):
         assert "time" not in es.read_logs(BODY | {"created": created}).columns
 
 
@@ -201,6 +202,37 @@ def test_no_log_probabilities_is_said_after_looking(record: dict[str, Any], fact
     assert bool(facts) == (":" in reason)
 
 
+@pytest.mark.parametrize("more", [{"spans": [{"start": 0}]}, {"kind": "request"}, {"type": "message"}, {"key": "a"}])
+def test_a_table_stays_a_table_whatever_its_columns_are_called(more: dict[str, Any]) -> None:
+    row = {"token_logprobs": SAMPLED, "top_logprobs": TOP, "response": TEXT, "datetime_utc": "2026-10-25", **more}
+    logs = es.open_logs([row])
+    assert [frame["text"].to_list() for frame in logs] == [[TEXT]]
+    assert dict(logs.summary.formats) == {"table": 1}
+
+
+def test_the_question_is_found_in_langchains_messages() -> None:
+    human = {"lc": 1, "id": ["langchain", "HumanMessage"], "kwargs": {"content": "How many?"}}
+    run = json.loads((LOGS / "langsmith.jsonl").read_text().splitlines()[0])
+    for messages in ([[{"type": "human", "content": "How many?"}]], [[{"type": "system", "content": "x"}, human]]):
+        run["inputs"] = {"messages": messages}
+        assert es.read_logs(run, columns=["question"])["question"].to_list() == ["How many?"]
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "problem"),
+    [
+        ("logprobs", {"content": 5}, "must be lists"),
+        ("logprobs", {"content": [{"token": "a", "logprob": -0.1, "top_logprobs": 3}]}, "must be lists"),
+        ("logprobs", {"content": [{"token": "a"}]}, "a step must have 'logprob'"),
+        ("logprobs", {"token_logprobs": [-0.1], "top_logprobs": [[[-1, -0.1, 3]]]}, "must be numbers"),
+        ("message", {"content": 5}, "must be a string"),
+    ],
+)
+def test_values_of_another_kind_are_refused_in_words(place: str, value: Any, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        es.read_logs(BODY | {"choices": [CHAT | {place: value}]})
+
+
 def test_several_generations_of_a_run_are_samples() -> None:
     run = json.loads((LOGS / "langsmith.jsonl").read_text().splitlines()[0])
     [[one]] = run["outputs"]["generations"]
@@ -221,7 +253,7 @@ def test_a_trace_with_several_calls_loses_none(tmp_path: Path) -> None:
     )
     frame, summary = read(tmp_path / "a.json")
     assert frame["text"].to_list() == [TEXT, "", " five.", TEXT]
-    assert "a span cannot be read: the reply must be JSON" in frame["unusable"][1]
+    assert "cannot be read: the reply must be JSON" in frame["unusable"][1]
     assert summary.n_bad == 0
 
 

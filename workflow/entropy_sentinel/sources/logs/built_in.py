@@ -83,7 +83,7 @@ _OF_BEDROCK = (
 )
 _ENVELOPES = {
     "openinference": ("OpenTelemetry spans of OpenInference (Phoenix), with the reply in `output.value`", _ASKED),
-    "otlp": ("traces in OTLP's JSON, as the collector's file exporter writes them: `resourceSpans`", _ASKED),
+    "otlp": ("traces and logs in OTLP's JSON, as the collector's file exporter writes them: `resourceSpans`", _ASKED),
     "mlflow": ("MLflow spans, with the reply in `mlflow.spanOutputs`", f"{_ASKED}; `mlflow.openai.autolog()`"),
     "mlflow-traces": ("traces of MLflow, exported with `trace.to_json()`", f"{_ASKED}; `mlflow.openai.autolog()`"),
     "weave": ("calls of W&B Weave", _ASKED),
@@ -99,7 +99,6 @@ _ENVELOPES = {
     "raw-response": ("any record with a reply in `raw_response`", _ASKED),
     "langchain-dump": ("LangChain's messages, by `dumps` or `dumpd`", "`ChatOpenAI(logprobs=True, top_logprobs=5)`"),
     "langchain-data": ("LangChain's messages, by `messages_to_dict`", "`ChatOpenAI(logprobs=True, top_logprobs=5)`"),
-    "spans": ("any record with a list of `spans` or `observations`, such as an exported trace", _ASKED),
 }
 _LAYOUTS = {
     "gemini": (
@@ -137,7 +136,11 @@ _LAYOUTS = {
     "llm-logs": ("logs of the command `llm`: `llm logs --json`", "`-o logprobs 5`, for completion models"),
     "anthropic": ("messages of Anthropic's API, which have no log-probabilities", "another model: Claude gives none"),
 }
-_ANY = {
+# These recognise what any record may have, so they come last.
+_ANY_ENVELOPES = {
+    "spans": ("any record with a list of `spans` or `observations`, such as an exported trace", _ASKED),
+}
+_ANY_LAYOUTS = {
     "any-logprobs": (
         "any record with `logprobs`: a list of steps, or lists in OpenAI's forms, and a text",
         "`logprobs: true, top_logprobs: 5`",
@@ -242,7 +245,8 @@ _BY_PRIORITY = (
         lambda record: {"token_logprobs", "top_logprobs"} <= set(record),
         marks=("token_logprobs", "top_logprobs"),
     ),
-    *(of_layout(name, *texts, LAYOUTS[name]) for name, texts in _ANY.items()),
+    *(of_layout(name, *texts, LAYOUTS[name]) for name, texts in _ANY_LAYOUTS.items()),
+    *(of_envelope(name, *texts, ENVELOPES[name]) for name, texts in _ANY_ENVELOPES.items()),
     Format(
         "nested",
         "any record that has a reply of one of these formats within, at any depth and also as JSON text",

@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from entropy_sentinel.features.remedies import UNREADABLE
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.logs.envelopes import ANYWHERE, LOGPROBS_REFUSED, Envelope
 from entropy_sentinel.sources.logs.layouts import layout_of
+from entropy_sentinel.sources.logs.nested import find_replies
 from entropy_sentinel.sources.logs.openai import error_in, error_reply, parsed, responses_in
 from entropy_sentinel.sources.logs.paths import EVERY, first, from_json
 from entropy_sentinel.sources.logs.reader import Reader, metadata_columns, request_columns, time_column, usual_columns
@@ -44,7 +46,7 @@ class EnvelopeReader(Reader):
             except InputError as error:
                 if not calls:
                     continue
-                replies = [Reply(None, None, "", "unknown", None, unusable=storable(f"a span cannot be read: {error}"))]
+                replies = [Reply(None, None, "", "unknown", None, unusable=storable(f"{UNREADABLE}{error}"))]
             for reply in replies:
                 content = b"" if reply.trace is None else reply.trace.sampled.tobytes()
                 # Spans of unknown kinds may repeat the reply of a span within.
@@ -86,8 +88,8 @@ class EnvelopeReader(Reader):
             if found is not None:
                 contents = found if EVERY in path else [found]
                 return [content for content in contents if content not in ({}, "")]
-        # A span may have the parts of a reply among its attributes.
-        return [call] if self._envelope.each and layout_of(call) else []
+        # A span may have the reply, or its parts, in other attributes.
+        return [call] if self._envelope.each and (layout_of(call) or any(find_replies(call))) else []
 
     def _why_none(self, call: Mapping[str, Any], status: Any) -> Any:
         """Return why a call has no reply, if it has none: an error, a status of HTTP, or its words; else None."""

@@ -148,7 +148,13 @@ _SPAN = Envelope(
     ),
 )
 OTLP = replace(
-    _SPAN, each=("resourceSpans[*].scopeSpans[*].spans[*]", "resourceSpans[*].instrumentationLibrarySpans[*].spans[*]")
+    _SPAN,
+    each=(
+        "resourceSpans[*].scopeSpans[*].spans[*]",
+        "resourceSpans[*].instrumentationLibrarySpans[*].spans[*]",
+        "resourceLogs[*].scopeLogs[*].logRecords[*]",
+    ),
+    time=(*_SPAN.time, "timeUnixNano"),
 )
 MLFLOW_TRACE = replace(_SPAN, each=("data.spans[*]", "spans[*]"), needs=("info",))
 SPANS = replace(_SPAN, each=("spans[*]", "observations[*]", "trace.spans[*]"))

@@ -42,7 +42,7 @@ class Layout:
         displaces: As in `Reply`.
         needs: Paths of fields that a record must have besides its steps.
         sign: Paths of a field that only this server's replies have, also if log-probabilities were not requested. Like
-            `needs` and `requests`, it may state the field's value: `type=message`.
+            `needs` and `requests`, it may state the field's value and a further field: `type=message&content`.
         requests: Paths of fields by which records are recognised that are requests, and that precede their replies.
         any_record: Whether any record with readable steps has this layout, so that other formats come first.
     """
@@ -82,7 +82,7 @@ class Layout:
                 and isinstance(record.get(self.done), bool)
                 and first(record, self.text) is not None
             )
-            or any(_holds(record, sign) for sign in (*self.sign, *self.requests))
+            or any(map(partial(_holds, record), (*self.sign, *self.requests)))
         )
 
     @property
@@ -110,10 +110,13 @@ class Layout:
 
 
 def _holds(record: Mapping[str, Any], sign: str) -> bool:
-    """Return whether a record has a value at a path, or the value that follows `=`."""
-    path, _, must = sign.partition("=")
-    value = first(record, [path])
-    return value is not None and must in ("", value)
+    """Return whether a record has a value at each path of a sign, or the value that follows the path's `=`."""
+    for part in sign.split("&"):
+        path, _, must = part.partition("=")
+        value = first(record, [path])
+        if value is None or must not in ("", value):
+            return False
+    return True
 
 
 GEMINI = Layout(
@@ -241,9 +244,9 @@ PYDANTIC_AI = Layout(
     time=("timestamp",),
     prompt_tokens=("usage.input_tokens", "usage.request_tokens"),
     displaces=True,
-    needs=("kind=response",),
-    sign=("parts[0].part_kind",),
-    requests=("kind=request",),
+    needs=("kind=response&parts",),
+    sign=("kind=response&parts",),
+    requests=("kind=request&parts",),
 )
 # Results of `generateText`, and the spans that the AI SDK's telemetry writes about them.
 AI_SDK = Layout(
@@ -269,7 +272,7 @@ LLM_LOGS = Layout(
     model=("model", "response_json.model"),
     time=("datetime_utc", "response_json.created"),
     prompt_tokens=("input_tokens", "response_json.usage.prompt_tokens"),
-    sign=("response_json", "datetime_utc"),
+    sign=("response_json&datetime_utc", "conversation_id&datetime_utc"),
 )
 ANTHROPIC = Layout(
     steps=("logprobs",),
@@ -277,8 +280,8 @@ ANTHROPIC = Layout(
     parts=True,
     finish=("stop_reason",),
     prompt_tokens=("usage.input_tokens",),
-    needs=("type=message",),
-    sign=("type=message",),
+    needs=("type=message&content&usage",),
+    sign=("type=message&content&usage",),
 )
 ANY_STEPS = Layout(
     steps=("logprobs", "logprobsResult", "logprobs_result", "token_logprobs", "meta.logprobs", "raw.logprobs"),

@@ -56,6 +56,6 @@ def _of_text(text: str) -> datetime | None:
         pass
     try:
         number: datetime | None = _of_numbers(pl.Series([float(text)])).item()
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     return number

@@ -122,8 +122,11 @@ def choices(body: Any) -> Iterator[Reply]:
         raise InputError("a reply must have `choices`")
     if not body["choices"]:
         raise InputError("the `choices` of the reply are empty, so it has no answer")
+    usage = body.get("usage")
     for position, choice in enumerate(body["choices"]):
-        prompt_tokens = (body.get("usage") or {}).get("prompt_tokens") or 0
+        if not isinstance(choice, Mapping):
+            raise InputError(f"a choice must be an object, was {choice!r}"[:200])
+        prompt_tokens = (usage.get("prompt_tokens") if isinstance(usage, Mapping) else 0) or 0
         if "text" in choice:
             reply = _text_choice(choice, prompt_tokens if isinstance(prompt_tokens, int) else 0)
         else:
@@ -155,8 +158,11 @@ def message_choice(choice: Mapping[str, Any], message: Any) -> Reply:
         facts.append("reasoning")
     content = message.get("content")
     if isinstance(content, list):  # some servers send the content in parts
-        content = "".join(part.get("text") or "" for part in content)
-    text = storable(content or message.get("refusal") or "")
+        content = "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
+    text = content or message.get("refusal") or ""
+    if not isinstance(text, str):
+        raise InputError(f"the `content` of a message must be a string, was {text!r}"[:200])
+    text = storable(text)
     logprobs = choice.get("logprobs")
     response, tokens = read_steps(logprobs)
     thought = logprobs.get("reasoning_content") if isinstance(logprobs, Mapping) else None

@@ -53,10 +53,14 @@ def question_of(record: Any) -> str | None:
 
 
 def _last_message(record: Mapping[str, Any]) -> str:
-    """Return the text of the user's last message; "" without one."""
+    """Return the text of the user's last message; "" without one. LangChain has lists of messages in a list."""
     messages: list[Any] = next((record[name] for name in _MESSAGES if isinstance(record.get(name), list)), [])
+    if messages and all(isinstance(part, list) for part in messages):
+        messages = messages[-1]
     for message in reversed(messages):
-        if isinstance(message, Mapping) and message.get("role") == "user":
+        if isinstance(message, Mapping) and isinstance(message.get("kwargs"), Mapping):
+            message = {"type": "human" if "HumanMessage" in (message.get("id") or ()) else None} | message["kwargs"]
+        if isinstance(message, Mapping) and {message.get("role"), message.get("type")} & {"user", "human"}:
             return _text(message.get("content") or message.get("parts"))
     parts = record.get("parts")  # a request of Pydantic AI
     for part in reversed(parts if isinstance(parts, list) else []):
@@ -114,7 +118,7 @@ def time_column(value: Any) -> dict[str, Any]:
         return {"time": value}
     if isinstance(value, str):
         if not _NUMBER.fullmatch(value.strip()):
-            return {"time": value} if value.strip() else {}
+            return {"time": storable(value)} if value.strip() else {}
         value = float(value) if "." in value else int(value)
     if type(value) not in (int, float) or not value > 0:
         return {}

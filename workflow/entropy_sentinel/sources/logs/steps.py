@@ -55,14 +55,14 @@ def read_steps(logprobs: Any) -> Steps:
     if any(part is not None for part in parts):
         steps: list[Any] = []
         for part in parts:
-            steps += part or ()
+            steps += _as_list(part)
         return _of_steps(steps)
     if isinstance(sampled := first_of(logprobs, SAMPLED_LISTS), list):
-        top = first_of(logprobs, TOP_NAMES) or [None] * len(sampled)
-        tokens = first_of(logprobs, TOKEN_LISTS) or []
+        top = _as_list(first_of(logprobs, TOP_NAMES)) or [None] * len(sampled)
+        tokens = _as_list(first_of(logprobs, TOKEN_LISTS))
         return Steps(trace(sampled, list(map(entries_of, top))), _all_texts(tokens))
     if isinstance(chosen := first_of(logprobs, CHOSEN), list):
-        top = first_of(logprobs, TOP_CHOSEN) or [None] * len(chosen)
+        top = _as_list(first_of(logprobs, TOP_CHOSEN)) or [None] * len(chosen)
         entries = [entry.get(CANDIDATES) if isinstance(entry, Mapping) else entry for entry in top]
         return Steps(trace([logprob_of(step) for step in chosen], list(map(entries_of, entries))), _texts_of(chosen))
     return NO_STEPS
@@ -139,19 +139,29 @@ def entries_of(step: Any) -> list[Any]:
     """
     if isinstance(step, Mapping):
         step = [entry for entry in step.values() if entry is not None]
-    kinds = set(map(type, step or ()))
-    if kinds <= NUMBERS and isinstance(step, list):
+    step = _as_list(step)
+    kinds = set(map(type, step))
+    if kinds <= NUMBERS:
         return step
     if kinds == {dict} and all("logprob" in entry for entry in step):
         return [entry["logprob"] for entry in step]
     entries: list[Any] = []
-    for entry in step or ():
+    for entry in step:
         if isinstance(entry, Mapping):
             # An object without a log-probability has the values by token.
             entries += [logprob_of(entry)] if is_step(entry) else entries_of(entry)
         else:
             entries.append(_of_pair(entry) if isinstance(entry, list | tuple) else entry)
     return entries
+
+
+def _as_list(value: Any) -> list[Any]:
+    """Return a list of steps or alternatives, [] for null; raise InputError for any other value."""
+    if value is None:
+        return []
+    if not isinstance(value, list | tuple):
+        raise InputError(f"log-probabilities and their alternatives must be lists, were {value!r}"[:200])
+    return value if isinstance(value, list) else list(value)
 
 
 def _of_pair(pair: Sequence[Any]) -> Any:

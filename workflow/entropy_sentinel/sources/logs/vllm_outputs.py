@@ -35,7 +35,8 @@ class VllmReader(Reader):
             reply = _reply(output)
             reply.item_id, reply.model, reply.columns = identity, record.get("model"), columns
             reply.sample = output.get("index", position) if len(outputs) > 1 else None
-            reply.prompt_tokens = len(record.get("prompt_token_ids") or ())
+            prompt = record.get("prompt_token_ids")
+            reply.prompt_tokens = len(prompt) if isinstance(prompt, list) else 0
             yield reply
 
 
@@ -63,7 +64,10 @@ def _first_ids(steps: list[Any], text: str) -> list[int]:
 def _reply(output: Mapping[str, Any]) -> Reply:
     token_ids, steps = output.get("token_ids"), output.get("logprobs")
     logprobs, k = None, None
-    text = storable(output.get("text") or "")
+    text = output.get("text") or ""
+    if not isinstance(text, str) or not isinstance(steps, list | Mapping | None):
+        raise InputError(f"`text` must be a string and `logprobs` a list, were {text!r} and {steps!r}"[:200])
+    text = storable(text)
     if steps is not None:
         steps = _unflattened(steps) if isinstance(steps, Mapping) else [by_id(step) for step in steps]
         if token_ids is None or len(token_ids) != len(steps):
