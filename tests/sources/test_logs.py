@@ -330,7 +330,7 @@ BAD = [
     (chat((-1, [-1]), usage={"prompt_tokens": 1.5}), "prompt_tokens must be a whole number from 0 to 4,294,967,295"),
     ({"sample": -1, "token_logprobs": [-1], "top_logprobs": [[-1]]}, "sample must be a whole number from 0 to 65,535"),
     ({"token_ids": [-1], "token_logprobs": [-1], "top_logprobs": [[-1]]}, "token_ids must be whole numbers from 0"),
-    ({"choices": [3]}, "does not match its format: "),
+    ({"choices": [3]}, "a choice must be an object"),
     ({"object": "response"}, "a reply of the Responses API must have an `output`"),
     ({"type": "response.completed"}, "'response' is missing"),
     ({"object": "response", "output": [PART_WITH_STEPS]}, "only part of the text has log-probabilities"),

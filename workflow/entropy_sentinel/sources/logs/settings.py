@@ -8,7 +8,6 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from entropy_sentinel.frames.options import Options, Panel, Shown
 from entropy_sentinel.frames.sections import Number, Whole
 from entropy_sentinel.sources.logs.catalogue import FORMATS
-from entropy_sentinel.sources.logs.envelopes import Envelope
 
 # Default limit of a record. A token with 20 alternatives is about 6 kB of JSON from OpenAI's servers, so this limit
 # allows a response of 40,000 tokens, which takes ten times as much memory as Python objects.
@@ -84,10 +83,10 @@ class LogOptions(Options):
 
 
 def _list_formats() -> str:
-    """Return the names of the formats, in two groups: those that hold a reply among other fields come first."""
+    """Return the names of the formats, in two parts, because there are many."""
     names = list(FORMATS)
-    last = max(place for place, name in enumerate(names) if isinstance(FORMATS[name].form, Envelope))
-    return f"{', '.join(names[: last + 1])}; {', '.join(names[last + 1 :])}"
+    middle = len(names) // 2
+    return f"{', '.join(names[:middle])}; {', '.join(names[middle:])}"
 
 
 def _known(name: str) -> str:

@@ -139,14 +139,14 @@ def entries_of(step: Any) -> list[Any]:
     """
     if isinstance(step, Mapping):
         step = [entry for entry in step.values() if entry is not None]
-    step = _as_list(step)
-    kinds = set(map(type, step))
+    values = _as_list(step)
+    kinds = set(map(type, values))
     if kinds <= NUMBERS:
-        return step
-    if kinds == {dict} and all("logprob" in entry for entry in step):
-        return [entry["logprob"] for entry in step]
+        return values
+    if kinds == {dict} and all("logprob" in entry for entry in values):
+        return [entry["logprob"] for entry in values]
     entries: list[Any] = []
-    for entry in step:
+    for entry in values:
         if isinstance(entry, Mapping):
             # An object without a log-probability has the values by token.
             entries += [logprob_of(entry)] if is_step(entry) else entries_of(entry)
