@@ -5,10 +5,11 @@ import json
 import numpy as np
 import polars as pl
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import minimize, nnls
 
 from entropy_sentinel.estimators.familiarity import ALONE, FACTOR, FLOOR, Familiarity
 from entropy_sentinel.features.buckets import BUCKETS
+from entropy_sentinel.statistics.mixture import Mixtures
 
 HIGH = np.random.default_rng(7)
 
@@ -120,3 +121,35 @@ def test_there_and_back_as_json_and_what_rows_give() -> None:
     two_kinds = rows.with_columns(buckets_of=pl.Series(["tokens", "words", "tokens", "words", None]))
     assert Familiarity.of(two_kinds, ["a", "a", "b", "b", "b"]) is None
     assert Familiarity.of(rows.with_columns(buckets_of=pl.lit(None, pl.String)), ["a"] * 5) is None
+
+
+def test_the_distances_between_domains_are_stored_and_an_earlier_file_gives_the_same() -> None:
+    rng = np.random.default_rng(3)
+    computed = of(*(drawn(shares, 30, rng) for shares in kinds(6, rng)), groups=("a", "a", "b", "c", "d", "e"))
+    content = json.loads(json.dumps(computed.as_dict()))
+    stored = Familiarity.from_dict(content)
+    assert stored.stored is not None
+    assert stored.left_out.tolist() == computed.left_out.tolist()
+    earlier = Familiarity.from_dict({name: value for name, value in content.items() if name != "left_out"})
+    assert (earlier.stored, earlier.limit) == (None, stored.limit)
+    alone = of(state(50, b0=25)).as_dict()
+    assert alone["left_out"] == [None]
+    assert np.isnan(Familiarity.from_dict(alone).left_out).all()
+
+
+@pytest.mark.parametrize("n", [2, 30, 200])
+def test_the_nearest_mixture_is_that_of_a_solver_for_all_columns(n: int) -> None:
+    """SciPy's solver for one problem with every allowed column, and a heavy equation for the sum."""
+    rng = np.random.default_rng(n)
+    columns = rng.random((60, n))
+    for number in range(10):
+        allowed = rng.random(n) < 0.8
+        allowed[0] = True
+        target = columns @ rng.dirichlet(np.full(n, 0.1)) + rng.normal(0, 0.1 * number, 60)
+        equations = np.vstack([columns[:, allowed], np.full((1, allowed.sum()), 1e3)])
+        expected, _ = nnls(equations, np.append(target, 1e3))
+        shares = Mixtures(columns).shares(target, allowed)
+        assert not shares[~allowed].any()
+        assert shares.sum() == pytest.approx(1)
+        mixture = columns[:, allowed] @ (expected / expected.sum())
+        assert columns @ shares == pytest.approx(mixture, abs=1e-8)

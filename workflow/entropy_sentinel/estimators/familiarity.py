@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.optimize import nnls
 
 from entropy_sentinel.features.buckets import COLUMN, KIND, counts_of
 from entropy_sentinel.statistics.intervals import Residuals
+from entropy_sentinel.statistics.mixture import Mixtures
 from entropy_sentinel.statistics.numbers import Names
 from entropy_sentinel.statistics.predictive import CAUTIOUS, Prior
 
@@ -42,8 +42,6 @@ NO_WORDS = (
     "familiarity: unknown, because the estimator was fitted without the words of the responses, so slices unlike the "
     "labelled domains get no flag; fit it again on logs with tokens or texts"
 )
-# The weight of the equation that makes a mixture's shares add up to 1 in a nonnegative regression.
-_HEAVY = 1e3
 
 
 @dataclass(frozen=True)
@@ -51,13 +49,14 @@ class Familiarity:
     """The states of the labelled domains, (n_domains, 1 + BUCKETS) (`features.buckets.counts_of`).
 
     `names` (n_domains,) are the domains, `groups` (n_domains,) their groups, by default each its own; `kind` is what
-    the buckets were made of.
+    the buckets were made of. `stored` (n_domains,) is `left_out` from the estimator's file, if it has that.
     """
 
     names: tuple[str, ...]
     domains: np.ndarray
     groups: tuple[str, ...]
     kind: str
+    stored: np.ndarray | None = None
 
     @classmethod
     def of(cls, buckets: pl.DataFrame, domains: Names, groups: Names | None = None) -> "Familiarity | None":
@@ -80,11 +79,13 @@ class Familiarity:
     @cached_property
     def left_out(self) -> np.ndarray:
         """F of each labelled domain from those of other groups, (n_domains,); NaN if there are none."""
+        if self.stored is not None:
+            return self.stored
         groups = np.asarray(self.groups)
         distances = np.full(len(groups), np.nan)
         for place, state in enumerate(self.domains):
-            others = self.domains[groups != groups[place]]
-            if len(others):
+            others = groups != groups[place]
+            if others.any():
                 distances[place] = self._distance(state, others)
         return distances
 
@@ -102,7 +103,7 @@ class Familiarity:
         distances = np.full(len(states), np.nan)
         for place, state in enumerate(states):
             if state[0] >= FEWEST:
-                distances[place] = self._distance(state, self.domains)
+                distances[place] = self._distance(state)
         return distances
 
     def flags(self, states: np.ndarray) -> list[str | None]:
@@ -145,13 +146,15 @@ class Familiarity:
             "names": list(self.names),
             "groups": list(self.groups),
             "domains": self.domains.tolist(),
+            "left_out": [None if np.isnan(distance) else distance for distance in self.left_out.tolist()],
         }
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> "Familiarity":
         """Rebuild the familiarity from the result of `as_dict`."""
-        domains = np.array(kept["domains"], dtype=np.int64)
-        return cls(tuple(kept["names"]), domains, tuple(kept["groups"]), kept["of"])
+        domains, stored = np.array(kept["domains"], dtype=np.int64), kept.get("left_out")
+        left_out = None if stored is None else np.array(stored, dtype=float)
+        return cls(tuple(kept["names"]), domains, tuple(kept["groups"]), kept["of"], left_out)
 
     @cached_property
     def _weights(self) -> np.ndarray:
@@ -159,20 +162,26 @@ class Familiarity:
         weights: np.ndarray = 1 / ((shares * (1 - shares)).mean(axis=0) + _EPSILON)
         return weights
 
-    def _distance(self, state: np.ndarray, known: np.ndarray) -> float:
-        """Return F of a state, (1 + BUCKETS,) with at least 2 responses, from the mixtures of `known` domains."""
-        weights = self._weights
-        n, n_of = int(state[0]), known[:, 0]
-        # The share of responses with each bucket: p in the slice, q in each domain.
-        p, q = state[1:] / n, known[:, 1:] / n_of[:, None]
-        roots = np.sqrt(weights)
-        equations = np.vstack([(q * roots).T, np.full((1, len(q)), _HEAVY)])
-        shares, _ = nnls(equations, np.append(p * roots, _HEAVY))
-        shares /= shares.sum()
+    @cached_property
+    def _of_domains(self) -> tuple[np.ndarray, np.ndarray, Mixtures]:
+        """Return the shares of responses with each bucket, the unbiased variance of the words, and the mixtures."""
+        n_of = self.domains[:, 0]
+        q = self.domains[:, 1:] / n_of[:, None]
+        variances = (self._weights * q * (1 - q)).sum(axis=1) * n_of / (n_of - 1)
+        return q, variances, Mixtures((q * np.sqrt(self._weights)).T)
+
+    def _distance(self, state: np.ndarray, among: np.ndarray | None = None) -> float:
+        """Return F of a state, (1 + BUCKETS,) with at least 2 responses, from the mixtures of domains.
+
+        `among` (n_domains,) tells which domains a mixture may have; by default all.
+        """
+        weights, (q, of_known, mixtures) = self._weights, self._of_domains
+        n, n_of = int(state[0]), self.domains[:, 0]
+        p = state[1:] / n
+        shares = mixtures.shares(p * np.sqrt(weights), among)
         mixture = shares @ q
         # Variances of the words: unbiased ones of the slice and the domains, and that of the mixture.
         of_slice = (weights * p * (1 - p)).sum() * n / (n - 1)
-        of_known = (weights * q * (1 - q)).sum(axis=1) * n_of / (n_of - 1)
         of_mixture = (weights * mixture * (1 - mixture)).sum()
         apart = (weights * (p - mixture) ** 2).sum()
         between = apart - of_slice / n - (shares**2 * of_known / n_of).sum()

@@ -2,7 +2,7 @@
 
 It has three lines of text, which `head -3` shows, then the arrays of the parameters as in an .npz file:
 
-    entropy-sentinel estimator 4
+    entropy-sentinel estimator 5
     <SHA-256 of all that follows, hex>
     <JSON: name, logprobs, provenance, feature statistics, parameters>
 
@@ -116,11 +116,15 @@ class _Familiarity(_Part, extra="ignore"):
         list[Annotated[list[_Whole], Field(min_length=1 + BUCKETS, max_length=1 + BUCKETS)]],
         Field(min_length=1, max_length=MOST_DOMAINS),
     ]
+    # Of each domain from the others, at most 1; null without others.
+    left_out: list[Annotated[float, Field(le=1)] | None] | None = None
 
     @model_validator(mode="after")
     def _adds_up(self) -> "_Familiarity":
         if not len(self.names) == len(self.groups) == len(self.domains):
             raise ValueError("must have a name and a group for each domain")
+        if self.left_out is not None and len(self.left_out) != len(self.domains):
+            raise ValueError("must have a distance for each domain")
         if any(state[0] < 2 or max(state[1:]) > state[0] for state in self.domains):
             raise ValueError("must have domains of 2 responses or more, and no count above their number")
         return self
@@ -177,7 +181,8 @@ def read_header(text: bytes) -> dict[str, Any]:
 
 _ANY_MAGIC = b"entropy-sentinel estimator "
 # Version 4 has the words of the training responses; files of version 3 cannot tell whether a slice is familiar.
-MAGIC, _READABLE = _ANY_MAGIC + b"4", (_ANY_MAGIC + b"3", _ANY_MAGIC + b"4")
+# Version 5 also has the distances of the labelled domains from each other, computed in each run for earlier files.
+MAGIC, _READABLE = _ANY_MAGIC + b"5", (_ANY_MAGIC + b"3", _ANY_MAGIC + b"4", _ANY_MAGIC + b"5")
 # Largest number of domains that the notebook view names.
 _NAMED = 4
 # Far larger than any estimator.

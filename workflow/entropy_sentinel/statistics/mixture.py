@@ -1,0 +1,53 @@
+"""The mixture of some distributions that is nearest to another one: least squares with shares >= 0 that add up to 1."""
+
+import numpy as np
+from scipy.optimize import nnls
+
+# The weight of the equation that makes the shares add up to 1.
+_HEAVY = 1e3
+# Columns in the first problem, and added to it at a time. Few distributions have a share, so the others need no solver.
+_AT_A_TIME = 32
+# A distribution whose gradient is smaller would not change the mixture.
+_TOLERANCE = 1e-8
+
+
+class Mixtures:
+    """Finds the nearest mixtures of `columns`, (n_values, n_distributions)."""
+
+    def __init__(self, columns: np.ndarray) -> None:
+        """Prepare the equations, which are the same for every target."""
+        self._equations = np.vstack([columns, np.full((1, columns.shape[1]), _HEAVY)])
+        self._squares = (columns**2).sum(axis=0)
+
+    def shares(self, target: np.ndarray, allowed: np.ndarray | None = None) -> np.ndarray:
+        """Return the shares of the mixture nearest to `target`, (n_distributions,); `target` is (n_values,).
+
+        `allowed` (n_distributions,) tells which ones may have a share, at least one; by default all.
+
+        A problem with few columns is solved, and extended by the columns whose gradient says that they would improve
+        it, until there are none: the result is that of all columns (the conditions of Karush, Kuhn and Tucker).
+        """
+        equations, sides = self._equations, np.append(target, _HEAVY)
+        n = equations.shape[1]
+        excluded = np.zeros(n, dtype=bool) if allowed is None else ~allowed
+        # The nearest ones first: the squared distance of each from the target, up to a constant.
+        distance = np.where(excluded, np.inf, self._squares - 2 * (target @ equations[:-1]))
+        chosen = np.zeros(n, dtype=bool)
+        chosen[_first(distance, np.isfinite(distance))] = True
+        while True:
+            places = np.flatnonzero(chosen)
+            solution, _ = nnls(equations[:, places], sides)
+            gradient = (sides - equations[:, places] @ solution) @ equations
+            improving = (gradient > _TOLERANCE) & ~chosen & ~excluded
+            if not improving.any():
+                break
+            chosen[_first(-gradient, improving)] = True
+        shares = np.zeros(n)
+        shares[places] = solution / solution.sum()
+        return shares
+
+
+def _first(values: np.ndarray, among: np.ndarray) -> np.ndarray:
+    """Return the places of the smallest values, `_AT_A_TIME` of them or fewer."""
+    places = np.flatnonzero(among)
+    return places[np.argsort(values[places], kind="stable")[:_AT_A_TIME]]
