@@ -61,6 +61,10 @@ def test_a_file_of_short_responses_that_are_all_zero_is_refused(tmp_path: Path) 
     among.write_text("\n".join(map(json.dumps, [*rows, response(1, COMPUTED, id="x", model="m")])))
     reasons = {path.stem: set(es.read_features(path)["reason"]) for path in (few, many, among)}
     assert reasons == {"few": {None}, "many": {ZERO_LOGPROBS}, "among": {None}}
+    # Longer ones show that the server does so, even if it computes others.
+    longer = [response(LONG, NOTHING, id=f"l{number}", model="m") for number in range(FEWEST_RESPONSES)]
+    among.write_text("\n".join(map(json.dumps, [*rows, *longer, response(1, COMPUTED, id="x", model="m")])))
+    assert es.read_features(among)["reason"].to_list() == [ZERO_LOGPROBS] * 2 * FEWEST_RESPONSES + [None]
     # Another model of the same file is judged on its own.
     with many.open("a") as log:
         log.write("\n" + json.dumps(response(1, NOTHING, id="y", model="other")))

@@ -8,8 +8,8 @@ if all its sampled tokens have the value 0, and no step has an alternative betwe
 With one alternative per token, a certain "Yes" is empty, too. So an empty response is refused in two cases only:
 
 - It has more than LONGEST_CERTAIN tokens. This depends on nothing else.
-- It is short, and so is every other empty one: a file (or a thousand of its responses) has at least FEWEST_RESPONSES
-  responses of this model, and all of them are empty.
+- It is short, and the file shows that the server writes zeros. Of this model, the file (up to the thousand responses
+  around it) has at least FEWEST_RESPONSES longer ones that are empty, or that many of any length, all of them empty.
 """
 
 from collections import Counter
@@ -54,19 +54,21 @@ class ZeroLogprobsFilter:
 
     def __init__(self) -> None:
         """Start a file."""
-        # The number of responses of a model, all of them empty, in the frames since the last other one.
-        self._empty = Counter[str | None]()
+        # By model: the number of responses, all of them empty, in the frames since the last other one; and the number
+        # of longer ones that are empty, in all frames.
+        self._empty, self._longer = Counter[str | None](), Counter[str | None]()
 
     def exclude(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the next frame of the file with the reason of the excluded responses in the column UNUSABLE."""
         empty = find_empty(frame)
         excluded = empty & (frame["n_tokens"] > LONGEST_CERTAIN)
-        with_tokens = frame.select("model", empty=empty).filter(frame["n_tokens"] > 0)
-        counts = with_tokens.group_by("model").agg(pl.len(), pl.col("empty").all())
+        with_tokens = frame.select("model", empty=empty, longer=excluded).filter(frame["n_tokens"] > 0)
+        counts = with_tokens.group_by("model").agg(pl.len(), pl.col("empty").all(), pl.col("longer").sum())
         whole = []
-        for model, count, all_empty in counts.iter_rows():
+        for model, count, all_empty, longer in counts.iter_rows():
             self._empty[model] = self._empty[model] + count if all_empty else 0
-            if self._empty[model] >= FEWEST_RESPONSES:
+            self._longer[model] += longer
+            if max(self._empty[model], self._longer[model]) >= FEWEST_RESPONSES:
                 whole.append(model)
         if whole:
             of_whole = frame["model"].is_in([model for model in whole if model is not None])
