@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from entropy_sentinel.capturing.records import safe_record
-from entropy_sentinel.sources.logs.chunks import joined
+from entropy_sentinel.sources.logs.stream_bodies import joined
 
 KEY = "sk-" + "a1" * 12
 

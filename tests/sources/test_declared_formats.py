@@ -14,9 +14,11 @@ def formats():
     from entropy_sentinel.sources.logs.format import Container, Format, of_envelope, of_layout
     from entropy_sentinel.sources.logs.envelopes import Envelope
     from entropy_sentinel.sources.logs.layouts import Layout
+    from entropy_sentinel.sources.logs.streams import Part, Stream
     from mine import steps
 
-    stood = Layout(steps=("stood",), text=("words",), logprob="p", top="rest")
+    stream = Stream(parts=(Part("words"), Part("stood")), key=("id",), flag="over", needs=("stood",))
+    stood = Layout(steps=("stood",), text=("words",), logprob="p", top="rest", stream=stream)
     return {
         "steps": Format(
             "steps",
@@ -111,6 +113,24 @@ import entropy_sentinel as es
 print(json.dumps(es.read_features("log.jsonl").select("item_id", "n_tokens", "reason").sort("item_id").rows()))
 """
     assert printed(tmp_path, code, mine) == [["b-1", 2, None], ["p-1", 2, None], ["r-1", 2, None]]
+
+
+def test_a_declared_stream_is_joined(mine: Path, tmp_path: Path) -> None:
+    pieces = [PLACED | {"words": word, "stood": [step], "over": False} for word, step in zip("yn", TOKENS, strict=True)]
+    mixed = [piece | {"id": name} for piece in pieces for name in ("b-1", "b-2")]
+    ends = [{"id": name, "words": "", "stood": [], "over": True} for name in ("b-2", "b-1")]
+    (tmp_path / "log.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in [*mixed, *ends]))
+    body = [piece | {"id": "b-3"} for piece in [*pieces, ends[0]]]
+    (tmp_path / "body.jsonl").write_text(json.dumps({"request": {}, "response": body}))
+    code = """
+import json
+import entropy_sentinel as es
+
+frame = es.read_logs(["log.jsonl", "body.jsonl"])
+print(json.dumps(frame.select("item_id", "text", "n_tokens").rows()))
+"""
+    found = printed(tmp_path, code, mine)
+    assert found == [["b-2", "yn", 2], ["b-1", "yn", 2], ["b-3", "yn", 2]]
 
 
 def test_the_help_lists_a_declared_format(mine: Path, tmp_path: Path) -> None:

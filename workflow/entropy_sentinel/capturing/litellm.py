@@ -18,7 +18,8 @@ from entropy_sentinel.capturing.records import Keep, ending, kept
 from entropy_sentinel.capturing.requests import MOST_LOGPROBS, TOP_LOGPROBS, checked_top, with_logprobs
 from entropy_sentinel.capturing.writer import LogWriter
 from entropy_sentinel.frames.errors import ConfigError
-from entropy_sentinel.sources.logs.chunks import add_part
+from entropy_sentinel.sources.logs.stream_pieces import PartialChoice
+from entropy_sentinel.sources.logs.streams import CHUNKS
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +80,7 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
         async for chunk in response:
             with contextlib.suppress(Exception):  # a request must not fail because of the log
                 for part in chunk.model_dump().get("choices") or ():
-                    add_part(choices.setdefault(part.get("index", 0), {}), part)
+                    choices.setdefault(part.get("index", 0), PartialChoice(CHUNKS)).add(part)
             yield chunk
 
     def log_success_event(self, kwargs: dict[str, Any], response_obj: Any, start_time: Any, end_time: Any) -> None:
@@ -117,7 +118,9 @@ class Callback(CustomLogger):  # type: ignore[misc]  # LiteLLM counts as untyped
 
     def _write(self, kwargs: dict[str, Any]) -> None:
         if payload := kwargs.get("standard_logging_object"):
-            streamed = kwargs.get(STREAMED) or {}
+            # A choice that lacks a piece has no log-probabilities rather than wrong ones.
+            pieces: dict[int, PartialChoice] = kwargs.get(STREAMED) or {}
+            streamed = {index: {} if choice.n_unreadable else choice.whole() for index, choice in pieces.items()}
             self.writer.put(partial(_records, (payload, streamed), self._keep), _size(payload, streamed))
 
     def _with_logprobs(self, kwargs: dict[str, Any], call: Any) -> dict[str, Any] | None:

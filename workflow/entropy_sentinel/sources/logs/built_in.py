@@ -8,13 +8,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from entropy_sentinel.sources.logs.chunks import is_chunk
 from entropy_sentinel.sources.logs.envelopes import ENVELOPES, PAIRS
 from entropy_sentinel.sources.logs.format import Container, Format, envelope_reader, of_envelope, of_layout
 from entropy_sentinel.sources.logs.layouts import LAYOUTS
 from entropy_sentinel.sources.logs.nested import find_replies, has_messages
 from entropy_sentinel.sources.logs.record import BadRecord, PlacedRecord
 from entropy_sentinel.sources.logs.step_forms import is_keyed_by_id
+from entropy_sentinel.sources.logs.streams import CHUNKS, RESPONSES
 from entropy_sentinel.sources.opening import Stream
 
 if TYPE_CHECKING:
@@ -102,15 +102,18 @@ _ENVELOPES = {
 }
 _LAYOUTS = {
     "gemini": (
-        "replies of Gemini and Vertex AI, `logprobsResult`",
+        "replies and streams of Gemini and Vertex AI, `logprobsResult`",
         "`responseLogprobs: true, logprobs: 5` in `generationConfig`",
     ),
     "ollama": ("replies and streams of Ollama's own API", "`logprobs: true, top_logprobs: 5`"),
     "tgi": (
-        "replies of TGI's own API and of DJL's LMI, with `details`",
+        "replies and streams of TGI's own API and of DJL's LMI, with `details`",
         "`details: true, top_n_tokens: 5` in `parameters`",
     ),
-    "sglang": ("replies of SGLang's own API, with `meta_info`", "`return_logprob: true, top_logprobs_num: 5`"),
+    "sglang": (
+        "replies and streams of SGLang's own API, with `meta_info`",
+        "`return_logprob: true, top_logprobs_num: 5`",
+    ),
     "llama-cpp": (
         "replies and streams of llama.cpp's own `/completion`",
         "`n_probs: 5`, without `post_sampling_probs`",
@@ -201,7 +204,7 @@ _BY_PRIORITY = (
         "chunks of streamed chat or text completions, one per line or as server-sent events, joined by id",
         "`stream: true, logprobs: true, top_logprobs: 5`; for text completions `logprobs: 5`",
         _openai_reader,
-        is_chunk,
+        CHUNKS.is_piece,
         marks=("object", "choices"),
     ),
     Format(
@@ -209,11 +212,7 @@ _BY_PRIORITY = (
         "replies or events of OpenAI's Responses API, and what OpenAI's Agents keep of them: `output`",
         "`include: [message.output_text.logprobs], top_logprobs: 5`",
         _openai_reader,
-        lambda record: (
-            record.get("object") == "response"
-            or str(record.get("type", "")).startswith("response.")
-            or has_messages(record)
-        ),
+        lambda record: record.get("object") == "response" or RESPONSES.is_piece(record) or has_messages(record),
         marks=("object", "output"),
     ),
     Format(

@@ -1,9 +1,10 @@
 """Read records whose layout is declared (`layouts`)."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
+from entropy_sentinel.sources.logs.event_joining import make_joiner
 from entropy_sentinel.sources.logs.layouts import Key, Layout
 from entropy_sentinel.sources.logs.paths import first, look_up, snake
 from entropy_sentinel.sources.logs.reader import Reader, time_column, usual_columns
@@ -20,6 +21,7 @@ from entropy_sentinel.sources.logs.reply import (
 )
 from entropy_sentinel.sources.logs.step_forms import LOGPROB_NAMES, TOKEN_NAMES
 from entropy_sentinel.sources.logs.steps import entries_of, read_steps
+from entropy_sentinel.sources.logs.stream_replies import BrokenStream, joined_replies, rest_of
 
 # Servers' words for finish reasons, in lower case.
 _REASONS = {
@@ -156,21 +158,36 @@ class LayoutReader(Reader):
     def __init__(self, layout: Layout) -> None:
         """Start a file with records of this layout."""
         self._layout = layout
-        self._pieces: list[Mapping[str, Any]] = []
+        self._joiner = None if layout.stream is None else make_joiner(layout.stream)
+        self._broken = list[BrokenStream]()
         self._request: Mapping[str, Any] | None = None
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
-        """Yield the responses of a record, or of the stream that it ends."""
-        if self._layout.is_request(record):
+        """Yield the responses of a record, or of the streams that it ends."""
+        layout, joiner = self._layout, self._joiner
+        if layout.is_request(record):
             self._request = record
             raise StreamPart("requests")
-        done = self._layout.done
         if self.stated_format is not None:
             self._check(record)
-        if done is not None and record.get(done) is False:
-            self._pieces.append(record)
-            return
-        whole = self._joined(record)
+        if joiner is None or layout.stream is None:
+            yield from self._whole(record)
+        elif layout.stream.is_piece(record) or (joiner.has(record) and first(record, layout.error) is None):
+            yield from joined_replies(joiner.add(record, self.place), self._whole, self._broken)
+        else:
+            yield from self._whole(record)
+
+    def done(self) -> Iterator[Reply]:
+        """Yield the responses of the streams that `[DONE]` ends."""
+        if self._joiner is not None:
+            yield from joined_replies(self._joiner.end_stream(), self._whole, self._broken)
+
+    def rest(self) -> Iterator[Callable[[], Reply]]:
+        """Yield the responses whose stream ends with the file, and the errors of streams that cannot be joined."""
+        if self._joiner is not None:
+            yield from rest_of(self._joiner, self._whole, self._broken)
+
+    def _whole(self, whole: Mapping[str, Any]) -> Iterator[Reply]:
         replies, time = responses(self._layout, whole)
         usual = usual_columns(whole)
         for name in self._fields_of_parts():
@@ -193,48 +210,11 @@ class LayoutReader(Reader):
                 f"{', '.join(record)[:200] or 'none'}; without --format, the format is recognised"
             )
 
-    def rest(self) -> Iterable[Callable[[], Reply]]:
-        """Return the response whose stream ends with the file."""
-        return [self._interrupted] if self._pieces else []
-
-    def _interrupted(self) -> Reply:
-        [reply] = self.replies({**self._pieces.pop(), str(self._layout.done): True})
-        reply.facts = [*reply.facts, "interrupted stream"]
-        return reply
-
     def _fields_of_parts(self) -> set[str]:
         """Return the top-level names that are parts of a response rather than columns."""
-        layout = self._layout
+        layout, stream = self._layout, self._layout.stream
         paths = (*layout.steps, *layout.text, *layout.finish, *layout.item_id, *layout.model, *layout.thinking)
-        paths = (*paths, *layout.time, *layout.prompt_tokens, layout.done or "", layout.tokens or "")
+        paths = (*paths, *layout.time, *layout.prompt_tokens, layout.tokens or "")
+        if stream is not None:
+            paths = (*paths, stream.flag, stream.order, stream.index)
         return {path.split(".")[0].split("[")[0] for path in paths}
-
-    def _joined(self, last: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the last record with the texts and steps of the pieces before it."""
-        pieces, self._pieces = [*self._pieces, last], []
-        if len(pieces) == 1:
-            return dict(last)
-        models = {piece.get("model") for piece in pieces}
-        if len(models) > 1:
-            raise InputError("streams of several models are mixed, so their pieces cannot be told apart")
-        whole = dict(last)
-        for path in (*self._layout.text, *self._layout.thinking):
-            texts = [look_up(piece, path) for piece in pieces]
-            if any(isinstance(text, str) for text in texts):
-                _set(whole, path, "".join(text for text in texts if isinstance(text, str)))
-        for path in self._layout.steps:
-            steps: list[Any] = []
-            for piece in pieces:
-                steps += look_up(piece, path) or ()
-            if steps:
-                _set(whole, path, steps)
-        return whole
-
-
-def _set(record: dict[str, Any], path: str, value: Any) -> None:
-    """Set the value at a path in a copy of each object on the way."""
-    *way, name = path.split(".")
-    for part in way:
-        record[part] = dict(record.get(part) or {})
-        record = record[part]
-    record[name] = value

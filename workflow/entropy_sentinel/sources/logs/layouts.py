@@ -5,7 +5,7 @@ a value counts. A format with another structure has a reader of its own.
 Clients in Python rename the fields of some servers, so a field `logProbability` may be `log_probability`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -14,6 +14,16 @@ from entropy_sentinel.frames.entries import is_own
 from entropy_sentinel.frames.extensions import declared
 from entropy_sentinel.sources.logs.paths import Paths, first, look_up
 from entropy_sentinel.sources.logs.step_forms import LOGPROB_NAMES, TOP_NAMES, are_steps
+from entropy_sentinel.sources.logs.streams import (
+    CHUNKS,
+    GEMINI_STREAM,
+    LLAMA_CPP_STREAM,
+    OLLAMA_STREAM,
+    RESPONSES,
+    SGLANG_STREAM,
+    TGI_STREAM,
+    Stream,
+)
 
 # The place of a value in a step: a name, or a position in a list.
 Key = str | int
@@ -38,7 +48,7 @@ class Layout:
         text, thinking, finish: Paths in a response.
         item_id, model, time, prompt_tokens, error: Paths in a record.
         parts: Whether `text` may be a list of objects with a `text` or `content`.
-        done: The field that is false in a piece of a streamed response and true in the last one.
+        stream: Where the pieces of a streamed response have their parts; the whole response has this layout.
         displaces: As in `Reply`.
         needs: Paths of fields that a record must have besides its steps.
         sign: Paths of a field that only this server's replies have, also if log-probabilities were not requested. Like
@@ -66,7 +76,7 @@ class Layout:
     prompt_tokens: Paths = ()
     error: Paths = ("error",)
     parts: bool = False
-    done: str | None = None
+    stream: Stream | None = None
     displaces: bool = False
     needs: Paths = ()
     sign: Paths = ()
@@ -77,11 +87,7 @@ class Layout:
         """Return whether a record has this layout: its steps, a piece of its stream, or its `sign`."""
         return (
             self.has(record)
-            or (
-                self.done is not None
-                and isinstance(record.get(self.done), bool)
-                and first(record, self.text) is not None
-            )
+            or (self.stream is not None and self.stream.is_piece(record))
             or any(map(partial(_holds, record), (*self.sign, *self.requests)))
         )
 
@@ -96,7 +102,7 @@ class Layout:
         return any(_holds(record, sign) for sign in self.requests)
 
     def has(self, record: Mapping[str, Any]) -> bool:
-        """Return whether a record has the list of sampled tokens of this layout, or a piece of its stream."""
+        """Return whether a record has the list of sampled tokens of this layout."""
         if not all(_holds(record, sign) for sign in self.needs):
             return False
         part: Any = record
@@ -135,6 +141,7 @@ GEMINI = Layout(
     time=("createTime",),
     prompt_tokens=("usageMetadata.promptTokenCount",),
     error=("error", "promptFeedback.blockReason"),
+    stream=GEMINI_STREAM,
     sign=("usageMetadata.promptTokenCount", "usage_metadata.prompt_token_count"),
 )
 OLLAMA = Layout(
@@ -145,7 +152,7 @@ OLLAMA = Layout(
     finish=("done_reason",),
     time=("created_at",),
     prompt_tokens=("prompt_eval_count",),
-    done="done",
+    stream=OLLAMA_STREAM,
     needs=("done",),
 )
 TGI = Layout(
@@ -155,6 +162,7 @@ TGI = Layout(
     all_top="details.top_tokens",
     text=("generated_text",),
     finish=("details.finish_reason",),
+    stream=TGI_STREAM,
     sign=("details.generated_tokens",),
 )
 SGLANG = Layout(
@@ -168,6 +176,7 @@ SGLANG = Layout(
     finish=("meta_info.finish_reason.type", "meta_info.finish_reason"),
     item_id=("meta_info.id", "rid"),
     prompt_tokens=("meta_info.prompt_tokens",),
+    stream=SGLANG_STREAM,
     sign=("meta_info.completion_tokens",),
 )
 LLAMA_CPP = Layout(
@@ -178,7 +187,7 @@ LLAMA_CPP = Layout(
     finish=("stop_type",),
     item_id=("id_slot_request", "request_id"),
     prompt_tokens=("tokens_evaluated",),
-    done="stop",
+    stream=LLAMA_CPP_STREAM,
 )
 LANGCHAIN = Layout(
     steps=(
@@ -330,16 +339,30 @@ LAYOUTS: dict[str, Layout] = {
 
 def layout_of(record: Mapping[str, Any]) -> Layout | None:
     """Return the layout of a server's reply; None if no layout has its steps."""
-    return next((layout for layout in _declared() if layout.recognises(record)), None)
+    return next((layout for layout in declared_layouts() if layout.recognises(record)), None)
 
 
 def layout_with_steps(record: Mapping[str, Any]) -> Layout | None:
     """Return the layout whose steps a record has; None if there is none."""
-    return next((layout for layout in _declared() if layout.has(record)), None)
+    return next((layout for layout in declared_layouts() if layout.has(record)), None)
+
+
+def stream_of(record: Mapping[str, Any]) -> Stream | None:
+    """Return the declaration of the stream of which a record is a piece; None if it is none."""
+    streams = (CHUNKS, RESPONSES, *(layout.stream for layout in declared_layouts()))
+    return next((stream for stream in streams if stream is not None and stream.is_piece(record)), None)
+
+
+def are_pieces(records: Sequence[Any]) -> bool:
+    """Return whether records are the pieces of a stream, of which the first is not the last."""
+    first_one = records[0] if len(records) > 1 else None
+    if not isinstance(first_one, Mapping) or (stream := stream_of(first_one)) is None:
+        return False
+    return stream.goes_on_after(first_one)
 
 
 @cache
-def _declared() -> list[Layout]:
+def declared_layouts() -> list[Layout]:
     """Return the layouts of all declared formats, those of extensions first. The catalogue imports this."""
     formats = declared("formats")
     forms = [formats[name].form for name in sorted(formats, key=partial(is_own, "formats"))]

@@ -7,7 +7,7 @@ declared layout. A list of choices or of such messages is one reply. What a repl
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from entropy_sentinel.sources.logs.layouts import layout_with_steps
+from entropy_sentinel.sources.logs.layouts import are_pieces, layout_with_steps
 from entropy_sentinel.sources.logs.paths import as_object
 
 # Deeper than in any record of a tracing tool; a text of JSON counts as well.
@@ -43,7 +43,13 @@ def is_reply(value: Mapping[str, Any]) -> bool:
 
 
 def _replies_in_list(parts: Sequence[Any], depth: int) -> Iterator[Mapping[str, Any]]:
-    if all(map(_is_choice, parts)):
+    if are_pieces(parts):
+        # Joining needs NumPy, which must not be imported when the command line starts.
+        from entropy_sentinel.sources.logs.stream_bodies import joined_records
+
+        if (reply := joined_records(parts)) is not None:
+            yield reply
+    elif all(map(_is_choice, parts)):
         yield {"choices": parts}
     elif any(map(is_message, parts)):
         yield {"output": parts}

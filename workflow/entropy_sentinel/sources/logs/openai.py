@@ -7,17 +7,17 @@
 - vLLM lists the sampled token first. If it is not among the k most likely tokens, it replaces the k-th.
 - In the Responses API, each text of the output has its own log-probabilities. The texts and the traces of several
   messages are joined. Other items (reasoning, tool calls) have no log-probabilities.
-- Chunks are joined (`chunks`). A stream without a finish reason was interrupted; its finish reason is `unknown`.
+- Chunks are joined (`joining`). A stream without a finish reason was interrupted; its finish reason is `unknown`.
 """
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import chain
 from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.sources.logs.chunks import Joiner, PartialReply, is_chunk, is_stream, joined
+from entropy_sentinel.sources.logs.event_joining import EventJoiner
+from entropy_sentinel.sources.logs.joining import Joiner, PartialReply
 from entropy_sentinel.sources.logs.layout_reader import responses as layout_responses
 from entropy_sentinel.sources.logs.layouts import layout_of
 from entropy_sentinel.sources.logs.nested import find_replies, has_messages
@@ -25,7 +25,6 @@ from entropy_sentinel.sources.logs.reader import Reader, request_columns, time_c
 from entropy_sentinel.sources.logs.reply import (
     NotAResponse,
     Reply,
-    StreamPart,
     finish,
     id_text,
     refused,
@@ -33,59 +32,51 @@ from entropy_sentinel.sources.logs.reply import (
     why_unusable,
 )
 from entropy_sentinel.sources.logs.steps import NO_STEPS, read_steps
+from entropy_sentinel.sources.logs.stream_bodies import is_stream, joined, joined_lines
+from entropy_sentinel.sources.logs.stream_replies import BrokenStream, joined_replies, rest_of
+from entropy_sentinel.sources.logs.streams import CHUNKS, RESPONSES
 
 
 class OpenAIReader(Reader):
-    """Reads replies and the chunks of streamed replies, which may be mixed."""
+    """Reads replies and the pieces of streamed replies, which may be mixed."""
 
     def __init__(self) -> None:
         """Start a file."""
-        self._joiner, self._broken = Joiner(), list[Exception]()
+        self._chunks, self._events = Joiner(CHUNKS), EventJoiner(RESPONSES)
+        self._broken = list[BrokenStream]()
 
     def replies(self, record: Mapping[str, Any]) -> Iterator[Reply]:
-        """Yield a response for each choice of the reply, or of the streams that end before this chunk."""
+        """Yield a response for each choice of the reply, or of the streams that end before this piece."""
         if self.stated_format == "openai":
             yield from self._of_reply(record)
-        elif "choices" not in record and str(record.get("type", "")).startswith("response."):
-            closing = self._joiner.add_event(record)
-            if closing is None:
-                raise StreamPart("events within a stream")
-            yield self._of_response(closing)
+        elif RESPONSES.is_piece(record):
+            yield from self._joined(self._events.add(record, self.place))
         elif (
             record.get("object") == "response"
             or ("choices" not in record and has_messages(record))
             or self.stated_format == "openai-responses"
         ):
+            self._events.drop(record)
             yield self._of_response(record)
-        elif self.stated_format == "openai-stream" or is_chunk(record) or self._joiner.has(record):
-            yield from self._whole(self._joiner.add_chunk(record))
+        elif self.stated_format == "openai-stream" or CHUNKS.is_piece(record) or self._chunks.has(record):
+            yield from self._joined(self._chunks.add(record, self.place))
         else:
             yield from self._of_reply(record)
 
     def done(self) -> Iterator[Reply]:
         """Yield the responses of the streams that `[DONE]` ends."""
-        yield from self._whole(self._joiner.done())
+        yield from self._joined(self._chunks.end_stream())
 
     def rest(self) -> Iterator[Callable[[], Reply]]:
         """Yield the responses whose stream ends with the file, and the errors of streams that cannot be joined."""
-        for reply in self._whole(self._joiner.rest()):
-            yield partial(_itself, reply)
-        for error in self._broken:
-            yield partial(_fail, error)
+        for joiner in (self._chunks, self._events):
+            yield from rest_of(joiner, self._of_whole, self._broken)
 
-    def _whole(self, ended: Iterable[PartialReply]) -> Iterator[Reply]:
-        for stream in ended:
-            try:
-                replies = list(self._of_reply(stream.whole()))
-            except Exception as error:  # raised at the end of the file, so that other streams are not lost
-                self._broken.append(error)
-                continue
-            for reply in replies:
-                if reply.finish_reason == "unknown":
-                    reply.facts = [*reply.facts, "interrupted stream"]
-                if not reply.item_id:
-                    reply.facts, reply.item_id = [*reply.facts, "stream without an id"], None
-                yield reply
+    def _joined(self, streams: Iterable[PartialReply]) -> Iterator[Reply]:
+        return joined_replies(streams, self._of_whole, self._broken)
+
+    def _of_whole(self, body: Mapping[str, Any]) -> Iterable[Reply]:
+        return self._of_reply(body) if "choices" in body else [self._of_response(body)]
 
     def _of_reply(self, body: Mapping[str, Any]) -> Iterator[Reply]:
         columns = self.columns(body, facts_of(body))
@@ -97,14 +88,6 @@ class OpenAIReader(Reader):
         reply = response_of(body)
         reply.columns = self.columns(body, facts_of_response(body))
         return reply
-
-
-def _itself(reply: Reply) -> Reply:
-    return reply
-
-
-def _fail(error: Exception) -> Reply:
-    raise error
 
 
 def facts_of(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -277,6 +260,8 @@ def parsed(body: Any) -> Any:
         value = json.loads(body)
         return parsed(value) if isinstance(value, str) else value
     except ValueError as error:
+        if (reply := joined_lines(body)) is not None:
+            return reply
         raise InputError(f"the reply must be JSON: {error}; was {body[:80]!r}") from None
 
 

@@ -159,12 +159,14 @@ class Reader:
         further: Names of additional columns to keep if a record has them.
         scorer: The scorer whose scores are labels; null if there is only one scorer.
         stated_format: The name of the format, if the user states it; null if it is recognised.
+        place: The place of the record that is read: file and line.
     """
 
     wanted: Sequence[str] | None = None
     further: Sequence[str] = ()
     scorer: str | None = None
     stated_format: str | None = None
+    place: str = ""
 
     def replies(self, record: Mapping[str, Any]) -> Iterable[Reply]:
         """Return the responses in a record; raise InputError if it is unusable, or NotAResponse if it has none."""

@@ -217,9 +217,11 @@ class Logs:
             reader.stated_format = self._options.format
             readers[kind] = name, reader
         replies = []
-        for reply in readers[kind][1].replies(record.content):
-            if reply.unusable == NO_LOGPROBS:
-                search_logprobs(reply, record.content)
+        _, reader = readers[kind]
+        reader.place = record.where
+        for reply in reader.replies(record.content):
+            if not reply.place:  # else it is of earlier records, which were joined
+                reply.record = record.content
             if not self._is_replaced(_known(reply, name, record.where)):
                 replies.append(reply)
         return replies
@@ -373,7 +375,10 @@ def _with_own_names(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _known(reply: Reply, format: str, place: str) -> Reply:
     """Return a response with its format and place; raise InputError if a frame cannot hold it."""
-    reply.format, reply.place = format, place
+    reply.format, reply.place = format, reply.place or place
+    if reply.unusable == NO_LOGPROBS and reply.record is not None:
+        search_logprobs(reply, reply.record)
+    reply.record = None
     return reply.checked()
 
 

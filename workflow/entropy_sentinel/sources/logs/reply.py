@@ -74,6 +74,8 @@ class Reply:
     # The id that the server gave to the response, if the format says which id that is. A custom id, or the id of a
     # question, may return with another answer; this one may not.
     reply_id: str | None = None
+    # The record that has the response, until it was searched for log-probabilities; null for several records.
+    record: Mapping[str, Any] | None = None
     # The name of the log's format, and the place of the response: file and line.
     format: str = ""
     place: str = ""
