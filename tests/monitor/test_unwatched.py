@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 from calling import run
-from production import BEGIN, fitted, saved, traffic, written
+from production import BEGIN, DAY, fitted, saved, traffic, written
 from prometheus_client.parser import text_string_to_metric_families
 
 import entropy_sentinel as es
@@ -27,7 +27,6 @@ from entropy_sentinel.monitor.showing.webhook import message
 
 ATC = "atc-se_sum"
 NO_LOGPROBS = "no log-probabilities in the log"
-DAY = timedelta(days=1)
 
 
 @pytest.fixture(scope="module")

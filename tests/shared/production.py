@@ -17,6 +17,7 @@ from entropy_sentinel.verbs.reading import write_features
 
 LOGPROBS = {"logprobs_mode": "raw_logprobs", "top_k_returned": 20}
 BEGIN = datetime(2026, 11, 2, tzinfo=UTC)  # a Monday
+DAY = timedelta(days=1)
 
 
 def traffic(n: int = 600, seed: int = 0, days: float = 4) -> pl.DataFrame:

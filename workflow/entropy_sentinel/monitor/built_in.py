@@ -27,6 +27,14 @@ STATISTICS: dict[str, Statistic] = {
             each=pl.col("overridden"),
         ),
         Statistic(
+            name="n_same_model",
+            meaning="Responses with an estimate whose model's name counts as the estimator's (`--same-model`).",
+            unit="responses",
+            metric="same_model_responses",
+            each=pl.col("same_model"),
+            absent_is_zero=True,
+        ),
+        Statistic(
             name="cut_off_share",
             meaning="Share of the estimated responses that were truncated.",
             unit="1",

@@ -15,7 +15,7 @@ from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.monitor.column import SliceColumn, Statistic
 
 # Columns that reading adds for the statistics.
-MADE = ("excluded", "overridden")
+MADE = ("excluded", "overridden", "same_model")
 # Sums with several numbers per slice: these, the statistics' sums and the time are the columns of a state.
 LISTS = ("values", "products", "histogram", "words", "numbers")
 _DECLARED = declared("statistics", Statistic)
@@ -41,7 +41,7 @@ _COLUMNS: tuple[SliceColumn, ...] = (
     SliceColumn("lower", "Lower limit of the interval for the accuracy.", "1", "accuracy_lower"),
     SliceColumn("upper", "Upper limit of the interval for the accuracy.", "1", "accuracy_upper"),
     SliceColumn("level", "Level of the intervals.", "1"),
-    SliceColumn("basis", "Basis of the interval: predictive or prior.", ""),
+    SliceColumn("basis", "Basis of the interval: predictive, assumed (--same-model) or prior.", ""),
     SliceColumn(
         "conformal_lower", "Lower limit from the validation errors only; null if the level needs more domains.", "1"
     ),

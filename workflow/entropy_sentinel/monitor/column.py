@@ -22,7 +22,8 @@ class Statistic(SliceColumn):
     Attributes:
         each: The value of a response: true, false or a number; null counts as 0. It is an expression over the columns
             of feature files (`features/catalogue.py`); `excluded`, the reason why a response is not estimated, or null;
-            `overridden`, whether it is estimated although its model or log-probabilities differ; the columns of traces
+            `overridden`, whether it is estimated although its model or log-probabilities differ; `same_model`, whether
+            its model's name counts as that of the estimator's; the columns of traces
             (`frames/generation.py`), null for feature files; and other columns of logs by their dotted names, as text,
             null if missing. If values may be unknown, count the known values in another
             statistic and name that statistic in `of`.
@@ -32,6 +33,7 @@ class Statistic(SliceColumn):
         form: The format in tables.
         flag: The flag of slices where the statistic is more than 0.1; empty if it has no flag.
         flagged: The end of the flag's reason, which begins with a share: "12 % of the responses ...".
+        absent_is_zero: Whether the sum is 0 in states that lack it; otherwise it is unknown there.
         version: Increase it when `each` changes; the sums in existing states then become unknown.
     """
 
@@ -41,6 +43,7 @@ class Statistic(SliceColumn):
     form: str = ".1%"
     flag: str = ""
     flagged: str = ""
+    absent_is_zero: bool = False
     version: int = 1
 
     @property

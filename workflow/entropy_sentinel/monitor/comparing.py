@@ -109,6 +109,7 @@ def compare(
     reply: str | None = None,
     request: str | None = None,
     strict: bool = False,
+    same_model: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
     any_model: bool = False,
     any_logprobs: bool = False,
 ) -> Comparison:
@@ -139,6 +140,9 @@ def compare(
             of an unknown format.
         request: The column that has the request of `reply`, for the question and the metadata.
         strict: Stop at the first unusable record instead of skipping and counting it.
+        same_model: Estimate responses of NEW with the estimator of OLD, as the same model under a new name, such as
+            gpt-x-2026-01=gpt-x-2026-03, or gpt-x-2026-01=gpt-x-* for all such names. Their intervals are wider, and
+            rest on this assumption.
         any_model: Also use responses of models other than the one that the estimator was fitted on. Otherwise they are
             skipped, and it is an error if no response matches.
         any_logprobs: Also use responses whose number or kind of log-probabilities differs from the estimator's training

@@ -65,6 +65,10 @@ def parts_of(estimators: Estimators, logs: Any, state: str | Path | None, settin
         if own is not None and own in [part.state for part in parts.values()]:
             raise ConfigError(f"state: {own} would belong to two models; run a monitor for each of them")
         parts[model] = Part(model, estimator, own)
+    for pair in settings.same_model:
+        if bare(pair.partition("=")[0]) not in parts:
+            names = ", ".join(parts)
+            raise ConfigError(f"same_model: must be OLD=NEW, where OLD has an estimator ({names}), was '{pair}'")
     wanted = {bare(pair.partition("=")[2]) for pair in settings.where if is_of_model(pair)}
     watched = [part for model, part in parts.items() if not wanted or model in wanted]
     if not watched:
@@ -209,6 +213,7 @@ def _provenance(results: Sequence[Monitored], settings: MonitorOptions, problems
         "recognises_unfamiliar": all(about["recognises_unfamiliar"] for about in every),
         "general_flags": {flag: ". ".join(texts) for flag, texts in reasons.items()},
         "overridden": dict(overridden),
+        "same_models": [entry for about in every for entry in about["same_models"]],
         "reading": {**settings.as_dict(), "by": list(_by(settings))},
         "files": {name: files[name] for name in ("read_now", "known", "in_all")},
         "responses": dict(responses),

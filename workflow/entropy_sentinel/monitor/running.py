@@ -20,6 +20,7 @@ from entropy_sentinel.monitor.alerting.drops import SliceDrop, n_slices_tested, 
 from entropy_sentinel.monitor.alerting.spells import Spell, spells_of_drops, spells_of_rows, stale_spells
 from entropy_sentinel.monitor.alerting.told import acknowledged, as_rows, reported_alerts
 from entropy_sentinel.monitor.estimating.estimates import Estimates
+from entropy_sentinel.monitor.estimating.same_model import compare_same_models
 from entropy_sentinel.monitor.joining import Estimators, Part, is_of_model, joined, parts_of
 from entropy_sentinel.monitor.labelling.labelled import LAST_LABELLED, LabelledResponses
 from entropy_sentinel.monitor.reading.inputs import Given, loaded, sources
@@ -78,6 +79,7 @@ def monitor(
     reply: str | None = None,
     request: str | None = None,
     strict: bool = False,
+    same_model: Sequence[str] | Mapping[str, str | Sequence[str]] = (),
     any_model: bool = False,
     any_logprobs: bool = False,
     labels: Any | None = None,
@@ -142,6 +144,9 @@ def monitor(
             of an unknown format.
         request: The column that has the request of `reply`, for the question and the metadata.
         strict: Stop at the first unusable record instead of skipping and counting it.
+        same_model: Estimate responses of NEW with the estimator of OLD, as the same model under a new name, such as
+            gpt-x-2026-01=gpt-x-2026-03, or gpt-x-2026-01=gpt-x-* for all such names. Their intervals are wider, and
+            rest on this assumption.
         any_model: Also use responses of models other than the one that the estimator was fitted on. Otherwise they are
             skipped, and it is an error if no response matches.
         any_logprobs: Also use responses whose number or kind of log-probabilities differs from the estimator's training
@@ -199,7 +204,6 @@ def monitored(
 def _monitored_each(parts: Sequence[Part], logs: Given, settings: MonitorOptions, single: bool) -> Monitored:
     """Return the joined results of several estimators, each for the responses of its model."""
     models = [part.model for part in parts]
-    watched_models = None if any(map(is_of_model, settings.where)) else models
     with ExitStack() as stack:
         states: list[WatchedState] = []
         collectors: list[Collector] = []
@@ -207,7 +211,7 @@ def _monitored_each(parts: Sequence[Part], logs: Given, settings: MonitorOptions
         silent: list[str] = []
         for part in parts:
             options = part.options(settings)
-            run = stack.enter_context(_collected(part.estimator, logs, part.state, options, single, watched_models))
+            run = stack.enter_context(_collected(part.estimator, logs, part.state, options, single, models))
             run.collector.check()
             collectors.append(run.collector)
             merged = run.merged(options)
@@ -233,7 +237,7 @@ def _monitored_each(parts: Sequence[Part], logs: Given, settings: MonitorOptions
             problems = run.collector.problems()
             results.append(run.monitored(options, merged, labelled, problems, n_tested, newest))
         whole = joined(results, settings, silent, without)
-        add_unwatched(whole, states, models, runs[0][0])
+        add_unwatched(whole, states, models, runs[0][0], any(map(is_of_model, settings.where)))
         return whole
 
 
@@ -292,6 +296,13 @@ class _EstimatorRun:
         """Return the estimator's model, if its file names it."""
         model = self.saved.about.get("model")
         return [] if not model else [bare(str(model))]
+
+    def _same_models(self) -> Counter[str]:
+        """Return the responses whose model counts as the estimator's, by its name in the logs."""
+        total = Counter[str]()
+        for about in self.state.files.values():
+            total.update(about.same_models)
+        return total
 
     def merged(self, settings: MonitorOptions) -> MergedSums | None:
         """Return the sums of slices, null without responses; raise InputError for a reference without responses."""
@@ -422,6 +433,7 @@ class _EstimatorRun:
             "recognises_unfamiliar": bool(about.get("familiarity")),
             "general_flags": estimates.general_flags(merged.total),
             "overridden": dict(taken),
+            "same_models": compare_same_models(self.saved, merged, self._same_models(), settings),
             "reading": settings.as_dict(),
             "numbers": list(settings.numbers),
             "window": settings.window,

@@ -215,9 +215,12 @@ class Reading(Slicing):
         _ = self.period
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the settings that partial results depend on; JSON-serialisable."""
+        """Return the settings that partial results depend on; JSON-serialisable.
+
+        `same_model` is recorded with each file: only files with responses of its models are read again.
+        """
         settings: dict[str, Any] = {"by": list(self.by), "time": self.time_column, "grain": self.grain}
-        left_out = {*settings, "window", "reference", "strict", "scorer"}
+        left_out = {*settings, "window", "reference", "strict", "scorer", "same_model"}
         if not self.number:  # a state of an earlier version has no numbers
             left_out.add("number")
         for name in Reading.model_fields:

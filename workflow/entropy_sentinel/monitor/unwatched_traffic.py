@@ -54,8 +54,11 @@ class WatchedState:
         except (ValueError, TypeError):
             raise self.state.damaged("the record of the newest responses has another form") from None
 
-    def traffic(self, settings: MonitorOptions, models: Sequence[str]) -> Traffic:
-        """Return all responses by window, and those that are not watched."""
+    def traffic(self, settings: MonitorOptions, models: Sequence[str], user_named_models: bool) -> Traffic:
+        """Return all responses by window, and those that are not watched.
+
+        With `user_named_models`, `where` leaves out other models on purpose.
+        """
         window = settings.window or "day"
         merged, windows = self.merged, _NO_WINDOWS
         if merged is not None:
@@ -64,6 +67,8 @@ class WatchedState:
         rows = merge_exclusions(self.state.all_exclusions(), models)
         if rows is None:
             rows = pl.DataFrame(schema=SCHEMA)
+        elif user_named_models:
+            rows = rows.filter(pl.col("hash").is_null())
         keys = [f"{BY}{name}" for name in settings.by if f"{BY}{name}" in rows.columns]
         names = [slice_name(values) for values in rows.select(keys).iter_rows()] if keys else [""] * len(rows)
         rows = rows.with_columns(window=starts(pl.col("grain"), window), slice=pl.Series(names, dtype=pl.String))
@@ -87,10 +92,14 @@ class WatchedState:
 
 
 def add_unwatched(
-    result: Monitored, states: Sequence[WatchedState], models: Sequence[str], settings: MonitorOptions
+    result: Monitored,
+    states: Sequence[WatchedState],
+    models: Sequence[str],
+    settings: MonitorOptions,
+    user_named_models: bool = False,
 ) -> None:
     """Add alerts, and what the next run is to remember, to a result; `models` are those with an estimator."""
-    traffic = Traffic.joined([state.traffic(settings, models) for state in states])
+    traffic = Traffic.joined([state.traffic(settings, models, user_named_models) for state in states])
     times = [each for each in traffic.totals if each is not None]
     if times:
         counts = pl.DataFrame({"window": times, "n": [traffic.totals[each] for each in times]})

@@ -29,6 +29,10 @@ from entropy_sentinel.statistics.numbers import Names, Numbers
 from entropy_sentinel.statistics.predictive import CAUTIOUS, Prior, Spread
 
 PREDICTIVE, PRIOR, CONFORMAL = "predictive", "prior", "conformal"
+# A predictive interval of responses that somebody takes for those of the validated model.
+ASSUMED = "assumed"
+# A change of the model is taken for an error of its own, as large as that on a new domain: the variances add up.
+SAME_MODEL_WIDENING = math.sqrt(2)
 
 # Explanations on pages of the basis of an interval.
 NOTES = {
@@ -36,6 +40,9 @@ NOTES = {
     "the held-out labelled domains, and from an assumption with the weight of "
     f"{CAUTIOUS.freedom} domains off by {CAUTIOUS.scale:.2f}. The interval holds if the new domain resembles the "
     "labelled ones as they resemble each other.",
+    ASSUMED: "The interval rests on the assumption that a model with another name is the validated one "
+    f"(--same-model): it is {SAME_MODEL_WIDENING:.2f} times as wide as a predictive one, as if the change of the model "
+    "added an error as large as that on a new domain. No validation has tested that.",
     PRIOR: "The interval rests on an assumption (prior), because there are no held-out domains like these responses "
     "to show the estimator's errors. It assumes errors of about 0.2, more than most published ones.",
 }

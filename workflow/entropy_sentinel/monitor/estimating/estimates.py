@@ -16,7 +16,7 @@ from entropy_sentinel.monitor.settings import Reference
 from entropy_sentinel.monitor.summing.merging import ONLY_TESTED, MergedSums, RecentWindows
 from entropy_sentinel.monitor.summing.sums import Sums
 from entropy_sentinel.statistics.ambiguity import ambiguous_share
-from entropy_sentinel.statistics.intervals import Residuals
+from entropy_sentinel.statistics.intervals import ASSUMED, PREDICTIVE, SAME_MODEL_WIDENING, Residuals
 
 # The percentiles of numbers.
 PERCENTILES = (50, 95)
@@ -102,6 +102,11 @@ class Estimates:
             lower[here], upper[here] = intervals.lower[here], intervals.upper[here]
             worth[here] = residuals.worth(accuracy)[here]
             basis[here] = intervals.basis
+        same = (which == 0) & (sums.sum_of("n_same_model") > 0)
+        lower[same] = np.maximum(accuracy - SAME_MODEL_WIDENING * (accuracy - lower), 0)[same]
+        upper[same] = np.minimum(accuracy + SAME_MODEL_WIDENING * (upper - accuracy), 1)[same]
+        worth[same] /= SAME_MODEL_WIDENING**2
+        basis[same & (basis == PREDICTIVE)] = ASSUMED
         conformal = self._residuals.conformal(accuracy, n, self._level)
         ambiguous = [ambiguous_share(*counts) for counts in sums.of_questions]
         frame = pl.DataFrame(
@@ -115,8 +120,8 @@ class Estimates:
                 "upper": upper,
                 "level": np.full(len(n), self._level),
                 "basis": pl.Series(basis, dtype=pl.String),
-                "conformal_lower": np.where(which > 0, np.nan, conformal.lower),
-                "conformal_upper": np.where(which > 0, np.nan, conformal.upper),
+                "conformal_lower": np.where((which > 0) | same, np.nan, conformal.lower),
+                "conformal_upper": np.where((which > 0) | same, np.nan, conformal.upper),
                 "estimate_worth": worth,
                 "expected_errors": n * (1 - accuracy),
                 "expected_errors_lower": n * (1 - upper),
@@ -139,7 +144,8 @@ class Estimates:
         if more is None:
             return frame
         residuals: list[Residuals | None] = []
-        for unlike, differs in zip(self._flags.unfamiliar(sums), self._flags.overridden(sums), strict=True):
+        other = self._flags.overridden(sums) | (sums.sum_of("n_same_model") > 0)
+        for unlike, differs in zip(self._flags.unfamiliar(sums), other, strict=True):
             relied_on = self._usable and unlike is None and not differs
             residuals.append(self._residuals if relied_on else None)
         return with_use(pl.concat([frame, more], how="horizontal"), residuals, self._level)

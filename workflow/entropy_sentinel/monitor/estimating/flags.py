@@ -21,6 +21,8 @@ from entropy_sentinel.statistics.ambiguity import why_ambiguous
 FEW, OUTSIDE_SUPPORT, EXCLUDED, POOLED = "few responses", "outside support", "excluded", "pooled"
 # The flag of slices with responses that differ from the training data and are estimated because the user says so.
 OVERRIDDEN = "overridden"
+# The flag of slices with responses of a model under a new name.
+SAME_MODEL = "same model"
 # Flags of all slices, because of the estimator.
 CAUTION, NO_SUPPORT, NO_VALIDATION = "training accuracy", "support unknown", "no validation"
 # If a larger share of the responses is truncated, or has no estimate, the rest does not represent the slice.
@@ -37,7 +39,7 @@ class Flags:
         """`taken` counts the responses whose model or log-probabilities do not match the estimator, by kind."""
         self._support, self._few = support_of(saved.about), min_responses
         self._familiarity = familiarity_of(saved.about)
-        self._taken = bool(taken)
+        self._taken, self._model = bool(taken), saved.about.get("model")
         self.general, self._of_differing = general_flags(saved), general_flags(saved, taken)
 
     def overridden(self, sums: Sums) -> np.ndarray:
@@ -82,6 +84,11 @@ class Flags:
                 flags[statistic.flag] = f"{row[statistic.name]:.0%} of the responses {statistic.flagged}"
         if row["n_excluded"] > LARGEST_SHARE * row["n_responses"]:
             flags[EXCLUDED] = f"{row['n_excluded']:,} of {row['n_responses']:,} responses could not be estimated"
+        if n_same := row["n_same_model"]:
+            flags[SAME_MODEL] = (
+                f"{n_same:,} of {counted(row['n_estimated'], 'response')} are of a model that counts as "
+                f"'{self._model}' (--same-model), so the interval rests on this assumption"
+            )
         if why := why_ambiguous(*questions):
             flags[AMBIGUOUS] = why
         return flags

@@ -27,6 +27,7 @@ SCHEMA: dict[str, Any] = {
 # Largest numbers of subjects of a file, and of characters of a subject: a log may contain any name.
 _MOST_SUBJECTS, _LONGEST_SUBJECT = 50, 200
 _OTHER_SUBJECTS = "(others)"
+_MOST_MODELS = 1000
 
 
 class ExclusionKind(StrEnum):
@@ -87,6 +88,14 @@ class ExclusionCounter:
         """Add a frame of exclusions."""
         if len(part):
             self._parts.append(part)
+
+    @property
+    def models(self) -> list[str]:
+        """Return the models that have no estimator."""
+        models: set[str] = set()
+        for part in self._parts:
+            models.update(part.filter(pl.col("code") == ExclusionKind.OTHER_MODEL)["subject"].drop_nulls())
+        return sorted(models)[:_MOST_MODELS]
 
     def frame(self) -> pl.DataFrame | None:
         """Return the exclusions so far, with a bounded number of subjects; null if there are none."""

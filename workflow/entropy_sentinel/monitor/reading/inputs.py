@@ -27,7 +27,7 @@ from entropy_sentinel.monitor.reading.problems import Problems, TrainingDataFilt
 from entropy_sentinel.monitor.reading.times import Clock
 from entropy_sentinel.monitor.reading.zones import DTYPE
 from entropy_sentinel.monitor.settings import MODEL, TIME, Slicing
-from entropy_sentinel.sources.logs.models import without_provider
+from entropy_sentinel.sources.logs.models import SameModels, bare, without_provider
 from entropy_sentinel.sources.logs.numbers import TIME_ALIASES, UNNAMED
 from entropy_sentinel.sources.logs.reader import QUESTION
 from entropy_sentinel.sources.logs.reading import Logs
@@ -166,7 +166,24 @@ def _slice_columns(features: pl.DataFrame) -> list[str]:
 def opened_log(path: str, reading: Slicing, strict: bool, more: Sequence[str] = ()) -> Logs:
     """Open a log; read the columns of slices and time, the columns `more`, and the place of each response."""
     columns = tuple(dict.fromkeys((*reading.columns, *more)))
-    return open_logs(path, **{**format_of(reading), "strict": strict, "columns": columns, "places": True})
+    logs = open_logs(path, **{**format_of(reading), "strict": strict, "columns": columns, "places": True})
+    logs.selection.same_models = SameModels.of_pairs(reading.same_model)
+    return logs
+
+
+def same_models(about: Mapping[str, Any], pairs: Sequence[str], watched: Collection[str] = ()) -> SameModels:
+    """Return the names that count as the estimator's, or as those of `watched`, the models of all estimators.
+
+    Raises ConfigError for a pair whose model has no estimator.
+    """
+    names, model = SameModels.of_pairs(pairs, watched), bare(about.get("model") or "")
+    for old, new in names.patterns:
+        if old not in (model, *watched):
+            raise ConfigError(
+                f"same_model: must be OLD=NEW, where OLD is the model of the estimator, '{model or 'unknown'}', was "
+                f"'{old}={new}'"
+            )
+    return names
 
 
 class Inputs:
@@ -191,6 +208,7 @@ class Inputs:
         `watched_models`, those of all estimators, responses of other models that `where` leaves out are exclusions.
         """
         self._watched_models, self.exclusions = watched_models, ExclusionCounter()
+        self._same_models = same_models(about, reading.same_model, watched_models or ())
         self._texts = (QUESTION, "response") if texts else ()
         self._model = about.get("model")
         self._signals = [name for name in about.get("signals") or () if name not in FEATURES]
@@ -272,6 +290,7 @@ class Inputs:
             self._count_left_out(logs.selection)
 
     def _observed(self, selection: ResponseSelection) -> ResponseSelection:
+        selection.same_models = self._same_models
         if self._watched_models is not None:
             selection.on_left_out = self._count_left_out_models
         return selection

@@ -21,7 +21,7 @@ from entropy_sentinel.monitor.reading.exclusions import (
     Mismatch,
     reason_code,
 )
-from entropy_sentinel.sources.logs.models import bare, without_provider
+from entropy_sentinel.sources.logs.models import LOGGED_MODEL, bare, without_provider
 from entropy_sentinel.sources.logs.selection import PLACE, LeftOut
 from entropy_sentinel.sources.logs.settings import Matching
 
@@ -170,6 +170,7 @@ class TrainingDataFilter:
     """Compares responses with an estimator's training data, according to the provenance `about` of the estimator.
 
     `rejected` counts the responses that differ, by mismatch, and `taken` the responses that differ but are used anyway.
+    A response of a model that counts as the estimator's (LOGGED_MODEL) does not differ.
     """
 
     def __init__(self, about: Mapping[str, Any], matching: Matching, problems: Problems) -> None:
@@ -177,12 +178,14 @@ class TrainingDataFilter:
         self._about, self._model, self._logprobs = about, model and bare(model), about["logprobs"]
         self._matching, self._problems = matching, problems
         self.rejected, self.taken = Counter[Mismatch](), Counter[str]()
+        # Estimated responses whose model counts as the estimator's, by the name in the log.
+        self.same_models = Counter[str]()
 
     def of(self, batch: pl.DataFrame) -> pl.DataFrame:
-        """Return for each row why it is not estimated, `excluded`, with CODE and SUBJECT; and if it is `overridden`.
+        """Return for each row why it is not estimated, `excluded`, with CODE and SUBJECT; and two booleans.
 
         The first three are null for an estimated row. The reasons are another model or log-probabilities, or no
-        features; overridden rows are estimated nevertheless.
+        features. Rows that are `overridden` are estimated nevertheless, and those of the `same_model` under a new name.
         """
         others = batch.select(
             "reason", *self._other_model(), *self._other_logprobs(batch), reason_code=_reason_codes(batch["reason"])
@@ -205,7 +208,13 @@ class TrainingDataFilter:
         codes = pl.coalesce(f"{kind}_code" for kind in reasons).alias(CODE)
         subjects = {"reason": "reason", "model": "model_subject", "logprobs": "logprobs_subject"}
         subject = pl.coalesce(subjects[kind] for kind in reasons).alias(SUBJECT)
-        return others.select(codes, subject, excluded=excluded, overridden=excluded.is_null() & differs)
+        names = (
+            batch[LOGGED_MODEL] if LOGGED_MODEL in batch.columns else pl.Series([None] * len(batch), dtype=pl.String)
+        )
+        reasons_found = others.select(codes, subject, excluded=excluded, overridden=excluded.is_null() & differs)
+        estimated = reasons_found["excluded"].is_null()
+        self.same_models.update(names.filter(estimated).drop_nulls().to_list())
+        return reasons_found.with_columns(same_model=estimated & names.is_not_null())
 
     def accepts(self, response: Mapping[str, Any]) -> bool:
         """Return whether a response with features matches the training data, as `of` decides for a frame."""
@@ -310,6 +319,7 @@ def _why(mismatch: Mismatch, about: Mapping[str, Any], some: bool = False) -> st
     if some:
         remedies.append(f"--where {shlex.quote(f'{setting}={wanted}')} skips them")
     if setting == "model":
+        remedies.append(f"--same-model {shlex.quote(f'{wanted}={value}')} continues with them")
         remedies.append("--any-model takes them")
     else:
         if setting == "top_k_returned" and value.isdecimal():

@@ -31,6 +31,7 @@ from entropy_sentinel.monitor.showing.terminal import (
     labels_and_estimates,
     labels_of_a_part,
     reasons,
+    same_models,
     untested,
 )
 from entropy_sentinel.report.pages import render
@@ -65,6 +66,7 @@ def page(result: Monitored) -> str:
             *silence(result),
             *absent(result),
             *untested(result),
+            *same_models(result),
             *(f"{flag}: {reason}" for flag, reason in about["general_flags"].items()),
         ],
         summary=_summary(result),

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from entropy_sentinel.estimators.familiarity import NO_WORDS
 from entropy_sentinel.frames.printable import counted, listed, one_line
+from entropy_sentinel.monitor.estimating.same_model import same_model_text
 from entropy_sentinel.monitor.reading.times import windows_between
 from entropy_sentinel.monitor.result import (
     LABELLED,
@@ -35,6 +36,11 @@ _RESTS_ON = {
     "domains as much as they resemble each other, and that the weights match how labels were drawn.",
     FROM_LABELS: "If it rests on the labels, it holds even if the estimator is wrong.",
 }
+
+
+def same_models(result: Monitored) -> list[str]:
+    """Return a line about each model whose name counts as another's."""
+    return [same_model_text(about) for about in result.provenance["same_models"]]
 
 
 def untested(result: Monitored) -> list[str]:
@@ -163,6 +169,7 @@ def parts(result: Monitored) -> list[Part]:
         shown.append(f"{flag}: {_beginning(reason)}")
     if not result.provenance["recognises_unfamiliar"]:
         shown.append(NO_WORDS)
+    shown += same_models(result)
     if PRIOR in result.slices["basis"].to_list():
         shown.append(NOTES[PRIOR])
     shown += [*labels_of_a_part(result), *labels_and_estimates(result), *judge(result)]

@@ -24,6 +24,7 @@ from entropy_sentinel.monitor.summing.file_sums import FileSums
 from entropy_sentinel.monitor.summing.state import EXCLUSIONS, HASHES, RESPONSES, SUMS, State
 from entropy_sentinel.monitor.summing.state_file import is_state, on_disk
 from entropy_sentinel.monitor.summing.sums import Accumulator, responses, sums_of, support_of
+from entropy_sentinel.sources.logs.models import SameModels
 from entropy_sentinel.sources.opening import STANDARD_INPUT, standard_input
 
 log = logging.getLogger(__name__)
@@ -31,6 +32,8 @@ log = logging.getLogger(__name__)
 _IN_TWO_PARTS = "responses that are in two parts and count twice; a single run over the files counts them once"
 # A note: files were read before a statistic existed, or with an earlier definition of it.
 _NOT_KNOWN = "files read by an earlier version, so '{}' is unknown for the slices; give the files again to compute it"
+# A note: files have responses of models that this run counts differently.
+_READ_OTHERWISE = "files read with another --same-model; give the files again to apply it to their responses"
 
 
 def check_use(
@@ -79,6 +82,7 @@ class Collector:
         watched_models: Collection[str] | None = None,
     ) -> None:
         self._watched_models = watched_models
+        self._names = SameModels.of_pairs(reading.same_model, watched_models or ())
         self._saved, self._reading, self._state = saved, reading, state
         self._lasting, self._keep_responses = lasting, lasting or single
         self._support, self._familiarity, self._compare = support_of(saved.about), familiarity_of(saved.about), lasting
@@ -119,6 +123,9 @@ class Collector:
             if n_twice:
                 problems.record(_IN_TWO_PARTS, [], n_twice)
         files = [about for about in self._state.files.values() if about.n_responses]
+        outdated = [about.path for about in files if about.key not in read_now and about.reads_otherwise(self._names)]
+        if outdated:
+            problems.note(_READ_OTHERWISE, outdated)
         for name in STATISTICS:
             paths = [about.path for about in files if name in about.unknown]
             if paths:
@@ -140,7 +147,7 @@ class Collector:
     def _add_file(self, path: str) -> None:
         if not self._lasting:
             self._read(path, FileSums(path, self._number(), 0))
-        elif known := self._state.known(path):
+        elif (known := self._state.known(path)) and not known.reads_otherwise(self._names):
             self._count_known(known)
         else:
             look = on_disk(path)
@@ -171,6 +178,10 @@ class Collector:
             log.warning("%s: reading it again, because %s was not recorded before", name, ", ".join(lacking))
             replaces = self._state.files[digests.key].replaces
             self._state.forget(digests.key)
+        elif (known := self._state.holder(digests.key)) and (models := known.reads_otherwise(self._names)):
+            log.info("%s: reading it again, because --same-model has changed for %s", name, ", ".join(models))
+            replaces = known.replaces
+            self._state.forget(known.key)
         if known := self._state.holder(digests.key):
             if known.path != name:
                 log.info("%s: has the same content as %s; counted once", name, known.path)
@@ -205,11 +216,13 @@ class Collector:
                 writer.add_frame(EXCLUSIONS, exclusions)
             about.mismatches = [(*mismatch, n) for mismatch, n in inputs.excluding.rejected.items()]
             about.taken = dict(inputs.excluding.taken)
+            about.other_models, about.same_models = inputs.exclusions.models, dict(inputs.excluding.same_models)
             if others is not None:
                 others.note(problems, about.path)
                 if others.all_same:
                     writer.discard()
                     about.n_responses, about.mismatches, about.taken = 0, [], {}
+                    about.other_models, about.same_models = [], {}
             about.problems = problems.as_dict()
         self._count_read(about)
 

@@ -9,8 +9,9 @@ from typing import Any
 import polars as pl
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from entropy_sentinel.monitor.catalogue import VERSIONS
+from entropy_sentinel.monitor.catalogue import STATISTICS, VERSIONS
 from entropy_sentinel.monitor.reading.identity import Span
+from entropy_sentinel.sources.logs.models import SameModels
 from entropy_sentinel.sources.logs.selection import LeftOut
 
 
@@ -21,9 +22,11 @@ class FileSums:
     `replaces` are the keys of earlier files whose content the file begins with. `seen` are the columns with a value,
     and `problems` is `Problems.as_dict`. Responses that do not match the estimator are counted in `mismatches`, by
     setting and value, or, if they are used anyway, in `taken`, by kind. States of earlier versions have `rejected`
-    instead of `mismatches`. `of_part` means that the file comes from another state. `checksums` are the checksums of
-    its frames, by part; `statistics` are the versions of its statistics. `span` are the first and the last smallest
-    window of its responses, and whether some have none; null if an earlier version wrote the file.
+    instead of `mismatches`. `other_models` are the models of responses that are not estimated; `same_models` counts the
+    responses whose model counts as the estimator's, by its name in the log. `of_part` means that the file comes from
+    another state. `checksums` are the checksums of its frames, by part; `statistics` are the versions of its
+    statistics. `span` are the first and the last smallest window of its responses, and whether some have none; null if
+    an earlier version wrote the file.
     """
 
     __pydantic_config__ = ConfigDict(strict=True, extra="forbid")
@@ -36,6 +39,8 @@ class FileSums:
     problems: dict[str, Any] = field(default_factory=dict)
     rejected: dict[str, int] = field(default_factory=dict)
     mismatches: list[tuple[str, str, int]] = field(default_factory=list)
+    other_models: list[str] = field(default_factory=list)
+    same_models: dict[str, int] = field(default_factory=dict)
     taken: dict[str, int] = field(default_factory=dict)
     n_responses: int = 0
     of_part: bool = False
@@ -62,7 +67,17 @@ class FileSums:
     @property
     def unknown(self) -> list[str]:
         """Return the statistics that the file's sums lack or have in another version."""
-        return [name for name, version in VERSIONS.items() if self.statistics.get(name) != version]
+        unknown = []
+        for name, version in VERSIONS.items():
+            recorded = self.statistics.get(name)
+            if recorded != version and not (recorded is None and STATISTICS[name].absent_is_zero):
+                unknown.append(name)
+        return unknown
+
+    def reads_otherwise(self, names: SameModels) -> list[str]:
+        """Return the models of the file that would be estimated, or not, if it was read with these names."""
+        now = [model for model in self.other_models if names.old_name(model) is not None]
+        return now + [model for model in self.same_models if names.old_name(model) is None]
 
 
 _FILE_SUMS = TypeAdapter(FileSums)

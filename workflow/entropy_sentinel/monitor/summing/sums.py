@@ -168,8 +168,10 @@ class Partial(NamedTuple):
         """Read the table that `frame` returned; statistics that are not `known` are NaN."""
         totals = np.full((len(frame), len(STATISTICS)), np.nan)
         for place, (name, statistic) in enumerate(STATISTICS.items()):
-            if name in known:
+            if name in known and statistic.kept_as in frame.columns:
                 totals[:, place] = frame[statistic.kept_as].to_numpy()
+            elif statistic.absent_is_zero:
+                totals[:, place] = 0
         none = np.zeros((len(frame), 0), dtype=np.uint32)
         lists = [frame[name].to_numpy() if name in frame.columns else none for name in LISTS]
         for place, name in enumerate(LISTS):

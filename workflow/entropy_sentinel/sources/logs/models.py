@@ -1,6 +1,12 @@
-"""Names of models: the same model has one name, whether it was called directly or through LiteLLM."""
+"""Names of models: the same model has one name, whether it was called directly or through LiteLLM.
+
+A provider may also give a model a new name. `SameModels` has the names of which a user says that they are the same.
+"""
 
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 import polars as pl
 
@@ -23,3 +29,45 @@ def without_provider(name: pl.Expr) -> pl.Expr:
 def bare(name: str) -> str:
     """Return a model's name without LiteLLM's prefix."""
     return re.sub(_PREFIX, "", name)
+
+
+# The column with the name that the log has, of responses whose model was renamed; null for all others.
+LOGGED_MODEL = "model_in_log"
+
+
+@dataclass(frozen=True)
+class SameModels:
+    """The names that count as another model's.
+
+    Attributes:
+        patterns: Pairs of the model and a pattern of other names, with * for any text.
+        watched: Models that no pattern renames, because they have an estimator of their own.
+    """
+
+    patterns: tuple[tuple[str, str], ...] = ()
+    watched: frozenset[str] = frozenset()
+
+    @classmethod
+    def of_pairs(cls, pairs: Iterable[str], watched: Iterable[str] = ()) -> "SameModels":
+        """Return the names of `OLD=NEW` texts."""
+        split = (pair.partition("=") for pair in pairs)
+        patterns = tuple((bare(old), bare(new)) for old, _, new in split)
+        return cls(patterns, frozenset(map(bare, watched)) | {old for old, _ in patterns})
+
+    def old_name(self, name: str) -> str | None:
+        """Return the model that a name counts as; null if it is a model of its own."""
+        if bare(name) in self.watched:
+            return None
+        return next((old for old, pattern in self.patterns if fnmatchcase(bare(name), pattern)), None)
+
+    def rename(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return responses with the column LOGGED_MODEL, and with their model's old name."""
+        if not self.patterns:
+            return frame
+        names = frame["model"].unique().drop_nulls().to_list()
+        old = {name: found for name in names if (found := self.old_name(name)) is not None}
+        is_renamed = pl.col("model").is_in([*old])
+        return frame.with_columns(
+            pl.when(is_renamed).then(without_provider(pl.col("model"))).alias(LOGGED_MODEL),
+            model=pl.col("model").replace(old),
+        )

@@ -9,7 +9,7 @@ import polars as pl
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.generation import GENERATIONS, LOGPROBS, UNUSABLE
-from entropy_sentinel.sources.logs.models import bare
+from entropy_sentinel.sources.logs.models import LOGGED_MODEL, SameModels, bare
 from entropy_sentinel.sources.logs.settings import LogOptions
 
 # The optional column with the place of a response, file and line.
@@ -62,6 +62,9 @@ class ResponseSelection:
         # Called with the column of `where` and the responses that it excludes.
         self.on_left_out: Callable[[str, pl.DataFrame], None] | None = None
 
+        # Names of models that count as another model's.
+        self.same_models = SameModels()
+
     def read_for(self, names: Iterable[str]) -> list[str]:
         """Return the columns to read from a log so that the columns `names` are available."""
         columns: dict[str, None] = {}
@@ -72,6 +75,7 @@ class ResponseSelection:
 
     def of(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the selected responses of a frame, with the renamed columns added."""
+        frame = self.same_models.rename(frame)
         named = {own_name(name): first_of(frame, (*places, name)) for name, places in self._places.items()}
         frame = frame.with_columns(**named)
         for name, values in self._values.items():
@@ -79,6 +83,8 @@ class ResponseSelection:
             if text.null_count() < len(text):
                 self.seen.add(name)
             kept = text.fill_null("").is_in(values)
+            if name == "model" and LOGGED_MODEL in frame.columns:
+                kept |= frame[LOGGED_MODEL].fill_null("").is_in(values)
             self._count(name, text.filter(~kept))
             if self.on_left_out is not None and not kept.all():
                 self.on_left_out(name, frame.filter(~kept))

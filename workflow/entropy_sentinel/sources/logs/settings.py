@@ -123,6 +123,12 @@ class ReadOptions(FormatOptions):
 class Matching(Options):
     """Whether responses may differ from the estimator's training data."""
 
+    same_model: Annotated[Pairs, Shown(Panel.READING, "OLD=NEW")] = Field(
+        (),
+        description="Estimate responses of NEW with the estimator of OLD, as the same model under a new name, such as "
+        "gpt-x-2026-01=gpt-x-2026-03, or gpt-x-2026-01=gpt-x-* for all such names. Their intervals are wider, and rest "
+        "on this assumption.",
+    )
     any_model: Annotated[bool, Shown(Panel.READING)] = Field(
         False,
         description="Also use responses of models other than the one that the estimator was fitted on. Otherwise they "
