@@ -26,6 +26,7 @@ _OTHERS = [statistic for name, statistic in _DECLARED.items() if name not in _PL
 _COLUMNS: tuple[SliceColumn, ...] = (
     SliceColumn("window", "Start of the window; null for responses without a time.", "time"),
     SliceColumn("window_from", "Start of the first pooled window.", "time"),
+    SliceColumn("window_to", "Start of the newest window with an estimated response.", "time"),
     SliceColumn("n_windows", "Number of windows that the slice's numbers cover.", "windows", "pooled_windows"),
     _DECLARED["n_responses"],
     _DECLARED["n_estimated"],

@@ -177,7 +177,7 @@ def _problems(results: Sequence[Monitored], settings: MonitorOptions) -> Problem
                 whole.left_out[left_out] = max(whole.left_out[left_out], count)
         whole.of_logs |= problems.of_logs
         whole.remedies |= problems.remedies
-        whole.earlier.merge(problems.earlier)
+        whole.earlier.merge(problems.earlier, problems.of_logs)
         for kind, places in problems.places.items():
             whole.places.setdefault(kind, places)
     if not user_named_models:

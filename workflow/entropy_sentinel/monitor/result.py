@@ -201,6 +201,9 @@ def _columns(result: Monitored, rows: pl.DataFrame) -> Iterator[Column]:
 
 def _responses(window: str, row: Row) -> str:
     pooled = f" in {row['n_windows']} {window}s" if row.get("n_windows", 1) > 1 else ""
+    if row.get("window_to") is not None and row["window_to"] < row["window"]:
+        form = "%Y-%m-%d %H:%M" if window == "hour" else "%Y-%m-%d"
+        pooled += f" (newest {row['window_to'].strftime(form)})"
     return f"{row['n_estimated']:,}{pooled}"
 
 

@@ -473,7 +473,7 @@ def _real_times(windows: Sequence[datetime], zone: str | None) -> list[datetime]
 
 def _in_real_time(rows: pl.DataFrame, zone: str | None) -> pl.DataFrame:
     """Return rows with the real times of their windows and newest labels, as far as they have them."""
-    for name in ("window", "window_from", LAST_LABELLED):
+    for name in ("window", "window_from", "window_to", LAST_LABELLED):
         if name in rows.columns:
             rows = rows.with_columns(in_zone(rows[name], zone))
     return rows

@@ -114,7 +114,7 @@ def add_unwatched(
     times = [each for each in traffic.totals if each is not None]
     spells = [
         confirmed
-        for spell in find_unwatched(traffic, models, remedy_of)
+        for spell in find_unwatched(traffic, _ended_models(states, models, times), remedy_of)
         if (confirmed := confirm_spell(spell, times, settings.confirm)) is not None
     ]
     late = _late_windows(result, states, times, settings)
@@ -123,6 +123,16 @@ def add_unwatched(
     result.missing.extend(_real(late, settings.zone))
     if settings.alerts_on_unwatched:
         _add_alerts(result, states, [_in_zone(spell, settings.zone) for spell in spells], [*times, *late], settings)
+
+
+def _ended_models(states: Sequence[WatchedState], models: Sequence[str], times: Sequence[datetime]) -> Sequence[str]:
+    """Return the models of several that have no responses in the newest window, and had some before."""
+    ended = []
+    for state, model in zip(states, models, strict=False):
+        windows = [] if state.merged is None else state.merged.traffic["window"].drop_nulls().to_list()
+        if times and windows and max(windows) < times[-1]:
+            ended.append(model)
+    return ended if len(models) > 1 else models
 
 
 def _late_windows(

@@ -126,20 +126,34 @@ class _Count(NamedTuple):
         return self.n / self.of if self.of else 1.0
 
 
+class _Episode(NamedTuple):
+    """What a message is about: the last window's count and text, the sum over all windows, and whether it is over."""
+
+    count: _Count
+    window: str
+    total: int
+    is_over: bool
+
+
 @dataclass(frozen=True)
 class _Condition:
     """A kind of unwatched traffic, and the windows in which it was found."""
 
     code: str
     subject: str
-    message: Callable[[_Count, int, str], str]
+    message: Callable[["_Episode"], str]
     counts: Mapping[datetime | None, _Count] = field(default_factory=dict)
 
 
-def find_unwatched(traffic: Traffic, models: Sequence[str], remedy_of: Callable[[str], str | None]) -> Iterator[Spell]:
-    """Yield the last episode of each kind of unwatched traffic; `models` are the models that have an estimator."""
+def find_unwatched(
+    traffic: Traffic, old_models: Sequence[str], remedy_of: Callable[[str], str | None]
+) -> Iterator[Spell]:
+    """Yield the last episode of each kind of unwatched traffic.
+
+    `old_models` are models with an estimator, of which others may be new names.
+    """
     totals = traffic.totals
-    for condition in (*_exclusions(traffic, totals, models, remedy_of), *_empty_columns(traffic)):
+    for condition in (*_exclusions(traffic, totals, old_models, remedy_of), *_empty_columns(traffic)):
         spell = _last_episode(condition, [*totals], traffic.window)
         if spell is not None:
             yield spell
@@ -148,7 +162,7 @@ def find_unwatched(traffic: Traffic, models: Sequence[str], remedy_of: Callable[
 def _exclusions(
     traffic: Traffic,
     totals: Mapping[datetime | None, int],
-    models: Sequence[str],
+    old_models: Sequence[str],
     remedy_of: Callable[[str], str | None],
 ) -> Iterator[_Condition]:
     rows = traffic.exclusions.filter(~pl.col("code").is_in([str(code) for code in HARMLESS_CODES]))
@@ -165,7 +179,7 @@ def _exclusions(
             if is_model or (count.n >= FEWEST and (count.share > SMALLEST_SHARE or count.slices)):
                 counts[when] = count
         if is_model:
-            message = _model_message(subject, models)
+            message = _model_message(subject, old_models)
         else:
             message = _reason_message(str(code), subject, remedy_of(subject))
         if counts:
@@ -195,44 +209,53 @@ def _empty_columns(traffic: Traffic) -> Iterator[_Condition]:
             yield _Condition(UnwatchedCode.EMPTY_COLUMN, name, _column_message(name), counts)
 
 
-def _model_message(model: str, models: Sequence[str]) -> Callable[[_Count, int, str], str]:
-    old = models[0] if len(models) == 1 else "OLD"
+def _model_message(model: str, old_models: Sequence[str]) -> Callable[[_Episode], str]:
+    old = old_models[0] if len(old_models) == 1 else "OLD"
 
-    def message(count: _Count, total: int, when: str) -> str:
-        newest = f", {count.n:,} of them in {when}" if when and count.n < total else ""
-        return (
-            f"{counted(total, 'response')} of {model}{newest} (no estimator for this model). Fit one, or continue with "
-            f"--same-model {old}={model}"
-        )
-
-    return message
-
-
-def _reason_message(code: str, reason: str, remedy: str | None) -> Callable[[_Count, int, str], str]:
-    def message(count: _Count, total: int, when: str) -> str:
-        what = f"{count.n:,} of {counted(count.of, 'response')}" + (f" in {when}" if when else "")
-        where = f"; {listed(count.slices, _NAMED)}" if count.slices else ""
-        if code == ExclusionKind.OTHER_LOGPROBS:
-            name, _, value = reason.partition("=")
-            return f"{what} have {name} {value}, unlike the estimator's training data{where}"
-        return f"{what} have no estimate: {reason}{f' ({remedy})' if remedy else ''}{where}"
+    def message(episode: _Episode) -> str:
+        n, total, when = episode.count.n, episode.total, episode.window
+        newest = f", {n:,} of them in {when}" if when and n < total else ""
+        what = f"{counted(total, 'response')} of {model}{newest} (no estimator for this model)"
+        return what if episode.is_over else f"{what}. Fit one, or continue with --same-model {old}={model}"
 
     return message
 
 
-def _column_message(column: str) -> Callable[[_Count, int, str], str]:
-    def message(count: _Count, total: int, when: str) -> str:
-        what = f"{count.n:,} of {counted(count.of, 'response')} in {when}"
-        return f"{what} have no value in '{column}', which was filled before. Check what writes it, or change --by"
+def _reason_message(code: str, reason: str, remedy: str | None) -> Callable[[_Episode], str]:
+    if code == ExclusionKind.OTHER_LOGPROBS:
+        name, _, value = reason.partition("=")
+        why = f"have {name} {value}, unlike the estimator's training data"
+    else:
+        why = f"have no estimate: {reason}"
+
+    def message(episode: _Episode) -> str:
+        what = f"{_share_text(episode)} {why}"
+        if episode.is_over:
+            return what
+        where = f"; {listed(episode.count.slices, _NAMED, '; ')}" if episode.count.slices else ""
+        return f"{what}{f' ({remedy})' if remedy else ''}{where}"
 
     return message
+
+
+def _column_message(column: str) -> Callable[[_Episode], str]:
+    def message(episode: _Episode) -> str:
+        what = f"{_share_text(episode)} have no value in '{column}', which was filled before"
+        return what if episode.is_over else f"{what}. Check what writes it, or change --by"
+
+    return message
+
+
+def _share_text(episode: _Episode) -> str:
+    what = f"{episode.count.n:,} of {counted(episode.count.of, 'response')}"
+    return f"{what} in {episode.window}" if episode.window else what
 
 
 def _last_episode(condition: _Condition, windows: Sequence[datetime | None], window: str) -> Spell | None:
     """Return the last windows in a row with a condition, among all windows with responses."""
     if windows == [None] or None in condition.counts and len(condition.counts) == 1:
         counts = condition.counts.get(None)
-        return None if counts is None else _spell(condition, counts, counts.n, "")
+        return None if counts is None else _spell(condition, _Episode(counts, "", counts.n, is_over=False))
     times = [each for each in windows if each is not None]
     found = [each for each in times if each in condition.counts]
     if not found:
@@ -243,17 +266,18 @@ def _last_episode(condition: _Condition, windows: Sequence[datetime | None], win
         first -= 1
     episode = times[first : last + 1]
     counts_of = [condition.counts[each] for each in episode]
-    spell = _spell(condition, counts_of[-1], sum(count.n for count in counts_of), _window_text(episode[-1], window))
     until = times[last + 1] if last + 1 < len(times) else None
+    total = sum(count.n for count in counts_of)
+    spell = _spell(condition, _Episode(counts_of[-1], _window_text(episode[-1], window), total, until is not None))
     return replace(spell, since=episode[0], told=episode[0], worse=tuple(_worse(episode, counts_of)), until=until)
 
 
-def _spell(condition: _Condition, count: _Count, total: int, when: str) -> Spell:
+def _spell(condition: _Condition, episode: _Episode) -> Spell:
     return Spell(
         UNWATCHED,
         ROW,
-        condition.message(count, total, when),
-        more={"n_unwatched": total},
+        condition.message(episode),
+        more={"n_unwatched": episode.total},
         subject=(condition.code, condition.subject),
     )
 

@@ -2,7 +2,7 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any
@@ -53,9 +53,10 @@ class EarlierProblems:
             self.first = first.date() if self.first is None else min(self.first, first.date())
             self.last = last.date() if self.last is None else max(self.last, last.date())
 
-    def merge(self, other: "EarlierProblems") -> None:
-        """Take the larger of both counts: each of several estimators has read the same files."""
-        self.counts |= other.counts
+    def merge(self, other: "EarlierProblems", of_logs: Collection[str]) -> None:
+        """Add those of another estimator that has read the same files; the kinds `of_logs` count once."""
+        for kind, count in other.counts.items():
+            self.counts[kind] = max(self.counts[kind], count) if kind in of_logs else self.counts[kind] + count
         self.n_files = max(self.n_files, other.n_files)
         self.first = min(filter(None, (self.first, other.first)), default=None)
         self.last = max(filter(None, (self.last, other.last)), default=None)

@@ -55,6 +55,10 @@ class _Families(Collector):
     def _all(self) -> Iterator[Metric]:
         yield from self._when()
         yield from self._slices()
+        if self._result.recent is not None:
+            meaning = "Start of the newest window in which the slice had an estimated response."
+            samples = self._times(self._result.now, "window_to")
+            yield _gauge("newest_response_window_start_seconds", meaning, samples, "seconds")
         if "last_labelled" in self._result.slices.columns:
             meaning = "Start of the newest window with a label of the slice."
             samples = self._times(self._result.slices, "last_labelled")
@@ -217,7 +221,7 @@ def write_metrics(result: Monitored, path: str | Path) -> None:
 
 def plain(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows with windows as text, such as 2026-11-01T00:00Z, or with the offset of another zone."""
-    times = [name for name in ("window", "window_from", "last_labelled") if name in rows.columns]
+    times = [name for name in ("window", "window_from", "window_to", "last_labelled") if name in rows.columns]
     return rows.with_columns(pl.col(times).dt.strftime("%Y-%m-%dT%H:%M%:z").str.replace(r"\+00:00$", "Z"))
 
 

@@ -118,6 +118,7 @@ class Collector:
         for about in given:
             if about.key not in read_now:
                 problems.earlier.add_file(about.problems["problems"], about.times.first, about.times.last)
+                problems.of_logs |= {*about.problems.get("of_logs", ())}
         if any(about.of_part for about in given):
             n_twice = self._state.overlap.n_twice()
             if n_twice:

@@ -224,7 +224,8 @@ class RecentWindows:
     """The newest windows of slices.
 
     `rows` (n,) has `slice`, a row number of `MergedSums.slices`; `window`, the newest pooled window; `window_from`, the
-    oldest pooled window with responses of the slice; and `n_windows`, the number of windows between them, inclusive.
+    oldest pooled window with responses of the slice; `window_to`, the newest one; and `n_windows`, the number of
+    windows from `window_from` to `window`, inclusive.
     `sums` (n,) are the sums of these rows. A slice has a row for the newest window, and a row for the window before. If
     the newest row pools that window, the earlier row is ONLY_TESTED: its test belongs to the tests of that window,
     whose number must not change after the window has closed, but the row is not shown.
@@ -301,7 +302,7 @@ def recent(
         lately = counts.filter(pl.col("window") >= start_after(newest[-1], 1 - most_windows, window))
     n_windows = pl.datetime_ranges("window_from", "window", WINDOWS[window]).list.len().cast(pl.Int64)
     return RecentWindows(
-        rows.select("slice", "window", "window_from", ONLY_TESTED, n_windows=n_windows),
+        rows.select("slice", "window", "window_from", "window_to", ONLY_TESTED, n_windows=n_windows),
         sums,
         [*newest],
         last,
@@ -315,7 +316,10 @@ def _pooled(counts: pl.DataFrame, least: int) -> pl.DataFrame:
     after = pl.col("n").cum_sum().over("slice") - pl.col("n")
     taken = newest_first.filter(after < least)
     return taken.group_by("slice", maintain_order=True).agg(
-        pl.col("window").min().alias("window_from"), pl.col("n").sum(), pl.col("place").alias("places")
+        pl.col("window").min().alias("window_from"),
+        pl.col("window").filter(pl.col("n") > 0).max().alias("window_to"),
+        pl.col("n").sum(),
+        pl.col("place").alias("places"),
     )
 
 
