@@ -26,12 +26,14 @@ def test_statistics_of_each_response() -> None:
     frame = pl.DataFrame({"cut_off": [True, True, None, False]}).with_columns(
         why,
         overridden=pl.Series([False, False, True, False]),
+        same_model=pl.Series([False, False, False, True]),
         sample=pl.Series([0, 1, 0, 0]),
         stable_classes=pl.Series(["2.0", "2.0", "1", None]),
     )
     made = dict(zip(STATISTICS, of_each(frame), strict=True))
     assert made["n_responses"].tolist() == [1, 1, 1, 1]
     assert made["n_estimated"].tolist() == [1, 0, 1, 1]
+    assert made["n_same_model"].tolist() == [0, 0, 0, 1]
     assert made["cut_off_share"].tolist() == [1, 0, 0, 0]
     # The first response speaks for its question, and the last is of one of which nothing is known.
     assert made["n_questions"].tolist() == [1, 0, 1, 0]

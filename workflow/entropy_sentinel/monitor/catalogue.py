@@ -20,7 +20,10 @@ MADE = ("excluded", "overridden", "same_model")
 LISTS = ("values", "products", "histogram", "words", "numbers")
 _DECLARED = declared("statistics", Statistic)
 # Those with a place of their own among the columns.
-_PLACED = ("n_responses", "n_estimated", "n_overridden", "cut_off_share", "n_questions", "ambiguous_share")
+_PLACED = (
+    *("n_responses", "n_estimated", "n_overridden", "n_same_model", "cut_off_share"),
+    *("n_questions", "ambiguous_share"),
+)
 _OTHERS = [statistic for name, statistic in _DECLARED.items() if name not in _PLACED]
 
 _COLUMNS: tuple[SliceColumn, ...] = (
@@ -32,6 +35,7 @@ _COLUMNS: tuple[SliceColumn, ...] = (
     _DECLARED["n_estimated"],
     SliceColumn("n_excluded", "Responses that could not be estimated.", "responses", "excluded_responses"),
     _DECLARED["n_overridden"],
+    _DECLARED["n_same_model"],
     _DECLARED["cut_off_share"],
     *_OTHERS,
     _DECLARED["n_questions"],

@@ -129,7 +129,7 @@ class _Count(NamedTuple):
 class _Episode(NamedTuple):
     """What a message is about: the last window's count and text, the sum over all windows, and whether it is over."""
 
-    count: _Count
+    last: _Count
     window: str
     total: int
     is_over: bool
@@ -213,7 +213,7 @@ def _model_message(model: str, old_models: Sequence[str]) -> Callable[[_Episode]
     old = old_models[0] if len(old_models) == 1 else "OLD"
 
     def message(episode: _Episode) -> str:
-        n, total, when = episode.count.n, episode.total, episode.window
+        n, total, when = episode.last.n, episode.total, episode.window
         newest = f", {n:,} of them in {when}" if when and n < total else ""
         what = f"{counted(total, 'response')} of {model}{newest} (no estimator for this model)"
         return what if episode.is_over else f"{what}. Fit one, or continue with --same-model {old}={model}"
@@ -232,7 +232,7 @@ def _reason_message(code: str, reason: str, remedy: str | None) -> Callable[[_Ep
         what = f"{_share_text(episode)} {why}"
         if episode.is_over:
             return what
-        where = f"; {listed(episode.count.slices, _NAMED, '; ')}" if episode.count.slices else ""
+        where = f"; {listed(episode.last.slices, _NAMED, '; ')}" if episode.last.slices else ""
         return f"{what}{f' ({remedy})' if remedy else ''}{where}"
 
     return message
@@ -247,7 +247,7 @@ def _column_message(column: str) -> Callable[[_Episode], str]:
 
 
 def _share_text(episode: _Episode) -> str:
-    what = f"{episode.count.n:,} of {counted(episode.count.of, 'response')}"
+    what = f"{episode.last.n:,} of {counted(episode.last.of, 'response')}"
     return f"{what} in {episode.window}" if episode.window else what
 
 

@@ -174,7 +174,8 @@ class State:
 
     def sums(self, key: str) -> Iterator[Partial]:
         """Return the sums of a file, in parts of bounded size."""
-        known = STATISTICS.keys() - set(self.files[key].unknown)
+        # A sum that is 0 in states that lack it is neither unknown nor recorded there.
+        known = STATISTICS.keys() & self.files[key].statistics.keys() - set(self.files[key].unknown)
         for frame in self._frames(key, SUMS):
             with self._checking(key):
                 sums = checked_sums(frame, self._by, known, self._n_values)
