@@ -92,6 +92,7 @@ def test_an_export_of_langfuse_with_whole_replies(tmp_path: Path) -> None:
     assert log["token_logprobs"].to_list() == [pytest.approx([-0.1, -0.7])]
 
 
+@pytest.mark.slow
 @skip_without((PROGRAMS / "python").exists(), "Langfuse", "make .venv/programs/installed")
 def test_langfuse_and_capture_together(api: FakeApi, tmp_path: Path) -> None:
     asks = 'client.chat.completions.create(model="m", messages=[{"role": "user", "content": "6*7"}], name="answer")'
