@@ -84,6 +84,23 @@ def test_features_alone_are_what_the_whole_replies_give(api: FakeApi, tmp_path: 
     assert_frame_equal(features, same)
 
 
+@pytest.mark.parametrize("status", [201, 202])
+def test_replies_of_any_status_of_success_are_in_the_log(tmp_path: Path, status: int) -> None:
+    """Gateways that are built on NestJS answer a POST with 201."""
+
+    def created(body: dict[str, Any], number: int) -> Answer:
+        _, headers, reply, wait = answer(body, number)
+        return status, headers, reply, wait
+
+    with fake_api(created) as api:
+        client = captured(api, tmp_path)
+        client.chat.completions.create(model="m", messages=user("6*7"))
+        list(client.chat.completions.create(model="m", messages=user("6*7"), stream=True))
+        one = es.capture(AsyncOpenAI(base_url=api.base_url, api_key="none"), tmp_path)
+        asyncio.run(one.chat.completions.create(model="m", messages=user("6*7")))
+        assert read(client, tmp_path)["n_tokens"].to_list() == [3, 3, 3]
+
+
 def test_streams_parsed_replies_and_copies_of_the_client_are_in_the_log(api: FakeApi, tmp_path: Path) -> None:
     client = captured(api, tmp_path)
     texts = [

@@ -140,6 +140,23 @@ def test_a_limit_that_the_server_names_is_kept(tmp_path: Path, words: str, caplo
         assert reasons(client, tmp_path) == {}
 
 
+@pytest.mark.parametrize("path", ["chat/completions", "completions", "responses"])
+def test_a_limit_that_falls_with_each_request_is_asked_for_once(path: str) -> None:
+    """A server that names another limit each time; no body is sent twice, and the third is the client's own."""
+    turn = Asking(20).turn(RequestKind.of("host", f"/v1/{path}", {"model": "m"}), {"model": "m"}, retry=False)
+    sent, status = [turn.body], 400
+    for limit in range(19, 0, -1):
+        if not turn.goes_on(status):
+            break
+        turn.change(status, f"logprobs: at most {limit}".encode())
+        sent.append(turn.body)
+        status = 400 if turn.is_added else 200
+    assert sent[-1] == {"model": "m"}
+    assert len(sent) == (2 if path == "completions" else 3)  # text completions never asked for more than 5
+    turn.end(status)
+    assert turn.why.startswith("HTTP 400: logprobs: at most 1")
+
+
 def test_a_limit_is_only_read_in_words_about_log_probabilities() -> None:
     assert limit_in("at most 5 messages", 20) is None
     assert limit_in("model gpt-4.1 gives no logprobs", 20) is None

@@ -8,12 +8,14 @@ import stat
 import subprocess
 import sys
 import threading
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from entropy_sentinel.capturing.elsewhere import OtherProcess
 from entropy_sentinel.capturing.writer import LogWriter
 from entropy_sentinel.frames.errors import InputError
 
@@ -86,6 +88,61 @@ def test_when_too_many_wait_replies_are_dropped_and_counted(tmp_path: Path, capl
     assert numbers(tmp_path) == [0, 1, 2]
 
 
+def test_room_is_free_again_for_what_was_written(tmp_path: Path) -> None:
+    """Five replies of 100 bytes wait together; after them, as many bytes may wait as before."""
+    writer = LogWriter(tmp_path, ".jsonl.gz", queued_bytes=600)
+    for group in range(2):
+        begun, go_on = threading.Event(), threading.Event()
+
+        def slow(begun: threading.Event = begun, go_on: threading.Event = go_on) -> Any:
+            begun.set()
+            assert go_on.wait(30)
+            return [{"number": 0}]
+
+        writer.put(slow, 100)
+        assert begun.wait(30)
+        for number in range(1, 6):
+            writer.put(numbered(number), 100)
+        go_on.set()
+        writer.close()
+        assert (writer.dropped, writer.written) == (0, 6 * (group + 1))
+
+
+def test_a_reply_that_is_larger_than_the_room_is_written_if_none_waits(tmp_path: Path) -> None:
+    writer = LogWriter(tmp_path, ".jsonl.gz", queued_bytes=10)
+    writer.put(numbered(1), 1000)
+    writer.close()
+    assert (writer.dropped, numbers(tmp_path)) == (0, [1])
+
+
+def test_each_day_has_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = LogWriter(tmp_path, ".jsonl.gz")
+    for day in (29, 30):
+
+        class Clock(datetime):
+            @classmethod
+            def now(cls, tz: Any = None) -> datetime:
+                return datetime(2026, 11, day, 23, 59, tzinfo=tz)  # noqa: B023
+
+        monkeypatch.setattr("entropy_sentinel.capturing.writer.datetime", Clock)
+        writer.put(numbered(day), 1)
+        writer.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["2026-11-29.jsonl.gz", "2026-11-30.jsonl.gz"]
+    assert numbers(tmp_path) == [29, 30]
+
+
+def test_what_a_library_prints_in_the_other_process_is_no_answer() -> None:
+    process = OtherProcess()
+    assert process.call(partial(print, "a warning of a library", flush=True)) is None
+    assert process.call(partial(os.system, "echo of a program")) == 0
+    assert process.call(partial(abs, -3)) == 3
+    with pytest.raises(RuntimeError, match="TypeError"):
+        process.call(partial(abs, "x"))
+    assert process._process is not None
+    with process._process:  # ends with its input
+        pass
+
+
 def test_closing_waits_for_what_was_taken_but_not_for_ever(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     go_on = threading.Event()
 
@@ -138,6 +195,9 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="file/logs: "):
         LogWriter(tmp_path / "file" / "logs", ".jsonl.gz")
+    for folder in (None, 3, b"logs", "a\0b"):
+        with pytest.raises(InputError, match="the folder for logs must be a path, was "):
+            LogWriter.of(folder, ".jsonl.gz")  # type: ignore[arg-type]  # not what the signature says
     with pytest.raises(InputError, match="s3://bucket/logs: the folder for logs must be local"):
         LogWriter.of("s3://bucket/logs", ".jsonl.gz")
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from entropy_sentinel.capturing.requests import with_logprobs
+from entropy_sentinel.capturing.requests import most_alternatives, with_logprobs
 
 log = logging.getLogger(__name__)
 
@@ -111,7 +111,7 @@ class Turn:
         """Begin with the log-probabilities that the server is known to give, or else all."""
         self._asking, self._kind, self._plain = asking, kind, body
         self._known = known = asking.of(kind)
-        self._top = asking.top(kind) or asking.top_logprobs
+        self._top = most_alternatives(kind.path, asking.top(kind) or asking.top_logprobs)
         self._refusal: str | None = None
         self.body, self.why = self._with(self._top), ""
         if not self.is_added:
@@ -139,11 +139,12 @@ class Turn:
 
     def change(self, status: int, answer: bytes) -> None:
         """Take the next body: with the limit that the server's answer names, or without log-probabilities."""
-        words = _words(answer)
+        words, is_first = _words(answer), self._refusal is None
         self._refusal = f"HTTP {status}" + (f": {words}" if words else "")
-        limit = limit_in(words, self._top)
-        self.body = self._plain if limit is None else self._with(limit)
-        self._top = limit or self._top
+        limit = limit_in(words, self._top) if is_first else None
+        refused, self.body = self.body, self._plain
+        if limit is not None and (limited := self._with(limit)) != refused:
+            self.body, self._top = limited, limit
 
     def end(self, status: int) -> None:
         """Record what the answer to the last body shows."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 from entropy_sentinel.frames.errors import InputError
 
@@ -44,8 +45,17 @@ def columns_now() -> Mapping[str, Scalar]:
     return _COLUMNS.get({})
 
 
-def check_columns(columns: Mapping[str, Scalar], name: str) -> None:
-    """Raise InputError, which begins with `name`, for a value that cannot be a column."""
+def merge_columns(columns: Mapping[str, Scalar], metadata: Any) -> dict[str, Any]:
+    """Return a service's columns with a request's own `metadata`, whose values come first if it has names for them."""
+    return {**columns, **(metadata if isinstance(metadata, Mapping) else {})}
+
+
+def check_columns(columns: Any, name: str) -> None:
+    """Raise InputError, which begins with `name`, unless these are columns: a mapping of values by their names."""
+    if not isinstance(columns, Mapping):
+        raise InputError(f'{name}: must be values by name, such as {{"route": "billing"}}, was {columns!r:.100}')
     for column, value in columns.items():
+        if not isinstance(column, str):
+            raise InputError(f"{name}: the name of a column must be a text, was {column!r:.100}")
         if not isinstance(value, str | int | float):
             raise InputError(f"{name}: '{column}' must be a text, number or truth value, was {type(value).__name__}")

@@ -34,6 +34,8 @@ CALLS = {
 }
 
 
+# What a reader needs of LiteLLM's payload; the rest has columns and the question, which may be objects of a service.
+_OF_REPLY = ("id", "call_type", "spend", "startTime", "model", "response")
 # Key for the parts of a stream, in LiteLLM's dict of a call, which exists only as long as the call.
 STREAMED = "entropy_sentinel_streamed"
 
@@ -163,9 +165,16 @@ def _size(payload: Any, streamed: dict[int, dict[str, Any]]) -> int:
     return size
 
 
-def _records(reply: tuple[dict[str, Any], dict[int, dict[str, Any]]], keep: str) -> list[dict[str, Any]]:
-    """Return the records of LiteLLM's payload, with the log-probabilities of a stream put into its choices."""
+def _records(
+    reply: tuple[dict[str, Any], dict[int, dict[str, Any]]], keep: str, reply_only: bool = False
+) -> list[dict[str, Any]]:
+    """Return the records of LiteLLM's payload, with the log-probabilities of a stream put into its choices.
+
+    With `reply_only`, they have no columns and no question, one of which may be what cannot be written.
+    """
     payload, streamed = reply
+    if reply_only:
+        payload = {name: value for name, value in payload.items() if name in _OF_REPLY}
     response = payload.get("response")
     if streamed and isinstance(response, dict):
         choices = []

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import openai
 
 from entropy_sentinel.capturing.asking import Asking, RequestKind, Turn
-from entropy_sentinel.capturing.columns import check_columns, columns_now
+from entropy_sentinel.capturing.columns import check_columns, columns_now, merge_columns
 from entropy_sentinel.capturing.quick_json import is_finite, line_of, loads
 from entropy_sentinel.capturing.records import Keep, ending, kept
 from entropy_sentinel.capturing.requests import TOP_LOGPROBS, checked_top
@@ -47,8 +47,11 @@ class Exchange:
     metadata: Mapping[str, Any]
     refused: str = ""
 
-    def records(self, keep: Keep) -> Sequence[Record]:
-        """Return records in the format `openai-pairs`; none for a stream that ended before its first chunk."""
+    def records(self, keep: Keep, reply_only: bool = False) -> Sequence[Record]:
+        """Return records in the format `openai-pairs`; none for a stream that ended before its first chunk.
+
+        With `reply_only`, they have neither columns nor the request, one of which may be what cannot be written.
+        """
         headers = httpx.Headers(list(self.headers))
         body = httpx.Response(200, headers=headers, content=self.body).content
         if headers.get("content-type", "").startswith(STREAM):
@@ -57,13 +60,14 @@ class Exchange:
             response, finite = loads(body)
         if response is None:
             return []
-        metadata = {**self.metadata, **(self.request.get("metadata") or {})}
-        record: dict[str, Any] = {"metadata": metadata, "request": self.request, "response": response}
+        request = {"model": self.request.get("model")} if reply_only else self.request
+        metadata = {} if reply_only else merge_columns(self.metadata, request.get("metadata"))
+        record: dict[str, Any] = {"metadata": metadata, "request": request, "response": response}
         if self.refused:
             record[LOGPROBS_REFUSED] = self.refused
         records = kept(record, keep)
         # A service waits for this: the usual reply is written as fast as possible.
-        quick = finite and keep == "texts" and is_finite([metadata, self.request])
+        quick = finite and keep == "texts" and is_finite([metadata, request])
         return [line_of(safe) for safe in records] if quick else records
 
 
@@ -107,7 +111,7 @@ def capture(
     inner = getattr(client, "_client", None)
     if not isinstance(inner, httpx.Client | httpx.AsyncClient):
         raise InputError(f"capture: `client` must be an OpenAI or AsyncOpenAI client, was {type(client).__name__}")
-    check_columns(metadata or {}, "metadata")
+    check_columns({} if metadata is None else metadata, "metadata")
     asking, writer = Asking(checked_top(top_logprobs)), LogWriter.of(folder, ending(keep))
     columns = dict(metadata or {})
     if isinstance(inner._transport, _CapturingTransport):
@@ -199,7 +203,7 @@ class _Transport(_CapturingTransport, httpx.BaseTransport):
             captured.turn.change(response.status_code, _answer(response))
             response = self.inner.handle_request(captured.sent)
         captured.turn.end(response.status_code)
-        if response.status_code == 200:
+        if response.is_success:
             response.stream = _Stream(response.stream, self.written(captured, response.headers))
         return response
 
@@ -217,7 +221,7 @@ class _AsyncTransport(_CapturingTransport, httpx.AsyncBaseTransport):
             captured.turn.change(response.status_code, await _answer_async(response))
             response = await self.inner.handle_async_request(captured.sent)
         captured.turn.end(response.status_code)
-        if response.status_code == 200:
+        if response.is_success:
             response.stream = _AsyncStream(response.stream, self.written(captured, response.headers))
         return response
 

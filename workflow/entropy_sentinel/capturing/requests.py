@@ -33,7 +33,13 @@ def with_logprobs(request: Mapping[str, Any], path: str, top_logprobs: int = TOP
     if path.endswith("responses"):
         included = [*(request.get("include") or ()), "message.output_text.logprobs"]
         return {"top_logprobs": top_logprobs, **request, "include": list(dict.fromkeys(included))}
-    return _filled(request, {"logprobs": min(top_logprobs, TEXT_LOGPROBS)})
+    return _filled(request, {"logprobs": most_alternatives(path, top_logprobs)})
+
+
+def most_alternatives(path: str, top_logprobs: int) -> int:
+    """Return how many of `top_logprobs` alternatives a request with this path may ask for."""
+    is_text = path.endswith("completions") and not path.endswith("chat/completions")
+    return min(top_logprobs, TEXT_LOGPROBS) if is_text else top_logprobs
 
 
 def _filled(request: Mapping[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:

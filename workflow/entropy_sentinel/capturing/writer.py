@@ -4,7 +4,6 @@ import atexit
 import contextlib
 import gc
 import gzip
-import json
 import logging
 import os
 import queue
@@ -13,11 +12,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from entropy_sentinel.capturing.elsewhere import OtherProcess
+from entropy_sentinel.capturing.quick_json import any_line_of
 from entropy_sentinel.features.files import CAPTURED
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.urls import url_of
@@ -26,8 +27,8 @@ log = logging.getLogger(__name__)
 
 # A record, or its line in the file.
 Record = Mapping[str, Any] | bytes
-# Makes the records of one reply.
-Make = Callable[[], Sequence[Record]]
+# Makes the records of one reply. If that fails, it is called with `reply_only=True`.
+Make = Callable[..., Sequence[Record]]
 
 QUEUED_BYTES = 256 << 20  # of waiting replies; more are dropped, because a service must not run out of memory
 LEVEL = 1  # of compression: level 5 takes three times as long for files that are a tenth smaller
@@ -54,6 +55,8 @@ class LogWriter:
         Raises:
             InputError: If the folder is a URL or cannot be created.
         """
+        if not isinstance(folder, str | Path) or "\0" in str(folder):
+            raise InputError(f"the folder for logs must be a path, was {folder!r:.100}")
         if url_of(folder) is not None:
             raise InputError(f"{url_of(folder)}: the folder for logs must be local; copy its files to the store")
         key = (os.path.realpath(folder), ending)
@@ -73,7 +76,7 @@ class LogWriter:
             self._folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"{folder}: the folder for logs cannot be created: {error.strerror}") from None
-        self.written, self.dropped = 0, 0
+        self.written, self.dropped, self.reduced = 0, 0, 0
         self._most, self._warned = queued_bytes, -BETWEEN_WARNINGS_S
         self._elsewhere: OtherProcess | None = None
         self._start()
@@ -91,7 +94,7 @@ class LogWriter:
         threading.Thread(target=self._run, name="entropy-sentinel-capture", daemon=True).start()
 
     def _start_in_child(self) -> None:
-        self.written, self.dropped = 0, 0
+        self.written, self.dropped, self.reduced = 0, 0, 0
         if self._file >= 0:
             os.close(self._file)
         # Only features need a library with threads.
@@ -149,14 +152,25 @@ class LogWriter:
 
     def _lines(self, make: Make) -> list[bytes]:
         try:
-            with _without_collection():
-                records = self._elsewhere.call(make) if self._elsewhere else make()
-                lines = [_line(record) for record in records]
-                del records
+            return self._lines_of(make)
+        except Exception as error:
+            try:
+                lines = self._lines_of(partial(make, reply_only=True))
+            except Exception:  # a bad reply must not prevent writing the next one
+                self._drop(1, f"a reply could not be read: {type(error).__name__}")
+                return []
+            self.reduced += 1
+            if self._may_warn():
+                message = "%s: %d replies have been written without their columns and requests so far (last: %s)"
+                log.warning(message, self._folder, self.reduced, type(error).__name__)
             return lines
-        except Exception as error:  # a bad reply must not prevent writing the next one
-            self._drop(1, f"a reply could not be read: {type(error).__name__}")
-            return []
+
+    def _lines_of(self, make: Make) -> list[bytes]:
+        with _without_collection():
+            records = self._elsewhere.call(make) if self._elsewhere else make()
+            lines = [_line(record) for record in records]
+            del records
+        return lines
 
     def _append(self, member: bytes) -> None:
         """Append a member to today's file, whole or not at all."""
@@ -192,13 +206,19 @@ class LogWriter:
 
     def _drop(self, count: int, why: str) -> None:
         self.dropped += count
-        if time.monotonic() - self._warned >= BETWEEN_WARNINGS_S:
-            self._warned = time.monotonic()
+        if self._may_warn():
             log.warning("%s: %d replies have not been written so far (last: %s)", self._folder, self.dropped, why)
+
+    def _may_warn(self) -> bool:
+        """Return whether the last warning is long enough ago."""
+        if time.monotonic() - self._warned < BETWEEN_WARNINGS_S:
+            return False
+        self._warned = time.monotonic()
+        return True
 
 
 def _line(record: Record) -> bytes:
-    return record if isinstance(record, bytes) else f"{json.dumps(record, default=str)}\n".encode()
+    return record if isinstance(record, bytes) else any_line_of(record)
 
 
 @contextlib.contextmanager
