@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from calling import run
 from fake_api import Answer, FakeApi, completion, fake_api, ok, refusal, step, user
 from openai import AsyncOpenAI, OpenAI
 from polars.testing import assert_frame_equal
@@ -69,7 +70,9 @@ def test_a_reply_is_in_the_log_as_the_client_got_it(api: FakeApi, tmp_path: Path
     assert "b2b2" not in str([path.read_bytes() for path in tmp_path.iterdir()])
 
 
-def test_features_alone_are_what_the_whole_replies_give(api: FakeApi, tmp_path: Path) -> None:
+def test_features_alone_are_what_the_whole_replies_give(
+    api: FakeApi, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     for keep in ("texts", "features"):
         client = captured(api, tmp_path / keep, metadata={"route": "billing", "note": "sk-" + "c3" * 12}, keep=keep)
         for _ in range(2):
@@ -82,6 +85,15 @@ def test_features_alone_are_what_the_whole_replies_give(api: FakeApi, tmp_path: 
     columns = [*FEATURES, "n_tokens", "metadata.route"]
     features, same = (es.read_features(tmp_path / keep).select(columns) for keep in ("features", "texts"))
     assert_frame_equal(features, same)
+    # The command reads its own files, and the page lists all that they have.
+    assert run(capsys, "features", tmp_path / "features", "--output", tmp_path / "f.parquet")[0] == 0
+    assert_frame_equal(es.read_features(tmp_path / "f.parquet").select(columns), features)
+    page = (Path(__file__).parents[2] / "docs" / "capture.md").read_text()
+    further = set(json.loads(rows.splitlines()[0])) - set(FEATURES)
+    assert {"buckets", "captured_mass"} <= further
+    assert [name for name in further if f"`{name}`" not in page and not name.startswith("metadata.")] == []
+    with pytest.raises(InputError, match=r"features\.jsonl\.gz: contains features, without log-probabilities"):
+        es.read_logs(tmp_path / "features")
 
 
 @pytest.mark.parametrize("status", [201, 202])

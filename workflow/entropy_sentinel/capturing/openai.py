@@ -90,8 +90,9 @@ def capture(
         client: `openai.OpenAI`, `openai.AsyncOpenAI` or a subclass (Azure's too); it is changed in place.
         folder: For `DAY.jsonl.gz`, a file a day (UTC) and process. `monitor` and `read_logs` take the folder.
         top_logprobs: Alternatives per token, if the request does not set the number; 1 to 100.
-        keep: `texts` writes requests and replies. `features` writes the 17 features of each response, its length, its
-            finish reason and its columns: no texts and no tokens, in `DAY.features.jsonl.gz`.
+        keep: `texts` writes requests and replies. `features` writes neither texts nor tokens but, in
+            `DAY.features.jsonl.gz`, the 17 features of each response and further statistics of its log-probabilities,
+            hashes of its words, its length, its finish reason, and its columns.
         metadata: Columns for all replies of this client, such as `{"route": "billing"}`, from which slices can be
             made. They are not sent. `es.tagged` adds columns to the replies of a block. A request's own `metadata`,
             which is sent, replaces values of the same name.
@@ -100,8 +101,8 @@ def capture(
         The same client.
 
     Raises:
-        InputError: If `client` is not an OpenAI client or is captured already in another way; for a number, column or
-            `keep` of another kind; or if the folder is not local or cannot be created.
+        InputError: If `client` is not an OpenAI client or is captured already in another way; for a number, column,
+            `keep` or folder of another kind; or if the folder is not local or cannot be created.
 
     Examples:
         >>> import entropy_sentinel as es

@@ -113,16 +113,15 @@ def features(
     from entropy_sentinel.features.remedies import remedy_of
     from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.verbs.inputs import log_files
-    from entropy_sentinel.verbs.reading import features_of, most_common_kind, open_logs, write_features
+    from entropy_sentinel.verbs.reading import features_in, most_common_kind, write_features
 
     inputs = log_files(files)
     check_outputs({"--output": output}, inputs)
     further = _names(signals) or []
-    logs = open_logs(inputs, columns=_names(columns), further=further, **options)
-    rows = features_of(logs, vocabulary, signals=further)
-    _show(logs.summary)
+    rows, summary = features_in(inputs, vocabulary, further, columns=_names(columns), **options)
+    _show(summary)
     rows, left_out = (rows, "") if split else most_common_kind(rows)
-    written = write_features(rows, output, {"log": dict(logs.summary.rows())}, split, inputs)
+    written = write_features(rows, output, {"log": dict(summary.rows())}, split, inputs)
     without = rows["reason"].is_not_null().sum()
     names = ", ".join(map(str, written))
     say(f"{names}: {len(rows):,} responses, {without:,} of them without features")
@@ -132,7 +131,7 @@ def features(
             say(f"{count:,} without features: {reason}; {remedy}", err=True)
     if left_out:
         say(left_out, err=True)
-    if left_out or logs.summary.n_bad:
+    if left_out or summary.n_bad:
         raise typer.Exit(INCOMPLETE)
 
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from entropy_sentinel.features.catalogue import FEATURE_FRAME, FEATURES
 from entropy_sentinel.features.compute import compute_features, is_traces, missing_mass
-from entropy_sentinel.features.files import feature_batches, holds_features
+from entropy_sentinel.features.files import CAPTURED, feature_batches, holds_features
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import check_outputs
 from entropy_sentinel.frames.generation import LOGPROBS
@@ -136,7 +136,13 @@ def open_logs(
 
 def _opened(paths: Paths | Replies, options: ReadOptions) -> Logs:
     replies = records_in_memory(paths)
-    return Logs(log_files(paths) if replies is None else [replies], options)
+    if replies is not None:
+        return Logs([replies], options)
+    files = log_files(paths)
+    for path in files:
+        if str(path).endswith(CAPTURED):
+            raise InputError(f"{path}: contains features, without log-probabilities; read it with `read_features`")
+    return Logs(files, options)
 
 
 def read_logs(
@@ -281,20 +287,51 @@ def read_features(
     given_files = log_files(paths) if replies is None else []
     if replies is None and not given_files:
         raise InputError("features: name at least one file")
-    feature_files = [path for path in given_files if holds_features(path)]
-    if feature_files and settings.top_k:
-        raise InputError(f"{feature_files[0]}: contains features, whose alternatives cannot be cut; give the traces")
-    log_paths = [path for path in given_files if path not in feature_files]
+    feature_files, log_paths = _split_files(given_files, settings)
     logs = Logs(log_paths if replies is None else [replies], settings)
-    frames = []
-    for path in feature_files:
-        for batch in feature_batches(path):
-            chosen = logs.selection.of(batch)
-            if len(chosen):
-                frames.append(chosen)
-    frames += feature_frames(logs, texts=texts, signals=signals)
+    frames = [*_stored_frames(feature_files, logs), *feature_frames(logs, texts=texts, signals=signals)]
     _warn(logs.summary)
     return combined(_some(frames, logs.summary))
+
+
+def features_in(
+    paths: Sequence[Path], vocabulary: int | None = None, signals: Sequence[str] = (), **options: Any
+) -> tuple[pl.DataFrame, LogSummary]:
+    """Return the features in files of logs, traces or features, and a summary of what was read.
+
+    `vocabulary` is the number of tokens that the model chooses from, if known, and `options` are those of
+    `ReadOptions`. Raises InputError if there is no response, or for files of features that lack what is asked for.
+    """
+    settings = ReadOptions.of({"further": tuple(signals), **options})
+    feature_files, log_paths = _split_files(paths, settings)
+    if feature_files and vocabulary is not None:
+        raise InputError(f"{feature_files[0]}: contains features, which need the traces for another --vocabulary")
+    logs = Logs(log_paths, settings)
+    stored = list(_stored_frames(feature_files, logs))
+    for name in signals:
+        if not all(name in frame.columns for frame in stored):
+            raise InputError(f"signals: '{name}' is not in the files of features, which need the traces for it")
+    frames = [*stored, *feature_frames(logs, vocabulary, signals=signals)]
+    return combined(_some(frames, logs.summary)), logs.summary
+
+
+def _split_files(paths: Sequence[Path], settings: ReadOptions) -> tuple[list[Path], list[Path]]:
+    """Return the files of features, and all others; raise InputError for settings that need log-probabilities."""
+    feature_files = [path for path in paths if holds_features(path)]
+    if feature_files and settings.top_k:
+        raise InputError(f"{feature_files[0]}: contains features, whose alternatives cannot be cut; give the traces")
+    return feature_files, [path for path in paths if path not in feature_files]
+
+
+def _stored_frames(paths: Sequence[Path], logs: Logs) -> Iterator[pl.DataFrame]:
+    """Yield the responses in files of features that the options of `logs` select, and count them in its summary."""
+    for path in paths:
+        logs.summary.files += 1
+        for batch in feature_batches(path):
+            chosen = logs.selection.of(batch)
+            logs.summary.add_features(chosen)
+            if len(chosen):
+                yield chosen
 
 
 def features_from(given: Any, signals: Sequence[str] = (), **options: Any) -> pl.DataFrame:
@@ -309,17 +346,6 @@ def features_from(given: Any, signals: Sequence[str] = (), **options: Any) -> pl
     return features_table(read_features(given, signals=signals, **options), signals=signals)
 
 
-def features_of(
-    logs: Logs, vocabulary: int | None = None, texts: bool = False, signals: Sequence[str] = ()
-) -> pl.DataFrame:
-    """Compute the features of logs batch by batch; raise InputError if they contain no response.
-
-    `vocabulary` is the number of tokens that the model chooses from, if known. With `texts` the responses
-    themselves are in the column `response`; `signals` are names of further signals.
-    """
-    return combined(_some(list(feature_frames(logs, vocabulary, texts, signals)), logs.summary))
-
-
 def feature_frames(
     logs: Logs,
     vocabulary: int | None = None,
@@ -327,7 +353,11 @@ def feature_frames(
     signals: Sequence[str] = (),
     of_traces: Sequence[str] = (),
 ) -> Iterator[pl.DataFrame]:
-    """Yield the features of logs as `features_of` returns them, with the columns `of_traces` of the traces."""
+    """Yield the features of logs batch by batch, with the columns `of_traces` of the traces.
+
+    `vocabulary` is the number of tokens that the model chooses from, if known. With `texts` the responses
+    themselves are in the column `response`; `signals` are names of further signals.
+    """
     for frame in logs:
         frame = frame.with_columns(response="text") if texts else frame
         features = with_signals(compute_features(frame, vocabulary), frame, signals)

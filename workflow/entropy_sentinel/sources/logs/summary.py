@@ -111,6 +111,19 @@ class LogSummary:
         if len(self.bad) < SHOWN:
             self.bad.append(record)
 
+    def add_features(self, rows: pl.DataFrame) -> None:
+        """Count responses of a file of features."""
+        self.responses += len(rows)
+        self.tokens += int(rows["n_tokens"].sum())
+        self.formats["features"] += len(rows)
+        for counter, column in (
+            (self.models, "model"),
+            (self.top_k, "top_k_returned"),
+            (self.modes, "logprobs_mode"),
+            (self.unusable, "reason"),
+        ):
+            counter.update(dict(rows[column].drop_nulls().value_counts().iter_rows()))
+
     def notes(self) -> dict[str, int]:
         """Return the numbers of responses that may count twice, by what they are, without zeros."""
         counts = {
