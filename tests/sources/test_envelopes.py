@@ -49,6 +49,7 @@ OF_SDK = {"text": TEXT, "finishReason": "stop", "response": {"modelId": "m-1"}}
 LANGCHAIN = {"content": TEXT, "type": "ai", "response_metadata": {"finish_reason": "stop", "model_name": "m-1"}}
 WITH_LOGPROBS = LANGCHAIN["response_metadata"] | {"logprobs": {"content": STEPS}}
 GENERATION = {"text": TEXT, "generation_info": WITH_LOGPROBS}
+RUN = {"run_type": "llm", "inputs": {}, "outputs": {"generations": [[GENERATION]]}}
 PART = {"part_kind": "text", "content": TEXT}
 
 
@@ -85,6 +86,7 @@ PART = {"part_kind": "text", "content": TEXT}
         span({"key": "output", "value": {"kvlistValue": {"values": attributes(value=json.dumps(BODY))}}}),
         SNAKE_SPAN,
         {"info": {"request_id": "r"}, "data": {"spans": [{"outputs": BODY, "span_type": "LLM", "inputs": {}}]}},
+        {"trace_id": "t", "request": "{}", "response": TEXT, "spans": json.dumps([{"outputs": BODY}])},
         {"trace_id": "t", "observations": [{"type": "GENERATION", "output": BODY}, {"type": "SPAN", "output": TEXT}]},
         # Clients
         OF_SDK | {"providerMetadata": {"azure": {"logprobs": STEPS}}},
@@ -99,6 +101,10 @@ PART = {"part_kind": "text", "content": TEXT}
         LANGCHAIN | {"content": [{"type": "reasoning"}, {"type": "text", "text": TEXT, "logprobs": STEPS}]},
         {"lc": 1, "kwargs": LANGCHAIN | {"response_metadata": WITH_LOGPROBS}},
         {"run_type": "llm", "inputs": {}, "outputs": {"generations": [GENERATION]}},
+        {"generations": [[GENERATION]], "llm_output": {"model_name": "m-1"}},
+        {"run_type": "chain", "inputs": {}, "outputs": {"output": TEXT}, "child_runs": [RUN, {"run_type": "tool"}]},
+        {"messages": [{"type": "human", "content": "?"}, LANGCHAIN | {"response_metadata": WITH_LOGPROBS}]},
+        {"message": {"content": TEXT}, "raw": BODY, "logprobs": [step["top_logprobs"] for step in STEPS]},
         {"output": [message()], "usage": {}, "response_id": "resp_0"},
         {"span_id": "s", "span_attributes": {"type": "llm"}, "output": BODY, "input": "?"},
         # Servers and batches
@@ -106,6 +112,7 @@ PART = {"part_kind": "text", "content": TEXT}
         {"status": "", "processed_time": "x", "request": {"contents": []}, "response": GEMINI},
         {"custom_id": "a", "response": BODY, "error": None},
         {"recordId": "r", "modelInput": {}, "modelOutput": json.dumps(BODY)},
+        {"request": {"messages": []}, "response": {"body": BODY, "status": "200 OK"}},
     ],
     ids=lambda record: "-".join(record)[:60],
 )  # fmt: skip
@@ -233,6 +240,13 @@ def test_values_of_another_kind_are_refused_in_words(place: str, value: Any, pro
         es.read_logs(BODY | {"choices": [CHAT | {place: value}]})
 
 
+def test_a_record_of_no_format_is_told_which_field_seems_to_have_them() -> None:
+    with pytest.raises(
+        InputError, match="no known format.*`output_log_probs` has a number per token, but no alternatives"
+    ):
+        es.read_logs({"text_output": TEXT, "output_log_probs": SAMPLED, "cum_log_probs": -1.35})
+
+
 def test_several_generations_of_a_run_are_samples() -> None:
     run = json.loads((LOGS / "langsmith.jsonl").read_text().splitlines()[0])
     [[one]] = run["outputs"]["generations"]
@@ -263,6 +277,13 @@ def test_the_tokens_of_a_client_that_keeps_only_alternatives() -> None:
     record["response_json"]["logprobs"][1]["text"] = " plums"
     with pytest.raises(InputError, match="' plums' is not among its alternatives.*request more"):
         es.read_logs(record)
+
+
+def test_chunks_of_cohere_have_several_tokens_without_alternatives() -> None:
+    chunks = [{"text": " four", "logprobs": [-0.2]}, {"text": " apples.", "logprobs": [-0.05, -1.1]}]
+    frame = es.read_logs({"message": {"content": TEXT}, "finish_reason": "COMPLETE", "logprobs": chunks})
+    assert frame["token_logprobs"][0].to_list() == pytest.approx(SAMPLED)
+    assert frame["unusable"].to_list() == ["no alternatives to the sampled tokens in the log"]
 
 
 def test_bedrock_without_alternatives_is_refused_with_a_remedy() -> None:
@@ -301,7 +322,9 @@ def test_steps_by_token_id_in_rows_of_ray(tmp_path: Path) -> None:
         ids = map(str, row["generated_tokens"])
         steps = [{key: step[key]} | step for key, step in zip(ids, row["logprobs"], strict=True)]
         sampled_first.append({"generated_text": row["generated_text"], "logprobs": steps})
-    for given in (tmp_path / "rows.parquet", table, named, sampled_first):
+    numbers = [[{key: entry["logprob"] for key, entry in step.items()} for step in row["logprobs"]] for row in named]
+    plain = [row | {"logprobs": steps} for row, steps in zip(named, numbers, strict=True)]
+    for given in (tmp_path / "rows.parquet", table, named, sampled_first, plain):
         frame = es.read_logs(given)
         assert frame["token_logprobs"].to_list() == [pytest.approx(SAMPLED)] * 2
     without = [{name: value for name, value in row.items() if name != "generated_tokens"} for row in rows]

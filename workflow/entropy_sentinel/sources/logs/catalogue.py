@@ -118,6 +118,6 @@ def nearest(record: Record) -> tuple[Format, list[str]] | None:
     for format in FORMATS.values():
         lacking = [mark for mark in format.marks if look_up(record, mark) is None]
         share = len(lacking) / len(format.marks) if format.marks else 1.0
-        if share < smallest_share:
+        if lacking and share < smallest_share:
             closest, smallest_share = (format, lacking), share
     return closest

@@ -1,5 +1,6 @@
 """Read the replies inside of records, whose places are declared (`envelopes`)."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,6 +14,7 @@ from entropy_sentinel.sources.logs.paths import EVERY, first, from_json
 from entropy_sentinel.sources.logs.reader import Reader, metadata_columns, request_columns, time_column, usual_columns
 from entropy_sentinel.sources.logs.reply import NotAResponse, Reply, first_id, storable
 
+_STATUS = re.compile(r"\s*(-?\d{1,9})(?:\s|$)")
 # The first status of HTTP that is an error.
 _FIRST_ERROR = 400
 # Words of a status that are no reason for a missing reply.
@@ -30,10 +32,21 @@ class EnvelopeReader(Reader):
         """Yield the responses to the request, or to each request of a record with several."""
         if self._envelope.each:
             yield from self._of_parts(record)
+        elif self._envelope.is_other(record) and first(record, self._envelope.children):
+            yield from self._of_children(record)
         elif self._envelope.is_other(record):
             raise NotAResponse("spans of other steps than a model's call")
         else:
             yield from self._of_call(record, {})
+
+    def _of_children(self, record: Mapping[str, Any]) -> Iterator[Reply]:
+        """Yield the responses of the records within a record, such as the runs of a chain."""
+        children = first(record, self._envelope.children)
+        for child in filter(self._envelope.recognises, children if isinstance(children, list) else ()):
+            try:
+                yield from self.replies(child)
+            except NotAResponse:
+                continue
 
     def _of_parts(self, record: Mapping[str, Any]) -> Iterator[Reply]:
         """Yield the responses of a record's calls; what is no call of a model is left out."""
@@ -68,8 +81,15 @@ class EnvelopeReader(Reader):
         request = (
             request if isinstance(request, Mapping) else {"messages": request} if isinstance(request, list) else {}
         )
-        replies, facts = self._responses(contents, status, why)
         own_id = first_id(call, envelope.item_id)
+        try:
+            replies, facts = self._responses(contents, status, why)
+        except InputError:
+            if not any(find_replies(call)):
+                raise
+            # Such as a table of traces: the answer as text, and the spans with the whole reply.
+            replies, facts = responses_in(call)
+            own_id = None if any(reply.item_id for reply in replies) else own_id
         columns = self._columns(call, record, request, facts)
         seed = request.get("seed")
         for reply in replies:
@@ -95,8 +115,8 @@ class EnvelopeReader(Reader):
         """Return why a call has no reply, if it has none: an error, a status of HTTP, or its words; else None."""
         if error := first(call, self._envelope.error):
             return error
-        number = int(status) if isinstance(status, str) and status.isdecimal() else status
-        if type(number) is int:
+        number = _status_number(status)
+        if number is not None:
             return f"status {number}" if number >= _FIRST_ERROR or number < 0 else None
         is_reason = isinstance(status, str) and status.strip().lower() not in _FINE
         return _reason_in(str(status)) if is_reason else None
@@ -144,7 +164,14 @@ def _responses_of(content: Any, status: Any) -> tuple[list[Reply], dict[str, Any
     if isinstance(response, Mapping) and "body" in response and "choices" not in response:
         status = response.get("status_code", response.get("status", status))
         response = response["body"]
-    return responses_in(response, int(status) if isinstance(status, str) and status.isdecimal() else status)
+    return responses_in(response, _status_number(status))
+
+
+def _status_number(status: Any) -> int | None:
+    """Return a status of HTTP, or another number, which may be the beginning of a text such as `200 OK`."""
+    if isinstance(status, str) and (number := _STATUS.match(status)):
+        return int(number[1])
+    return status if type(status) is int else None
 
 
 def _reason_in(status: str) -> Any:

@@ -42,6 +42,7 @@ _OTHERS = (
     "guardrail",
     "evaluator",
     "workflow",
+    "prompt",
 )
 
 
@@ -63,6 +64,7 @@ class Envelope:
         each: Paths of the calls in a record with several, such as the spans of a trace. All other paths are those of a
             call, or else of the record.
         kind: Paths of the kind of a call. If some are calls of a model, the others are not read.
+        children: Paths of a list of records of the same form within one that is no call.
         needs_object: Whether the reply, or the error in its place, must be an object, because the names are common.
     """
 
@@ -78,6 +80,7 @@ class Envelope:
     reply_may_lack: bool = False
     each: Paths = ()
     kind: Paths = ()
+    children: Paths = ()
     needs_object: bool = False
 
     def recognises(self, record: Mapping[str, Any]) -> bool:
@@ -177,6 +180,8 @@ LANGSMITH = Envelope(
     model=("outputs.llm_output.model_name", "extra.metadata.ls_model_name"),
     time=("start_time",),
     needs=("run_type", "inputs"),
+    kind=("run_type",),
+    children=("child_runs",),
 )
 BRAINTRUST = Envelope(
     reply=("output",),

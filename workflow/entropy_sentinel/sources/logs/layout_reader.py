@@ -66,7 +66,7 @@ def _response(layout: Layout, part: Any) -> Reply:
     return Reply(
         item_id=None,
         model=None,
-        text=text or ("".join(tokens) if layout.tokens else ""),
+        text=text or ("".join(tokens) if layout.tokens or layout.any_record else ""),
         finish_reason=_REASONS.get(reason.casefold(), reason),
         trace=logprobs,
         tokens=tokens,

@@ -47,9 +47,14 @@ def search_logprobs(reply: Reply, record: Mapping[str, Any]) -> None:
         reply.trace, reply.tokens, reply.token_ids = other.trace, other.tokens, other.token_ids
         reply.displaces, reply.k, reply.unusable = other.displaces, other.k, other.unusable
         return
+    if (field := describe_unused_field(record)) is not None:
+        reply.unusable = f"{NO_LOGPROBS}: {field}"
+
+
+def describe_unused_field(record: Mapping[str, Any]) -> str | None:
+    """Return which field of a record seems to hold log-probabilities, and why it cannot be used; None if none does."""
     fields = list(_fields_of(record, "", 0))
-    if fields:
-        reply.unusable = f"{NO_LOGPROBS}: {_why_unusable(fields)}"
+    return _why_unusable(fields) if fields else None
 
 
 def _replies_with_traces(record: Mapping[str, Any]) -> list[Reply]:

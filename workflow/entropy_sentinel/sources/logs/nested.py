@@ -9,12 +9,16 @@ from typing import Any
 
 from entropy_sentinel.sources.logs.layouts import are_pieces, layout_with_steps
 from entropy_sentinel.sources.logs.paths import as_object
+from entropy_sentinel.sources.logs.step_forms import are_steps
 
 # Deeper than in any record of a tracing tool; a text of JSON counts as well.
 _DEEPEST = 12
 # Fields about the prompt, whose log-probabilities are not those of a response, and fields of requests.
-_SKIPPED = ("prompt_logprobs", "input_token_logprobs", "request", "top_logprobs")
-_OF_CHOICES = ("logprobs", "finish_reason", "finishReason")
+_SKIPPED = {
+    *("prompt_logprobs", "input_token_logprobs", "top_logprobs"),
+    *("request", "request_body", "inputs", "input", "modelInput"),
+}
+_OF_CHOICES = ("finish_reason", "finishReason")
 
 
 def find_replies(value: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
@@ -72,7 +76,7 @@ def _is_choice(part: Any) -> bool:
     return (
         isinstance(part, Mapping)
         and isinstance(part.get("message"), Mapping)
-        and any(name in part for name in _OF_CHOICES)
+        and (any(name in part for name in _OF_CHOICES) or are_steps(part.get("logprobs")))
     )
 
 

@@ -20,7 +20,7 @@ from entropy_sentinel.sources.logs.catalogue import FORMATS, nearest, recognise
 from entropy_sentinel.sources.logs.envelopes import PAIRS, Envelope
 from entropy_sentinel.sources.logs.json_values import END
 from entropy_sentinel.sources.logs.memory import MemoryRecords, records_in_memory
-from entropy_sentinel.sources.logs.missing_logprobs import search_logprobs
+from entropy_sentinel.sources.logs.missing_logprobs import describe_unused_field, search_logprobs
 from entropy_sentinel.sources.logs.models import without_provider
 from entropy_sentinel.sources.logs.numbers import TIMES, UNNAMED, Numbers
 from entropy_sentinel.sources.logs.reader import Reader
@@ -344,6 +344,8 @@ def _unknown(record: Mapping[str, Any]) -> str:
     if (closest := nearest(record)) is not None:
         format, lacking = closest
         near = f"; nearest is '{format.name}', but there is no {' or '.join(lacking)}"
+    if (field := describe_unused_field(record)) is not None:
+        near += f"; {field}"
     return (
         f"has no known format{near}; fields: {', '.join(record)[:200] or 'none'}. If a column has the server's reply, "
         "name it with --reply; or write a table with `token_logprobs` and `top_logprobs`: see the page Formats of logs"

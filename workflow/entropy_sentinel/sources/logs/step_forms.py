@@ -36,17 +36,15 @@ def are_steps(value: Any) -> bool:
     """Return whether a value has one of the forms that `read_steps` reads, by its first step."""
     if isinstance(value, list):
         steps = join_parts(value)
-        return bool(steps) and (is_step(steps[0]) or _has_alternatives(steps[0]))
+        if not steps or not isinstance(steps[0], Mapping):
+            return False
+        # Inner lists without further lists may be the alternatives of a step.
+        has_top = first_of(steps[0], TOP_NAMES) is not None
+        return has_top and first_of(steps[0], TOKEN_NAMES) is not None or (is_step(steps[0]) and steps is value)
     if not isinstance(value, Mapping):
         return False
     lists = [first_of(value, names) for names in (PARTS, SAMPLED_LISTS, CHOSEN)]
     return any(isinstance(part, list) for part in lists)
-
-
-def _has_alternatives(step: Any) -> bool:
-    """Return whether a value is a step that has its token's log-probability only among the alternatives."""
-    names = (TOKEN_NAMES, TOP_NAMES)
-    return isinstance(step, Mapping) and all(first_of(step, several) is not None for several in names)
 
 
 def is_step(value: Any) -> bool:
@@ -63,7 +61,10 @@ def is_keyed_by_id(record: Mapping[str, Any]) -> bool:
         entries = by_id(steps[0])
     except InputError:
         return False
-    return bool(entries) and all(key.isdecimal() and is_step(entry) for key, entry in entries.items())
+    # Numbers by id are also what servers write that do not say which token was sampled.
+    has_ids = first(record, ROW_TOKEN_IDS) is not None
+    are_entries = all(is_step(entry) or (has_ids and type(entry) in NUMBERS) for entry in entries.values())
+    return bool(entries) and are_entries and all(key.isdecimal() for key in entries)
 
 
 def by_id(step: Any) -> dict[str, Any]:

@@ -48,7 +48,7 @@ def read_steps(logprobs: Any) -> Steps:
     Raises InputError if they have such a form, but a value is missing or not a number.
     """
     if isinstance(logprobs, list):
-        return _of_steps(join_parts(logprobs))
+        return _of_steps(_split_chunks(join_parts(logprobs)))
     if not isinstance(logprobs, Mapping):
         return NO_STEPS
     parts = [logprobs.get(name) for name in PARTS]
@@ -66,6 +66,17 @@ def read_steps(logprobs: Any) -> Steps:
         entries = [entry.get(CANDIDATES) if isinstance(entry, Mapping) else entry for entry in top]
         return Steps(trace([logprob_of(step) for step in chosen], list(map(entries_of, entries))), _texts_of(chosen))
     return NO_STEPS
+
+
+def _split_chunks(steps: list[Any]) -> list[Any]:
+    """Return a step for each token of chunks, which have a text and a list of numbers, as Cohere writes them."""
+    if not all(isinstance(step, Mapping) and isinstance(step.get("logprobs"), list) for step in steps):
+        return steps
+    split = []
+    for step in steps:
+        texts = {"token": step.get("text")} if len(step["logprobs"]) == 1 else {}
+        split += [{"logprob": logprob, **texts} for logprob in step["logprobs"]]
+    return split
 
 
 def trace_of(steps: Sequence[Any]) -> Trace:
