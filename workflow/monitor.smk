@@ -73,6 +73,7 @@ rule monitor:
         labels=PARTITIONS.options.get("labels") or [],
         judged=PARTITIONS.options.get("judged") or [],
         acknowledged=PARTITIONS.options.get("acknowledged") or [],
+        events=PARTITIONS.event_files,
     output:
         **{one.name: [f"{FOLDER}/{name}" for name in one.files] for one in OUTPUTS.values() if one.files},
     log:

@@ -1,6 +1,7 @@
 """The monitor's page: what it says, that it needs nothing else, that nothing in a log becomes part of it."""
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,88 @@ def test_without_windows_there_is_no_picture_over_time(features: pl.DataFrame) -
     text = page(monitored(features, window=None, reference=None))
     assert "Over time" not in text
     assert "Where errors are expected" in text
+
+
+def headings(text: str) -> list[str]:
+    return re.findall(r"<h2>(.*?)</h2>", text)
+
+
+def test_the_newest_window_is_before_the_whole_time(features: pl.DataFrame) -> None:
+    """Also in pictures: an alert is about the newest window, and the whole time hides a drop."""
+    results = monitored(features, fail_below=0.5)
+    text = page(results)
+    first, *others = headings(text)
+    assert first == "Alerts"
+    newest, whole = others.index("Week from 2026-11-09 00:00 UTC"), others.index("The whole time")
+    assert others.index("Where errors are expected") < newest < whole < others.index("Week from 2026-11-02 00:00 UTC")
+    captions = re.findall(r"<p class=\"small\">Slices in the (.*?) by expected", text)
+    assert captions == ["week from 2026-11-09", "whole time"]
+    # The slice with an alert is the first panel over time.
+    alerted = [alert["slice"]["route"] for alert in results.alerts]
+    panels = re.findall(r"<figcaption>(.*?)</figcaption>", text)
+    assert panels[: len(alerted)] == alerted
+
+
+def test_a_window_without_a_row_is_a_note(features: pl.DataFrame) -> None:
+    """The week before is pooled with the newest one: a heading and a table without rows would say nothing."""
+    text = page(monitored(features, min_responses=70, reference=None))
+    assert "Week from 2026-11-02 00:00 UTC: Too few responses in the newest week, so counted there: " in text
+    assert "Week from 2026-11-02 00:00 UTC" not in headings(text)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, "No alerts are set. Set some with --fail-below and --alert-on."),
+        ({"alert_on": ["drop", "stale"]}, "None. Watched for: drop, stale."),
+        ({"fail_below": 0.001}, "None. Watched for: an accuracy below 0.001."),
+    ],
+)
+def test_without_an_alert_the_page_says_what_was_watched_for(
+    features: pl.DataFrame, options: dict[str, Any], said: str
+) -> None:
+    results = replace(monitored(features, **options), alerts=[])
+    alerts = page(results).partition("<h2>Alerts</h2>")[2].partition("<h2>")[0]
+    assert said in alerts
+
+
+def test_the_reasons_of_a_verdict_are_folded_and_not_among_the_alerts(features: pl.DataFrame) -> None:
+    results = monitored(features, fail_below=0.5)
+    ((flag, reason),) = results.provenance["general_flags"].items()
+    text = page(results)
+    before, _, alerts = text.partition("<h2>Alerts</h2>")
+    assert f"<details><summary>Why: {flag}</summary>" in before
+    for part in reason.split("; "):
+        assert part in before
+        assert part not in alerts.partition("<h2>")[0]
+
+
+def test_traffic_that_is_left_out_is_before_the_numbers(features: pl.DataFrame) -> None:
+    estimator = es.fit(features, es.read_labels(TINY.labels), "atc-nll_sum")
+    renamed = features.head(9).with_columns(model=pl.lit("renamed"), item_id=pl.format("r-{}", "item_id"))
+    text = page(monitor(estimator, pl.concat([features, renamed]), ["route"], window="week"))
+    assert "9 responses of model" in text.partition("<h2>Where errors")[0]
+    assert text.count("9 responses of model") == 1
+
+
+def test_the_page_names_events(features: pl.DataFrame) -> None:
+    """The first is in the newest week, on the third day after its beginning."""
+    text = page(monitored(features, events={"2026-11-11": "prompt <v2>", "2026-11-04": "new index"}))
+    assert "Week from 2026-11-09 00:00 UTC, event: prompt &lt;v2&gt;" in headings(text)
+    assert "Dashed: 1 2026-11-04 new index; 2 2026-11-11 prompt &lt;v2&gt;." in text
+    assert "stroke-dasharray" not in page(monitored(features))
+
+
+HIDDEN = "\x1b[31m\x07\x85\u202eback\u2066\x00"
+
+
+def test_no_hidden_character_reaches_a_page_or_a_notebook(features: pl.DataFrame) -> None:
+    """U+202E turns the text after it around, and others are commands of terminals that show the file."""
+    hidden = features.with_columns(route=pl.format("{}{}", "benchmark", pl.lit(HIDDEN)))
+    results = monitored(hidden, fail_below=0.99, name=HIDDEN, events={"2026-11-11": f"x{HIDDEN}"})
+    for text in (page(results), results._repr_html_(), es.plot(results).html):
+        assert not set(HIDDEN) - set("[31mback") & set(text)
+        assert "back" in text
 
 
 def test_it_is_one_file_and_escapes_what_logs_say(features: pl.DataFrame, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Alerts that are posted: what a server gets, and what a run says if it does not take them."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import polars as pl
 import pytest
 from calling import run
 from fake_api import Answer, fake_api
-from production import fitted, saved, traffic, written
+from production import BEGIN, fitted, saved, traffic, written
 
 import entropy_sentinel as es
 from entropy_sentinel.frames import posting
@@ -68,6 +69,48 @@ def test_a_slice_cannot_call_everybody_in_a_chat() -> None:
     result = es.monitor(fitted("atc-se_sum"), named, by=["route"], fail_below=0.99)
     assert "&lt;!channel&gt; &amp; &lt;@U1&gt;" in webhook.message(result)
     assert "<" not in webhook.message(result)
+
+
+# What a chat would act on, and where.
+ACTED_ON = re.compile(r"@\w|\]\(|://|www\.|<[!@#h]|\*\w|~\w|\[\w", re.IGNORECASE)
+NAMES = (
+    *("@channel", "@here @all", "[here](http://h.example)", "![x](http://h.example/x.png)", "<http://h.example|here>"),
+    *("www.h.example", "**bold** ~~gone~~", "~town-square", "`code` @all", "a\n# heading @all", "HTTP://H.EXAMPLE"),
+    *("\u202e@channel", "``@channel``", "<!here>", "\\@channel"),
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_name_is_markup_in_a_chat(name: str) -> None:
+    """In the place of a slice, of the monitor, of a model and of an event."""
+    named = traffic(90).with_columns(route=pl.lit(name), time=BEGIN)
+    options: dict[str, Any] = {"window": "day", "name": name, "events": {"2026-11-02": name or "x"}}
+    result = es.monitor(fitted("atc-se_sum"), named, by=["route"], fail_below=0.99, **options)
+    result.provenance["estimators"][0]["model"] = name
+    text = webhook.message(result)
+    assert len(text.splitlines()) == 2
+    assert "began on the day of" in text
+    assert not ACTED_ON.search(text)
+    # Each name is code, which a backtick of its own would end.
+    assert text.count("`") == 2 * 3
+    assert not set("\x1b\x07\u202e") & set(text)
+
+
+def test_a_message_is_two_lines_and_the_page() -> None:
+    """The first alert with its interval; the names of the others, and the verdict."""
+    rows = traffic(210).with_columns(route=pl.Series([f"r{number % 7}" for number in range(210)]))
+    url = "https://pages.example/slices.html?a=1&b=<2>"
+    result = es.monitor(fitted("atc-se_sum"), rows, by=["route"], fail_below=0.99, page_url=url, name="shop")
+    first, second, link = webhook.message(result).split("\n")
+    alert = result.alerts[0]
+    assert first.startswith(f"`shop`: ALERT `{alert['slice']['route']}`: {alert['message']}")
+    assert first.endswith(f"(90% interval {alert['lower']:.3f} to {alert['upper']:.3f})")
+    others = [f"`{alert['slice']['route']}` (below)" for alert in result.alerts[1:6]]
+    assert second.startswith(f"and {', '.join(others)} and 1 more; estimates of `m`: ")
+    assert link == "<https://pages.example/slices.html?a=1&b=%3C2%3E>"
+    assert result.provenance["page_url"] == url
+    with pytest.raises(ConfigError, match="page_url: must be https://HOST/PATH"):
+        es.monitor("none", "none", page_url="javascript:alert(1)")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import typer
 from entropy_sentinel.commands.options import INCOMPLETE, RESPONSES, Json, print_json, taking, working
 from entropy_sentinel.commands.responses import Estimator
 from entropy_sentinel.frames.options import Panel
-from entropy_sentinel.monitor.settings import MonitorOptions
+from entropy_sentinel.monitor.settings import MonitorOptions, is_event_file
 from entropy_sentinel.monitor.showing.catalogue import OUTPUTS
 from entropy_sentinel.monitor.showing.output import Output
 
@@ -92,6 +92,7 @@ def command(estimator: Estimator, logs: Logs, state: State = None, json: Json = 
     estimators = [estimator, *map(Path, others)]
     inputs = [*_label_files(options["labels"]), *_label_files(options["judged"])]
     inputs += [path for path in (options["acknowledged"], state) if path is not None]
+    inputs += [Path(entry) for entry in options["events"] if is_event_file(entry)]
     sources = _checked(targets, [*estimators, *inputs], logs[len(others) :], state)
     if targets["page"] is None:
         options["responses"] = 0

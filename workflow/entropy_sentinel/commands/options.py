@@ -88,6 +88,8 @@ def _parameter(options: type[Options], name: str, field: FieldInfo, defaults: Ma
     """Return the command's option for the field `name`."""
     how, is_switch = shown(field), field.annotation is bool
     names = [f"--{name.replace('_', '-')}"]
+    if how.singular:
+        names.insert(0, f"--{how.singular}")
     if how.short:
         names.append(how.short)
     known = choices(field)

@@ -50,13 +50,15 @@ class Panel(StrEnum):
 class Shown:
     """The display of an option in a command: its panel in the help, its placeholder, and a short name such as -b.
 
-    `several` says that it can be repeated, for an option whose default is not a list.
+    `several` says that it can be repeated, for an option whose default is not a list. `singular` is a second
+    name in the command, for one of several values.
     """
 
     panel: Panel
     metavar: str | None = None
     short: str | None = None
     several: bool = False
+    singular: str | None = None
 
 
 class Options(Settings):

@@ -7,6 +7,7 @@ so that reading restores it. A notebook gets lines and tables as HTML with all t
 """
 
 import json
+import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -113,6 +114,19 @@ def number(value: float | None, form: str = ".3f") -> str:
     return text if any(digit in text for digit in "123456789") else format(abs(value), form)
 
 
+def rounded(value: float | None) -> str:
+    """Return a number with three significant digits and no exponent: "1,060", "959", "0.0123"; "-" for null."""
+    if value is None or not math.isfinite(value):
+        return "-" if value is None else f"{value}"
+    if value == 0:
+        return "0"
+    n_decimals = 2 - math.floor(math.log10(abs(value)))
+    # Rounding up may add a digit, such as that of 999.9.
+    n_decimals = 2 - math.floor(math.log10(abs(round(value, n_decimals))))
+    text = f"{round(value, n_decimals):,.{max(n_decimals, 0)}f}"
+    return text.rstrip("0").rstrip(".") if n_decimals > 0 else text
+
+
 def span(row: Mapping[str, Any], form: str = ".2f") -> str:
     """Return the interval of a row with `lower` and `upper` as text: "0.21 to 0.43"."""
     return f"{number(row['lower'], form)} to {number(row['upper'], form)}"
@@ -139,17 +153,21 @@ def listed(names: Sequence[str], most: int, separator: str = ", ") -> str:
 
 def html(heading: str, lines: Iterable[str], *tables: tuple[Sequence[str], Sequence[Sequence[str]]]) -> str:
     """Return a heading, lines and tables as HTML; the first column of a table is text, the others are numbers."""
-    parts = [f"<b>{escape(heading)}</b>"]
-    parts += [f"<div>{escape(line)}</div>" for line in lines]
+    parts = [f"<b>{_shown(heading)}</b>"]
+    parts += [f"<div>{_shown(line)}</div>" for line in lines]
     for headings, rows in tables:
         body = "".join(_row("td", row) for row in rows)
         parts.append(f"<table><thead>{_row('th', headings)}</thead><tbody>{body}</tbody></table>")
     return f"<div>{''.join(parts)}</div>"
 
 
+def _shown(text: str) -> str:
+    return escape(printable(text))
+
+
 def _row(tag: str, cells: Sequence[str]) -> str:
     parts = []
     for place, cell in enumerate(cells):
         side = "right" if place else "left"
-        parts.append(f'<{tag} style="text-align:{side}">{escape(cell)}</{tag}>')
+        parts.append(f'<{tag} style="text-align:{side}">{_shown(cell)}</{tag}>')
     return f"<tr>{''.join(parts)}</tr>"

@@ -10,7 +10,7 @@ from typing import Any
 
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.options import checked
-from entropy_sentinel.monitor.settings import MonitorFile, Reading
+from entropy_sentinel.monitor.settings import MonitorFile, Reading, is_event_file
 
 # For nullable numbers, Pydantic writes bounds under its own names instead of JSON schema's.
 _BOUNDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
@@ -25,6 +25,8 @@ class Partitions:
         self.estimator, self.folder = file.estimator, file.folder
         # Only the options that the user set, so that jobs do not depend on defaults.
         self.options = dict(config.get("options") or {})
+        if "events" in self.options:  # YAML reads their days as dates, which jobs cannot pass on
+            self.options["events"] = list(file.options.events)
         self.logs: dict[str, str] = {}
         for pattern in file.logs:
             paths = [path for path in glob.glob(pattern, recursive=True) if Path(path).is_file()]
@@ -32,6 +34,11 @@ class Partitions:
                 raise ConfigError(f"logs: {pattern}: there is no such file, and no file matches this pattern")
             for path in sorted(paths):
                 self.logs[_name(path)] = path
+
+    @property
+    def event_files(self) -> list[str]:
+        """Return the files with events."""
+        return [entry for entry in self.options.get("events", []) if is_event_file(entry)]
 
     @property
     def reading(self) -> dict[str, Any]:

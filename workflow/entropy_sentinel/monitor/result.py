@@ -10,9 +10,11 @@ from typing import Any
 
 import polars as pl
 
-from entropy_sentinel.frames.printable import counted, html, number, one_line
+from entropy_sentinel.frames.printable import counted, html, listed, number, one_line, rounded
 from entropy_sentinel.monitor.catalogue import STATISTICS
+from entropy_sentinel.monitor.events import describe_events, name_events
 from entropy_sentinel.monitor.reading.problems import Problems
+from entropy_sentinel.monitor.reading.times import start_after
 from entropy_sentinel.monitor.settings import FROM_ESTIMATE, NEW, NOT_VALIDATED, OVER, STALE, UNFAMILIAR, UNWATCHED
 from entropy_sentinel.report.tokens import Token
 
@@ -148,7 +150,7 @@ class Monitored:
     def _repr_html_(self) -> str:
         about, read = whose(self)
         tables = []
-        for title, rows in shown_rows(self):
+        for title, rows in reversed(shown_rows(self)):  # the alerts are about the newest window
             headings, cells = table_of(self, rows, SHOWN)
             tables.append(([f"{', '.join(self.by)} ({title})", *headings], cells))
         general = self.provenance["general_flags"].values()
@@ -183,7 +185,7 @@ def _columns(result: Monitored, rows: pl.DataFrame) -> Iterator[Column]:
             yield statistic.heading, partial(_number, statistic.name, statistic.form)
     for name in about["numbers"]:
         for percentile in ("p50", "p95"):
-            yield f"{name.removeprefix('metadata.')} {percentile}", partial(_number, f"{name}_{percentile}", ".3g")
+            yield f"{name.removeprefix('metadata.')} {percentile}", partial(_quantile, f"{name}_{percentile}")
     if LABELLED in rows.columns:
         yield "labels say (n)", _labels
         yield "use", lambda row: _bracketed_unless_labelled(row, number(row["use_accuracy"]))
@@ -219,6 +221,10 @@ def _q(row: Row) -> str:
 
 def _number(column: str, form: str, row: Row) -> str:
     return number(row[column], form)
+
+
+def _quantile(column: str, row: Row) -> str:
+    return rounded(row[column])
 
 
 def _labels(row: Row) -> str:
@@ -282,10 +288,15 @@ def shown_rows(result: Monitored) -> list[tuple[str, pl.DataFrame]]:
     if not result.newest:
         return [("all responses" if result.windows is None else "the whole time", result.slices)]
     window, zone = result.provenance["window"], result.provenance["timezone"]
-    return [
-        ("the whole time", result.slices),
-        (f"{window} from {result.newest[-1]:%Y-%m-%d %H:%M} {zone}{since_newest(result)}", result.now),
-    ]
+    newest = f"{window} from {result.newest[-1]:%Y-%m-%d %H:%M} {zone}{window_events(result, result.newest[-1])}"
+    return [("the whole time", result.slices), (f"{newest}{since_newest(result)}", result.now)]
+
+
+def window_events(result: Monitored, window: datetime) -> str:
+    """Return a note that names the events in a window, if there are any."""
+    about = result.provenance
+    texts = name_events(about.get("events", ()), window, start_after(window, 1, about["window"]))
+    return f", event: {listed(texts, NAMED)}" if texts else ""
 
 
 def since_newest(result: Monitored) -> str:
@@ -346,9 +357,15 @@ def alert_line(alert: Mapping[str, Any]) -> str:
     """Return an alert as a line."""
     if alert["kind"] == UNWATCHED:
         word = f"OVER {alert['subject']}" if alert["status"] == OVER else "NOT WATCHED"
-        return f"{word}: {alert['message']}{alert_status(alert)}"
+        return f"{word}: {alert_text(alert)}"
     word = "OVER" if alert["status"] == OVER else "ALERT"
-    return f"{word} {slice_name(alert['slice'].values())}: {alert['message']}{alert_status(alert)}"
+    return f"{word} {slice_name(alert['slice'].values())}: {alert_text(alert)}"
+
+
+def alert_text(alert: Mapping[str, Any]) -> str:
+    """Return the message of an alert with its status and the events that it began with."""
+    began = describe_events(alert)
+    return f"{alert['message']}{alert_status(alert)}{'; ' if began else ''}{began}"
 
 
 def alert_status(alert: Mapping[str, Any]) -> str:

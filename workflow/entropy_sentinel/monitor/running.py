@@ -21,6 +21,7 @@ from entropy_sentinel.monitor.alerting.spells import Spell, spells_of_drops, spe
 from entropy_sentinel.monitor.alerting.told import acknowledged, as_rows, reported_alerts
 from entropy_sentinel.monitor.estimating.estimates import Estimates
 from entropy_sentinel.monitor.estimating.same_model import compare_same_models
+from entropy_sentinel.monitor.events import mark_alerts, read_events
 from entropy_sentinel.monitor.joining import Estimators, Part, is_of_model, joined, parts_of
 from entropy_sentinel.monitor.labelling.labelled import LAST_LABELLED, LabelledResponses
 from entropy_sentinel.monitor.reading.inputs import Given, loaded, sources
@@ -66,9 +67,11 @@ def monitor(
     confirm: int = 1,
     acknowledged: str | Path | None = None,
     now: str | None = None,
+    events: str | Sequence[str] | Mapping[str, str | Sequence[str]] = (),
     remind: bool = False,
     responses: int = 0,
     name: str | None = None,
+    page_url: str | None = None,
     top_k: int | None = None,
     logprobs_mode: Literal["raw_logprobs", "processed_logprobs"] | None = None,
     trace_after: str | None = None,
@@ -126,11 +129,15 @@ def monitor(
             'drop homework 2026-11-09', the kind, the slice, and the last day on which a known alert began.
         now: The time until which the logs should be complete, such as 2026-11-09T02:00, to repeat an earlier night or
             to check logs without --state; by default the current time, and only with --state.
+        events: A known event on a day, such as '2026-10-15=prompt v2', or at a time (2026-10-15T14:00); or a file with
+            such lines. Charts over time show it, and alerts that began with it name it.
         remind: Report alerts that continue again in every run, not only new ones.
         responses: Number of least certain responses to show on the page for each slice with an alert, read again from
             their logs; 0 for none (0 or more and at most 10,000).
         name: Name of the monitor in metrics, alerts and pages, to tell several apart; by default the estimator's model
             and file.
+        page_url: The address at which readers find the page, for the posts about alerts and the JSON; it is not kept
+            secret.
         top_k: Keep only this many alternatives per token (1 or more).
         logprobs_mode: Kind of log-probabilities: raw_logprobs (the default) or processed_logprobs.
         trace_after: The token that ends the thinking, such as </think>; features then use only the tokens after it.
@@ -185,7 +192,7 @@ def monitored(
     state: str | Path | None = None,
 ) -> Monitored:
     """Return the result of `monitor`."""
-    single = settings.labels is not None or settings.responses > 0
+    single, events = settings.labels is not None or settings.responses > 0, read_events(settings)
     if isinstance(estimator, list | tuple):
         return _monitored_each(parts_of(estimator, logs, state, settings), logs, settings, single)
     with _collected(estimator, logs, state, settings, single) as run:
@@ -198,6 +205,7 @@ def monitored(
             labelled.note(problems)
         result = run.monitored(settings, merged, labelled, problems, n_slices_tested(merged, settings.min_responses))
         add_unwatched(result, [WatchedState(run.state, run.path, merged)], run.models, settings)
+        mark_alerts(result.alerts, events, settings)
         return result
 
 
@@ -238,6 +246,7 @@ def _monitored_each(parts: Sequence[Part], logs: Given, settings: MonitorOptions
             results.append(run.monitored(options, merged, labelled, problems, n_tested, newest))
         whole = joined(results, settings, silent, without)
         add_unwatched(whole, states, models, runs[0][0], any(map(is_of_model, settings.where)))
+        mark_alerts(whole.alerts, read_events(settings), settings)
         return whole
 
 
@@ -440,6 +449,10 @@ class _EstimatorRun:
             "timezone": settings.zone or "UTC",
             "reference": self._since(settings),
             "level": settings.level,
+            "alert_on": list(settings.alert_on),
+            "fail_below": settings.fail_below,
+            "events": [event.as_dict() for event in read_events(settings)],
+            "page_url": settings.page_url,
             "min_responses": settings.min_responses,
             "pool_windows": settings.pool_windows,
             "false_alarms": settings.false_alarms,

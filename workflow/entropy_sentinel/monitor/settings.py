@@ -1,7 +1,9 @@
 """The options of `monitor`, `estimate`, `sample` and `judge`: slices, windows of time, the reference, alerts."""
 
 import math
-from datetime import UTC, datetime, timedelta
+import re
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -12,6 +14,7 @@ from entropy_sentinel.frames import extensions
 from entropy_sentinel.frames.entries import is_own
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.frames.options import Columns, Options, Panel, Shown
+from entropy_sentinel.frames.posting import is_address
 from entropy_sentinel.frames.sections import Number, Seed, Settings, Text, Whole
 from entropy_sentinel.sources.logs.settings import FormatOptions, ResponseOptions
 
@@ -92,6 +95,42 @@ def _rate(text: str) -> str:
 
 
 Rate = Annotated[Text, AfterValidator(_rate)]
+
+
+def _event_entries(given: Any) -> Any:
+    """Return events as texts: a list of DATE=TEXT and of files, or a mapping from dates to texts."""
+    if isinstance(given, Mapping):
+        return [
+            f"{day.isoformat() if isinstance(day, date) else day}={text}"
+            for day, texts in given.items()
+            for text in (texts if isinstance(texts, list | tuple) else [texts])
+        ]
+    return [given] if isinstance(given, str | Path) else given
+
+
+def _event_texts(entries: tuple[str, ...]) -> tuple[str, ...]:
+    if not all(entry.strip() for entry in entries):
+        raise ValueError("must be DATE=TEXT, such as 2026-10-15=prompt v2, or a file with such lines, was empty")
+    return entries
+
+
+def is_event_file(entry: str) -> bool:
+    """Return whether an entry of `events` is the name of a file, because it does not begin with a date."""
+    return not re.match(r"\s*\d{4}-\d\d?-\d\d?", entry)
+
+
+# The events of the outputs, or the names of files that have them; `events` reads them.
+Events = Annotated[
+    tuple[Annotated[str, BeforeValidator(lambda entry: str(entry) if isinstance(entry, Path) else entry)], ...],
+    BeforeValidator(_event_entries, json_schema_input_type=str | list[str] | dict[str, str | list[str]]),
+    AfterValidator(_event_texts),
+]
+
+
+def _address(text: str) -> str:
+    if not is_address(text):
+        raise ValueError(f"must be https://HOST/PATH, was '{text}'")
+    return text
 
 
 def _zone(name: str) -> str:
@@ -341,6 +380,11 @@ class MonitorOptions(Reading):
         description="The time until which the logs should be complete, such as 2026-11-09T02:00, to repeat an earlier "
         "night or to check logs without --state; by default the current time, and only with --state.",
     )
+    events: Annotated[Events, Shown(Panel.ALERTS, "DATE=TEXT", singular="event")] = Field(
+        (),
+        description="A known event on a day, such as '2026-10-15=prompt v2', or at a time (2026-10-15T14:00); or a "
+        "file with such lines. Charts over time show it, and alerts that began with it name it.",
+    )
     remind: Annotated[bool, Shown(Panel.ALERTS)] = Field(
         False, description="Report alerts that continue again in every run, not only new ones."
     )
@@ -355,6 +399,11 @@ class MonitorOptions(Reading):
         None,
         description="Name of the monitor in metrics, alerts and pages, to tell several apart; by default the "
         "estimator's model and file.",
+    )
+    page_url: Annotated[Annotated[Text, AfterValidator(_address)] | None, Shown(Panel.FILES, "URL")] = Field(
+        None,
+        description="The address at which readers find the page, for the posts about alerts and the JSON; it is not "
+        "kept secret.",
     )
     labels: Annotated[Labels | None, Shown(Panel.READING, "FILE", "-l", several=True)] = Field(
         None,

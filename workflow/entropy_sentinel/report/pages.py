@@ -6,7 +6,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from entropy_sentinel.frames.printable import number
+from entropy_sentinel.frames.printable import number, printable
 from entropy_sentinel.report import formulas
 
 
@@ -59,6 +59,11 @@ def read_fragment(path: str | Path) -> Markup:
     return Markup(Path(path).read_text(encoding="utf-8"))
 
 
+def _visible(value: object) -> object:
+    """Return a text with visible characters for its control characters, which could turn the text around it."""
+    return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
 def _environment(folder: Path) -> Environment:
     environment = Environment(
         loader=FileSystemLoader([folder, _HERE]),
@@ -66,6 +71,7 @@ def _environment(folder: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
+        finalize=_visible,
     )
     environment.filters["number"] = number
     environment.filters["formulas"] = formulas.parts

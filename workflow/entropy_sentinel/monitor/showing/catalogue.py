@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from entropy_sentinel.monitor.result import Monitored
 
 # The command's other options and arguments.
-_TAKEN = {*MonitorOptions.model_fields, "estimator", "logs", "state", "json", "help"}
+_TAKEN = {*MonitorOptions.model_fields, "event", "estimator", "logs", "state", "json", "help"}
 
 
 def _checked(outputs: dict[str, Output]) -> dict[str, Output]:

@@ -11,22 +11,24 @@ from entropy_sentinel.frames.files import write_whole
 from entropy_sentinel.frames.printable import counted, listed
 from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.labelling.proposal import proposals
+from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.result import (
     NAMED,
     SHOWN,
     Monitored,
-    alert_status,
+    alert_text,
     names_of,
     silence,
+    since_newest,
     slice_name,
     table_of,
     verdicts_of,
+    window_events,
     without_row,
 )
 from entropy_sentinel.monitor.settings import UNFAMILIAR, Reference, period_text
-from entropy_sentinel.monitor.showing.pictures import labelled, over_time, ranked
+from entropy_sentinel.monitor.showing.pictures import labelled, newest_window, over_time, ranked
 from entropy_sentinel.monitor.showing.terminal import (
-    absent,
     judge,
     labels_and_estimates,
     labels_of_a_part,
@@ -41,6 +43,8 @@ from entropy_sentinel.statistics.intervals import NOTES
 _TEMPLATE = Path(__file__).with_name("monitor.html.j2")
 # Largest number of rows in a table, so that browsers can open the page even with a million slices.
 MOST_ROWS = 10 * SHOWN
+# Largest numbers of alerts, and of lines about traffic that is left out before the numbers.
+MOST_ALERTS, MOST_LINES = 100, 5
 
 
 def write_page(result: Monitored, path: str | Path) -> None:
@@ -52,28 +56,26 @@ def page(result: Monitored) -> str:
     """Return the page's HTML."""
     about = result.provenance
     models = ", ".join(str(estimator["model"]) for estimator in about["estimators"])
+    alerts, left_out = _alerts(result), _left_out(result)
+    notes = [*labels_of_a_part(result), *labels_and_estimates(result), *judge(result), *result.problems.lines()]
     return render(
         _TEMPLATE,
         title="Estimated accuracy by slice",
         label=f"{models}, {about['made'][:16].replace('T', ' ')} UTC",
         verdicts=[f"Estimates of {each['model']}: {verdicts_of(each)}." for each in about["estimators"]],
-        alerts=_alerts(result),
+        general={flag: reason.split("; ") for flag, reason in about["general_flags"].items()},
+        alerts=alerts[:MOST_ALERTS],
+        n_more_alerts=max(len(alerts) - MOST_ALERTS, 0),
+        no_alerts=_no_alerts(result),
+        warnings=[*silence(result), *same_models(result)],
+        left_out=left_out[:MOST_LINES],
+        n_more_left_out=max(len(left_out) - MOST_LINES, 0),
         coloured=any(entry.responses for entry in result.behind),
         full=FULL,
         cut=cut,
         parts=parts,
-        general=[
-            *silence(result),
-            *absent(result),
-            *untested(result),
-            *same_models(result),
-            *(f"{flag}: {reason}" for flag, reason in about["general_flags"].items()),
-        ],
-        summary=_summary(result),
-        ranked=ranked(result),
-        over_time=over_time(result),
+        sections=_sections(result),
         labelled=labelled(result),
-        tables=list(_tables(result)),
         interval=" ".join(NOTES[basis] for basis in result.slices["basis"].unique(maintain_order=True)),
         statistics=[entry for entry in STATISTICS.values() if entry.heading],
         proposals=proposals(result),
@@ -81,8 +83,25 @@ def page(result: Monitored) -> str:
         period=about["window"] or "log",
         flags=reasons(result),
         facts=_facts(result),
-        problems=[*labels_of_a_part(result), *labels_and_estimates(result), *judge(result), *result.problems.lines()],
+        problems=[line for line in notes if line not in left_out[:MOST_LINES]],
     )
+
+
+def _no_alerts(result: Monitored) -> str:
+    """Return what to say if there are no alerts: which ones are watched for, or how to set some."""
+    kinds = list(result.provenance["alert_on"])
+    limit = result.provenance["fail_below"]
+    if limit is not None:
+        kinds.insert(0, f"an accuracy below {limit:g}")
+    if not kinds:
+        return "No alerts are set. Set some with --fail-below and --alert-on."
+    return f"None. Watched for: {', '.join(kinds)}."
+
+
+def _left_out(result: Monitored) -> list[str]:
+    """Return a line for each kind of traffic that the numbers do not cover."""
+    problems = result.problems
+    return Problems(counts=problems.counts, places=problems.places, remedies=problems.remedies).lines()
 
 
 def _alerts(result: Monitored) -> list[dict[str, Any]]:
@@ -101,15 +120,44 @@ def _alerts(result: Monitored) -> list[dict[str, Any]]:
             "note": behind.note if behind else "",
         }
         entry = entries.setdefault(repr((alert.get("subject"), alert["slice"], when)), new)
-        entry["messages"].append(f"{alert['message']}{alert_status(alert)}")
+        entry["messages"].append(alert_text(alert))
     return list(entries.values())
 
 
-def _summary(result: Monitored) -> str:
-    n_responses, unlike = result.provenance["responses"]["in_all"], pl.col("flags").list.contains(UNFAMILIAR)
-    worst = result.slices.filter(pl.col("estimated_accuracy").is_not_null(), ~unlike).head(1)
-    unknown = names_of(result, result.slices.filter(unlike))
-    summary = f"{counted(n_responses, 'response')} in {counted(len(result.slices), 'slice')}."
+def _sections(result: Monitored) -> list[dict[str, Any]]:
+    """Return headings with pictures and tables: the newest window first, because alerts are about it."""
+    if result.recent is None:
+        section = _section(result, "Where errors are expected", result.slices, [*untested(result)])
+        return [{**section, "summary": _summary(result, result.slices), "ranked": ranked(result)}]
+    sections = []
+    for window in reversed(result.newest):
+        rows = result.recent.filter(pl.col("window") == window)
+        notes = [note] if (note := _without_row(result, window, rows)) else []
+        heading = f"{result.provenance['window'].title()} from {window:%Y-%m-%d %H:%M} {result.provenance['timezone']}"
+        heading += window_events(result, window)
+        if window == result.newest[-1]:
+            notes += untested(result)
+            section = _section(result, f"{heading}{since_newest(result)}", rows, notes)
+            picture = {"ranked": ranked(result, newest=True), "over_time": over_time(result)}
+            above = {"above": "Where errors are expected", "summary": _summary(result, rows, newest_window(result))}
+            sections.append({**section, **above, **picture})
+            whole = _section(result, "The whole time", result.slices, [])
+            sections.append({**whole, "summary": _summary(result, result.slices), "ranked": ranked(result)})
+        elif len(rows):
+            sections.append(_section(result, heading, rows, notes))
+        else:
+            sections[0]["notes"] += [f"{heading}: {note}" for note in notes]
+    return sections
+
+
+def _summary(result: Monitored, rows: pl.DataFrame, window: str = "") -> str:
+    """Return a sentence about the rows of the whole time, or of a window."""
+    n_responses, unlike = int(rows["n_responses"].sum()), pl.col("flags").list.contains(UNFAMILIAR)
+    worst = rows.filter(pl.col("estimated_accuracy").is_not_null(), ~unlike).head(1)
+    unknown = names_of(result, rows.filter(unlike))
+    summary = f"{counted(n_responses, 'response')} in {counted(len(rows), 'slice')}."
+    if window:
+        summary = f"{window[0].upper()}{window[1:]}: {summary}"
     if len(worst):
         row = worst.row(0, named=True)
         name = slice_name(row[column] for column in result.by)
@@ -125,17 +173,6 @@ def _summary(result: Monitored) -> str:
             f"{listed(unknown, NAMED)}. Label some of these responses first."
         )
     return summary
-
-
-def _tables(result: Monitored) -> list[dict[str, Any]]:
-    if result.recent is None:
-        return [_table(result, "Slices", result.slices)]
-    tables = [_table(result, "The whole time", result.slices)]
-    for window in reversed(result.newest):
-        rows = result.recent.filter(pl.col("window") == window)
-        heading = f"{result.provenance['window'].title()} from {window:%Y-%m-%d %H:%M} {result.provenance['timezone']}"
-        tables.append(_table(result, heading, rows, _without_row(result, window, rows)))
-    return tables
 
 
 def _without_row(result: Monitored, window: datetime, rows: pl.DataFrame) -> str:
@@ -156,14 +193,20 @@ def _without_row(result: Monitored, window: datetime, rows: pl.DataFrame) -> str
     return " ".join(notes)
 
 
-def _table(result: Monitored, heading: str, rows: pl.DataFrame, note: str = "") -> dict[str, Any]:
+def _section(result: Monitored, heading: str, rows: pl.DataFrame, notes: list[str]) -> dict[str, Any]:
+    """Return a heading with a table, for the template."""
     headings, lines = table_of(result, rows, MOST_ROWS)
     return {
         "heading": heading,
         "columns": [", ".join(result.by) or "slice", *headings],
+        "numbers": len(headings) if headings[-1] == "flags" else len(headings) + 1,
         "rows": lines,
-        "note": note,
+        "notes": notes,
         "more": f"{len(rows) - len(lines):,}" if len(rows) > len(lines) else "",
+        "above": "",
+        "summary": "",
+        "ranked": None,
+        "over_time": None,
     }
 
 
@@ -174,7 +217,7 @@ def _facts(result: Monitored) -> dict[str, str]:
     facts: dict[str, str] = {}
     for estimator in about["estimators"]:
         of = f" of {estimator['model']}" if len(about["estimators"]) > 1 else ""
-        facts[f"estimator{of}"] = f"{estimator['name']}, fitted on {estimator['group']}"
+        facts[f"estimator{of}"] = f"{estimator['name']}, fitted on {', '.join(str(estimator['group']).split('+'))}"
         facts[f"estimator file{of}"] = f"SHA-256 {estimator['sha256']}" if estimator["sha256"] else "none"
         logprobs = [f"{name} {value}" for name, value in estimator["logprobs"].items()]
         facts[f"log-probabilities{of}"] = ", ".join(logprobs)

@@ -14,7 +14,7 @@ import polars as pl
 from entropy_sentinel.frames.printable import counted
 from entropy_sentinel.monitor.reading.times import start_after, windows_between
 from entropy_sentinel.monitor.result import Monitored, slice_name
-from entropy_sentinel.monitor.settings import UNFAMILIAR
+from entropy_sentinel.monitor.settings import OVER, UNFAMILIAR
 
 # Largest number of slices in a picture; files contain all.
 RANKED = 20
@@ -23,8 +23,8 @@ LABELLED = "improved_accuracy"
 ESTIMATE = ("estimated_accuracy", "lower", "upper")
 _ERRORS = ("expected_errors", "expected_errors_lower", "expected_errors_upper")
 _WITH_LABELS = ("use_accuracy", "use_lower", "use_upper")
-# Largest numbers of panels, windows and ticks; files contain all windows.
-MOST_PANELS, MOST_WINDOWS, MOST_TICKS = 12, 100, 4
+# Largest numbers of panels, windows, ticks and events; files contain all windows.
+MOST_PANELS, MOST_WINDOWS, MOST_TICKS, MOST_EVENTS = 12, 100, 4, 9
 # The box of a panel: accuracy 0 is at BOTTOM and 1 at TOP, with a margin for dots and text.
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 320, 150, 36, 310, 12, 120
 Point = tuple[float, float]
@@ -83,9 +83,14 @@ class Ranges:
     caption: str
 
 
-def ranked(result: Monitored) -> Ranges | None:
-    """Return accuracy and expected errors of the slices with the most expected errors; null without estimates."""
-    rows = most_errors(result)
+def ranked(result: Monitored, newest: bool = False) -> Ranges | None:
+    """Return accuracy and expected errors of the slices with the most expected errors; null without estimates.
+
+    They are those of the whole time, or of the newest window.
+    """
+    rows, when = most_errors(result.now if newest else result.slices), ""
+    if result.newest:
+        when = f" in the {newest_window(result)}" if newest else " in the whole time"
     if rows.is_empty():
         return None
     full = rows.select(pl.max_horizontal(pl.lit(1.0), pl.col(_ERRORS).max())).item()
@@ -97,7 +102,7 @@ def ranked(result: Monitored) -> Ranges | None:
     return Ranges(
         (("estimated accuracy", "0", "1"), ("errors expected", "0", f"{full:,.0f}")),
         tuple(lines),
-        "Slices by expected number of errors, responses times (1 - accuracy). Labels or better data help "
+        f"Slices{when} by expected number of errors, responses times (1 - accuracy). Labels or better data help "
         f"most in the slices at the top. Bars are {rows['level'][0]:.0%} intervals.",
     )
 
@@ -120,9 +125,27 @@ def labelled(result: Monitored) -> Ranges | None:
     )
 
 
-def most_errors(result: Monitored) -> pl.DataFrame:
-    """Return the rows of at most RANKED slices, those with the most expected errors."""
-    return result.slices.filter(pl.col("estimated_accuracy").is_not_null()).head(RANKED)
+def most_errors(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return at most RANKED of the rows of slices, those with the most expected errors."""
+    return rows.filter(pl.col("estimated_accuracy").is_not_null()).head(RANKED)
+
+
+def newest_window(result: Monitored) -> str:
+    """Return the newest window in words, such as "day from 2026-10-15"."""
+    form = "%Y-%m-%d %H:%M" if result.provenance["window"] == "hour" else "%Y-%m-%d"
+    return f"{result.provenance['window']} from {result.newest[-1].strftime(form)}"
+
+
+def _alerted_first(result: Monitored) -> pl.DataFrame:
+    """Return the rows of slices for the panels: those with alerts that last, then those with the most errors."""
+    alerted = [alert["slice"] for alert in result.alerts if alert["status"] != OVER and alert["slice"]][:MOST_PANELS]
+    by, worst = list(result.by), most_errors(result.slices)
+    if not alerted:
+        return worst
+    keys = pl.DataFrame(alerted, schema=result.slices.select(by).schema).unique(maintain_order=True)
+    first = keys.join(result.slices, on=by, how="inner", nulls_equal=True, maintain_order="left")
+    first = first.select(result.slices.columns).filter(pl.col("estimated_accuracy").is_not_null())
+    return pl.concat([first, worst.join(keys, on=by, how="anti", nulls_equal=True, maintain_order="left")])
 
 
 def _familiar(rows: pl.DataFrame) -> pl.DataFrame:
@@ -140,7 +163,7 @@ def _labelled_rows(result: Monitored) -> tuple[pl.DataFrame, str]:
         return result.slices.head(0), ""
     rows, when = result.slices, ""
     if result.newest and result.now[LABELLED].count() > rows[LABELLED].count():
-        rows, when = result.now, f" in the {result.provenance['window']} from {result.newest[-1]:%Y-%m-%d}"
+        rows, when = result.now, f" in the {newest_window(result)}"
     return rows.drop_nulls([LABELLED, "estimated_accuracy"]), when
 
 
@@ -163,10 +186,14 @@ class SlicePanel:
 
 @dataclass(frozen=True)
 class AccuracyOverTime:
-    """A panel for each slice shown, and the positions on the accuracy axis."""
+    """A panel for each slice shown, and the positions on the accuracy axis.
+
+    `events` are x, the number (empty for a single event) and the text of each.
+    """
 
     panels: tuple[SlicePanel, ...]
     caption: str
+    events: tuple[tuple[float, str, str], ...] = ()
     box = {"width": WIDTH, "height": HEIGHT, "left": LEFT, "right": RIGHT, "top": TOP, "bottom": BOTTOM}
     levels = tuple((round(BOTTOM - share * (BOTTOM - TOP), 1), f"{share:g}") for share in (0, 0.5, 1))
 
@@ -179,7 +206,7 @@ def over_time(result: Monitored) -> AccuracyOverTime | None:
     if result.windows is None:
         return None
     windows = _familiar(result.windows).drop_nulls(["window", "estimated_accuracy"]).sort("window")
-    times, worst = windows["window"].unique().sort(), most_errors(result)
+    times, worst = windows["window"].unique().sort(), _alerted_first(result)
     first = _familiar(worst).head(MOST_PANELS)
     if len(times) < 2 or first.is_empty():
         return None
@@ -195,8 +222,12 @@ def over_time(result: Monitored) -> AccuracyOverTime | None:
     zone = result.provenance["timezone"]
     sentences = [
         f"Estimated accuracy by {result.provenance['window']} (start in {zone}), with {first['level'][0]:.0%} "
-        f"intervals, of the {counted(len(first), 'slice')} with the most expected errors."
+        f"intervals, of the {counted(len(first), 'slice')} with "
+        f"{'alerts, then of those with ' if _has_alerts(result) else ''}the most expected errors."
     ]
+    n_more = len(_familiar(result.slices.drop_nulls("estimated_accuracy"))) - len(first)
+    if n_more > 0:
+        sentences.append(f"{counted(n_more, 'further slice')} not drawn: use --output to get all.")
     if len(_familiar(worst)) < len(worst):
         sentences.append("Slices unlike all labelled domains are left out.")
     if grey:
@@ -205,7 +236,10 @@ def over_time(result: Monitored) -> AccuracyOverTime | None:
         sentences.append("Orange: a drop.")
     if len(times) > MOST_WINDOWS:
         sentences.append(f"Only the newest {MOST_WINDOWS} of {len(times):,} windows are shown.")
-    return AccuracyOverTime(tuple(panels), " ".join(sentences))
+    events, sentence = _events(result, axis)
+    if sentence:
+        sentences.append(sentence)
+    return AccuracyOverTime(tuple(panels), " ".join(sentences), events)
 
 
 @dataclass(frozen=True)
@@ -290,6 +324,29 @@ class _Run:
     estimates: list[Point] = field(default_factory=list)
     lower: list[Point] = field(default_factory=list)
     upper: list[Point] = field(default_factory=list)
+
+
+def _has_alerts(result: Monitored) -> bool:
+    return any(alert["status"] != OVER and alert["slice"] for alert in result.alerts)
+
+
+def _events(result: Monitored, axis: _Axis) -> tuple[tuple[tuple[float, str, str], ...], str]:
+    """Return the events on a time axis, and the sentence that names them; at most MOST_EVENTS, the newest."""
+    events = result.provenance.get("events", ())
+    zone = axis.edges[0].tzinfo
+    times = [(datetime.fromisoformat(event["begin"]).astimezone(zone), event) for event in events]
+    times = [(when, event) for when, event in times if axis.edges[0] <= when < axis.edges[-1]]
+    marks, words = [], []
+    for number, (when, event) in enumerate(times[-MOST_EVENTS:], start=1):
+        is_day = event["begin"] != event["end"]
+        text = f"{when:%Y-%m-%d} {event['text']}" if is_day else f"{when:%Y-%m-%d %H:%M} {event['text']}"
+        label = str(number) if len(times) > 1 else ""
+        marks.append((axis.x(when), label, text))
+        words.append(f"{label} {text}".strip())
+    if not words:
+        return (), ""
+    more = f" ({len(times) - MOST_EVENTS} earlier ones not drawn)" if len(times) > MOST_EVENTS else ""
+    return tuple(marks), f"Dashed: {'; '.join(words)}{more}."
 
 
 def _y(accuracy: float) -> float:

@@ -36,10 +36,10 @@ def plot(shown: Monitored | SavedEstimator) -> Picture:
     """Draw the result of a monitor, or the validation of an estimator.
 
     Args:
-        shown: What to draw. For a result of `monitor`: accuracy and expected errors of the slices; with windows also
-            estimates over time; with labels also the accuracy from labels. For an estimator from `fit` or `load`: the
-            estimate of each held-out domain with its 90 % interval, and the true accuracy; and, as a reliability
-            diagram, the share of correct responses by P(correct).
+        shown: What to draw. For a result of `monitor`: accuracy and expected errors of the slices; with windows those
+            of the newest one, and estimates over time; with labels also the accuracy from labels. For an estimator from
+            `fit` or `load`: the estimate of each held-out domain with its 90 % interval, and the true accuracy; and, as
+            a reliability diagram, the share of correct responses by P(correct).
 
     Returns:
         The pictures; a notebook shows them if they are the value of a cell.
@@ -58,7 +58,8 @@ def plot(shown: Monitored | SavedEstimator) -> Picture:
         ranges = [_left_out(shown.validation), _reliability(shown.validation)]
         return _picture(ranges, None, "no labelled domain was estimated without its labels")
     if isinstance(shown, Monitored):
-        return _picture([ranked(shown), labelled(shown)], over_time(shown), "no slice has an estimate")
+        first = ranked(shown, newest=bool(shown.newest))
+        return _picture([first, labelled(shown)], over_time(shown), "no slice has an estimate")
     raise InputError(f"plot: must be an estimator or a result of `monitor`, was {type(shown).__name__}")
 
 

@@ -4,16 +4,32 @@ The address of a webhook is a secret, because anyone who knows it can post. No m
 the address, so errors of the connection show only their type.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from entropy_sentinel.estimators.verdict import USABLE
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.posting import is_address, post
-from entropy_sentinel.monitor.result import SHOWN, Monitored, alert_line, whose
+from entropy_sentinel.frames.printable import listed, one_line
+from entropy_sentinel.monitor.result import Monitored, alert_text, slice_name, verdicts_of
+from entropy_sentinel.monitor.settings import OVER
 
-# Escapes for Slack's control characters, because a slice may be called <!channel>.
-_ESCAPED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+# Characters that have a meaning in a chat, and what is shown instead. A slice may be called <!channel>, @channel or
+# [here](http://...): Slack has escapes for its own control characters, and Mattermost, which accepts the same format,
+# acts on mentions, links and Markdown in plain text, so these get a character that looks alike.
+_HARMLESS = str.maketrans(
+    {
+        **{"&": "&amp;", "<": "&lt;", ">": "&gt;"},
+        **{"[": "［", "]": "］", "`": "ˋ", "*": "＊", "~": "～", "\\": "＼"},
+    }
+)
+# Slack's <@U1> is escaped anyway.
+_MENTION = re.compile("(?<!<)@")
+_LINK = re.compile(r"://|\bwww\.", re.IGNORECASE)
+# What would end the address between < and >.
+_ADDRESS = str.maketrans({"<": "%3C", ">": "%3E", "|": "%7C"})
+# Longest text of an alert in a message, and largest number of slices that the second line names.
+_LONGEST, _NAMED = 300, 5
 
 
 def check_address(address: str) -> None:
@@ -45,19 +61,54 @@ def post_message(result: Monitored, address: str) -> None:
 
 
 def message(result: Monitored) -> str:
-    """Return the estimator's line, the verdict, and a line with the interval for each of the first SHOWN to report."""
-    flags = result.provenance["general_flags"]
-    verdict = f"about all slices: {', '.join(flags)}" if flags else f"verdict of the validation: {USABLE}"
-    lines = [whose(result)[0], verdict]
-    alerts = _to_report(result)
-    for alert in alerts[:SHOWN]:
-        line = alert_line(alert)
-        if alert["lower"] is not None:
-            line += f" ({alert['level']:.0%} interval {alert['lower']:.3f} to {alert['upper']:.3f})"
-        lines.append(line)
-    if len(alerts) > SHOWN:
-        lines.append(f"and {len(alerts) - SHOWN:,} more")
-    return "\n".join(lines).translate(_ESCAPED)
+    """Return two lines: the first alert to report; the others and the verdict. A third has the page's address."""
+    about = result.provenance
+    alerts = sorted(_to_report(result), key=lambda alert: alert["status"] == OVER)
+    lines = [f"{_code(about['monitor'])}: {_first_alert(alerts[0])}"] if alerts else []
+    further = [f"{_code(_name(alert))} ({_plain(alert['kind'])})" for alert in alerts[1:]]
+    verdicts = [
+        f"estimates of {_code(str(each['model']))}: {_plain(verdicts_of(each))}" for each in about["estimators"]
+    ]
+    flags = [flag for flag in about["general_flags"] if not any(flag in verdict for verdict in verdicts)]
+    if further:
+        verdicts.insert(0, f"and {listed(further, _NAMED)}")
+    lines.append("; ".join([*verdicts, *(_plain(f"about all slices: {flag}") for flag in flags)]))
+    if about["page_url"]:
+        lines.append(f"<{about['page_url'].translate(_ADDRESS)}>")
+    return "\n".join(lines)
+
+
+def _first_alert(alert: Mapping[str, Any]) -> str:
+    over = alert["status"] == OVER
+    name = _code(_name(alert))
+    word = {True: f"OVER {name}", False: f"NOT WATCHED {name}" if "subject" in alert else f"ALERT {name}"}[over]
+    text = _plain(_shortened(alert_text(alert)))
+    interval = ""
+    if alert["lower"] is not None:
+        interval = f" ({alert['level']:.0%} interval {alert['lower']:.3f} to {alert['upper']:.3f})"
+    return f"{word}: {text}{interval}"
+
+
+def _name(alert: Mapping[str, Any]) -> str:
+    return alert["subject"] if "subject" in alert else slice_name(alert["slice"].values())
+
+
+def _plain(text: str) -> str:
+    """Return a text without anything that a chat would act on: mentions, links and Markdown."""
+    text = _MENTION.sub("＠", one_line(text))
+    without_links = _LINK.sub(lambda found: found[0].replace(":", "：").replace(".", "．"), text)
+    return without_links.translate(_HARMLESS)
+
+
+def _code(text: str) -> str:
+    """Return a name as code, in which chats also leave addresses and underscores as they are."""
+    return f"`{_plain(_shortened(text)) or ' '}`"
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= _LONGEST:
+        return text
+    return f"{text[:_LONGEST].rpartition(' ')[0] or text[:_LONGEST]} ..."
 
 
 def _to_report(result: Monitored) -> list[dict[str, Any]]:

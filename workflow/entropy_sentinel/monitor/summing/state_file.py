@@ -142,9 +142,12 @@ class StateFile:
 
     def put_alerts(self, alerts: Iterable[Sequence[str]]) -> None:
         """Replace the alerts that were reported, if they differ; each has the kind, the slice, and the rest as JSON."""
+        rows, of_earlier_version = sorted(map(list, alerts)), self._has_table("told")
+        if rows == self.reported_alerts() and not of_earlier_version:
+            return
         with self.transaction():
-            self.put_record(ALERTS, sorted(map(list, alerts)))
-            if self._has_table("told"):
+            self.put_record(ALERTS, rows)
+            if of_earlier_version:
                 self.execute("DROP TABLE told")
 
     def _has_table(self, name: str) -> bool:
