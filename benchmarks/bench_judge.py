@@ -1,6 +1,7 @@
 """Test the exact judge on real references: copied, rewritten, stated as the answer, rounded, or from other rows.
 
-It also tests math-verify without the judge, with the benchmarks' tolerances and one-word references, on labels by
+It draws families of pairs (dates, ranges, numerals, matrices, options and so on) whose truth is known. It also tests
+math-verify without the judge, with the benchmarks' tolerances and one-word references, on labels by
 people or the exact judge: the real answers in examples/real, and pairs that are easy to misjudge.
 
 Run by `make bench-judge` with ENTROPY_SENTINEL_ROWS naming a folder of real rows (tests/judges/test_real_rows.py). Two
@@ -22,6 +23,7 @@ from fractions import Fraction
 
 import polars as pl
 import yaml
+from answer_families import FAMILIES, drawn_pairs
 from answer_forms import OPTION_STATEMENTS, OPTION_TRICKS, STATEMENTS, TRICKS, questions
 from math_verify import parse, verify
 
@@ -249,6 +251,39 @@ def _filled(form: str, one: str, other: str, title: str) -> Case:
     return Case("?", form.format(a=answer, o=another), one, truncated=False)
 
 
+# Draws of a family; formulas with constants take a tenth of a second each.
+_ROUNDS, _SLOW_ROUNDS = 400, {"arbitrary constants": 40}
+
+
+def _families(result, tolerances, arguments) -> dict:
+    """Drawn pairs of dates, ranges, numerals, matrices, options and so on, whose truth is known from the drawing."""
+    report: dict[str, dict[str, int]] = {}
+    print(f"\n{'drawn families':40}    right     wrong  null  nobody can tell: left open, decided")
+    for family in FAMILIES:
+        judges = [MathVerifyJudge(), ChoiceJudge()] if family == "options" else [MathVerifyJudge()]
+        counts: Counter = Counter()
+        for pair in drawn_pairs(family, _SLOW_ROUNDS.get(family, _ROUNDS)):
+            case = Case(pair.question, boxed(pair.answer), pair.reference, truncated=False)
+            for judge in judges:
+                [verdict] = judge.judge([case])
+                counts[_outcome(pair.right, verdict.label)] += 1
+                if verdict.label is not pair.right and counts[_outcome(pair.right, verdict.label)] <= arguments.show:
+                    print(f"    {family}: {pair}: {verdict.label} {verdict.reason or ''}")
+        report[family] = dict(counts)
+        right = counts["right"]
+        wrong = counts["wrong taken for right"] + counts["right taken for wrong"]
+        print(f"{family:40} {right:8} {wrong:9} {counts['null']:5}  {counts['left open']:8} {counts['decided']:8}")
+    return report
+
+
+def _outcome(right: bool | None, label: bool | None) -> str:
+    if right is None:
+        return "left open" if label is None else "decided"
+    if label is None:
+        return "null"
+    return "right" if label is right else "wrong taken for right" if label else "right taken for wrong"
+
+
 def _plain(result, tolerances, arguments) -> dict:
     """Count verdicts of math-verify without the judge against the existing labels."""
     return {"real answers": _against_plain(_real(tolerances)), "adversarial pairs": _against_plain(_adversarial())}
@@ -278,7 +313,7 @@ def _plain_verdict(case: Case, tolerance: dict | None) -> bool | None:
         return None
     try:
         values = float(wanted[0]), float(message[0])
-    except (TypeError, ValueError, OverflowError, AttributeError):
+    except (TypeError, ValueError, OverflowError, AttributeError, RecursionError):
         return verify(wanted, message, timeout_seconds=None)
     if tolerance and "relative" in tolerance:
         return abs(values[0] - values[1]) <= float(tolerance["relative"]) * abs(values[0])
@@ -339,6 +374,7 @@ PARTS = {
     "rounded": _rounded,
     "wrong text": _wrong_text,
     "forms": _forms,
+    "families": _families,
     "math-verify alone": _plain,
 }
 

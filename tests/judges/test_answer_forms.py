@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 
 import pytest
+from answer_families import FAMILIES, drawn_pairs
 from answer_forms import OPTION_STATEMENTS, OPTION_TRICKS, STATEMENTS, TRICKS, questions
 
 from entropy_sentinel.judges.answers import final_answer, last_boxed
@@ -106,6 +107,18 @@ def test_the_answer_and_the_text_up_to_its_end(response: str, answer: str, end: 
 def test_why_there_is_no_answer(response: str, truncated: bool, reason: str) -> None:
     with pytest.raises(Unclear, match=f"^{reason}$"):
         final_answer(response, truncated)
+
+
+@pytest.mark.parametrize("family", [name for name in FAMILIES if name != "arbitrary constants"])
+def test_drawn_pairs_are_never_judged_contrary_to_their_truth(family: str) -> None:
+    pairs = drawn_pairs(family, 25)
+    cases = [Case(pair.question, f"So it is $\\boxed{{{pair.answer}}}$.", pair.reference, False) for pair in pairs]
+    labels = [verdict.label for verdict in MathVerifyJudge().judge(cases)]
+    assert [
+        pair for pair, label in zip(pairs, labels, strict=True) if label is not None and label is not pair.right
+    ] == []
+    decided = [label is not None for pair, label in zip(pairs, labels, strict=True) if pair.right is not None]
+    assert sum(decided) > 0.95 * len(decided)
 
 
 def test_last_boxed_balances_braces() -> None:

@@ -1,16 +1,21 @@
-"""What math-verify says: its rules (exact_cases.yaml), and pairs that are easy to misjudge (adversarial_pairs.yaml)."""
+"""What judges say: math-verify's rules (exact_cases.yaml), and pairs that are easy to misjudge, or often misjudged."""
 
 from pathlib import Path
 
 import pytest
 import yaml
 
+from entropy_sentinel.judges.exact import ChoiceJudge, ExactJudge
 from entropy_sentinel.judges.judge import Case, Verdict
 from entropy_sentinel.judges.math_verify import MathVerifyJudge
 
 FOLDER = Path(__file__).parent
 RULES = yaml.safe_load((FOLDER / "exact_cases.yaml").read_text())
-PAIRS = yaml.safe_load((FOLDER / "adversarial_pairs.yaml").read_text())
+PAIRS = [
+    pair
+    for file in ("adversarial_pairs", "public_pairs")
+    for pair in yaml.safe_load((FOLDER / f"{file}.yaml").read_text())
+]
 LABELS = {True: "correct", False: "incorrect"}
 
 
@@ -21,7 +26,8 @@ def name(pair: dict) -> str:
 def judged(pair: dict) -> Verdict:
     response = pair["text"] if "text" in pair else f"So the answer is $\\boxed{{{pair['box']}}}$."
     case = Case(pair.get("question", "?"), response, pair["ref"], truncated=pair.get("cut", False))
-    (verdict,) = MathVerifyJudge(pair.get("tolerance")).judge([case])
+    other = {"choice": ChoiceJudge, "exact": ExactJudge}.get(pair.get("judge"))
+    (verdict,) = (other() if other else MathVerifyJudge(pair.get("tolerance"))).judge([case])
     return verdict
 
 
@@ -34,7 +40,7 @@ def test_rules(pair: dict) -> None:
 @pytest.mark.parametrize("pair", PAIRS, ids=map(name, PAIRS))
 def test_pairs_that_are_easy_to_misjudge(pair: dict) -> None:
     verdict = judged(pair)
-    assert verdict.label is pair.get("said", pair["label"]), f"{pair['why']}; {verdict.answer!r}, {verdict.reason}"
+    assert verdict.label is pair.get("said", pair["label"]), f"{pair.get('why')}; {verdict.answer!r}, {verdict.reason}"
     assert (verdict.reason is None) == (verdict.label is not None)
 
 

@@ -50,12 +50,17 @@ _RESULT = re.compile(rf"(?:=|\\approx|≈)\s*\\?\$?\s*({NUMBER})")
 _AMOUNT = re.compile(
     rf"{_SPAN.pattern}|(?:[-+]?\\?\$\s*)?{NUMBER}(?:\s*\\?%)?(?![\d\w]|\s*(?:[x×*^/]|\\times)\s*\d)", re.DOTALL
 )
+# `0.333...`
+_GOES_ON = re.compile(r"\.\d+\s*(?:\.{3,}|…)$")
+_DIGITS_GO_ON = re.compile(r"\.{3,}|…|\s*\\l?dots")
 # The result of a calculation and the sentence that repeats it may differ by rounding.
 _SAME = Fraction(1, 1000)
 
 # Words in an answer's clause that deny it, make it hypothetical, or change its sign: `39 fewer`.
 _DOUBT = re.compile(
-    r"\b(?:not|never|neither|nor|cannot|\w+n't|wrong|incorrect\w*|mistake\w*|doubts?|could|may|might|maybe|"
+    r"\b(?:not|never|neither|nor|cannot|\w+n't|wrong|incorrect\w*|mistake\w*|doubts?|could|might|maybe|"
+    # The month is no doubt: `1 May`, `May 2021`.
+    r"(?<!\d\s)(?<!\dst\s)(?<!\bof\s)may(?!\.?\s+\d)|"
     r"perhaps|possibly|either|whether|unless|guess|suppose|assume|if|claimed|thought|fewer|less|"
     r"nicht|kein\w*|falsche?\w*|pas|jamais|fau(?:x|sse)|nunca|niet|geen|nie|não)\b|\\neq(?![A-Za-z])|≠",
     re.IGNORECASE,
@@ -241,7 +246,8 @@ def _called_the_answer(text: str) -> FinalAnswer | None:
     sentences = _sentences(text, anchors[-1].end()) if anchors else []
     if not sentences:
         return None
-    answer = sentences[0].text.rstrip(" .")
+    answer = sentences[0].text
+    answer = answer if _GOES_ON.search(answer) else answer.rstrip(" .")
     following = [sentence.text for sentence in sentences[1:]]
     if answer.startswith("that ") or any(map(_has_value, following)):
         return None
@@ -309,8 +315,10 @@ def _calculated(text: str) -> FinalAnswer:
         if _same(amount, results[-1]):
             if _BEFORE.search(text[start : amount.start()][-200:]) or _AFTER.match(text[amount.end() : end]):
                 raise Unclear("words around the number change it")
-            unit = leading_unit(clean(re.split(r"[,;()]", text[amount.end() : end])[0]))
-            return FinalAnswer(f"{_inside(amount)} \\text{{ {unit}}}" if unit else _inside(amount), amount.end())
+            goes_on = _DIGITS_GO_ON.match(text, amount.end()) if "." in amount[0] else None
+            value, value_end = (f"{_inside(amount)}...", goes_on.end()) if goes_on else (_inside(amount), amount.end())
+            unit = leading_unit(clean(re.split(r"[,;()]", text[value_end:end])[0]))
+            return FinalAnswer(f"{value} \\text{{ {unit}}}" if unit else value, value_end)
     raise Unclear("no final answer")
 
 

@@ -17,6 +17,7 @@ from math_verify.errors import TimeoutException as TimeoutException
 from math_verify.utils import timeout as timeout
 from sympy import Float, I
 
+from entropy_sentinel.judges.designations import is_uncalculated
 from entropy_sentinel.judges.notation import MIXED, NUMBER, Number, has_words, plain_number
 from entropy_sentinel.judges.units import Unit, parse_unit
 
@@ -50,7 +51,7 @@ class UnreadableError(Exception):
 @lru_cache(maxsize=2048)
 def read(text: str) -> Any:
     """Return the SymPy object of a cleaned formula. Raises UnreadableError."""
-    if _UNREADABLE.search(text) or has_words(text):
+    if _UNREADABLE.search(text) or has_words(text) or is_uncalculated(text):
         raise UnreadableError
     if OF_ANGLES.search(text):
         text = _DEGREES.sub(r"(\\frac{\1 \\pi}{180})", text)
@@ -96,7 +97,6 @@ _MONEY = re.compile(rf"(?P<sign>[-+]?)\s*(?P<unit>\\\$|€|£)\s*(?P<number>{NUM
 _WITH_UNIT = re.compile(
     rf"(?P<number>{MIXED}|{NUMBER}(?:\s*/\s*\d+)?)(?P<space>\s*)(?P<unit>(?:[^\d/]|/\s*(?=\D)).*)", re.DOTALL
 )
-_BASE = re.compile(r"(\d+)\s*_\s*\{?\s*(\d+)\s*\}?")
 # Start of a formula's unit, `3\sqrt{2} \text{ cm}`.
 _UNIT_START = re.compile(r"\\text\{|\^\s*\{?\s*\\circ|\\circ|\\%|%|\\mu(?![A-Za-z])|\\Omega|\\AA|€|\\\$")
 # The currency in words after its sign.
@@ -125,8 +125,6 @@ def quantity(text: str, letters: bool) -> Quantity | None:
         return _with_unit(
             plain_number(match["sign"] + match["number"]), match["unit"] + _DOLLARS.sub(" ", match["rest"])
         )
-    if (match := _BASE.fullmatch(text)) and 2 <= int(match[2]) <= 36:
-        return Quantity(Number(int(match[1]), True), Unit(text, powers=((f"base {int(match[2])}", 1),)))
     if (match := _WITH_UNIT.fullmatch(text)) and _is_unit(match["unit"], letters and bool(match["space"])):
         return _with_unit(plain_number(match["number"]), match["unit"])
     in_degrees = OF_ANGLES.search(text) and "\\circ" in text

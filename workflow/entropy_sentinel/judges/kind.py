@@ -101,6 +101,7 @@ class JudgeSettings(TypedDict):
     llm: NotRequired[LlmSettings]
     server: NotRequired[ServedSettings]  # for a judge that its jobs serve
     tolerance: NotRequired[dict[str, Any]]  # the benchmark's
+    no_option: NotRequired[str]  # for judges of multiple-choice questions
     path: NotRequired[str]
     judges: NotRequired[list[str]]
     members: NotRequired[dict[str, "JudgeSettings"]]  # the settings that the labels of each of `judges` depend on

@@ -10,13 +10,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from entropy_sentinel.judges import expressions, relations, words
+from entropy_sentinel.judges import expressions, matrices, relations, words
 from entropy_sentinel.judges.answers import final_answer
+from entropy_sentinel.judges.constants import may_differ_in_constants
+from entropy_sentinel.judges.designation_pairs import same_designations
+from entropy_sentinel.judges.designations import read_designation
 from entropy_sentinel.judges.expressions import SUFFIX, Quantity, TimeoutException, UnreadableError, quantity, timeout
 from entropy_sentinel.judges.judge import Case, Unclear, Verdict
-from entropy_sentinel.judges.notation import clean, close, has_words, key
+from entropy_sentinel.judges.notation import clean, close, has_words, key, plain_number
+from entropy_sentinel.judges.numerals import other_notation
+from entropy_sentinel.judges.options import NotAnOptionError, no_option_verdict, offered, same_option
 from entropy_sentinel.judges.structure import (
     ELEMENT_OF,
+    LETTER_BEFORE_POINT,
     POINT_NAME,
     WORDS_AFTER,
     Structure,
@@ -39,6 +45,8 @@ _RELATION = re.compile(r"\\[lg]eq(?![A-Za-z])|\\neq(?![A-Za-z])|\\[lg]t(?![A-Za-
 _WORDS = re.compile(r"\\text\{\s*[A-Za-z]{2,}[A-Za-z' .,-]*\}")
 # `5 \\text{ when } x > 0`.
 _HOLDS_WHEN = re.compile(r"(?!\\text).*\\text")
+# `n = 3k, k \\in \\mathbb{Z}`.
+_PARAMETER = re.compile(r"(?<=\w)\s*,\s*(?:\\text\{[^{}]*\}\s*)?[a-z]\s*\\in\s*\\text\{\s*[ZN]\s*\}\S*$")
 # `1,00,000`.
 _GROUPED_BY_TWO = re.compile(r"\d{1,2}(?:,\d\d)+,\d{3}")
 # Words that may stand for a number or a letter, so an answer in words may still be correct.
@@ -77,7 +85,13 @@ def same_as_reference(reference: str, answer: str, tolerance: Tolerance, questio
         raise Unclear("reference cannot be read")
     if not given or (has_words(given) and key(given) != key(expected) and quantity(given, True) is None):
         raise Unclear("answer cannot be read")
-    return _Comparison(tolerance, letters, question).same(expected, given, listed)
+    comparison = _Comparison(tolerance, letters, question)
+    ranges = [match[0] if (match := _PARAMETER.search(text)) else "" for text in (expected, given)]
+    if key(ranges[0]) == key(ranges[1]):
+        return comparison.same(expected, given, listed)
+    if comparison.same(expected.removesuffix(ranges[0]), given.removesuffix(ranges[1]), listed):
+        raise Unclear("which values a letter may have")
+    return False
 
 
 @dataclass(frozen=True)
@@ -163,7 +177,14 @@ class _Comparison:
         """Compare without names: by structure, or else by number or formula."""
         if key(reference) == key(answer):
             return True
+        _require_one_notation(reference, answer)
         other = split(answer)
+        if matrices.has_matrix(reference) or matrices.has_matrix(answer):
+            same = matrices.same_matrices(reference, structure, answer, other)
+            if same is not None:
+                return same
+        if any(LETTER_BEFORE_POINT.fullmatch(text) for text in (reference, answer)):
+            raise Unclear("a vector times a variable, or the value of a function")
         if structure is not None:
             return self._same_structure(reference, structure, answer, other)
         if other is not None and other.notation == "" and all(map(_is_measured, other.parts)):
@@ -218,6 +239,9 @@ class _Comparison:
         return True
 
     def _same_single(self, reference: str, answer: str) -> bool:
+        same = same_designations(reference, answer, self.units_in_letters, self.question)
+        if same is not None:
+            return same
         expected = quantity(reference, self.units_in_letters)
         given = None if expected is None else quantity(answer, True)
         if expected is None or given is None:
@@ -230,8 +254,6 @@ class _Comparison:
                 raise Unclear("units cannot be compared")
             if unit is not None and unit.powers is None and self._counts(unit.text):
                 unit = None
-        if expected.unit and expected.unit.is_base and unit is None and re.search(r"\bbase\b", self.question):
-            unit = expected.unit  # it is implied
         if _percent_of_less_than_one(expected, given):
             raise Unclear("per cent, or a share")
         factors = scales(expected.unit, unit)
@@ -246,7 +268,11 @@ class _Comparison:
 
     def _same_formula(self, reference: str, answer: str) -> bool:
         expected, given = _formulas(reference, answer)
-        return expressions.equal(expected, given)
+        if expressions.equal(expected, given):
+            return True
+        if may_differ_in_constants(expected, given):
+            raise Unclear("arbitrary constants may have other letters")
+        return False
 
     def _counts(self, words: str) -> bool:
         """Return whether the question asks how many of these there are."""
@@ -264,6 +290,25 @@ def _formulas(reference: str, *answers: str) -> list[Any]:
         except UnreadableError:
             raise Unclear(f"{'answer' if number else 'reference'} cannot be read") from None
     return formulas
+
+
+_THOUSAND = re.compile(r"[-+]?\d{1,3},\d{3}")
+_NUMBER_FIRST = re.compile(r"(?P<number>[-+]?\d(?:[\d.,'’]*\d)?)\D*")
+
+
+def _require_one_notation(reference: str, answer: str) -> None:
+    """Raise Unclear if two texts are equal only if the digits of one are in another country's notation: `3,14`."""
+    numbers = [match["number"] if (match := _NUMBER_FIRST.fullmatch(text)) else "" for text in (reference, answer)]
+    if "" in numbers:
+        return
+    if any(map(_THOUSAND.fullmatch, numbers)) and len({re.sub(r"\D", "", number) for number in numbers}) > 1:
+        return  # `7,000` is no 7
+    plain, other = [plain_number(text) for text in numbers], [other_notation(text) for text in numbers]
+    if plain[0] is not None and plain[1] is not None and plain[0].value == plain[1].value:
+        return
+    for number, foreign in ((plain[0], other[1]), (plain[1], other[0])):
+        if foreign is not None and number is not None and number.value == foreign:
+            raise Unclear("a decimal comma or point, or one between digits or numbers")
 
 
 def _is_measured(text: str) -> bool:
@@ -296,13 +341,15 @@ _LIMIT_S = 5
 class MathVerifyJudge:
     """Compares the last boxed expression, or else the one called the answer, with the reference.
 
-    `tolerance` is the benchmark's (`sources.settings.Tolerance`), or None.
+    `tolerance` is the benchmark's (`sources.settings.Tolerance`), or None. `no_option` is the verdict on an answer that
+    is none of the options of a multiple-choice question: "incorrect" or "unlabelled".
     """
 
     software = f"math-verify {importlib.metadata.version('math-verify')}"
 
-    def __init__(self, tolerance: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, tolerance: Mapping[str, Any] | None = None, no_option: str = "incorrect") -> None:
         self.tolerance = tolerance
+        self._no_option = no_option
 
     def judge(self, cases: Sequence[Case]) -> list[Verdict]:
         """Return one verdict per case, in order; null without a final answer, or if either side cannot be read."""
@@ -311,9 +358,12 @@ class MathVerifyJudge:
     def _verdict(self, case: Case) -> Verdict:
         answer = None
         try:
-            answer = final_answer(case.response, case.truncated).text
-            same = timeout(_LIMIT_S)(self._same)(case.reference.strip(), answer, case.question)
+            found = final_answer(case.response, case.truncated)
+            answer, following = found.text, case.response[found.end :]
+            same = timeout(_LIMIT_S)(self._same)(case.reference.strip(), answer, case.question, following)
             return Verdict(same, answer=answer)
+        except NotAnOptionError as error:
+            return no_option_verdict(self._no_option, answer, str(error))
         except Unclear as unclear:
             return Verdict(None, answer=answer, reason=str(unclear))
         except TimeoutException:
@@ -321,12 +371,19 @@ class MathVerifyJudge:
         except Exception as error:  # math-verify wraps a whole computer algebra system, which can raise anything
             return Verdict(None, answer=answer, reason=f"comparison failed: {type(error).__name__}")
 
-    def _same(self, reference: str, answer: str, question: str) -> bool:
+    def _same(self, reference: str, answer: str, question: str, following: str) -> bool:
         """Compare by the kind of the reference; only the reference decides whether a row is compared."""
         if words.is_truth(reference):
             return words.same_truth(reference, answer)
         if words.is_option(reference):
-            return words.same_option(reference, answer)
+            options, letter = offered(question), words.option(reference)
+            if not options or letter is None or len(words.options(answer)) > 1:
+                return words.same_option(reference, answer)
+            return same_option(letter, answer, options, following)
+        if read_designation(reference) is not None:
+            same = same_designations(reference, answer, units_in_letters(reference), question)
+            assert same is not None  # because the reference is a designation
+            return same
         if words.is_words(clean(reference)) and reference_quantity(reference) is None:
             return words.same_word(reference, answer)
         return same_as_reference(reference, answer, self.tolerance, question)

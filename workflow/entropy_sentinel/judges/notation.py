@@ -14,6 +14,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from entropy_sentinel.judges.judge import Unclear
+from entropy_sentinel.judges.numerals import EndlessDecimal, read_endless, read_recurring
+
 _SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻"
 _OF_SUPERSCRIPTS = str.maketrans(_SUPERSCRIPTS, "0123456789+-")
 _COMMANDS = {
@@ -53,6 +56,7 @@ _REWRITES = [
         (r"\\text\{\s*(\d[\d.,]*)\s+([^{}]*)\}", r"\1 \\text{\2}"),
         (r"\\(?:text)?degree(?![A-Za-z])", r"^\\circ "),
         (r"\\dots[cbmi]?(?![A-Za-z])|\\ldots(?![A-Za-z])|…", r"\\ldots "),
+        (r"(\.\d+)\s*\.{3,}", r"\1\\ldots "),
         (r"\\geqslant(?![A-Za-z])|\\ge(?![A-Za-z])|>=", r"\\geq "),
         (r"\\leqslant(?![A-Za-z])|\\le(?![A-Za-z])|<=", r"\\leq "),
         (r"\\ne(?![A-Za-z])|!=", r"\\neq "),
@@ -168,6 +172,8 @@ _FRACTION = re.compile(
     r"(?:(\d+)\s+)?(\d+)\s*/\s*(\d+))"
 )
 
+_ENDS_OF_ENDLESS = ("}", ")", "\\ldots", *"0123456789")
+
 # Digits that Python converts to an integer; no real answer has more.
 _LONGEST = 2000
 
@@ -182,11 +188,15 @@ _FLOAT = 1e-12
 
 @dataclass(frozen=True)
 class Number:
-    """A value; `exact` if no decimal point shows possible rounding; `digits`: significant digits as written."""
+    """A value; `exact` if no decimal point shows possible rounding; `digits`: significant digits as written.
+
+    `endless` if its digits go on, as those of `0.333...`; `value` is then the recurring number, or the written one.
+    """
 
     value: Fraction | float
     exact: bool
     digits: int | None = None
+    endless: EndlessDecimal | None = None
 
 
 def plain_number(text: str) -> Number | None:
@@ -204,6 +214,14 @@ def plain_number(text: str) -> Number | None:
         whole = int(match[2] or match[7] or 0)
         above, below = int(match[3] or match[4] or match[8]), int(match[5] or match[6] or match[9])
         return Number(_signed(whole + Fraction(above, below), match[1]), True) if below else None
+    return _endless_number(text) if "." in text and text.endswith(_ENDS_OF_ENDLESS) else None
+
+
+def _endless_number(text: str) -> Number | None:
+    if (recurring := read_recurring(text)) is not None:
+        return Number(recurring, True)
+    if endless := read_endless(text):
+        return Number(endless.least if endless.repeated is None else endless.repeated, False, endless=endless)
     return None
 
 
@@ -222,6 +240,8 @@ def close(reference: Number, answer: Number, scale: float, tolerance: Mapping[st
             return True
         if tolerance is None and isinstance(reference.value, Fraction) and isinstance(answer.value, Fraction):
             return False
+    if (reference.endless or answer.endless) and tolerance is None and scale == 1.0:
+        return _close_to_endless(reference, answer)
     try:
         value, other = float(reference.value), float(answer.value) * scale
     except OverflowError:
@@ -235,6 +255,24 @@ def close(reference: Number, answer: Number, scale: float, tolerance: Mapping[st
     if abs(value) < _SMALL:
         return math.isclose(value, other, rel_tol=_SMALL_TOLERANCE)
     return abs(value - other) <= _PLACES
+
+
+def _close_to_endless(reference: Number, answer: Number) -> bool:
+    """Return whether two numbers are equal if the digits of at least one go on. Raises Unclear if they may be equal."""
+    expected, given = _as_repeated(reference), _as_repeated(answer)
+    if expected is not None and given is not None and close(expected, given, 1.0, None):
+        return True
+    for endless, other in ((reference.endless, answer), (answer.endless, reference)):
+        if endless is not None and not endless.least <= other.value <= endless.largest:
+            return False
+    raise Unclear("digits that go on")
+
+
+def _as_repeated(number: Number) -> Number | None:
+    """Return the recurring number that endless digits are, or a number without such digits as it is."""
+    if number.endless is None:
+        return number
+    return None if number.endless.repeated is None else Number(number.endless.repeated, True)
 
 
 def _whole_and_exact(reference: Number, tolerance: Mapping[str, Any]) -> bool:

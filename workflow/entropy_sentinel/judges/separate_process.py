@@ -116,13 +116,13 @@ class SeparateProcess:
 
 def make(settings: JudgeSettings) -> SeparateProcess:
     """Return the judge `math-verify` with any tolerance of the benchmark; this process does not need math-verify."""
-    return SeparateProcess(_math_verify, settings.get("tolerance"))
+    return SeparateProcess(_math_verify, settings.get("tolerance"), settings.get("no_option", "incorrect"))
 
 
-def _math_verify(tolerance: dict[str, Any] | None) -> Judge:
+def _math_verify(tolerance: dict[str, Any] | None, no_option: str) -> Judge:
     from entropy_sentinel.judges.math_verify import MathVerifyJudge
 
-    return MathVerifyJudge(tolerance)
+    return MathVerifyJudge(tolerance, no_option)
 
 
 def _main(what: str) -> None:

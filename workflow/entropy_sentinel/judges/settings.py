@@ -17,6 +17,12 @@ from entropy_sentinel.judges.kind import Kind
 # Suffixes of files with imported labels; the first existing file counts.
 LABEL_ENDS = (".parquet", ".csv", ".jsonl")
 
+NoOption = Literal["incorrect", "unlabelled"]
+NO_OPTION = (
+    "label of an answer that is none of the options of a multiple-choice question: `incorrect`, or `unlabelled` for "
+    "null, which leaves the answer out of accuracies"
+)
+
 
 class MathVerify(Kind):
     """Compares the last boxed or stated answer with the reference, by algebra, units and tolerance.
@@ -28,12 +34,15 @@ class MathVerify(Kind):
     # 4: words around an unboxed number or after a formula, numbers in words, ratios, times and longer lists in other
     # brackets are no longer read, and an answer that the response takes back or changes does not count. 5: tags,
     # headings, other languages and answers after the thinking are read; wrong equations and inequalities are told from
-    # right ones.
-    VERSION: ClassVar[int] = 5
+    # right ones. 6: dates, ranges, scores, telephone numbers and versions are not calculated, ratios and times of day
+    # are compared; matrices are multiplied by numbers; other letters of constants, decimal commas and a numeral's base
+    # are left open; digits that go on are read, and an answer that is no option of the question is incorrect.
+    VERSION: ClassVar[int] = 6
     TOLERANT: ClassVar[bool] = True
     ELSEWHERE: ClassVar[Mapping[str, str]] = {"path": "(a folder of labels) is a key of kind 'file'"}
 
     kind: Literal["math-verify"] = Field(description="math-verify: symbolic comparison of the final answer")
+    no_option: NoOption = Field("incorrect", description=NO_OPTION)
 
     @classmethod
     def load(cls) -> Callable[[Any], Judge]:
@@ -63,10 +72,12 @@ class Choice(Kind):
     """The letter of an option of a multiple-choice question, or its text."""
 
     # 2: the last lettered lines of a question are its options, and `A, B` names two of them. 3: as exact's 2.
-    # 4: as exact's 3, and an option with which the response begins and which it then explains.
-    VERSION: ClassVar[int] = 4
+    # 4: as exact's 3, and an option with which the response begins and which it then explains. 5: an answer that is no
+    # option is incorrect, and a letter with the text of another option is null.
+    VERSION: ClassVar[int] = 5
 
     kind: Literal["choice"] = Field(description="choice: the letter or the text of a multiple-choice option")
+    no_option: NoOption = Field("incorrect", description=NO_OPTION)
 
     @classmethod
     def load(cls) -> Callable[[Any], Judge]:

@@ -5,20 +5,42 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from itertools import chain
 
 from entropy_sentinel.judges import expressions, words
-from entropy_sentinel.judges.exact import normalised, offered
+from entropy_sentinel.judges.designations import read_designation
 from entropy_sentinel.judges.expressions import Quantity, UnreadableError, quantity
-from entropy_sentinel.judges.notation import clean
+from entropy_sentinel.judges.notation import clean, plain_number
+from entropy_sentinel.judges.options import normalised, offered
 
 _SEPARATOR = re.compile(
     r"\s*(?:\\text\{\s*(?:,\s*)?(?:and|or)\s*\}|,?\s*(?<![A-Za-z\\])(?:and|or)(?![A-Za-z])|[,;])\s*(?:\\text\{\s*(?:and|or)\s*\})?\s*"
 )
 _THOUSANDS = re.compile(r"(?:[^,=]*=)?\s*[-+]?(?:\\\$)?\s*\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,]).*")
 _OPEN = {"(": ")", "[": "]", r"\{": r"\}", r"\langle": r"\rangle"}
-_MATRIX = re.compile(r"\\begin\{([pbvBV]?matrix|array|smallmatrix)\}(?:\{[clr|]+\})?(.*)\\end\{\1\}", re.DOTALL)
+_ONE_MATRIX = (
+    r"\\begin\{(?P<kind>[pbvBV]?matrix|array|smallmatrix)\}(?:\{[clr|]+\})?"
+    r"(?P<cells>(?:(?!\\begin\{|\\end\{).)*)\\end\{(?P=kind)\}"
+)
+_MATRIX = re.compile(_ONE_MATRIX, re.DOTALL)
+# A number times a matrix or a vector, or divided by one: `-\frac{1}{2}\begin{...}`, `\begin{...} / 2`, `2(1, 3)`.
+_TIMES = r"\s*(?:\\cdot(?![A-Za-z])|\\times(?![A-Za-z])|\*)?\s*"
+_FRACTION = r"\\frac\s*\{[^{}]*\}\s*\{[^{}]*\}|\\frac\s*\d\s*\d"
+_FACTOR = rf"[-+]?\s*(?:\d+(?:\.\d+)?(?:\s*/\s*\d+)?|\.\d+|{_FRACTION}|\\sqrt\s*(?:\{{\d+\}}|\d))"
+_BODY = rf"(?P<body>[(\[]?\s*{_ONE_MATRIX}\s*[)\]]?)"
+_SCALED = [
+    re.compile(pattern, re.DOTALL)
+    for pattern in (
+        rf"\(\s*(?P<factor>{_FACTOR})\s*\){_TIMES}{_BODY}",
+        rf"(?P<factor>(?:(?!\\begin)[^=,;()\[\]&])*?){_TIMES}{_BODY}",
+        rf"{_BODY}{_TIMES}(?P<factor>{_FACTOR})",
+        rf"{_BODY}\s*/\s*(?P<divisor>\d+)",
+        rf"\\frac\s*\{{\s*{_BODY}\s*\}}\s*\{{\s*(?P<divisor>[^{{}}]*)\}}",
+        rf"\(?\s*(?P<factor>{_FACTOR}|[-+])\s*\)?{_TIMES}(?P<body>\(.*,.*\)|\\langle.*,.*\\rangle)",
+    )
+]
 _BOTH_SIGNS = re.compile(r"\\(?:pm|mp)(?![A-Za-z])")
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|.", re.DOTALL)
 
@@ -31,6 +53,11 @@ class Structure:
     parts: tuple[str, ...]
 
     @property
+    def is_matrix(self) -> bool:
+        """Return whether it is a matrix, or a vector in the notation of one."""
+        return self.notation == "vector" or bool(re.fullmatch(r"\d+x\d+", self.notation))
+
+    @property
     def ordered(self) -> bool:
         """Return whether the order of the parts matters."""
         return self.notation not in ("", r"\{\}", "cup")
@@ -38,8 +65,10 @@ class Structure:
 
 def split(text: str) -> Structure | None:
     """Return the structure of a cleaned answer; None if it has a single part."""
+    if (scaled := _scaled(text)) is not None:
+        return scaled
     if matrix := _MATRIX.fullmatch(re.sub(r"^[(\[]\s*(?=\\begin)|(?<=\})\s*[)\]]$", "", text)):
-        rows = [row for row in re.split(r"\\\\(?:\[[^\]]*\])?", matrix[2]) if row.strip()]
+        rows = [row for row in re.split(r"\\\\(?:\[[^\]]*\])?", matrix["cells"]) if row.strip()]
         cells = [re.split(r"(?<!\\)&", row) for row in rows]
         shape = f"{len(cells)}x{len(cells[0])}"
         vector = 1 in (len(cells), len(cells[0]))
@@ -58,6 +87,35 @@ def split(text: str) -> Structure | None:
         return Structure(notation, tuple(parts))
     signs = both_signs(text)
     return Structure("", tuple(signs)) if len(signs) > 1 else None
+
+
+def _scaled(text: str) -> Structure | None:
+    """Return the cells of a number times a matrix or a vector, each multiplied by it."""
+    if "\\begin" not in text and "," not in text:
+        return None
+    match = next(filter(None, (pattern.fullmatch(text) for pattern in _SCALED)), None)
+    if match is None:
+        return None
+    factor = (match.groupdict().get("factor") or "").strip()
+    divisor = (match.groupdict().get("divisor") or "").strip()
+    unfinished = factor.endswith(("+", "-", "/", "^", "_", "\\")) and factor not in ("+", "-")
+    body = None if unfinished or not (factor or divisor) else split(match["body"].strip())
+    if body is None:
+        return None
+    factor = {"": "1", "+": "1", "-": "-1"}.get(factor, factor)
+    factor = f"\\frac{{{factor}}}{{{divisor}}}" if divisor else factor
+    return Structure(body.notation, tuple(_product(factor, cell) for cell in body.parts))
+
+
+def _product(factor: str, cell: str) -> str:
+    left, right = plain_number(factor), plain_number(cell)
+    if left is not None and right is not None and left.exact and right.exact:
+        product = Fraction(left.value) * Fraction(right.value)
+        fraction = f"\\frac{{{abs(product.numerator)}}}{{{product.denominator}}}"
+        return str(product) if product.denominator == 1 else ("-" if product < 0 else "") + fraction
+    if "1" in (factor, cell):
+        return cell if factor == "1" else factor
+    return f"({factor}) \\cdot ({cell})"
 
 
 def _with_both_signs(parts: Iterable[str]) -> list[str]:
@@ -122,6 +180,8 @@ _NAMED = re.compile(
 _LETTER = re.compile(r"[A-Za-z]")
 _COMMAND = re.compile(r"\\text\{[^{}]*\}|\\[A-Za-z]+")
 ELEMENT_OF = re.compile(r"^[A-Za-z]\s*\\in(?![A-Za-z])\s*")
+# A vector times a variable, or the value of a function of several.
+LETTER_BEFORE_POINT = re.compile(r"[-+]?[\d.]*\s*[a-z]\s*\([^()]*,[^()]*\)")
 POINT_NAME = re.compile(r"([A-Z])\s*(?=\(.*,.*\)$)")
 
 
@@ -187,7 +247,7 @@ def readable(reference: str, letters: bool) -> bool:
     text = bare(reference)
     if (structure := split(text)) is not None:
         return all(readable(part, letters) for part in structure.parts)
-    if quantity(text, letters):
+    if quantity(text, letters) or read_designation(text) is not None:
         return True
     name, value = without_name(text)
     if name is not None:
@@ -212,5 +272,7 @@ def _kind_for(question: str, reference: str) -> str:
     named = words.option(reference.strip())
     if named in options or normalised(reference) in map(normalised, options.values()) or words.is_option(reference):
         return "choice"
+    if read_designation(reference) is not None:
+        return "math-verify"
     text = reference_quantity(reference) is None and words.is_words(clean(reference))
     return "llm" if text and words.single_word(reference) is None and not words.is_truth(reference) else "math-verify"

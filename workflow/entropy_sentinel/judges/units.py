@@ -75,11 +75,6 @@ class Unit:
     multiple: float = 1.0
 
     @property
-    def is_base(self) -> bool:
-        """Return whether it is the base of a numeral, as in `52_8`."""
-        return bool(self.powers and self.powers[0][0].startswith("base "))
-
-    @property
     def is_number(self) -> bool:
         """Return whether it is a fraction or a multiple of one, such as per cent, a degree or a million."""
         return self.powers == ()
@@ -90,13 +85,9 @@ def scales(reference: Unit | None, answer: Unit | None) -> Iterator[float] | Non
 
     There is no factor between known units of different kinds. If one side has no unit, the numbers are compared as
     they are, except with `million` and the like. None also if only the answer has a unit and it is unknown (`or more`
-    and `squared` look like units), or if one side is a base, which changes the meaning of the digits.
+    and `squared` look like units).
     """
     if reference is None and answer is not None and answer.powers is None:
-        return None
-    reference_is_base = reference is not None and reference.is_base
-    answer_is_base = answer is not None and answer.is_base
-    if reference_is_base != answer_is_base:
         return None
     if reference is not None and answer is not None:
         if reference.powers is None or answer.powers is None or _is_scale(reference) != _is_scale(answer):

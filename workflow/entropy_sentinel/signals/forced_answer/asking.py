@@ -12,8 +12,8 @@ from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.frames.generation import CUT_OFF
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.judges.answers import final_answer
-from entropy_sentinel.judges.exact import offered
 from entropy_sentinel.judges.judge import Unclear
+from entropy_sentinel.judges.options import offered
 from entropy_sentinel.judges.words import option
 from entropy_sentinel.signals.forced_answer.boxing import Boxes, InsertedTokens
 from entropy_sentinel.signals.forced_answer.frames import FORCED_ANSWERS

@@ -1,0 +1,72 @@
+"""Whether two formulas may differ only in the letters of arbitrary constants, as `2x + c` and `2x + k`."""
+
+import re
+from itertools import permutations
+from typing import Any
+
+import sympy
+
+_CONSTANT = re.compile(r"[CcKk](?:_\{?\d+\}?)?")
+# With more letters there are too many ways to rename them.
+_MOST = 3
+
+
+def may_differ_in_constants(reference: Any, answer: Any) -> bool:
+    """Return whether formulas that are not equal may be if arbitrary constants in them have other letters.
+
+    A letter that only one of the formulas has may be such a constant, and so may those called C or K.
+    """
+    if not isinstance(reference, sympy.Expr) or not isinstance(answer, sympy.Expr):
+        return False
+    expected, given = _constants(reference, answer), _constants(answer, reference)
+    if not expected or len(expected) != len(given) or len(expected) > _MOST:
+        return False
+    if reference.is_Symbol or answer.is_Symbol:
+        return reference.is_Symbol and answer.is_Symbol and all(_CONSTANT.fullmatch(s.name) for s in expected + given)
+    for order in permutations(given):
+        renamed = reference.subs(dict(zip(expected, order, strict=True)), simultaneous=True)
+        if tuple(expected) != order and _is_constant(renamed - answer, must_be=0):
+            return True
+    if len(expected) == 1 and (expected != given or expected[0].name in ("C", "c")):
+        return _same_family(reference, expected[0], answer, given[0])
+    return False
+
+
+def _constants(formula: sympy.Expr, other: sympy.Expr) -> list[sympy.Symbol]:
+    """Return the letters of a formula that may be arbitrary constants, by name."""
+    may_be = [s for s in formula.free_symbols if s not in other.free_symbols or _CONSTANT.fullmatch(s.name)]
+    return sorted(may_be, key=lambda symbol: symbol.name)
+
+
+def _same_family(reference: sympy.Expr, constant: sympy.Symbol, answer: sympy.Expr, other: sympy.Symbol) -> bool:
+    """Return whether two formulas, each linear in its constant, have the same values over all values of the constant.
+
+    A constant that both formulas call C must be added, because C may also be a quantity of the question.
+    """
+    slopes = sympy.diff(reference, constant), sympy.diff(answer, other)
+    if slopes[0].has(constant) or slopes[1].has(other) or 0 in slopes:
+        return False
+    rests = reference.subs(constant, 0), answer.subs(other, 0)
+    if not (rests[0].free_symbols or slopes[0].free_symbols):
+        return False
+    if constant == other and (slopes[0].free_symbols or slopes[1].free_symbols):
+        return False
+    return _is_constant(slopes[1] / slopes[0]) and _is_constant((rests[0] - rests[1]) / slopes[0])
+
+
+# Values of letters at which formulas are compared, one set of them for each comparison.
+_POINTS = ((0.37, 1.41, 0.83, 2.03, 0.59), (1.13, 0.47, 1.79, 0.29, 2.21), (0.71, 2.57, 0.31, 1.67, 0.97))
+_CLOSE = 1e-9
+
+
+def _is_constant(formula: sympy.Expr, must_be: float | None = None) -> bool:
+    """Return whether a formula has one value at all points: enough to leave a verdict open, and quick."""
+    symbols = sorted(formula.free_symbols, key=lambda symbol: symbol.name)
+    values = [] if must_be is None else [complex(must_be)]
+    for point in _POINTS:
+        numbers = {symbol: point[i % len(point)] + i // len(point) for i, symbol in enumerate(symbols)}
+        try:
+            values.append(complex(formula.evalf(15, subs=numbers)))
+        except (TypeError, ValueError):  # a function that has no number there
+            return False
+    return all(abs(value - values[0]) <= _CLOSE * max(1.0, abs(values[0])) for value in values)

@@ -1,0 +1,182 @@
+r"""Compare designations, the digits that are not calculated, as they are written.
+
+Two of them, or one and a number, that may mean the same in another way, such as `3-1` and `2`, are not decided.
+"""
+
+import math
+import re
+from fractions import Fraction
+
+from entropy_sentinel.judges import words
+from entropy_sentinel.judges.dates import read_date, same_clock, same_date
+from entropy_sentinel.judges.designations import Designation, Kind, read_designation
+from entropy_sentinel.judges.expressions import quantity
+from entropy_sentinel.judges.judge import Unclear
+from entropy_sentinel.judges.notation import Number, clean, has_words
+from entropy_sentinel.judges.structure import without_name
+from entropy_sentinel.judges.units import Unit, parse_unit, scales
+
+# Smaller numbers are no years.
+_YEARS = 1000
+
+
+def same_designations(reference: str, answer: str, units_in_letters: bool, question: str) -> bool | None:
+    """Return whether two answers are the same; None if neither is a designation. Raises Unclear if nobody can tell.
+
+    Digits without a base have that of the reference if the `question` speaks of a base.
+    """
+    expected = read_designation(reference)
+    given = read_designation(answer, expected.kind if expected else None)
+    if expected is None and given is None:
+        return None
+    if expected is not None and given is None and "=" in answer and not has_words(clean(answer)):
+        given = read_designation(without_name(clean(answer))[1], expected.kind)
+    if expected is not None and given is not None:
+        return same_designation(expected, given)
+    if expected is not None and expected.kind is Kind.NUMERAL:
+        return _same_as_numeral(expected, answer, question)
+    if expected is None:
+        assert given is not None  # because one of the two is a designation
+        number = quantity(clean(reference), units_in_letters)
+        if number is None or given.kind is Kind.DIMENSIONS:
+            return None
+        if given.kind is Kind.NUMERAL:
+            return _same_as_numeral(given, reference, "")
+        return same_as_number(given, number.number, reference, is_reference=False)
+    number = quantity(clean(answer), True)
+    if number is None and expected.kind is Kind.ORDINAL and words.is_words(clean(reference)):
+        return words.same_word(reference, answer)
+    if number is None or (number.unit is not None and expected.kind is Kind.CLOCK):
+        raise Unclear(f"the reference is {expected.kind}, and the answer is none that can be read")
+    return same_as_number(expected, number.number, answer, is_reference=True)
+
+
+def same_designation(reference: Designation, answer: Designation) -> bool:
+    """Return whether two texts name the same. Raises Unclear if that depends on what is meant."""
+    if _bare(reference.text) == _bare(answer.text) and reference.base == answer.base:
+        return True
+    if reference.kind is answer.kind:
+        same = _COMPARISONS[reference.kind](reference, answer)
+    elif {reference.kind, answer.kind} == {Kind.CLOCK, Kind.RATIO}:
+        same = _same_ratios(reference, answer)
+        # `10:15` may be a time, so `2:3` may be another one.
+        same = None if same and reference.kind is Kind.CLOCK else same
+    else:
+        same = None if _same_numbers(reference, answer) else False
+    if same is None:
+        raise Unclear(f"{reference.kind} and {answer.kind} that may mean the same")
+    return same
+
+
+def _same_as_numeral(numeral: Designation, text: str, question: str) -> bool:
+    """Return whether digits without a base are a numeral. Raises Unclear if that depends on the base they are in."""
+    bare = re.sub(r"\\text\s*(?=\{)|[\s,${}.]", "", text).upper()
+    number = quantity(clean(text), True)
+    if number is None and not re.fullmatch(r"[0-9A-Z]+", bare):
+        raise Unclear(f"the reference is {numeral.kind}, and the answer is none that can be read")
+    same_digits = bare.lstrip("0") == numeral.text
+    if re.search(r"\bbase\b", question):
+        return same_digits
+    if same_digits or (number is not None and number.number.value in numeral.numbers):
+        raise Unclear("the base of a numeral is not said")
+    return False
+
+
+def same_as_number(designation: Designation, number: Number, text: str, is_reference: bool) -> bool:
+    """Return whether a number, in `text`, is what a designation names: only a telephone number may be written so.
+
+    `is_reference`: whether the designation is the reference. Raises Unclear if that depends on what is meant.
+    """
+    if designation.is_telephone and number.exact and _digits(text) == designation.digits == text.strip():
+        return True
+    part = number.value in designation.numbers and (is_reference or designation.kind in (Kind.DATE, Kind.ORDINAL))
+    colon = designation.kind in (Kind.CLOCK, Kind.RATIO) and not is_reference
+    as_result = any(abs(number.value - result) <= abs(result) * 1e-6 for result in designation.results)
+    same_runs = sorted(re.findall(r"\d+", text)) == sorted(re.findall(r"\d+", designation.text))
+    if part or colon or as_result or same_runs or _digits(text).lstrip("0") == designation.digits.lstrip("0"):
+        raise Unclear(f"{designation.kind} and a number that may mean the same")
+    return False
+
+
+def _digits(text: str) -> str:
+    return re.sub(r"\D", "", text)
+
+
+def _bare(text: str) -> str:
+    """Return a text without spaces, letter case, leading zeros in dates and times, and the `v` of versions."""
+    text = re.sub(r"\s", "", text).casefold().removeprefix("v")
+    return re.sub(r"(?<![\d.])0+(?=\d)", "", text) if read_date(text) or ":" in text else text
+
+
+def _same_numbers(reference: Designation, answer: Designation) -> bool:
+    """Return whether the same numbers or digits are in both, in whatever order and notation."""
+    return sorted(reference.numbers) == sorted(answer.numbers) or reference.digits == answer.digits
+
+
+def _same_ranges(reference: Designation, answer: Designation) -> bool | None:
+    left, right = reference.numbers, answer.numbers
+    factors = scales(_unit(reference), _unit(answer))
+    if factors is None or (left == right and left[0] < _YEARS and reference.results != answer.results):
+        return None
+    for factor in factors:
+        if all(math.isclose(a, float(b) * factor, rel_tol=1e-9) for a, b in zip(left, right, strict=True)):
+            return True
+    if left[0] >= _YEARS and left[0] == right[0] and _second_year(left) == _second_year(right):
+        # `2003-04` may also be a month.
+        return True if min(left[1], right[1]) > 12 else None
+    return None if sorted(map(abs, left)) == sorted(map(abs, right)) else False
+
+
+def _unit(designation: Designation) -> Unit | None:
+    return parse_unit(designation.units[-1]) if designation.units else None
+
+
+def _second_year(years: tuple[Fraction, ...]) -> Fraction:
+    """Return 2016 for the numbers of `2015-16` and of `2015-2016`."""
+    first, second = years
+    return first - first % 100 + second if 0 <= second < 100 else second
+
+
+def _same_ratios(reference: Designation, answer: Designation) -> bool | None:
+    return _proportional(reference, answer) or False
+
+
+def _proportional(reference: Designation, answer: Designation) -> bool:
+    left, right = reference.numbers, answer.numbers
+    return len(left) == len(right) and all(a * right[0] == b * left[0] for a, b in zip(left, right, strict=True))
+
+
+def _same_codes(reference: Designation, answer: Designation) -> bool | None:
+    left, right = reference.digits, answer.digits
+    if left == right:
+        separators = [set(re.sub(r"[\dvV]", "", code.text)) for code in (reference, answer)]
+        return True if reference.is_telephone and answer.is_telephone or separators[0] == separators[1] else None
+    # A country's number may be left out, and a version has as many zeros at its end as one likes.
+    if min(len(left), len(right)) >= 6 and (left.endswith(right.lstrip("0")) or right.endswith(left.lstrip("0"))):
+        return None
+    shorter = min(len(reference.numbers), len(answer.numbers))
+    return None if reference.numbers[:shorter] == answer.numbers[:shorter] else False
+
+
+def _same_numerals(reference: Designation, answer: Designation) -> bool | None:
+    if reference.base == answer.base:
+        return reference.text == answer.text
+    return None if reference.numbers == answer.numbers else False
+
+
+def _same_dimensions(reference: Designation, answer: Designation) -> bool | None:
+    if reference.numbers == answer.numbers:
+        return True
+    return None if reference.results == answer.results else False
+
+
+_COMPARISONS = {
+    Kind.DATE: lambda reference, answer: same_date(reference.days, answer.days),
+    Kind.CLOCK: lambda reference, answer: same_clock(reference.seconds, answer.seconds),
+    Kind.RATIO: _same_ratios,
+    Kind.RANGE: _same_ranges,
+    Kind.ORDINAL: lambda reference, answer: reference.numbers == answer.numbers,
+    Kind.CODE: _same_codes,
+    Kind.NUMERAL: _same_numerals,
+    Kind.DIMENSIONS: _same_dimensions,
+}

@@ -1,0 +1,64 @@
+"""Compare matrices that are not written as one: sums and products of them, identities, determinants."""
+
+import re
+from typing import Any
+
+import sympy
+
+from entropy_sentinel.judges import expressions
+from entropy_sentinel.judges.expressions import UnreadableError, quantity
+from entropy_sentinel.judges.judge import Unclear
+from entropy_sentinel.judges.structure import Structure
+
+_BEGIN = "\\begin"
+_DETERMINANT = re.compile(r"\\begin\{[vV]matrix\}")
+# math-verify drops what it does not know: a transposed matrix would be the matrix.
+_POWER = re.compile(r"\\end\{[A-Za-z]*matrix\}\s*[)\]]?\s*(?:\^|')")
+
+
+def has_matrix(text: str) -> bool:
+    """Return whether a formula has a matrix in the notation of one."""
+    return _BEGIN in text
+
+
+def same_matrices(reference: str, structure: Structure | None, answer: str, other: Structure | None) -> bool | None:
+    """Return whether two formulas, at least one with a matrix, are equal; None to compare them cell by cell.
+
+    Raises Unclear for what may be a matrix, such as `-I`.
+    """
+    both = structure is not None and other is not None
+    if any(map(_DETERMINANT.search, (reference, answer))) and not (
+        both and has_matrix(reference) and has_matrix(answer)
+    ):
+        raise Unclear("a determinant, or a norm")
+    if structure is not None and other is not None:
+        return False if structure.is_matrix and other.is_matrix and structure.notation != other.notation else None
+    if has_matrix(reference) and has_matrix(answer):
+        return _same_results(reference, answer)
+    formula, left = (reference, other) if structure is None else (answer, structure)
+    if left is not None and quantity(formula, True) is not None:
+        return False
+    raise Unclear("a matrix, and a formula that may be one")
+
+
+def _same_results(reference: str, answer: str) -> bool:
+    """Return whether two sums or products of matrices have the same result."""
+    expected, given = _result(reference), _result(answer)
+    if expected is None or given is None:
+        raise Unclear("matrices of this kind cannot be compared")
+    same = expected.shape == given.shape and bool(sympy.simplify(expected - given).is_zero_matrix)
+    if not same and expected.free_symbols and given.free_symbols:
+        raise Unclear("one line or plane can be written with several vectors")
+    return same
+
+
+def _result(text: str) -> Any:
+    """Return the matrix that a sum or product of matrices is; None if it cannot be computed."""
+    if _POWER.search(text):
+        return None
+    try:
+        result = expressions.read(text)
+    except UnreadableError:
+        return None
+    result = result.doit() if hasattr(result, "doit") else result
+    return result if isinstance(result, sympy.MatrixBase) else None
