@@ -182,7 +182,7 @@ def test_gpus_of_a_job_follow_its_parallelism() -> None:
 def test_a_tolerance_is_a_setting_of_the_labels_of_its_benchmark_only() -> None:
     """The paper's three: of SciBench's, TheoremQA's and MatSciBench's own graders."""
     config = study()
-    made_with = {"version": 5, "judge": "math-verify", "kind": "math-verify"}
+    made_with = {"version": 6, "judge": "math-verify", "kind": "math-verify", "no_option": "incorrect"}
     result = {name: judging.judge_settings(config, "math-verify", name) for name in config.run.benchmarks}
     tolerances = {
         "scibench": {"relative": 0.05},

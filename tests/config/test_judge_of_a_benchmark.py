@@ -45,7 +45,7 @@ def test_a_benchmark_with_its_own_judge_ignores_run_judges() -> None:
     config = study(changes({"gpqa": "letters", "svamp": "both"}, ["math-verify", "grok"]))
     assert own_judges(config) == {"svamp": "both", "gpqa": "letters"}
     for run in ("math-verify", "grok"):
-        own = {"version": 4, "judge": "letters", "kind": "choice", "replaces": run}
+        own = {"version": 5, "judge": "letters", "kind": "choice", "no_option": "incorrect", "replaces": run}
         assert judge_settings(config, run, "gpqa") == own
         assert judge_settings(config, run, "svamp")["members"].keys() == {"letters", "paid"}
         assert judge_settings(config, run, "gsm8k")["judge"] == run

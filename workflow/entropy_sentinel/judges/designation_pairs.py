@@ -5,6 +5,7 @@ Two of them, or one and a number, that may mean the same in another way, such as
 
 import math
 import re
+from collections.abc import Callable
 from fractions import Fraction
 
 from entropy_sentinel.judges import words
@@ -47,14 +48,15 @@ def same_designations(reference: str, answer: str, units_in_letters: bool, quest
     if number is None and expected.kind is Kind.ORDINAL and words.is_words(clean(reference)):
         return words.same_word(reference, answer)
     if number is None or (number.unit is not None and expected.kind is Kind.CLOCK):
-        raise Unclear(f"the reference is {expected.kind}, and the answer is none that can be read")
+        raise Unclear(f"the reference is {expected.kind}, and the answer cannot be read as one")
     return same_as_number(expected, number.number, answer, is_reference=True)
 
 
 def same_designation(reference: Designation, answer: Designation) -> bool:
-    """Return whether two texts name the same. Raises Unclear if that depends on what is meant."""
+    """Return whether two designations are the same. Raises Unclear if that depends on what they are."""
     if _bare(reference.text) == _bare(answer.text) and reference.base == answer.base:
         return True
+    same: bool | None
     if reference.kind is answer.kind:
         same = _COMPARISONS[reference.kind](reference, answer)
     elif {reference.kind, answer.kind} == {Kind.CLOCK, Kind.RATIO}:
@@ -73,7 +75,7 @@ def _same_as_numeral(numeral: Designation, text: str, question: str) -> bool:
     bare = re.sub(r"\\text\s*(?=\{)|[\s,${}.]", "", text).upper()
     number = quantity(clean(text), True)
     if number is None and not re.fullmatch(r"[0-9A-Z]+", bare):
-        raise Unclear(f"the reference is {numeral.kind}, and the answer is none that can be read")
+        raise Unclear(f"the reference is {numeral.kind}, and the answer cannot be read as one")
     same_digits = bare.lstrip("0") == numeral.text
     if re.search(r"\bbase\b", question):
         return same_digits
@@ -83,7 +85,7 @@ def _same_as_numeral(numeral: Designation, text: str, question: str) -> bool:
 
 
 def same_as_number(designation: Designation, number: Number, text: str, is_reference: bool) -> bool:
-    """Return whether a number, in `text`, is what a designation names: only a telephone number may be written so.
+    """Return whether a number, in `text`, is what a designation is: only a telephone number can be written as one.
 
     `is_reference`: whether the designation is the reference. Raises Unclear if that depends on what is meant.
     """
@@ -91,7 +93,7 @@ def same_as_number(designation: Designation, number: Number, text: str, is_refer
         return True
     part = number.value in designation.numbers and (is_reference or designation.kind in (Kind.DATE, Kind.ORDINAL))
     colon = designation.kind in (Kind.CLOCK, Kind.RATIO) and not is_reference
-    as_result = any(abs(number.value - result) <= abs(result) * 1e-6 for result in designation.results)
+    as_result = any(math.isclose(number.value, result, rel_tol=1e-6) for result in designation.results)
     same_runs = sorted(re.findall(r"\d+", text)) == sorted(re.findall(r"\d+", designation.text))
     if part or colon or as_result or same_runs or _digits(text).lstrip("0") == designation.digits.lstrip("0"):
         raise Unclear(f"{designation.kind} and a number that may mean the same")
@@ -170,7 +172,7 @@ def _same_dimensions(reference: Designation, answer: Designation) -> bool | None
     return None if reference.results == answer.results else False
 
 
-_COMPARISONS = {
+_COMPARISONS: dict[Kind, Callable[[Designation, Designation], bool | None]] = {
     Kind.DATE: lambda reference, answer: same_date(reference.days, answer.days),
     Kind.CLOCK: lambda reference, answer: same_clock(reference.seconds, answer.seconds),
     Kind.RATIO: _same_ratios,

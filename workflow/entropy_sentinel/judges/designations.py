@@ -152,7 +152,7 @@ def _read_ratio(text: str, reference_kind: Kind | None) -> Designation | None:
     if not _RATIO.fullmatch(text):
         return None
     numbers = _numbers(text)
-    results = ()
+    results: tuple[Fraction, ...] = ()
     if len(numbers) == 2 and all(numbers):
         results = (numbers[0] / numbers[1], numbers[1] / numbers[0])
     return Designation(Kind.RATIO, text, numbers, results)

@@ -180,9 +180,9 @@ class _Comparison:
         _require_one_notation(reference, answer)
         other = split(answer)
         if matrices.has_matrix(reference) or matrices.has_matrix(answer):
-            same = matrices.same_matrices(reference, structure, answer, other)
-            if same is not None:
-                return same
+            same_results = matrices.same_matrices(reference, structure, answer, other)
+            if same_results is not None:
+                return same_results
         if any(LETTER_BEFORE_POINT.fullmatch(text) for text in (reference, answer)):
             raise Unclear("a vector times a variable, or the value of a function")
         if structure is not None:

@@ -15,6 +15,11 @@ _DETERMINANT = re.compile(r"\\begin\{[vV]matrix\}")
 # math-verify drops what it does not know: a transposed matrix would be the matrix.
 _POWER = re.compile(r"\\end\{[A-Za-z]*matrix\}\s*[)\]]?\s*(?:\^|')")
 
+# The identity and other matrices with a letter, vectors in unit vectors, and sums and products of matrices.
+_MAY_BE_A_MATRIX = re.compile(
+    r"\\begin|(?<![A-Za-z\\])[A-Z](?![a-z])|\\text\{\s*[A-Z1]\s*\}|(?<![A-Za-z\\])[ijk](?![A-Za-z])"
+)
+
 
 def has_matrix(text: str) -> bool:
     """Return whether a formula has a matrix in the notation of one."""
@@ -38,7 +43,9 @@ def same_matrices(reference: str, structure: Structure | None, answer: str, othe
     formula, left = (reference, other) if structure is None else (answer, structure)
     if left is not None and quantity(formula, True) is not None:
         return False
-    raise Unclear("a matrix, and a formula that may be one")
+    if _MAY_BE_A_MATRIX.search(formula) if left is None or left.is_matrix else _result(formula) is not None:
+        raise Unclear("a matrix, and a formula that may be one")
+    return None
 
 
 def _same_results(reference: str, answer: str) -> bool:

@@ -90,8 +90,8 @@ def read_endless(text: str) -> EndlessDecimal | None:
 
 
 def _recurring(sign: str, whole: str, fixed: str, period: str) -> Fraction:
-    value = Fraction(int(f"{whole or 0}{fixed}")) + Fraction(int(period), 10 ** len(period) - 1)
-    value /= 10 ** len(fixed)
+    digits = Fraction(int(f"{whole or 0}{fixed}")) + Fraction(int(period), int("9" * len(period)))
+    value = digits / int("1" + "0" * len(fixed))
     return -value if sign == "-" else value
 
 

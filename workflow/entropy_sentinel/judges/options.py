@@ -105,7 +105,7 @@ def same_option(expected: str, answer: str, options: Sequence[Option], following
         )
     if texts and chosen not in texts:
         if any(re.search(rf"(?<![A-Za-z]){chosen}(?![a-z])", text) for text in texts.values()):
-            raise Unclear("a letter that is no option's, but part of the text of one")
+            raise Unclear("a letter of no option, but part of the text of one")
         raise NotAnOptionError("answer is not an option of the question")
     return chosen == expected
 

@@ -19,8 +19,8 @@ LABEL_ENDS = (".parquet", ".csv", ".jsonl")
 
 NoOption = Literal["incorrect", "unlabelled"]
 NO_OPTION = (
-    "label of an answer that is none of the options of a multiple-choice question: `incorrect`, or `unlabelled` for "
-    "null, which leaves the answer out of accuracies"
+    "label of an answer that matches no option of a multiple-choice question: `incorrect`, or `unlabelled` for null, "
+    "which leaves the answer out of accuracies"
 )
 
 
