@@ -81,6 +81,26 @@ def test_groups_against_the_whole_covariance_matrix() -> None:
     assert spread.half_widths([0.0], 0.95) > apart.half_widths([0.0], 0.95)
 
 
+@pytest.mark.parametrize("kind", ["independent", "opposite"])
+def test_domains_of_a_group_can_turn_out_to_be_independent(kind: str) -> None:
+    """Pairs: the sum and difference of two errors of variance s^2 and covariance share s^2 are independent."""
+    rng = np.random.default_rng(1)
+    first = 0.13 * rng.standard_normal(12)
+    second = -first if kind == "opposite" else 0.13 * rng.standard_normal(12)
+    chance, shares = 0.003, (np.arange(4000) + 0.5) / 4000
+    spreads = np.exp(np.linspace(math.log(0.01), math.log(5), 2000))
+    logarithms = np.zeros((len(spreads), len(shares)))
+    for size, sign in (((first + second) / math.sqrt(2), 1), ((first - second) / math.sqrt(2), -1)):
+        variance = spreads[:, None] ** 2 * (1 + sign * shares) + chance
+        logarithms += -0.5 * (len(size) * np.log(variance) + (size**2).sum() / variance)
+    prior = spreads**-1.5 * np.exp(-1.5 * 0.18**2 / (2 * spreads**2))  # of log s
+    posterior = prior * (np.exp(logarithms - logarithms.max()) * 4 * shares**3).sum(axis=1)
+    expected = posterior[spreads * math.sqrt(2 / math.pi) <= 0.1].sum() / posterior.sum()
+    spread = Spread.of([*first, *second], [chance] * 24, groups=[*range(12)] * 2)
+    assert 0.05 < expected < 0.95
+    assert spread.mean_error_below(0.1) == pytest.approx(expected, abs=2e-3)
+
+
 def test_labels_that_are_all_chance_say_nothing() -> None:
     alone, few = Spread.of([], []), Spread.of([0.5, -0.4], [1e6, 1e6])
     assert few.mean_error(0.9) == pytest.approx(alone.mean_error(0.9), rel=1e-3)

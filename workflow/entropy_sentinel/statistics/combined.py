@@ -63,10 +63,19 @@ def combined(
 
 
 def _shortest(weights: np.ndarray, level: float) -> tuple[float, float]:
-    """Return the ends of the shortest interval with this probability; unlike one with equal tails, it may end at 0."""
-    order = np.argsort(-weights, kind="stable")
-    inside = order[: np.searchsorted(np.cumsum(weights[order]), level) + 1]
-    return float(inside.min() / len(weights)), float((inside.max() + 1) / len(weights))
+    """Return the ends of the shortest interval with this probability that contains the most probable accuracy.
+
+    Unlike an interval with equal tails it may end at 0. If labels and estimate disagree, the weights may have two
+    peaks; the interval may then contain only one.
+    """
+    edges = np.arange(len(weights) + 1) / len(weights)
+    below = np.concatenate([[0.0], np.cumsum(weights)])
+    starts, targets = edges[:-1], below[:-1] + level
+    ends = np.interp(targets, below, edges)
+    mode = _GRID[weights.argmax()]
+    eligible = (targets <= below[-1]) & (starts <= mode) & (mode <= ends)
+    start = int(np.argmin(np.where(eligible, ends - starts, np.inf)))
+    return float(starts[start]), float(ends[start])
 
 
 def _surprise(before: np.ndarray, correct: float, n: float) -> float:
