@@ -38,6 +38,8 @@ FEW_LABELS = ((20, 20), (40, 20), (80, 20), (160, 20), (30, 30), (40, 50))
 # Domains, and domains of a group; shares of the variance between groups; mean errors.
 GROUPS = ((18, 1), (18, 2), (18, 3), (18, 6), (36, 6))
 SHARES, ERRORS_IN_GROUPS = (0.0, 0.5, 1.0), (0.05, 0.08, 0.12, 0.16)
+# The share of the variance of "correct" within a domain that P(correct) explains; of real domains it is .09 to .24.
+EXPLAINED = 0.12
 # With fewer validations, a share is not reported.
 FEWEST_DRAWS = 50
 # Returns errors (n_worlds, n_domains) with a mean absolute value of `aee`, for domains of these accuracies.
@@ -101,10 +103,17 @@ WORLDS_OF_FEW_LABELS: list[tuple[str, Errors, float]] = [
 
 
 def draw(errors: Errors, aee: float, k: int, labels: int, worlds: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Estimated, true and seen accuracies, (n_worlds, k + 1); the last domain is the new one."""
+    """Estimated, true and seen accuracies, (n_worlds, k + 1); the last domain is the new one.
+
+    The estimate and the labels are of the same responses, as in `fit`: P(correct) of a response has a beta distribution
+    with EXPLAINED of the variance of "correct" in its domain.
+    """
     rng = np.random.default_rng(k)
     p = rng.uniform(0.15, 0.85, (worlds, k + 1))
-    return np.clip(p + errors(rng, p, aee), 0, 1), p, rng.binomial(labels, p) / labels
+    weight = 1 / EXPLAINED - 1
+    p_correct = rng.beta(weight * p[..., None], weight * (1 - p[..., None]), (worlds, k + 1, labels))
+    seen = (rng.random(p_correct.shape) < p_correct).mean(axis=2)
+    return np.clip(p_correct.mean(axis=2) + errors(rng, p, aee), 0, 1), p, seen
 
 
 def cases_of_groups(sizes: Sequence[tuple[int, int]], labels: int, draws: int, prior: Prior) -> list[Case]:

@@ -50,6 +50,8 @@ NOTES = {
 # The factor by which errors are larger after training on one domain: the ratio of the medians for k = 1 and 2 in the
 # paper's Table 4, which tests/statistics/test_intervals.py calculates.
 ONE_DOMAIN = 1.64
+# Labels added to those of a domain, and the least accuracy whose variance is trusted: 0 would have none.
+_ADDED, _LEAST = 4, 0.02
 
 
 class SliceIntervals(NamedTuple):
@@ -91,8 +93,15 @@ class Residuals:
 
     @property
     def variances(self) -> np.ndarray:
-        """The sampling variance of each domain's true accuracy, from its number of labels, (k,)."""
-        return sampling_variance(self.true, self.n)
+        """The sampling variance of each domain's error, from its number of labels, (k,).
+
+        It is the binomial variance of the accuracy after adding four labels that agree with the estimate. Two correct
+        and two incorrect ones, as in `sampling_variance`, would double it at accuracies near 0 and 1. That widens an
+        interval, but here it would excuse errors: what is subtracted from squared errors must be right on average.
+        """
+        true, n = np.asarray(self.true, dtype=float), np.asarray(self.n, dtype=float)
+        share = (true * n + _ADDED * np.clip(self.estimated, _LEAST, 1 - _LEAST)) / (n + _ADDED)
+        return _binomial_variance(share, n)
 
     @cached_property
     def spread(self) -> Spread:
@@ -131,7 +140,7 @@ class Residuals:
         this mean and variance has the weight of as many labels. s is that of a normal distribution with the 90 %
         interval of a slice of any size.
         """
-        estimates = np.clip(np.asarray(estimates, dtype=float), 0.02, 0.98)
+        estimates = np.clip(np.asarray(estimates, dtype=float), _LEAST, 1 - _LEAST)
         [half] = self.spread.half_widths([0.0], 0.9)
         deviation = half / NormalDist().inv_cdf(0.95)
         labels: np.ndarray = np.maximum(estimates * (1 - estimates) / deviation**2 - 1, 0.5)
@@ -185,6 +194,8 @@ def sampling_variance(accuracy: Numbers, n: Numbers) -> np.ndarray:
     The addition keeps it above 0 if all responses seem correct (Agresti and Coull 1998). It is infinite for n = 0.
     """
     n = np.asarray(n, dtype=float)
-    share = (np.asarray(accuracy, dtype=float) * n + 2) / (n + 4)
-    with np.errstate(divide="ignore"):
-        return np.where(n > 0, share * (1 - share) / np.maximum(n, 1), math.inf)
+    return _binomial_variance((np.asarray(accuracy, dtype=float) * n + _ADDED / 2) / (n + _ADDED), n)
+
+
+def _binomial_variance(share: np.ndarray, n: np.ndarray) -> np.ndarray:
+    return np.where(n > 0, share * (1 - share) / np.maximum(n, 1), math.inf)
