@@ -1,10 +1,11 @@
 """Measure the accuracy to use with a few labels: the estimate, the labels with predictions, and both together.
 
-Three tables. The first is a simulation: an estimator validated with an error of .06 on 16 domains, and a new slice
+Four tables. The first is a simulation: an estimator validated with an error of .06 on 16 domains, and a new slice
 whose estimate is off by more, with n labels. It shows how often the 90 % interval holds, its width, the mean error, and
 how often the labels contradict the estimate. The second has real answers of two models (examples/real): each domain is
-held out, and n random labels of it are drawn. The last simulates a judge's verdicts on more responses of six slices
-(`statistics.judged`), by its sensitivity and specificity. Run by `make bench-combined`; the last line is a JSON object.
+held out, and n random labels of it are drawn. The third simulates people who label what looks odd, without weights that
+say so: they prefer responses with a low P(correct), wrong answers, or both. The last simulates a judge's verdicts on
+more responses of six slices (`statistics.judged`), by its sensitivity and specificity. Run by `make bench-combined`; the last line is a JSON object.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import json
 import multiprocessing
 import sys
 import time
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,14 @@ MODELS, FEWEST_LABELS = ("qwen2.5-coder-0.5b", "qwen2.5-coder-1.5b"), 20
 LABELS, BIASES, LEVEL = (4, 8, 16, 32, 64), (0.0, 0.05, 0.1, 0.2, 0.3, 0.5), 0.9
 DOMAINS, SPREAD, RESPONSES = 16, 0.06, 300
 WAYS = ("estimate", "labels", "use")
+# How people choose responses to label, as weights from P(correct) and the truth.
+CHOICES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "even": lambda p, correct: np.ones(len(p)),
+    "low P(correct)": lambda p, correct: 1.05 - p,
+    "wrong twice as often": lambda p, correct: np.where(correct, 1.0, 2.0),
+    "both": lambda p, correct: (1.05 - p) * np.where(correct, 1.0, 2.0),
+}
+CHOSEN_LABELS = (4, 8, 16, 40)
 # Judges by sensitivity and specificity, and the slices whose labels give the powers.
 JUDGES, SLICES = ((0.95, 0.9), (0.8, 0.7), (0.5, 0.5)), 6
 
@@ -65,8 +75,11 @@ def summary(found: list[tuple[list[tuple[float, float, float]], bool, float]]) -
     return [*cells, f"{np.mean([contradicts for _, contradicts, _ in found]):.0%}"]
 
 
-def simulated(case: tuple[float, int, int]) -> list[str]:
-    """Return the summary of slices whose estimate is off by `bias`, with n labels, over draws."""
+def simulated(case: tuple[float, int, int], choice: str = "even") -> list[str]:
+    """Return the summary of slices whose estimate is off by `bias`, with n labels, over draws.
+
+    `choice` is a key of CHOICES: how the labelled responses are chosen.
+    """
     bias, n, draws = case
     rng, found = np.random.default_rng([round(100 * bias), n]), []
     for _ in range(draws):
@@ -77,8 +90,16 @@ def simulated(case: tuple[float, int, int]) -> list[str]:
         accuracy = float(correct.mean())
         off = (bias if accuracy < 0.5 else -bias) + SPREAD * rng.standard_normal()
         estimate = float(np.clip(accuracy + off, 0, 1))
-        found.append((*ways(residuals, estimate, correct.astype(float), p, np.arange(n)), accuracy))
+        weights = CHOICES[choice](p, correct)
+        some = rng.choice(len(p), n, replace=False, p=weights / weights.sum())
+        found.append((*ways(residuals, estimate, correct.astype(float), p, some), accuracy))
     return summary(found)
+
+
+def chosen(case: tuple[str, int, int]) -> list[str]:
+    """Return the summary of slices like the validated ones whose labels were chosen in some way, over draws."""
+    choice, n, draws = case
+    return simulated((0.0, n, draws), choice)
 
 
 def held_out(job: tuple[str, str]) -> dict[str, Any]:
@@ -178,6 +199,11 @@ def main() -> None:
                 for model, n in product(MODELS, LABELS[:3])
             ]
             print("\n" + tabulate(table, ["model", "labels", *head]))
+        cells = list(product(CHOICES, CHOSEN_LABELS))
+        rows = pool.map(chosen, [(*cell, arguments.draws) for cell in cells], chunksize=1)
+        print(
+            "\n" + tabulate([[*cell, *row] for cell, row in zip(cells, rows, strict=True)], ["chosen", "labels", *head])
+        )
         cells = [(*judge, *numbers) for judge in JUDGES for numbers in ((8, 100), (20, 100), (20, 400), (60, 400))]
         rows = pool.map(judged_by, [(*cell, arguments.draws) for cell in cells], chunksize=1)
         names = ["sensitivity", "specificity", "labels", "verdicts", "labels alone", "labels and verdicts"]

@@ -5,18 +5,23 @@ the estimator usable, or the minimum number. That many more domains are drawn fr
 repeated. The benchmark prints, for each named number, how many validations named it and for how many it was right. A
 validation that names a minimum is right if the estimator is not usable with fewer.
 
-The worlds have normal errors, with mean errors from .02 to .20, equally often;
-each domain has a hundred labels. Run by `make bench-more_domains`; the last line is one JSON object.
+The worlds have normal errors, with mean errors from .02 to .20, equally often; each domain has a hundred labels.
+
+`--looks` measures looking again instead: domains of 20 labels are added in fours, from 8 to 40, and the verdict is
+repeated after each four. It prints how often the verdict of all 40 is `usable`, and how often any of the nine was.
+
+Run by `make bench-more_domains`; the last line is one JSON object.
 """
 
 import argparse
 import json
 import multiprocessing
+from functools import partial
 
 import numpy as np
 from tabulate import tabulate
 
-from bench_verdict import draw, normal
+from bench_verdict import Errors, draw, few_far_off, normal
 from entropy_sentinel.estimators.verdict import MOST_MORE, TOO_FEW, USABLE, Evidence, decide
 from entropy_sentinel.statistics.intervals import Residuals
 
@@ -25,6 +30,25 @@ SIZES = (3, 4, 6, 9, 14)
 LABELS = 100
 # Ranges of numbers that are reported together.
 BINS = ((1, 1), (2, 3), (4, 7), (8, 15), (16, 30), (31, MOST_MORE))
+# Looking again: the worlds with their mean error, the numbers of domains at each look, and the labels of a domain.
+LOOKED_AT: list[tuple[str, Errors, float]] = [
+    *(("normal errors", normal, error) for error in (0.04, 0.10, 0.12)),
+    ("1 domain in 10 off by .3 to .5", partial(few_far_off, share=0.10), 0.02),
+]
+LOOKS, LABELS_OF_LOOKS = range(8, 41, 4), 20
+
+
+def look_again(case: tuple[str, Errors, float, int]) -> dict[str, object]:
+    """Return how often the last verdict in a world is `usable`, and how often any verdict was."""
+    name, errors, aee, worlds = case
+    estimated, _, seen = draw(errors, aee, LOOKS[-1], LABELS_OF_LOOKS, worlds)
+    usable = np.zeros((worlds, len(LOOKS)), dtype=bool)
+    for world, (estimates, shares) in enumerate(zip(estimated, seen, strict=True)):
+        for place, n in enumerate(LOOKS):
+            residuals = Residuals(estimates[:n], shares[:n], [LABELS_OF_LOOKS] * n, n)
+            usable[world, place] = decide(residuals, None) == USABLE
+    once, ever = usable[:, -1].mean(), usable.any(axis=1).mean()
+    return {"world": name, "error": aee, "usable once": round(once, 3), "usable ever": round(ever, 3)}
 
 
 def measure(case: tuple[float, int, int]) -> list[tuple[str, int, bool, float]]:
@@ -50,8 +74,15 @@ def _named(estimated: np.ndarray, seen: np.ndarray, aee: float, k: int) -> tuple
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--worlds", type=int, default=200, help="draws of each mean error and number of domains")
+    parser.add_argument("--looks", action="store_true", help="measure looking again")
     parser.add_argument("--processes", type=int, default=2)
     arguments = parser.parse_args()
+    if arguments.looks:
+        with multiprocessing.get_context("spawn").Pool(arguments.processes) as pool:
+            rows = pool.map(look_again, [(*world, arguments.worlds) for world in LOOKED_AT], chunksize=1)
+        print(tabulate(rows, headers="keys"))
+        print(json.dumps({"benchmark": "looks", "looks": len(LOOKS), "rows": rows}))
+        return
     cases = [(aee, k, arguments.worlds) for aee in ERRORS for k in SIZES]
     with multiprocessing.get_context("spawn").Pool(arguments.processes) as pool:
         named = [one for part in pool.map(measure, cases, chunksize=1) for one in part]

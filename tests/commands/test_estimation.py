@@ -49,6 +49,19 @@ def test_from_traces_to_an_estimate(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert (line[1:3], line[-5:]) == (["40", "0.400"], ["0%", "40", "0.400", "0.450", "-0.050"])
 
 
+def test_fit_counts_how_often_the_labels_were_validated(tmp_path: Path, fit) -> None:
+    """Adding domains until the verdict is `usable` is more than one look; the same look again is not."""
+    three = [*TRAINING, TINY.traces / "multiply-then-add.parquet"]
+    assert "validation 2" not in fit(*three, "-e", "atc-nll_sum")
+    assert "validation 2" not in fit(*three, "-e", "atc-nll_sum")
+    every = sorted(TINY.traces.glob("*.parquet"))
+    assert len(every) == 4
+    assert "validation 2 of these labels" in fit(*every, "-e", "atc-nll_sum")
+    assert "validation 2 of these labels" in fit(*every, "-e", "atc-nll_sum")
+    assert "validation 3 of these labels" in fit(*every, "-e", "atc-max")
+    assert es.load(tmp_path / "mine.estimator").about["n_validations"] == 3
+
+
 def test_without_a_name_the_recommended_estimator_is_fitted_and_named(fit) -> None:
     headline, chosen, verdict, reason, *rest = fit(*TRAINING).splitlines()[1:]
     assert headline == "too few domains to say"

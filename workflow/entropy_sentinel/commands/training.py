@@ -178,6 +178,7 @@ def fit(
     """
     from entropy_sentinel.estimators.catalogue import further_signals
     from entropy_sentinel.estimators.familiarity import NO_WORDS, familiarity_of
+    from entropy_sentinel.estimators.looks import N_VALIDATIONS, count_validations
     from entropy_sentinel.frames.files import check_outputs
     from entropy_sentinel.frames.printable import number
     from entropy_sentinel.monitor.showing.plot import write_validation
@@ -195,6 +196,9 @@ def fit(
     features = read_features(files, signals=further_signals(estimator), further=asked, **options)
     with working("fitting, and validating on each labelled domain"):
         fitted = fit(features, known, estimator, domain=domain, group=group, **limits)
+    n_validations = count_validations(fitted.about, _previous(output))
+    if n_validations > 1:
+        fitted.about[N_VALIDATIONS] = n_validations
     save(fitted, output)
     if page is not None:
         write_validation(fitted, page)
@@ -212,9 +216,25 @@ def fit(
         say(f"caution: {fitted.about['caution']}")
     if fitted.validation:
         _show_validation(fitted.validation, verbose)
+        if n_validations > 1:
+            say(
+                f"validation {n_validations} of these labels: the confidence of a verdict is that of the first; after several, "
+                "`usable` is reached more easily by luck (docs/verdicts.md, looking again)"
+            )
     familiarity = familiarity_of(fitted.about)
     for line in [NO_WORDS] if familiarity is None else familiarity.lines():
         say(line)
+
+
+def _previous(output: Path) -> Mapping[str, Any] | None:
+    """Return what the estimator's file that `fit` is about to replace records; None without a readable one."""
+    from entropy_sentinel.estimators.saved import load_estimator
+    from entropy_sentinel.frames.errors import EntropySentinelError
+
+    try:
+        return load_estimator(output).about if output.is_file() else None
+    except EntropySentinelError:
+        return None
 
 
 def _fitted_on(estimator: str, about: Mapping[str, Any]) -> str:

@@ -154,6 +154,7 @@ class Header(_Part, extra="allow"):
     support: _Support | None = None
     familiarity: _Familiarity | None = None
     ambiguous: dict[str, _Ambiguous] | None = None
+    n_validations: _Count = 1
 
     @model_validator(mode="after")
     def _is_whole(self) -> "Header":
