@@ -218,8 +218,8 @@ def fit(
         _show_validation(fitted.validation, verbose)
         if n_validations > 1:
             say(
-                f"validation {n_validations} of these labels: the confidence of a verdict is that of the first; after several, "
-                "`usable` is reached more easily by luck (docs/verdicts.md, looking again)"
+                f"validation {n_validations} of these labels: the confidence of a verdict is that of the first; after "
+                "several, `usable` is reached more easily by luck (docs/verdicts.md, looking again)"
             )
     familiarity = familiarity_of(fitted.about)
     for line in [NO_WORDS] if familiarity is None else familiarity.lines():

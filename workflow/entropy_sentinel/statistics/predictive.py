@@ -52,7 +52,7 @@ MEAN_DISTANCE = math.sqrt(2 / math.pi)
 _SPREADS = np.exp(np.linspace(math.log(0.003), math.log(3000), 481))
 # Limits of Newton's method, which converges from the left because coverage is a concave function of the half width.
 _STEPS, _PRECISION = 60, 1e-10
-# The share of variance between groups has the prior Beta(4, 1), with the mean .8. So domains of a group count as similar
+# The share of variance between groups has the prior Beta(4, 1), with the mean .8. So domains of a group count as alike
 # until they show otherwise. With a uniform prior, 80 % intervals hold in 75 % of cases for three groups of six similar
 # domains and an estimator off by .16 (benchmarks/bench_verdict.py --groups). Gauss-Jacobi quadrature has nodes near 0,
 # too, so that domains of a group can turn out to be independent; probabilities are right to .0002.
