@@ -3,9 +3,10 @@
 Four tables. The first is a simulation: an estimator validated with an error of .06 on 16 domains, and a new slice
 whose estimate is off by more, with n labels. It shows how often the 90 % interval holds, its width, the mean error, and
 how often the labels contradict the estimate. The second has real answers of two models (examples/real): each domain is
-held out, and n random labels of it are drawn. The third simulates people who label what looks odd, without weights that
-say so: they prefer responses with a low P(correct), wrong answers, or both. The last simulates a judge's verdicts on
-more responses of six slices (`statistics.judged`), by its sensitivity and specificity. Run by `make bench-combined`; the last line is a JSON object.
+held out, and n random labels of it are drawn. The third simulates people who label what looks odd, without weights
+that say so: they prefer responses with a low P(correct), wrong answers, or both. The last simulates a judge's verdicts
+on more responses of six slices (`statistics.judged`), by its sensitivity and specificity. Run by `make bench-combined`;
+the last line is a JSON object.
 """
 
 import argparse
