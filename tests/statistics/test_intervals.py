@@ -15,6 +15,12 @@ MANY = 10**9
 FOUR = Residuals([0.55, 0.45, 0.52, 0.6], [0.5] * 4, [MANY] * 4, n_training=4)
 
 
+def test_labels_added_to_a_domain_agree_with_its_estimate() -> None:
+    """(1 + 4 x .05) / 24 = .05; (0 + 4 x .02) / 24 = 1/300, because an estimate of 0 counts as .02."""
+    found = Residuals([0.05, 0.0], [0.05, 0.0], [20, 20], 2).variances
+    assert found == pytest.approx([0.05 * 0.95 / 20, (1 / 300) * (299 / 300) / 20])
+
+
 def test_errors_of_one_domain_are_larger_by_the_published_ratio() -> None:
     folder = f"{accuracy.__path__[0]}/published"
     sizes = pl.read_csv(f"{folder}/table_4_group_size.csv").group_by("k").agg(pl.col("aee_median").median())
