@@ -65,8 +65,9 @@ def _unwarned(cases: Cases) -> str:
         return (
             "The estimates are far off, and no labelled domain shows it. The flag `unfamiliar` does: the words of the\n"
             "answers are farther from every labelled domain than any of them is from the others. The interval then\n"
-            "rests on an assumption alone, and is so wide that it says little. Label some of these responses:\n"
-            "`sample` puts such slices first. A slice of another kind can also be estimated well, by luck."
+            "rests on an assumption alone, and is so wide that it says little: of ten further kinds of questions, 8 held.\n"
+            "Label some of these responses: `sample` puts such slices first. A slice of another kind can also be\n"
+            "estimated well, by luck."
         )
     return (
         "No flag warns of the change from mathematics to trivia: about half of these wrong answers have entropies\n"

@@ -64,7 +64,8 @@ class TrainingRows:
         alike than others. `buckets` (n_rows,) are the words of the responses (`features.buckets`), if they are known.
         """
         further = [name for name in features.columns if name in SIGNALS and name not in FEATURES]
-        self.features = features.select(*FEATURES, *further)
+        columns = [*FEATURES, *further]
+        self.features = features if features.columns == columns else features.select(columns)
         self.y = np.asarray(labels, dtype=bool)
         self.settings = Fitting.of(settings)
         self.domains = np.full(len(self.y), "") if domains is None else np.asarray(domains, dtype=str)
@@ -73,7 +74,6 @@ class TrainingRows:
         self.buckets = buckets
         # Labelled domains that are held out: methods that depend on the number of domains count them.
         self.n_left_out = 0
-        self._several = len(np.unique(self.items)) < len(self.y)
         self._shared: dict[str, Any] = {}
         self._fitted: dict[str, Estimator | FitFailure] = {}
 
@@ -115,6 +115,11 @@ class TrainingRows:
             f"only {rarest} of {len(self):,} training rows are {fewer}, and the estimates depend on these "
             "few; add a benchmark of medium accuracy to the training group"
         )
+
+    @cached_property
+    def _several(self) -> bool:
+        """Return whether a question has several answers."""
+        return len(np.unique(self.items)) < len(self.y)
 
     @cached_property
     def folds(self) -> "StratifiedGroupKFold | StratifiedKFold":

@@ -264,29 +264,41 @@ def validate(rows: TrainingRows, name: str, limits: Limits = DEFAULT) -> Validat
 
 def _left_out(rows: TrainingRows, name: str, units: np.ndarray) -> Iterator[Domain]:
     """Return each domain, estimated without its unit (the domain itself or its group); `units` is (n_rows,)."""
-    names = np.unique(units)
+    names, of_rows = np.unique(units, return_inverse=True)
     if len(names) < FEWEST_DOMAINS:
         return
-    for unit in names:
-        within = units == unit
-        domains = np.unique(rows.domains[within])
-        others = rows.part(~within, left_out=len(domains))
-        for domain in domains:
-            yield _estimated(rows, str(domain), others, name)
+    domains, numbers = np.unique(rows.domains, return_inverse=True)
+    places = _places(numbers, len(domains))
+    for unit, within in enumerate(_places(of_rows, len(names))):
+        of_unit = [(domains[number], places[number]) for number in np.unique(numbers[within])]
+        n_labels = [len(np.unique(rows.items[here])) for _, here in of_unit]
+        others = None
+        # Rows without a unit are only needed if one of its domains counts.
+        if max(n_labels) >= FEWEST_LABELS:
+            others = rows.part(of_rows != unit, left_out=len(of_unit))
+        for (domain, here), n in zip(of_unit, n_labels, strict=True):
+            yield _estimated(rows, str(domain), here, n, others, name)
 
 
-def _estimated(rows: TrainingRows, domain: str, others: TrainingRows, name: str) -> Domain:
-    """Return the domain, estimated by an estimator fitted on `others`."""
-    here = rows.domains == domain
-    true, n = float(rows.y[here].mean()), len(np.unique(rows.items[here]))
-    group = None if rows.groups is None else str(rows.groups[here][0])
-    if n < FEWEST_LABELS:
+def _places(numbers: np.ndarray, n: int) -> list[np.ndarray]:
+    """Return the places of each number from 0 to n - 1, in order; each number occurs."""
+    order = np.argsort(numbers, kind="stable")
+    return np.split(order, np.bincount(numbers, minlength=n).cumsum()[:-1])
+
+
+def _estimated(
+    rows: TrainingRows, domain: str, here: np.ndarray, n: int, others: TrainingRows | None, name: str
+) -> Domain:
+    """Return the domain, whose `n` labels are in the rows `here`, estimated by an estimator fitted on `others`."""
+    true = float(rows.y[here].mean())
+    group = None if rows.groups is None else str(rows.groups[here[0]])
+    if n < FEWEST_LABELS or others is None:
         return Domain(domain, n, None, true, _too_few(n), group)
     with one_thread():
         fitted = others.fit(name)
         if isinstance(fitted, FitFailure):
             return Domain(domain, n, None, true, fitted.reason, group)
-        features = rows.features.filter(here)
+        features = rows.features[here]
         p = fitted.p_correct(features)
         scored = None if p is None else sums_of(np.clip(p, 0, 1), rows.y[here])
         return Domain(domain, n, fitted.accuracy(features), true, None, group, scored)
