@@ -65,7 +65,7 @@ def _unwarned(cases: Cases) -> str:
         return (
             "The estimates are far off, and no labelled domain shows it. The flag `unfamiliar` does: the words of the\n"
             "answers are farther from every labelled domain than any of them is from the others. The interval then\n"
-            "rests on an assumption alone, and is so wide that it says little: of ten further kinds of questions, 8 held.\n"
+            "rests on an assumption alone, and is so wide that it says little; of ten further kinds, it held for 8.\n"
             "Label some of these responses: `sample` puts such slices first. A slice of another kind can also be\n"
             "estimated well, by luck."
         )
