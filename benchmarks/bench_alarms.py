@@ -11,8 +11,10 @@ over all slices. The rules are:
   again every month, that separate;
 - `package`: `statistics.drops`.
 
-The worlds are nights that differ only by chance, nights that differ by .02, and weeks of which a quarter have six times
-the responses. Run by `make bench-alarms`; the last line is one JSON object.
+The worlds are nights that differ only by chance, nights that differ by .02, weeks of which a quarter have six times
+the responses, nights whose questions are each asked twice, four times, or as often as chance has it, and conversations
+of five responses on average that resemble each other. The package knows the questions and the conversations; the other
+rules count responses. Run by `make bench-alarms`; the last line is one JSON object.
 """
 
 import argparse
@@ -21,32 +23,72 @@ import json
 import multiprocessing
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import false_discovery_control, norm
 from tabulate import tabulate
 
+from entropy_sentinel.statistics.clustering import ClusterMoments
 from entropy_sentinel.statistics.drops import Rule, Series, drops_of, unit_variances
 
 MONTH, REFERENCE, ACCURACY, LEAST = 365.2425 / 12, 7, 0.7, 30
 DROPS = (0.05, 0.1, 0.2, 0.3)
 # Nights before a drop begins, and the nights that are waited for it.
 QUIET, WAITED = 30, 60
-WORLDS = {"by chance": (0.0, False), "differ by .02": (0.02, False), "heavy weeks": (0.02, True)}
+
+
+class World(NamedTuple):
+    """How nights vary: the standard deviation of their accuracies, heavy weeks, and clusters of a size.
+
+    `size` draws so many numbers of responses of clusters, and `alike` is the share of a cluster's responses that have
+    the same prediction.
+    """
+
+    between: float = 0.0
+    heavy: bool = False
+    size: Callable[[np.random.Generator, int], np.ndarray] = lambda rng, n: np.ones(n, dtype=int)
+    alike: float = 1.0
+
+
+def geometric(rng: np.random.Generator, n: int) -> np.ndarray:
+    return rng.geometric(0.2, n)
+
+
+WORLDS = {
+    "by chance": World(),
+    "differ by .02": World(0.02),
+    "heavy weeks": World(0.02, heavy=True),
+    "questions twice": World(size=lambda rng, n: np.full(n, 2)),
+    "questions four times": World(size=lambda rng, n: np.full(n, 4)),
+    "questions of any frequency": World(size=lambda rng, n: np.minimum(rng.zipf(2.0, n), 20)),
+    "conversations": World(size=geometric, alike=0.6),
+}
 
 
 class Slice:
     """A slice's nights: numbers of responses and means of their predictions, (nights,), and their unit variances."""
 
     def __init__(self, rng: np.random.Generator, nights: int, n: int, world: str, drop: float) -> None:
-        between, heavy = WORLDS[world]
+        between, heavy, size, alike = WORLDS[world]
         self.n = np.maximum(rng.poisson(n, nights), 1)
         if heavy:
             self.n *= np.repeat(rng.choice([1, 1, 1, 6], nights // 7 + 1), 7)[:nights]
         accuracy = np.where(np.arange(nights) < REFERENCE + QUIET, ACCURACY, ACCURACY - drop)
         accuracy = np.clip(accuracy + between * rng.standard_normal(nights), 0.02, 0.98)
         # Predictions near 0 and 1, as those of real estimators.
-        draws = [rng.beta(1.2 * mean, 1.2 * (1 - mean), count) for mean, count in zip(accuracy, self.n, strict=True)]
+        draws: list[np.ndarray] = []
+        moments = ClusterMoments.zeros(nights)
+        for night, (mean, count) in enumerate(zip(accuracy, self.n, strict=True)):
+            cluster = np.repeat(np.arange(count), size(rng, count))[:count]
+            shared = rng.beta(1.2 * mean, 1.2 * (1 - mean), cluster[-1] + 1)
+            fresh = rng.beta(1.2 * mean, 1.2 * (1 - mean), count)
+            draws.append(np.where(rng.random(count) < alike, shared[cluster], fresh))
+            sizes, sums = np.bincount(cluster), np.bincount(cluster, draws[-1])
+            of_night = len(sizes), count, sizes @ sizes, sums.sum(), sizes @ sums, sums @ sums, draws[-1] @ draws[-1]
+            for total, value in zip(moments, of_night, strict=True):
+                total[night] = value
+        self.effect = moments.cumulative().robust_effect
         self.sums = np.array([part.sum() for part in draws])
         squares = np.array([part @ part for part in draws])
         self.variance = unit_variances(self.n, self.sums[:, None], squares[:, None, None], lambda means: means[:, 0])
@@ -115,7 +157,7 @@ def by_package(slices: list[Slice]) -> Nights:
 
 def _alarms(each: Slice, rule: Rule) -> Nights:
     alarms = np.zeros(len(each.n) - REFERENCE, dtype=bool)
-    series = Series(each.n, each.sums[:, None], each.variance, REFERENCE, lambda means: means[:, 0])
+    series = Series(each.n, each.sums[:, None], each.effect * each.variance, REFERENCE, lambda means: means[:, 0])
     for drop in drops_of(series, rule):
         alarms[drop.told - REFERENCE : None if drop.over is None else drop.over - REFERENCE] = True
     return alarms
@@ -135,23 +177,24 @@ def begun(alarms: Nights) -> int:
     return int((alarms[:, 0]).sum() + (alarms[:, 1:] & ~alarms[:, :-1]).sum())
 
 
-def measured(case: tuple[str, int, int, int, int]) -> dict[str, list[float]]:
+def measured(case: tuple[str, int, int, int, int, tuple[str, ...]]) -> dict[str, list[float]]:
     """Return for each rule the false alarms a month, and the mean nights until each of DROPS is told.
 
-    `case` is the world, responses a night, slices, nights without a drop in all, and drops of each size.
+    `case` is the world, responses a night, slices, nights without a drop in all, drops of each size, and the rules.
     """
-    world, n, n_slices, nights, repeats = case
+    world, n, n_slices, nights, repeats, chosen = case
     rng = np.random.default_rng([n, n_slices, list(WORLDS).index(world)])
     runs = max(nights // 365, 1)
     quiet = [[Slice(rng, REFERENCE + 365, n, world, 0.0) for _ in range(n_slices)] for _ in range(runs)]
-    found = {name: [sum(begun(rule(run)) for run in quiet) / (runs * 365 / MONTH)] for name, rule in RULES.items()}
+    rules = {name: RULES[name] for name in chosen}
+    found = {name: [sum(begun(rule(run)) for run in quiet) / (runs * 365 / MONTH)] for name, rule in rules.items()}
     for drop in DROPS:
-        waits: dict[str, list[int]] = {name: [] for name in RULES}
+        waits: dict[str, list[int]] = {name: [] for name in rules}
         for _ in range(repeats):
             # The other slices only matter for the rule q, which is not among the rules that keep a promise.
             fallen = Slice(rng, REFERENCE + QUIET + WAITED, n, world, drop)
             others = [Slice(rng, REFERENCE + QUIET + WAITED, n, world, 0.0) for _ in range(min(n_slices, 5) - 1)]
-            for name, rule in RULES.items():
+            for name, rule in rules.items():
                 slices = [fallen, *others, *([others[-1]] * (n_slices - 1 - len(others)) if others else [])]
                 after = rule(slices)[0, QUIET:]
                 waits[name].append(int(after.argmax()) + 1 if after.any() else WAITED + 1)
@@ -167,11 +210,13 @@ def main() -> None:
     parser.add_argument("--slices", type=int, nargs="+", default=[1, 5, 50])
     parser.add_argument("--responses", type=int, nargs="+", default=[20, 60, 500], help="responses a night")
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--rules", nargs="+", choices=RULES, default=list(RULES))
+    parser.add_argument("--worlds", nargs="+", choices=WORLDS, default=list(WORLDS))
     arguments = parser.parse_args()
     start = time.perf_counter()
-    kinds = list(itertools.product(WORLDS, arguments.responses, arguments.slices))
+    kinds = list(itertools.product(arguments.worlds, arguments.responses, arguments.slices))
     with multiprocessing.get_context("spawn").Pool(arguments.processes) as pool:
-        cases = [(*kind, arguments.nights, arguments.repeats) for kind in kinds]
+        cases = [(*kind, arguments.nights, arguments.repeats, tuple(arguments.rules)) for kind in kinds]
         found = pool.map(measured, cases, chunksize=1)
     rows = [
         [*kind, name, f"{rates[0]:.2f}", *(f"{nights:.1f}" for nights in rates[1:])]
@@ -185,7 +230,7 @@ def main() -> None:
             disable_numparse=True,
         )
     )
-    largest = max(rules["package"][0] for rules in found)
+    largest = max(rules.get("package", [0.0])[0] for rules in found)
     print(
         json.dumps(
             {

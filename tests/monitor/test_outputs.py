@@ -55,6 +55,7 @@ def test_prometheus_reads_the_newest_window(found: Monitored) -> None:
 METRICS = {
     *("last_run_timestamp_seconds", "window_start_seconds", "last_usable_window_start_seconds"),
     *("slices", "usable_slices", "pooled_windows", "responses", "estimated_responses", "excluded_responses"),
+    "effective_responses",
     *("questions", "cut_off_share", "estimated_accuracy", "accuracy_lower", "accuracy_upper", "expected_errors"),
     "estimate_worth_labels",
     *("change", "change_q", "flag", "alert", "alert_since_timestamp_seconds", "monitor_info"),

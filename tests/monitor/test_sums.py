@@ -5,7 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 import pytest
+from production import fitted, traffic
 
+import entropy_sentinel as es
 from entropy_sentinel.estimators.estimator import Estimator
 from entropy_sentinel.monitor.catalogue import STATISTICS
 from entropy_sentinel.monitor.column import Statistic
@@ -121,3 +123,13 @@ def test_what_is_held_while_a_file_is_read_is_bounded_and_nothing_is_lost() -> N
     parts = [*full, sums.rest()]
     assert len(full) == 2
     assert sum(part.sums.n_responses.sum() for part in parts) == 11 * step
+
+
+def test_more_slices_than_are_held_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slices, windows and responses without a value are then counted in several steps."""
+    expected = es.monitor(fitted(), traffic(200), by=["user", "route"], window="hour")
+    monkeypatch.setattr("entropy_sentinel.monitor.summing.merging.HELD", 5)
+    monkeypatch.setattr(module, "HELD", 5)
+    monkeypatch.setattr("entropy_sentinel.monitor.reading.inputs.FEATURES_AT_A_TIME", 10)
+    found = es.monitor(fitted(), traffic(200), by=["user", "route"], window="hour")
+    assert found.slices["n_responses"].to_list() == expected.slices["n_responses"].to_list()

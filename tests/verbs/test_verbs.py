@@ -186,3 +186,24 @@ def test_only_csv_files_with_log_probabilities_are_read_as_logs(
     assert es.read_logs(tmp_path)["benchmark"].to_list() == ["day", "night"]
     (message,) = caplog.messages
     assert message.endswith("token_logprobs and top_logprobs: labels.csv")
+
+
+def test_labels_of_a_cluster_count_by_how_alike_they_are() -> None:
+    """Five labels each of 60 conversations a domain: all alike, they are 60 labels; independent ones are all 300."""
+    rng = np.random.default_rng(0)
+    values, _ = rows(1500, 4)
+    talk = np.repeat(np.arange(300), 5)
+    table = values.with_columns(
+        model=pl.lit("m"),
+        benchmark=pl.Series([f"domain-{number // 60}" for number in talk]),
+        item_id=pl.int_range(pl.len()).cast(pl.String),
+        reason=pl.lit(None, pl.String),
+        talk=pl.Series(talk),
+    )
+    alike, own = rng.random(300)[talk] < 0.6, rng.random(1500) < 0.6
+    for label, column, wanted in ((alike, "talk", 60), (own, "talk", 300), (own, None, 300)):
+        fitted = es.fit(table.with_columns(label=pl.Series(label)), estimator="atc-max", cluster=column)
+        sizes = [domain.n for domain in fitted.validation.domains]
+        assert sizes == pytest.approx([wanted] * 5, rel=0.2)
+    asked = table.with_columns(label=pl.Series(alike), question=pl.Series(talk).cast(pl.String))
+    assert [domain.n for domain in es.fit(asked, estimator="atc-max").validation.domains] == [60] * 5

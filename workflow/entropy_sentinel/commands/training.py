@@ -44,6 +44,14 @@ Signals = Annotated[
     str | None,
     typer.Option("--signals", metavar="A,B", help="Further signals to compute, for estimators that need them."),
 ]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="COLUMN",
+        help="A column whose values are clusters of dependent responses, such as conversations.",
+    ),
+]
 Split = Annotated[bool, typer.Option("--split", help="Write one file for each number of alternatives (top k).")]
 Labels = Annotated[
     list[str],
@@ -163,6 +171,7 @@ def fit(
     estimator: Name = "recommended",
     domain: Domain = None,
     group: Group = None,
+    cluster: Cluster = None,
     page: ValidationPage = None,
     json: Json = False,
     verbose: Verbose = False,
@@ -183,7 +192,7 @@ def fit(
     from entropy_sentinel.frames.printable import number
     from entropy_sentinel.monitor.showing.plot import write_validation
     from entropy_sentinel.sources.label_table import ASKED
-    from entropy_sentinel.sources.logs.reader import QUESTION
+    from entropy_sentinel.sources.logs.reader import QUESTION, REQUEST
     from entropy_sentinel.verbs.estimation import fit, save
     from entropy_sentinel.verbs.inputs import log_files
     from entropy_sentinel.verbs.labels import label_files, read_labels
@@ -192,10 +201,10 @@ def fit(
     check_outputs({"--output": output, "--page": page}, [*log_files(files), *label_files(labels)])
     limits = {name: options.pop(name) for name in Limits.model_fields}
     known = read_labels(labels, options["scorer"]) if labels else None
-    asked = [QUESTION] if known is not None and ASKED in known.columns else []
+    asked = [REQUEST, *([QUESTION] if known is not None and ASKED in known.columns else [])]
     features = read_features(files, signals=further_signals(estimator), further=asked, **options)
     with working("fitting, and validating on each labelled domain"):
-        fitted = fit(features, known, estimator, domain=domain, group=group, **limits)
+        fitted = fit(features, known, estimator, domain=domain, group=group, cluster=cluster, **limits)
     n_validations = count_validations(fitted.about, _previous(output))
     if n_validations > 1:
         fitted.about[N_VALIDATIONS] = n_validations

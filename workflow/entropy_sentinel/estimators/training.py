@@ -72,6 +72,8 @@ class TrainingRows:
         self.items = np.arange(len(self.y)) if items is None else np.asarray(items)
         self.groups = None if groups is None else np.asarray(groups, dtype=str)
         self.buckets = buckets
+        # The correlation of labels to one item, or in one cluster, within a domain: how many of them count as one.
+        self.similarity = 1.0
         # Labelled domains that are held out: methods that depend on the number of domains count them.
         self.n_left_out = 0
         self._shared: dict[str, Any] = {}

@@ -26,6 +26,7 @@ from entropy_sentinel.estimators.verdict import (
 )
 from entropy_sentinel.frames.printable import counted, html, number, one_line
 from entropy_sentinel.statistics.calibration import Calibration, calibration, sums_of
+from entropy_sentinel.statistics.clustering import effective_size
 from entropy_sentinel.statistics.conformal import coverage
 from entropy_sentinel.statistics.errors import evaluate
 from entropy_sentinel.statistics.intervals import Residuals
@@ -33,9 +34,10 @@ from entropy_sentinel.statistics.intervals import Residuals
 
 @dataclass(frozen=True)
 class Domain:
-    """A labelled domain: its number of items, the estimate without it or its group, and the true accuracy.
+    """A labelled domain: its number of labels, the estimate without it or its group, and the true accuracy.
 
-    Answers to one item are correlated, so they count as one label.
+    Answers to one item, or in one cluster, are correlated: `n` is the effective number of independent labels, rounded
+    down. If all items have equally many answers, it is the number of items.
 
     `estimated` is null, with the `reason`, if the estimator cannot be fitted on the others or the domain has too few
     labels to count. `scored` are the sums of P(correct) of the domain's responses (`statistics.calibration.sums_of`),
@@ -271,7 +273,7 @@ def _left_out(rows: TrainingRows, name: str, units: np.ndarray) -> Iterator[Doma
     places = _places(numbers, len(domains))
     for unit, within in enumerate(_places(of_rows, len(names))):
         of_unit = [(domains[number], places[number]) for number in np.unique(numbers[within])]
-        n_labels = [len(np.unique(rows.items[here])) for _, here in of_unit]
+        n_labels = [effective_size(rows.items[here], rows.similarity) for _, here in of_unit]
         others = None
         # Rows without a unit are only needed if one of its domains counts.
         if max(n_labels) >= FEWEST_LABELS:

@@ -34,6 +34,13 @@ _COLUMNS: tuple[SliceColumn, ...] = (
     _DECLARED["n_responses"],
     _DECLARED["n_estimated"],
     SliceColumn("n_excluded", "Responses that could not be estimated.", "responses", "excluded_responses"),
+    SliceColumn(
+        "n_effective",
+        "Number of independent responses that tell as much as the estimated ones; fewer if questions repeat or "
+        "responses depend on each other.",
+        "responses",
+        "effective_responses",
+    ),
     _DECLARED["n_overridden"],
     _DECLARED["n_same_model"],
     _DECLARED["cut_off_share"],

@@ -99,6 +99,7 @@ def compare(
     # The fields of `EstimateOptions`, by made.signatures
     level: float = 0.9,
     min_responses: int = 30,
+    cluster: str | None = None,
     top_k: int | None = None,
     logprobs_mode: Literal["raw_logprobs", "processed_logprobs"] | None = None,
     trace_after: str | None = None,
@@ -127,6 +128,8 @@ def compare(
         by: The columns whose values define slices, combined; without any, all responses are one slice.
         level: Level of the intervals (above 0 and below 1).
         min_responses: Flag slices with fewer responses (1 or more).
+        cluster: A column whose values are clusters of dependent responses, such as metadata.conversation_id or a user:
+            intervals, changes, drops and labels count clusters. By default responses to the same request are a cluster.
         top_k: Keep only this many alternatives per token (1 or more).
         logprobs_mode: Kind of log-probabilities: raw_logprobs (the default) or processed_logprobs.
         trace_after: The token that ends the thinking, such as </think>; features then use only the tokens after it.

@@ -40,6 +40,7 @@ def estimate(
     # The fields of `EstimateOptions`, by made.signatures
     level: float = 0.9,
     min_responses: int = 30,
+    cluster: str | None = None,
     top_k: int | None = None,
     logprobs_mode: Literal["raw_logprobs", "processed_logprobs"] | None = None,
     trace_after: str | None = None,
@@ -64,6 +65,8 @@ def estimate(
             evaluations, or a column `label` of the features.
         level: Level of the intervals (above 0 and below 1).
         min_responses: Flag slices with fewer responses (1 or more).
+        cluster: A column whose values are clusters of dependent responses, such as metadata.conversation_id or a user:
+            intervals, changes, drops and labels count clusters. By default responses to the same request are a cluster.
         top_k: Keep only this many alternatives per token (1 or more).
         logprobs_mode: Kind of log-probabilities: raw_logprobs (the default) or processed_logprobs.
         trace_after: The token that ends the thinking, such as </think>; features then use only the tokens after it.

@@ -31,6 +31,7 @@ from entropy_sentinel.monitor.reading.zones import DTYPE
 from entropy_sentinel.monitor.result import AlertResponses, Monitored
 from entropy_sentinel.monitor.settings import DROP, EARLIEST, UNWATCHED, MonitorOptions, Reading, period_text
 from entropy_sentinel.monitor.showing.behind import behind
+from entropy_sentinel.monitor.summing.cluster_notes import note_clusters, note_conversations
 from entropy_sentinel.monitor.summing.collecting import Collector
 from entropy_sentinel.monitor.summing.merging import NEWEST_WINDOWS, MergedSums, merge, newest_windows, recent
 from entropy_sentinel.monitor.summing.state import State
@@ -56,6 +57,7 @@ def monitor(
     time: str | None = None,
     number: Sequence[str] = (),
     reference: str | None = None,
+    cluster: str | None = None,
     level: float = 0.9,
     min_responses: int = 30,
     pool_windows: int = 14,
@@ -109,6 +111,8 @@ def monitor(
             each slice.
         reference: Days to compare later days with, such as 2026-11-01..2026-11-07, or ..2026-11-07 for everything until
             then.
+        cluster: A column whose values are clusters of dependent responses, such as metadata.conversation_id or a user:
+            intervals, changes, drops and labels count clusters. By default responses to the same request are a cluster.
         level: Level of the intervals (above 0 and below 1).
         min_responses: Slices with fewer responses are flagged and raise no alert, and earlier windows are pooled with
             their newest window (1 or more).
@@ -197,7 +201,7 @@ def monitored(
         return _monitored_each(parts_of(estimator, logs, state, settings), logs, settings, single)
     with _collected(estimator, logs, state, settings, single) as run:
         run.collector.check()
-        problems, merged = run.collector.problems(), run.merged(settings)
+        problems, merged = run.problems(settings), run.merged(settings)
         if merged is None:
             raise _without_responses(problems)
         labelled = run.labelled(settings, merged)
@@ -242,7 +246,7 @@ def _monitored_each(parts: Sequence[Part], logs: Given, settings: MonitorOptions
             labelled = run.labelled(options, merged)
             if labelled is not None:
                 without.append(labelled.without)
-            problems = run.collector.problems()
+            problems = run.problems(options)
             results.append(run.monitored(options, merged, labelled, problems, n_tested, newest))
         whole = joined(results, settings, silent, without)
         add_unwatched(whole, states, models, runs[0][0], any(map(is_of_model, settings.where)))
@@ -313,6 +317,14 @@ class _EstimatorRun:
             total.update(about.same_models)
         return total
 
+    def problems(self, settings: MonitorOptions) -> Problems:
+        """Return the counts of unusable parts, with notes about dependent responses."""
+        problems = self.collector.problems()
+        note_clusters(problems, self.state.files.values(), settings)
+        if settings.cluster is None:
+            note_conversations(problems, self.collector.columns())
+        return problems
+
     def merged(self, settings: MonitorOptions) -> MergedSums | None:
         """Return the sums of slices, null without responses; raise InputError for a reference without responses."""
         merged = merge(self.state, settings.by, settings.window, settings.period, settings.max_slices)
@@ -345,7 +357,8 @@ class _EstimatorRun:
         for about in self.state.files.values():
             taken.update(about.taken)
         most_taken = dict(taken.most_common(5))
-        estimates = Estimates(self.saved, settings.level, settings.min_responses, most_taken, settings.numbers)
+        by_column, numbers = settings.cluster is not None, settings.numbers
+        estimates = Estimates(self.saved, settings.level, settings.min_responses, most_taken, numbers, by_column)
         rows = _rows(estimates, merged, settings, labelled, newest)
         drops = slice_drops(self.saved.estimator, merged, settings, n_tested)
         alerts = self._alerts(rows, drops, merged, settings)

@@ -189,10 +189,22 @@ class Slicing(ResponseOptions):
         return ()
 
     @property
+    def cluster_column(self) -> str | None:
+        """Return the column whose values are clusters of dependent responses; null for the requests themselves."""
+        return None
+
+    @property
     def columns(self) -> tuple[str, ...]:
-        """Return the columns of slices, time and numbers."""
+        """Return the columns of slices, time, numbers and clusters."""
         time = () if self.time_column is None else (self.time_column,)
-        return (*self.by, *time, *self.numbers)
+        cluster = () if self.cluster_column is None else (self.cluster_column,)
+        return (*self.by, *time, *self.numbers, *cluster)
+
+
+_CLUSTER = (
+    "A column whose values are clusters of dependent responses, such as metadata.conversation_id or a user: intervals, "
+    "changes, drops and labels count clusters. By default responses to the same request are a cluster."
+)
 
 
 class Reading(Slicing):
@@ -222,6 +234,8 @@ class Reading(Slicing):
         "until then.",
     )
 
+    cluster: Annotated[str | None, Shown(Panel.SLICES, "COLUMN")] = Field(None, description=_CLUSTER)
+
     @property
     def grain(self) -> str | None:
         """Return the windows whose sums are kept: `hour`, or `day` for longer windows; null if time does not matter."""
@@ -245,6 +259,11 @@ class Reading(Slicing):
         return self.number
 
     @property
+    def cluster_column(self) -> str | None:
+        """Return the column whose values are clusters of dependent responses; null for the requests themselves."""
+        return self.cluster
+
+    @property
     def period(self) -> "Reference | None":
         """Return the reference period, or null."""
         return None if self.reference is None else reference(self.reference, self.grain or "day")
@@ -262,6 +281,8 @@ class Reading(Slicing):
         left_out = {*settings, "window", "reference", "strict", "scorer", "same_model"}
         if not self.number:  # a state of an earlier version has no numbers
             left_out.add("number")
+        if self.cluster is None:
+            left_out.add("cluster")
         for name in Reading.model_fields:
             if name not in left_out:
                 value = getattr(self, name)
@@ -326,6 +347,12 @@ class EstimateOptions(Slicing):
     min_responses: Annotated[Whole, Shown(Panel.SLICES, "N")] = Field(
         30, ge=1, description="Flag slices with fewer responses."
     )
+    cluster: Annotated[str | None, Shown(Panel.SLICES, "COLUMN")] = Field(None, description=_CLUSTER)
+
+    @property
+    def cluster_column(self) -> str | None:
+        """Return the column whose values are clusters of dependent responses; null for the requests themselves."""
+        return self.cluster
 
 
 class MonitorOptions(Reading):

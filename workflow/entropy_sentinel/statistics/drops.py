@@ -10,7 +10,8 @@ The evidence for a drop that began in window v compares the windows from v on wi
 reference. It is the ratio of two likelihoods of the difference D of the two estimates: with a drop, whose size has a
 half-normal prior, and without one. D counts as normal. Its variance has two parts:
 
-- the responses: their unit variance divided by their number, on each side;
+- the responses: their unit variance divided by their number, on each side. For clusters of dependent responses, such as
+  answers to one question, the unit variance includes their design effect (`statistics.clustering`);
 - the windows: days may differ by more than chance, for example at weekends. This variance comes from the differences of
   successive windows. A few windows tell little about it, so it has a prior, and D is divided by its standard deviation
   as Student's t would be.

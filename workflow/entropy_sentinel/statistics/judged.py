@@ -28,6 +28,7 @@ from entropy_sentinel.statistics.prediction_powered import (
     binomial_interval,
     effective_labels,
     prediction_powered_mean,
+    squares_between,
 )
 
 # With fewer labels beyond one a slice, the powers cannot be estimated.
@@ -42,11 +43,13 @@ class Verdicts(NamedTuple):
     """A judge's verdicts on m responses of a slice, 0 or 1, with predictions and weights, (m,) each.
 
     Weights are the numbers of responses that each judged one represents; null if all were equally likely.
+    `clusters` are the numbers of clusters of dependent responses; null if all are independent.
     """
 
     verdicts: Numbers
     predicted: Numbers
     weights: Numbers | None
+    clusters: Numbers | None = None
 
 
 class Powers(NamedTuple):
@@ -95,11 +98,12 @@ def judged_mean(
     level: float,
     powers: Powers,
     weights: Numbers | None = None,
+    clusters: Numbers | None = None,
 ) -> LabelledMean:
     """Estimate the accuracy of N responses from n labels and a judge's verdicts on m of them.
 
     `labels`, `verdicts` and `predicted` are those of the n labelled responses that the judge has seen, (n,), with their
-    `weights` and `powers`; `judged` has all m.
+    `weights` and `powers`, and the numbers of their `clusters` if some depend on each other; `judged` has all m.
     """
     y, z, p, everywhere = (
         np.asarray(values, dtype=float) for values in (labels, verdicts, predicted, predicted_on_all)
@@ -107,16 +111,19 @@ def judged_mean(
     n = len(y)
     w = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
     share = w / w.sum()
-    whole = prediction_powered_mean(judged.verdicts, judged.predicted, everywhere, level, judged.weights)
+    whole = prediction_powered_mean(
+        judged.verdicts, judged.predicted, everywhere, level, judged.weights, clusters=judged.clusters
+    )
     verdict, prediction = np.asarray(powers.verdict, dtype=float), np.asarray(powers.prediction, dtype=float)
     corrected = y + verdict * (whole.estimate - z) + prediction * (everywhere.mean() - p)
     mean = float(share @ corrected)
     estimate = float(min(max(mean, 0.0), 1.0))
     unbiased = n / (n - 1) if n > 1 else 1.0
+    k = n if clusters is None else len(np.unique(np.asarray(clusters)))
     # As for `prediction_powered`: labels without any error do not prove that the variance is 0.
     unseen = float(norm.ppf((1 + level) / 2)) ** 2 / 4 / n**2
-    uneven = float(share @ share) * n
-    variance = float(np.sum((share * (corrected - mean)) ** 2)) * unbiased
+    uneven = squares_between(share, clusters) * n
+    variance = squares_between(share * (corrected - mean), clusters) * (k / (k - 1) if k > 1 else 1.0)
     variance += float(share @ verdict) ** 2 * whole.estimate * (1 - whole.estimate) / whole.n_effective
     n_effective = (estimate * (1 - estimate) * unbiased / n + unseen) / (variance + unseen * uneven) * n
     lower, upper = binomial_interval(estimate, float(n_effective), level)

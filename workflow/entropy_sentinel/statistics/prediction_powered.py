@@ -51,12 +51,15 @@ def prediction_powered_mean(
     level: float,
     weights: Numbers | None = None,
     power: float | None = None,
+    clusters: Numbers | None = None,
 ) -> LabelledMean:
     """Estimate the accuracy of N responses of which n are labelled, n at least 1, with an interval of `level`.
 
     `labels` and `predicted_on_labelled` are (n,); `predicted_on_all` is (N,) and includes the labelled responses.
     Predictions are P(correct), calibrated or not. `weights`, (n,), is how many responses each labelled response
     represents, 1 / its probability of being sampled; by default all are equal. `power` replaces the calculated power.
+    `clusters`, (n,), is the number of the cluster of each labelled response: labels of one cluster may depend on each
+    other, so the variance is that between clusters. By default all labels are independent.
 
     Raises ValueError for NaN or infinite numbers, weights of 0 or less, different lengths, a level outside (0, 1).
     """
@@ -68,11 +71,28 @@ def prediction_powered_mean(
     if power is None:
         power = _power(y_off, p_off, share, everywhere)
     estimate = min(max(y_mean + power * (everywhere.mean() - p_mean), 0.0), 1.0)
-    alone = np.sum((u * y_off) ** 2) * _unbiased(n, 1)
-    left = np.sum((u * (y_off - power * p_off)) ** 2) * _unbiased(n, 2) if power else alone
+    k = n if clusters is None else len(np.unique(np.asarray(clusters)))
+    alone = squares_between(u * y_off, clusters) * _unbiased(k, 1)
+    left = squares_between(u * (y_off - power * p_off), clusters) * _unbiased(k, 2) if power else alone
     binomial = n * estimate * (1 - estimate) * _unbiased(n, 1)
-    n_effective = effective_labels(n, len(everywhere), binomial, alone, left, float(share @ u**2), level)
+    uneven = float(share @ (u * _cluster_sums(u, clusters)))
+    n_effective = effective_labels(n, len(everywhere), binomial, alone, left, uneven, level)
     return LabelledMean(float(estimate), *binomial_interval(estimate, n_effective, level), float(power), n_effective)
+
+
+def squares_between(values: np.ndarray, clusters: Numbers | None) -> float:
+    """Return the sum of squares of the clusters' sums of values, (n,); without clusters, of the values."""
+    # Each value times the sum of its cluster.
+    return float(values @ _cluster_sums(values, clusters))
+
+
+def _cluster_sums(values: np.ndarray, clusters: Numbers | None) -> np.ndarray:
+    """Return the sum of values in the cluster of each, (n,)."""
+    if clusters is None:
+        return values
+    _, place = np.unique(np.asarray(clusters), return_inverse=True)
+    sums: np.ndarray = np.bincount(place, values)[place]
+    return sums
 
 
 def effective_labels(
@@ -83,7 +103,8 @@ def effective_labels(
     `binomial`, `alone` and `left` are sums of squares over the n labels: the binomial one at this accuracy, that of the
     weighted labels, and that of the weighted residuals after prediction. Two samplings add variance: of the labelled
     from all responses, which predictions reduce, and of all responses from their source, which they do not. `uneven` is
-    the weighted mean of the weights' squares; 1 for equal weights.
+    the weighted mean of the weights' squares, or with clusters of a weight times the sum of its cluster; 1 for equal
+    weights without clusters.
     """
     known = min(n / n_all, 1.0)
     # Adds quantile^2 labels, half of them correct: labels without any error do not prove that the variance is 0
@@ -92,10 +113,12 @@ def effective_labels(
     return float(n * (binomial + unseen) / ((1 - known) * left + known * alone + unseen * uneven))
 
 
-def labelled_mean(labels: Numbers, level: float, weights: Numbers | None = None) -> LabelledMean:
+def labelled_mean(
+    labels: Numbers, level: float, weights: Numbers | None = None, clusters: Numbers | None = None
+) -> LabelledMean:
     """Return `prediction_powered_mean` from labels, (n,), without predictions: the baseline for predictions."""
     nothing = np.zeros(len(labels))
-    return prediction_powered_mean(labels, nothing, nothing, level, weights, power=0.0)
+    return prediction_powered_mean(labels, nothing, nothing, level, weights, power=0.0, clusters=clusters)
 
 
 def binomial_interval(share: float, n: float, level: float) -> tuple[float, float]:

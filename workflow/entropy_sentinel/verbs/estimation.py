@@ -23,10 +23,11 @@ from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.generation import LOGPROBS
 from entropy_sentinel.frames.printable import counted
 from entropy_sentinel.frames.remote import local
-from entropy_sentinel.frames.response import item_numbers
 from entropy_sentinel.sources.label_table import ASKED
-from entropy_sentinel.sources.logs.reader import QUESTION
+from entropy_sentinel.sources.logs.reader import QUESTION, REQUEST
 from entropy_sentinel.statistics.ambiguity import ambiguous_shares
+from entropy_sentinel.statistics.clustering import intraclass_correlation
+from entropy_sentinel.verbs.clusters import cluster_numbers
 from entropy_sentinel.verbs.domains import FILE, check_kinds, n_domains, other_domains, remedy
 from entropy_sentinel.verbs.inputs import is_table, labels_table, only_value, slice_values, table, with_labels
 from entropy_sentinel.verbs.reading import features_from
@@ -46,6 +47,7 @@ def fit(
     settings: Mapping[str, Any] | None = None,
     domain: str | None = None,
     group: str | None = None,
+    cluster: str | None = None,
     *,
     # The fields of `Limits`, by made.signatures
     usable_error: float = 0.1,
@@ -65,6 +67,9 @@ def fit(
         group: A column whose values are groups of similar domains, such as the benchmark of its subjects. The
             validation then also holds out each whole group. A domain is a value of `domain` within a group, named
             GROUP/DOMAIN, or GROUP if it has no value.
+        cluster: A column whose values are clusters of dependent responses, such as conversations or users: folds keep
+            a cluster together, and a domain's labels count by clusters. By default responses to the same request, or to
+            the same item, are a cluster, and count as one label.
         usable_error: Largest mean error on new domains of a usable estimator (above 0 and below 1).
         far_off: An estimator is not usable if more than 5% of new domains have a larger error (above 0 and below 1).
         confidence: Probability that the verdict `usable` needs, for each of these limits (0.5 or more and below 1).
@@ -89,14 +94,14 @@ def fit(
         raise ConfigError(f"estimator: must be a name such as '{_DEFAULT}', was {type(estimator).__name__}")
     signals = further_signals(estimator)
     limits = Limits.of_arguments(locals())
-    further = [name for name in (domain, group) if name]
+    further = [REQUEST, *[name for name in (domain, group, cluster) if name]]
     if is_table(labels) and ASKED in table(labels, "labels").columns:
         further.append(QUESTION)
     features = features_from(features, signals=signals, further=further)
     if domain is None:
         domain = FILE
         check_kinds(features, "domain", "--domain")
-    for name, column in (("domain", domain), ("group", group or domain)):
+    for name, column in (("domain", domain), ("group", group or domain), ("cluster", cluster or domain)):
         if not isinstance(column, str):
             raise InputError(f"{name}: must be the name of a column, was {column!r}"[:200])
         slice_values(features, column, name)
@@ -109,6 +114,8 @@ def fit(
     rows = rows.filter(pl.col("label").is_not_null(), pl.col("reason").is_null())
     if rows.is_empty():
         raise InputError(f"labels: no response has features and a label; {_why_unlabelled(features, labels)}")
+    clusters = cluster_numbers(rows, cluster)
+    rows = rows.drop(REQUEST, strict=False)
     model = only_value(rows, "model")
     logprobs = {name: only_value(rows, name) for name in LOGPROBS if name in rows.columns}
     domains, groups = _domains(rows, domain, group)
@@ -116,7 +123,9 @@ def fit(
     how = _training_settings(settings or {})
     needed = rows.select(*FEATURES, *signals)
     words = rows.select(pl.col(name).cast(dtype) for name, dtype in SCHEMA.items()) if COLUMN in rows.columns else None
-    training = TrainingRows(needed, rows["label"].to_numpy(), how, domains, item_numbers(rows), groups, words)
+    training = TrainingRows(needed, rows["label"].to_numpy(), how, domains, clusters, groups, words)
+    if cluster is not None:
+        training.similarity = intraclass_correlation(training.y, training.domains, training.items)
     fitted = fit_estimators(training, [estimator])[estimator]
     if isinstance(fitted, FitFailure):
         raise InputError(f"estimator '{estimator}' cannot be fitted: {fitted.reason}")

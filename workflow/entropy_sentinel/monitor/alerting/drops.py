@@ -71,11 +71,13 @@ def slice_drops(estimator: Estimator, merged: MergedSums, settings: MonitorOptio
     sums = merged.looks.sums
     looks = merged.looks.rows.with_columns(place=pl.int_range(pl.len()), n=pl.Series(sums.n_estimated))
     looks = looks.filter(pl.col("n") > 0, pl.col("window") >= settings.period.start).sort("slice", "window")
+    moments = merged.clusters.of_grains(merged.looks.rows.select("slice", grain="window"))
     drops: list[SliceDrop] = []
     for (number,), rows in looks.group_by("slice", maintain_order=True):
         windows = in_zone(rows["window"], settings.zone).to_list()
         n_reference = int((rows["window"] < settings.period.end).sum())
-        series = _series(estimator, sums.rows(rows["place"].to_numpy()), n_reference)
+        effects = moments.rows(rows["place"].to_numpy()).cumulative().robust_effect
+        series = _series(estimator, sums.rows(rows["place"].to_numpy()), n_reference, effects)
         for drop in drops_of(series, rule):
             # The window that confirms the drop.
             told = drop.told + settings.confirm - 1
@@ -85,7 +87,9 @@ def slice_drops(estimator: Estimator, merged: MergedSums, settings: MonitorOptio
     return drops
 
 
-def _series(estimator: Estimator, sums: Sums, n_reference: int) -> Series:
+def _series(estimator: Estimator, sums: Sums, n_reference: int, effects: np.ndarray) -> Series:
+    """Return the series of a slice; `effects` are the design effects that the windows up to each one tell, (w,)."""
+
     def accuracies_of(means: np.ndarray) -> np.ndarray:
         return estimator.accuracies_of(means if means.shape[1] > 1 else means[:, 0])
 
@@ -93,7 +97,8 @@ def _series(estimator: Estimator, sums: Sums, n_reference: int) -> Series:
     products = np.zeros((len(n), k, k))
     for place, (i, j) in enumerate(pairs(k)):
         products[:, i, j] = products[:, j, i] = sums.products[:, place]
-    return Series(n, sums.values, unit_variances(n, sums.values, products, accuracies_of), n_reference, accuracies_of)
+    variance = effects * unit_variances(n, sums.values, products, accuracies_of)
+    return Series(n, sums.values, variance, n_reference, accuracies_of)
 
 
 def _in_time(number: int, drop: Drop, told: int, series: Series, windows: Sequence[datetime]) -> SliceDrop:

@@ -9,7 +9,8 @@ S (1 / n1 + 1 / n0), and the change is
     T(d) = f(m + n0 / N d) - f(m - n1 / N d)
 
 The two-sided p is the probability that T(d) is at least as far from 0 as the observed change. S follows from sums of
-values and of products of two values, so responses need not be kept.
+values and of products of two values, so responses need not be kept. If responses come in clusters, such as answers to
+one question, the two parts of the covariance are multiplied by their design effects (`statistics.clustering`).
 
 T is linear in d for one value and for a mean of several. Then T is normal too, and for values of 0 and 1 this is the
 "N - 1" chi-squared test of two shares (Campbell 2007). For a median, T is not linear: the member in the middle changes
@@ -41,14 +42,16 @@ _NOTHING = 1e-12
 # Accuracies (n,) of slices from their mean values, (n, k); and a set of responses: n, sums (k,), sums of products.
 Accuracies = Callable[[np.ndarray], np.ndarray]
 Side = tuple[int, np.ndarray, np.ndarray]
+# The design effects of both sides (`statistics.clustering`).
+Effects = tuple[float, float]
 
 
-def p_of_change(accuracies_of: Accuracies, now: Side, then: Side) -> float:
-    """Return the two-sided p of the difference between the estimates of two sets of responses."""
+def p_of_change(accuracies_of: Accuracies, now: Side, then: Side, effects: Effects = (1.0, 1.0)) -> float:
+    """Return the two-sided p of the difference between the estimates of two sets of responses, with their `effects`."""
     (n1, sums1, products1), (n0, sums0, products0) = now, then
     n, mean = n1 + n0, (sums1 + sums0) / (n1 + n0)
     seen = float(np.abs(np.subtract(*accuracies_of(np.array([sums1 / n1, sums0 / n0])))))
-    root = _root(covariance(sums1 + sums0, products1 + products0, n)) * np.sqrt(1 / n1 + 1 / n0)
+    root = _root(covariance(sums1 + sums0, products1 + products0, n)) * np.sqrt(effects[0] / n1 + effects[1] / n0)
     if seen <= _NOTHING or np.abs(root).max() <= _NOTHING:
         return 1.0
 

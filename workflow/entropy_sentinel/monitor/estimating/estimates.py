@@ -16,6 +16,7 @@ from entropy_sentinel.monitor.settings import Reference
 from entropy_sentinel.monitor.summing.merging import ONLY_TESTED, MergedSums, RecentWindows
 from entropy_sentinel.monitor.summing.sums import Sums
 from entropy_sentinel.statistics.ambiguity import ambiguous_share
+from entropy_sentinel.statistics.clustering import ClusterMoments
 from entropy_sentinel.statistics.intervals import ASSUMED, PREDICTIVE, SAME_MODEL_WIDENING, Residuals
 
 # The percentiles of numbers.
@@ -32,12 +33,15 @@ class Estimates:
         min_responses: int,
         taken: Mapping[str, int],
         numbers: Sequence[str] = (),
+        has_cluster_column: bool = False,
     ) -> None:
         """Set the `level` of the intervals; slices with fewer than `min_responses` responses are flagged.
 
         `taken` counts the responses that do not match the estimator, by kind: its validation does not apply to their
-        slices. `numbers` are the columns whose quantiles the rows have.
+        slices. `numbers` are the columns whose quantiles the rows have. Without a cluster column, the clusters are
+        repeated questions, whose answers count as right or wrong together.
         """
+        self._has_cluster_column = has_cluster_column
         self._numbers = numbers
         self._estimator, self._level, self._few = saved.estimator, level, min_responses
         validation, n_domains = saved.validation, len(str(saved.about.get("group", "")).split("+"))
@@ -57,8 +61,10 @@ class Estimates:
     ) -> pl.DataFrame:
         """Return one row per slice, sorted by rank; `change` is from the reference to the responses after it."""
         notes = notes_of_slices(merged, recent, self._few)
-        frame = pl.concat([merged.slices, self._rows(merged.total, notes)], how="horizontal")
-        frame = self._with_change(frame, merged.since, merged.before)
+        moments = merged.clusters.of_rows(pl.DataFrame({"slice": range(len(merged.slices))}))
+        frame = pl.concat([merged.slices, self._rows(merged.total, moments, notes)], how="horizontal")
+        effects = merged.since_clusters.robust_effect, merged.before_clusters.robust_effect
+        frame = self._with_change(frame, merged.since, merged.before, effects)
         more = None if labelled is None else labelled.of_slices(self._level)
         return ranked(self._labelled(frame, more, merged.total))
 
@@ -76,20 +82,25 @@ class Estimates:
         `window`); `sums` (n,) are the sums of these rows.
         """
         slice_ = rows["slice"].to_numpy()
-        numbers = self._rows(sums, notes_of(merged, slice_))
+        moments = merged.clusters.of_rows(rows)
+        numbers = self._rows(sums, moments, notes_of(merged, slice_))
         frame = pl.concat([merged.slices[slice_], rows.drop("slice"), numbers], how="horizontal")
         later = np.zeros(len(frame), dtype=bool)
         if reference is not None:
             later = (frame["window_from"] >= reference.end).fill_null(False).to_numpy()
-        frame = self._with_change(frame, sums, merged.before.rows(slice_), later)
+        effects = moments.robust_effect, merged.before_clusters.rows(slice_).robust_effect
+        frame = self._with_change(frame, sums, merged.before.rows(slice_), effects, later)
         more = None if labelled is None else labelled.of_windows(rows, self._level)
         frame = self._labelled(frame, more, sums)
         if ONLY_TESTED in frame.columns:
             frame = frame.filter(~pl.col(ONLY_TESTED)).drop(ONLY_TESTED)
         return ranked(frame, "window")
 
-    def _rows(self, sums: Sums, notes: list[dict[str, str]]) -> pl.DataFrame:
+    def _rows(self, sums: Sums, moments: ClusterMoments, notes: list[dict[str, str]]) -> pl.DataFrame:
         n, accuracy = sums.n_estimated, self._accuracy(sums)
+        # Estimates of repeated questions differ less than their answers: these are right or wrong together.
+        effect = moments.robust_effect if self._has_cluster_column else moments.counts_effect
+        n_effective = n / effect
         unfamiliar = self._flags.unfamiliar(sums)
         unlike = np.array([why is not None for why in unfamiliar], dtype=bool)
         # Which errors the interval of each slice rests on.
@@ -98,7 +109,7 @@ class Estimates:
         basis = np.full(len(n), "", dtype=object)
         for number, residuals in enumerate((self._residuals, self._unvalidated, self._unfamiliar)):
             here = which == number
-            intervals = residuals.intervals(accuracy, n, self._level)
+            intervals = residuals.intervals(accuracy, n_effective, self._level)
             lower[here], upper[here] = intervals.lower[here], intervals.upper[here]
             worth[here] = residuals.worth(accuracy)[here]
             basis[here] = intervals.basis
@@ -107,12 +118,13 @@ class Estimates:
         upper[same] = np.minimum(accuracy + SAME_MODEL_WIDENING * (upper - accuracy), 1)[same]
         worth[same] /= SAME_MODEL_WIDENING**2
         basis[same & (basis == PREDICTIVE)] = ASSUMED
-        conformal = self._residuals.conformal(accuracy, n, self._level)
+        conformal = self._residuals.conformal(accuracy, n_effective, self._level)
         ambiguous = [ambiguous_share(*counts) for counts in sums.of_questions]
         frame = pl.DataFrame(
             {
                 **{name: sums.column(statistic) for name, statistic in STATISTICS.items()},
                 "n_excluded": sums.n_responses - n,
+                "n_effective": n_effective,
                 "ambiguous_lower": [interval.lower for interval in ambiguous],
                 "ambiguous_upper": [interval.upper for interval in ambiguous],
                 "estimated_accuracy": accuracy,
@@ -161,8 +173,18 @@ class Estimates:
         """Return the accuracies, (n,), of mean values, (n, k)."""
         return self._estimator.accuracies_of(means if means.shape[1] > 1 else means[:, 0])
 
-    def _with_change(self, frame: pl.DataFrame, now: Sums, then: Sums, which: np.ndarray | None = None) -> pl.DataFrame:
-        """Add `change`; its p, null if a side has too few responses; and its q over all slices (of the window)."""
+    def _with_change(
+        self,
+        frame: pl.DataFrame,
+        now: Sums,
+        then: Sums,
+        effects: tuple[np.ndarray, np.ndarray],
+        which: np.ndarray | None = None,
+    ) -> pl.DataFrame:
+        """Add `change`; its p, null if a side has too few responses; and its q over all slices (of the window).
+
+        `effects` are the design effects of both sides, (n,) each.
+        """
         n_now, n_then = now.n_estimated, then.n_estimated
         smaller = np.minimum(n_now, n_then)
         compared = (smaller > 0) & (True if which is None else which)
@@ -171,7 +193,8 @@ class Estimates:
         for row in np.flatnonzero(compared & (smaller >= max(self._few, 2))):
             after = n_now[row], now.values[row], now.products[row]
             before = n_then[row], then.values[row], then.products[row]
-            p[row] = p_of_change(self._accuracies_of, after, before)
+            of_row = float(effects[0][row]), float(effects[1][row])
+            p[row] = p_of_change(self._accuracies_of, after, before, of_row)
         windows = np.zeros(len(frame)) if which is None else frame["window"].rank("dense").fill_null(0).to_numpy()
         q = np.full(len(frame), np.nan)
         for window in np.unique(windows):

@@ -11,6 +11,7 @@ import polars as pl
 from entropy_sentinel.features.catalogue import FEATURE_FRAME
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.monitor.reading.clusters import CLUSTER
 from entropy_sentinel.monitor.reading.problems import Problems
 from entropy_sentinel.monitor.reading.times import starts
 from entropy_sentinel.monitor.reading.zones import DTYPE
@@ -64,11 +65,13 @@ def improved(
     predicted_on_all: Numbers,
     weights: Sequence[float] | None = None,
     level: float = 0.9,
+    clusters: Numbers | None = None,
 ) -> ImprovedAccuracy | None:
     """Estimate a slice's accuracy from labels of some responses and predictions for all; None without labels.
 
     `labels`, `predicted_on_labelled` and `weights` are (n,), `predicted_on_all` is (N,) and includes these n;
     predictions are in [0, 1]. Without weights, or if all are null, all responses were equally likely to be labelled.
+    `clusters`, (n,), are the numbers of clusters of dependent responses; by default all are independent.
 
     Raises InputError if only some labels have a weight.
     """
@@ -84,7 +87,9 @@ def improved(
                 f"weight: must be set for all labelled responses of a slice, but {np.isnan(w).sum()} have none"
             )
         w = None
-    return ImprovedAccuracy(len(y), labelled_mean(y, level, w), prediction_powered_mean(y, p, everywhere, level, w))
+    of = None if clusters is None else np.asarray(clusters)[known]
+    better = prediction_powered_mean(y, p, everywhere, level, w, clusters=of)
+    return ImprovedAccuracy(len(y), labelled_mean(y, level, w, of), better)
 
 
 class LabelledResponses:
@@ -113,7 +118,7 @@ class LabelledResponses:
         joined = [self._numbered(part.join(labels, on=key), window) for part in state.all_responses()]
         self._labelled = pl.concat(joined) if joined else pl.DataFrame()
         slices = self._labelled["slice"].unique().to_list() if len(self._labelled) else []
-        columns = ["slice", "window", "p"]
+        columns = ["slice", "window", "p", CLUSTER]
         if judged is not None:
             columns += [VERDICT, VERDICT_WEIGHT]
             verdicts, own = _checked(judged, "judged")
@@ -250,7 +255,14 @@ def _row(
     weights = labelled[WEIGHT]
     n_judged = everywhere[VERDICT].count() if VERDICT in everywhere.columns else 0
     newest = labelled.select(pl.col("window").max()).item()
-    accuracies = improved(labelled["label"].to_list(), labelled["p"], everywhere["p"], weights.to_list(), level)
+    accuracies = improved(
+        labelled["label"].to_list(),
+        labelled["p"],
+        everywhere["p"],
+        weights.to_list(),
+        level,
+        _cluster_numbers(labelled),
+    )
     if accuracies is None:
         return _UNLABELLED
     better = accuracies.improved
@@ -273,10 +285,24 @@ def _with_judge(labelled: pl.DataFrame, everywhere: pl.DataFrame, level: float) 
         both[VERDICT].cast(pl.Float64),
         both["p"],
         Verdicts(
-            judged[VERDICT].cast(pl.Float64), judged["p"], None if verdict_weights.has_nulls() else verdict_weights
+            judged[VERDICT].cast(pl.Float64),
+            judged["p"],
+            None if verdict_weights.has_nulls() else verdict_weights,
+            _cluster_numbers(judged),
         ),
         everywhere["p"],
         level,
         Powers(both["power_verdict"], both["power_prediction"]),
         None if weights.has_nulls() else weights,
+        _cluster_numbers(both),
     )
+
+
+def _cluster_numbers(responses: pl.DataFrame) -> np.ndarray | None:
+    """Return the number of the cluster of each response, (n,); null if no two are in the same."""
+    known = responses[CLUSTER].drop_nulls()
+    if known.n_unique() == len(known):
+        return None
+    own = -1 - pl.int_range(pl.len(), dtype=pl.Int64)
+    numbers = pl.col(CLUSTER).rank("dense").cast(pl.Int64)
+    return responses.select(pl.when(pl.col(CLUSTER).is_null()).then(own).otherwise(numbers)).to_series().to_numpy()

@@ -58,7 +58,7 @@ def _use(row: Row, residuals: Residuals | None, level: float) -> list[Any]:
     if residuals is None or row["estimated_accuracy"] is None:
         return [*labels, _why_wider(row)]
     estimate = row["estimated_accuracy"]
-    [variance] = sampling_variance([estimate], [row["n_estimated"]])
+    [variance] = sampling_variance([estimate], [row["n_effective"]])
     labels_alone = row["improved_accuracy"], row["labels_worth"]
     both = combined(residuals.spread, estimate, float(variance), *labels_alone, level)
     if both.contradicts:

@@ -21,6 +21,7 @@ from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.frames.signals import with_reasons
 from entropy_sentinel.frames.urls import url_of
 from entropy_sentinel.monitor.catalogue import MADE, made_of
+from entropy_sentinel.monitor.reading.clusters import CLUSTER, hash_texts, item_texts
 from entropy_sentinel.monitor.reading.exclusions import ExclusionCounter, count_exclusions, count_left_out
 from entropy_sentinel.monitor.reading.identity import NUMBERS, OtherFiles, SeenFiles, hash_ids
 from entropy_sentinel.monitor.reading.problems import Problems, TrainingDataFilter
@@ -29,7 +30,7 @@ from entropy_sentinel.monitor.reading.zones import DTYPE
 from entropy_sentinel.monitor.settings import MODEL, TIME, Slicing
 from entropy_sentinel.sources.logs.models import SameModels, bare, without_provider
 from entropy_sentinel.sources.logs.numbers import TIME_ALIASES, UNNAMED
-from entropy_sentinel.sources.logs.reader import QUESTION
+from entropy_sentinel.sources.logs.reader import QUESTION, REQUEST
 from entropy_sentinel.sources.logs.reading import Logs
 from entropy_sentinel.sources.logs.selection import PLACE, ResponseSelection, as_text, first_of
 from entropy_sentinel.sources.logs.settings import FormatOptions
@@ -279,7 +280,7 @@ class Inputs:
     def _logs(self, path: str) -> Iterator[pl.DataFrame]:
         # The comparison of responses in two files also uses their times.
         more = [self._time] if self._others is not None else []
-        question = self._texts[:1]
+        question = (REQUEST, *self._texts[:1]) if self._reading.cluster_column is None else self._texts[:1]
         logs = opened_log(path, self._reading, self._problems.strict, [*more, *self._signals, *_OF_LOGS, *question])
         self._observed(logs.selection)
         try:
@@ -344,11 +345,12 @@ class Inputs:
         measures = [f"{NUMBER}{name}" for name in self._reading.numbers]
         for name, measure in zip(self._reading.numbers, measures, strict=True):
             frame = frame.with_columns(self._column(batch, name).cast(pl.Float64, strict=False).alias(measure))
+        frame = frame.with_columns(self._clusters(batch))
         self.excluding.count(frame)
         self.exclusions.add(count_exclusions(frame, keys))
         hashes = [] if self._others is None else NUMBERS
         columns = dict.fromkeys((*FEATURES, *self._signals, *RESPONSE, *made_of(), *buckets.SCHEMA))
-        return frame.select(*columns, *MADE, "grain", *hashes, *keys, *measures, *self._texts)
+        return frame.select(*columns, *MADE, "grain", CLUSTER, *hashes, *keys, *measures, *self._texts)
 
     def _column(self, batch: pl.DataFrame, name: str) -> pl.Series:
         """Return a column of the log; null if the frame lacks it."""
@@ -356,6 +358,13 @@ class Inputs:
         if column.null_count() < len(column):
             self.seen.add(name)
         return column
+
+    def _clusters(self, batch: pl.DataFrame) -> pl.Series:
+        """Return the cluster of each row, null if it is its own: by the column, or else by the request or the item."""
+        if (name := self._reading.cluster_column) is not None:
+            return hash_texts(as_text(self._column(batch, name)))
+        texts = as_text(first_of(batch, [REQUEST, QUESTION])).fill_null(item_texts(batch))
+        return hash_texts(texts)
 
     def _grain(self, batch: pl.DataFrame, clock: Clock | None) -> pl.Series:
         """Return the smallest window of each row, null without a time."""

@@ -15,13 +15,15 @@ from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.training import one_thread
 from entropy_sentinel.frames.errors import EntropySentinelError
 from entropy_sentinel.monitor.catalogue import STATISTICS
+from entropy_sentinel.monitor.reading.clusters import CLUSTER
 from entropy_sentinel.monitor.reading.exclusions import Mismatch
 from entropy_sentinel.monitor.reading.identity import NUMBERS, content
-from entropy_sentinel.monitor.reading.inputs import Inputs, Source, check_columns
+from entropy_sentinel.monitor.reading.inputs import Inputs, Source, check_columns, columns_of
 from entropy_sentinel.monitor.reading.problems import Problems, nothing_fits
 from entropy_sentinel.monitor.settings import Reading
+from entropy_sentinel.monitor.summing.cluster_sums import ClusterAccumulator
 from entropy_sentinel.monitor.summing.file_sums import FileSums
-from entropy_sentinel.monitor.summing.state import EXCLUSIONS, HASHES, RESPONSES, SUMS, State
+from entropy_sentinel.monitor.summing.state import CLUSTERS, EXCLUSIONS, HASHES, RESPONSES, SUMS, State
 from entropy_sentinel.monitor.summing.state_file import is_state, on_disk
 from entropy_sentinel.monitor.summing.sums import Accumulator, responses, sums_of, support_of
 from entropy_sentinel.sources.logs.models import SameModels
@@ -133,6 +135,13 @@ class Collector:
                 problems.note(_NOT_KNOWN.format(name), paths)
         return problems
 
+    def columns(self) -> list[str]:
+        """Return the columns of the first source that can define slices; none if nothing was read now."""
+        if not self.read:
+            return []
+        first = self._sources[0]
+        return [] if not isinstance(first, pl.DataFrame) and is_state(first) else columns_of([first])
+
     def check(self) -> None:
         """Call `check_use`; if it raises an error, remove the files that this run has added."""
         try:
@@ -194,7 +203,7 @@ class Collector:
             self._state.remember(name, look, digests.key)
 
     def _read(self, source: str | pl.DataFrame, about: FileSums, look: list[int] | None = None) -> None:
-        problems, sums = Problems(self._reading.strict), Accumulator()
+        problems, sums, clusters = Problems(self._reading.strict), Accumulator(), ClusterAccumulator()
         others = self._state.others(about) if self._compare else None
         watched = self._watched_models
         inputs = Inputs(self._saved.about, self._reading, problems, others, watched_models=watched)
@@ -206,10 +215,16 @@ class Collector:
                     writer.add_frame(HASHES, frame.select(*NUMBERS))
                 if self._keep_responses:
                     writer.add_frame(RESPONSES, responses(frame, self._saved.estimator))
-                if full := sums.add_frame(sums_of(frame, self._saved.estimator, self._support, self._familiarity)):
+                of_frame = sums_of(frame, self._saved.estimator, self._support, self._familiarity)
+                if full := sums.add_frame(of_frame.slices):
                     writer.add_frame(SUMS, full.frame())
+                if (full_clusters := clusters.add_frame(of_frame.clusters)) is not None:
+                    writer.add_frame(CLUSTERS, full_clusters)
+                about.n_clustered = (about.n_clustered or 0) + frame[CLUSTER].count()
             if rest := sums.rest():
                 writer.add_frame(SUMS, rest.frame())
+            if (rest_of_clusters := clusters.rest()) is not None:
+                writer.add_frame(CLUSTERS, rest_of_clusters)
             if look is not None and on_disk(str(source)) != look:
                 raise _FileChanged
             about.seen = sorted(inputs.seen)
@@ -224,6 +239,7 @@ class Collector:
                     writer.discard()
                     about.n_responses, about.mismatches, about.taken = 0, [], {}
                     about.other_models, about.same_models = [], {}
+                    about.n_clustered = 0
             about.problems = problems.as_dict()
         self._count_read(about)
 

@@ -14,6 +14,9 @@ from entropy_sentinel.monitor.reading.identity import Span
 from entropy_sentinel.sources.logs.models import SameModels
 from entropy_sentinel.sources.logs.selection import LeftOut
 
+# What a file lacks that was read before clusters were recorded.
+REPEATS = "repeated questions"
+
 
 @dataclass
 class FileSums:
@@ -26,7 +29,8 @@ class FileSums:
     responses whose model counts as the estimator's, by its name in the log. `of_part` means that the file comes from
     another state. `checksums` are the checksums of its frames, by part; `statistics` are the versions of its
     statistics. `span` are the first and the last smallest window of its responses, and whether some have none; null if
-    an earlier version wrote the file.
+    an earlier version wrote the file. `n_clustered` is the number of its responses with a known cluster, such as their
+    request; null likewise.
     """
 
     __pydantic_config__ = ConfigDict(strict=True, extra="forbid")
@@ -47,6 +51,7 @@ class FileSums:
     checksums: dict[str, str] = field(default_factory=dict)
     statistics: dict[str, int] = field(default_factory=lambda: dict(VERSIONS))
     span: list[Any] | None = None
+    n_clustered: int | None = None
 
     @property
     def times(self) -> Span:
@@ -78,6 +83,11 @@ class FileSums:
         """Return the models of the file that would be estimated, or not, if it was read with these names."""
         now = [model for model in self.other_models if names.old_name(model) is not None]
         return now + [model for model in self.same_models if names.old_name(model) is None]
+
+    @property
+    def unrecorded(self) -> list[str]:
+        """Return what an earlier version did not record: statistics, and which responses have the same request."""
+        return self.unknown + ([REPEATS] if self.n_clustered is None else [])
 
 
 _FILE_SUMS = TypeAdapter(FileSums)

@@ -19,8 +19,10 @@ from entropy_sentinel.monitor.reading.inputs import BY
 from entropy_sentinel.monitor.reading.times import start_after, starts
 from entropy_sentinel.monitor.reading.zones import DTYPE
 from entropy_sentinel.monitor.settings import WINDOWS, MonitorOptions, Reference
+from entropy_sentinel.monitor.summing.cluster_sums import SliceClusters
 from entropy_sentinel.monitor.summing.state import State
 from entropy_sentinel.monitor.summing.sums import HELD, Sums, places
+from entropy_sentinel.statistics.clustering import ClusterMoments
 
 # The slice that pools all small slices, and the label of a missing value in metrics. If a log contains one of these
 # texts as a value, it is shown in quotes.
@@ -51,8 +53,9 @@ class MergedSums:
 
     `slices` (n,) has the slice columns. `total`, `before` (in the reference) and `since` (after the reference) are
     sums, (n,); `windows` has the sums by window, if requested, and `looks` those by the smallest window, with a
-    reference, but without histograms and words. OTHERS pools `n_pooled` slices; `kept` has the keys of
-    all other slices. `traffic` has the number of responses `n` of each window (day without windows; null without
+    reference, but without histograms and words. `clusters` are the clusters of slices, and `before_clusters` and
+    `since_clusters` their moments in and after the reference, (n,). OTHERS pools `n_pooled` slices; `kept` has the keys
+    of all other slices. `traffic` has the number of responses `n` of each window (day without windows; null without
     times) and, for each slice column, the number without a value, `missing.COLUMN`.
     """
 
@@ -62,6 +65,9 @@ class MergedSums:
     since: Sums
     windows: Windows | None
     looks: Windows | None
+    clusters: SliceClusters
+    before_clusters: ClusterMoments
+    since_clusters: ClusterMoments
     n_pooled: int
     kept: pl.DataFrame
     traffic: pl.DataFrame
@@ -113,6 +119,7 @@ def merge(
             looks.add_sums(rows.select("slice", window="grain"), part.sums.light())
         if window is not None:
             by_window.add_sums(rows.select("slice", window=starts(pl.col("grain"), window)), part.sums)
+    clusters = SliceClusters(((_slices_of(part, kept), part) for part in state.all_clusters()), window)
     return MergedSums(
         slices=slices,
         total=sums["total"],
@@ -120,10 +127,23 @@ def merge(
         since=sums["since"],
         windows=by_window.windows,
         looks=looks.windows,
+        clusters=clusters,
+        before_clusters=_moments_within(clusters, len(slices), reference, before=True),
+        since_clusters=_moments_within(clusters, len(slices), reference, before=False),
         n_pooled=n_pooled,
         kept=kept,
         traffic=traffic,
     )
+
+
+def _moments_within(
+    clusters: SliceClusters, n_slices: int, reference: Reference | None, before: bool
+) -> ClusterMoments:
+    """Return the moments of each slice's clusters in the reference (`before`), or after it; without one, zeros."""
+    if reference is None:
+        return ClusterMoments.zeros(n_slices)
+    period = (reference.start, reference.end) if before else (reference.end, None)
+    return clusters.within(*period).of_rows(pl.DataFrame({"slice": range(n_slices)}))
 
 
 def _named(kept: pl.DataFrame, pooled: bool) -> pl.DataFrame:
@@ -164,7 +184,7 @@ def _sizes(state: State, columns: Sequence[str], window: str | None) -> tuple[pl
             name: pl.when(pl.col(column).fill_null("").str.strip_chars() == "").then("n").otherwise(0)
             for name, column in names.items()
         }
-        traffic.add_rows(keys.select("n", window=starts(pl.col("grain"), window or "day"), **missing))
+        traffic.add_rows(keys.select(starts(pl.col("grain"), window or "day").alias("window"), "n", **missing))
     slices, windows = sizes.rows(), traffic.rows()
     if len(slices):
         slices = slices.sort("n", *columns, descending=[True, *[False] * len(columns)], nulls_last=True)

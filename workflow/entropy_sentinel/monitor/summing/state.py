@@ -1,8 +1,9 @@
 """A state: the sums of every file that was read, so that a later run reads only new files.
 
-The frames of a file have four parts: SUMS by slice and smallest window; RESPONSES, with ids and predictions to match
-with later labels; HASHES to recognise the responses in other files (`identity`); and EXCLUSIONS, the counts of
-responses without an estimate (`exclusions`), which files of earlier versions lack. A row with an empty key describes
+The frames of a file have five parts: SUMS by slice and smallest window; CLUSTERS, the sums of clusters within these
+(`cluster_sums`); RESPONSES, with ids and predictions to match with later labels; HASHES to recognise the responses in
+other files (`identity`); and EXCLUSIONS, the counts of responses without an estimate (`exclusions`). Files of earlier
+versions lack CLUSTERS and EXCLUSIONS. A row with an empty key describes
 the state: the estimator's checksum, and how responses were read. `state_file` has the tables.
 
 The key of a file is the SHA-256 of its unpacked content, so a file that was moved, copied or packed is recognised. If
@@ -29,6 +30,7 @@ from entropy_sentinel.monitor.summing.file_sums import FileSums, file_sums_of, s
 from entropy_sentinel.monitor.summing.state_file import PROGRESS, StateFile, Writer, opened
 from entropy_sentinel.monitor.summing.state_form import (
     check_state,
+    checked_clusters,
     checked_exclusions,
     checked_hashes,
     checked_responses,
@@ -37,7 +39,8 @@ from entropy_sentinel.monitor.summing.state_form import (
 )
 from entropy_sentinel.monitor.summing.sums import Partial
 
-SUMS, RESPONSES, HASHES, EXCLUSIONS = "sums", "responses", "numbers", "exclusions"
+SUMS, RESPONSES, HASHES = "sums", "responses", "numbers"
+CLUSTERS, EXCLUSIONS = "clusters", "exclusions"
 # The key of the row about the state itself.
 _STATE = ""
 
@@ -106,8 +109,8 @@ class State:
         return next((about for about in self.files.values() if key in about.replaces), None)
 
     def lacking(self, key: str) -> list[str]:
-        """Return the unknown statistics of the file with this key."""
-        return self.files[key].unknown if key in self.files else []
+        """Return what is unknown of the file with this key, such as statistics."""
+        return self.files[key].unrecorded if key in self.files else []
 
     def remember(self, path: str, look: list[int], key: str) -> None:
         """Record the key, size and time (`look`) of the file at a path."""
@@ -148,7 +151,7 @@ class State:
 
     def _take_over(self, about: FileSums, part: "State") -> None:
         """Add a file of another state unless this state already has its responses."""
-        if self.lacking(about.key) and not about.unknown:
+        if self.lacking(about.key) and not about.unrecorded:
             self.forget(about.key)
         new, others = part.numbers(about.key), self.others(about)
         others.count(new, part.span(about.key))
@@ -157,16 +160,16 @@ class State:
         if others.any_same:
             about.replaces = sorted({*about.replaces, *self.overlap.within(new)})
         about.of_part = True
-        sums, responses, exclusions = part.sums(about.key), part.responses(about.key), part.exclusions(about.key)
+        readers = {RESPONSES: part.responses, CLUSTERS: part.clusters, EXCLUSIONS: part.exclusions}
+        sums, further = part.sums(about.key), {name: read(about.key) for name, read in readers.items()}
         about.statistics = {name: version for name, version in about.statistics.items() if name in STATISTICS}
         with self.writing(about) as writer:
             for partial in sums:
                 writer.add_frame(SUMS, partial.frame())
-            for frame in responses:
-                writer.add_frame(RESPONSES, frame)
             writer.add_frame(HASHES, new)
-            for frame in exclusions:
-                writer.add_frame(EXCLUSIONS, frame)
+            for name, frames in further.items():
+                for frame in frames:
+                    writer.add_frame(name, frame)
 
     def others(self, about: FileSums) -> OtherFiles:
         """Return the responses of all files except the files that this file replaces."""
@@ -185,8 +188,17 @@ class State:
             yield Partial.of(sums, known)
 
     def responses(self, key: str) -> Iterator[pl.DataFrame]:
-        """Return the estimated responses of a file: RESPONSE, `by.COLUMN`, `grain` and the prediction `p`."""
+        """Return the estimated responses of a file: RESPONSE, `by.COLUMN`, `grain`, CLUSTER, the prediction `p`."""
         return self._checked_frames(key, RESPONSES, checked_responses)
+
+    def clusters(self, key: str) -> Iterator[pl.DataFrame]:
+        """Return the sums of the clusters of a file (`cluster_sums`)."""
+        return self._checked_frames(key, CLUSTERS, checked_clusters)
+
+    def all_clusters(self) -> Iterator[pl.DataFrame]:
+        """Yield the sums of the clusters of all files."""
+        for key in self.files:
+            yield from self.clusters(key)
 
     def exclusions(self, key: str) -> Iterator[pl.DataFrame]:
         """Return the exclusions of a file, with the slice columns and the columns `exclusions.SCHEMA`."""

@@ -11,10 +11,12 @@ import polars as pl
 
 from entropy_sentinel.frames.response import RESPONSE_COLUMNS
 from entropy_sentinel.monitor.catalogue import LISTS, STATISTICS
+from entropy_sentinel.monitor.reading.clusters import CLUSTER
 from entropy_sentinel.monitor.reading.exclusions import SCHEMA
 from entropy_sentinel.monitor.reading.identity import NUMBERS
 from entropy_sentinel.monitor.reading.inputs import BY
 from entropy_sentinel.monitor.reading.zones import DTYPE
+from entropy_sentinel.monitor.summing.cluster_sums import CLUSTER_COLUMNS
 
 # Larger sums than any log has, whose squares are numbers.
 _MOST = 1e100
@@ -43,9 +45,11 @@ def checked_sums(
 
 
 def checked_responses(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """Return a frame of responses: their ids, slice columns, window and prediction."""
-    columns = {**_RESPONSES, **_keys(by), "p": pl.Float64}
-    checked = _checked_columns(frame, columns, nullable=("model", "benchmark", "item_id"))
+    """Return a frame of responses: their ids, slice columns, window, cluster and prediction."""
+    if CLUSTER not in frame.columns:  # written by an earlier version
+        frame = frame.with_columns(pl.lit(None, pl.UInt64).alias(CLUSTER))
+    columns = {**_RESPONSES, **_keys(by), CLUSTER: pl.UInt64, "p": pl.Float64}
+    checked = _checked_columns(frame, columns, nullable=("model", "benchmark", "item_id", CLUSTER))
     _check_between(frame["p"], 0, 1)
     return checked
 
@@ -54,6 +58,15 @@ def checked_exclusions(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """Return a frame of exclusions, with their slice columns."""
     checked = _checked_columns(frame, {**_keys(by), **SCHEMA}, nullable=("subject", "hash"))
     _check_between(frame["n"], 0, 2**53)
+    return checked
+
+
+def checked_clusters(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """Return a frame of the sums of clusters, with their slice columns and window."""
+    checked = _checked_columns(frame, {**_keys(by), **CLUSTER_COLUMNS})
+    for name in ("x", "xx"):
+        _check_between(frame[name], -_MOST, _MOST)
+    _check_between(frame["n"], 1, 2**32 - 1)
     return checked
 
 

@@ -18,7 +18,9 @@ from entropy_sentinel.frames.guard import guard
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.catalogue import LISTS, STATISTICS
 from entropy_sentinel.monitor.column import Statistic
+from entropy_sentinel.monitor.reading.clusters import CLUSTER
 from entropy_sentinel.monitor.reading.inputs import BY, NUMBER
+from entropy_sentinel.monitor.summing.cluster_sums import cluster_sums
 from entropy_sentinel.signals.catalogue import SIGNALS
 from entropy_sentinel.statistics.quantiles import N_BINS, bins_of, quantile
 
@@ -209,16 +211,23 @@ def places(keys: pl.DataFrame, among: pl.DataFrame) -> np.ndarray:
 
 
 def responses(frame: pl.DataFrame, estimator: Estimator) -> pl.DataFrame:
-    """Return the id, the keys and the prediction `p` of each estimated response, to match with labels."""
+    """Return the id, the keys, the cluster and the prediction `p` of each estimated response, to match with labels."""
     usable = frame.filter(pl.col("excluded").is_null())
     p = pl.Series(predictions(estimator, usable) if len(usable) else [], dtype=pl.Float64)
-    return usable.select(*RESPONSE, pl.col(f"^{BY}.*$"), "grain", p=p)
+    return usable.select(*RESPONSE, pl.col(f"^{BY}.*$"), "grain", CLUSTER, p=p)
+
+
+class FrameSums(NamedTuple):
+    """The sums of the slices in a frame, and of the clusters within them (`cluster_sums`)."""
+
+    slices: Partial
+    clusters: pl.DataFrame
 
 
 def sums_of(
     frame: pl.DataFrame, estimator: Estimator, support: Support | None, familiarity: Familiarity | None
-) -> Partial:
-    """Return the sums of the slices in a frame of `inputs`."""
+) -> FrameSums:
+    """Return the sums of the slices in a frame of `inputs`, and of the clusters within them."""
     groups, keys = numbered(frame.select(pl.col(f"^{BY}.*$"), "grain"))
     n = len(keys)
     estimated = frame["excluded"].is_null()
@@ -244,7 +253,7 @@ def sums_of(
         words=words,
         numbers=_counts_of_numbers(frame, groups, n),
     )
-    return Partial(keys, sums)
+    return FrameSums(Partial(keys, sums), cluster_sums(usable, values))
 
 
 def _totals(groups: np.ndarray, columns: np.ndarray, n: int) -> np.ndarray:

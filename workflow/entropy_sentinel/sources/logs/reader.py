@@ -1,8 +1,10 @@
 """The base class of the formats' readers, which convert records to replies and keep their columns."""
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from hashlib import blake2b
 from typing import Any
 
 from entropy_sentinel.frames.secrets import is_secret_name
@@ -11,11 +13,17 @@ from entropy_sentinel.sources.logs.reply import Reply, scalar, storable
 
 # The name under which `columns` requests the question.
 QUESTION = "question"
+# The name under which `columns` requests a key of the request, equal for equal requests. No column of a log has it.
+REQUEST = "(request)"
+# Instructions beside the messages of a request, which are a part of it.
+_INSTRUCTIONS = ("system", "instructions", "system_instruction", "systemInstruction", "tools")
 # The fields of a record that may contain its request, and the fields of a request that may contain a text prompt.
 _REQUESTS = ("request", "body", "kwargs")
 _TEXTS = ("question", "prompt", "input", "instruction", "query", "problem")
 # Fields with the messages of a request: OpenAI's, those of its Responses API, Gemini's.
 _MESSAGES = ("messages", "input", "contents")
+# Fields that the key of a request covers.
+ASKING = tuple(dict.fromkeys((*_MESSAGES, *_TEXTS)))
 # Columns of a table that may contain a question.
 ASKED = {"messages", *_REQUESTS, *_TEXTS}
 # A longer text is an answer or a prompt, not a slice.
@@ -49,6 +57,24 @@ def question_of(record: Any) -> str | None:
     for name in _REQUESTS:
         if question := question_of(record.get(name)):
             return question
+    return None
+
+
+def request_key(record: Any) -> str | None:
+    """Return a digest of a record's request, equal for equal requests; None without a request.
+
+    It covers all messages, not only the user's last one: "yes" is another question in another conversation.
+    """
+    if not isinstance(record, Mapping):
+        return None
+    parts = [record[name] for name in ASKING if record.get(name) and isinstance(record[name], list | str)]
+    if parts:
+        parts += [record[name] for name in _INSTRUCTIONS if record.get(name)]
+        content = json.dumps(parts, sort_keys=True, default=str)
+        return blake2b(content.encode("utf-8", "replace"), digest_size=8).hexdigest()
+    for name in _REQUESTS:
+        if key := request_key(record.get(name)):
+            return key
     return None
 
 
@@ -184,11 +210,13 @@ class Reader:
         """Return the requested columns, or else the `usual` columns, by name.
 
         A column is requested by its name among the usual columns, which include the metadata in every format, or by its
-        dotted name in the record. A `question` is also looked up in the request.
+        dotted name in the record. A `question` is also looked up in the request, and REQUEST is its key.
         """
         usual = {**metadata_columns(record), **usual}
         names = [*(usual if self.wanted is None else self.wanted), *self.further]
         columns = {name: usual[name] if name in usual else scalar(look_up(record, name)) for name in names}
         if QUESTION in names and columns[QUESTION] is None and (question := question_of(record)) is not None:
             columns[QUESTION] = storable(question)
+        if REQUEST in names:
+            columns[REQUEST] = request_key(record)
         return columns

@@ -129,7 +129,7 @@ class Logs:
 
     def _flat_frame(self, batch: pl.DataFrame, path: str, start: int, rows: np.ndarray) -> pl.DataFrame:
         """Return the given `rows` of a batch as a frame; the batch begins with row `start` of the file."""
-        responses = table.responses(batch if len(rows) == len(batch) else batch[rows], self._columns)
+        responses = table.responses(batch if len(rows) == len(batch) else batch[rows], self._columns, self._further)
         responses = replace(responses, rows=responses.rows.with_columns(**self._places(path, start + rows)))
         frame = self._frame(responses, _name(path))
         self.summary.formats["table"] += len(frame)

@@ -16,7 +16,7 @@ import polars as pl
 from entropy_sentinel.frames.arrow import flat
 from entropy_sentinel.frames.secrets import is_secret_name
 from entropy_sentinel.sources.logs.envelopes import IDS
-from entropy_sentinel.sources.logs.reader import ASKED, QUESTION, Reader, is_private, usual_columns
+from entropy_sentinel.sources.logs.reader import ASKED, ASKING, QUESTION, REQUEST, Reader, is_private, usual_columns
 from entropy_sentinel.sources.logs.reply import (
     LARGEST,
     NO_ALTERNATIVES,
@@ -124,7 +124,7 @@ def bad_rows(batch: pl.DataFrame) -> Iterator[tuple[int, str]]:
         yield row, problems[row]
 
 
-def responses(batch: pl.DataFrame, wanted: Sequence[str] | None) -> ResponseBatch:
+def responses(batch: pl.DataFrame, wanted: Sequence[str] | None, further: Sequence[str] = ()) -> ResponseBatch:
     """Return the responses of valid rows; null among alternatives is probability 0, and padding in a fixed width."""
     if batch["token_logprobs"].null_count():  # alternatives without a token
         batch = batch.with_columns(pl.when(pl.col("token_logprobs").is_not_null()).then("top_logprobs"))
@@ -143,7 +143,7 @@ def responses(batch: pl.DataFrame, wanted: Sequence[str] | None) -> ResponseBatc
         sampled.cast(pl.Float32).to_numpy(), counts, top.explode(empty_as_null=False, keep_nulls=False).to_numpy()
     )
     return ResponseBatch(
-        batch.select(*_known(batch.schema), *_slices(batch.schema, wanted)),
+        batch.select(*_known(batch.schema), *_slices(batch.schema, wanted, further)),
         lengths,
         trace,
         np.full(len(batch), -1),
@@ -191,6 +191,15 @@ def _id_text(name: str) -> pl.Expr:
     return pl.when(text.str.strip_chars() != "").then(text)
 
 
+def _request(schema: Mapping[str, Any]) -> pl.Expr:
+    """Return a text for the request of each row, equal for equal requests; null without one."""
+    columns = [name for name in ASKING if isinstance(schema.get(name), pl.String | pl.List)]
+    if not columns:
+        return pl.lit(None, pl.String)
+    has_request = pl.any_horizontal(pl.col(columns).is_not_null())
+    return pl.when(has_request).then(pl.struct(columns).struct.json_encode())
+
+
 def _whole(name: str) -> pl.Expr:
     """Return a column of integers; null for a value that is outside its range or not an integer."""
     number = pl.col(name).cast(pl.Int64, strict=False)
@@ -198,9 +207,12 @@ def _whole(name: str) -> pl.Expr:
     return pl.when(number.is_between(-(name == "seed"), LARGEST[name]) & same).then(number)
 
 
-def _slices(schema: pl.Schema, wanted: Sequence[str] | None) -> list[pl.Expr]:
+def _slices(schema: pl.Schema, wanted: Sequence[str] | None, further: Sequence[str]) -> list[pl.Expr]:
     if wanted is not None:
-        return [(pl.col(name) if name in schema else pl.lit(None)).alias(f"column.{name}") for name in wanted]
+        values = {name: pl.col(name) if name in schema else pl.lit(None) for name in wanted}
+        if REQUEST in wanted:
+            values[REQUEST] = _request(schema)
+        return [value.alias(f"column.{name}") for name, value in values.items()]
     parts = {*own_columns(schema), *TRACES}
     slices = []
     for name, dtype in schema.items():
@@ -208,4 +220,6 @@ def _slices(schema: pl.Schema, wanted: Sequence[str] | None) -> list[pl.Expr]:
         is_secret = dtype == pl.String and is_secret_name(name)
         if has_one_value and name not in parts and not is_secret and not is_private(name):
             slices.append(pl.col(name).alias(f"column.{name}"))
+    if REQUEST in further:
+        slices.append(_request(schema).alias(f"column.{REQUEST}"))
     return slices

@@ -1,0 +1,184 @@
+"""Sums over the responses of each cluster in a slice and window, for the design effects of their means.
+
+A slice and window keeps at most KEPT clusters, those with the smallest hashes: a random sample of clusters, each with
+all its responses. The same clusters are the smallest in every part of a log, so the samples of parts join to the sample
+of the whole, whatever the order (bottom-k sampling: Cohen and Kaplan 2007), and memory does not grow with traffic.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+import numpy as np
+import polars as pl
+
+from entropy_sentinel.frames.response import RESPONSE
+from entropy_sentinel.monitor.reading.clusters import CLUSTER, hash_texts
+from entropy_sentinel.monitor.reading.inputs import BY
+from entropy_sentinel.monitor.reading.times import starts
+from entropy_sentinel.monitor.reading.zones import DTYPE
+from entropy_sentinel.statistics.clustering import ClusterMoments
+
+# Largest number of clusters of a slice and window; a design effect then has an error of about a tenth per window.
+KEPT = 64
+# Rows in memory while a file is read, about 20 MB.
+_HELD = 200_000
+# Per cluster: its number of responses, and the sums of their values and of the squares of these.
+_SUMS = ("n", "x", "xx")
+_LIMIT = "(limit)"
+CLUSTER_COLUMNS = {CLUSTER: pl.UInt64, "n": pl.UInt32, "x": pl.Float64, "xx": pl.Float64}
+_SCHEMA: dict[str, pl.DataType | type[pl.DataType]] = {
+    "slice": pl.Int64,
+    "grain": DTYPE,
+    **CLUSTER_COLUMNS,
+    _LIMIT: pl.UInt64,
+}
+
+
+def cluster_sums(frame: pl.DataFrame, values: np.ndarray) -> pl.DataFrame:
+    """Return the sums by slice, window and cluster of estimated responses with the estimator's values, (n, k).
+
+    The value of a response is the mean of its k values. A response without a cluster is its own; if all are, the result
+    is empty.
+    """
+    by = [name for name in frame.columns if name.startswith(BY)]
+    alone = frame[CLUSTER].is_null()
+    rows = frame.select(*by, "grain", CLUSTER).with_columns(x=pl.Series(values.mean(axis=1), dtype=pl.Float64))
+    if alone.all():
+        rows = rows.clear()
+    elif alone.any():
+        keys = frame.filter(alone).select(pl.concat_str(pl.col(RESPONSE).cast(pl.String), separator="\0")).to_series()
+        rows = rows.with_columns(rows[CLUSTER].scatter(alone.arg_true(), hash_texts(keys)))
+    sums = rows.group_by(*by, "grain", CLUSTER).agg(
+        pl.len().cast(pl.UInt32).alias("n"), pl.col("x").sum(), (pl.col("x") ** 2).sum().alias("xx")
+    )
+    return _smallest(sums, [*by, "grain"])
+
+
+class ClusterAccumulator:
+    """Adds up the cluster sums of a file's frames, in parts of bounded size."""
+
+    def __init__(self) -> None:
+        self._waiting: list[pl.DataFrame] = []
+        self._rows = 0
+
+    def add_frame(self, sums: pl.DataFrame) -> pl.DataFrame | None:
+        """Add a frame's sums; return the sums so far and start again if they are too many to hold, else None."""
+        self._waiting.append(sums)
+        self._rows += len(sums)
+        if self._rows <= _HELD:
+            return None
+        whole = _together(self._waiting)
+        if len(whole) > _HELD // 2:
+            self._waiting, self._rows = [], 0
+            return whole
+        self._waiting, self._rows = [whole], len(whole)
+        return None
+
+    def rest(self) -> pl.DataFrame | None:
+        """Return the remaining sums, or None."""
+        return _together(self._waiting) if self._waiting else None
+
+
+def _together(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Add up the sums of parts of a log."""
+    keys = [name for name in parts[0].columns if name not in (CLUSTER, *_SUMS)]
+    limited = pl.concat([_with_limit(part, keys) for part in parts])
+    return _complete(limited, keys)
+
+
+def _with_limit(sums: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Add up to which hash the clusters of each key are complete, null if all are."""
+    full = pl.len().over(keys) >= KEPT
+    return sums.with_columns(pl.when(full).then(pl.col(CLUSTER).max().over(keys)).alias(_LIMIT))
+
+
+def _complete(limited: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Add up clusters by key, without those that a part with a limit may lack."""
+    limit = pl.col(_LIMIT).min().over(keys)
+    complete = limited.filter((pl.col(CLUSTER) <= limit).fill_null(True))
+    sums = complete.group_by(*keys, CLUSTER).agg(pl.col(_SUMS).sum())
+    return _smallest(sums, keys)
+
+
+def _smallest(sums: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """Return the KEPT clusters of each key with the smallest hashes."""
+    if len(sums) <= KEPT:
+        return sums
+    return sums.filter(pl.col(CLUSTER).rank("ordinal").over(keys) <= KEPT)
+
+
+class SliceClusters:
+    """The clusters of all slices by smallest window, in a sample of the clusters."""
+
+    def __init__(self, parts: Iterable[tuple[np.ndarray, pl.DataFrame]], window: str | None) -> None:
+        """Add up the cluster sums of parts of a log, each with the slice of each row, (n,), for rows by `window`."""
+        waiting = [pl.DataFrame(schema=_SCHEMA)]
+        for slices, sums in parts:
+            keys = [name for name in sums.columns if name not in (CLUSTER, *_SUMS)]
+            limited = _with_limit(sums, keys).with_columns(pl.Series("slice", slices, dtype=pl.Int64))
+            waiting.append(limited.select(*_SCHEMA))
+        rows = _complete(pl.concat(waiting), ["slice", "grain"])
+        self._rows = rows.with_columns(window=starts(pl.col("grain"), window or "day"))
+
+    @property
+    def has_repeats(self) -> bool:
+        """Return whether some cluster of a slice has several responses."""
+        n = pl.col("n").sum().over("slice", CLUSTER)
+        return not self._rows.is_empty() and bool(self._rows.select((n > 1).any()).item())
+
+    def within(self, start: datetime | None, end: datetime | None) -> "SliceClusters":
+        """Return the clusters of the smallest windows from `start`, if given, and before `end`, if given."""
+        chosen = SliceClusters((), None)
+        rows = self._rows
+        if start is not None:
+            rows = rows.filter(pl.col("grain") >= start)
+        if end is not None:
+            rows = rows.filter(pl.col("grain") < end)
+        chosen._rows = rows
+        return chosen
+
+    def of_grains(self, grains: pl.DataFrame) -> ClusterMoments:
+        """Return the moments in each of n smallest windows of slices, (n,); `grains` has `slice` and `grain`."""
+        return self._of(grains, ["slice", "grain"])
+
+    def of_rows(self, rows: pl.DataFrame) -> ClusterMoments:
+        """Return the moments of n rows, (n,), with a `slice` and, if they are by window, `window_from` and `window`.
+
+        A cluster in several windows of a row counts once.
+        """
+        if "window" not in rows.columns:
+            return self._of(rows, ["slice"])
+        if rows["window"].eq_missing(rows["window_from"]).all():
+            return self._of(rows, ["slice", "window"])
+        within = pl.col("grain_window").is_between("window_from", "window")
+        return self._of(rows, ["slice"], within | (pl.col("grain_window").is_null() & pl.col("window").is_null()))
+
+    def _of(self, groups: pl.DataFrame, on: list[str], within: pl.Expr | None = None) -> ClusterMoments:
+        numbered = groups.with_row_index("group")
+        if within is None:
+            numbered = numbered.select("group", *on)
+        rows = self._rows if "window" in on else self._rows.rename({"window": "grain_window"})
+        joined = rows.join(numbered, on=on, nulls_equal=True)
+        return _moments(joined if within is None else joined.filter(within), len(groups))
+
+
+def _moments(rows: pl.DataFrame, n_groups: int) -> ClusterMoments:
+    """Return the moments of groups, from rows with `group` and the sums of a cluster in a window."""
+    full = pl.len().over("group", "grain") >= KEPT
+    limited = rows.with_columns(pl.when(full).then(pl.col(CLUSTER).max().over("group", "grain")).alias(_LIMIT))
+    complete = limited.filter((pl.col(CLUSTER) <= pl.col(_LIMIT).min().over("group")).fill_null(True))
+    clusters = complete.group_by("group", CLUSTER).agg(pl.col(_SUMS).sum()).with_columns(pl.col("n").cast(pl.Float64))
+    n, x = pl.col("n"), pl.col("x")
+    sums = clusters.group_by("group").agg(
+        clusters=pl.len().cast(pl.Float64),
+        n=n.sum(),
+        nn=(n * n).sum(),
+        x=x.sum(),
+        nx=(n * x).sum(),
+        xx=(x * x).sum(),
+        squares=pl.col("xx").sum(),
+    )
+    moments = ClusterMoments.zeros(n_groups)
+    for name, total in moments._asdict().items():
+        total[sums["group"].to_numpy()] = sums[name].to_numpy()
+    return moments

@@ -1,0 +1,110 @@
+"""Design effects: how much wider a mean varies because responses come in clusters, such as answers to one question.
+
+Repeated questions and the turns of a conversation are right or wrong together. The variance of a mean over n responses
+is then that of n independent ones, times the design effect. Two measure it, from the clusters' numbers of responses n_c
+and sums x_c of a value, N responses in all with the mean m:
+
+- `robust`: sum (x_c - n_c m)^2 / sum (x - m)^2 over all responses. It is the cluster-robust ("sandwich") variance of
+  the mean (Liang and Zeger 1986) divided by that of independent responses. It is 1 for values that are independent
+  within clusters, whatever the clusters.
+- `counts`: sum n_c^2 / N, the design effect of values that are equal within clusters (Kish 1965). N divided by it is
+  the effective number of distinct questions: the number itself if all repeat equally often, fewer if some repeat more.
+
+Both are 1 if each cluster has one response. They are ratios, so a random part of the clusters estimates them.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+# With fewer clusters, their variance is too uncertain, and values count as equal within clusters.
+FEWEST_CLUSTERS = 8
+# A sum of squares this small, relative to the number of responses, is a rounding error.
+_SAME = 1e-12
+
+
+def effective_size(clusters: np.ndarray, similarity: float) -> int:
+    """Return how many independent labels n labels in `clusters`, (n,), are worth, rounded down.
+
+    `similarity` is the correlation of labels in a cluster. n divided by the design effect 1 + (sum n_c^2 / n - 1)
+    `similarity` (Kish 1965); with a similarity of 1 and clusters of equal sizes, the number of clusters.
+    """
+    counts = np.unique(clusters, return_counts=True)[1].astype(float)
+    n = counts.sum()
+    effect = 1 + (counts @ counts / n - 1) * similarity
+    return int(n / effect + 1e-9)
+
+
+def intraclass_correlation(labels: np.ndarray, domains: np.ndarray, clusters: np.ndarray) -> float:
+    """Return the correlation of labels in a cluster within domains, (n,) each, in [0, 1]; 1 if nothing tells it.
+
+    It is the estimate of the one-way analysis of variance for clusters of different sizes (Donner 1986), pooled over
+    domains.
+    """
+    between = within = size = 0.0
+    n_between = n_within = 0
+    for domain in np.unique(domains):
+        here = domains == domain
+        y = labels[here].astype(float)
+        _, place, counts = np.unique(clusters[here], return_inverse=True, return_counts=True)
+        means = np.bincount(place, y) / counts
+        between += float(counts @ (means - y.mean()) ** 2)
+        within += float(np.sum((y - means[place]) ** 2))
+        size += float(len(y) - counts @ counts / len(y))
+        n_between += len(counts) - 1
+        n_within += len(y) - len(counts)
+    if not n_between or not n_within:
+        return 1.0
+    square_between, square_within, typical = between / n_between, within / n_within, size / n_between
+    total = square_between + (typical - 1) * square_within
+    return float(np.clip((square_between - square_within) / total, 0, 1)) if total > 0 else 1.0
+
+
+class ClusterMoments(NamedTuple):
+    """Sums over the clusters of g groups, (g,) each.
+
+    `clusters` is the number of clusters; over clusters, `n` is the sum of n_c, `nn` of n_c^2, `x` of x_c, `nx` of n_c
+    x_c, `xx` of x_c^2; `squares` is the sum of squared values over responses.
+    """
+
+    clusters: np.ndarray
+    n: np.ndarray
+    nn: np.ndarray
+    x: np.ndarray
+    nx: np.ndarray
+    xx: np.ndarray
+    squares: np.ndarray
+
+    @classmethod
+    def zeros(cls, n_groups: int) -> "ClusterMoments":
+        """Return the moments of groups without clusters."""
+        return cls(*np.zeros((len(cls._fields), n_groups)))
+
+    def rows(self, which: np.ndarray) -> "ClusterMoments":
+        """Return the moments of some groups."""
+        return ClusterMoments(*(part[which] for part in self))
+
+    def cumulative(self) -> "ClusterMoments":
+        """Return the moments of the groups up to each one; a cluster that is in several groups counts in each."""
+        return ClusterMoments(*np.cumsum(self, axis=1))
+
+    @property
+    def counts_effect(self) -> np.ndarray:
+        """Return the design effect of values that are equal within clusters, (g,), at least 1."""
+        effect: np.ndarray = np.maximum(self.nn / np.maximum(self.n, 1), 1.0)
+        return effect
+
+    @property
+    def robust_effect(self) -> np.ndarray:
+        """Return the cluster-robust design effect, (g,), at least 1."""
+        n, clusters = np.maximum(self.n, 1), np.maximum(self.clusters, 2)
+        mean = self.x / n
+        between = self.xx - 2 * mean * self.nx + mean**2 * self.nn
+        within = self.squares - n * mean**2
+        # Both sums are over deviations from an estimated mean.
+        unbiased = clusters / (clusters - 1) * (n - 1) / n
+        too_few = (self.clusters < FEWEST_CLUSTERS) | (within <= _SAME * n)
+        effect = unbiased * between / np.where(too_few, 1, within)
+        robust = np.where(self.nn == self.n, 1.0, np.where(too_few, self.counts_effect, effect))
+        at_least_1: np.ndarray = np.maximum(robust, 1.0)
+        return at_least_1
