@@ -13,7 +13,9 @@ import entropy_sentinel as es
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.frames.errors import ConfigError
 from entropy_sentinel.monitor.estimating.same_model import same_model_text
+from entropy_sentinel.monitor.reading.inputs import read_whole
 from entropy_sentinel.monitor.result import Monitored
+from entropy_sentinel.monitor.settings import MonitorOptions
 from entropy_sentinel.monitor.showing.page import page
 from entropy_sentinel.sources.logs.models import SameModels
 
@@ -121,5 +123,8 @@ def test_several_estimators_and_what_is_refused(estimator: SavedEstimator) -> No
     for estimators in (estimator, [estimator, other]):
         with pytest.raises(ConfigError, match="same_model: must be OLD=NEW, where OLD .*x=m-03"):
             es.monitor(estimators, features, by=["route"], same_model=["x=m-03"])
+    # A verdict of the validation covers no model under another name.
+    read = read_whole(estimator, [renamed(traffic())], MonitorOptions.of({"same_model": ["m=m-03"]}))
+    assert dict(read.taken) == {"of model 'm-03'": 300}
     only = es.estimate(estimator, renamed(traffic()), by=["route"], same_model={"m": "m-03"})
     assert only["n_estimated"].sum() == 600

@@ -13,6 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import entropy_sentinel as es
 from entropy_sentinel.estimators.saved import SavedEstimator
+from entropy_sentinel.features.zero_logprobs import ZERO_LOGPROBS
 from entropy_sentinel.monitor.alerting.unwatched import (
     Progress,
     is_late,
@@ -56,6 +57,7 @@ def told(result: Monitored) -> list[tuple[str, str, str]]:
     [
         (after(3.5, "model", "gpt-x-03"), ("other-model", "gpt-x-03", "new"), "75 responses of gpt-x-03"),
         (after(3.5, "reason", NO_LOGPROBS), ("no-logprobs", "no-logprobs", "new"), "75 of 150 responses"),
+        (after(3.5, "reason", ZERO_LOGPROBS), ("zero-logprobs", "zero-logprobs", "new"), "the server did not compute"),
         (after(3.5, "route", None), ("empty-column", "route", "new"), "75 of 150 responses"),
         (after(3.5, "route", ""), ("empty-column", "route", "new"), "have no value in 'route'"),
     ],
@@ -175,16 +177,33 @@ def test_windows_that_lack_responses(
 def test_an_old_log_lacks_nothing_until_a_later_run_finds_nothing_newer() -> None:
     now, newest = MONDAY + 30 * DAY, MONDAY
     assert not is_late(60, newest, "day", now, None)
-    progress = next_progress(60, newest, now, None)
+    progress = next_progress(60, newest, "day", now, None)
     assert progress == Progress(newest, now, 60)
-    assert Progress.of_list(json.loads(json.dumps(progress.as_list()))) == progress
     # An old log that is read day by day; again at once, even over midnight; the next night; and after recent logs.
     assert not is_late(59, newest + DAY, "day", now, progress)
     assert not is_late(61, newest, "day", now + timedelta(hours=17), progress)
     assert is_late(61, newest, "day", now + timedelta(hours=18), progress)
-    recent = next_progress(0, now - DAY, now + DAY, progress)
-    assert recent == Progress(now - DAY, now + DAY, 0)
-    assert is_late(1, now - DAY, "day", now + 2 * DAY, recent)
+    recent = next_progress(0, MONDAY + DAY, "day", now + DAY, progress)
+    assert recent == Progress(MONDAY + DAY, now + DAY, 0, (1,))
+    assert Progress.of_list(json.loads(json.dumps(recent.as_list()))) == recent
+    assert is_late(1, MONDAY + DAY, "day", now + 2 * DAY, recent)
+
+
+@pytest.mark.parametrize(("days", "weekend"), [(1, False), (1, True), (7, False)])
+def test_files_of_a_day_and_of_a_week_are_missed_in_their_rhythm(days: int, weekend: bool) -> None:
+    """A run a night; a file comes after so many days, on weekdays only in the second case."""
+    progress, newest, late = None, MONDAY, []
+    for night in range(1, 36):
+        now = MONDAY + night * DAY + timedelta(hours=2)
+        yesterday = MONDAY + (night - 1) * DAY
+        if night % days == 0 and not (weekend and yesterday.weekday() >= 5) and night < 29:
+            newest = yesterday
+        lag = (yesterday - newest).days
+        if is_late(lag, newest, "day", now, progress) and not (weekend and yesterday.weekday() >= 5):
+            late.append(night)
+        progress = next_progress(lag, newest, "day", now, progress)
+    # Before the second file nothing is known about the rhythm.
+    assert [night for night in late if night > days * 2][0] == (29 if days == 1 else 35)
 
 
 class TestNights:

@@ -13,7 +13,7 @@ from entropy_sentinel.estimators.validation import Domain
 from entropy_sentinel.estimators.verdict import USABLE
 from entropy_sentinel.frames.errors import ConfigError, InputError
 from entropy_sentinel.frames.printable import counted, number
-from entropy_sentinel.monitor.estimating.flags import OVERRIDDEN
+from entropy_sentinel.monitor.estimating.flags import OVERRIDDEN, SAME_MODEL
 from entropy_sentinel.monitor.once import every_slice
 from entropy_sentinel.monitor.reading.inputs import Given
 from entropy_sentinel.monitor.reading.problems import Problems
@@ -224,7 +224,7 @@ def _with_intervals(both: pl.DataFrame, common: tuple[Residuals, Residuals] | No
     paired = np.zeros(len(both), dtype=bool)
     if common is not None:
         # The validation says nothing about slices unlike its domains, and nothing about other models.
-        odd = pl.concat_list("flags_1", "flags_2").list.set_intersection([UNFAMILIAR, OVERRIDDEN])
+        odd = pl.concat_list("flags_1", "flags_2").list.set_intersection([UNFAMILIAR, OVERRIDDEN, SAME_MODEL])
         paired = both.select(odd.list.len() == 0).to_series().to_numpy()
         variances = sampling_variance(first, both["n_estimated_1"].to_numpy())
         variances = variances + sampling_variance(second, both["n_estimated_2"].to_numpy())

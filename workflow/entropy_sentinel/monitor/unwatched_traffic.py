@@ -121,6 +121,7 @@ def add_unwatched(
     if late and len(late) >= settings.confirm:
         spells.append(absence(late, max(times), traffic.window))
     result.missing.extend(_real(late, settings.zone))
+    result.provenance["missing_windows"] = [each.isoformat() for each in result.missing]
     if settings.alerts_on_unwatched:
         _add_alerts(result, states, [_in_zone(spell, settings.zone) for spell in spells], [*times, *late], settings)
 
@@ -155,7 +156,7 @@ def _late_windows(
     if not lasting:
         return missing if given is not None else []
     before = next((found for state in lasting if (found := state.progress) is not None), None)
-    progress = next_progress(len(later), newest, now, before).as_list()
+    progress = next_progress(len(later), newest, settings.window, now, before).as_list()
     result.progress.update({state.path: progress for state in lasting if state.path is not None})
     return missing if is_late(len(later), newest, settings.window, now, before) else []
 

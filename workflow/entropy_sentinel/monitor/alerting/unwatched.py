@@ -6,10 +6,13 @@ before and are empty now. An old log that is read once never lacks its newest wi
 finds no newer responses than the run before, or the option `now`.
 """
 
+import math
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from statistics import median
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -20,6 +23,7 @@ from entropy_sentinel.monitor.reading.exclusions import HARMLESS_CODES, Exclusio
 from entropy_sentinel.monitor.reading.times import start_after, windows_between
 from entropy_sentinel.monitor.settings import UNWATCHED
 from entropy_sentinel.monitor.summing.merging import MISSING
+from entropy_sentinel.sources.logs.numbers import UNNAMED
 
 
 class UnwatchedCode(StrEnum):
@@ -42,6 +46,8 @@ _LENGTHS = {
     "week": timedelta(days=7),
     "month": timedelta(days=28),
 }
+# How many waits for newer responses a state remembers.
+_REMEMBERED_WAITS = 7
 # How often traffic repeats: a window is expected if one of so many such windows before it had responses.
 _RHYTHMS = {"hour": ((timedelta(days=7), 4), (timedelta(days=1), 7)), "day": ((timedelta(days=7), 4),)}
 # Largest numbers of windows to check, and of slices to name.
@@ -61,21 +67,28 @@ class Progress:
         newest: The newest window with responses.
         found: When a run first found responses in that window.
         lag: The smallest number of complete windows after the newest one with responses, in any run.
+        waits: After how many complete windows newer responses came, lately: 1 for a file a day, 7 for one a week.
     """
 
     newest: datetime
     found: datetime
     lag: int
+    waits: tuple[int, ...] = ()
+
+    @property
+    def longest_lag(self) -> int:
+        """Return the largest usual number of complete windows after the newest one with responses."""
+        return max(self.lag, math.ceil(median(self.waits)) - 1 if self.waits else 0)
 
     def as_list(self) -> list[Any]:
         """Return the content; JSON-serialisable."""
-        return [self.newest.isoformat(), self.found.isoformat(), self.lag]
+        return [self.newest.isoformat(), self.found.isoformat(), self.lag, *self.waits]
 
     @classmethod
     def of_list(cls, content: Sequence[Any]) -> "Progress":
         """Return what `as_list` returned; raise ValueError or TypeError for anything else."""
-        newest, found, lag = content
-        progress = cls(datetime.fromisoformat(newest), datetime.fromisoformat(found), int(lag))
+        newest, found, lag, *waits = content
+        progress = cls(datetime.fromisoformat(newest), datetime.fromisoformat(found), int(lag), tuple(map(int, waits)))
         if progress.newest.tzinfo is None or progress.found.tzinfo is None:
             raise ValueError("a time without its zone")
         return progress
@@ -211,12 +224,16 @@ def _empty_columns(traffic: Traffic) -> Iterator[_Condition]:
 
 def _model_message(model: str, old_models: Sequence[str]) -> Callable[[_Episode], str]:
     old = old_models[0] if len(old_models) == 1 else "OLD"
+    whose, why = f"of {model}", "no estimator for this model"
+    remedy = f"Fit one, or continue with --same-model {shlex.quote(f'{old}={model}')}"
+    if model == UNNAMED:
+        whose, why, remedy = "without a model name", "no estimator is for them", "Name their model with --model"
 
     def message(episode: _Episode) -> str:
         n, total, when = episode.last.n, episode.total, episode.window
         newest = f", {n:,} of them in {when}" if when and n < total else ""
-        what = f"{counted(total, 'response')} of {model}{newest} (no estimator for this model)"
-        return what if episode.is_over else f"{what}. Fit one, or continue with --same-model {old}={model}"
+        what = f"{counted(total, 'response')} {whose}{newest} ({why})"
+        return what if episode.is_over else f"{what}. {remedy}"
 
     return message
 
@@ -332,17 +349,19 @@ def is_late(lag: int, newest: datetime, window: str, now: datetime, before: Prog
     `lag` is the number of complete windows after the newest one with responses. It does not grow while an old log is
     read, and a state that is used again within the hour expects nothing new.
     """
-    if before is None or lag <= before.lag:
+    if before is None or lag <= before.longest_lag:
         return False
     return newest > before.newest or now - before.found >= _PART * _LENGTHS[window]
 
 
-def next_progress(lag: int, newest: datetime, now: datetime, before: Progress | None) -> Progress:
+def next_progress(lag: int, newest: datetime, window: str, now: datetime, before: Progress | None) -> Progress:
     """Return what the next run is to know."""
     if before is None:
         return Progress(newest, now, lag)
-    found = now if newest > before.newest else before.found
-    return Progress(max(newest, before.newest), found, min(lag, before.lag))
+    if newest <= before.newest:
+        return replace(before, lag=min(lag, before.lag))
+    wait = lag + len(windows_between(before.newest, newest, window)) - 1
+    return Progress(newest, now, min(lag, before.lag), (*before.waits, wait)[-_REMEMBERED_WAITS:])
 
 
 def absence(missing: Sequence[datetime], newest: datetime, window: str) -> Spell:

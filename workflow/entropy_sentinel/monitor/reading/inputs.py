@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -402,4 +403,6 @@ def read_whole(
     rows = pl.concat(frames)
     if must_match:
         inputs.excluding.check(len(rows))
-    return ReadingResult(rows, problems, inputs.excluding.taken)
+    # The validation covers no model under another name either.
+    renamed = {f"of model '{name}'": n for name, n in inputs.excluding.same_models.items()}
+    return ReadingResult(rows, problems, inputs.excluding.taken + Counter(renamed))

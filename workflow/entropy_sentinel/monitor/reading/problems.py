@@ -226,11 +226,11 @@ class TrainingDataFilter:
 
     def _other_model(self) -> Iterator[pl.Expr]:
         """Yield a description, a code and a subject of a row's model if it is not the estimator's, else nulls."""
-        name = pl.col("model").fill_null("unknown")
-        other = pl.lit(False) if self._model is None else without_provider(pl.col("model")).ne_missing(self._model)
+        name, bare_name = pl.col("model").fill_null("unknown"), without_provider(pl.col("model"))
+        other = pl.lit(False) if self._model is None else bare_name.ne_missing(self._model)
         yield pl.when(other).then(pl.format("of model '{}'", name)).alias("model")
         yield pl.when(other).then(pl.lit(ExclusionKind.OTHER_MODEL.value)).alias("model_code")
-        yield pl.when(other).then(without_provider(name)).alias("model_subject")
+        yield pl.when(other).then(bare_name.fill_null("unknown")).alias("model_subject")
 
     def _other_logprobs(self, batch: pl.DataFrame) -> Iterator[pl.Expr]:
         """Yield the same for a row's kind of log-probabilities."""
@@ -277,6 +277,8 @@ class TrainingDataFilter:
 
 def _reason_codes(reasons: pl.Series) -> pl.Series:
     """Return the code of each reason, (n,); null without a reason."""
+    if reasons.null_count() == len(reasons):
+        return pl.Series([None], dtype=pl.String).new_from_index(0, len(reasons))
     distinct = reasons.unique().drop_nulls()
     codes = [str(reason_code(reason)) for reason in distinct]
     return reasons.replace_strict(distinct, codes, default=None, return_dtype=pl.String)
