@@ -57,7 +57,7 @@ METRICS = {
     *("slices", "usable_slices", "pooled_windows", "responses", "estimated_responses", "excluded_responses"),
     "effective_responses",
     *("questions", "cut_off_share", "estimated_accuracy", "accuracy_lower", "accuracy_upper", "expected_errors"),
-    "estimate_worth_labels",
+    *("estimate_worth_labels", "newest_response_window_start_seconds", "same_model_responses"),
     *("change", "change_q", "flag", "alert", "alert_since_timestamp_seconds", "monitor_info"),
 }
 
