@@ -116,13 +116,13 @@ def _sampled(step: Any) -> Any:
 
 def _only_value(step: Mapping[str, Any]) -> Any:
     """Return the value in a step that has no more than the sampled token's value by its id."""
-    values = list(step.values())
-    if len(values) > 1 and all(type(value) in NUMBERS for value in values):
+    by_id = all(str(key).isdecimal() and type(value) in NUMBERS for key, value in step.items())
+    if by_id and len(step) > 1:
         raise InputError(
-            f"a step has the log-probabilities of {len(values)} tokens, but does not say which was sampled; log the "
+            f"a step has the log-probabilities of {len(step)} tokens, but does not say which was sampled; log the "
             "sampled tokens, or request OpenAI's form"
         )
-    return values[0] if len(values) == 1 and type(values[0]) in NUMBERS else logprob_of(step)
+    return next(iter(step.values())) if by_id and step else logprob_of(step)
 
 
 def _by_token(top: Any) -> dict[str, Any] | None:
