@@ -23,6 +23,7 @@ from entropy_sentinel.engines import connections, pool
 from entropy_sentinel.engines import run as runs
 from entropy_sentinel.engines.client import SharedEngine
 from entropy_sentinel.engines.connections import OthersProcessError, accepted, connected
+from entropy_sentinel.engines.processes import PROCESS, clear
 from entropy_sentinel.engines.run import EngineRun
 from entropy_sentinel.frames.errors import EntropySentinelError, InputError
 
@@ -299,6 +300,22 @@ os.wait()
 os.fstat(lock)
 print("kept")
 """
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["3", "[]", "[1, 2]", '{"a": 1}', '["a", 1, "b"]', "[1, null, 3]", '[-5, 1.0, "x"]', f'[{10**30}, 1, "x"]']
+    + [f'[{2**21}, 1{"0" * 400}, "x"]', "[" * 100_000, "{", "\udcff"],
+)
+def test_a_damaged_file_of_an_engines_process_stops_no_other_engine(
+    tmp_path: Path, content: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "run" / "engine"
+    folder.mkdir(parents=True)
+    (folder / PROCESS).write_bytes(content.encode("utf-8", "surrogateescape"))
+    clear(folder)
+    assert not folder.exists()
+    assert [record.getMessage().startswith(f"{folder / PROCESS}: is damaged") for record in caplog.records] == [True]
 
 
 def test_children_that_an_engine_forks_do_not_keep_its_run_from_deletion() -> None:

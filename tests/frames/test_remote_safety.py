@@ -1,5 +1,6 @@
 """Web servers and stores that are slow, wrong or changing, names that are none, and what messages show of a URL."""
 
+import socket
 import subprocess
 import sys
 import threading
@@ -10,6 +11,7 @@ import fsspec
 import pytest
 from file_server import Site, serving
 
+import entropy_sentinel as es
 from entropy_sentinel.frames import remote
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.files import write_whole
@@ -159,10 +161,20 @@ def test_a_silent_server_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> N
     site = Site(before_answer=lambda _: (released.wait(10), None)[1])
     with serving(site) as url:
         begin = time.monotonic()
-        with pytest.raises(InputError, match=f"{url}: cannot be read: .*[Tt]imeout"):
+        with pytest.raises(InputError, match=f"{url}: cannot be read: the server does not answer .*[Tt]imeout"):
             local(url)
         assert time.monotonic() - begin < 5
         released.set()
+
+
+def test_a_server_that_never_answers_is_not_a_missing_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "SILENT_S", 0.4)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/day.jsonl"
+        begin = time.monotonic()
+        with pytest.raises(InputError, match=f"{url}: cannot be listed: the server does not answer .*[Tt]imeout"):
+            es.read_logs(url)
+        assert time.monotonic() - begin < 5
 
 
 def test_commands_that_read_one_url_at_once_download_it_once(cache: Path, caplog: pytest.LogCaptureFixture) -> None:

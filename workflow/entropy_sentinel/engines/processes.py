@@ -1,16 +1,22 @@
 """The processes of an engine: the one that leads its session, and those that vLLM starts."""
 
 import json
+import logging
 import os
 import shutil
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from entropy_sentinel.engines.run import SAME_S
+
+log = logging.getLogger(__name__)
 
 PROCESS = "process.json"
 # Longest wait for a killed process to end, in seconds.
 KILL_S = 30.0
+# Linux has no larger process ids.
+_MOST_PROCESSES = 2**22
 
 
 def record_process(folder: Path) -> None:
@@ -49,14 +55,35 @@ def _session(folder: Path) -> int | None:
     """Return the session of an engine; None if it is in another container, or if a later process has its id."""
     import psutil
 
-    try:
-        session, started, namespace = json.loads((folder / PROCESS).read_text())
-    except (OSError, ValueError):  # the engine has not started yet
+    leader = _read_process(folder / PROCESS)
+    if leader is None or leader.namespace != _namespace():
         return None
     with suppress(psutil.NoSuchProcess):  # the leader has died; no other process gets its id while the session lives
-        if abs(psutil.Process(session).create_time() - started) > SAME_S:
+        if abs(psutil.Process(leader.session).create_time() - leader.started) > SAME_S:
             return None
-    return int(session) if namespace == _namespace() else None
+    return leader.session
+
+
+class _Leader(NamedTuple):
+    """The process that leads an engine's session, with the time of its start in seconds since 1970."""
+
+    session: int
+    started: float
+    namespace: str
+
+
+def _read_process(file: Path) -> _Leader | None:
+    """Return what `record_process` wrote; None if the engine has not started yet, or if the file is damaged."""
+    try:
+        match json.loads(file.read_text()):
+            case [int(session), float() | int() as started, str(namespace)] if 0 < session < _MOST_PROCESSES:
+                return _Leader(session, float(started), namespace)
+    except OSError:
+        return None
+    except (ValueError, OverflowError, RecursionError):  # no JSON, or a number that is no time
+        pass
+    log.warning("%s: is damaged; processes of this engine may still run", file)
+    return None
 
 
 def _namespace() -> str:

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def remote_files(url: str, wanted: Callable[[str], bool]) -> Iterator[str]:
     try:
         if glob.has_magic(re.sub(r"^\w+://\[[^/]*\]", "", path.partition("?")[0])):
             names = list(filter(fs.isfile, fs.glob(path)))
-        elif fs.isfile(path):
+        elif _is_file(fs, path):
             names = [path]
         else:
             names = list(filter(wanted, fs.find(path)))
@@ -158,12 +159,40 @@ def _downloaded(fs: Any, path: str, partial: Path, now: dict[str, Any]) -> dict[
 def _facts(fs: Any, path: str) -> dict[str, Any]:
     """Return the version of a file, None if its server does not state one, and its size in bytes, if known."""
     fs.invalidate_cache()
-    info = fs.info(path)
+    info = _info(fs, path)
     stated = [str(info[name]) for name in _VERSIONS if info.get(name)]
     version = stated[0] if stated else None
     if version is None and not _is_web_server(fs):
         version = fs.ukey(path)
     return {"version": version, "size": info.get("size")}
+
+
+def _is_file(fs: Any, path: str) -> bool:
+    """Return whether a path is a file; raise the error of a store that does not answer."""
+    try:
+        return bool(_info(fs, path)["type"] == "file")
+    except FileNotFoundError:
+        return False
+
+
+def _info(fs: Any, path: str) -> dict[str, Any]:
+    """Return what a store says about a file; raise FileNotFoundError only if the store says that there is none.
+
+    fsspec raises it also for a web server that does not answer, and asks such a server twice.
+    """
+    if not _is_web_server(fs):
+        return dict(fs.info(path))
+    from aiohttp import ClientResponseError, ClientTimeout
+    from fsspec.asyn import sync
+
+    limit = ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=SILENT_S / 2)
+    try:
+        # `fs.info` would take the limit as its own.
+        return dict(sync(fs.loop, partial(fs._info, path, timeout=limit)))
+    except FileNotFoundError as error:
+        if error.__cause__ is None or isinstance(error.__cause__, ClientResponseError):
+            raise
+        raise error.__cause__ from None
 
 
 def _is_web_server(fs: Any) -> bool:
@@ -208,4 +237,5 @@ def _download(fs: Any, path: str, partial: Path, now: dict[str, Any]) -> None:
 
 def _words(error: BaseException, url: str) -> str:
     words = without_secrets(str(error), url)
-    return type(error).__name__ if words in ("", shown_path(url)) else words
+    words = type(error).__name__ if words in ("", shown_path(url)) else words
+    return f"the server does not answer ({words})" if isinstance(error, TimeoutError) else words

@@ -22,6 +22,7 @@ from entropy_sentinel.sources.logs.records import is_log
 from entropy_sentinel.sources.logs.selection import first_of
 from entropy_sentinel.sources.logs.table import TRACES
 from entropy_sentinel.sources.opening import STANDARD_INPUT
+from entropy_sentinel.sources.pipes import copy_pipe, is_pipe
 from entropy_sentinel.verbs.label_merging import check_conflicts
 
 log = logging.getLogger(__name__)
@@ -90,6 +91,8 @@ def _matches(path: str | Path, suffixes: Sequence[str]) -> Iterator[Path]:
         yield from map(local, remote_files(url, lambda name: _ends(Path(name).name, suffixes)))
     elif str(path) == STANDARD_INPUT or Path(path).is_file():
         yield Path(path)
+    elif is_pipe(path):
+        yield copy_pipe(path)
     elif Path(path).is_dir():
         for file in sorted(Path(path).rglob("*")):
             if _ends(file.name, suffixes) and file.is_file():
