@@ -13,9 +13,9 @@ from scipy.interpolate import RegularGridInterpolator
 TABLE = Path(__file__).with_name("usable.csv")
 # What the table assumes, and how far it is off otherwise (`make bench-usable ARGS="--errors heavy"`, `one-sided`).
 ASSUMES = (
-    "These shares are for normal errors, accuracies from 0.15 to 0.85, and the default limits of the verdict. If a few "
-    "errors are large (heavy tails), the probability is up to 0.37 lower; if all errors have one direction, up to "
-    "0.54 higher."
+    "These chances assume normally distributed errors, accuracies from 0.15 to 0.85, and the default limits of the "
+    "verdict. A few large errors lower a chance by up to 39 points; errors that all have one direction raise it by up "
+    "to 53 points. They hold for a single validation."
 )
 
 
