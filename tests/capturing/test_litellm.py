@@ -143,3 +143,17 @@ def test_the_log_probabilities_of_a_stream_are_added_to_what_litellm_logs(callba
     callback.writer.close()
     log = es.read_logs(tmp_path / "logs")
     assert log["token_logprobs"].to_list() == [pytest.approx([-0.1, -0.7])]
+
+
+def test_no_metadata_costs_a_reply(callback: Any, tmp_path: Path) -> None:
+    circle: dict[str, Any] = {}
+    circle["again"] = circle
+    for metadata in ({"trace": 2**127}, circle):
+        reply = {**completion("42"), "id": "s"}
+        entry = {"id": f"{id(metadata)}", "call_type": "acompletion", "model_parameters": {}, "response": reply}
+        entry["metadata"] = {"requester_metadata": metadata}
+        callback.log_success_event({"standard_logging_object": entry}, None, None, None)
+    callback.writer.close()
+    assert (callback.writer.written, callback.writer.dropped, callback.writer.reduced) == (2, 0, 1)
+    log = es.read_logs(tmp_path / "logs")
+    assert log["metadata.trace"].to_list() == [str(2**127), None]

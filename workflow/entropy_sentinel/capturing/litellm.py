@@ -35,7 +35,7 @@ CALLS = {
 
 
 # What a reader needs of LiteLLM's payload; the rest has columns and the question, which may be objects of a service.
-_OF_REPLY = ("id", "call_type", "spend", "startTime", "model", "response")
+_OF_REPLY = ("id", "call_type", "startTime", "model", "response")
 # Key for the parts of a stream, in LiteLLM's dict of a call, which exists only as long as the call.
 STREAMED = "entropy_sentinel_streamed"
 
@@ -174,7 +174,7 @@ def _records(
     """
     payload, streamed = reply
     if reply_only:
-        payload = {name: value for name, value in payload.items() if name in _OF_REPLY}
+        payload = {name: payload[name] for name in _OF_REPLY if name in payload} | {"model_parameters": {}}
     response = payload.get("response")
     if streamed and isinstance(response, dict):
         choices = []
