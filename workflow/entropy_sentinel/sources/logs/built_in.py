@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from entropy_sentinel.sources.logs.built_in_layouts import LAYOUTS
 from entropy_sentinel.sources.logs.envelopes import ENVELOPES, PAIRS
 from entropy_sentinel.sources.logs.format import Container, Format, envelope_reader, of_envelope, of_layout
-from entropy_sentinel.sources.logs.layouts import LAYOUTS
 from entropy_sentinel.sources.logs.nested import find_replies, has_messages
 from entropy_sentinel.sources.logs.record import BadRecord, PlacedRecord
 from entropy_sentinel.sources.logs.step_forms import is_keyed_by_id
