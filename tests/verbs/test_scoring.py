@@ -130,6 +130,7 @@ OTHERS: list[tuple[Any, str]] = [
     ({"choices": {"a": {"b": float("nan")}}}, "unreadable"),
     (None, "unreadable"),
     (7, "unreadable"),
+    (b"{}", "unreadable"),
     (Unreadable(), "unreadable"),
 ]
 

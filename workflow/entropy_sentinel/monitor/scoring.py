@@ -92,7 +92,8 @@ def _replies_in(given: Any) -> list[Any] | None:
     """Return replies in memory as a list; None for files and tables. Any other object is a reply, perhaps a bad one."""
     if isinstance(given, str | PathLike) or is_table(given) or hasattr(given, "to_pylist"):
         return None
-    if isinstance(given, Mapping) or hasattr(given, "model_dump") or not isinstance(given, Iterable):
+    is_one = isinstance(given, Mapping | bytes | bytearray) or hasattr(given, "model_dump")
+    if is_one or not isinstance(given, Iterable):
         return [given]
     replies = list(given)
     has_paths = any(isinstance(reply, str | PathLike) for reply in replies)

@@ -5,8 +5,8 @@ from scipy.optimize import nnls
 
 # The weight of the equation that makes the shares add up to 1.
 _HEAVY = 1e3
-# Columns in the first problem, and added to it at a time. Few distributions have a share, so the others need no solver.
-_AT_A_TIME = 32
+# Columns in the first problem; then it may double. Few distributions have a share, so most others need no solver.
+_AT_FIRST = 32
 # A distribution whose gradient is smaller would not change the mixture.
 _TOLERANCE = 1e-8
 
@@ -33,7 +33,7 @@ class Mixtures:
         # The nearest ones first: the squared distance of each from the target, up to a constant.
         distance = np.where(excluded, np.inf, self._squares - 2 * (target @ equations[:-1]))
         chosen = np.zeros(n, dtype=bool)
-        chosen[_first(distance, np.isfinite(distance))] = True
+        chosen[_first(distance, np.isfinite(distance), _AT_FIRST)] = True
         while True:
             places = np.flatnonzero(chosen)
             solution, _ = nnls(equations[:, places], sides)
@@ -41,13 +41,13 @@ class Mixtures:
             improving = (gradient > _TOLERANCE) & ~chosen & ~excluded
             if not improving.any():
                 break
-            chosen[_first(-gradient, improving)] = True
+            chosen[_first(-gradient, improving, max(_AT_FIRST, len(places)))] = True
         shares = np.zeros(n)
         shares[places] = solution / solution.sum()
         return shares
 
 
-def _first(values: np.ndarray, among: np.ndarray) -> np.ndarray:
-    """Return the places of the smallest values, `_AT_A_TIME` of them or fewer."""
+def _first(values: np.ndarray, among: np.ndarray, n: int) -> np.ndarray:
+    """Return the places of the smallest values, `n` of them or fewer."""
     places = np.flatnonzero(among)
-    return places[np.argsort(values[places], kind="stable")[:_AT_A_TIME]]
+    return places[np.argsort(values[places], kind="stable")[:n]]
