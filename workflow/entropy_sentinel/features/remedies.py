@@ -5,7 +5,6 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from entropy_sentinel.features.zero_logprobs import ZERO_LOGPROBS
-from entropy_sentinel.frames.generation import REFUSED
 
 # The beginning of the reason for a reply that is no response; the problem follows.
 UNREADABLE = "cannot be read: "
@@ -20,19 +19,12 @@ class ExclusionCode(StrEnum):
     CONSTANT_LOGPROBS = "constant-logprobs"
     NOT_LOGPROBS = "not-logprobs"
     NO_ANSWER = "no-answer"
-    # Reasons without a remedy, and reasons why a response with features has no estimate.
-    EMPTY = "empty"
-    REFUSED = "refused"
-    OTHER_MODEL = "other-model"
-    OTHER_LOGPROBS = "other-logprobs"
     NO_SIGNAL = "no-signal"
     UNREADABLE = "unreadable"
-    # Any other reason, such as one of an extension.
-    NO_FEATURES = "no-features"
 
 
 class _Exclusion(NamedTuple):
-    """A kind of reason: its code, and what to do."""
+    """A kind of reason: its code, and what to do, if anything."""
 
     code: ExclusionCode
     remedy: str
@@ -40,6 +32,7 @@ class _Exclusion(NamedTuple):
 
 # By the words of a reason; the first entry that a reason contains counts.
 _EXCLUSIONS: Mapping[str, _Exclusion] = {
+    UNREADABLE: _Exclusion(ExclusionCode.UNREADABLE, ""),
     "add up to more than 1": _Exclusion(
         ExclusionCode.NOT_LOGPROBS,
         "write each alternative once; if the sampled token is listed besides the alternatives, remove the copy; "
@@ -76,6 +69,10 @@ _EXCLUSIONS: Mapping[str, _Exclusion] = {
     "no log-probabilities in the log": _Exclusion(
         ExclusionCode.NO_LOGPROBS, "request `logprobs: true, top_logprobs: 5` (docs: Formats of logs)"
     ),
+    "no log-probabilities": _Exclusion(ExclusionCode.NO_LOGPROBS, ""),
+    "alternatives per token": _Exclusion(ExclusionCode.NO_ALTERNATIVES, ""),
+    "the end of the thinking is unknown": _Exclusion(ExclusionCode.NO_ANSWER, ""),
+    "no signal ": _Exclusion(ExclusionCode.NO_SIGNAL, ""),
     "no alternatives to the sampled tokens": _Exclusion(
         ExclusionCode.NO_ALTERNATIVES, "request alternatives: `top_logprobs: 5`, or `logprobs: 5` for texts"
     ),
@@ -84,39 +81,17 @@ _EXCLUSIONS: Mapping[str, _Exclusion] = {
     ),
 }
 
-# By the beginning of a reason, which may end with the words of a server or of a log.
-_BEGINNINGS: Mapping[str, ExclusionCode] = {
-    REFUSED: ExclusionCode.REFUSED,
-    UNREADABLE: ExclusionCode.UNREADABLE,
-    "of model ": ExclusionCode.OTHER_MODEL,
-    "of logprobs_mode ": ExclusionCode.OTHER_LOGPROBS,
-    "of top_k_returned ": ExclusionCode.OTHER_LOGPROBS,
-    "empty response": ExclusionCode.EMPTY,
-    "no signal ": ExclusionCode.NO_SIGNAL,
-    "no log-probabilities": ExclusionCode.NO_LOGPROBS,
-    "no tokens in the log": ExclusionCode.NO_ANSWER,
-    "the log has": ExclusionCode.NO_ALTERNATIVES,
-}
-
 
 def remedy_of(reason: str) -> str | None:
     """Return what to do about responses with this reason; null if nothing can or need be done."""
     exclusion = _find_exclusion(reason)
-    return None if exclusion is None else exclusion.remedy
+    return None if exclusion is None else exclusion.remedy or None
 
 
 def exclusion_code(reason: str) -> ExclusionCode | None:
     """Return the code of a reason why a response has no features; null for a reason without a remedy."""
     exclusion = _find_exclusion(reason)
     return None if exclusion is None else exclusion.code
-
-
-def unscored_code(reason: str) -> ExclusionCode:
-    """Return the code of any reason why a response has no estimate."""
-    for beginning, code in _BEGINNINGS.items():
-        if reason.startswith(beginning):
-            return code
-    return exclusion_code(reason) or ExclusionCode.NO_FEATURES
 
 
 def _find_exclusion(reason: str) -> _Exclusion | None:

@@ -11,11 +11,11 @@ import polars as pl
 from entropy_sentinel.estimators.estimator import Estimator
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.estimators.training import one_thread
-from entropy_sentinel.features.remedies import unscored_code
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.frames.options import columns_by
 from entropy_sentinel.frames.response import RESPONSE
 from entropy_sentinel.monitor.estimating.coverage import covering_verdicts, judge_familiarity
+from entropy_sentinel.monitor.reading.exclusions import CODE
 from entropy_sentinel.monitor.reading.inputs import BY, ReadingResult, features_in, read_whole
 from entropy_sentinel.monitor.reading.problems import Problems, overridden
 from entropy_sentinel.monitor.reading.replies import read_replies
@@ -84,7 +84,8 @@ def score(
         return scored(saved, read_replies(saved, replies, options), options.by)
     rows = features_in(features, options, signals=saved.signals)
     if rows.is_empty():
-        return scored(saved, ReadingResult(rows.with_columns(excluded=pl.lit(None, pl.String)), Problems(), {}), ())
+        none = {name: pl.Series(name, [], dtype=pl.String) for name in ("excluded", CODE)}
+        return scored(saved, ReadingResult(rows.with_columns(**none), Problems(), {}), ())
     return scored(saved, read_whole(saved, [rows], options, must_match=False), options.by)
 
 
@@ -103,9 +104,7 @@ def _replies_in(given: Any) -> list[Any] | None:
 def scored(saved: SavedEstimator, read: ReadingResult, by: Sequence[str] = ()) -> pl.DataFrame:
     """Return the result of `score` for responses that were already read, with the columns of slices."""
     rows = read.rows
-    reason = rows["excluded"]
     p = _p_of(saved.estimator, rows)
-    codes = [None if text is None else str(unscored_code(text)) for text in reason.to_list()]
     columns = {name: rows[name] for name in RESPONSE}
     for name in by:
         if name not in RESPONSE:
@@ -114,7 +113,7 @@ def scored(saved: SavedEstimator, read: ReadingResult, by: Sequence[str] = ()) -
     verdicts = covering_verdicts(saved, bool(read.taken), familiarity["unfamiliar"])
     columns |= {"p_correct": p, "verdict": verdicts if not p.null_count() else _where_known(verdicts, p)}
     columns |= {"unfamiliar": familiarity["unfamiliar"], "familiarity_reason": familiarity["familiarity_reason"]}
-    columns |= {"reason": reason, "reason_code": pl.Series(codes, dtype=pl.String)}
+    columns |= {"reason": rows["excluded"], "reason_code": rows[CODE]}
     scores = pl.DataFrame(columns)
     return scores.with_columns(overridden=pl.lit(overridden(saved.about, read.taken))) if read.taken else scores
 

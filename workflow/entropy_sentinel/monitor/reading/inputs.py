@@ -23,7 +23,7 @@ from entropy_sentinel.frames.signals import with_reasons
 from entropy_sentinel.frames.urls import url_of
 from entropy_sentinel.monitor.catalogue import MADE, made_of
 from entropy_sentinel.monitor.reading.clusters import CLUSTER, hash_texts, item_texts
-from entropy_sentinel.monitor.reading.exclusions import ExclusionCounter, count_exclusions, count_left_out
+from entropy_sentinel.monitor.reading.exclusions import CODE, ExclusionCounter, count_exclusions, count_left_out
 from entropy_sentinel.monitor.reading.identity import NUMBERS, OtherFiles, SeenFiles, hash_ids
 from entropy_sentinel.monitor.reading.problems import Problems, TrainingDataFilter
 from entropy_sentinel.monitor.reading.times import Clock
@@ -351,7 +351,7 @@ class Inputs:
         self.exclusions.add(count_exclusions(frame, keys))
         hashes = [] if self._others is None else NUMBERS
         columns = dict.fromkeys((*FEATURES, *self._signals, *RESPONSE, *made_of(), *buckets.SCHEMA))
-        return frame.select(*columns, *MADE, "grain", CLUSTER, *hashes, *keys, *measures, *self._texts)
+        return frame.select(*columns, *MADE, CODE, "grain", CLUSTER, *hashes, *keys, *measures, *self._texts)
 
     def _column(self, batch: pl.DataFrame, name: str) -> pl.Series:
         """Return a column of the log; null if the frame lacks it."""

@@ -9,8 +9,9 @@ import polars as pl
 from entropy_sentinel.estimators.saved import SavedEstimator
 from entropy_sentinel.features.catalogue import FEATURES
 from entropy_sentinel.features.compute import usable_features
-from entropy_sentinel.features.remedies import UNREADABLE
+from entropy_sentinel.features.remedies import UNREADABLE, ExclusionCode
 from entropy_sentinel.frames.response import RESPONSE_COLUMNS
+from entropy_sentinel.monitor.reading.exclusions import CODE
 from entropy_sentinel.monitor.reading.inputs import BY, Inputs, ReadingResult
 from entropy_sentinel.monitor.reading.problems import Problems, TrainingDataFilter
 from entropy_sentinel.monitor.settings import Slicing
@@ -69,7 +70,7 @@ def _read_directly(saved: SavedEstimator, replies: Sequence[Any], options: Slici
     }
     columns = {name: pl.Series(name, [value]) for name, value in identity.items()} | {"sample": _FIRST}
     excluding = TrainingDataFilter(saved.about, options, Problems())
-    excluded = {"excluded": _NO_TEXT}
+    excluded = {"excluded": _NO_TEXT, CODE: _NO_TEXT}
     if not excluding.accepts(identity):
         excluded = excluding.of(pl.DataFrame(columns | {"reason": _NO_TEXT})).to_dict()
     return ReadingResult(pl.DataFrame(columns | features.to_dict() | excluded), Problems(), excluding.taken)
@@ -103,13 +104,13 @@ def _with_slices(rows: pl.DataFrame, options: Slicing) -> pl.DataFrame:
 
 
 def _unread_rows(replies: Sequence[Any], problems: dict[int, str]) -> pl.DataFrame:
-    """Return a row for each entry without a response, with the columns RESPONSE, `excluded` and `entry`."""
+    """Return a row for each entry without a response, with the columns RESPONSE, `excluded`, CODE and `entry`."""
     rows = []
     for number, problem in problems.items():
         model, item_id = (_text_of(replies[number], name) for name in ("model", "id"))
-        rows.append((model, NAME, item_id, 0, f"{UNREADABLE}{problem}", number))
+        rows.append((model, NAME, item_id, 0, f"{UNREADABLE}{problem}", ExclusionCode.UNREADABLE.value, number))
     schema = {column.name: column.dtype for column in RESPONSE_COLUMNS}
-    return pl.DataFrame(rows, schema=schema | {"excluded": pl.String, _ENTRY: pl.Int64}, orient="row")
+    return pl.DataFrame(rows, schema=schema | {"excluded": pl.String, CODE: pl.String, _ENTRY: pl.Int64}, orient="row")
 
 
 def _text_of(reply: Any, name: str) -> str | None:
