@@ -16,6 +16,7 @@ import polars as pl
 import pytest
 from attack_cases import ROOT
 from mutations import ODD, mutated
+from streamed import WITH_ID, WRITERS, A, B
 
 import entropy_sentinel as es
 from entropy_sentinel.features.catalogue import FEATURES
@@ -109,6 +110,19 @@ def test_columns_that_a_frame_has_itself_keep_apart(tmp_path: Path) -> None:
     for name in ("table.parquet", "lines.jsonl"):
         frame = es.read_logs(tmp_path / name)
         assert frame.select("run", "log_run", "log_log_run", "log_cost").row(0) == (0, 1, 2, 3)
+
+
+@pytest.mark.parametrize("server", WRITERS)
+def test_an_odd_piece_spoils_only_its_own_stream(server: str, tmp_path: Path) -> None:
+    for seed in range(SEEDS):
+        pieces = WRITERS[server](A)
+        odd = seed % len(pieces)
+        pieces[odd] = mutated(pieces[odd], f"{server} {seed}")
+        frame, summary = read(write(tmp_path / "stream.jsonl", *pieces, *WRITERS[server](B)))
+        assert len(frame) + summary.n_bad > 0
+        if server in WITH_ID:
+            good = frame.filter(pl.col("item_id") == "b", pl.col("reason").is_null())
+            assert good["n_tokens"].to_list() == [len(B.words)], seed
 
 
 @pytest.mark.parametrize("finished", [True, False], ids=["finished", "cut off"])

@@ -23,12 +23,14 @@ from streamed import (
     ollama,
     responses,
     sglang,
+    steps,
     tgi,
 )
 
 import entropy_sentinel as es
 from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.sources.logs.joining import PartialReply
+from entropy_sentinel.sources.logs.paths import snake
 from entropy_sentinel.sources.logs.stream_bodies import joined
 from entropy_sentinel.sources.logs.summary import LogSummary
 from entropy_sentinel.sources.logs.traces import combined
@@ -263,6 +265,35 @@ def test_events_whose_reply_was_not_opened_or_has_other_items(tmp_path: Path) ->
     # Pieces of another text are not this text's.
     renamed[-1]["response"]["output"][0]["content"][0]["text"] = "something else"
     assert read(log_file(tmp_path / "log", renamed))[0]["n_tokens"].to_list() == [0]
+
+
+def test_an_event_with_a_whole_text_has_what_the_pieces_lack(tmp_path: Path) -> None:
+    """Some servers write the log-probabilities only there."""
+    stream = responses(A)
+    done = {**stream[1], "type": "response.output_text.done", "text": A.text, "logprobs": steps(A.words)}
+    for event in stream[1:-1]:
+        event["logprobs"] = []
+    check(read(log_file(tmp_path / "log", [*stream[:-1], done, stream[-1]]), strict=True)[0], A)
+    check(read(log_file(tmp_path / "log", [*stream[:1], done, stream[-1]]), strict=True)[0], A)
+
+
+def test_pieces_of_a_client_that_renames_the_fields(tmp_path: Path) -> None:
+    """As Python clients dump them: in snake case, with null for what is missing."""
+
+    def renamed(value: Any) -> Any:
+        if isinstance(value, list):
+            return [renamed(part) for part in value]
+        if not isinstance(value, dict):
+            return value
+        return {snake(name): renamed(part) for name, part in value.items()}
+
+    pieces = [renamed(piece) for said in (A, B) for piece in gemini(said)]
+    for piece in pieces:
+        piece["candidates"][0].setdefault("finish_reason", None)
+        piece["candidates"][0] |= {"index": None, "token_count": None}
+    frame, _ = read(log_file(tmp_path / "log", pieces), strict=True)
+    check(frame, A, B)
+    assert sorted(frame["item_id"]) == ["a", "b"]
 
 
 def test_mixed_events_of_replies_that_do_not_name_their_items_are_refused(tmp_path: Path) -> None:

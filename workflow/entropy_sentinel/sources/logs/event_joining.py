@@ -5,6 +5,7 @@ are several, only the closing event can say whose it is, by the items of its out
 """
 
 from collections.abc import Mapping
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -29,6 +30,11 @@ class PartialEvents(PartialReply):
 
     has_closed: bool = False
 
+    @cached_property
+    def whole_values(self) -> dict[Any, dict[str, Any]]:
+        """The values of events that have them whole, by the places of the pieces."""
+        return {}
+
     def whole(self) -> dict[str, Any]:
         """Return the reply with the texts and log-probabilities of its items, unless its output has them.
 
@@ -49,7 +55,9 @@ class PartialEvents(PartialReply):
             return dict(self.fields)
         items = [dict(item) if isinstance(item, Mapping) else item for item in output or ()]
         for (item_id, number, position), choice in sorted(self.choices.items(), key=lambda pair: pair[0][1:]):
-            _fill(_item_of(items, item_id, number), position, choice.whole())
+            whole = self.whole_values.get((item_id, number, position)) or {}
+            whole = choice.whole() | {name: value for name, value in whole.items() if value}
+            _fill(_item_of(items, item_id, number), position, whole)
         return {**self.fields, "output": items}
 
 
@@ -70,7 +78,8 @@ def _item_of(items: list[Any], item_id: Any, number: int) -> dict[str, Any]:
 def _fill(item: dict[str, Any], position: int, piece: Mapping[str, Any]) -> None:
     """Add the text and the log-probabilities of a content of an item if they are missing."""
     content = item["content"] = list(item.get("content") or ())
-    while len(content) <= position:
+    if position >= len(content):  # a large position must not take memory
+        position = len(content)
         content.append({"type": "output_text"})
     part = content[position]
     if not isinstance(part, Mapping):
@@ -78,6 +87,10 @@ def _fill(item: dict[str, Any], position: int, piece: Mapping[str, Any]) -> None
     text = part.get("text") or part.get("refusal")
     if not text or text == piece.get("text"):  # other pieces are missing, or it is another content
         content[position] = {**part, **{name: value for name, value in piece.items() if value and not part.get(name)}}
+
+
+def _position(value: Any) -> int:
+    return value if type(value) is int and value >= 0 else 0
 
 
 class EventJoiner(Joiner):
@@ -112,12 +125,17 @@ class EventJoiner(Joiner):
             if key not in self._open:
                 self._without_item[key] = None
             self._reply(key, place).fields |= {name: value for name, value in body.items() if name != "status"}
-        elif kind in self._events.adding:
-            item = record.get(self._events.item)
-            places = [record.get(name) if type(record.get(name)) is int else 0 for name in self._events.places]
+        elif kind in (*self._events.adding, *self._events.whole):
+            item = id_text(record.get(self._events.item))
+            places = [_position(record.get(name)) for name in self._events.places]
             reply = self._reply(self._owner(item), place)
             choice = reply.choices.setdefault((item, *places), PartialChoice(self._stream))
-            choice.add({part.path: record.get(part.path) for part in self._stream.parts})
+            if kind in self._events.whole:
+                reply.whole_values[item, *places] = {
+                    part.target: record.get(part.target) for part in self._stream.parts
+                }
+            else:
+                choice.add({part.path: record.get(part.path) for part in self._stream.parts})
         return []
 
     def _reply(self, key: Any, place: str) -> PartialEvents:

@@ -26,6 +26,8 @@ class _Pieces:
         if join is Join.ENTRY:
             self._pieces.append(piece)
         elif join is Join.CALLS:
+            if not isinstance(piece, list) or not all(isinstance(call, Mapping) for call in piece):
+                raise InputError(f"`{self._part.path}` must be a list of objects, was {piece!r}"[:200])
             for call in piece:
                 _add_call(self._pieces, call)
         elif join is Join.CALL:

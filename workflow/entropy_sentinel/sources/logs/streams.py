@@ -55,6 +55,7 @@ class Events:
     Attributes:
         kind: The field with the type.
         adding: Types of events with a piece.
+        whole: For values that come in pieces, the type of the event that has them whole.
         closing: Types of events with the whole reply, which may lack what came in pieces.
         reply: The field with the reply, in the closing events and in those that open it.
         item: The field with the id of the item to which a piece belongs; a piece does not name its reply.
@@ -63,6 +64,7 @@ class Events:
 
     kind: str
     adding: tuple[str, ...]
+    whole: tuple[str, ...]
     closing: tuple[str, ...]
     reply: str
     item: str
@@ -175,7 +177,7 @@ def is_chunk(record: Mapping[str, Any]) -> bool:
     if parts and not fields & {"message", "text"}:
         return any(name.startswith("content_filter") for name in fields)
     is_text = record.get("object") == "text_completion"
-    return is_text and any("text" in part and part.get("finish_reason") is None for part in parts)
+    return is_text and any("text" in part and not part.get("finish_reason") for part in parts)
 
 
 def _is_event(record: Mapping[str, Any]) -> bool:
@@ -217,6 +219,7 @@ RESPONSES = Stream(
     events=Events(
         kind="type",
         adding=("response.output_text.delta",),
+        whole=("response.output_text.done",),
         closing=("response.completed", "response.incomplete", "response.failed"),
         reply="response",
         item="item_id",
