@@ -1,5 +1,6 @@
 """The client of chat models, against a server on loopback that misbehaves on request."""
 
+import gzip
 import json
 import time
 from collections.abc import Iterator
@@ -88,6 +89,47 @@ def test_a_server_that_stays_slow_is_reported_with_the_limit() -> None:
     ):
         answers(client(api, timeout_s=0.3, retries=1))
     assert len(api.requests) == 2
+
+
+def test_a_silent_server_is_given_up_after_the_total_time_and_a_line_says_that_no_reply_comes(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(ChatClient, "FIRST_LINE_S", 0.2)
+    with (
+        fake_api(lambda *_: (200, {}, slow(completion(), 0.02), 0)) as api,
+        pytest.raises(EntropySentinelError, match="did not answer .* in 2 tries: .*no whole reply within 0.2 s"),
+    ):
+        answers(client(api, timeout_s=0.5, total_timeout_s=0.7, retries=6))
+    assert len(api.requests) == 2
+    assert f"no reply of hosted_vllm/tiny at {api.base_url} for 0 s; a request is given up after 0.7 s" in caplog.text
+
+
+def endless() -> Iterator[bytes]:
+    yield b'{"choices": [{"message": {"content": "'
+    for _ in range(400):
+        yield b"a" * 2**20
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "reason"),
+    [
+        ({}, endless, r"it has more than 16,777,\d+ bytes"),
+        ({"Content-Encoding": "gzip"}, lambda: gzip.compress(b"a" * 2**26), r"it has more than 16,777,\d+ bytes"),
+        ({"Content-Encoding": "gzip"}, lambda: b"no gzip", "its bytes are not of its Content-Encoding"),
+    ],
+    ids=["endless", "packed", "badly packed"],
+)
+@pytest.mark.parametrize("is_text", [False, True], ids=["chat", "text"])
+def test_a_reply_without_bound_or_with_damaged_bytes_is_paid_for_once(
+    headers: dict[str, str], body: Any, reason: str, is_text: bool
+) -> None:
+    asked = questions(1) if not is_text else [{"prompt": "question 0"}]
+    with fake_api(lambda *_: (200, headers, body(), 0)) as api:
+        used = client(api)
+        with pytest.raises(EntropySentinelError, match=f"reply to request 0 .* cannot be used: {reason}.*; it is"):
+            dict(used.ask(asked, text))
+    assert len(api.requests) == 1
+    assert used.counts == {"answered": 1}
 
 
 @pytest.mark.parametrize("model", ["hosted_vllm/tiny", "openai/tiny"])

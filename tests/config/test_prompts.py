@@ -56,7 +56,7 @@ def test_traces_and_labels_depend_on_the_text_of_a_prompt() -> None:
 
 
 def test_labels_depend_on_the_prompt_and_not_on_address_speed_or_price() -> None:
-    place = {"base_url": "http://there:8000/v1", "concurrency": 2, "timeout_s": 1, "retries": 0}
+    place = {"base_url": "http://there:8000/v1", "concurrency": 2, "timeout_s": 1, "total_timeout_s": 5, "retries": 0}
     limits = {"requests_per_minute": 10, "tokens_per_minute": 1000}
     money = {"usd_per_million_input_tokens": 1, "usd_per_million_output_tokens": 2, "budget_usd": 3}
     one, other = (study({"judges.x": {"kind": "llm", **more}}) for more in ({}, place | limits | money))

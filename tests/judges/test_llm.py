@@ -179,6 +179,17 @@ def test_what_fails_at_first_is_asked_again_and_every_verdict_is_paid_for_once(t
     assert (account["calls"], account["cached_calls"]) == (4, 4)
 
 
+@pytest.mark.parametrize("kept", [{"model": None, "text": None}, {"content": None}, "text", [1]])
+def test_a_damaged_reply_in_the_cache_is_no_label(tmp_path: Path, kept: Any) -> None:
+    with fake_api(lambda body, _: ok(completion('{"success": true}', [], 3))) as api:
+        llm_judge(api).judge([case(0)])
+        [path] = (path for path in (tmp_path / "cache" / "replies").rglob("*") if path.is_file())
+        content = json.loads(gzip.decompress(path.read_bytes()))
+        path.write_bytes(gzip.compress(json.dumps(content | {"reply": kept}).encode()))
+        (verdict,) = llm_judge(api).judge([case(0)])
+    assert (verdict.label, "cached reply is damaged" in str(verdict.reason)) == (None, True)
+
+
 def test_a_key_is_in_no_file_log_or_error(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """A server that repeats the key wherever it can: as its name, in replies, in errors."""
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from entropy_sentinel.frames.errors import InputError
-from entropy_sentinel.monitor.labelling.to_label import write_to_label
+from entropy_sentinel.monitor.labelling.to_label import read_to_label, write_to_label
 from entropy_sentinel.verbs.labels import read_labels
 
 SAMPLE = pl.DataFrame(
@@ -121,3 +121,25 @@ def test_a_file_without_labels_is_replaced(tmp_path: Path) -> None:
     assert len(rows(path)) == 1
     path.write_text("")
     assert write_to_label(SAMPLE, path) == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"item_id": 5}', "row 2: 'item_id' must be a text as in the rows above, was 5"),
+        (
+            '{"item_id": "b", "weight": {"a": 1}}',
+            "row 2: 'weight' must be a text, a number, .* was {'a': 1}",
+        ),
+        ('{"item_id": "b", "weight": 1%s}' % ("0" * 400), "row 2: 'weight' must be .*, was 1000"),
+        ('{"item_id": "b", "question": "\\ud83d"}', r"row 2: 'question' must be .*, was '.ud83d'"),
+        ("[" * 100_000, "cannot be read: line 2: must be a JSON object"),
+        ("[1]", "cannot be read: line 2: must be a JSON object"),
+    ],
+    ids=["types", "object", "large number", "half a character", "nested", "list"],
+)
+def test_a_value_that_no_table_holds_is_refused_with_its_row_and_field(tmp_path: Path, line: str, message: str) -> None:
+    path = tmp_path / "to_judge.jsonl"
+    path.write_text('{"item_id": "a", "weight": 1.5, "question": "q"}\n' + line + "\n")
+    with pytest.raises(InputError, match=f"^{path}: {message}"):
+        read_to_label(path)

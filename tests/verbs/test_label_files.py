@@ -11,6 +11,7 @@ from entropy_sentinel.frames.errors import InputError
 from entropy_sentinel.verbs.inputs import with_labels
 
 TRUE, FALSE = ("true", "TRUE", "True", "yes", "Yes", "1", " 1 ", "1.0"), ("false", "FALSE", "no", "NO", "0", "0.0")
+HARNESS = '{"doc_id": 0, "arguments": [["question"]], '
 
 
 @pytest.mark.parametrize(("separator", "comma"), [(",", "."), (";", ","), (";", "."), ("\t", ".")])
@@ -51,6 +52,11 @@ def test_lines_and_parquet(tmp_path: Path) -> None:
         ("a.jsonl", '{"item_id": "x", "label": [true]}\n', "row 1: 'label' "),
         ("a.jsonl", '{"item_id": "x", "label": true}\n{broken\n', "line 2: "),
         ("a.jsonl", "[1]\n", r"line 1: .*'\[1\]'"),
+        ("a.jsonl", '{"item_id": "\\ud83d", "label": true}\n', "row 1: 'item_id' must be text that UTF-8 can hold"),
+        ("a.jsonl", HARNESS + '"metrics": 1}\n', "line 1: 'metrics' must be a list of names, was 1"),
+        ("a.jsonl", HARNESS + '"metrics": null}\n', "line 1: 'metrics' must be a list of names, was null"),
+        ("a.jsonl", HARNESS + '"metrics": [["acc"]]}\n', r"line 1: 'metrics' must be a list of names, was \[\["),
+        ("a.jsonl", HARNESS + '"metrics": ["a", "b"], "a": 1, "b": 0}\n', r"line 1: metrics differ \(a, b\)"),
         ("a.parquet", "no parquet", "must be a Parquet, CSV"),
     ],
 )
@@ -129,3 +135,11 @@ def test_ids_of_evaluations_are_not_those_of_a_log(tmp_path: Path) -> None:
         files[-1].write_text(json.dumps(sample) + "\n")
     result = es.read_labels(files).select("asked", "label")
     assert sorted(result.rows()) == [("question a", True), ("question b", False)]
+
+
+@pytest.mark.parametrize("arguments", [5, True, None, [], {}, [7, 8], [[None]], "question"])
+def test_a_harness_sample_without_a_prompt_has_no_question(tmp_path: Path, arguments: object) -> None:
+    sample = {"doc_id": 0, "arguments": arguments, "metrics": {"acc": 1, "f1": 1}, "acc": 1, "f1": 1.0}
+    (tmp_path / "a.jsonl").write_text(json.dumps(sample) + "\n")
+    row = es.read_labels(tmp_path / "a.jsonl").row(0, named=True)
+    assert (row["item_id"], row["label"], row.get("asked")) == ("0", True, None)

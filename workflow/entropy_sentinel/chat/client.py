@@ -6,8 +6,9 @@ All requests of a process run in one event loop.
 import json
 import logging
 import threading
+import time
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from anyio.from_thread import BlockingPortal, BlockingPortalProvider
 from entropy_sentinel.chat.cache import ReplyCache, ReplyClaim
 from entropy_sentinel.chat.ledger import Ledger, Terms
 from entropy_sentinel.chat.reply import Refusal, ServerReply, UnusableReply, message_of, storable
-from entropy_sentinel.chat.sending import AnsweredRequest, RoundEnded, Sender, sleep
+from entropy_sentinel.chat.sending import TOTAL_TIMEOUT_S, AnsweredRequest, RoundEnded, Sender, sleep
 from entropy_sentinel.chat.settings import address_of
 from entropy_sentinel.frames.errors import EntropySentinelError
 
@@ -80,6 +81,9 @@ class ChatClient:
     spent and the pace, which all processes with the same file share.
     """
 
+    # Seconds until a line says that no reply comes, and between two such lines.
+    FIRST_LINE_S, NEXT_LINES_S = 30.0, 120.0
+
     def __init__(
         self,
         name: str,
@@ -90,6 +94,7 @@ class ChatClient:
         timeout_s: float,
         retries: int,
         identity: Mapping[str, Any],
+        total_timeout_s: float = TOTAL_TIMEOUT_S,
         own_server: bool = False,
         ledger: str | None = None,
         **terms: float | None,
@@ -102,6 +107,7 @@ class ChatClient:
             base_url: The server's address; None for the provider's own.
             concurrency: Requests at a time.
             timeout_s: Longest wait for a whole reply, seconds.
+            total_timeout_s: Longest time of all tries of a request that end without a whole reply, seconds.
             retries: Further tries after errors that may pass.
             identity: What the cache key has besides the request and the server's address: the version of the model,
                 and what the caller keeps of a reply.
@@ -115,7 +121,7 @@ class ChatClient:
         # Two servers may each have a model of this name.
         self._identity = {"base_url": None if own_server else address_of(model, base_url), **identity}
         self._cache, self.ledger = ReplyCache(), Ledger(ledger, Terms(**terms))
-        self._sender = Sender(name, model, base_url, timeout_s, retries, self.ledger)
+        self._sender = Sender(name, model, base_url, timeout_s, retries, self.ledger, total_timeout_s)
         # Whether a reply has shown that the server works, whether a wait for another process was logged, and the number
         # of requests that were refused as too long.
         self._server_is_known = self._is_waiting = False
@@ -158,7 +164,7 @@ class ChatClient:
                     while waiting and len(running) < (2 * self.concurrency if self._server_is_known else 1):
                         position, request = waiting.popleft()
                         running[portal.start_task_soon(self._outcome, position, request, turn)] = position
-                    for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    for future in self._finished(running):
                         position = running.pop(future)
                         outcome, error = future.result()
                         if outcome is _LATER:
@@ -176,6 +182,20 @@ class ChatClient:
                 self.ledger.count_cached(account, self.counts["cached"] - cached_before)
         if failure is not None:
             raise failure
+
+    def _finished(self, running: Collection[Future[Any]]) -> Collection[Future[Any]]:
+        """Wait until a request is finished; say meanwhile that no reply comes."""
+        start, pause_s = time.monotonic(), self.FIRST_LINE_S
+        while not (done := wait(running, timeout=pause_s, return_when=FIRST_COMPLETED).done):
+            log.warning(
+                "%s: no reply of %s for %.0f s; a request is given up after %g s without one (total_timeout_s)",
+                self.name,
+                self._sender.address,
+                time.monotonic() - start,
+                min(self._sender.total_timeout_s, self._sender.timeout_s * (1 + self._sender.retries)),
+            )
+            pause_s = self.NEXT_LINES_S
+        return done
 
     async def _outcome(
         self, position: int, request: Mapping[str, Any], turn: _Round

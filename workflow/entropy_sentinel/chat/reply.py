@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from entropy_sentinel.chat.bounds import ReplyTooLargeError
 from entropy_sentinel.frames.generation import OTHER_STOPS
 from entropy_sentinel.frames.secrets import is_secret_name, without_keys
 
@@ -89,14 +90,33 @@ def may_pass(error: BaseException) -> bool:
     return passing or isinstance(error, TimeoutError)
 
 
+def is_silence(error: BaseException) -> bool:
+    """Return whether a request failed because no whole reply came in time."""
+    return isinstance(error, TimeoutError) or getattr(error, "status_code", None) == 408
+
+
+def unreadable_bytes(error: BaseException) -> str | None:
+    """Return what is wrong with the bytes of a reply: too many, or badly packed; None for another error."""
+    for cause in _chain(error):
+        if isinstance(cause, ReplyTooLargeError):
+            return str(cause)
+        if type(cause).__name__ == "DecodingError":  # of httpx
+            return f"its bytes are not of its Content-Encoding: {' '.join(str(cause).split())[:LONGEST_MESSAGE]}"
+    return None
+
+
 def made_of_a_reply(error: BaseException, raw: str | None) -> bool:
-    """Return whether LiteLLM failed on a whole reply of status 200: a retry would cost money for the same reply.
+    """Return whether a whole reply of status 200 could not be read: a retry would cost money for the same reply.
 
     `raw` is the text of the reply, or None if LiteLLM does not show it. A server's own error with status 200 is no
     reply.
     """
     status = getattr(error, "status_code", None)
-    if status == 200 or "Empty or invalid response from LLM endpoint" in str(error):
+    if (
+        unreadable_bytes(error) is not None
+        or status == 200
+        or "Empty or invalid response from LLM endpoint" in str(error)
+    ):
         return True
     if raw is None or status != 500:
         return False

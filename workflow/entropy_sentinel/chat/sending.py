@@ -9,7 +9,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,6 +18,7 @@ import anyio
 import anyio.to_thread
 import tenacity
 
+from entropy_sentinel.chat.bounds import bound_response, bound_transports, most_bytes, reply_bound
 from entropy_sentinel.chat.ledger import Ledger, OverBudget
 from entropy_sentinel.chat.reply import (
     Refusal,
@@ -25,11 +26,13 @@ from entropy_sentinel.chat.reply import (
     UnusableReply,
     brief,
     costs_nothing,
+    is_silence,
     is_unreachable,
     made_of_a_reply,
     may_pass,
     message_of,
     retry_after_s,
+    unreadable_bytes,
 )
 from entropy_sentinel.frames.errors import EntropySentinelError
 
@@ -41,6 +44,8 @@ _TEMPLATE_TOKENS, _BYTES_PER_TOKEN, _REPLY_TOKENS = 64, 4, 256
 _RETRIES_TO_REACH = 2
 # Seconds between checks of a request that waits for room in the budget.
 _LOOK_AGAIN_S = 0.1
+# Default of `total_timeout_s`.
+TOTAL_TIMEOUT_S = 600.0
 
 
 class RoundEnded(Exception):
@@ -56,17 +61,34 @@ class AnsweredRequest:
     likely_tokens: int
 
 
+@dataclass
+class _Tries:
+    """The tries of one request: the reply's text, the last one's limit, and the seconds that ended without a reply."""
+
+    raw: list[str] = field(default_factory=list)
+    limit_s: float = 0.0
+    silent_s: float = 0.0
+
+
 class Sender:
     """Sends requests to one model; errors name its `address`."""
 
     FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 60.0
 
     def __init__(
-        self, name: str, model: str, base_url: str | None, timeout_s: float, retries: int, ledger: Ledger
+        self,
+        name: str,
+        model: str,
+        base_url: str | None,
+        timeout_s: float,
+        retries: int,
+        ledger: Ledger,
+        total_timeout_s: float = TOTAL_TIMEOUT_S,
     ) -> None:
         """Prepare LiteLLM; the arguments are those of `ChatClient`."""
         self.name, self.model, self.base_url = name, model, base_url
         self.timeout_s, self.retries, self.ledger = timeout_s, retries, ledger
+        self.total_timeout_s = total_timeout_s
         self.address = f"{model} at {base_url}" if base_url else model
         # The earliest time of the next request, by the clock that never goes back.
         self._not_before = 0.0
@@ -76,7 +98,9 @@ class Sender:
         # Without this, the import downloads a table of prices.
         os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
         import litellm
+        from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
 
+        bound_transports(AsyncHTTPHandler)
         litellm.telemetry, litellm.suppress_debug_info = False, True
         # These loggers record every request, some with its headers.
         for noisy in ("LiteLLM", "openai", "httpx", "httpcore", "aiohttp"):
@@ -96,10 +120,11 @@ class Sender:
             UnusableReply: If LiteLLM cannot read the reply.
             EntropySentinelError: If no reply came, or if the budget is used up; it names request `position`.
         """
-        raw: list[str] = []
+        tries = _Tries()
+        raw = tries.raw
         retrying = tenacity.AsyncRetrying(
             retry=tenacity.retry_if_exception(lambda error: may_pass(error) and not made_of_a_reply(error, _last(raw))),
-            stop=lambda state: self._is_last(state) or stop.is_set(),
+            stop=lambda state: self._is_last(state) or tries.silent_s >= self.total_timeout_s or stop.is_set(),
             wait=self._pause,
             sleep=lambda seconds: sleep(seconds, stop),
             before_sleep=lambda state: log.warning(
@@ -112,7 +137,7 @@ class Sender:
             reraise=True,
         )
         try:
-            return await retrying(self._send_in_turn, request, raw, account, stop)
+            return await retrying(self._send_in_turn, request, tries, account, stop)
         # These concern one request. All other errors with 400, 401 and 404 would recur for every request.
         except self._litellm.ContextWindowExceededError as error:
             return Refusal(message_of(error), too_long=True)
@@ -122,13 +147,13 @@ class Sender:
             raise
         except Exception as error:
             if made_of_a_reply(error, _last(raw)):
-                raise UnusableReply(message_of(error), _last(raw) or str(error)) from None
-            tries = retrying.statistics["attempt_number"]
+                raise UnusableReply(unreadable_bytes(error) or message_of(error), _last(raw) or str(error)) from None
+            n_tries = retrying.statistics["attempt_number"]
             # Nothing is chained: exceptions of clients carry requests, and those carry keys.
             raise EntropySentinelError(
-                f"{self.name}: {self.address} did not answer request {position} (from 0) in {tries} "
-                f"{'try' if tries == 1 else 'tries'}: {brief(error)}{self._other_address(error)}; a restart continues "
-                "after the answered requests"
+                f"{self.name}: {self.address} did not answer request {position} (from 0) in {n_tries} "
+                f"{'try' if n_tries == 1 else 'tries'}: {brief(error)}{self._other_address(error)}; a restart "
+                "continues after the answered requests"
             ) from None
 
     def _other_address(self, error: Exception) -> str:
@@ -163,7 +188,7 @@ class Sender:
         self._litellm.in_memory_llm_clients_cache.flush_cache()
 
     async def _send_in_turn(
-        self, request: Mapping[str, Any], raw: list[str], account: str, stop: anyio.Event
+        self, request: Mapping[str, Any], tries: _Tries, account: str, stop: anyio.Event
     ) -> AnsweredRequest:
         """Try once, at the ledger's rate; the call is recorded there before it is sent."""
         longest, likely = self._tokens(request)
@@ -171,8 +196,10 @@ class Sender:
         await self._wait(self._not_before - time.monotonic(), stop)
         call = await self._reserved(longest, request, account, stop)
         try:
-            return AnsweredRequest(await self._send_once(request, raw), call, likely)
+            return AnsweredRequest(await self._send_once(request, tries), call, likely)
         except BaseException as error:
+            if is_silence(error):
+                tries.silent_s += tries.limit_s
             record_end = self.ledger.release if costs_nothing(error) else self.ledger.give_up
             await anyio.to_thread.run_sync(record_end, call)
             raise
@@ -204,8 +231,10 @@ class Sender:
             if stop.is_set():
                 raise RoundEnded
 
-    async def _send_once(self, request: Mapping[str, Any], raw: list[str]) -> ServerReply:
-        """Try once; `raw` gets the text of the reply, if one comes."""
+    async def _send_once(self, request: Mapping[str, Any], tries: _Tries) -> ServerReply:
+        """Try once; `tries` gets the text of the reply if one comes, and else the time that it took."""
+        raw, limit_s = tries.raw, min(self.timeout_s, self.total_timeout_s - tries.silent_s)
+        tries.limit_s = limit_s
 
         def look(details: Mapping[str, Any]) -> None:
             text = details.get("original_response")
@@ -214,7 +243,7 @@ class Sender:
 
         raw.clear()
         # For the whole reply: LiteLLM's own time-out restarts with every byte.
-        with anyio.move_on_after(self.timeout_s):
+        with anyio.move_on_after(limit_s), reply_bound(most_bytes(request)):
             plain = "prompt" in request  # goes to /completions, without a chat template
             parsed = await (self._litellm.atext_completion if plain else self._litellm.acompletion)(
                 **({"client": self._text_client()} if plain else {}),
@@ -222,14 +251,14 @@ class Sender:
                 base_url=self.base_url,
                 **request,
                 **(self._without_seed if "seed" in request else {}),
-                timeout=self.timeout_s,
+                timeout=limit_s,
                 # Retries happen only here: those of LiteLLM and of the client below it would multiply ours.
                 max_retries=0,
                 num_retries=0,
                 logger_fn=look,
             )
             return ServerReply(parsed, _last(raw))
-        raise TimeoutError(f"no whole reply within {self.timeout_s:g} s")
+        raise TimeoutError(f"no whole reply within {limit_s:.3g} s")
 
     @cached_property
     def _without_seed(self) -> dict[str, list[str]]:
@@ -241,10 +270,13 @@ class Sender:
     def _text_client(self) -> Any:
         """Return one client for all texts; LiteLLM would create one for each and leave its connections open."""
         if self._texts is None:
-            from openai import AsyncOpenAI
+            from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
             _, _, key, address = self._litellm.get_llm_provider(self.model, api_base=self.base_url)
-            self._texts = AsyncOpenAI(api_key=key, base_url=address, timeout=self.timeout_s, max_retries=0)
+            http_client = DefaultAsyncHttpxClient(event_hooks={"response": [bound_response]})
+            self._texts = AsyncOpenAI(
+                api_key=key, base_url=address, timeout=self.timeout_s, max_retries=0, http_client=http_client
+            )
         return self._texts
 
     def _is_last(self, state: tenacity.RetryCallState) -> bool:

@@ -28,6 +28,7 @@ class Server(Settings):
         "base_url",
         "concurrency",
         "timeout_s",
+        "total_timeout_s",
         "retries",
         "requests_per_minute",
         "tokens_per_minute",
@@ -37,6 +38,13 @@ class Server(Settings):
     base_url: Text | None = Field(None, description="address of the server; null for the provider's own")
     concurrency: Whole = Field(16, ge=1, le=1024, description="requests at a time")
     timeout_s: Number = Field(300, gt=0, le=86_400, description="longest wait for one reply, seconds")
+    total_timeout_s: Number = Field(
+        600,
+        gt=0,
+        le=604_800,
+        description="longest time of all tries of one request that end without a whole reply, seconds: a silent server "
+        "is given up after it",
+    )
     retries: Whole = Field(
         6, ge=0, le=100, description="further tries after 429, 5xx and time-outs, with growing pauses"
     )

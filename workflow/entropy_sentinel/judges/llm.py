@@ -217,6 +217,11 @@ class LlmJudge:
         caution = quoted(shown, self._headings).caution
         if isinstance(reply, Refusal):
             reason, raw = f"the judge's server refuses: {reply.reason}", reply.reason
+        elif not _is_kept(reply):
+            reason, raw = (
+                "the judge's cached reply is damaged: delete it from the cache, and it is asked again",
+                str(reply),
+            )
         else:
             self._names |= {reply["model"]} - {""}
             text = _whole_reply(reply)
@@ -248,6 +253,12 @@ def _keep(reply: ServerReply) -> dict[str, Any]:
         "completion_tokens": reply.completion_tokens,
         "raw": reply.raw,
     }
+
+
+def _is_kept(reply: Any) -> bool:
+    """Return whether a reply has what `_keep` keeps; a file of the cache may be damaged."""
+    texts = ("model", "text", "finish_reason")
+    return isinstance(reply, dict) and all(isinstance(reply.get(name), str) for name in texts) and "raw" in reply
 
 
 def _whole_reply(reply: Mapping[str, Any]) -> str:

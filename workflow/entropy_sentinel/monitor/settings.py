@@ -521,6 +521,9 @@ class JudgeOptions(Options):
     requests_per_minute: Annotated[Number | None, Shown(Panel.JUDGE, "N")] = Field(
         None, gt=0, description="Most requests per minute; by default without a limit."
     )
+    total_timeout_s: Annotated[Number, Shown(Panel.JUDGE, "SECONDS")] = Field(
+        600, gt=0, le=604_800, description="Longest wait for a reply, over all tries of a request, in seconds."
+    )
 
 
 class MonitorFile(Settings):

@@ -68,6 +68,12 @@ def _weight(value: Any) -> float:
     return number
 
 
+def _text(value: Any) -> str:
+    text = str(value)
+    text.encode()  # half a surrogate pair is a ValueError
+    return text
+
+
 def _sample(value: Any) -> int:
     number = float(value)
     if isinstance(value, bool) or not number.is_integer() or not 0 <= number < 2**63:
@@ -85,7 +91,7 @@ class _Converter(NamedTuple):
 # By dtype.
 _CONVERTERS = {
     pl.Boolean: _Converter(lambda value: _LABELS[str(value).strip().lower()], "true, false, yes, no, 1, 0 or empty"),
-    pl.String: _Converter(str, "text"),
+    pl.String: _Converter(_text, "text that UTF-8 can hold"),
     pl.Float64: _Converter(_weight, "a number above 0"),
     pl.Int64: _Converter(_sample, "a whole number from 0"),
 }
@@ -156,7 +162,8 @@ _OF_HARNESS = {"doc_id", "arguments", "metrics"}
 def _of_harness(samples: Sequence[Mapping[str, Any]], scorer: str | None, path: Path) -> list[dict[str, Any]]:
     """Return the labels of samples: their metrics with the value 0 or 1, and the questions for which they stand.
 
-    Raises InputError if `scorer` names none of several filters, or if the metrics of a sample differ.
+    Raises InputError if `scorer` names none of several filters, if the metrics of a sample are not a list of names, or
+    if they differ.
     """
     filters = list(dict.fromkeys(str(sample.get("filter")) for sample in samples))
     if len(filters) > 1 and scorer not in filters:
@@ -165,13 +172,17 @@ def _of_harness(samples: Sequence[Mapping[str, Any]], scorer: str | None, path: 
     for number, sample in enumerate(samples, 1):
         if len(filters) > 1 and str(sample.get("filter")) != scorer:
             continue
-        verdicts = set()
-        for name in sample["metrics"]:
+        names, verdicts = sample["metrics"], set()
+        if not isinstance(names, list | Mapping) or not all(isinstance(name, str) for name in names):
+            raise InputError(
+                f"{path}: line {number}: 'metrics' must be a list of names, was {json.dumps(names, default=str)[:100]}"
+            )
+        for name in names:
             value = sample.get(name)
             if isinstance(value, int | float) and value in (0, 1):
                 verdicts.add(bool(value))
         if len(verdicts) > 1:
-            metrics = ", ".join(dict.fromkeys(sample["metrics"]))
+            metrics = ", ".join(dict.fromkeys(names))
             raise InputError(f"{path}: line {number}: metrics differ ({metrics}); keep one in the file")
         label = next(iter(verdicts), None)
         labels.append({"item_id": str(sample["doc_id"]), "label": label, ASKED: _asked(sample["arguments"])})
@@ -190,10 +201,10 @@ def _asked(arguments: Any) -> str | None:
 
 
 def _first_of(values: Any) -> Any:
-    """Return the first value of a mapping or a list; None without one."""
+    """Return the first value of a mapping or a list; None for an empty one and for any other value."""
     if isinstance(values, Mapping):
-        values = values.values()
-    return next(iter(values or ()), None)
+        values = list(values.values())
+    return values[0] if isinstance(values, list) and values else None
 
 
 def _parquet(path: Path, _: str | None) -> tuple[dict[str, pl.Series], str]:

@@ -52,6 +52,7 @@ def judge(
     temperature: float | None = None,
     concurrency: int = 16,
     requests_per_minute: float | None = None,
+    total_timeout_s: float = 600,
 ) -> pl.DataFrame:
     """Have a language model judge responses, without a reference answer: labels for the `judged` of `monitor`.
 
@@ -72,6 +73,8 @@ def judge(
         temperature: The judge's temperature; by default the server's (0 or more and at most 100).
         concurrency: Requests at a time (1 or more and at most 1,024).
         requests_per_minute: Most requests per minute; by default without a limit (above 0).
+        total_timeout_s: Longest wait for a reply, over all tries of a request, in seconds (above 0 and at most
+            604,800).
 
     Returns:
         The rows of `responses`, each once, with the verdict as `label`, null with a `reason` if there is none, and the

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -105,9 +106,17 @@ def _read_csv(path: Path) -> list[Row]:
 
 
 def _read_jsonl(path: Path) -> list[Row]:
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
-    if not all(isinstance(row, dict) for row in rows):
-        raise ValueError("a line is not a JSON object")
+    rows = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"line {number}: must be a JSON object: {error}") from None
+        if not isinstance(row, dict):
+            raise ValueError(f"line {number}: must be a JSON object, was {line[:100]!r}")
+        rows.append(row)
     return rows
 
 
@@ -121,9 +130,35 @@ def read_to_label(path: str | Path) -> pl.DataFrame:
     if path.suffix not in _READERS:
         raise InputError(f"{path}: must be a file of `sample`, {' or '.join(SUFFIXES)}")
     try:
-        return pl.DataFrame(_READERS[path.suffix](path), infer_schema_length=None)
+        rows = _READERS[path.suffix](path)
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be read: {' '.join(str(error).split())[:200]}") from None
+    return pl.DataFrame([_column(name, rows, path) for name in dict.fromkeys(chain.from_iterable(rows))])
+
+
+def _column(name: str, rows: Sequence[Row], path: Path) -> pl.Series:
+    """Return one column of a file; raise InputError for a value that is not of the type of those above it."""
+    values = [row.get(name) for row in rows]
+    first: type | None = None
+    for number, value in enumerate(values, 1):
+        if value is None:
+            continue
+        kind = float if isinstance(value, int | float) and not isinstance(value, bool) else type(value)
+        first = first or kind
+        wanted = "a text, a number, true or false" if kind in (dict, list) else f"{_TYPES[first]} as in the rows above"
+        if kind is not first or kind in (dict, list) or not _fits(value):
+            raise InputError(f"{path}: row {number}: '{name}' must be {wanted}, was {ascii(value)[:100]}")
+    return pl.Series(name, values, strict=False)
+
+
+_TYPES: dict[type, str] = {str: "a text", float: "a number", bool: "true or false", dict: "an object", list: "a list"}
+
+
+def _fits(value: Any) -> bool:
+    """Return whether a table can hold a value: no whole number beyond 64 bits, no half of a surrogate pair."""
+    if isinstance(value, str):
+        return not any("\ud800" <= character <= "\udfff" for character in value)
+    return not isinstance(value, int) or -(2**63) <= value < 2**63
 
 
 def write_page(sample: Sample, path: str | Path) -> None:
